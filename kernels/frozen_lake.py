@@ -1,0 +1,317 @@
+"""The rules of FrozenLake: one step of one lake, the batch of them, random maps.
+
+Sources: Gymnasium 1.4.0, `envs/toy_text/frozen_lake.py` (moves, slips, rewards,
+ends, the order of random draws) and ROLL at 35bea6a2,
+`roll/agentic/env/frozen_lake/utils.py` (maps).
+
+Codes of a map's tiles and of the grid shown::
+
+    0 player  1 ice  2 hole  3 goal  4 player in a hole  5 player on the goal
+
+A map itself holds 1, 2 and 3 only; the start is ice.  Directions are Gymnasium's:
+0 left, 1 down, 2 right, 3 up.
+"""
+
+# depends: _jit.py sha256:0
+# depends: _random.py sha256:0
+
+import numpy as np
+
+from ._jit import kernel
+from ._random import pcg_integers, pcg_random, pcg_seed
+
+AGENT, ICE, HOLE, GOAL, AGENT_IN_HOLE, AGENT_ON_GOAL = range(6)
+NUM_CODES = 6
+LEFT, DOWN, RIGHT, UP = range(4)
+
+# ROLL redraws a map until it is solvable.  Its size and p decide how often; after
+# this many draws the configuration is taken to have no solvable map.
+MAX_DRAWS = 100_000
+
+
+@kernel
+def move(position, direction, height, width):
+    """Return the cell one step from a cell, or the cell itself at the edge."""
+    row, col = position // width, position % width
+    if direction == LEFT:
+        col = max(col - 1, 0)
+    elif direction == DOWN:
+        row = min(row + 1, height - 1)
+    elif direction == RIGHT:
+        col = min(col + 1, width - 1)
+    else:
+        row = max(row - 1, 0)
+    return row * width + col
+
+
+@kernel
+def draw(cumulative, uniform):
+    """Return the first index whose cumulative probability exceeds ``uniform``, or 0.
+
+    Gymnasium's `categorical_sample`: rounding may leave the last sum just below a
+    draw, and its argmax of nothing is 0.
+    """
+    for i in range(cumulative.shape[0]):
+        if cumulative[i] > uniform:
+            return i
+    return 0
+
+
+@kernel
+def step_row(tiles, position, direction, uniform, slip, schedule):
+    """Take one step on one lake.
+
+    Parameters
+    ----------
+    tiles : (H, W) uint8, read
+    position : int
+        Row * W + column.
+    direction : int
+        0 to 3.
+    uniform : float
+        The draw in [0, 1) that decides the slip; every step uses one up.
+    slip : (2, 3) or (2, 1) float64, read
+        Row 0: the probabilities of going clockwise of the direction, along it and
+        counter-clockwise of it, or, without slips, of going along it alone.
+        Row 1: their cumulative sums.
+    schedule : (3,) float64, read
+        Rewards for entering the goal, a hole, ice.
+
+    Returns
+    -------
+    position : int64
+    reward : float64
+    terminated : bool
+    prob : float64
+        Probability of the outcome that was drawn.
+    """
+    height, width = tiles.shape
+    here = tiles[position // width, position % width]
+    if here != ICE:
+        # Gymnasium's terminal states lead to themselves.
+        return np.int64(position), 0.0, True, 1.0
+    outcome = draw(slip[1], uniform)
+    prob = slip[0, outcome]
+    turn = outcome - slip.shape[1] // 2
+    position = move(position, (direction + turn + 4) % 4, height, width)
+    tile = tiles[position // width, position % width]
+    if tile == GOAL:
+        return position, schedule[0], True, prob
+    if tile == HOLE:
+        return position, schedule[1], True, prob
+    return position, schedule[2], False, prob
+
+
+@kernel
+def step_rows(
+    start,
+    stop,
+    actions,
+    skip_mask,
+    first_action,
+    max_steps,
+    maps,
+    slip,
+    schedule,
+    positions,
+    elapsed_steps,
+    streams,
+    rewards,
+    terminations,
+    truncations,
+    effective,
+    valid,
+    successes,
+    probs,
+):
+    """Take one step a row; rows to skip stay as they are and give zeros.
+
+    Parameters
+    ----------
+    start, stop : int
+        The rows to work on.
+    actions : (n,) int64, read
+        ``first_action`` + direction; one below ``first_action`` is "no valid
+        action": nothing moves, nothing is drawn, the reward is 0, the step counts.
+    skip_mask : (n,) bool, read
+    first_action : int
+        0 for Gymnasium's actions, 1 for ROLL's.
+    max_steps : int
+        Steps after which an episode is truncated, also beside an end; 0: never.
+    maps : (n, H, W) or (1, H, W) uint8, read
+        One map a row, or one for all.
+    slip, schedule : see `step_row`
+    positions : (n,) int64, updated
+    elapsed_steps : (n,) int32, updated
+    streams : (n, 6) uint64, updated
+        PCG64 rows of `_random`.
+    rewards, probs : (n,) float64, written
+    terminations, truncations : (n,) bool, written
+    effective, valid, successes : (n,) bool, written
+        The player moved; the action was valid; the player stands on the goal.
+    """
+    per_row = 1 if maps.shape[0] == positions.shape[0] else 0
+    width = maps.shape[2]
+    for i in range(start, stop):
+        rewards[i] = 0.0
+        terminations[i] = False
+        truncations[i] = False
+        effective[i] = False
+        valid[i] = False
+        successes[i] = False
+        probs[i] = 0.0
+        if skip_mask[i]:
+            continue
+        elapsed_steps[i] += 1
+        truncations[i] = elapsed_steps[i] == max_steps
+        direction = actions[i] - first_action
+        if direction < 0:
+            continue
+        position, reward, terminated, prob = step_row(
+            maps[i * per_row],
+            positions[i],
+            direction,
+            pcg_random(streams[i]),
+            slip,
+            schedule,
+        )
+        rewards[i] = reward
+        terminations[i] = terminated
+        effective[i] = position != positions[i]
+        valid[i] = True
+        tile = maps[i * per_row, position // width, position % width]
+        successes[i] = tile == GOAL
+        probs[i] = prob
+        positions[i] = position
+
+
+@kernel
+def seed_rows(rows, seeds, streams):
+    """Seed the PCG64 streams of some rows.
+
+    Parameters
+    ----------
+    rows : (m,) int64, read
+    seeds : (m,) uint64, read
+    streams : (n, 6) uint64, written at ``rows``
+    """
+    for j in range(rows.shape[0]):
+        pcg_seed(streams[rows[j]], seeds[j])
+
+
+@kernel
+def start_rows(rows, cumulative, streams, positions, elapsed_steps):
+    """Draw the start cells of some rows, one uniform a row.
+
+    Parameters
+    ----------
+    rows : (m,) int64, read
+    cumulative : (H * W,) float64, read
+        Cumulative probabilities of the cells.
+    streams : (n, 6) uint64, updated
+    positions : (n,) int64, written
+    elapsed_steps : (n,) int32, set to 0
+    """
+    for j in range(rows.shape[0]):
+        i = rows[j]
+        positions[i] = draw(cumulative, pcg_random(streams[i]))
+        elapsed_steps[i] = 0
+
+
+@kernel
+def _solvable(tiles, start, frontier, seen):
+    """Return whether the goal can be reached from a cell without entering a hole."""
+    height, width = tiles.shape
+    seen[:] = False
+    seen[start] = True
+    frontier[0] = start
+    size = 1
+    while size > 0:
+        size -= 1
+        cell = frontier[size]
+        for direction in range(4):
+            ahead = move(cell, direction, height, width)
+            tile = tiles[ahead // width, ahead % width]
+            if tile == GOAL:
+                return True
+            if tile != HOLE and not seen[ahead]:
+                seen[ahead] = True
+                frontier[size] = ahead
+                size += 1
+    return False
+
+
+@kernel
+def generate_maps(start, stop, seeds, frozen, stream, frontier, seen, maps, starts, ok):
+    """Draw one solvable map a row, as ROLL's `generate_random_map(size, p, seed)`.
+
+    The work stops at the first row for which `MAX_DRAWS` draws were in vain.
+
+    Parameters
+    ----------
+    start, stop : int
+        The rows to work on.
+    seeds : (n,) uint64, read
+    frozen : float
+        Cumulative probability of ice, as `Generator.choice` computes it.
+    stream : (6,) uint64, scratch
+    frontier : (size * size,) int64, scratch
+    seen : (size * size,) bool, scratch
+    maps : (n, size, size) uint8, written
+    starts : (n,) int64, written
+        The start cell.
+    ok : (n,) bool, set to True where a map was found
+    """
+    size = maps.shape[1]
+    for i in range(start, stop):
+        pcg_seed(stream, seeds[i])
+        for _ in range(MAX_DRAWS):
+            for r in range(size):
+                for c in range(size):
+                    maps[i, r, c] = ICE if pcg_random(stream) < frozen else HOLE
+            start_row = pcg_integers(stream, size)
+            start_col = pcg_integers(stream, size)
+            goal_row = pcg_integers(stream, size)
+            goal_col = pcg_integers(stream, size)
+            if start_row == goal_row and start_col == goal_col:
+                continue
+            maps[i, start_row, start_col] = ICE
+            maps[i, goal_row, goal_col] = GOAL
+            starts[i] = start_row * size + start_col
+            if _solvable(maps[i], starts[i], frontier, seen):
+                ok[i] = True
+                break
+        if not ok[i]:
+            return
+
+
+@kernel
+def write_grids(start, stop, maps, positions, out):
+    """Write the grid of each lake: its map with the player on it.
+
+    Parameters
+    ----------
+    start, stop : int
+        The rows to work on.
+    maps : (n, H, W) or (1, H, W) uint8, read
+    positions : (n,) int64, read
+    out : (n, H, W) uint8, written
+    """
+    per_row = 1 if maps.shape[0] == positions.shape[0] else 0
+    height, width = maps.shape[1], maps.shape[2]
+    for i in range(start, stop):
+        for r in range(height):
+            for c in range(width):
+                out[i, r, c] = maps[i * per_row, r, c]
+        row, col = positions[i] // width, positions[i] % width
+        tile = out[i, row, col]
+        out[i, row, col] = (
+            AGENT if tile == ICE else (AGENT_IN_HOLE if tile == HOLE else AGENT_ON_GOAL)
+        )
+
+
+def make_slip(is_slippery, success_rate):
+    """Return the (2, 3) or (2, 1) float64 table of `step_row`."""
+    fail_rate = (1.0 - success_rate) / 2.0
+    chances = [fail_rate, success_rate, fail_rate] if is_slippery else [1.0]
+    return np.array([chances, np.cumsum(chances)])

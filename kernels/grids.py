@@ -1,0 +1,101 @@
+"""Pictures of grids: every observation mode but the codes themselves.
+
+Nothing here knows an environment; a table gives each code its colours or
+characters.
+"""
+
+# depends: _jit.py sha256:0
+
+from ._jit import kernel
+
+
+@kernel
+def write_planes(start, stop, grids, out):
+    """Write the one-hot planes of the codes.
+
+    Parameters
+    ----------
+    start, stop : int
+        The rows to work on.
+    grids : (n, H, W) uint8, read
+    out : (n, C, H, W) uint8, written
+        1 where the grid has the code c, else 0.
+    """
+    for i in range(start, stop):
+        for code in range(out.shape[1]):
+            for r in range(grids.shape[1]):
+                for c in range(grids.shape[2]):
+                    out[i, code, r, c] = grids[i, r, c] == code
+
+
+@kernel
+def write_pixels(start, stop, grids, colours, out):
+    """Write one pixel a cell.
+
+    Parameters
+    ----------
+    start, stop : int
+        The rows to work on.
+    grids : (n, H, W) uint8, read
+    colours : (C, 3) uint8, read
+        Red, green, blue of each code.
+    out : (n, H, W, 3) uint8, written
+    """
+    for i in range(start, stop):
+        for r in range(grids.shape[1]):
+            for c in range(grids.shape[2]):
+                code = grids[i, r, c]
+                for channel in range(3):
+                    out[i, r, c, channel] = colours[code, channel]
+
+
+@kernel
+def write_tiles(start, stop, grids, tiles, out):
+    """Write one square tile a cell.
+
+    Parameters
+    ----------
+    start, stop : int
+        The rows to work on.
+    grids : (n, H, W) uint8, read
+    tiles : (C, S, S, 3) uint8, read
+    out : (n, S * H, S * W, 3) uint8, written
+    """
+    size = tiles.shape[1]
+    for i in range(start, stop):
+        for r in range(grids.shape[1]):
+            for c in range(grids.shape[2]):
+                code = grids[i, r, c]
+                for y in range(size):
+                    for x in range(size):
+                        for channel in range(3):
+                            out[i, r * size + y, c * size + x, channel] = tiles[
+                                code, y, x, channel
+                            ]
+
+
+@kernel
+def write_code_points(start, stop, grids, table, newline, out):
+    """Write the code points of each grid as text, rows parted by a newline.
+
+    Parameters
+    ----------
+    start, stop : int
+        The rows to work on.
+    grids : (n, H, W) uint8, read
+    table : (C, L) uint32, read
+        The characters of each code, padded at the end with the code point 0.
+    newline : uint32
+    out : (n, H * (W * L + 1) - 1) uint32, written
+    """
+    length = table.shape[1]
+    for i in range(start, stop):
+        at = 0
+        for r in range(grids.shape[1]):
+            if r > 0:
+                out[i, at] = newline
+                at += 1
+            for c in range(grids.shape[2]):
+                for k in range(length):
+                    out[i, at] = table[grids[i, r, c], k]
+                    at += 1

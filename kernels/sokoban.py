@@ -1,0 +1,179 @@
+"""The rules of Sokoban: one step of one room, and the batch of them.
+
+Source of the rules: gym-sokoban 0.0.6, `envs/sokoban_env.py`, push actions, as
+ROLL's SokobanEnv plays them (35bea6a2); rewards are added in their order.
+
+A grid holds all there is to know of a room::
+
+    0 wall  1 floor  2 target  3 box on target  4 box  5 player  6 player on target
+
+so targets are the codes 2, 3 and 6.  The border of every grid is wall, which is
+why no index is checked: two cells ahead of a player is still inside.
+
+Actions are 1 up, 2 down, 3 left, 4 right; 0 is "no valid action": nothing moves,
+the step counts.
+"""
+
+# depends: _jit.py sha256:0
+
+import numpy as np
+
+from ._jit import kernel
+
+WALL, FLOOR, TARGET, BOX_ON_TARGET, BOX, PLAYER, PLAYER_ON_TARGET = range(7)
+NUM_CODES = 7
+NO_ACTION, UP, DOWN, LEFT, RIGHT = range(5)
+
+PENALTY_STEP = -0.1
+REWARD_BOX_ON_TARGET = 1.0
+PENALTY_BOX_OFF_TARGET = -1.0
+REWARD_FINISHED = 10.0
+
+
+@kernel
+def step_row(grid, player, boxes_on_target, num_boxes, action):
+    """Play one action in one room.
+
+    Parameters
+    ----------
+    grid : (H, W) uint8, updated
+    player : int
+        Cell of the player, row * W + column.
+    boxes_on_target, num_boxes : int
+    action : int
+        0 to 4; the caller has validated it.
+
+    Returns
+    -------
+    player : int64
+        Cell of the player afterwards; another one if the action was effective.
+    boxes_on_target : int64
+    reward : float64
+        -0.1, then +1 or -1 for a box pushed on or off its target, then +10 with all
+        boxes on targets.
+    """
+    width = grid.shape[1]
+    row, col = player // width, player % width
+    down = np.int64(action == DOWN) - np.int64(action == UP)
+    right = np.int64(action == RIGHT) - np.int64(action == LEFT)
+    reward = PENALTY_STEP
+    if action != NO_ACTION:
+        ahead = grid[row + down, col + right]
+        pushes = ahead == BOX or ahead == BOX_ON_TARGET
+        beyond = np.uint8(WALL)
+        if pushes:
+            beyond = grid[row + 2 * down, col + 2 * right]
+        free = beyond if pushes else ahead
+        if free == FLOOR or free == TARGET:
+            if pushes:
+                on = beyond == TARGET
+                off = ahead == BOX_ON_TARGET
+                grid[row + 2 * down, col + 2 * right] = BOX_ON_TARGET if on else BOX
+                ahead = np.uint8(TARGET if off else FLOOR)
+                if on and not off:
+                    boxes_on_target += 1
+                    reward += REWARD_BOX_ON_TARGET
+                elif off and not on:
+                    boxes_on_target -= 1
+                    reward += PENALTY_BOX_OFF_TARGET
+            here = grid[row, col]
+            grid[row, col] = TARGET if here == PLAYER_ON_TARGET else FLOOR
+            grid[row + down, col + right] = (
+                PLAYER_ON_TARGET if ahead == TARGET else PLAYER
+            )
+            player += down * width + right
+    if boxes_on_target == num_boxes:
+        reward += REWARD_FINISHED
+    return player, boxes_on_target, reward
+
+
+@kernel
+def step_rows(
+    start,
+    stop,
+    actions,
+    skip_mask,
+    num_boxes,
+    max_steps,
+    grids,
+    players,
+    boxes_on_target,
+    elapsed_steps,
+    rewards,
+    terminations,
+    truncations,
+    effective,
+    valid,
+    successes,
+):
+    """Play one action a row; rows to skip stay as they are and give zeros.
+
+    Parameters
+    ----------
+    start, stop : int
+        The rows to work on.
+    actions : (n,) int64, read
+        0 to 4; ignored in skipped rows.
+    skip_mask : (n,) bool, read
+    num_boxes : int
+    max_steps : int
+        Steps after which an episode is truncated, also beside a success; 0: never.
+    grids : (n, H, W) uint8, updated
+    players, boxes_on_target, elapsed_steps : (n,) int32, updated
+    rewards : (n,) float64, written
+    terminations, truncations : (n,) bool, written
+    effective, valid, successes : (n,) bool, written
+        The player moved; the action was not 0; all boxes are on targets.
+    """
+    for i in range(start, stop):
+        if skip_mask[i]:
+            rewards[i] = 0.0
+            terminations[i] = False
+            truncations[i] = False
+            effective[i] = False
+            valid[i] = False
+            successes[i] = False
+            continue
+        player, on_target, reward = step_row(
+            grids[i], players[i], boxes_on_target[i], num_boxes, actions[i]
+        )
+        elapsed_steps[i] += 1
+        rewards[i] = reward
+        terminations[i] = on_target == num_boxes
+        truncations[i] = elapsed_steps[i] == max_steps
+        effective[i] = player != players[i]
+        valid[i] = actions[i] != NO_ACTION
+        successes[i] = on_target == num_boxes
+        players[i] = player
+        boxes_on_target[i] = on_target
+
+
+@kernel
+def place_rows(start, stop, rows, levels, picks, grids, players, boxes_on_target):
+    """Set the rooms of some rows to given levels.
+
+    Parameters
+    ----------
+    start, stop : int
+        The range of ``rows`` to work on.
+    rows : (m,) int64, read
+        The environments, each at most once.
+    levels : (l, H, W) uint8, read
+    picks : (m,) int64, read
+        Row ``rows[j]`` gets ``levels[picks[j]]``.
+    grids : (n, H, W) uint8, written
+    players : (n,) int32, written
+    boxes_on_target : (n,) int32, written
+    """
+    height, width = grids.shape[1], grids.shape[2]
+    for j in range(start, stop):
+        i = rows[j]
+        boxes_on_target[i] = 0
+        for r in range(height):
+            for c in range(width):
+                code = levels[picks[j], r, c]
+                grids[i, r, c] = code
+                if code == PLAYER or code == PLAYER_ON_TARGET:
+                    players[i] = r * width + c
+                elif code == BOX_ON_TARGET:
+                    boxes_on_target[i] += 1

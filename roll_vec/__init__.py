@@ -1,0 +1,60 @@
+"""Thousands of environments at once, behind `gymnasium.vector`.
+
+``import roll_vec`` registers the ids; neither numba nor an extra is imported before
+an environment is made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from roll_vec.registration import register_all
+
+if TYPE_CHECKING:
+    from roll_vec.array_envs.roll_shape import (
+        BaseDiscreteActionEnv,
+        FrozenLakeEnv,
+        FrozenLakeEnvConfig,
+        SokobanEnv,
+        SokobanEnvConfig,
+    )
+    from roll_vec.vector import RollVectorEnv, final_obs
+
+__all__ = [
+    "BaseDiscreteActionEnv",
+    "FrozenLakeEnv",
+    "FrozenLakeEnvConfig",
+    "RollVectorEnv",
+    "SokobanEnv",
+    "SokobanEnvConfig",
+    "__version__",
+    "final_obs",
+]
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "BaseDiscreteActionEnv": "roll_vec.array_envs.roll_shape",
+    "FrozenLakeEnv": "roll_vec.array_envs.roll_shape",
+    "FrozenLakeEnvConfig": "roll_vec.array_envs.roll_shape",
+    "RollVectorEnv": "roll_vec.vector",
+    "SokobanEnv": "roll_vec.array_envs.roll_shape",
+    "SokobanEnvConfig": "roll_vec.array_envs.roll_shape",
+    "final_obs": "roll_vec.vector",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+register_all()

@@ -1,0 +1,162 @@
+"""Keywords of environments: one dataclass a family is the only place of a default."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import operator
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from roll_vec.errors import InvalidOptionError, UnknownOptionError
+
+__all__ = [
+    "check_choice",
+    "check_int",
+    "check_lookup",
+    "check_number",
+    "check_unknown",
+    "parse_options",
+    "signature_of",
+]
+
+Options = TypeVar("Options")
+
+RENDER_MODES = ("human", "rgb_array", "ansi", "text")
+OBS_MODES = ("grid", "planes", "tiny_rgb", "rgb", "text")
+
+
+def parse_options(options_class: type[Options], given: Mapping[str, Any]) -> Options:
+    """Return the options for keywords, validated.
+
+    Raises
+    ------
+    UnknownOptionError
+        For a keyword that does not exist; lists those that do.
+    InvalidOptionError
+        For a value that cannot be used.
+    """
+    known = [field.name for field in dataclasses.fields(options_class)]  # type: ignore[arg-type]
+    check_unknown(given, known)
+    return options_class(**given)
+
+
+def check_unknown(given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse keywords that do not exist."""
+    known = sorted(known)
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        message = (
+            f"unknown keyword{'s' if len(unknown) > 1 else ''} {', '.join(unknown)}; "
+            f"those that exist: {', '.join(known)}"
+        )
+        raise UnknownOptionError(message)
+
+
+def signature_of(options_class: type[Any]) -> inspect.Signature:
+    """Return the keyword-only signature that a family's constructor shows."""
+    parameters = inspect.signature(options_class).parameters.values()
+    return inspect.Signature(
+        [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    )
+
+
+def check_int(name: str, value: Any, minimum: int) -> int:
+    """Return an integer option that is at least ``minimum``."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        message = f"{name}: expected an integer, got {value!r}"
+        raise InvalidOptionError(message) from None
+    if number < minimum:
+        message = f"{name}: expected at least {minimum}, got {number}"
+        raise InvalidOptionError(message)
+    return number
+
+
+def check_number(name: str, value: Any, low: float, high: float) -> float:
+    """Return a float option between two bounds, both allowed."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        message = f"{name}: expected a number, got {value!r}"
+        raise InvalidOptionError(message) from None
+    if not low <= number <= high:
+        message = f"{name}: expected a number from {low:g} to {high:g}, got {value!r}"
+        raise InvalidOptionError(message)
+    return number
+
+
+def check_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:
+    """Return an option that is one of some values."""
+    choices = tuple(choices)
+    if value not in choices:
+        message = f"{name}: expected one of {', '.join(map(repr, choices))}, "
+        raise InvalidOptionError(message + f"got {value!r}")
+    return value
+
+
+def check_lookup(
+    name: str, value: Mapping[int, str] | None, default: Mapping[int, str]
+) -> dict[int, str]:
+    """Return a table from codes or actions to strings; None means the default.
+
+    Raises
+    ------
+    InvalidOptionError
+        If it is no mapping, has a key that the default lacks or an empty string.
+    """
+    if value is None:
+        return dict(default)
+    if not isinstance(value, Mapping):
+        message = f"{name}: expected a dict from int to str, got {value!r}"
+        raise InvalidOptionError(message)
+    for key, text in value.items():
+        if key not in default:
+            message = f"{name}: expected keys among {sorted(default)}, got {key!r}"
+            raise InvalidOptionError(message)
+        if not isinstance(text, str) or not text or "\0" in text:
+            message = (
+                f"{name}[{key!r}]: expected a non-empty string without the null "
+                f"character, got {text!r}"
+            )
+            raise InvalidOptionError(message)
+    return dict(value)
+
+
+def check_levels(num_levels: Any, start_level: Any) -> tuple[int, int]:
+    """Return the options of a finite set of levels.
+
+    Raises
+    ------
+    InvalidOptionError
+        If one is negative, if they reach beyond the seeds below 2**32, or if there is
+        a start without a number.
+    """
+    num_levels = check_int("num_levels", num_levels, 0)
+    start_level = check_int("start_level", start_level, 0)
+    if start_level and not num_levels:
+        message = (
+            f"start_level: {start_level} has no meaning with num_levels=0 (unlimited "
+            "levels); give num_levels as well"
+        )
+        raise InvalidOptionError(message)
+    if num_levels + start_level > 1 << 32:
+        message = (
+            "num_levels + start_level: expected at most 2**32, "
+            f"got {num_levels + start_level}"
+        )
+        raise InvalidOptionError(message)
+    return num_levels, start_level
+
+
+def check_max_steps(max_steps: Any) -> int | None:
+    """Return ROLL's step limit, None for none."""
+    return None if max_steps is None else check_int("max_steps", max_steps, 1)
+
+
+def smallest_limit(*limits: int | None) -> int:
+    """Return the limit that holds among several, 0 for none at all."""
+    return min((limit for limit in limits if limit is not None), default=0)

@@ -1,0 +1,352 @@
+"""FrozenLake as ROLL plays it: a new map with a random start in each episode."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.array_envs.frozen_lake import (
+    DIRECTIONS,
+    GRID_LOOKUP,
+    GRID_VOCAB,
+    LakeEngine,
+    make_view,
+)
+from roll_vec.array_envs.levels import Levels, LevelSource, LevelStreams
+from roll_vec.array_envs.options import (
+    OBS_MODES,
+    RENDER_MODES,
+    check_choice,
+    check_int,
+    check_levels,
+    check_lookup,
+    check_max_steps,
+    check_number,
+    parse_options,
+    signature_of,
+    smallest_limit,
+)
+from roll_vec.array_envs.single import LevelEnv
+from roll_vec.engine import StepResult
+from roll_vec.errors import LevelGenerationError
+from roll_vec.infos import masked_infos
+from roll_vec.kernels import frozen_lake as kernels
+from roll_vec.seeding import episode_seeds
+from roll_vec.threads import run_rows
+
+__all__ = ["RandomFrozenLake", "RandomFrozenLakeEngine", "RandomFrozenLakeOptions"]
+
+ACTION_LOOKUP = {action: name for action, name in enumerate(DIRECTIONS, start=1)}
+REWARD_SCHEDULE = (1.0, 0.0, 0.0)
+SUCCESS_RATE = 1.0 / 3.0
+
+# A map takes some 1 us and more.
+_MAPS_PER_THREAD = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class RandomFrozenLakeOptions:
+    """The keywords of `roll_vec/RandomFrozenLake-v0`.
+
+    Parameters
+    ----------
+    size : int
+        Rows and columns of the map, at least 2.
+    p : float
+        Probability, from 0 to 1, that a cell is ice and not a hole.
+    is_slippery : bool
+    max_steps : int or None
+        ROLL's step limit, beside ``max_episode_steps``.
+    grid_lookup : dict from 0..5 to str, or None
+        Characters of the codes in text.
+    grid_vocab : dict from str to str, or None
+        What the characters mean, for prompts.
+    action_lookup : dict from 1..4 to str, or None
+        Names of the actions.
+    obs_mode : str
+        ``grid``, ``planes``, ``tiny_rgb``, ``rgb`` or ``text``.
+    num_levels, start_level : int
+        A finite set of maps; 0 is unlimited.
+    render_mode : str or None
+        ``human``, ``rgb_array``, ``ansi`` or ``text``.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    size: int = 4
+    p: float = 0.8
+    is_slippery: bool = True
+    max_steps: int | None = None
+    grid_lookup: Mapping[int, str] | None = None
+    grid_vocab: Mapping[str, str] | None = None
+    action_lookup: Mapping[int, str] | None = None
+    obs_mode: str = "grid"
+    num_levels: int = 0
+    start_level: int = 0
+    render_mode: str | None = None
+
+    def __post_init__(self) -> None:
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        put("size", check_int("size", self.size, 2))
+        put("p", check_number("p", self.p, 0.0, 1.0))
+        put("max_steps", check_max_steps(self.max_steps))
+        put("grid_lookup", check_lookup("grid_lookup", self.grid_lookup, GRID_LOOKUP))
+        put("grid_vocab", dict(self.grid_vocab or GRID_VOCAB))
+        put(
+            "action_lookup",
+            check_lookup("action_lookup", self.action_lookup, ACTION_LOOKUP),
+        )
+        check_choice("obs_mode", self.obs_mode, OBS_MODES)
+        check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))
+        num_levels, start_level = check_levels(self.num_levels, self.start_level)
+        put("num_levels", num_levels)
+        put("start_level", start_level)
+
+
+class MapGenerator:
+    """The `LevelSource` function of an environment: maps or an error."""
+
+    def __init__(self, options: RandomFrozenLakeOptions, num_threads: int) -> None:
+        self.options, self.num_threads = options, num_threads
+
+    def __call__(self, seeds: NDArray[np.uint64]) -> Levels:
+        """Return maps (m, size, size) uint8 and start cells (m,) int64."""
+        size, p = self.options.size, self.options.p
+        maps = np.zeros((len(seeds), size, size), np.uint8)
+        starts = np.zeros(len(seeds), np.int64)
+        ok = np.zeros(len(seeds), np.bool_)
+        # Generator.choice compares with the normalised sum of its probabilities.
+        cumulative = np.cumsum([p, 1 - p])
+        frozen = float(cumulative[0] / cumulative[1])
+
+        def work(start: int, stop: int) -> None:
+            stream = np.zeros(6, np.uint64)
+            frontier = np.zeros(size * size, np.int64)
+            seen = np.zeros(size * size, np.bool_)
+            kernels.generate_maps(
+                start, stop, seeds, frozen, stream, frontier, seen, maps, starts, ok
+            )
+
+        run_rows(work, len(seeds), self.num_threads, _MAPS_PER_THREAD)
+        if not ok.all():
+            seed = seeds[np.flatnonzero(~ok)[0]]
+            message = (
+                f"no solvable map was found for level seed {seed} within "
+                f"{kernels.MAX_DRAWS} draws: size={size}, p={p} hardly has any; take "
+                "a higher p or a smaller size"
+            )
+            raise LevelGenerationError(message)
+        return maps, starts
+
+
+def _make_source(
+    options: RandomFrozenLakeOptions, num_threads: int = 1
+) -> LevelSource:
+    return LevelSource(
+        MapGenerator(options, num_threads),
+        options.num_levels,
+        options.start_level,
+        options.size**2 + 8,
+    )
+
+
+def _make_view(options: RandomFrozenLakeOptions, num_threads: int = 1) -> Any:
+    shape = (options.size, options.size)
+    return make_view(shape, options.grid_lookup or {}, options.obs_mode, num_threads)
+
+
+class RandomFrozenLakeEngine(LakeEngine):
+    """N lakes, each with a map of its own; see `roll_vec.engine.Engine`.
+
+    The slips of an episode are drawn from PCG64 seeded with the episode's seed, which
+    is the level's seed where levels are unlimited, as in ROLL.
+
+    Attributes
+    ----------
+    starts : (n,) int64
+        The start cells of the maps.
+    """
+
+    QUERIES: ClassVar[tuple[str, ...]] = (
+        "desc",
+        "get_all_actions",
+        "ncol",
+        "nrow",
+        "num_env_steps",
+        "s",
+    )
+
+    def __init__(
+        self,
+        options: RandomFrozenLakeOptions,
+        num_envs: int,
+        max_episode_steps: int | None,
+        num_threads: int,
+    ) -> None:
+        super().__init__(
+            options, num_envs, num_threads, _make_view(options, num_threads)
+        )
+        self._allocate(
+            kernels.make_slip(options.is_slippery, SUCCESS_RATE), REWARD_SCHEDULE
+        )
+        self.max_steps = smallest_limit(max_episode_steps, options.max_steps)
+        self.streams = LevelStreams(num_envs)
+        self.source = _make_source(options, num_threads)
+        self.maps = np.zeros((num_envs, options.size, options.size), np.uint8)
+        self.starts = np.zeros(num_envs, np.int64)
+
+    def reset(self, rows: NDArray[np.int64], seeds: Sequence[int | None]) -> None:
+        """Start streams or go on in them; see `Engine.reset`."""
+        self._begin(rows, *self.streams.plan(rows, seeds))
+
+    def advance(self, rows: NDArray[np.int64]) -> None:
+        """Go on to the next episode in some rows."""
+        self._begin(rows, *self.streams.plan_next(rows))
+
+    def _begin(
+        self,
+        rows: NDArray[np.int64],
+        starts: NDArray[np.uint64],
+        episodes: NDArray[np.uint64],
+    ) -> None:
+        seeds = episode_seeds(starts, episodes)
+        (maps, cells), picks = self.source.pick(seeds)
+        self.streams.commit(rows, starts, episodes)
+        self.maps[rows] = maps[picks]
+        self.starts[rows] = cells[picks]
+        kernels.seed_rows(rows, seeds, self.noise)
+        # Gymnasium's reset uses up one draw for the start cell.
+        kernels.start_rows(
+            rows, _ANYWHERE, self.noise, self.positions, self.elapsed_steps
+        )
+        self.positions[rows] = self.starts[rows]
+
+    def step(
+        self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_]
+    ) -> StepResult:
+        """Step every row but those to skip; see `Engine.step`."""
+        result, values = self._step(actions, skip_mask)
+        del values["prob"]
+        return result._replace(infos=masked_infos(values, ~skip_mask))
+
+    def single_form(self, row: int) -> RandomFrozenLake:
+        """Return a single form in the state of one row."""
+        env = RandomFrozenLake(**dataclasses.asdict(self.options))
+        env.tiles = self.maps[row].copy()
+        env.start = int(self.starts[row])
+        env.s = int(self.positions[row])
+        env.num_env_steps = int(self.elapsed_steps[row])
+        env._started = True
+        return env
+
+
+_ANYWHERE = np.ones(1)
+
+
+class RandomFrozenLake(LevelEnv):
+    """One lake of ROLL: what `gymnasium.make("roll_vec/RandomFrozenLake-v0")` gives.
+
+    Maps and slips are those of ROLL's FrozenLakeEnv (35bea6a2).
+
+    Parameters
+    ----------
+    **keywords
+        Those of `RandomFrozenLakeOptions`.
+
+    Notes
+    -----
+    Actions: 1 left, 2 down, 3 right, 4 up; 0 is accepted as "no valid action":
+    nothing moves, nothing is drawn, the reward is 0, the step counts.  Reward: 1 on
+    the goal.  Info of a step: ``action_is_effective`` (the player moved),
+    ``action_is_valid``, ``success``.
+
+    Attributes
+    ----------
+    tiles : (size, size) uint8
+        1 ice, 2 hole, 3 goal.
+    start, s : int
+        The start cell and the player's, row * size + column.
+    """
+
+    def __init__(self, **keywords: Any) -> None:
+        options = parse_options(RandomFrozenLakeOptions, keywords)
+        super().__init__(options, _make_view(options))
+        self._source = _make_source(options)
+        self._slip = kernels.make_slip(options.is_slippery, SUCCESS_RATE)
+        self._schedule = np.array(REWARD_SCHEDULE)
+        self._noise = np.random.Generator(np.random.PCG64(0))
+        self.nrow = self.ncol = options.size
+        self.tiles = np.full((options.size, options.size), kernels.ICE, np.uint8)
+        self.start = 0
+        self.s = 0
+
+    __signature__ = signature_of(RandomFrozenLakeOptions)
+
+    @property
+    def desc(self) -> NDArray[np.bytes_]:
+        """The (size, size) map of bytes: S, F, H, G."""
+        letters = np.array([b"?", b"F", b"H", b"G"])[self.tiles]
+        letters[divmod(self.start, self.ncol)] = b"S"
+        return letters
+
+    def _grid(self) -> NDArray[np.uint8]:
+        grid = np.empty((1, self.nrow, self.ncol), np.uint8)
+        kernels.write_grids(
+            0, 1, self.tiles[np.newaxis], np.array([self.s], np.int64), grid
+        )
+        return grid[0]
+
+    def _begin(self, episode_seed: int) -> None:
+        (maps, cells), picks = self._source.pick(np.array([episode_seed], np.uint64))
+        self.tiles = maps[picks[0]].copy()
+        self.start = self.s = int(cells[picks[0]])
+        self._noise = np.random.Generator(np.random.PCG64(episode_seed))
+        self._noise.random()  # Gymnasium's reset uses one up for the start cell.
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Go in one direction, or slip.
+
+        Parameters
+        ----------
+        action : int
+            0 to 4.
+
+        Returns
+        -------
+        observation, reward, terminated, truncated, info
+            Terminated in a hole or on the goal, truncated at ``max_steps``.
+
+        Raises
+        ------
+        InvalidActionError, ResetNeededError
+            Nothing has moved then.
+        """
+        action = self._check_action(action)
+        before, reward, terminated = self.s, 0.0, False
+        if action >= self.first_action:
+            self.s, reward, terminated, _ = kernels.step_row(
+                self.tiles,
+                self.s,
+                action - self.first_action,
+                self._noise.random(),
+                self._slip,
+                self._schedule,
+            )
+        self.num_env_steps += 1
+        tile = self.tiles[divmod(self.s, self.ncol)]
+        info = {
+            "action_is_effective": self.s != before,
+            "action_is_valid": action >= self.first_action,
+            "success": bool(tile == kernels.GOAL),
+        }
+        truncated = self.num_env_steps == self.options.max_steps
+        self._show()
+        return self._observe(), reward, terminated, truncated, info

@@ -1,0 +1,173 @@
+"""What the single forms of all array environments share."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.array_envs.array_engine import METADATA
+from roll_vec.array_envs.boards import BoardView
+from roll_vec.errors import InvalidActionError, ResetNeededError
+from roll_vec.seeding import check_seed, draw_entropy, fold_seed
+from roll_vec.seeding import episode_seed as seed_of_episode
+
+__all__ = ["BoardEnv", "LevelEnv"]
+
+
+class BoardEnv(gymnasium.Env[Any, int]):
+    """One environment that is a board: actions, rendering, ROLL's step limit.
+
+    Attributes
+    ----------
+    options
+        The validated keywords.
+    num_env_steps : int
+        Steps of the current episode.
+    """
+
+    metadata = METADATA
+    first_action = 1
+
+    def __init__(self, options: Any, view: BoardView) -> None:
+        self.options, self.view = options, view
+        self.render_mode = options.render_mode
+        self.observation_space = view.space
+        self.action_space = gymnasium.spaces.Discrete(4, start=self.first_action)
+        self.num_env_steps = 0
+        self._started = False
+        self._window: Any = None
+
+    @property
+    def action_lookup(self) -> dict[int, str]:
+        """Names of the actions."""
+        return dict(self.options.action_lookup)
+
+    def get_all_actions(self) -> list[int]:
+        """Return all valid actions."""
+        return list(self.options.action_lookup)
+
+    def _check_action(self, action: Any) -> int:
+        if not self._started:
+            message = "the environment must be reset before the first step"
+            raise ResetNeededError(message)
+        low, high = max(self.first_action - 1, 0), self.first_action + 3
+        try:
+            number = operator.index(action)
+        except TypeError:
+            number = low - 1
+        if not low <= number <= high:
+            message = f"action: expected an integer from {low} to {high}, got {action}"
+            raise InvalidActionError(message)
+        return number
+
+    def _grid(self) -> NDArray[np.uint8]:
+        """Return the (H, W) codes; not to be written."""
+        raise NotImplementedError
+
+    def _observe(self) -> Any:
+        return self.view.observe_one(self._grid())
+
+    def render(self) -> Any:
+        """Return a frame as ``render_mode`` says.
+
+        Returns
+        -------
+        (16 H, 16 W, 3) uint8, str or None
+            None in ``human`` mode, which shows a window, and without a mode.
+        """
+        if self.render_mode is None:
+            gymnasium.logger.warn(
+                "render() was called without a render_mode; give one at construction, "
+                f"one of {', '.join(map(repr, self.metadata['render_modes']))}"
+            )
+            return None
+        if not self._started:
+            message = "the environment must be reset before it is rendered"
+            raise ResetNeededError(message)
+        if self.render_mode == "human":
+            self._show()
+            return None
+        return self.view.frames(self._grid()[np.newaxis], self.render_mode)[0]
+
+    def _show(self) -> None:
+        """In human mode, show the board in a window."""
+        if self.render_mode != "human":
+            return
+        if self._window is None:
+            from roll_vec.render.window import Window
+
+            self._window = Window()
+        frame = self.view.frames(self._grid()[np.newaxis], "rgb_array")[0]
+        self._window.show(frame, self.metadata["render_fps"])
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A window belongs to its process.
+        return {**self.__dict__, "_window": None}
+
+
+class LevelEnv(BoardEnv):
+    """One environment that plays a new level in each episode.
+
+    The seeds of its episodes are those of `roll_vec.seeding.episode_seed`, so it goes
+    through the same worlds as a row of a batch.  ``np_random`` is seeded as
+    Gymnasium asks and drawn from by nothing here.
+    """
+
+    def __init__(self, options: Any, view: BoardView) -> None:
+        super().__init__(options, view)
+        self._stream = 0
+        self._episode = 0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start a new episode.
+
+        Parameters
+        ----------
+        seed : int or None
+            An int starts a stream of levels at its episode 0; None goes on to the
+            stream's next episode (the first time, of a stream of entropy).
+        options : dict or None
+            Ignored.
+
+        Returns
+        -------
+        observation, info
+            The info is empty.
+
+        Raises
+        ------
+        InvalidSeedError
+        LevelGenerationError
+            If the configuration has no levels; nothing has moved then.
+        """
+        if seed is not None:
+            seed = check_seed(seed)
+        elif not self._started:
+            seed = draw_entropy()
+        if seed is None:
+            stream, episode = self._stream, self._episode + 1
+        else:
+            stream, episode = fold_seed(seed), 0
+        self._begin(seed_of_episode(stream, episode))
+        super().reset(seed=seed)
+        self._stream, self._episode = stream, episode
+        self.num_env_steps = 0
+        self._started = True
+        self._show()
+        return self._observe(), {}
+
+    def _begin(self, episode_seed: int) -> None:
+        """Set the board to the level of an episode's seed."""
+        raise NotImplementedError

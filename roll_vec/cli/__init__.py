@@ -1,0 +1,98 @@
+"""The command line: ``roll-vec``, also ``python -m roll_vec.cli``.
+
+Importing it needs the core alone. What a command needs beyond that it imports when it
+runs, and names the extra where it is missing. Errors of the user are one line on
+stderr and exit code 2; Ctrl-C is 130.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import metadata
+from typing import NoReturn
+
+import roll_vec
+from roll_vec.cli import envs, play, rollout
+from roll_vec.cli._arguments import Parser
+from roll_vec.cli._errors import one_line
+from roll_vec.errors import RollVecError
+
+__all__ = ["main"]
+
+_DESCRIPTION = """\
+Thousands of reinforcement-learning environments at once, from the command line.
+"""
+
+_EPILOG = """\
+examples:
+  roll-vec envs
+  roll-vec rollout roll_vec/Sokoban-v0 --num-envs 4096 --steps 1000
+  roll-vec play roll_vec/Sokoban-v0 --seed 1010
+
+Each command has its own --help.
+"""
+
+_USER_ERROR = 2
+_INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments without the program's name; by default those of the process.
+    """
+    try:
+        arguments = _parser().parse_args(argv)
+        with warnings.catch_warnings():
+            # Gymnasium's remarks to programmers; our own warnings stay.
+            warnings.filterwarnings("ignore", message=r".*WARN: ")
+            warnings.filterwarnings("ignore", module=r"gymnasium\b")
+            code: int = arguments.run(arguments)
+        # Here and not at exit, where a closed pipe could no longer be caught.
+        sys.stdout.flush()
+    except SystemExit as request:
+        # From --help, --version, or a signal that asks the program to end.
+        return request.code if isinstance(request.code, int) else 0
+    except KeyboardInterrupt:
+        sys.stderr.write("roll-vec: interrupted\n")
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader, `head` for one, has seen enough. Python would complain once more
+        # when it flushes stdout at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except RollVecError as error:
+        sys.stderr.write(f"roll-vec: error: {one_line(error)}\n")
+        return _USER_ERROR
+    return code
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="roll-vec", description=_DESCRIPTION, epilog=_EPILOG)
+    parser.add_argument(
+        "--version",
+        action=_ShowVersions,
+        nargs=0,
+        help="show the versions of this program and of gymnasium and exit",
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in (rollout, play, envs):
+        command.add_parser(commands)
+    return parser
+
+
+class _ShowVersions(argparse.Action):
+    """Look the versions up only when asked: that takes longer than the parser."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *rest: object) -> NoReturn:
+        del rest
+        gymnasium = metadata.version("gymnasium")
+        sys.stdout.write(f"roll-vec {roll_vec.__version__} (gymnasium {gymnasium})\n")
+        parser.exit()

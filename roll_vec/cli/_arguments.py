@@ -1,0 +1,137 @@
+"""What the commands' arguments have in common: their parser, types and options."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from gymnasium.vector import AutoresetMode
+
+from roll_vec.cli._errors import UsageError
+
+__all__ = [
+    "Parser",
+    "add_environment_arguments",
+    "autoreset_mode",
+    "integer_from",
+    "literal",
+]
+
+# Keywords that a command sets itself, and the way to say them.
+_SET_BY_COMMAND = {
+    "num_envs": "use --num-envs",
+    "num_threads": "use --threads",
+    "autoreset_mode": "use --autoreset",
+    "render_mode": "the command chooses it",
+    "vectorization_mode": "the command chooses it",
+    "vector_kwargs": "the command chooses it",
+    "wrappers": "there is no way to name one here",
+    "id": "it is the first argument",
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are exceptions, so that all errors look alike."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(*args, **kwargs)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UsageError with the message and where to look."""
+        message = f"{message} (see {self.prog} --help)"
+        raise UsageError(message)
+
+
+def integer_from(low: int) -> Callable[[str], int]:
+    """Return an argument type: an integer that is not below `low`."""
+
+    def integer(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = low - 1
+        if number < low:
+            message = f"expected an integer from {low} up, got {text!r}"
+            raise argparse.ArgumentTypeError(message)
+        return number
+
+    return integer
+
+
+def autoreset_mode(text: str) -> AutoresetMode:
+    """Return gymnasium's mode for its name in any of the usual spellings."""
+    wanted = text.replace("_", "").replace("-", "").casefold()
+    for mode in AutoresetMode:
+        if mode.value.casefold() == wanted:
+            return mode
+    message = f"expected next_step, same_step or disabled, got {text!r}"
+    raise argparse.ArgumentTypeError(message)
+
+
+def literal(text: str) -> Any:
+    """Return the Python literal that `text` spells, or `text` where it spells none."""
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return text
+
+
+def _option(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    key = key.strip()
+    if not equals or not key.isidentifier():
+        message = f"expected key=value, for example num_boxes=4, got {text!r}"
+        raise argparse.ArgumentTypeError(message)
+    if key in _SET_BY_COMMAND:
+        message = f"{key} cannot be an option: {_SET_BY_COMMAND[key]}"
+        raise argparse.ArgumentTypeError(message)
+    return key, literal(value)
+
+
+class _Collect(argparse.Action):
+    """Collect key=value pairs in a dict; the last value of a key holds."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        del parser, option_string
+        key, value = values
+        # A new dict: the default is shared by every use of the parser.
+        setattr(namespace, self.dest, {**getattr(namespace, self.dest), key: value})
+
+
+def add_environment_arguments(
+    parser: argparse.ArgumentParser, *, seed_help: str
+) -> None:
+    """Add what says which environment, with which keywords, from which seed."""
+    parser.add_argument(
+        "id",
+        metavar="ID",
+        help="registered gymnasium id, for example roll_vec/Sokoban-v0; module:ID "
+        "imports the module that registers it first",
+    )
+    parser.add_argument(
+        "--seed",
+        type=integer_from(0),
+        default=0,
+        metavar="N",
+        help=f"{seed_help} (default: %(default)s)",
+    )
+    parser.add_argument(
+        "-o",
+        "--option",
+        dest="options",
+        action=_Collect,
+        type=_option,
+        default={},
+        metavar="KEY=VALUE",
+        help="keyword of the environment, as a Python literal or else as text; may be "
+        'repeated: -o dim_room="(10, 10)" -o num_boxes=4 -o max_episode_steps=50',
+    )

@@ -1,0 +1,155 @@
+"""Making environments of any registered id, and saying clearly why one cannot be."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import gymnasium
+from gymnasium.envs.registration import EnvSpec, load_env_creator
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from roll_vec.cli._errors import UsageError, one_line
+from roll_vec.errors import MissingExtraError
+
+__all__ = ["find_spec", "make_single", "make_vector", "mode_of"]
+
+_Env = TypeVar("_Env")
+
+
+def find_spec(env_id: str) -> EnvSpec:
+    """Return the registered specification of an id.
+
+    Raises
+    ------
+    UsageError
+        Nothing is registered by that name, or the module before its colon cannot be
+        imported.
+    """
+    module, _, name = env_id.rpartition(":")
+    try:
+        if module:
+            importlib.import_module(module)
+        return gymnasium.spec(name)
+    except (gymnasium.error.Error, ImportError) as error:
+        message = f"{env_id}: {one_line(error)} (see roll-vec envs)"
+        raise UsageError(message) from error
+
+
+def make_single(env_id: str, options: Mapping[str, Any], render_mode: str) -> Any:
+    """Return one environment, ``gymnasium.make(env_id, render_mode=..., **options)``.
+
+    Raises
+    ------
+    UsageError
+        The environment refuses a keyword, or the id is unknown.
+    """
+    spec = find_spec(env_id)
+    return _explained(
+        env_id,
+        lambda: gymnasium.make(
+            spec, render_mode=render_mode, disable_env_checker=True, **options
+        ),
+    )
+
+
+def make_vector(
+    env_id: str,
+    num_envs: int,
+    *,
+    options: Mapping[str, Any],
+    autoreset: AutoresetMode = AutoresetMode.NEXT_STEP,
+    threads: int | None = None,
+    render_mode: str | None = None,
+) -> VectorEnv[Any, Any, Any]:
+    """Return a vector of environments: the id's own form, or gymnasium's SyncVectorEnv.
+
+    The own form is taken where the id has one that can do the autoreset mode. A render
+    mode that the environment does not take is left out: look at ``env.render_mode``.
+
+    Parameters
+    ----------
+    env_id : str
+        A registered id.
+    num_envs : int
+    options : mapping
+        Keywords of the environment.
+    autoreset : AutoresetMode
+    threads : int, optional
+        Passed as ``num_threads`` where the own form takes it.
+    render_mode : str, optional
+
+    Raises
+    ------
+    UsageError
+        The environment refuses a keyword, the id is unknown, or threads are asked of a
+        form that has none.
+    """
+    spec = find_spec(env_id)
+    own_form = spec.vector_entry_point is not None and (
+        autoreset is AutoresetMode.NEXT_STEP or _takes(spec, "autoreset_mode")
+    )
+    keywords = dict(options)
+    if own_form:
+        if _takes(spec, "autoreset_mode"):
+            keywords["autoreset_mode"] = autoreset
+    else:
+        keywords["vectorization_mode"] = "sync"
+        keywords["vector_kwargs"] = {"autoreset_mode": autoreset}
+    if threads is not None:
+        if not (own_form and _takes(spec, "num_threads")):
+            message = f"argument --threads: {env_id} is stepped in one thread only"
+            raise UsageError(message)
+        keywords["num_threads"] = threads
+
+    def make(**more: Any) -> VectorEnv[Any, Any, Any]:
+        return gymnasium.make_vec(spec, num_envs=num_envs, **keywords, **more)
+
+    env = None
+    if render_mode is not None:
+        try:
+            env = make(render_mode=render_mode)
+        except Exception:
+            # Whether the render mode or something else was wrong shows without it.
+            env = None
+    if env is None:
+        env = _explained(env_id, make)
+    if mode_of(env) is not autoreset:
+        env.close()
+        message = f"argument --autoreset: {env_id} can only do {mode_of(env).value}"
+        raise UsageError(message)
+    return env
+
+
+def mode_of(env: VectorEnv[Any, Any, Any]) -> AutoresetMode:
+    """Return the autoreset mode that a vector environment declares."""
+    return AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
+
+
+def _takes(spec: EnvSpec, keyword: str) -> bool:
+    """Tell whether the id's own vector form has a keyword."""
+    creator: Any = spec.vector_entry_point
+    if isinstance(creator, str):
+        creator = load_env_creator(creator)
+    if creator is None:
+        return False
+    parameters = inspect.signature(creator).parameters.values()
+    return any(
+        parameter.name == keyword or parameter.kind is parameter.VAR_KEYWORD
+        for parameter in parameters
+    )
+
+
+def _explained(env_id: str, make: Callable[[], _Env]) -> _Env:
+    """Return what `make` returns; its exceptions become one line for the user."""
+    try:
+        return make()
+    except (UsageError, MissingExtraError):
+        raise
+    except Exception as error:
+        # The keywords are the user's: whatever the constructor says of them is the
+        # answer, in the constructor's own words.
+        message = f"{env_id}: {one_line(error)}"
+        raise UsageError(message) from error

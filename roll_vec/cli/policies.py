@@ -1,0 +1,162 @@
+"""The policies of the command line: functions from observations to actions.
+
+A policy is named ``name`` or ``name:argument``. `POLICIES` maps a name to the function
+that makes the policy for one vector environment; anything else with a colon is
+``module:attribute``, a Python callable of the user.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
+from gymnasium.vector import VectorEnv
+from gymnasium.vector.utils import concatenate, create_empty_array
+from numpy.typing import NDArray
+
+from roll_vec.cli._arguments import literal
+from roll_vec.cli._errors import UsageError, one_line
+
+__all__ = ["FORMS", "POLICIES", "Policy", "PolicyFactory", "make_policy"]
+
+Vector: TypeAlias = VectorEnv[Any, Any, Any]
+Policy: TypeAlias = Callable[[Any], Any]
+"""From the batch of observations to the batch of actions."""
+
+PolicyFactory: TypeAlias = Callable[[Vector, str, int], Policy]
+"""From the environment, the text after the colon ("" for none) and the seed."""
+
+# The environments' own generators are seeded with the same number: without a stream of
+# its own a policy would draw what the first environment draws for its slips.
+_POLICY_STREAM = 0x706F6C
+_BLOCK = 1 << 17
+
+
+def make_policy(text: str, env: Vector, seed: int) -> Policy:
+    """Return the policy that a command line names.
+
+    Parameters
+    ----------
+    text : str
+        ``name``, ``name:argument`` or ``module:attribute``.
+    env : VectorEnv
+        The environment that it will act in.
+    seed : int
+        Seed of its random choices.
+
+    Raises
+    ------
+    UsageError
+        No such policy, or its argument cannot be used with this environment.
+    """
+    name, colon, argument = text.partition(":")
+    if name in POLICIES:
+        return POLICIES[name](env, argument, seed)
+    if colon and name and argument:
+        return _imported(name, argument)
+    message = f"argument --policy: expected {FORMS}, got {text!r}"
+    raise UsageError(message)
+
+
+def _random(env: Vector, argument: str, seed: int) -> Policy:
+    """Return uniform actions, independent of what is observed."""
+    if argument:
+        message = f"argument --policy: random takes no argument, got {argument!r}"
+        raise UsageError(message)
+    space = env.single_action_space
+    if isinstance(space, Discrete) and isinstance(env.action_space, MultiDiscrete):
+        return _DiscreteUniform(space, env.num_envs, seed)
+    env.action_space.seed(int(_generator(seed).integers(1 << 31)))
+    return lambda _: env.action_space.sample()
+
+
+def _generator(seed: int) -> np.random.Generator:
+    return np.random.default_rng([seed, _POLICY_STREAM])
+
+
+class _DiscreteUniform:
+    """Uniform actions of a Discrete space, drawn for many steps at once."""
+
+    def __init__(self, space: Discrete, num_envs: int, seed: int) -> None:
+        self._low, self._high = int(space.start), int(space.start + space.n)
+        self._dtype = space.dtype
+        self._shape = (max(1, _BLOCK // num_envs), num_envs)
+        self._generator = _generator(seed)
+        self._block: NDArray[Any] = np.empty((0, num_envs), dtype=self._dtype)
+        self._row = 0
+
+    def __call__(self, observations: Any) -> Any:
+        """Return a (num_envs,) row that no other call returns."""
+        del observations
+        if self._row == len(self._block):
+            drawn = self._generator.integers(self._low, self._high, self._shape)
+            self._block = drawn.astype(self._dtype, copy=False)
+            self._row = 0
+        actions = self._block[self._row]
+        self._row += 1
+        return actions
+
+
+def _constant(env: Vector, argument: str, seed: int) -> Policy:
+    """Return one action, given as a literal, for every environment and step."""
+    del seed
+    space = env.single_action_space
+    action = literal(argument)
+    if isinstance(space, (Box, MultiBinary, MultiDiscrete)):
+        action = np.asarray(action, dtype=space.dtype)
+    # Discrete environments of this package also take 0 for "no valid action", which
+    # lies outside their space; they judge their actions themselves.
+    own = env.spec is not None and env.spec.namespace == "roll_vec"
+    if not (space.contains(action) or (own and type(action) is int)):
+        message = (
+            f"argument --policy: constant:A needs an action of {space}, "
+            f"got {argument!r}"
+        )
+        raise UsageError(message)
+    n = env.num_envs
+    empty: Any = create_empty_array(space, n)
+    actions = concatenate(space, [action] * n, empty)
+    return lambda _: actions
+
+
+def _imported(module: str, attribute: str) -> Policy:
+    """Return a callable of the user's, whose errors name the place in the user's code.
+
+    The working directory is searched as ``python -m`` searches it.
+    """
+    name = f"{module}:{attribute}"
+    sys.path.insert(0, "")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        message = f"argument --policy: cannot import {name}: {one_line(error)}"
+        raise UsageError(message) from error
+    finally:
+        sys.path.remove("")
+    if not callable(found):
+        message = f"argument --policy: {name} is not callable, it is {found!r}"
+        raise UsageError(message)
+
+    def policy(observations: Any) -> Any:
+        try:
+            return found(observations)
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            message = (
+                f"--policy {name} raised {type(error).__name__}: {one_line(error)} "
+                f"({place.filename}, line {place.lineno})"
+            )
+            raise UsageError(message) from error
+
+    return policy
+
+
+FORMS = "random, constant:A or module:attribute"
+POLICIES: dict[str, PolicyFactory] = {"random": _random, "constant": _constant}

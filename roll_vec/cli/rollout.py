@@ -1,0 +1,285 @@
+"""``roll-vec rollout``: many environments, one policy, a table and a picture."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from gymnasium.vector import AutoresetMode
+
+from roll_vec.cli._arguments import (
+    add_environment_arguments,
+    autoreset_mode,
+    integer_from,
+)
+from roll_vec.cli._environments import make_vector
+from roll_vec.cli._episodes import roll_out
+from roll_vec.cli._errors import UsageError, one_line
+from roll_vec.cli._extras import require
+from roll_vec.cli._picture import (
+    MAX_RENDERED,
+    NoPictureError,
+    draw_boards,
+    draw_preview,
+)
+from roll_vec.cli._report import Facts, result_table, save_episodes
+from roll_vec.cli.policies import FORMS, make_policy
+from roll_vec.render.mosaic import save_png
+
+__all__ = ["add_parser"]
+
+Progress: TypeAlias = Callable[[int, int, float], None]
+
+_DESCRIPTION = """\
+Step many environments of one id at once and report what happened: environment
+steps, steps a second, episodes, returns, success rate, lengths. The boards at the
+end are saved as a picture.
+
+Any registered gymnasium id will do. An id with a vector form of its own is stepped
+by that, others by gymnasium's SyncVectorEnv.
+
+Steps a second cover everything after the first reset and step (which may compile and
+are shown on a row of their own): the environments, the policy and the bookkeeping.
+The resets that next_step mode spends a step on are not counted as steps.
+"""
+
+_EPILOG = """\
+policies:
+  random            uniform over the actions; its stream is derived from --seed
+  constant:A        always the action A, a Python literal
+  module:attribute  a Python callable: batch of observations -> batch of actions;
+                    modules are also looked for in the working directory
+
+the file of --save (numpy.load reads it; one entry an episode that ended):
+  env_index int64, returns float64, lengths int64, terminated bool, truncated bool,
+  success int8 (1, 0, or -1 where the environment does not say),
+  and the strings id, seed, config (JSON), versions (JSON)
+
+examples:
+  roll-vec rollout roll_vec/Sokoban-v0 --num-envs 4096 --steps 1000
+  roll-vec rollout roll_vec/Sokoban-v0 -o dim_room="(10, 10)" -o num_boxes=4
+  roll-vec rollout roll_vec/Sokoban-v0 -o num_levels=4096 --save episodes.npz
+  roll-vec rollout roll_vec/FrozenLake-v1 --policy constant:2 --autoreset same_step
+  roll-vec rollout CartPole-v1 --num-envs 64 --policy my_agent:act --no-image
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the subparsers of the program."""
+    parser = commands.add_parser(
+        "rollout",
+        help="step thousands of environments and report on their episodes",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+    )
+    add_environment_arguments(
+        parser, seed_help="seed of the first environment; environment i has seed N + i"
+    )
+    positive = integer_from(1)
+    parser.add_argument(
+        "--num-envs",
+        type=positive,
+        default=4096,
+        metavar="N",
+        help="environments stepped at once (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--steps",
+        type=positive,
+        default=1000,
+        metavar="N",
+        help="steps of all of them (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--policy",
+        default="random",
+        metavar="NAME",
+        help=f"{FORMS}, see below (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--autoreset",
+        type=autoreset_mode,
+        default=AutoresetMode.NEXT_STEP,
+        metavar="MODE",
+        help="when an episode that ended starts anew: next_step, same_step, or "
+        "disabled, where this command resets by reset_mask (default: next_step)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=positive,
+        metavar="N",
+        help="threads of an environment that has them (default: its own choice)",
+    )
+    parser.add_argument(
+        "--save",
+        type=Path,
+        metavar="FILE.npz",
+        help="save every episode, see below (default: not saved)",
+    )
+    picture = parser.add_mutually_exclusive_group()
+    picture.add_argument(
+        "--image",
+        type=Path,
+        default=Path("rollout.png"),
+        metavar="FILE.png",
+        help="where the picture of the boards goes (default: %(default)s)",
+    )
+    picture.add_argument(
+        "--no-image",
+        dest="image",
+        action="store_const",
+        const=None,
+        help="draw no picture",
+    )
+    parser.add_argument(
+        "--boards",
+        type=positive,
+        default=16,
+        metavar="N",
+        help="boards in the picture (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--quiet",
+        action="store_true",
+        help="no progress bar, no table; files are written, errors are shown",
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """Carry the command out; whatever can be wrong is found before the first step."""
+    _check_target("--save", arguments.save)
+    _check_target("--image", arguments.image)
+    if not arguments.quiet:
+        require("rich", "a rollout without --quiet")
+    if arguments.image is not None:
+        require("pillow", "a rollout without --no-image", module="PIL.Image")
+    env = make_vector(
+        arguments.id,
+        arguments.num_envs,
+        options=arguments.options,
+        autoreset=arguments.autoreset,
+        threads=arguments.threads,
+        render_mode=None if arguments.image is None else "rgb_array",
+    )
+    try:
+        policy = make_policy(arguments.policy, env, arguments.seed)
+        with _progress(arguments) as on_progress:
+            rollout = roll_out(
+                env,
+                policy,
+                steps=arguments.steps,
+                seed=arguments.seed,
+                on_progress=on_progress,
+            )
+        facts = Facts(
+            id=arguments.id,
+            num_envs=arguments.num_envs,
+            steps=arguments.steps,
+            seed=arguments.seed,
+            policy=arguments.policy,
+            autoreset=arguments.autoreset,
+            options=arguments.options,
+        )
+        notes = []
+        if arguments.save is not None:
+            with _writing("--save", arguments.save):
+                save_episodes(arguments.save, facts, rollout.episodes)
+            notes.append(f"episodes: {arguments.save}")
+        if arguments.image is not None:
+            notes.append(_picture(env, arguments))
+    finally:
+        env.close()
+    if not arguments.quiet:
+        from rich.console import Console
+
+        console = Console()
+        console.print(result_table(facts, rollout))
+        for note in notes:
+            console.print(note, markup=False, highlight=False, soft_wrap=True)
+    return 0
+
+
+def _picture(env: Any, arguments: argparse.Namespace) -> str:
+    """Save the picture; return a line that says where it is, or why there is none."""
+    count = min(arguments.boards, env.num_envs)
+    what = "boards at the end"
+    try:
+        if not hasattr(env.unwrapped, "render_envs") and env.num_envs > MAX_RENDERED:
+            what = "boards of another, smaller rollout"
+            picture = draw_preview(
+                arguments.id, arguments.options, count, arguments.seed
+            )
+        else:
+            picture = draw_boards(env, count)
+    except (NoPictureError, UsageError) as error:
+        return f"no picture: {one_line(error)}"
+    with _writing("--image", arguments.image):
+        save_png(arguments.image, picture)
+    return f"{what}: {arguments.image}"
+
+
+@contextmanager
+def _progress(arguments: argparse.Namespace) -> Iterator[Progress | None]:
+    """Show a bar while the body runs, if there is someone to see it."""
+    if arguments.quiet:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,}/{task.total:,} steps"),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        # The loop says when: a thread that redraws would take its processor.
+        auto_refresh=False,
+    )
+    with bar:
+        task = bar.add_task("starting", total=arguments.steps, rate="")
+        bar.refresh()
+
+        def show(done: int, env_steps: int, seconds: float) -> None:
+            rate = f"{env_steps / seconds:,.0f} steps/s" if seconds > 0 else ""
+            bar.update(task, description="stepping", completed=done, rate=rate)
+            bar.refresh()
+
+        yield show
+
+
+def _check_target(argument: str, path: Path | None) -> None:
+    """Raise UsageError where a file certainly cannot be written."""
+    if path is None:
+        return
+    folder = path.parent
+    if path.is_dir():
+        reason = "it is a directory"
+    elif not folder.is_dir():
+        reason = f"there is no directory {str(folder)!r}"
+    elif not os.access(path if path.exists() else folder, os.W_OK):
+        reason = "no permission"
+    else:
+        return
+    message = f"argument {argument}: cannot write {str(path)!r}: {reason}"
+    raise UsageError(message)
+
+
+@contextmanager
+def _writing(argument: str, path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        message = f"argument {argument}: cannot write {str(path)!r}: {error.strerror}"
+        raise UsageError(message) from error

@@ -1,0 +1,102 @@
+"""The seam between the vector wrapper and what runs N environments together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from gymnasium.spaces import Space
+from numpy.typing import NDArray
+
+from roll_vec.infos import Infos
+
+__all__ = ["Engine", "StepResult"]
+
+
+class StepResult(NamedTuple):
+    """What a step of N environments gives; fresh arrays that the caller keeps.
+
+    Rows that were skipped have zeros and no infos.
+    """
+
+    rewards: NDArray[np.float64]
+    terminations: NDArray[np.bool_]
+    truncations: NDArray[np.bool_]
+    infos: Infos
+
+
+class Engine(Protocol):
+    """N environments of one kind that are advanced together.
+
+    An engine knows nothing of autoreset, of groups or of closed environments: the
+    vector wrapper tells it which rows to start, to move on and to step.  Every
+    method either raises before any row has moved or succeeds for all its rows.
+    """
+
+    num_envs: int
+    single_observation_space: Space[Any]
+    single_action_space: Space[Any]
+    observation_space: Space[Any]
+    action_space: Space[Any]
+    metadata: dict[str, Any]
+    """``render_modes`` and ``render_fps`` of the single form."""
+    render_mode: str | None
+    successes: NDArray[np.bool_]
+    """(n,) whether the last step of each environment ended in success."""
+
+    def reset(self, rows: NDArray[np.int64], seeds: Sequence[int | None]) -> None:
+        """Start new episodes in some rows.
+
+        Parameters
+        ----------
+        rows : (m,) int64
+            Ascending, each at most once.
+        seeds : sequence of m
+            An int starts a stream with this seed, at its episode 0; None goes on to
+            the next episode of the row's stream.
+        """
+
+    def advance(self, rows: NDArray[np.int64]) -> None:
+        """Go on to the next episode in some rows, as `reset` with None for each."""
+
+    def reset_infos(self, rows: NDArray[np.int64]) -> Infos:
+        """Return the infos of the resets of some rows, in Gymnasium's layout."""
+
+    def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> Any:
+        """Return the actions in the form that `step` takes.
+
+        Raises
+        ------
+        InvalidActionError
+            If the batch has the wrong shape or dtype, or a row that is not skipped
+            has an action that it does not accept.
+        """
+
+    def step(self, actions: Any, skip_mask: NDArray[np.bool_]) -> StepResult:
+        """Step every row but those of the mask, which stay as they are."""
+
+    def observe(self, out: Any = None) -> Any:
+        """Return the observations of all rows.
+
+        Parameters
+        ----------
+        out : the batch that an earlier call returned, or None
+            Written and returned where the kind of observation allows; with None the
+            batch is new.
+        """
+
+    def observe_rows(self, rows: NDArray[np.int64]) -> list[Any]:
+        """Return the observations of some rows, each as its single form gives it."""
+
+    def frames(self, rows: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
+        """Return a rendered frame for each of some rows, in one of its modes."""
+
+    def get_attribute(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of each environment's single form.
+
+        Raises
+        ------
+        AttributeError
+            If it has none of this name that can be read without a side effect.
+        """

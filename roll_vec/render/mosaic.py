@@ -1,0 +1,109 @@
+"""Many frames in one picture, and pictures in PNG files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from os import PathLike
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.errors import InvalidOptionError, MissingExtraError
+
+__all__ = ["mosaic", "save_png", "upscale"]
+
+_BACKGROUND = (24, 26, 34)
+
+
+def upscale(frame: NDArray[np.uint8], factor: int) -> NDArray[np.uint8]:
+    """Return (H, W, 3) pixels as (factor · H, factor · W, 3), each a square of equals.
+
+    Raises
+    ------
+    InvalidOptionError
+        The factor is below 1.
+    """
+    if factor < 1:
+        message = f"the scale of a picture is an integer from 1 up, not {factor!r}"
+        raise InvalidOptionError(message)
+    return frame.repeat(factor, axis=0).repeat(factor, axis=1)
+
+
+def mosaic(
+    frames: Sequence[NDArray[np.uint8]],
+    *,
+    columns: int | None = None,
+    gap: int = 8,
+    scale: int = 1,
+    background: tuple[int, int, int] = _BACKGROUND,
+) -> NDArray[np.uint8]:
+    """Lay frames out in rows, in reading order, with gaps around each.
+
+    Parameters
+    ----------
+    frames : sequence of (H, W, 3) uint8
+        At least one. Where sizes differ, each is centred in a cell of the largest.
+    columns : int, optional
+        Frames in a row; by default as many as make the picture nearly square.
+    gap : int, default 8
+        Pixels between frames and around the whole, after scaling.
+    scale : int, default 1
+        Every pixel of a frame becomes a square of this side.
+    background : tuple of int
+        Colour of the gaps.
+
+    Returns
+    -------
+    (H', W', 3) uint8
+
+    Raises
+    ------
+    InvalidOptionError
+        There are no frames, a frame is not a (H, W, 3) array, or a number is out of
+        range.
+    """
+    if not frames:
+        message = "a mosaic needs at least one frame"
+        raise InvalidOptionError(message)
+    for index, frame in enumerate(frames):
+        if frame.ndim != 3 or frame.shape[2] != 3:
+            message = f"frame {index} has shape {frame.shape}, expected (H, W, 3)"
+            raise InvalidOptionError(message)
+    if gap < 0 or (columns is not None and columns < 1):
+        message = f"gap={gap!r}, columns={columns!r}: expected gap >= 0, columns >= 1"
+        raise InvalidOptionError(message)
+    frames = [upscale(frame, scale) for frame in frames]
+    height = max(frame.shape[0] for frame in frames) + gap
+    width = max(frame.shape[1] for frame in frames) + gap
+    if columns is None:
+        # Nearest to a square picture, not to a square number of frames.
+        columns = round(math.sqrt(len(frames) * height / width))
+    columns = min(max(columns, 1), len(frames))
+    rows = math.ceil(len(frames) / columns)
+    picture = np.empty((rows * height + gap, columns * width + gap, 3), dtype=np.uint8)
+    picture[:] = background
+    for index, frame in enumerate(frames):
+        row, column = divmod(index, columns)
+        top = gap + row * height + (height - gap - frame.shape[0]) // 2
+        left = gap + column * width + (width - gap - frame.shape[1]) // 2
+        picture[top : top + frame.shape[0], left : left + frame.shape[1]] = frame
+    return picture
+
+
+def save_png(path: str | PathLike[str], picture: NDArray[np.uint8]) -> None:
+    """Write (H, W, 3) uint8 pixels as a PNG file, whatever the name's ending.
+
+    Raises
+    ------
+    MissingExtraError
+        Pillow is not installed.
+    OSError
+        The file cannot be written.
+    """
+    try:
+        from PIL import Image
+    except ImportError as error:
+        feature = "saving a picture"
+        raise MissingExtraError(feature, extra="cli", package="pillow") from error
+    Image.fromarray(np.ascontiguousarray(picture)).save(path, format="PNG")

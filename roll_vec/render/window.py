@@ -1,0 +1,132 @@
+"""A window on the screen for ``render_mode="human"``, through pygame."""
+
+from __future__ import annotations
+
+import warnings
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.errors import InvalidOptionError, MissingExtraError
+from roll_vec.render.mosaic import upscale
+
+__all__ = ["Window"]
+
+# pygame has one display a process, and hands out one surface for all of it.
+_on_screen: Window | None = None
+
+
+class Window:
+    """A window that shows frames, enlarged by a whole number.
+
+    It opens at the first frame. When the user closes it, it stays closed and further
+    frames are dropped, so that the program behind it goes on. There is one display a
+    process: of several windows the one that showed a frame last is seen.
+
+    Parameters
+    ----------
+    title : str, default "roll_vec"
+    size : int, default 640
+        The longer side, in pixels, that a small frame is enlarged to at most.
+
+    Notes
+    -----
+    The display is the one of SDL; ``SDL_VIDEODRIVER=dummy`` works without a screen.
+    A window is left out of pickles and copies: the copy opens its own.
+    """
+
+    def __init__(self, title: str = "roll_vec", *, size: int = 640) -> None:
+        self.title = title
+        self.size = size
+        self._closed_by_user = False
+        self._clock: Any = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether this window is the one on the screen."""
+        return _on_screen is self
+
+    def show(self, frame: NDArray[np.uint8], fps: float | None = None) -> bool:
+        """Show a frame and wait for its turn.
+
+        Parameters
+        ----------
+        frame : (H, W, 3) uint8
+        fps : float, optional
+            At most so many frames a second; None or 0 does not wait.
+
+        Returns
+        -------
+        bool
+            False when the user has closed the window.
+
+        Raises
+        ------
+        MissingExtraError
+            pygame is not installed.
+        InvalidOptionError
+            The frame has another shape.
+        """
+        if self._closed_by_user:
+            return False
+        if frame.ndim != 3 or frame.shape[2] != 3:
+            message = f"a frame has shape (H, W, 3), not {frame.shape}"
+            raise InvalidOptionError(message)
+        pygame = _pygame()
+        height, width = frame.shape[:2]
+        factor = max(1, self.size // max(height, width, 1))
+        surface = self._display(pygame, (factor * width, factor * height))
+        # pygame's arrays are indexed by column, then row.
+        pixels = upscale(frame, factor).transpose(1, 0, 2)
+        pygame.surfarray.blit_array(surface, pixels)
+        pygame.display.flip()
+        # Taking every event keeps the queue short and the window manager content.
+        if any(event.type == pygame.QUIT for event in pygame.event.get()):
+            self.close()
+            self._closed_by_user = True
+            return False
+        if fps:
+            self._clock.tick(fps)
+        return True
+
+    def close(self) -> None:
+        """Take the window off the screen; a later frame opens it again.
+
+        Calling it twice, or before any frame, does nothing.
+        """
+        global _on_screen
+        if self.is_open:
+            _on_screen = None
+            _pygame().display.quit()
+
+    def _display(self, pygame: ModuleType, size: tuple[int, int]) -> Any:
+        """Return the display's surface, opened, taken over or resized if need be."""
+        global _on_screen
+        surface = pygame.display.get_surface() if pygame.display.get_init() else None
+        if _on_screen is not self or surface is None or surface.get_size() != size:
+            pygame.display.init()
+            surface = pygame.display.set_mode(size)
+            pygame.display.set_caption(self.title)
+            self._clock = pygame.time.Clock()
+            _on_screen = self
+        return surface
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"title": self.title, "size": self.size}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["title"], size=state["size"])  # type: ignore[misc]
+
+
+def _pygame() -> ModuleType:
+    try:
+        with warnings.catch_warnings():
+            # pygame's own imports warn about packages that it does not need.
+            warnings.simplefilter("ignore")
+            import pygame
+    except ImportError as error:
+        feature = 'render_mode="human"'
+        raise MissingExtraError(feature, extra="render", package="pygame") from error
+    return pygame

@@ -1,0 +1,141 @@
+"""Seeds at the door: what users may pass, and what streams start from.
+
+The one mix of the project is `roll_vec.kernels._random.mix`; the functions here
+call it, so that a level's seed can be computed without an environment.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.errors import InvalidSeedError
+
+__all__ = [
+    "check_seed",
+    "draw_entropy",
+    "episode_seed",
+    "expand_seeds",
+    "fold_seed",
+    "retry_seed",
+]
+
+SEED_BITS = 32
+
+
+def check_seed(seed: object) -> int:
+    """Return a seed as a Python int.
+
+    Raises
+    ------
+    InvalidSeedError
+        If it is not an integer or negative.
+    """
+    try:
+        value = operator.index(seed)  # type: ignore[arg-type]
+    except TypeError:
+        message = f"seed: expected a non-negative integer, got {seed!r}"
+        raise InvalidSeedError(message) from None
+    if value < 0:
+        message = f"seed: expected a non-negative integer, got {value}"
+        raise InvalidSeedError(message)
+    return value
+
+
+def draw_entropy() -> int:
+    """Return a fresh seed below 2**64 from the operating system."""
+    words = np.random.SeedSequence().generate_state(1, np.uint64)
+    return int(words[0])
+
+
+def expand_seeds(
+    seed: int | Sequence[int | None] | None, num_envs: int, group_size: int = 1
+) -> list[int | None]:
+    """Return one seed an environment; None where its stream goes on.
+
+    Parameters
+    ----------
+    seed : int, sequence or None
+        An int s seeds environment i with ``s + i // group_size``; a sequence of
+        ``num_envs`` ints and Nones is taken as it is; None is None for all.
+    num_envs, group_size : int
+
+    Raises
+    ------
+    InvalidSeedError
+        If a seed is negative or not an integer.
+    ValueError
+        If a sequence has another length.
+    """
+    if seed is None:
+        return [None] * num_envs
+    if isinstance(seed, (int, np.integer)):
+        first = check_seed(seed)
+        return [first + i // group_size for i in range(num_envs)]
+    if isinstance(seed, (str, bytes)) or not hasattr(seed, "__len__"):
+        message = (
+            "seed: expected None, a non-negative integer or a sequence of "
+            f"{num_envs} of them, got {seed!r}"
+        )
+        raise InvalidSeedError(message)
+    if len(seed) != num_envs:
+        message = (
+            f"seed: expected one entry for each of the {num_envs} environments, "
+            f"got {len(seed)}"
+        )
+        raise ValueError(message)
+    return [None if entry is None else check_seed(entry) for entry in seed]
+
+
+def _mix(seed: int, counter: int) -> int:
+    from roll_vec.kernels._random import mix
+
+    return int(mix(np.uint64(seed), np.uint64(counter)))
+
+
+def fold_seed(seed: int) -> int:
+    """Return the stream seed below 2**32 that a seed of any size stands for.
+
+    A seed below 2**32 stands for itself.  A larger one is cut into limbs of 32
+    bits, h starts at 0, and h becomes ``mix(h, limb)`` for each limb from the
+    lowest to the highest.
+    """
+    if seed < 1 << SEED_BITS:
+        return seed
+    folded = 0
+    while seed:
+        folded = _mix(folded, seed & ((1 << SEED_BITS) - 1))
+        seed >>= SEED_BITS
+    return folded
+
+
+def episode_seed(seed: int, episode: int) -> int:
+    """Return the seed of episode ``episode`` of the stream that starts at ``seed``.
+
+    Episode 0 has the (folded) seed itself, a later one ``mix(seed, episode)``.
+    """
+    folded = fold_seed(seed)
+    return folded if episode == 0 else _mix(folded, episode)
+
+
+def retry_seed(level_seed: int, attempt: int) -> int:
+    """Return the seed that attempt ``attempt`` at a Sokoban level draws with.
+
+    Attempt 0 draws with the level seed itself, attempt t with
+    ``mix(level_seed, 2**63 + t)``.
+    """
+    return level_seed if attempt == 0 else _mix(level_seed, (1 << 63) + attempt)
+
+
+def episode_seeds(
+    streams: NDArray[np.uint64], episodes: NDArray[np.uint64]
+) -> NDArray[np.uint64]:
+    """Return `episode_seed` of many folded streams at once; all (n,) uint64."""
+    from roll_vec.kernels._random import mix_rows
+
+    mixed = np.empty_like(streams)
+    mix_rows(streams, episodes, mixed)
+    return np.where(episodes == 0, streams, mixed)

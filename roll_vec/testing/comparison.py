@@ -1,0 +1,291 @@
+"""Compare, show, take apart and spoil what a vector environment returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+__all__ = [
+    "UNKNOWN",
+    "arrays_in",
+    "batch",
+    "data_keys",
+    "difference",
+    "info_row",
+    "mask_of",
+    "row",
+    "scribble",
+    "show",
+    "without_keys",
+]
+
+_ARRAY_SPACES = (
+    spaces.Box,
+    spaces.Discrete,
+    spaces.MultiDiscrete,
+    spaces.MultiBinary,
+)
+_SHOWN_CHARACTERS = 160
+
+
+class _Unknown:
+    """Stands for a value that was not given; no difference is found with it."""
+
+    def __repr__(self) -> str:
+        return "(not given)"
+
+
+UNKNOWN = _Unknown()
+
+
+# --- one environment out of a batch, and back ---------------------------------------
+
+
+def row(single_space: spaces.Space[Any], observations: Any, env: int) -> Any:
+    """Take the part of environment `env` out of a batch.
+
+    `gymnasium.vector.utils.iterate` does the same for well-formed batches; this one
+    also takes a batch whose containers have the wrong type.
+    """
+    if isinstance(single_space, spaces.Dict):
+        return {
+            key: row(subspace, observations[key], env)
+            for key, subspace in single_space.spaces.items()
+        }
+    if isinstance(single_space, spaces.Tuple):
+        return tuple(
+            row(subspace, observations[position], env)
+            for position, subspace in enumerate(single_space.spaces)
+        )
+    return observations[env]
+
+
+def batch(single_space: spaces.Space[Any], items: list[Any]) -> Any:
+    """Put the samples of a single space together as the batched space has them."""
+    if isinstance(single_space, spaces.Dict):
+        return {
+            key: batch(subspace, [item[key] for item in items])
+            for key, subspace in single_space.spaces.items()
+        }
+    if isinstance(single_space, spaces.Tuple):
+        return tuple(
+            batch(subspace, [item[position] for item in items])
+            for position, subspace in enumerate(single_space.spaces)
+        )
+    if isinstance(single_space, _ARRAY_SPACES):
+        return np.stack([np.asarray(item, dtype=single_space.dtype) for item in items])
+    return tuple(items)
+
+
+# --- infos --------------------------------------------------------------------------
+
+
+def data_keys(infos: dict[str, Any]) -> list[str]:
+    """List the keys of `infos` that carry data, leaving out the masks of others."""
+    return [
+        key
+        for key in infos
+        if not (isinstance(key, str) and key.startswith("_") and key[1:] in infos)
+    ]
+
+
+def mask_of(infos: dict[str, Any], key: str, num_envs: int) -> NDArray[np.bool_]:
+    """Return which environments have `key`: all of them where the mask is unusable."""
+    mask = infos.get(f"_{key}")
+    if isinstance(mask, np.ndarray) and mask.shape == (num_envs,):
+        return mask.astype(bool)
+    return np.ones(num_envs, dtype=np.bool_)
+
+
+def info_row(infos: dict[str, Any], env: int, num_envs: int) -> dict[str, Any]:
+    """Take the info dict of environment `env` out of batched infos."""
+    info: dict[str, Any] = {}
+    for key in data_keys(infos):
+        if not mask_of(infos, key, num_envs)[env]:
+            continue
+        value = infos[key]
+        if isinstance(value, dict):
+            info[key] = info_row(value, env, num_envs)
+        else:
+            try:
+                info[key] = value[env]
+            except (IndexError, KeyError, TypeError):
+                info[key] = value  # not batched, which another check reports
+    return info
+
+
+def without_keys(
+    info: dict[str, Any], paths: frozenset[tuple[str, ...]], at: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Copy the info dict of one environment without the values at `paths`."""
+    return {
+        key: without_keys(value, paths, (*at, key))
+        if isinstance(value, dict)
+        else value
+        for key, value in info.items()
+        if (*at, key) not in paths
+    }
+
+
+# --- equality -----------------------------------------------------------------------
+
+
+def difference(left: Any, right: Any, at: str = "") -> str | None:
+    """Describe the first difference of two nested values, or return None.
+
+    NaN equals NaN; arrays must agree in dtype and shape, scalars only in value.
+    """
+    if left is UNKNOWN or right is UNKNOWN:
+        return None
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        return _array_difference(left, right, at)
+    if isinstance(left, dict) and isinstance(right, dict):
+        return _dict_difference(left, right, at)
+    if isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)):
+        return _sequence_difference(left, right, at)
+    if _scalars_equal(left, right):
+        return None
+    return f"{_prefix(at)}{show(left)} against {show(right)}"
+
+
+def _prefix(at: str) -> str:
+    return f"{at}: " if at else ""
+
+
+def _array_difference(
+    left: NDArray[Any], right: NDArray[Any], at: str
+) -> str | None:
+    if left.dtype != right.dtype or left.shape != right.shape:
+        return (
+            f"{_prefix(at)}{left.dtype} of shape {left.shape} against "
+            f"{right.dtype} of shape {right.shape}"
+        )
+    if left.dtype == object:
+        for index in np.ndindex(left.shape):
+            found = difference(left[index], right[index], f"{at}{list(index)}")
+            if found is not None:
+                return found
+        return None
+    # Bytes first: most calls are equal, and this is several times faster.
+    if np.array_equal(left, right):
+        return None
+    unequal = left != right
+    if left.dtype.kind in "fc":
+        unequal &= ~(np.isnan(left) & np.isnan(right))
+    places = np.argwhere(unequal)
+    if len(places) == 0:
+        return None
+    first = tuple(places[0])
+    where = f"{at}{[int(part) for part in first]}"
+    more = f" ({len(places)} of {left.size} entries differ)" if left.size > 1 else ""
+    return f"{where}: {show(left[first])} against {show(right[first])}{more}"
+
+
+def _dict_difference(
+    left: dict[Any, Any], right: dict[Any, Any], at: str
+) -> str | None:
+    if left.keys() != right.keys():
+        only_left = [key for key in left if key not in right]
+        only_right = [key for key in right if key not in left]
+        return f"{_prefix(at)}keys {only_left} against keys {only_right}"
+    for key, value in left.items():
+        found = difference(value, right[key], f"{at}[{key!r}]")
+        if found is not None:
+            return found
+    return None
+
+
+def _sequence_difference(left: Any, right: Any, at: str) -> str | None:
+    if isinstance(left, tuple) != isinstance(right, tuple) or len(left) != len(right):
+        return (
+            f"{_prefix(at)}{type(left).__name__} of length {len(left)} against "
+            f"{type(right).__name__} of length {len(right)}"
+        )
+    for position, (one, other) in enumerate(zip(left, right, strict=True)):
+        found = difference(one, other, f"{at}[{position}]")
+        if found is not None:
+            return found
+    return None
+
+
+def _scalars_equal(left: Any, right: Any) -> bool:
+    try:
+        if bool(left == right) or bool(left != left and right != right):
+            return True
+    except Exception:
+        return repr(left) == repr(right)
+    # Objects without an equality of their own are never equal to those of a twin:
+    # compare what they hold instead.
+    if type(left) is type(right) and type(left).__eq__ is object.__eq__:
+        return difference(getattr(left, "__dict__", {}), getattr(right, "__dict__", {})) is None
+    return False
+
+
+def show(value: Any) -> str:
+    """Write `value` in one short line."""
+    if isinstance(value, np.ndarray):
+        listed = np.array2string(value, separator=", ", threshold=12, edgeitems=3)
+        text = f"{' '.join(listed.split())} ({value.dtype}, shape {value.shape})"
+    elif isinstance(value, np.generic):
+        text = repr(value.item())
+    elif isinstance(value, dict):
+        text = "{" + ", ".join(f"{k!r}: {show(v)}" for k, v in value.items()) + "}"
+    else:
+        text = " ".join(repr(value).split())
+    if len(text) > _SHOWN_CHARACTERS:
+        text = f"{text[: _SHOWN_CHARACTERS - 1]}…"
+    return text
+
+
+# --- memory -------------------------------------------------------------------------
+
+
+def arrays_in(value: Any, at: str) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield every array within `value`, those held by object arrays included."""
+    if isinstance(value, np.ndarray):
+        yield at, value
+        if value.dtype == object:
+            for index in np.ndindex(value.shape):
+                yield from arrays_in(value[index], f"{at}{list(index)}")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from arrays_in(item, f"{at}[{key!r}]")
+    elif isinstance(value, (tuple, list)):
+        for position, item in enumerate(value):
+            yield from arrays_in(item, f"{at}[{position}]")
+
+
+def scribble(value: Any) -> None:
+    """Overwrite everything in `value` that can be written to."""
+    if isinstance(value, np.ndarray):
+        _scribble_array(value)
+    elif isinstance(value, dict):
+        for item in value.values():
+            scribble(item)
+        value.clear()
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            scribble(item)
+        if isinstance(value, list):
+            value.clear()
+
+
+def _scribble_array(array: NDArray[Any]) -> None:
+    if array.dtype == object:
+        for item in array.flat:
+            scribble(item)
+    if not array.flags.writeable:
+        return
+    kind = array.dtype.kind
+    if kind == "b":
+        np.logical_not(array, out=array)
+    elif kind in "iu":
+        array[...] = np.iinfo(array.dtype).max
+    elif kind in "fc":
+        array[...] = np.nan
+    elif kind in "USO":
+        array[...] = "overwritten by the caller"

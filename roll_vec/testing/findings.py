@@ -1,0 +1,213 @@
+"""What a check is, what it finds, and how the findings are told."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from gymnasium.vector import AutoresetMode
+
+if TYPE_CHECKING:
+    from roll_vec.testing.context import Context
+
+__all__ = [
+    "CallFailed",
+    "Check",
+    "ConformanceError",
+    "DoesNotApply",
+    "Finding",
+    "Problem",
+    "Report",
+    "check",
+    "describe_error",
+]
+
+# Of one check in one mode: the rest is more of the same more often than not.
+PROBLEMS_SHOWN = 3
+
+Modes = Literal["once", "each"] | AutoresetMode
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is not as it should be.
+
+    Parameters
+    ----------
+    did : str
+        What was done.
+    found : str
+        What came of it.
+    expected : str
+        What should have come of it.
+    """
+
+    did: str
+    found: str
+    expected: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The problems that one check found.
+
+    Parameters
+    ----------
+    slug : str
+        The stable code of the check.
+    group, title : str
+        The subject it belongs to; what should hold, as one sentence.
+    problems : tuple of Problem
+        The first few, of the first autoreset mode in which there were any.
+    modes : tuple of str
+        Every autoreset mode in which there were problems.
+    """
+
+    slug: str
+    group: str
+    title: str
+    problems: tuple[Problem, ...]
+    modes: tuple[str, ...]
+
+
+class DoesNotApply(Exception):
+    """Raised by a check that cannot be made of this environment; says why."""
+
+
+class CallFailed(Exception):
+    """Raised when a documented use of the environment raised.
+
+    Parameters
+    ----------
+    did : str
+        The call, as one would write it.
+    error : BaseException
+        What it raised.
+    """
+
+    def __init__(self, did: str, error: BaseException) -> None:
+        super().__init__(f"{did} raised {type(error).__name__}: {error}")
+        self.did, self.error = did, error
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check.
+
+    Parameters
+    ----------
+    slug, title : str
+        See `Finding`.
+    run : callable
+        Takes the context and an autoreset mode and yields problems.
+    modes : {"once", "each"} or AutoresetMode
+        The modes it is made in: the first there is, every one, or this one alone.
+    vital : bool
+        Whether no later check makes sense when this one finds something.
+    """
+
+    slug: str
+    title: str
+    run: Callable[[Context, AutoresetMode], Iterator[Problem]]
+    modes: Modes
+    vital: bool
+
+
+def check(
+    slug: str, title: str, *, modes: Modes = "once", vital: bool = False
+) -> Callable[[Callable[[Context, AutoresetMode], Iterator[Problem]]], Check]:
+    """Make a check of a function that yields problems."""
+
+    def decorate(run: Callable[[Context, AutoresetMode], Iterator[Problem]]) -> Check:
+        return Check(slug, title, run, modes, vital)
+
+    return decorate
+
+
+def describe_error(error: BaseException) -> str:
+    """Write an exception in one line, with the place that raised it."""
+    message = " ".join(str(error).split())
+    if len(message) > 240:
+        message = f"{message[:239]}…"
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    if frames:
+        last = frames[-1]
+        text += f" ({Path(last.filename).name}:{last.lineno}, in {last.name})"
+    return text
+
+
+@dataclass
+class Report:
+    """All that came of one run of the checker.
+
+    Parameters
+    ----------
+    subject : str
+        What was checked, as the caller would write it.
+    ran : int
+        How many checks were made.
+    """
+
+    subject: str
+    ran: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    not_applicable: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.subject} does not keep the contract of "
+            "gymnasium.vector.VectorEnv.",
+        ]
+        group = None
+        for number, finding in enumerate(self.findings, start=1):
+            if finding.group != group:
+                group = finding.group
+                lines += ["", f"{group}:"]
+            lines += _finding_lines(number, finding)
+        lines += ["", self._summary()]
+        if self.not_applicable:
+            lines.append("Not made:")
+            lines += [
+                f"  [{slug}] {reason}" for slug, reason in self.not_applicable.items()
+            ]
+        return "\n".join(lines)
+
+    def _summary(self) -> str:
+        count = len(self.findings)
+        return (
+            f"{self.ran} checks ran, {len(self.not_applicable)} did not apply; "
+            f"{count} {'finding' if count == 1 else 'findings'}. The codes in "
+            "brackets are described in roll_vec.testing and can be passed as ignore=."
+        )
+
+
+def _finding_lines(number: int, finding: Finding) -> list[str]:
+    lines = [f"{number:3}. [{finding.slug}] {finding.title}"]
+    for problem in finding.problems:
+        lines += [
+            f"       did:      {problem.did}",
+            f"       found:    {problem.found}",
+            f"       expected: {problem.expected}",
+        ]
+    if len(finding.modes) > 1:
+        lines.append(f"       in modes: {', '.join(finding.modes)}")
+    return lines
+
+
+class ConformanceError(AssertionError):
+    """Raised when a vector environment does not keep the contract.
+
+    Parameters
+    ----------
+    report : Report
+        Also available as the attributes `report` and `findings`.
+    """
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(str(report))
+        self.report = report
+        self.findings = tuple(report.findings)

@@ -1,0 +1,229 @@
+"""Run the checks and gather what they find."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection
+from typing import Any
+
+from gymnasium.vector import AutoresetMode
+
+from roll_vec.testing.context import Context
+from roll_vec.testing.findings import (
+    PROBLEMS_SHOWN,
+    CallFailed,
+    Check,
+    ConformanceError,
+    DoesNotApply,
+    Finding,
+    Problem,
+    Report,
+    describe_error,
+)
+from roll_vec.testing.maker import Maker
+from roll_vec.testing.registry import GENERAL, GROUPS
+from roll_vec.testing.time_limit import TimeLimitExceeded, time_limit
+
+__all__ = ["check_vector_env"]
+
+
+def check_vector_env(
+    id_or_factory: str | Callable[..., Any],
+    *,
+    seed: int = 0,
+    steps: int = 300,
+    ignore: Collection[str] = (),
+    call_limit: float | None = 60.0,
+) -> None:
+    """Check that a vector environment keeps the contract of Gymnasium's VectorEnv.
+
+    Many small batches of it are made, played with random actions, compared with each
+    other and closed.  `roll_vec.testing` lists what is checked.
+
+    Parameters
+    ----------
+    id_or_factory : str or callable
+        An id, made with ``gymnasium.make_vec(id, num_envs=...)``, or a callable
+        ``factory(num_envs=..., autoreset_mode=...)`` that returns a new vector
+        environment.  `autoreset_mode` is a `gymnasium.vector.AutoresetMode`.  Where it
+        is refused there is one finding, and the default mode alone is checked.  A
+        factory that also takes `render_mode` is checked for rendering.
+    seed : int
+        The first seed that is used; the actions depend on it too.
+    steps : int
+        Length of the long runs.  Several episodes should end within.
+    ignore : collection of str
+        Codes of findings not to report.
+    call_limit : float or None
+        Seconds that one check may take in one autoreset mode.  When it takes longer
+        it is interrupted, and the checker stops there.  It works by a POSIX timer in
+        the main thread; elsewhere, and in compiled loops, there is no limit.
+
+    Raises
+    ------
+    ConformanceError
+        An AssertionError that lists all findings.
+    ValueError
+        When `ignore` has an unknown code, or `seed` or `steps` is out of range.
+
+    Warns
+    -----
+    UserWarning
+        When no episode ended within `steps` steps, so that what happens after an end
+        remained unchecked.
+
+    Notes
+    -----
+    Results are compared to the bit.  Warnings of the environment are not shown.
+    Global random generators are neither seeded nor read.
+    """
+    _refuse_bad_arguments(seed, steps, ignore)
+    context = Context(Maker(id_or_factory), seed, steps)
+    run = _Run(context, frozenset(ignore), call_limit)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run.all()
+    if run.report.findings:
+        raise ConformanceError(run.report)
+    if not context.ended():
+        warnings.warn(
+            f"{context.maker.name}: no episode ended within {steps} steps, so nothing "
+            "that happens after an end was checked; pass a larger `steps`, or make "
+            "the environment with a shorter time limit",
+            stacklevel=2,
+        )
+
+
+def _refuse_bad_arguments(seed: int, steps: int, ignore: Collection[str]) -> None:
+    if seed < 0 or steps < 1:
+        msg = f"seed must be >= 0 and steps >= 1, got seed={seed}, steps={steps}"
+        raise ValueError(msg)
+    known = {check.slug for checks in GROUPS.values() for check in checks}
+    known |= GENERAL.keys()
+    unknown = sorted(set(ignore) - known)
+    if unknown:
+        msg = f"unknown codes in ignore: {unknown}; known are {sorted(known)}"
+        raise ValueError(msg)
+
+
+class _Run:
+    """One run of all checks."""
+
+    def __init__(
+        self, context: Context, ignore: frozenset[str], limit: float | None
+    ) -> None:
+        self.context, self.ignore, self.limit = context, ignore, limit
+        self.report = Report(context.maker.name)
+        # The same error met again in a later check is not a new finding.
+        self._raised: dict[str, tuple[str, list[str]]] = {}
+        self._stopped = False
+
+    def all(self) -> None:
+        try:
+            with time_limit(self.limit):
+                self.context.explore()
+        except TimeLimitExceeded:
+            self._overran("making it")
+        for group, checks in GROUPS.items():
+            for check in checks:
+                if not self._stopped:
+                    self._check(group, check)
+        self._add_general()
+
+    def _check(self, group: str, check: Check) -> None:
+        problems: list[Problem] = []
+        modes: list[str] = []
+        reasons: list[str] = []
+        made = 0
+        for mode in self._modes_of(check):
+            found: list[Problem] = []
+            try:
+                self._collect(check, mode, found)
+                made += 1
+            except DoesNotApply as reason:
+                reasons.append(str(reason))
+            if found:
+                # Other modes mostly tell the same once more: naming them is enough.
+                problems = problems or found
+                modes.append(mode.name)
+            if self._stopped:
+                break
+        if made or problems:
+            self.report.ran += 1
+        else:
+            reason = reasons[0] if reasons else f"there is no mode {_only(check)}"
+            self.report.not_applicable[check.slug] = reason
+        if problems:
+            self._stopped |= check.vital
+            self._add(check.slug, group, check.title, problems, modes)
+
+    def _modes_of(self, check: Check) -> tuple[AutoresetMode, ...]:
+        available = self.context.modes
+        if check.modes == "each":
+            return available
+        if check.modes == "once":
+            # Where nothing could be made, the check that says so still runs.
+            return available[:1] or (AutoresetMode.NEXT_STEP,)
+        return tuple(mode for mode in available if mode is check.modes)
+
+    def _collect(
+        self, check: Check, mode: AutoresetMode, found: list[Problem]
+    ) -> None:
+        try:
+            with time_limit(self.limit):
+                for problem in check.run(self.context, mode):
+                    found.append(problem)
+                    if len(found) == PROBLEMS_SHOWN:
+                        break
+        except TimeLimitExceeded:
+            self._overran(f"the check [{check.slug}] in mode {mode.name}")
+        except CallFailed as failure:
+            self._remember(failure.did, failure.error, check)
+        except DoesNotApply:
+            raise
+        except Exception as error:
+            self._remember("an attribute or a result was used", error, check)
+
+    def _remember(self, did: str, error: BaseException, check: Check) -> None:
+        checks = self._raised.setdefault(describe_error(error), (did, []))[1]
+        if check.slug not in checks:
+            checks.append(check.slug)
+
+    def _overran(self, what: str) -> None:
+        self._stopped = True
+        problem = Problem(
+            what,
+            f"it was still running after {self.limit} s, and the checker stopped here",
+            "calls that return; raise `call_limit` or lower `steps` if it is only slow",
+        )
+        self._add("call-limit", "General", GENERAL["call-limit"], [problem], [])
+
+    def _add_general(self) -> None:
+        raised = [
+            Problem(did, error, f"no error; met in {', '.join(checks)}")
+            for error, (did, checks) in self._raised.items()
+        ]
+        closings = [
+            Problem(f"{written}; …; close()", error, "no error")
+            for error, written in self.context.failed_closings.items()
+        ]
+        for slug, problems in (("raises", raised), ("close-raises", closings)):
+            if problems:
+                self._add(slug, "General", GENERAL[slug], problems, [])
+
+    def _add(
+        self,
+        slug: str,
+        group: str,
+        title: str,
+        problems: list[Problem],
+        modes: list[str],
+    ) -> None:
+        if slug not in self.ignore:
+            self.report.findings.append(
+                Finding(slug, group, title, tuple(problems), tuple(modes))
+            )
+
+
+def _only(check: Check) -> str:
+    return check.modes.name if isinstance(check.modes, AutoresetMode) else "at all"

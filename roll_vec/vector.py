@@ -1,0 +1,452 @@
+"""The one vector environment: seeds, autoreset, infos and copies over any engine.
+
+It follows Gymnasium 1.4's `VectorEnv` as `SyncVectorEnv` lives it, and knows no
+environment: everything below a batch of rows is an `Engine`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from numpy.typing import NDArray
+
+from roll_vec.engine import Engine
+from roll_vec.errors import (
+    ClosedError,
+    FrozenAttributeError,
+    InvalidOptionError,
+    ResetNeededError,
+    describe_rows,
+)
+from roll_vec.infos import Infos, final_infos, merge_infos
+from roll_vec.seeding import draw_entropy, expand_seeds
+
+__all__ = ["RollVectorEnv", "final_obs", "parse_autoreset_mode"]
+
+
+def parse_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    """Return the mode for Gymnasium's enum or its value as a string.
+
+    Raises
+    ------
+    InvalidOptionError
+        If it is neither.
+    """
+    try:
+        return AutoresetMode(mode)
+    except ValueError:
+        accepted = ", ".join(repr(known.value) for known in AutoresetMode)
+        message = f"autoreset_mode: expected one of {accepted}, got {mode!r}"
+        raise InvalidOptionError(message) from None
+
+
+def final_obs(observations: Any, infos: Infos) -> Any:
+    """Return the batch of true next observations of a step, dense.
+
+    Gymnasium gives the last observations of episodes that ended in SAME_STEP mode
+    as an object array with None elsewhere.  This is the observations of the step
+    with those put in, which is what a value target needs, in any mode.
+
+    Parameters
+    ----------
+    observations : (n, ...) array or tuple of n
+        As returned by `step`; left alone.
+    infos : dict
+        As returned by the same `step`.
+
+    Returns
+    -------
+    The same form as ``observations``, new.
+    """
+    if "final_obs" not in infos:
+        return observations if isinstance(observations, tuple) else observations.copy()
+    mask, finals = infos["_final_obs"], infos["final_obs"]
+    if isinstance(observations, tuple):
+        pairs = zip(observations, finals, mask, strict=True)
+        return tuple(final if has else obs for obs, final, has in pairs)
+    dense = observations.copy()
+    dense[mask] = np.stack(finals[mask])
+    return dense
+
+
+class RollVectorEnv(VectorEnv[Any, Any, Any]):
+    """N environments behind `gymnasium.vector.VectorEnv`.
+
+    Made by `gymnasium.make_vec`; the ids and their keywords are in `registration`.
+
+    Parameters
+    ----------
+    engine : Engine
+        Becomes this environment's own.
+    autoreset_mode : AutoresetMode or str
+        When an environment that ended is reset: at the next step, whose action it
+        ignores; in the same step, the last observation going to
+        ``infos["final_obs"]``; or never, so that `reset` with
+        ``options={"reset_mask": mask}`` must do it.
+    copy : bool
+        False: observations are written into one array again and again, which spares
+        an allocation; the array that was returned before changes.
+    group_size : int
+        Environments ``j * group_size`` and the next ``group_size - 1`` get the same
+        seed from an int, or from the operating system: the same levels and noise.
+
+    Attributes
+    ----------
+    successes : (num_envs,) bool
+        Whether the last step of each environment ended in success.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        copy: bool = True,
+        group_size: int = 1,
+    ) -> None:
+        self.engine = engine
+        self.autoreset_mode = parse_autoreset_mode(autoreset_mode)
+        self.copy = bool(copy)
+        self.num_envs = engine.num_envs
+        if group_size < 1 or self.num_envs % group_size:
+            message = (
+                f"group_size: expected a divisor of num_envs={self.num_envs}, "
+                f"got {group_size}"
+            )
+            raise InvalidOptionError(message)
+        self.group_size = group_size
+        self.single_observation_space = engine.single_observation_space
+        self.single_action_space = engine.single_action_space
+        self.observation_space = engine.observation_space
+        self.action_space = engine.action_space
+        self.render_mode = engine.render_mode
+        self.metadata = {**engine.metadata, "autoreset_mode": self.autoreset_mode}
+        self.spec = None
+        self._seeds: list[int | None] = [None] * self.num_envs
+        self._unstarted = np.ones(self.num_envs, np.bool_)
+        self._any_unstarted = True
+        self._finished = np.zeros(self.num_envs, np.bool_)
+        self._skip_none = np.zeros(self.num_envs, np.bool_)
+        self._all_rows = np.arange(self.num_envs)
+        self._observations: Any = None
+        self._window: Any = None
+
+    # ------------------------------------------------------------- reset
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, Infos]:
+        """Start new episodes, in all environments or in those of a mask.
+
+        Parameters
+        ----------
+        seed : int, sequence of int or None, or None
+            An int s seeds environment i with s + i (s + i // group_size in groups).
+            A sequence has one entry an environment.  None lets a stream go on with
+            its next episode; an environment's first unseeded reset draws entropy.
+        options : dict or None
+            ``reset_mask``, (num_envs,) bool with at least one True: the environments
+            to reset, in any autoreset mode.  Other keys are ignored.  The dict is
+            left as it is.
+
+        Returns
+        -------
+        observations, infos
+            Of the whole batch; infos of the environments that were reset.
+
+        Raises
+        ------
+        InvalidSeedError, TypeError, ValueError
+            Bad arguments; nothing has moved then.
+        ResetNeededError
+            If a mask leaves out environments that were never reset.
+        LevelGenerationError
+            If the configuration has no levels; nothing has moved then.
+        ClosedError
+        """
+        self._check_open()
+        mask = self._parse_reset_mask(options)
+        seeds = expand_seeds(seed, self.num_envs, self.group_size)
+        rows = self._all_rows
+        if mask is not None:
+            rows = np.flatnonzero(mask)
+            never = np.flatnonzero(self._unstarted & ~mask)
+            if len(never):
+                message = (
+                    f"environments {describe_rows(never)} were never reset: the first "
+                    "reset cannot leave any out by reset_mask"
+                )
+                raise ResetNeededError(message)
+        chosen = [seeds[row] for row in rows]
+        if self._any_unstarted:
+            chosen = self._draw_missing(chosen)
+        self.engine.reset(rows, chosen)
+
+        for row, started in zip(rows.tolist(), chosen, strict=True):
+            if started is not None:
+                self._seeds[row] = started
+        self._unstarted[rows] = False
+        self._any_unstarted = False
+        self._finished[rows] = False
+        infos = self.engine.reset_infos(rows)
+        observations = self._observe()
+        self._show()
+        return observations, infos
+
+    def _parse_reset_mask(
+        self, options: dict[str, Any] | None
+    ) -> NDArray[np.bool_] | None:
+        if options is None or "reset_mask" not in options:
+            return None
+        mask = options["reset_mask"]
+        if not isinstance(mask, np.ndarray):
+            message = f"options['reset_mask']: expected a numpy array, got {type(mask)}"
+            raise TypeError(message)
+        if mask.dtype != np.bool_:
+            message = f"options['reset_mask']: expected dtype bool, got {mask.dtype}"
+            raise TypeError(message)
+        if mask.shape != (self.num_envs,):
+            message = (
+                f"options['reset_mask']: expected shape ({self.num_envs},), "
+                f"got {mask.shape}"
+            )
+            raise ValueError(message)
+        if not mask.any():
+            message = "options['reset_mask']: expected at least one True, got none"
+            raise ValueError(message)
+        return mask
+
+    def _draw_missing(self, seeds: list[int | None]) -> list[int | None]:
+        """Fill the Nones of a first reset, which is of all rows, with entropy.
+
+        One draw a group; members with a seed of their own keep it.
+        """
+        drawn: dict[int, int] = {}
+        filled: list[int | None] = []
+        for row, seed in enumerate(seeds):
+            if seed is None:
+                group = row // self.group_size
+                if group not in drawn:
+                    drawn[group] = draw_entropy()
+                seed = drawn[group]
+            filled.append(seed)
+        return filled
+
+    # -------------------------------------------------------------- step
+
+    def step(
+        self, actions: Any
+    ) -> tuple[
+        Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos
+    ]:
+        """Step every environment once.
+
+        Parameters
+        ----------
+        actions : (num_envs,) integers, or a sequence of num_envs actions
+            Ignored for an environment that this step resets.
+
+        Returns
+        -------
+        observations
+            A batch of the observation space.
+        rewards : (num_envs,) float64
+        terminations, truncations : (num_envs,) bool
+        infos : dict
+            In Gymnasium's layout of arrays and masks.
+
+        Raises
+        ------
+        InvalidActionError
+            Nothing has moved then.
+        ResetNeededError
+            Before the first reset, or, in DISABLED mode, for environments that have
+            ended; nothing has moved then.
+        ClosedError
+        """
+        self._check_open()
+        if self._any_unstarted:
+            message = "the environments must be reset before the first step"
+            raise ResetNeededError(message)
+        mode = self.autoreset_mode
+        skip_mask = self._skip_none
+        resetting = None
+        if mode == AutoresetMode.NEXT_STEP:
+            skip_mask = self._finished
+            resetting = np.flatnonzero(skip_mask)
+        elif mode == AutoresetMode.DISABLED and self._finished.any():
+            rows = describe_rows(np.flatnonzero(self._finished))
+            message = (
+                f"environments {rows} have ended and autoreset is disabled: reset them "
+                "with options={'reset_mask': mask}"
+            )
+            raise ResetNeededError(message)
+        actions = self.engine.check_actions(actions, skip_mask)
+
+        if resetting is not None and len(resetting):
+            self.engine.advance(resetting)
+        rewards, terminations, truncations, infos = self.engine.step(actions, skip_mask)
+        finished = terminations | truncations
+        if resetting is not None and len(resetting):
+            infos = merge_infos(infos, self.engine.reset_infos(resetting))
+        if mode == AutoresetMode.SAME_STEP:
+            rows = np.flatnonzero(finished)
+            if len(rows):
+                infos = self._reset_at_once(rows, finished, infos)
+        else:
+            self._finished = finished
+        observations = self._observe()
+        self._show()
+        return observations, rewards, terminations, truncations, infos
+
+    def _reset_at_once(
+        self, rows: NDArray[np.int64], finished: NDArray[np.bool_], infos: Infos
+    ) -> Infos:
+        """Reset the rows that this step ended, and return the infos of SAME_STEP."""
+        finals = np.full(self.num_envs, None, dtype=object)
+        for row, observation in zip(rows, self.engine.observe_rows(rows), strict=True):
+            finals[row] = observation
+        final_info = final_infos(infos, finished)
+        self.engine.advance(rows)
+        infos["final_obs"] = finals
+        infos["_final_obs"] = finished.copy()
+        infos["final_info"] = final_info
+        infos["_final_info"] = finished.copy()
+        return merge_infos(infos, self.engine.reset_infos(rows))
+
+    def _observe(self) -> Any:
+        if self.copy:
+            return self.engine.observe()
+        self._observations = self.engine.observe(self._observations)
+        return self._observations
+
+    def final_obs(self, observations: Any, infos: Infos) -> Any:
+        """Return the batch of true next observations; see the function `final_obs`."""
+        return final_obs(observations, infos)
+
+    # -------------------------------------------------------- attributes
+
+    @property
+    def successes(self) -> NDArray[np.bool_]:
+        """(num_envs,) bool: whether each environment's last step was a success."""
+        return self.engine.successes.copy()
+
+    @property
+    def np_random_seed(self) -> tuple[int | None, ...]:  # type: ignore[override]
+        """The seed that each environment's stream started from, None before."""
+        return tuple(self._seeds)
+
+    @property
+    def np_random(self) -> Any:
+        """Not to be had: the streams are rows of arrays, one an environment."""
+        message = (
+            "a roll_vec batch has one random stream an environment and no generator "
+            "of its own; np_random_seed has their seeds"
+        )
+        raise AttributeError(message)
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Return the attribute ``name`` of each environment, called if it is a method.
+
+        Configuration, state and the methods of the single form that have no side
+        effect; see `get_attr`.
+        """
+        found = self.get_attr(name)
+        if not all(callable(value) for value in found):
+            return found
+        return tuple(value(*args, **kwargs) for value in found)
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of each environment as a tuple.
+
+        Raises
+        ------
+        AttributeError
+            Lists the names that exist.
+        """
+        if name in ("np_random_seed", "render_mode", "spec"):
+            value = getattr(self, name)
+            return value if name == "np_random_seed" else (value,) * self.num_envs
+        return self.engine.get_attribute(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Refuse: what an array environment is, is fixed when it is made.
+
+        Raises
+        ------
+        ValueError
+            If ``values`` is a list or tuple of another length than num_envs.
+        FrozenAttributeError
+        """
+        if isinstance(values, (list, tuple)) and len(values) != self.num_envs:
+            message = (
+                f"values: expected {self.num_envs} of them or a single one, "
+                f"got {len(values)}"
+            )
+            raise ValueError(message)
+        message = (
+            f"{name} cannot be set: make a new environment, for instance "
+            f"gymnasium.make_vec(id, num_envs={self.num_envs}, {name}=...)"
+        )
+        raise FrozenAttributeError(message)
+
+    # ---------------------------------------------------- render, close
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Return a frame of each environment, as ``render_mode`` says.
+
+        Returns
+        -------
+        tuple of num_envs, or None
+            (H, W, 3) uint8 arrays, or strings; None in ``human`` mode, which shows
+            the first environments in a window, and without a render mode.
+        """
+        self._check_open()
+        if self.render_mode == "human":
+            self._show()
+            return None
+        return self.render_envs(range(self.num_envs))
+
+    def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
+        """Return a frame of some environments, as `render` does of all."""
+        self._check_open()
+        if self._any_unstarted:
+            message = "the environments must be reset before they are rendered"
+            raise ResetNeededError(message)
+        if self.render_mode is None:
+            return None
+        mode = "rgb_array" if self.render_mode == "human" else self.render_mode
+        return self.engine.frames(np.asarray(indices, np.int64), mode)
+
+    def _show(self) -> None:
+        """In human mode, show the first environments in a window."""
+        if self.render_mode != "human":
+            return
+        from roll_vec.render.mosaic import mosaic
+        from roll_vec.render.window import Window
+
+        if self._window is None:
+            self._window = Window()
+        frames = self.render_envs(range(min(self.num_envs, 16)))
+        self._window.show(mosaic(frames), self.metadata["render_fps"])
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    def _check_open(self) -> None:
+        if self.closed:
+            message = f"{self!r} is closed"
+            raise ClosedError(message)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A window belongs to its process.
+        return {**self.__dict__, "_window": None}

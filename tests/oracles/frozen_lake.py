@@ -1,0 +1,140 @@
+"""FrozenLake stated plainly: ROLL's random maps and Gymnasium's rules of play.
+
+Maps come from ROLL (commit 35bea6a2), whose start and goal are random cells; the
+rules from ``FrozenLakeEnv`` of Gymnasium 1.4.0, which ROLL plays on those maps.  A map
+is a list of strings of S (start), F (frozen), H (hole) and G (goal).
+"""
+
+from typing import NamedTuple
+
+from gymnasium.utils.seeding import np_random
+
+from tests.oracles.solver import lake_is_solvable
+
+LEFT, DOWN, RIGHT, UP = range(4)
+DIRECTIONS = {LEFT: (0, -1), DOWN: (1, 0), RIGHT: (0, 1), UP: (-1, 0)}
+
+
+def generate_map(size, p, seed):
+    """Draw the map of a seed.
+
+    Parameters
+    ----------
+    size : int
+        Rows and columns.
+    p : float
+        Probability that a cell is frozen; what exceeds 1 counts as 1.
+    seed : int
+
+    Returns
+    -------
+    rows : list of str
+        One start, one goal, and a way from one to the other.
+    """
+    p = min(1, p)
+    rng, _ = np_random(seed)
+    while True:
+        board = rng.choice(["F", "H"], (size, size), p=[p, 1 - p]).tolist()
+        start_row, start_column = rng.integers(size, size=2)
+        goal_row, goal_column = rng.integers(size, size=2)
+        # On the same cell they have no way between them: a new board is drawn.
+        if (start_row, start_column) != (goal_row, goal_column):
+            board[start_row][start_column] = "S"
+            board[goal_row][goal_column] = "G"
+            rows = ["".join(row) for row in board]
+            if lake_is_solvable(rows):
+                return rows
+
+
+class Step(NamedTuple):
+    """What one step returns."""
+
+    position: int
+    reward: float
+    done: bool  # in the goal or in a hole
+    prob: float  # the probability of the move that was drawn
+
+
+class OracleFrozenLake:
+    """One lake and its player.
+
+    Parameters
+    ----------
+    rows : list of str
+        The map; it need not be square.
+    is_slippery : bool
+    success_rate : float
+        Probability of going where one wants to on slippery ice; the rest is
+        shared by the two directions at right angles.
+    reward_schedule : (goal, hole, frozen)
+        Reward of arriving in such a cell; the start counts as frozen.
+    """
+
+    def __init__(
+        self, rows, is_slippery=True, success_rate=1.0 / 3.0, reward_schedule=(1, 0, 0)
+    ):
+        self.rows = list(rows)
+        self.is_slippery = is_slippery
+        self.success_rate = success_rate
+        self.reward_schedule = reward_schedule
+        self.rng = None
+        self.position = None
+
+    def reset(self, seed=None):
+        """Put the player on a start cell; without a seed the stream goes on.
+
+        Returns the position: cells are counted along the rows.
+        """
+        if seed is not None or self.rng is None:
+            self.rng, _ = np_random(seed)
+        cells = "".join(self.rows)
+        share = 1.0 / cells.count("S")
+        self.position = self._draw([share if cell == "S" else 0.0 for cell in cells])
+        return self.position
+
+    def step(self, action):
+        """Play one action: 0 left, 1 down, 2 right, 3 up.
+
+        Every step takes one number from the stream, also where nothing is
+        left to chance.
+        """
+        if self._cell(self.position) in "GH":
+            # Whoever plays on after the end stays where he is and earns nothing.
+            self._draw([1.0])
+            return Step(self.position, 0, True, 1.0)
+
+        if self.is_slippery:
+            fail_rate = (1.0 - self.success_rate) / 2.0
+            candidates = [(action - 1) % 4, action, (action + 1) % 4]
+            probabilities = [fail_rate, self.success_rate, fail_rate]
+        else:
+            candidates = [action]
+            probabilities = [1.0]
+        drawn = self._draw(probabilities)
+
+        self.position = self._neighbour(candidates[drawn])
+        goal, hole, frozen = self.reward_schedule
+        reward = {"G": goal, "H": hole}.get(self._cell(self.position), frozen)
+        done = self._cell(self.position) in "GH"
+        return Step(self.position, reward, done, probabilities[drawn])
+
+    def _draw(self, probabilities):
+        """Index of the first cumulative sum above a uniform number, else 0."""
+        u = self.rng.random()
+        total = 0.0
+        for index, probability in enumerate(probabilities):
+            total += probability
+            if total > u:
+                return index
+        return 0
+
+    def _neighbour(self, direction):
+        """The cell next to the player, or his own at the edge of the map."""
+        row, column = divmod(self.position, len(self.rows[0]))
+        row = min(max(row + DIRECTIONS[direction][0], 0), len(self.rows) - 1)
+        column = min(max(column + DIRECTIONS[direction][1], 0), len(self.rows[0]) - 1)
+        return row * len(self.rows[0]) + column
+
+    def _cell(self, position):
+        row, column = divmod(position, len(self.rows[0]))
+        return self.rows[row][column]

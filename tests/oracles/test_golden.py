@@ -1,0 +1,202 @@
+"""The oracles against tables of what the original systems produced.
+
+Every test runs on the sample in ``tests/data`` and, where it is at hand, on the full
+tables beside the checkout.
+"""
+
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
+
+from tests.data.make_golden_sample import make_sample
+from tests.oracles import golden_path, load_golden
+from tests.oracles.frozen_lake import OracleFrozenLake, generate_map
+from tests.oracles.sokoban import OracleSokoban
+from tests.oracles.sokoban_rooms import ROOM, generate_room
+from tests.oracles.solver import lake_is_solvable, solve_sokoban
+
+MAX_STEPS = 60
+# Seconds a room in the generator's oracle, against milliseconds for the others.
+SLOW_TAGS = {"d10x10_b4_s300"}
+
+golden = cache(load_golden)
+
+
+def needs_full(name):
+    """Mark what reads a full table."""
+    path = golden_path(name, full=True)
+    reason = f"full golden table not found: shared/golden/{path.name}"
+    return pytest.mark.skipif(not path.exists(), reason=reason)
+
+
+def cases(name, *, pattern="", slow=()):
+    """One case for every tag that the pattern is found in, of sample and full table."""
+    params = []
+    for full in (False, True):
+        source = "full" if full else "sample"
+        if full and not golden_path(name, full=True).exists():
+            params.append(pytest.param(None, None, marks=needs_full(name), id=source))
+            continue
+        for tag, fields in golden(name, full=full).items():
+            if re.search(pattern, tag):
+                marks = [pytest.mark.slow] if tag in slow else []
+                params.append(
+                    pytest.param(tag, fields, marks=marks, id=f"{source}-{tag}")
+                )
+    return params
+
+
+def sokoban_config(tag):
+    """Read dim_room, num_boxes and search_depth from a tag."""
+    rows, columns, boxes, depth = map(int, re.findall(r"\d+", tag))
+    return (rows, columns), boxes, depth
+
+
+def frozen_lake_config(tag):
+    """Read size, p and is_slippery from a tag."""
+    size, p, slip = re.fullmatch(r"size(\d+)_p([\d.]+)_slip(\d)", tag).groups()
+    return int(size), float(p), slip == "1"
+
+
+def map_rows(array):
+    """Turn a table's array of bytes into the oracle's list of strings."""
+    return [b"".join(row).decode() for row in array]
+
+
+@pytest.mark.parametrize(("tag", "fields"), cases("sokoban", slow=SLOW_TAGS))
+def test_rooms_equal_roll(tag, fields):
+    dim_room, num_boxes, search_depth = sokoban_config(tag)
+    for seed, code, fixed, state in zip(
+        *(fields[key] for key in ("seeds", "code", "fixed", "state")), strict=True
+    ):
+        status, room_fixed, room_state = generate_room(
+            int(seed), dim_room, num_boxes, search_depth
+        )
+        assert status == code, f"seed {seed}"
+        if status == ROOM:
+            np.testing.assert_array_equal(room_fixed, fixed, f"seed {seed}")
+            np.testing.assert_array_equal(room_state, state, f"seed {seed}")
+
+
+@pytest.mark.parametrize(("tag", "fields"), cases("sokoban"))
+def test_sokoban_steps_equal_gym_sokoban(tag, fields):
+    for row in np.flatnonzero(fields["code"] == ROOM):
+        game = OracleSokoban(fields["fixed"][row], fields["state"][row], MAX_STEPS)
+        length = fields["length"][row]
+        steps = [game.step(int(action)) for action in fields["actions"][row, :length]]
+        for key, values in zip(steps[0]._fields, zip(*steps, strict=True), strict=True):
+            np.testing.assert_array_equal(
+                values, fields[key][row, :length], f"{key}, row {row}"
+            )
+        assert steps[-1].done
+        np.testing.assert_array_equal(game.room_state, fields["final"][row])
+
+
+@pytest.mark.parametrize(("tag", "fields"), cases("sokoban", pattern="^d[67]x"))
+def test_small_rooms_are_solvable(tag, fields):
+    for row in np.flatnonzero(fields["code"] == ROOM):
+        fixed, state = fields["fixed"][row], fields["state"][row]
+        actions = solve_sokoban(fixed, state)
+        assert actions, f"row {row}"
+
+        game = OracleSokoban(fixed, state, MAX_STEPS)
+        successes = [game.step(action).success for action in actions]
+        assert successes == [False] * (len(actions) - 1) + [True], f"row {row}"
+
+        length = fields["length"][row]
+        if fields["success"][row, length - 1]:
+            assert len(actions) <= length, f"row {row}"
+
+
+@needs_full("sokoban")
+@pytest.mark.parametrize(
+    "tag",
+    ["d6x6_b1_s10", "d6x6_b1_s300", "d6x6_b2_s100", "d7x7_b2_s300", "d6x9_b2_s50"],
+)
+def test_solutions_are_as_short_as_recorded(tag):
+    # Every other game of these tables opens with a shortest solution.
+    fields = golden("sokoban", full=True)[tag]
+    for row in range(0, len(fields["seeds"]), 2):
+        if fields["code"][row] == ROOM:
+            actions = solve_sokoban(fields["fixed"][row], fields["state"][row])
+            assert len(actions) == fields["length"][row], f"row {row}"
+
+
+def test_solver_tells_the_unsolvable_and_the_solved():
+    fixed = [[0, 0, 0, 0, 0], [0, 1, 1, 2, 0], [0, 0, 0, 0, 0]]
+    assert solve_sokoban(fixed, [[0] * 5, [0, 5, 4, 2, 0], [0] * 5]) == [4]
+    assert solve_sokoban(fixed, [[0] * 5, [0, 4, 5, 2, 0], [0] * 5]) is None
+    assert solve_sokoban(fixed, [[0] * 5, [0, 1, 5, 3, 0], [0] * 5]) == []
+
+
+@pytest.mark.parametrize(("tag", "fields"), cases("frozen_lake"))
+def test_maps_equal_roll(tag, fields):
+    size, p, _ = frozen_lake_config(tag)
+    for seed, array in zip(fields["seeds"], fields["map"], strict=True):
+        rows = generate_map(size, p, int(seed))
+        assert rows == map_rows(array), f"seed {seed}"
+        assert lake_is_solvable(rows), f"seed {seed}"
+
+
+@pytest.mark.parametrize(("tag", "fields"), cases("frozen_lake"))
+def test_frozen_lake_steps_equal_gymnasium(tag, fields):
+    _, _, is_slippery = frozen_lake_config(tag)
+    for row, seed in enumerate(fields["seeds"]):
+        lake = OracleFrozenLake(map_rows(fields["map"][row]), is_slippery)
+        assert lake.reset(int(seed)) == fields["position"][row, 0]
+        length = fields["length"][row]
+        steps = [lake.step(int(action)) for action in fields["actions"][row, :length]]
+        for key, recorded in (
+            ("position", fields["position"][row, 1 : length + 1]),
+            ("reward", fields["reward"][row, :length]),
+            ("done", fields["done"][row, :length]),
+        ):
+            values = [getattr(step, key) for step in steps]
+            np.testing.assert_array_equal(values, recorded, f"{key}, seed {seed}")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"is_slippery": False, "reward_schedule": (3, -2, -0.25)},
+        {"success_rate": 0.75, "reward_schedule": (10, -1, 0.5)},
+        {"success_rate": 1.0},
+    ],
+)
+def test_frozen_lake_equals_the_installed_gymnasium(options):
+    # Two starts, not square, and played on after the end of every fourth episode.
+    rows = ["SFFFF", "FHFSF", "FFFHG"]
+    theirs = FrozenLakeEnv(desc=rows, **options)
+    ours = OracleFrozenLake(rows, **options)
+    actions = np.random.default_rng(0)
+    for episode in range(40):
+        seed = 5 if episode == 0 else None
+        assert ours.reset(seed) == theirs.reset(seed=seed)[0]
+        done, left = False, 3 if episode % 4 == 0 else 0
+        while not done or left > 0:
+            left -= done
+            action = int(actions.integers(4))
+            position, reward, done, _, info = theirs.step(action)
+            assert ours.step(action) == (position, reward, done, info["prob"])
+
+
+def test_lake_without_a_way_is_not_solvable():
+    assert lake_is_solvable(["SFH", "HFG"])
+    assert not lake_is_solvable(["SFH", "FHG"])
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=needs_full(n)) for n in ("sokoban", "frozen_lake")]
+)
+def test_sample_comes_from_the_full_table(name):
+    expected, stored = make_sample(name), golden(name)
+    assert list(stored) == list(expected)
+    for tag, fields in expected.items():
+        assert list(stored[tag]) == list(fields)
+        for field, values in fields.items():
+            assert stored[tag][field].dtype == values.dtype
+            np.testing.assert_array_equal(stored[tag][field], values)

@@ -1,0 +1,60 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from roll_vec.render import tiles
+
+ALL = {
+    "SOKOBAN_TILES": (7, 16, 16, 3),
+    "FROZEN_LAKE_TILES": (6, 16, 16, 3),
+    "SOKOBAN_TINY": (7, 3),
+    "FROZEN_LAKE_TINY": (6, 3),
+}
+
+
+@pytest.mark.parametrize(("name", "shape"), ALL.items())
+def test_tiles_are_read_only_pixels_by_code(name, shape):
+    array = getattr(tiles, name)
+    assert array.shape == shape
+    assert array.dtype == np.uint8
+    with pytest.raises(ValueError, match="read-only"):
+        array[0] = 0
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_tiles_of_different_codes_differ(name):
+    array = getattr(tiles, name)
+    assert len(np.unique(array.reshape(len(array), -1), axis=0)) == len(array)
+
+
+def test_tiles_tiny_sokoban_has_the_colours_of_gym_sokoban():
+    # What gym-sokoban 0.0.6 draws in its tiny_rgb_array mode.
+    expected = [
+        [0, 0, 0],
+        [243, 248, 238],
+        [254, 126, 125],
+        [254, 95, 56],
+        [142, 121, 56],
+        [160, 212, 56],
+        [219, 212, 56],
+    ]
+    np.testing.assert_array_equal(tiles.SOKOBAN_TINY, expected)
+
+
+def test_tiles_show_the_same_figure_on_different_ground():
+    # The middle of the player covers the ground; the corners show it.
+    floor, target, player, on_target = tiles.SOKOBAN_TILES[[1, 2, 5, 6]]
+    np.testing.assert_array_equal(player[4:14, 6:10], on_target[4:14, 6:10])
+    np.testing.assert_array_equal(player[:2, :2], floor[:2, :2])
+    np.testing.assert_array_equal(on_target[1:3, 1:3], target[1:3, 1:3])
+
+
+def test_tiles_are_made_without_pillow_or_pygame():
+    code = (
+        "import sys, roll_vec.render.tiles\n"
+        "import roll_vec.render.mosaic, roll_vec.render.window, roll_vec.render.ansi\n"
+        "assert not {'PIL', 'pygame', 'numba'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
