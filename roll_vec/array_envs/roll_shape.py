@@ -1,0 +1,205 @@
+"""The environments in the shape that ROLL's users know: a config and text.
+
+Names and defaults are those of ROLL's custom environment guide; rules, levels and
+rewards those of the single forms, which these classes extend.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.array_envs import random_frozen_lake, sokoban
+from roll_vec.array_envs.options import check_choice
+from roll_vec.array_envs.random_frozen_lake import (
+    RandomFrozenLake,
+    RandomFrozenLakeOptions,
+)
+from roll_vec.array_envs.single import LevelEnv
+from roll_vec.array_envs.sokoban import Sokoban, SokobanOptions
+
+__all__ = [
+    "BaseDiscreteActionEnv",
+    "FrozenLakeEnv",
+    "FrozenLakeEnvConfig",
+    "SokobanEnv",
+    "SokobanEnvConfig",
+]
+
+# What ROLL renders; its observations are in the config's mode.
+_MODES = ("text", "rgb_array")
+
+
+class BaseDiscreteActionEnv(gymnasium.Env[Any, int], ABC):
+    """Base class of environments with integer actions, as in ROLL's guide.
+
+    Attributes
+    ----------
+    ACTION_LOOKUP : dict from int to str
+        Names of the valid actions.
+    GRID_LOOKUP : dict from int to str
+        Characters of the cell codes in text.
+    """
+
+    ACTION_LOOKUP: Mapping[int, str]
+    GRID_LOOKUP: Mapping[int, str]
+
+    @abstractmethod
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take one action; 0, where no valid action, is accepted as "none"."""
+
+    @abstractmethod
+    def get_all_actions(self) -> list[int]:
+        """Return all valid actions."""
+
+
+class _RollEnv(LevelEnv, BaseDiscreteActionEnv):
+    """ROLL's methods over a single form."""
+
+    config: Any
+
+    def _adopt(self, config: Any) -> None:
+        self.config = config
+        self.ACTION_LOOKUP = self.options.action_lookup
+        self.GRID_LOOKUP = self.options.grid_lookup
+
+    def reset(  # type: ignore[override]
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start a new episode; as `LevelEnv.reset`, the seed also by position."""
+        return super().reset(seed=seed, options=options)
+
+    def render(self, mode: str | None = None) -> Any:
+        """Return the board as ``text`` (str) or ``rgb_array`` ((16 H, 16 W, 3) uint8).
+
+        Parameters
+        ----------
+        mode : str or None
+            None: the config's ``render_mode``.
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+        mode = self.config.render_mode if mode is None else mode
+        check_choice("mode", mode, _MODES)
+        return self.view.frames(self._grid()[np.newaxis], mode)[0]
+
+    def get_image(self, mode: str = "rgb_array") -> NDArray[np.uint8]:
+        """Return the board as pixels.
+
+        Parameters
+        ----------
+        mode : str
+            ``rgb_array`` alone.
+        """
+        check_choice("mode", mode, ("rgb_array",))
+        image: NDArray[np.uint8] = self.render(mode)
+        return image
+
+
+def _keywords(config: Any, options_class: type[Any]) -> dict[str, Any]:
+    """Return the single form's keywords for a config: text or pixels to observe."""
+    check_choice("render_mode", config.render_mode, _MODES)
+    known = {field.name for field in fields(options_class)}
+    given = {key: value for key, value in asdict(config).items() if key in known}
+    given["obs_mode"] = "text" if config.render_mode == "text" else "rgb"
+    return given
+
+
+@dataclass
+class SokobanEnvConfig:
+    """ROLL's configuration of Sokoban; the fields are those of `SokobanOptions`.
+
+    ``render_mode`` is ``text`` or ``rgb_array``, which observations follow.
+    """
+
+    dim_room: tuple[int, int] = SokobanOptions.dim_room
+    max_steps: int = 100
+    num_boxes: int = SokobanOptions.num_boxes
+    search_depth: int = SokobanOptions.search_depth
+    num_gen_steps: int | None = None
+    grid_lookup: Mapping[int, str] | None = None
+    grid_vocab: Mapping[str, str] | None = None
+    action_lookup: Mapping[int, str] | None = None
+    dim_x: int | None = None
+    dim_y: int | None = None
+    render_mode: str = "text"
+
+    def __post_init__(self) -> None:
+        self.grid_lookup = self.grid_lookup or dict(sokoban.GRID_LOOKUP)
+        self.grid_vocab = self.grid_vocab or dict(sokoban.GRID_VOCAB)
+        self.action_lookup = self.action_lookup or dict(sokoban.ACTION_LOOKUP)
+        # Validated at once, so that a bad config fails where it is written.
+        self.dim_room = SokobanOptions(**_keywords(self, SokobanOptions)).dim_room
+
+
+class SokobanEnv(_RollEnv, Sokoban):
+    """Sokoban as ROLL's users make it: ``SokobanEnv(config)``.
+
+    Parameters
+    ----------
+    config : SokobanEnvConfig or None
+        None: the defaults.
+    """
+
+    def __init__(self, config: SokobanEnvConfig | None = None) -> None:
+        config = config or SokobanEnvConfig()
+        Sokoban.__init__(self, **_keywords(config, SokobanOptions))
+        self._adopt(config)
+
+
+@dataclass
+class FrozenLakeEnvConfig:
+    """ROLL's configuration of FrozenLake, see `RandomFrozenLakeOptions`.
+
+    ``map_seed`` is the seed of the first episode where `reset` is given none.
+    """
+
+    size: int = RandomFrozenLakeOptions.size
+    p: float = RandomFrozenLakeOptions.p
+    is_slippery: bool = RandomFrozenLakeOptions.is_slippery
+    max_steps: int = 100
+    map_seed: int | None = None
+    grid_lookup: Mapping[int, str] | None = None
+    grid_vocab: Mapping[str, str] | None = None
+    action_lookup: Mapping[int, str] | None = None
+    render_mode: str = "text"
+
+    def __post_init__(self) -> None:
+        self.grid_lookup = self.grid_lookup or dict(random_frozen_lake.GRID_LOOKUP)
+        self.grid_vocab = self.grid_vocab or dict(random_frozen_lake.GRID_VOCAB)
+        self.action_lookup = self.action_lookup or dict(
+            random_frozen_lake.ACTION_LOOKUP
+        )
+        RandomFrozenLakeOptions(**_keywords(self, RandomFrozenLakeOptions))
+
+
+class FrozenLakeEnv(_RollEnv, RandomFrozenLake):
+    """FrozenLake as ROLL's users make it: ``FrozenLakeEnv(config)``.
+
+    Parameters
+    ----------
+    config : FrozenLakeEnvConfig or None
+        None: the defaults.
+    """
+
+    def __init__(self, config: FrozenLakeEnvConfig | None = None) -> None:
+        config = config or FrozenLakeEnvConfig()
+        keywords = _keywords(config, RandomFrozenLakeOptions)
+        RandomFrozenLake.__init__(self, **keywords)
+        self._adopt(config)
+
+    def reset(  # type: ignore[override]
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start a new episode, the first one from ``map_seed`` unless a seed is given."""
+        if seed is None and not self._started:
+            seed = self.config.map_seed
+        return super().reset(seed, options)

@@ -1,0 +1,42 @@
+"""Running the command line as a user does, with what it wrote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from roll_vec.cli import main
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    """Run the command line in an empty directory; return code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> Outcome:
+        code = main([str(argument) for argument in arguments])
+        return Outcome(code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def fails(run):
+    """Run what must fail as users' errors do; return the one line."""
+
+    def fails(*arguments: object) -> str:
+        outcome = run(*arguments)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err.startswith("roll-vec: error: ")
+        assert outcome.err.count("\n") == 1
+        return outcome.err
+
+    return fails

@@ -1,0 +1,139 @@
+"""The account of episodes, against one that is kept in the plainest way."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+from roll_vec.cli._episodes import roll_out
+
+NUM_ENVS, STEPS, SEED = 6, 300, 5
+
+
+def make(env_id, mode):
+    if env_id.startswith("roll_vec/"):
+        return gymnasium.make_vec(env_id, num_envs=NUM_ENVS, autoreset_mode=mode)
+    return gymnasium.make_vec(
+        env_id,
+        num_envs=NUM_ENVS,
+        vectorization_mode="sync",
+        vector_kwargs={"autoreset_mode": mode},
+    )
+
+
+def plain_account(env_id, mode, actions):
+    """Play each environment alone; return its episodes as (end, env, ...) tuples."""
+    episodes, env_steps = [], 0
+    for index in range(NUM_ENVS):
+        env = gymnasium.make(env_id)
+        env.reset(seed=SEED + index)
+        total, length, ended = 0.0, 0, False
+        for step in range(STEPS):
+            if ended and mode is AutoresetMode.NEXT_STEP:
+                env.reset()
+                ended = False
+                continue
+            _, reward, terminated, truncated, info = env.step(int(actions[step, index]))
+            env_steps += 1
+            total += reward
+            length += 1
+            ended = terminated or truncated
+            if ended:
+                success = int(info["success"]) if "success" in info else -1
+                if "FrozenLake-v1" in env_id:
+                    # Its infos are Gymnasium's; the vector form has `successes`.
+                    success = int(reward)
+                episodes.append(
+                    (step, index, total, length, success, terminated, truncated)
+                )
+                total, length = 0.0, 0
+                if mode is not AutoresetMode.NEXT_STEP:
+                    env.reset()
+        env.close()
+    return sorted(episodes), env_steps
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+@pytest.mark.parametrize(
+    "env_id", ["roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1", "CartPole-v1"]
+)
+def test_account_equals_that_of_each_environment_alone(env_id, mode):
+    env = make(env_id, mode)
+    space = env.single_action_space
+    actions = np.random.default_rng(0).integers(
+        space.start, space.start + space.n, size=(STEPS, NUM_ENVS)
+    )
+    rows = iter(actions)
+    rollout = roll_out(env, lambda _: next(rows), steps=STEPS, seed=SEED)
+    env.close()
+
+    expected, env_steps = plain_account(env_id, mode, actions)
+    assert len(expected) > NUM_ENVS
+    columns = [list(column) for column in zip(*expected, strict=True)]
+    episodes = rollout.episodes
+    assert len(episodes) == len(expected)
+    assert rollout.env_steps == env_steps
+    assert episodes.env_index.tolist() == columns[1]
+    assert episodes.returns.tolist() == columns[2]
+    assert episodes.lengths.tolist() == columns[3]
+    assert episodes.success.tolist() == columns[4]
+    assert episodes.terminated.tolist() == columns[5]
+    assert episodes.truncated.tolist() == columns[6]
+
+
+class Attributed(gymnasium.vector.VectorEnv):
+    """Ends every episode at once and says its success by an attribute alone."""
+
+    metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
+    num_envs = 3
+    successes = np.array([True, False, True])
+
+    def reset(self, *, seed=None, options=None):
+        return np.zeros(3), {}
+
+    def step(self, actions):
+        ended = np.ones(3, dtype=bool)
+        return np.zeros(3), np.ones(3), ended, ~ended, {}
+
+
+def test_success_comes_from_the_attribute_where_no_info_says_it():
+    rollout = roll_out(Attributed(), lambda _: None, steps=2, seed=0)
+    assert rollout.episodes.success.tolist() == [1, 0, 1] * 2
+
+
+def test_no_episode_has_the_same_dtypes_as_many():
+    env = make("CartPole-v1", AutoresetMode.NEXT_STEP)
+    none = roll_out(env, lambda _: np.zeros(NUM_ENVS, int), steps=1, seed=0).episodes
+    many = roll_out(env, lambda _: np.zeros(NUM_ENVS, int), steps=50, seed=0).episodes
+    env.close()
+    assert (len(none), len(many) > 0) == (0, True)
+    for name, column in vars(many).items():
+        assert vars(none)[name].dtype == column.dtype
+
+
+def test_progress_covers_the_first_and_the_last_step():
+    env = make("CartPole-v1", AutoresetMode.NEXT_STEP)
+    calls = []
+    rollout = roll_out(
+        env,
+        lambda _: np.zeros(NUM_ENVS, int),
+        steps=5,
+        seed=0,
+        on_progress=lambda *call: calls.append(call),
+        interval=0.0,
+    )
+    env.close()
+    assert [done for done, _, _ in calls] == [1, 2, 3, 4, 5]
+    assert calls[0][1:] == (0, 0.0)
+    assert calls[-1][1:] == (rollout.timed_env_steps, rollout.timed_seconds)
+    assert rollout.timed_env_steps == rollout.env_steps - NUM_ENVS
+
+
+def test_rate_of_a_single_step_is_unknown():
+    env = make("CartPole-v1", AutoresetMode.NEXT_STEP)
+    rollout = roll_out(env, lambda _: np.zeros(NUM_ENVS, int), steps=1, seed=0)
+    env.close()
+    assert rollout.env_steps == NUM_ENVS
+    assert rollout.steps_per_second is None
