@@ -11,6 +11,8 @@ All arithmetic is on uint64 and masked where 32 bits are meant, so that the code
 means the same with the JIT on and off.
 """
 
+# depends: _jit.py sha256:e75ec21cdcff0df5
+
 import numpy as np
 
 from ._jit import kernel
@@ -200,8 +202,10 @@ def mt_randint(state, n):
 
 
 # ------------------------------------------------------------------ PCG64
-# A state is a row of 6 uint64: state high and low, increment high and low, and
-# numpy's buffer for 32-bit draws: whether one is left, and that one.
+# A state is a row of an (n, 6) uint64 array: state high and low, increment high and
+# low, and numpy's buffer for 32-bit draws: whether one is left, and that one.  The
+# functions take the array and the row's number: a view of the row would cost a
+# reference count, which is as dear as the draw.
 
 PCG_WORDS = 6
 _PCG_HIGH = _U(2549297995355413924)
@@ -225,47 +229,47 @@ def _multiply_high(a, b):
 
 
 @kernel
-def _pcg_advance(state):
+def _pcg_advance(states, row):
     """Advance a row by one step of the 128-bit congruential generator."""
-    high, low = state[0], state[1]
+    high, low = states[row, 0], states[row, 1]
     product_low = low * _PCG_LOW
     product_high = _multiply_high(low, _PCG_LOW) + high * _PCG_LOW + low * _PCG_HIGH
-    new_low = product_low + state[3]
+    new_low = product_low + states[row, 3]
     carry = _1 if new_low < product_low else _0
-    state[0] = product_high + state[2] + carry
-    state[1] = new_low
+    states[row, 0] = product_high + states[row, 2] + carry
+    states[row, 1] = new_low
 
 
 @kernel
-def pcg_next(state):
+def pcg_next(states, row):
     """Return the next 64-bit output of a row, and advance the row."""
-    _pcg_advance(state)
-    high, low = state[0], state[1]
+    _pcg_advance(states, row)
+    high, low = states[row, 0], states[row, 1]
     word = high ^ low
     turn = high >> _58
     return (word >> turn) | (word << ((_64 - turn) & _63))
 
 
 @kernel
-def pcg_random(state):
+def pcg_random(states, row):
     """Return the next float64 in [0, 1), as `Generator.random()`."""
-    return np.float64(pcg_next(state) >> _11) * (1.0 / _DOUBLE_53)
+    return np.float64(pcg_next(states, row) >> _11) * (1.0 / _DOUBLE_53)
 
 
 @kernel
-def _pcg_next32(state):
+def _pcg_next32(states, row):
     """Return the next 32-bit output as uint64: the low half of a word, then its high."""
-    if state[4] != _0:
-        state[4] = _0
-        return state[5]
-    word = pcg_next(state)
-    state[4] = _1
-    state[5] = word >> _32
+    if states[row, 4] != _0:
+        states[row, 4] = _0
+        return states[row, 5]
+    word = pcg_next(states, row)
+    states[row, 4] = _1
+    states[row, 5] = word >> _32
     return word & _MASK32
 
 
 @kernel
-def pcg_integers(state, n):
+def pcg_integers(states, row, n):
     """Return the next int64 in [0, n), as `Generator.integers(n)`, 1 <= n < 2**32.
 
     Lemire's multiplication with rejection, on 32-bit draws; n = 1 draws nothing.
@@ -273,12 +277,12 @@ def pcg_integers(state, n):
     bound = _U(n)
     if bound == _1:
         return np.int64(0)
-    product = _pcg_next32(state) * bound
+    product = _pcg_next32(states, row) * bound
     low = product & _MASK32
     if low < bound:
         threshold = (_MASK32 - (bound - _1)) % bound
         while low < threshold:
-            product = _pcg_next32(state) * bound
+            product = _pcg_next32(states, row) * bound
             low = product & _MASK32
     return np.int64(product >> _32)
 
@@ -305,27 +309,28 @@ def _sequence_word(pool, constant):
 
 
 @kernel
-def pcg_seed(state, seed):
+def pcg_seed(states, row, seed):
     """Seed a row as `numpy.random.PCG64(seed)` does, 0 <= seed < 2**64.
 
     Parameters
     ----------
-    state : (6,) uint64, written
+    states : (n, 6) uint64, written at the row
+    row : int
     seed : uint64
     """
-    # The pool of four words lives in the state row while it is mixed.
+    # The pool of four words lives in the row while it is mixed.
     constant = _SEQ_INIT_A
     for i in range(4):
         word = (seed & _MASK32) if i == 0 else ((seed >> _32) if i == 1 else _0)
-        state[i] = _sequence_hash(word, constant)
+        states[row, i] = _sequence_hash(word, constant)
         constant = (constant * _SEQ_MULT_A) & _MASK32
     for source in range(4):
         for target in range(4):
             if source != target:
-                hashed = _sequence_hash(state[source], constant)
+                hashed = _sequence_hash(states[row, source], constant)
                 constant = (constant * _SEQ_MULT_A) & _MASK32
-                state[target] = _sequence_mix(state[target], hashed)
-    p0, p1, p2, p3 = state[0], state[1], state[2], state[3]
+                states[row, target] = _sequence_mix(states[row, target], hashed)
+    p0, p1, p2, p3 = states[row, 0], states[row, 1], states[row, 2], states[row, 3]
     constant = _SEQ_INIT_B
     w0 = _sequence_word(p0, constant)
     constant = (constant * _SEQ_MULT_B) & _MASK32
@@ -345,13 +350,13 @@ def pcg_seed(state, seed):
     start_high, start_low = w0 | (w1 << _32), w2 | (w3 << _32)
     sequence_high, sequence_low = w4 | (w5 << _32), w6 | (w7 << _32)
     # pcg_setseq_128_srandom: from 0, step, add the start, step.
-    state[2] = (sequence_high << _1) | (sequence_low >> _63)
-    state[3] = (sequence_low << _1) | _1
-    state[0], state[1] = state[2], state[3]
-    low = state[1] + start_low
+    states[row, 2] = (sequence_high << _1) | (sequence_low >> _63)
+    states[row, 3] = (sequence_low << _1) | _1
+    states[row, 0], states[row, 1] = states[row, 2], states[row, 3]
+    low = states[row, 1] + start_low
     carry = _1 if low < start_low else _0
-    state[0] = state[0] + start_high + carry
-    state[1] = low
-    _pcg_advance(state)
-    state[4] = _0
-    state[5] = _0
+    states[row, 0] = states[row, 0] + start_high + carry
+    states[row, 1] = low
+    _pcg_advance(states, row)
+    states[row, 4] = _0
+    states[row, 5] = _0

@@ -12,8 +12,8 @@ A map itself holds 1, 2 and 3 only; the start is ice.  Directions are Gymnasium'
 0 left, 1 down, 2 right, 3 up.
 """
 
-# depends: _jit.py sha256:0
-# depends: _random.py sha256:0
+# depends: _jit.py sha256:e75ec21cdcff0df5
+# depends: _random.py sha256:798356a71fed2fce
 
 import numpy as np
 
@@ -29,19 +29,21 @@ LEFT, DOWN, RIGHT, UP = range(4)
 MAX_DRAWS = 100_000
 
 
-@kernel
-def move(position, direction, height, width):
-    """Return the cell one step from a cell, or the cell itself at the edge."""
-    row, col = position // width, position % width
-    if direction == LEFT:
-        col = max(col - 1, 0)
-    elif direction == DOWN:
-        row = min(row + 1, height - 1)
-    elif direction == RIGHT:
-        col = min(col + 1, width - 1)
-    else:
-        row = max(row - 1, 0)
-    return row * width + col
+def make_neighbours(height, width):
+    """Return the (H * W, 4) int64 cells that each direction leads to from each cell.
+
+    At the edge a direction leads to the cell itself.
+    """
+    rows, cols = np.divmod(np.arange(height * width), width)
+    return np.stack(
+        [
+            rows * width + np.maximum(cols - 1, 0),
+            np.minimum(rows + 1, height - 1) * width + cols,
+            rows * width + np.minimum(cols + 1, width - 1),
+            np.maximum(rows - 1, 0) * width + cols,
+        ],
+        axis=1,
+    )
 
 
 @kernel
@@ -58,12 +60,16 @@ def draw(cumulative, uniform):
 
 
 @kernel
-def step_row(tiles, position, direction, uniform, slip, schedule):
+def step_row(maps, m, neighbours, position, direction, uniform, slip, schedule):
     """Take one step on one lake.
 
     Parameters
     ----------
-    tiles : (H, W) uint8, read
+    maps : (k, H * W) uint8, read
+    m : int
+        Number of the lake's map; a view of it would cost a reference count.
+    neighbours : (H * W, 4) int64, read
+        See `make_neighbours`.
     position : int
         Row * W + column.
     direction : int
@@ -85,16 +91,18 @@ def step_row(tiles, position, direction, uniform, slip, schedule):
     prob : float64
         Probability of the outcome that was drawn.
     """
-    height, width = tiles.shape
-    here = tiles[position // width, position % width]
-    if here != ICE:
+    if maps[m, position] != ICE:
         # Gymnasium's terminal states lead to themselves.
         return np.int64(position), 0.0, True, 1.0
-    outcome = draw(slip[1], uniform)
+    outcome = 0
+    while outcome < slip.shape[1] and slip[1, outcome] <= uniform:
+        outcome += 1
+    if outcome == slip.shape[1]:
+        outcome = 0
     prob = slip[0, outcome]
     turn = outcome - slip.shape[1] // 2
-    position = move(position, (direction + turn + 4) % 4, height, width)
-    tile = tiles[position // width, position % width]
+    position = neighbours[position, (direction + turn) & 3]
+    tile = maps[m, position]
     if tile == GOAL:
         return position, schedule[0], True, prob
     if tile == HOLE:
@@ -111,6 +119,7 @@ def step_rows(
     first_action,
     max_steps,
     maps,
+    neighbours,
     slip,
     schedule,
     positions,
@@ -138,9 +147,9 @@ def step_rows(
         0 for Gymnasium's actions, 1 for ROLL's.
     max_steps : int
         Steps after which an episode is truncated, also beside an end; 0: never.
-    maps : (n, H, W) or (1, H, W) uint8, read
+    maps : (n, H * W) or (1, H * W) uint8, read
         One map a row, or one for all.
-    slip, schedule : see `step_row`
+    neighbours, slip, schedule : see `step_row`
     positions : (n,) int64, updated
     elapsed_steps : (n,) int32, updated
     streams : (n, 6) uint64, updated
@@ -151,7 +160,6 @@ def step_rows(
         The player moved; the action was valid; the player stands on the goal.
     """
     per_row = 1 if maps.shape[0] == positions.shape[0] else 0
-    width = maps.shape[2]
     for i in range(start, stop):
         rewards[i] = 0.0
         terminations[i] = False
@@ -168,10 +176,12 @@ def step_rows(
         if direction < 0:
             continue
         position, reward, terminated, prob = step_row(
-            maps[i * per_row],
+            maps,
+            i * per_row,
+            neighbours,
             positions[i],
             direction,
-            pcg_random(streams[i]),
+            pcg_random(streams, i),
             slip,
             schedule,
         )
@@ -179,8 +189,7 @@ def step_rows(
         terminations[i] = terminated
         effective[i] = position != positions[i]
         valid[i] = True
-        tile = maps[i * per_row, position // width, position % width]
-        successes[i] = tile == GOAL
+        successes[i] = maps[i * per_row, position] == GOAL
         probs[i] = prob
         positions[i] = position
 
@@ -196,7 +205,7 @@ def seed_rows(rows, seeds, streams):
     streams : (n, 6) uint64, written at ``rows``
     """
     for j in range(rows.shape[0]):
-        pcg_seed(streams[rows[j]], seeds[j])
+        pcg_seed(streams, rows[j], seeds[j])
 
 
 @kernel
@@ -214,14 +223,13 @@ def start_rows(rows, cumulative, streams, positions, elapsed_steps):
     """
     for j in range(rows.shape[0]):
         i = rows[j]
-        positions[i] = draw(cumulative, pcg_random(streams[i]))
+        positions[i] = draw(cumulative, pcg_random(streams, i))
         elapsed_steps[i] = 0
 
 
 @kernel
-def _solvable(tiles, start, frontier, seen):
+def _solvable(maps, m, neighbours, start, frontier, seen):
     """Return whether the goal can be reached from a cell without entering a hole."""
-    height, width = tiles.shape
     seen[:] = False
     seen[start] = True
     frontier[0] = start
@@ -230,11 +238,10 @@ def _solvable(tiles, start, frontier, seen):
         size -= 1
         cell = frontier[size]
         for direction in range(4):
-            ahead = move(cell, direction, height, width)
-            tile = tiles[ahead // width, ahead % width]
-            if tile == GOAL:
+            ahead = neighbours[cell, direction]
+            if maps[m, ahead] == GOAL:
                 return True
-            if tile != HOLE and not seen[ahead]:
+            if maps[m, ahead] != HOLE and not seen[ahead]:
                 seen[ahead] = True
                 frontier[size] = ahead
                 size += 1
@@ -242,7 +249,20 @@ def _solvable(tiles, start, frontier, seen):
 
 
 @kernel
-def generate_maps(start, stop, seeds, frozen, stream, frontier, seen, maps, starts, ok):
+def generate_maps(
+    start,
+    stop,
+    seeds,
+    size,
+    frozen,
+    neighbours,
+    stream,
+    frontier,
+    seen,
+    maps,
+    starts,
+    ok,
+):
     """Draw one solvable map a row, as ROLL's `generate_random_map(size, p, seed)`.
 
     The work stops at the first row for which `MAX_DRAWS` draws were in vain.
@@ -252,33 +272,33 @@ def generate_maps(start, stop, seeds, frozen, stream, frontier, seen, maps, star
     start, stop : int
         The rows to work on.
     seeds : (n,) uint64, read
+    size : int
     frozen : float
         Cumulative probability of ice, as `Generator.choice` computes it.
-    stream : (6,) uint64, scratch
+    neighbours : (size * size, 4) int64, read
+    stream : (1, 6) uint64, scratch
     frontier : (size * size,) int64, scratch
     seen : (size * size,) bool, scratch
-    maps : (n, size, size) uint8, written
+    maps : (n, size * size) uint8, written
     starts : (n,) int64, written
         The start cell.
     ok : (n,) bool, set to True where a map was found
     """
-    size = maps.shape[1]
     for i in range(start, stop):
-        pcg_seed(stream, seeds[i])
+        pcg_seed(stream, 0, seeds[i])
         for _ in range(MAX_DRAWS):
-            for r in range(size):
-                for c in range(size):
-                    maps[i, r, c] = ICE if pcg_random(stream) < frozen else HOLE
-            start_row = pcg_integers(stream, size)
-            start_col = pcg_integers(stream, size)
-            goal_row = pcg_integers(stream, size)
-            goal_col = pcg_integers(stream, size)
-            if start_row == goal_row and start_col == goal_col:
+            for cell in range(size * size):
+                maps[i, cell] = ICE if pcg_random(stream, 0) < frozen else HOLE
+            row, col = pcg_integers(stream, 0, size), pcg_integers(stream, 0, size)
+            begin = row * size + col
+            row, col = pcg_integers(stream, 0, size), pcg_integers(stream, 0, size)
+            goal = row * size + col
+            if begin == goal:
                 continue
-            maps[i, start_row, start_col] = ICE
-            maps[i, goal_row, goal_col] = GOAL
-            starts[i] = start_row * size + start_col
-            if _solvable(maps[i], starts[i], frontier, seen):
+            maps[i, begin] = ICE
+            maps[i, goal] = GOAL
+            starts[i] = begin
+            if _solvable(maps, i, neighbours, begin, frontier, seen):
                 ok[i] = True
                 break
         if not ok[i]:
@@ -293,19 +313,16 @@ def write_grids(start, stop, maps, positions, out):
     ----------
     start, stop : int
         The rows to work on.
-    maps : (n, H, W) or (1, H, W) uint8, read
+    maps : (n, H * W) or (1, H * W) uint8, read
     positions : (n,) int64, read
-    out : (n, H, W) uint8, written
+    out : (n, H * W) uint8, written
     """
     per_row = 1 if maps.shape[0] == positions.shape[0] else 0
-    height, width = maps.shape[1], maps.shape[2]
     for i in range(start, stop):
-        for r in range(height):
-            for c in range(width):
-                out[i, r, c] = maps[i * per_row, r, c]
-        row, col = positions[i] // width, positions[i] % width
-        tile = out[i, row, col]
-        out[i, row, col] = (
+        for cell in range(maps.shape[1]):
+            out[i, cell] = maps[i * per_row, cell]
+        tile = out[i, positions[i]]
+        out[i, positions[i]] = (
             AGENT if tile == ICE else (AGENT_IN_HOLE if tile == HOLE else AGENT_ON_GOAL)
         )
 

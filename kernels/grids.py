@@ -4,7 +4,7 @@ Nothing here knows an environment; a table gives each code its colours or
 characters.
 """
 
-# depends: _jit.py sha256:0
+# depends: _jit.py sha256:e75ec21cdcff0df5
 
 from ._jit import kernel
 

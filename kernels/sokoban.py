@@ -14,7 +14,7 @@ Actions are 1 up, 2 down, 3 left, 4 right; 0 is "no valid action": nothing moves
 the step counts.
 """
 
-# depends: _jit.py sha256:0
+# depends: _jit.py sha256:e75ec21cdcff0df5
 
 import numpy as np
 
@@ -31,12 +31,16 @@ REWARD_FINISHED = 10.0
 
 
 @kernel
-def step_row(grid, player, boxes_on_target, num_boxes, action):
+def step_row(grids, i, width, player, boxes_on_target, num_boxes, action):
     """Play one action in one room.
 
     Parameters
     ----------
-    grid : (H, W) uint8, updated
+    grids : (n, H * W) uint8, updated at row i
+        The whole batch: a view of one grid would cost a reference count, which is
+        as dear as the step.
+    i : int
+    width : int
     player : int
         Cell of the player, row * W + column.
     boxes_on_target, num_boxes : int
@@ -52,36 +56,31 @@ def step_row(grid, player, boxes_on_target, num_boxes, action):
         -0.1, then +1 or -1 for a box pushed on or off its target, then +10 with all
         boxes on targets.
     """
-    width = grid.shape[1]
-    row, col = player // width, player % width
-    down = np.int64(action == DOWN) - np.int64(action == UP)
-    right = np.int64(action == RIGHT) - np.int64(action == LEFT)
+    player, boxes_on_target = np.int64(player), np.int64(boxes_on_target)
     reward = PENALTY_STEP
     if action != NO_ACTION:
-        ahead = grid[row + down, col + right]
+        delta = width if action <= DOWN else 1
+        if action == UP or action == LEFT:
+            delta = -delta
+        ahead = grids[i, player + delta]
         pushes = ahead == BOX or ahead == BOX_ON_TARGET
-        beyond = np.uint8(WALL)
-        if pushes:
-            beyond = grid[row + 2 * down, col + 2 * right]
-        free = beyond if pushes else ahead
-        if free == FLOOR or free == TARGET:
+        # Behind a wall there may be no cell, but behind a box there is.
+        beyond = grids[i, player + 2 * delta] if pushes else ahead
+        if beyond == FLOOR or beyond == TARGET:
             if pushes:
-                on = beyond == TARGET
-                off = ahead == BOX_ON_TARGET
-                grid[row + 2 * down, col + 2 * right] = BOX_ON_TARGET if on else BOX
-                ahead = np.uint8(TARGET if off else FLOOR)
+                on, off = beyond == TARGET, ahead == BOX_ON_TARGET
+                grids[i, player + 2 * delta] = BOX_ON_TARGET if on else BOX
+                ahead = np.uint8(TARGET) if off else np.uint8(FLOOR)
                 if on and not off:
                     boxes_on_target += 1
                     reward += REWARD_BOX_ON_TARGET
                 elif off and not on:
                     boxes_on_target -= 1
                     reward += PENALTY_BOX_OFF_TARGET
-            here = grid[row, col]
-            grid[row, col] = TARGET if here == PLAYER_ON_TARGET else FLOOR
-            grid[row + down, col + right] = (
-                PLAYER_ON_TARGET if ahead == TARGET else PLAYER
-            )
-            player += down * width + right
+            here = grids[i, player]
+            grids[i, player] = TARGET if here == PLAYER_ON_TARGET else FLOOR
+            player += delta
+            grids[i, player] = PLAYER_ON_TARGET if ahead == TARGET else PLAYER
     if boxes_on_target == num_boxes:
         reward += REWARD_FINISHED
     return player, boxes_on_target, reward
@@ -93,6 +92,7 @@ def step_rows(
     stop,
     actions,
     skip_mask,
+    width,
     num_boxes,
     max_steps,
     grids,
@@ -115,10 +115,10 @@ def step_rows(
     actions : (n,) int64, read
         0 to 4; ignored in skipped rows.
     skip_mask : (n,) bool, read
-    num_boxes : int
+    width, num_boxes : int
     max_steps : int
         Steps after which an episode is truncated, also beside a success; 0: never.
-    grids : (n, H, W) uint8, updated
+    grids : (n, H * W) uint8, updated
     players, boxes_on_target, elapsed_steps : (n,) int32, updated
     rewards : (n,) float64, written
     terminations, truncations : (n,) bool, written
@@ -135,7 +135,7 @@ def step_rows(
             successes[i] = False
             continue
         player, on_target, reward = step_row(
-            grids[i], players[i], boxes_on_target[i], num_boxes, actions[i]
+            grids, i, width, players[i], boxes_on_target[i], num_boxes, actions[i]
         )
         elapsed_steps[i] += 1
         rewards[i] = reward
@@ -158,22 +158,20 @@ def place_rows(start, stop, rows, levels, picks, grids, players, boxes_on_target
         The range of ``rows`` to work on.
     rows : (m,) int64, read
         The environments, each at most once.
-    levels : (l, H, W) uint8, read
+    levels : (l, H * W) uint8, read
     picks : (m,) int64, read
         Row ``rows[j]`` gets ``levels[picks[j]]``.
-    grids : (n, H, W) uint8, written
+    grids : (n, H * W) uint8, written
     players : (n,) int32, written
     boxes_on_target : (n,) int32, written
     """
-    height, width = grids.shape[1], grids.shape[2]
     for j in range(start, stop):
         i = rows[j]
         boxes_on_target[i] = 0
-        for r in range(height):
-            for c in range(width):
-                code = levels[picks[j], r, c]
-                grids[i, r, c] = code
-                if code == PLAYER or code == PLAYER_ON_TARGET:
-                    players[i] = r * width + c
-                elif code == BOX_ON_TARGET:
-                    boxes_on_target[i] += 1
+        for cell in range(grids.shape[1]):
+            code = levels[picks[j], cell]
+            grids[i, cell] = code
+            if code == PLAYER or code == PLAYER_ON_TARGET:
+                players[i] = cell
+            elif code == BOX_ON_TARGET:
+                boxes_on_target[i] += 1

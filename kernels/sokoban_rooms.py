@@ -19,8 +19,8 @@ visited state is one key of `key_words` 64-bit words::
 (F floor cells, B boxes; which box was pulled where does not distinguish states.)
 """
 
-# depends: _jit.py sha256:0
-# depends: _random.py sha256:0
+# depends: _jit.py sha256:e75ec21cdcff0df5
+# depends: _random.py sha256:798356a71fed2fce
 
 from typing import NamedTuple
 

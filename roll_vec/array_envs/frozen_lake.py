@@ -88,7 +88,7 @@ def parse_map(desc: Any) -> NDArray[np.bytes_]:
         shown = b"".join(unknown).decode("latin-1")
         message = f"desc: expected only the letters S, F, H and G, got {shown!r} as well"
         raise InvalidOptionError(message)
-    height, width = tiles.shape
+    neighbours = kernels.make_neighbours(*tiles.shape)
     reached = set(np.flatnonzero(tiles == b"S").tolist())
     if not reached:
         message = f"desc: expected at least one start S, got none in {desc!r}"
@@ -97,8 +97,7 @@ def parse_map(desc: Any) -> NDArray[np.bytes_]:
     flat = tiles.ravel()
     while frontier:
         cell = frontier.pop()
-        for direction in range(4):
-            ahead = int(kernels.move(cell, direction, height, width))
+        for ahead in neighbours[cell].tolist():
             if flat[cell] in b"SF" and ahead not in reached and flat[ahead] != b"H":
                 reached.add(ahead)
                 frontier.append(ahead)
@@ -210,7 +209,7 @@ class LakeEngine(ArrayEngine):
 
     Attributes
     ----------
-    maps : (n, H, W) or (1, H, W) uint8
+    maps : (n, H * W) or (1, H * W) uint8
         Tile codes of `roll_vec.kernels.frozen_lake`; one map for all in the latter.
     positions : (n,) int64
         Row * W + column.
@@ -224,6 +223,7 @@ class LakeEngine(ArrayEngine):
     def _allocate(self, slip: NDArray[np.float64], schedule: Sequence[float]) -> None:
         self.slip = slip
         self.schedule = np.array(schedule, np.float64)
+        self.neighbours = kernels.make_neighbours(*self.view.shape)
         self.positions = np.zeros(self.num_envs, np.int64)
         self.noise = np.zeros((self.num_envs, 6), np.uint64)
         self.max_steps = 0
@@ -245,6 +245,7 @@ class LakeEngine(ArrayEngine):
                 self.FIRST_ACTION,
                 self.max_steps,
                 self.maps,
+                self.neighbours,
                 self.slip,
                 self.schedule,
                 self.positions,
@@ -276,7 +277,7 @@ class LakeEngine(ArrayEngine):
         if rows is not None:
             positions = positions[rows]
             maps = maps if len(maps) < self.num_envs else maps[rows]
-        grids = np.empty((len(positions), *maps.shape[1:]), np.uint8)
+        grids = np.empty((len(positions), maps.shape[1]), np.uint8)
         run_rows(
             lambda start, stop: kernels.write_grids(
                 start, stop, maps, positions, grids
@@ -285,7 +286,7 @@ class LakeEngine(ArrayEngine):
             self.num_threads,
             STEP_ROWS_PER_THREAD,
         )
-        return grids
+        return grids.reshape(-1, *self.view.shape)
 
 
 class FrozenLakeEngine(LakeEngine):
@@ -326,7 +327,7 @@ class FrozenLakeEngine(LakeEngine):
             options.reward_schedule,
         )
         self.max_steps = smallest_limit(max_episode_steps)
-        self.maps = tile_codes(desc)[np.newaxis]
+        self.maps = tile_codes(desc).reshape(1, -1)
         self.start_chances = np.cumsum(start_distribution(desc))
 
     def reset(self, rows: NDArray[np.int64], seeds: Sequence[int | None]) -> None:
@@ -446,7 +447,8 @@ class FrozenLake(BoardEnv):
         self.initial_state_distrib = start_distribution(self.desc)
         self.s = 0
         self.lastaction: int | None = None
-        self._tiles = tile_codes(self.desc)
+        self._tiles = tile_codes(self.desc).reshape(1, -1)
+        self._neighbours = kernels.make_neighbours(self.nrow, self.ncol)
         self._slip = kernels.make_slip(options.is_slippery, options.success_rate)
         self._schedule = options.schedule
         self._start_chances = np.cumsum(self.initial_state_distrib)
@@ -471,7 +473,7 @@ class FrozenLake(BoardEnv):
             found = []
             for outcome, chance in enumerate(chances):
                 turned = (action + outcome - len(chances) // 2) % 4
-                ahead = int(kernels.move(state, turned, self.nrow, self.ncol))
+                ahead = int(self._neighbours[state, turned])
                 ended = flat[ahead] != kernels.ICE
                 found.append((chance, ahead, rewards[flat[ahead]], ended))
             return found
@@ -479,11 +481,9 @@ class FrozenLake(BoardEnv):
         return {s: {a: outcomes(s, a) for a in range(4)} for s in range(len(flat))}
 
     def _grid(self) -> NDArray[np.uint8]:
-        grid = np.empty((1, self.nrow, self.ncol), np.uint8)
-        kernels.write_grids(
-            0, 1, self._tiles[np.newaxis], np.array([self.s], np.int64), grid
-        )
-        return grid[0]
+        grid = np.empty((1, self.desc.size), np.uint8)
+        kernels.write_grids(0, 1, self._tiles, np.array([self.s], np.int64), grid)
+        return grid.reshape(self.desc.shape)
 
     def _observe(self) -> Any:
         if self.options.obs_mode == "position":
@@ -539,6 +539,8 @@ class FrozenLake(BoardEnv):
         action = self._check_action(action)
         self.s, reward, terminated, prob = kernels.step_row(
             self._tiles,
+            0,
+            self._neighbours,
             self.s,
             action,
             self.np_random.random(),

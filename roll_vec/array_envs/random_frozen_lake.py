@@ -118,21 +118,34 @@ class MapGenerator:
         self.options, self.num_threads = options, num_threads
 
     def __call__(self, seeds: NDArray[np.uint64]) -> Levels:
-        """Return maps (m, size, size) uint8 and start cells (m,) int64."""
+        """Return maps (m, size * size) uint8 and start cells (m,) int64."""
         size, p = self.options.size, self.options.p
-        maps = np.zeros((len(seeds), size, size), np.uint8)
+        maps = np.zeros((len(seeds), size * size), np.uint8)
         starts = np.zeros(len(seeds), np.int64)
         ok = np.zeros(len(seeds), np.bool_)
         # Generator.choice compares with the normalised sum of its probabilities.
         cumulative = np.cumsum([p, 1 - p])
         frozen = float(cumulative[0] / cumulative[1])
 
+        neighbours = kernels.make_neighbours(size, size)
+
         def work(start: int, stop: int) -> None:
-            stream = np.zeros(6, np.uint64)
+            stream = np.zeros((1, 6), np.uint64)
             frontier = np.zeros(size * size, np.int64)
             seen = np.zeros(size * size, np.bool_)
             kernels.generate_maps(
-                start, stop, seeds, frozen, stream, frontier, seen, maps, starts, ok
+                start,
+                stop,
+                seeds,
+                size,
+                frozen,
+                neighbours,
+                stream,
+                frontier,
+                seen,
+                maps,
+                starts,
+                ok,
             )
 
         run_rows(work, len(seeds), self.num_threads, _MAPS_PER_THREAD)
@@ -200,7 +213,7 @@ class RandomFrozenLakeEngine(LakeEngine):
         self.max_steps = smallest_limit(max_episode_steps, options.max_steps)
         self.streams = LevelStreams(num_envs)
         self.source = _make_source(options, num_threads)
-        self.maps = np.zeros((num_envs, options.size, options.size), np.uint8)
+        self.maps = np.zeros((num_envs, options.size**2), np.uint8)
         self.starts = np.zeros(num_envs, np.int64)
 
     def reset(self, rows: NDArray[np.int64], seeds: Sequence[int | None]) -> None:
@@ -240,7 +253,7 @@ class RandomFrozenLakeEngine(LakeEngine):
     def single_form(self, row: int) -> RandomFrozenLake:
         """Return a single form in the state of one row."""
         env = RandomFrozenLake(**dataclasses.asdict(self.options))
-        env.tiles = self.maps[row].copy()
+        env.tiles = self.maps[row].reshape(self.view.shape).copy()
         env.start = int(self.starts[row])
         env.s = int(self.positions[row])
         env.num_env_steps = int(self.elapsed_steps[row])
@@ -284,6 +297,7 @@ class RandomFrozenLake(LevelEnv):
         self._schedule = np.array(REWARD_SCHEDULE)
         self._noise = np.random.Generator(np.random.PCG64(0))
         self.nrow = self.ncol = options.size
+        self._neighbours = kernels.make_neighbours(self.nrow, self.ncol)
         self.tiles = np.full((options.size, options.size), kernels.ICE, np.uint8)
         self.start = 0
         self.s = 0
@@ -298,15 +312,14 @@ class RandomFrozenLake(LevelEnv):
         return letters
 
     def _grid(self) -> NDArray[np.uint8]:
-        grid = np.empty((1, self.nrow, self.ncol), np.uint8)
-        kernels.write_grids(
-            0, 1, self.tiles[np.newaxis], np.array([self.s], np.int64), grid
-        )
-        return grid[0]
+        grid = np.empty((1, self.tiles.size), np.uint8)
+        tiles = self.tiles.reshape(1, -1)
+        kernels.write_grids(0, 1, tiles, np.array([self.s], np.int64), grid)
+        return grid.reshape(self.tiles.shape)
 
     def _begin(self, episode_seed: int) -> None:
         (maps, cells), picks = self._source.pick(np.array([episode_seed], np.uint64))
-        self.tiles = maps[picks[0]].copy()
+        self.tiles = maps[picks[0]].reshape(self.nrow, self.ncol).copy()
         self.start = self.s = int(cells[picks[0]])
         self._noise = np.random.Generator(np.random.PCG64(episode_seed))
         self._noise.random()  # Gymnasium's reset uses one up for the start cell.
@@ -333,7 +346,9 @@ class RandomFrozenLake(LevelEnv):
         before, reward, terminated = self.s, 0.0, False
         if action >= self.first_action:
             self.s, reward, terminated, _ = kernels.step_row(
-                self.tiles,
+                self.tiles.reshape(1, -1),
+                0,
+                self._neighbours,
                 self.s,
                 action - self.first_action,
                 self._noise.random(),

@@ -265,10 +265,10 @@ class SokobanEngine(ArrayEngine):
 
     Attributes
     ----------
-    grids : (n, H, W) uint8
+    cells : (n, H * W) uint8
         Codes of `roll_vec.kernels.sokoban`: the whole state of the rooms.
     players, boxes_on_target : (n,) int32
-        Derived from the grids: the player's cell, row * W + column, and a count.
+        Derived from the cells: the player's cell, row * W + column, and a count.
     elapsed_steps : (n,) int32
     """
 
@@ -294,7 +294,8 @@ class SokobanEngine(ArrayEngine):
         self.max_steps = smallest_limit(max_episode_steps, options.max_steps)
         self.streams = LevelStreams(num_envs)
         self.source = _make_source(options, num_threads)
-        self.grids = np.zeros((num_envs, *options.dim_room), np.uint8)
+        height, width = options.dim_room
+        self.cells = np.zeros((num_envs, height * width), np.uint8)
         self.players = np.zeros(num_envs, np.int32)
         self.boxes_on_target = np.zeros(num_envs, np.int32)
 
@@ -315,14 +316,15 @@ class SokobanEngine(ArrayEngine):
         (levels,), picks = self.source.pick(episode_seeds(starts, episodes))
         self.streams.commit(rows, starts, episodes)
         self.elapsed_steps[rows] = 0
+        flat = levels.reshape(len(levels), -1)
         run_rows(
             lambda start, stop: kernels.place_rows(
                 start,
                 stop,
                 rows,
-                levels,
+                flat,
                 picks,
-                self.grids,
+                self.cells,
                 self.players,
                 self.boxes_on_target,
             ),
@@ -345,9 +347,10 @@ class SokobanEngine(ArrayEngine):
                 stop,
                 actions,
                 skip_mask,
+                self.options.dim_room[1],
                 self.options.num_boxes,
                 self.max_steps,
-                self.grids,
+                self.cells,
                 self.players,
                 self.boxes_on_target,
                 self.elapsed_steps,
@@ -372,12 +375,13 @@ class SokobanEngine(ArrayEngine):
         return StepResult(rewards, terminations, truncations, infos)
 
     def _grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
-        return self.grids if rows is None else self.grids[rows]
+        cells = self.cells if rows is None else self.cells[rows]
+        return cells.reshape(-1, *self.options.dim_room)
 
     def single_form(self, row: int) -> Sokoban:
         """Return a single form in the state of one row."""
         env = Sokoban(**dataclasses.asdict(self.options))
-        env.grid = self.grids[row].copy()
+        env.grid = self.cells[row].reshape(self.options.dim_room).copy()
         env.player = int(self.players[row])
         env.boxes_on_target = int(self.boxes_on_target[row])
         env.num_env_steps = int(self.elapsed_steps[row])
@@ -475,7 +479,13 @@ class Sokoban(LevelEnv):
         """
         action = self._check_action(action)
         player, self.boxes_on_target, reward = kernels.step_row(
-            self.grid, self.player, self.boxes_on_target, self.num_boxes, action
+            self.grid.reshape(1, -1),
+            0,
+            self.dim_room[1],
+            self.player,
+            self.boxes_on_target,
+            self.num_boxes,
+            action,
         )
         effective = player != self.player
         self.player = player

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import Any, TextIO
 
 import numpy as np
@@ -47,6 +49,8 @@ examples:
   printf 'ddss\\nq\\n' | roll-vec play roll_vec/FrozenLake-v1
 """
 
+# One that is shown, with the colour sequences around it.
+_CHARACTER = re.compile(r"(?:\x1b\[[0-9;]*m)*[^\s\x1b]")
 _HINT = "arrows or wasd: move · u undo · n new · r restart · ? help · q quit"
 
 
@@ -102,13 +106,14 @@ class _Player:
         with self._screen(), read_keys(keyboard) as batches:
             self._draw()
             for keys in batches:
+                before_quit = list(takewhile(lambda key: key != "quit", keys))
                 self._remark = ""
-                for key in keys:
-                    if key == "quit":
-                        self._draw()
-                        return
+                for key in before_quit:
                     self._press(key)
-                self._draw()
+                if before_quit:
+                    self._draw()
+                if len(before_quit) < len(keys):
+                    return
 
     def _press(self, key: str) -> None:
         if key in self._commands:
@@ -142,7 +147,10 @@ class _Player:
             self._out.flush()
 
     def _draw(self) -> None:
-        lines = list(self._lines())
+        # On a screen the lines stay in their places; a pipe needs no empty ones.
+        lines = [line for line in self._lines() if line or self._in_place]
+        if not self._in_place:
+            lines.append("")
         erase = ""
         if self._in_place and self._drawn_lines:
             # Over the frame before, so that what was on the screen earlier stays;
@@ -157,9 +165,7 @@ class _Player:
     def _lines(self) -> Iterator[str]:
         game, score = self.game, self.game.score
         yield self._painted(f"{self._title} · seed {game.seed}", "1")
-        # ROLL's boards have a tab after each cell; a screen needs none.
-        board = game.board().replace("\t", "").rstrip("\n")
-        yield from (board if self._colour else strip_colours(board)).split("\n")
+        yield from self._board().split("\n")
         yield f"step {score.steps} · return {score.total:g}"
         last = [f"{score.direction} {score.reward:+g}"] if score.direction else []
         last += [f"{key} {value}" for key, value in _scalars(score.info)]
@@ -169,6 +175,16 @@ class _Player:
             yield from _KEYS.splitlines()
         elif self._in_place:
             yield self._painted(_HINT, "2")
+
+    def _board(self) -> str:
+        # ROLL's long form has a tab after each cell, which is too wide for a screen.
+        board = self.game.board().replace("\t", "").rstrip("\n")
+        if not self._colour:
+            board = strip_colours(board)
+        if self._in_place and " " not in board:
+            # A character is twice as high as wide: with a space it is a square.
+            board = _CHARACTER.sub(r"\g<0> ", board)
+        return board
 
     def _message(self) -> str:
         """Return the remark on the last key, or how the episode ended."""

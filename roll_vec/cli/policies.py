@@ -58,7 +58,7 @@ def make_policy(text: str, env: Vector, seed: int) -> Policy:
     if name in POLICIES:
         return POLICIES[name](env, argument, seed)
     if colon and name and argument:
-        return _imported(name, argument)
+        return _imported(env, name, argument)
     message = f"argument --policy: expected {FORMS}, got {text!r}"
     raise UsageError(message)
 
@@ -124,7 +124,7 @@ def _constant(env: Vector, argument: str, seed: int) -> Policy:
     return lambda _: actions
 
 
-def _imported(module: str, attribute: str) -> Policy:
+def _imported(env: Vector, module: str, attribute: str) -> Policy:
     """Return a callable of the user's, whose errors name the place in the user's code.
 
     The working directory is searched as ``python -m`` searches it.
@@ -144,16 +144,26 @@ def _imported(module: str, attribute: str) -> Policy:
         message = f"argument --policy: {name} is not callable, it is {found!r}"
         raise UsageError(message)
 
+    # A batch of a Dict or Tuple space has no rows to count.
+    rows = isinstance(env.action_space, (Box, MultiDiscrete))
+
     def policy(observations: Any) -> Any:
         try:
-            return found(observations)
+            actions = found(observations)
         except Exception as error:
             place = traceback.extract_tb(error.__traceback__)[-1]
             message = (
-                f"--policy {name} raised {type(error).__name__}: {one_line(error)} "
-                f"({place.filename}, line {place.lineno})"
+                f"argument --policy: {name} raised {type(error).__name__}: "
+                f"{one_line(error)} ({place.filename}, line {place.lineno})"
             )
             raise UsageError(message) from error
+        if rows and np.shape(actions)[:1] != (env.num_envs,):
+            message = (
+                f"argument --policy: {name} returned actions of shape "
+                f"{np.shape(actions)} for {env.num_envs} environments"
+            )
+            raise UsageError(message)
+        return actions
 
     return policy
 

@@ -17,7 +17,7 @@ from roll_vec.cli._arguments import (
     integer_from,
 )
 from roll_vec.cli._environments import make_vector
-from roll_vec.cli._episodes import roll_out
+from roll_vec.cli._episodes import Rollout, roll_out
 from roll_vec.cli._errors import UsageError, one_line
 from roll_vec.cli._extras import require
 from roll_vec.cli._picture import (
@@ -28,6 +28,7 @@ from roll_vec.cli._picture import (
 )
 from roll_vec.cli._report import Facts, result_table, save_episodes
 from roll_vec.cli.policies import FORMS, make_policy
+from roll_vec.errors import InvalidActionError
 from roll_vec.render.mosaic import save_png
 
 __all__ = ["add_parser"]
@@ -167,15 +168,7 @@ def _run(arguments: argparse.Namespace) -> int:
         render_mode=None if arguments.image is None else "rgb_array",
     )
     try:
-        policy = make_policy(arguments.policy, env, arguments.seed)
-        with _progress(arguments) as on_progress:
-            rollout = roll_out(
-                env,
-                policy,
-                steps=arguments.steps,
-                seed=arguments.seed,
-                on_progress=on_progress,
-            )
+        rollout = _roll_out(env, arguments)
         facts = Facts(
             id=arguments.id,
             num_envs=arguments.num_envs,
@@ -202,6 +195,22 @@ def _run(arguments: argparse.Namespace) -> int:
         for note in notes:
             console.print(note, markup=False, highlight=False, soft_wrap=True)
     return 0
+
+
+def _roll_out(env: Any, arguments: argparse.Namespace) -> Rollout:
+    policy = make_policy(arguments.policy, env, arguments.seed)
+    try:
+        with _progress(arguments) as on_progress:
+            return roll_out(
+                env,
+                policy,
+                steps=arguments.steps,
+                seed=arguments.seed,
+                on_progress=on_progress,
+            )
+    except InvalidActionError as error:
+        message = f"argument --policy: {arguments.policy}: {one_line(error)}"
+        raise UsageError(message) from error
 
 
 def _picture(env: Any, arguments: argparse.Namespace) -> str:

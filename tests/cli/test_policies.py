@@ -99,7 +99,7 @@ def test_callable_is_found_in_the_working_directory(tmp_path, monkeypatch):
 
 def test_callable_that_raises_is_named_with_the_place():
     policy = make_policy("json:loads", vector(Discrete(4)), 0)
-    with pytest.raises(UsageError, match=r"json:loads raised TypeError: .*, line \d+"):
+    with pytest.raises(UsageError, match=r"--policy: json:loads raised TypeError: .*, line \d+"):
         policy(None)
 
 

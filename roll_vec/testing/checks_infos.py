@@ -1,0 +1,127 @@
+"""Checks of the layout of infos: arrays with a mask beside each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from roll_vec.testing.comparison import data_keys, mask_of, show
+from roll_vec.testing.context import NUM_ENVS, Context
+from roll_vec.testing.findings import Problem, check
+
+Problems = Iterator[Problem]
+
+Item = tuple[tuple[str, ...], Any, NDArray[np.bool_], dict[str, Any]]
+
+
+def _items(infos: dict[str, Any], at: tuple[str, ...] = ()) -> Iterator[Item]:
+    """Yield path, value, mask and containing dict of everything that is data."""
+    for key in data_keys(infos):
+        path = (*at, key)
+        yield path, infos[key], mask_of(infos, key, NUM_ENVS), infos
+        if isinstance(infos[key], dict):
+            yield from _items(infos[key], path)
+
+
+def _told(path: tuple[str, ...]) -> str:
+    return "infos" + "".join(f"[{key!r}]" for key in path)
+
+
+@check("info-layout", "infos hold arrays with a row an environment, or dicts of such",
+       modes="each")  # fmt: skip
+def info_layout(ctx: Context, mode: AutoresetMode) -> Problems:
+    seen: set[tuple[str, ...]] = set()
+    for call in ctx.played(mode).calls:
+        for path, value, _, _ in _items(call.infos):
+            batched = isinstance(value, np.ndarray) and value.shape[:1] == (NUM_ENVS,)
+            if path not in seen and not batched and not isinstance(value, dict):
+                seen.add(path)
+                yield Problem(
+                    call.told,
+                    f"{_told(path)}: {show(value)}",
+                    f"an array whose first dimension is {NUM_ENVS}, or a dict",
+                )
+
+
+@check("info-mask", "every key K of infos has a mask _K, in nested dicts too",
+       modes="each")  # fmt: skip
+def info_mask(ctx: Context, mode: AutoresetMode) -> Problems:
+    seen: set[tuple[str, ...]] = set()
+    for call in ctx.played(mode).calls:
+        for path, _, _, container in _items(call.infos):
+            mask = container.get(f"_{path[-1]}")
+            good = (
+                isinstance(mask, np.ndarray)
+                and mask.dtype == np.bool_
+                and mask.shape == (NUM_ENVS,)
+            )
+            if path not in seen and not good:
+                seen.add(path)
+                name = _told((*path[:-1], f"_{path[-1]}"))
+                yield Problem(
+                    call.told,
+                    f"{_told(path)} is there, {name} "
+                    + ("is missing" if mask is None else f"is {show(mask)}"),
+                    f"an array of bool, shape ({NUM_ENVS},), that tells which "
+                    "environments gave the key",
+                )
+
+
+@check("info-outside-mask", "entries that the mask leaves out are zero or None",
+       modes="each")  # fmt: skip
+def info_outside_mask(ctx: Context, mode: AutoresetMode) -> Problems:
+    seen: set[tuple[str, ...]] = set()
+    for call in ctx.played(mode).calls:
+        for path, value, mask, _ in _items(call.infos):
+            for env in np.flatnonzero(~mask):
+                if path not in seen and not _is_blank(value, int(env)):
+                    seen.add(path)
+                    yield Problem(
+                        call.told,
+                        f"{_told(path)}: {show(value)}, with a mask of {show(mask)}",
+                        f"nothing at [{env}]: the environment did not give the key",
+                    )
+
+
+def _is_blank(value: Any, env: int) -> bool:
+    if isinstance(value, dict):
+        return not any(
+            mask_of(value, key, NUM_ENVS)[env] and f"_{key}" in value
+            for key in data_keys(value)
+        )
+    if not isinstance(value, np.ndarray) or value.shape[:1] != (NUM_ENVS,):
+        return True  # not batched, which is another check's finding
+    if value.dtype == object:
+        return all(item is None for item in np.asarray(value[env], object).flat)
+    return bool(np.all(value[env] == np.zeros((), value.dtype)))
+
+
+@check("info-dtype", "the dtype of an info key is the same in every call", modes="each")
+def info_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
+    first: dict[tuple[str, ...], tuple[str, str]] = {}
+    problems: dict[tuple[str, ...], Problem] = {}
+    for call in ctx.played(mode).calls:
+        for path, value, _, _ in _items(call.infos):
+            # final_info holds the infos of a last step: the same keys.
+            key = path[1:] if path[0] == "final_info" and len(path) > 1 else path
+            kind = _kind(value)
+            known, told = first.setdefault(key, (kind, call.told))
+            if kind != known and key not in problems:
+                problems[key] = Problem(
+                    f"{told}, and then: {call.told}",
+                    f"{_told(key)}: {known} first, then {kind}",
+                    "one dtype.  Where environments differ within one call, their "
+                    "values are cast to that of the first and lose (the key is left "
+                    "out of all comparisons)",
+                )
+    # Before the first one is told: the checker may not ask for the rest.
+    ctx.tainted |= problems.keys()
+    yield from problems.values()
+
+
+def _kind(value: Any) -> str:
+    return str(value.dtype) if isinstance(value, np.ndarray) else type(value).__name__

@@ -1,0 +1,224 @@
+"""Checks of what reset and step return."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
+
+from roll_vec.testing.comparison import row, show
+from roll_vec.testing.context import NUM_ENVS, Context
+from roll_vec.testing.findings import DoesNotApply, Problem, check
+from roll_vec.testing.player import Call
+
+Problems = Iterator[Problem]
+
+
+@check("reset-result", "reset returns observations and an infos dict", vital=True)
+def reset_result(ctx: Context, mode: AutoresetMode) -> Problems:
+    with ctx.open(mode) as probe:
+        result = probe.env.reset(seed=ctx.seed)
+        if not isinstance(result, tuple) or len(result) != 2:
+            found = show(result)
+        elif not isinstance(result[1], dict):
+            found = f"infos that are {show(result[1])}"
+        else:
+            return
+        yield Problem(
+            probe.told(f"reset(seed={ctx.seed})"), found, "a tuple (observations, dict)"
+        )
+
+
+@check("step-result", "step returns five values, one entry an environment", vital=True)
+def step_result(ctx: Context, mode: AutoresetMode) -> Problems:
+    with ctx.open(mode) as probe:
+        probe.reset(seed=ctx.seed)
+        result: Any = probe.env.step(ctx.plan.batch(range(NUM_ENVS)))
+        did = probe.told("step(actions)")
+        if not isinstance(result, tuple) or len(result) != 5:
+            yield Problem(did, show(result), "a tuple of five values")
+            return
+        if not isinstance(result[4], dict):
+            yield Problem(did, f"infos that are {show(result[4])}", "a dict")
+        for name, value in zip(_OUTCOMES, result[1:4], strict=True):
+            if np.shape(value) != (NUM_ENVS,):
+                yield Problem(did, f"{name}: {show(value)}", f"shape ({NUM_ENVS},)")
+
+
+_OUTCOMES = ("rewards", "terminations", "truncations")
+
+
+@check("observation-space", "observations are in observation_space", modes="each")
+def observation_space(ctx: Context, mode: AutoresetMode) -> Problems:
+    with ctx.open(mode) as probe:
+        space = probe.env.observation_space
+    for call in ctx.played(mode).calls:
+        try:
+            inside = space.contains(call.observations)
+        except Exception:
+            inside = False  # a space need not cope with what is far outside of it
+        if not inside:
+            yield Problem(
+                call.told, show(call.observations), f"an element of {show(space)}"
+            )
+
+
+@check("observation-layout", "observations have the space's types, dtypes and shapes",
+       modes="each")  # fmt: skip
+def observation_layout(ctx: Context, mode: AutoresetMode) -> Problems:
+    with ctx.open(mode) as probe:
+        space = probe.env.observation_space
+    for call in ctx.played(mode).calls:
+        for at, found, expected in _layout(space, call.observations, "observations"):
+            yield Problem(call.told, f"{at}: {found}", expected)
+
+
+def _layout(
+    space: spaces.Space[Any], value: Any, at: str
+) -> Iterator[tuple[str, str, str]]:
+    if isinstance(space, spaces.Dict):
+        if not isinstance(value, dict) or value.keys() != space.spaces.keys():
+            yield at, show(value), f"a dict with the keys {list(space.spaces)}"
+            return
+        for key, subspace in space.spaces.items():
+            yield from _layout(subspace, value[key], f"{at}[{key!r}]")
+    elif isinstance(space, spaces.Tuple):
+        if not isinstance(value, tuple) or len(value) != len(space.spaces):
+            yield at, show(value), f"a tuple of {len(space.spaces)}"
+            return
+        for position, subspace in enumerate(space.spaces):
+            yield from _layout(subspace, value[position], f"{at}[{position}]")
+    elif isinstance(space, spaces.Text):
+        if not isinstance(value, str):
+            yield at, show(value), "a str"
+    elif isinstance(space, (spaces.Box, spaces.MultiDiscrete, spaces.MultiBinary)) and (
+        not isinstance(value, np.ndarray)
+        or value.dtype != space.dtype
+        or value.shape != space.shape
+    ):
+        yield at, show(value), f"an array of {space.dtype}, shape {space.shape}"
+
+
+@check("reward-dtype", "rewards are a float64 array", modes="each")
+def reward_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
+    for call in _steps(ctx, mode):
+        if not _is_array(call.rewards, np.float64):
+            yield Problem(
+                call.told,
+                f"rewards: {_kind(call.rewards)}",
+                f"an array of float64, shape ({NUM_ENVS},), as SyncVectorEnv gives",
+            )
+            return
+
+
+@check("reward-finite", "rewards are finite", modes="each")
+def reward_finite(ctx: Context, mode: AutoresetMode) -> Problems:
+    for call in _steps(ctx, mode):
+        if not np.isfinite(np.asarray(call.rewards, dtype=np.float64)).all():
+            yield Problem(call.told, f"rewards: {show(call.rewards)}", "finite numbers")
+
+
+@check("flag-dtype", "terminations and truncations are bool arrays", modes="each")
+def flag_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
+    wrong: set[str] = set()
+    for call in _steps(ctx, mode):
+        for name in ("terminations", "truncations"):
+            flags = getattr(call, name)
+            if name not in wrong and not _is_array(flags, np.bool_):
+                wrong.add(name)
+                yield Problem(
+                    call.told,
+                    f"{name}: {_kind(flags)}",
+                    f"an array of bool, shape ({NUM_ENVS},)",
+                )
+
+
+def _steps(ctx: Context, mode: AutoresetMode) -> list[Call]:
+    return [call for call in ctx.played(mode).calls if call.is_step]
+
+
+def _is_array(value: Any, dtype: type[np.generic]) -> bool:
+    return (
+        isinstance(value, np.ndarray)
+        and value.dtype == dtype
+        and value.shape == (NUM_ENVS,)
+    )
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}, shape {value.shape}"
+    return f"a {type(value).__name__}, {show(value)}"
+
+
+@check("action-sample", "action_space.sample() is an action for step")
+def action_sample(ctx: Context, mode: AutoresetMode) -> Problems:
+    with ctx.open(mode) as probe:
+        planned = ctx.plan.batch(range(NUM_ENVS))
+        space = probe.env.action_space
+        if not space.contains(planned):
+            yield Problem(
+                f"{probe.made}.action_space.contains(samples of single_action_space "
+                "put together)",
+                f"False for {show(planned)}",
+                "True",
+            )
+        space.seed(ctx.seed)
+        probe.reset(seed=ctx.seed)
+        probe.step(space.sample())
+
+
+@check("text-stale", "text observations are what the environments said")
+def text_stale(ctx: Context, mode: AutoresetMode) -> Problems:
+    leaves = list(_text_leaves(ctx.observation_space, ()))
+    if not leaves:
+        raise DoesNotApply("there is no Text in the observation space")
+    calls = ctx.played(mode).calls
+    for path, space in leaves:
+        seen = {
+            _at(row(ctx.observation_space, call.observations, env), path)
+            for call in calls
+            for env in range(NUM_ENVS)
+        }
+        text = next(iter(seen))
+        if len(seen) == 1 and _is_filler(text, space):
+            where = "".join(f"[{part!r}]" for part in path)
+            yield Problem(
+                f"{calls[-1].told}; observations{where} of all environments were "
+                "looked at",
+                f"always {show(text)}, which is an empty Text buffer decoded",
+                "the texts of the environments (of AsyncVectorEnv: its shared memory "
+                "is decoded once, in the constructor; use shared_memory=False)",
+            )
+
+
+def _text_leaves(
+    space: spaces.Space[Any], path: tuple[Any, ...]
+) -> Iterator[tuple[tuple[Any, ...], spaces.Text]]:
+    if isinstance(space, spaces.Text):
+        yield path, space
+    elif isinstance(space, spaces.Dict):
+        for key, subspace in space.spaces.items():
+            yield from _text_leaves(subspace, (*path, key))
+    elif isinstance(space, spaces.Tuple):
+        for position, subspace in enumerate(space.spaces):
+            yield from _text_leaves(subspace, (*path, position))
+
+
+def _at(value: Any, path: tuple[Any, ...]) -> Any:
+    for part in path:
+        value = value[part]
+    return value
+
+
+def _is_filler(text: Any, space: spaces.Text) -> bool:
+    # A constant text can be right; one character repeated over the whole length is
+    # what zeros in a buffer look like.
+    return (
+        isinstance(text, str)
+        and len(set(text)) <= 1
+        and len(text) in {0, space.max_length}
+    )
