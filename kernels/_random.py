@@ -130,9 +130,7 @@ def mt_seed_python(state, seed, template):
         previous = word & _MASK32
         state[i] = previous
     state[0] = previous
-    previous = (
-        (state[1] ^ ((previous ^ (previous >> _30)) * _INIT_2)) - _1
-    ) & _MASK32
+    previous = ((state[1] ^ ((previous ^ (previous >> _30)) * _INIT_2)) - _1) & _MASK32
     state[1] = previous
     state[0] = _UPPER
     state[624] = _0
@@ -258,7 +256,7 @@ def pcg_random(states, row):
 
 @kernel
 def _pcg_next32(states, row):
-    """Return the next 32-bit output as uint64: the low half of a word, then its high."""
+    """Return the next 32-bit output as uint64: a word's low half, then its high."""
     if states[row, 4] != _0:
         states[row, 4] = _0
         return states[row, 5]

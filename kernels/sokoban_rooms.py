@@ -20,7 +20,7 @@ visited state is one key of `key_words` 64-bit words::
 """
 
 # depends: _jit.py sha256:e75ec21cdcff0df5
-# depends: _random.py sha256:798356a71fed2fce
+# depends: _random.py sha256:2668e1ab89eaa352
 
 from typing import NamedTuple
 
@@ -76,7 +76,7 @@ class RoomWorkspace(NamedTuple):
     template: np.ndarray  # (625,) uint64: see `mt_seed_python`
     python_rng: np.ndarray  # (625,) uint64
     numpy_rng: np.ndarray  # (625,) uint64
-    index: np.ndarray  # (H, W) int32: floor number of a cell, or -1
+    numbers: np.ndarray  # (H, W) int32: floor number of a cell, or -1
     rows: np.ndarray  # (F,) int32
     cols: np.ndarray  # (F,) int32
     neighbours: np.ndarray  # (F, 4) int32: up, down, left, right, or -1
@@ -105,7 +105,7 @@ def make_workspace(dim_room, num_boxes, search_depth):
         template=template,
         python_rng=np.zeros(MT_WORDS, np.uint64),
         numpy_rng=np.zeros(MT_WORDS, np.uint64),
-        index=np.full((height, width), -1, np.int32),
+        numbers=np.full((height, width), -1, np.int32),
         rows=np.zeros(inner, np.int32),
         cols=np.zeros(inner, np.int32),
         neighbours=np.zeros((inner, 4), np.int32),
@@ -144,14 +144,14 @@ def _carve(grid, num_gen_steps, rng):
 
 @kernel
 def _number_floor(grid, space):
-    """Number the floor cells row by row, link neighbours, return their number."""
+    """Give the floor cells numbers row by row and link them; return how many."""
     height, width = grid.shape
     count = 0
     for r in range(1, height - 1):
         for c in range(1, width - 1):
-            space.index[r, c] = -1
+            space.numbers[r, c] = -1
             if grid[r, c] == 1:
-                space.index[r, c] = count
+                space.numbers[r, c] = count
                 space.rows[count] = r
                 space.cols[count] = c
                 space.target_at[count] = 0
@@ -159,10 +159,10 @@ def _number_floor(grid, space):
                 count += 1
     for f in range(count):
         r, c = space.rows[f], space.cols[f]
-        space.neighbours[f, 0] = space.index[r - 1, c]
-        space.neighbours[f, 1] = space.index[r + 1, c]
-        space.neighbours[f, 2] = space.index[r, c - 1]
-        space.neighbours[f, 3] = space.index[r, c + 1]
+        space.neighbours[f, 0] = space.numbers[r - 1, c]
+        space.neighbours[f, 1] = space.numbers[r + 1, c]
+        space.neighbours[f, 2] = space.numbers[r, c - 1]
+        space.neighbours[f, 3] = space.numbers[r, c + 1]
     return count
 
 

@@ -1,8 +1,8 @@
 """Gymnasium's layout of a batch's infos.
 
 A dict of arrays with one entry an environment; each key K has a bool mask ``_K``
-that says which environments have it.  Entries without it are zero, or None in an object array.  A key
-that no environment has is absent.
+that says which environments have it.  Entries without it are zero, or None in an
+object array.  A key that no environment has is absent.
 """
 
 from __future__ import annotations

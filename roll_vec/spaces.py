@@ -60,7 +60,7 @@ class UnicodeText(Text):
         # Everything but the generator is constant and can be shared.
         copied = object.__new__(UnicodeText)
         copied.__dict__.update(self.__dict__)
-        copied._np_random = None
+        copied._np_random = None  # type: ignore[assignment]
         if self._np_random is not None:
             import copy
 
@@ -69,12 +69,12 @@ class UnicodeText(Text):
 
 
 @batch_space.register(UnicodeText)
-def _batch_unicode_text(space: UnicodeText, n: int = 1) -> Tuple:
+def _batch_unicode_text(space: UnicodeText, n: int = 1) -> Tuple[Any]:
     """Return a Tuple of n copies, seeded from the space's generator when sampled."""
     copies = []
     for _ in range(n):
         copied = object.__new__(UnicodeText)
         copied.__dict__.update(space.__dict__)
-        copied._np_random = None
+        copied._np_random = None  # type: ignore[assignment]
         copies.append(copied)
     return Tuple(copies)

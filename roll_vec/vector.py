@@ -242,9 +242,7 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
 
     def step(
         self, actions: Any
-    ) -> tuple[
-        Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos
-    ]:
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
         """Step every environment once.
 
         Parameters
@@ -281,10 +279,10 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
             skip_mask = self._finished
             resetting = np.flatnonzero(skip_mask)
         elif mode == AutoresetMode.DISABLED and self._finished.any():
-            rows = describe_rows(np.flatnonzero(self._finished))
+            ended = describe_rows(np.flatnonzero(self._finished))
             message = (
-                f"environments {rows} have ended and autoreset is disabled: reset them "
-                "with options={'reset_mask': mask}"
+                f"environments {ended} have ended and autoreset is disabled: reset "
+                "them with options={'reset_mask': mask}"
             )
             raise ResetNeededError(message)
         actions = self.engine.check_actions(actions, skip_mask)
@@ -342,7 +340,7 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
         """The seed that each environment's stream started from, None before."""
         return tuple(self._seeds)
 
-    @property
+    @property  # type: ignore[misc]
     def np_random(self) -> Any:
         """Not to be had: the streams are rows of arrays, one an environment."""
         message = (
@@ -421,6 +419,7 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
             raise ResetNeededError(message)
         if self.render_mode is None:
             return None
+        # A window has no frames to return, but its boards can be had.
         mode = "rgb_array" if self.render_mode == "human" else self.render_mode
         return self.engine.frames(np.asarray(indices, np.int64), mode)
 
@@ -433,7 +432,7 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
 
         if self._window is None:
             self._window = Window()
-        frames = self.render_envs(range(min(self.num_envs, 16)))
+        frames = self.engine.frames(self._all_rows[:16], "rgb_array")
         self._window.show(mosaic(frames), self.metadata["render_fps"])
 
     def close_extras(self, **kwargs: Any) -> None:

@@ -142,9 +142,13 @@ class BoardView:
         table = self._code_points
         self._run(
             grids,
-            lambda a, b: kernels.write_code_points(a, b, grids, table, _NEWLINE, points),
+            lambda a, b: kernels.write_code_points(
+                a, b, grids, table, _NEWLINE, points
+            ),
         )
-        texts = points.view(f"<U{length}" if sys.byteorder == "little" else f">U{length}")
+        texts = points.view(
+            f"<U{length}" if sys.byteorder == "little" else f">U{length}"
+        )
         strings = texts[:, 0].tolist()
         if self._padded:
             strings = [text.replace("\0", "") for text in strings]

@@ -17,7 +17,6 @@ from roll_vec.array_envs.options import (
     OBS_MODES,
     RENDER_MODES,
     check_choice,
-    check_lookup,
     check_number,
     parse_options,
     signature_of,
@@ -86,7 +85,9 @@ def parse_map(desc: Any) -> NDArray[np.bytes_]:
     unknown = sorted(set(tiles.ravel().tolist()) - set(_TILES))
     if unknown:
         shown = b"".join(unknown).decode("latin-1")
-        message = f"desc: expected only the letters S, F, H and G, got {shown!r} as well"
+        message = (
+            f"desc: expected only the letters S, F, H and G, got {shown!r} as well"
+        )
         raise InvalidOptionError(message)
     neighbours = kernels.make_neighbours(*tiles.shape)
     reached = set(np.flatnonzero(tiles == b"S").tolist())
@@ -102,7 +103,9 @@ def parse_map(desc: Any) -> NDArray[np.bytes_]:
                 reached.add(ahead)
                 frontier.append(ahead)
     if not any(flat[cell] == b"G" for cell in reached):
-        message = f"desc: expected a way from S to G without holes, got none in {desc!r}"
+        message = (
+            f"desc: expected a way from S to G without holes, got none in {desc!r}"
+        )
         raise InvalidOptionError(message)
     return tiles
 

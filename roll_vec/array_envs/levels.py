@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.seeding import episode_seeds, fold_seed
+from roll_vec.seeding import fold_seed
 
 __all__ = ["LevelSource", "LevelStreams"]
 

@@ -98,9 +98,7 @@ def check_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:
     return value
 
 
-def check_lookup(
-    name: str, value: Mapping[int, str] | None, default: Mapping[int, str]
-) -> dict[int, str]:
+def check_lookup(name: str, value: Any, default: Mapping[int, str]) -> dict[int, str]:
     """Return a table from codes or actions to strings; None means the default.
 
     Raises

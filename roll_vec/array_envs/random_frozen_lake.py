@@ -40,7 +40,7 @@ from roll_vec.threads import run_rows
 
 __all__ = ["RandomFrozenLake", "RandomFrozenLakeEngine", "RandomFrozenLakeOptions"]
 
-ACTION_LOOKUP = {action: name for action, name in enumerate(DIRECTIONS, start=1)}
+ACTION_LOOKUP = dict(enumerate(DIRECTIONS, start=1))
 REWARD_SCHEDULE = (1.0, 0.0, 0.0)
 SUCCESS_RATE = 1.0 / 3.0
 
@@ -160,9 +160,7 @@ class MapGenerator:
         return maps, starts
 
 
-def _make_source(
-    options: RandomFrozenLakeOptions, num_threads: int = 1
-) -> LevelSource:
+def _make_source(options: RandomFrozenLakeOptions, num_threads: int = 1) -> LevelSource:
     return LevelSource(
         MapGenerator(options, num_threads),
         options.num_levels,

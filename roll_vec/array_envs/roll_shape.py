@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.array_envs import random_frozen_lake, sokoban
+from roll_vec.array_envs import frozen_lake, random_frozen_lake, sokoban
 from roll_vec.array_envs.options import check_choice
 from roll_vec.array_envs.random_frozen_lake import (
     RandomFrozenLake,
@@ -69,7 +69,7 @@ class _RollEnv(LevelEnv, BaseDiscreteActionEnv):
         self.ACTION_LOOKUP = self.options.action_lookup
         self.GRID_LOOKUP = self.options.grid_lookup
 
-    def reset(  # type: ignore[override]
+    def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Start a new episode; as `LevelEnv.reset`, the seed also by position."""
@@ -173,8 +173,8 @@ class FrozenLakeEnvConfig:
     render_mode: str = "text"
 
     def __post_init__(self) -> None:
-        self.grid_lookup = self.grid_lookup or dict(random_frozen_lake.GRID_LOOKUP)
-        self.grid_vocab = self.grid_vocab or dict(random_frozen_lake.GRID_VOCAB)
+        self.grid_lookup = self.grid_lookup or dict(frozen_lake.GRID_LOOKUP)
+        self.grid_vocab = self.grid_vocab or dict(frozen_lake.GRID_VOCAB)
         self.action_lookup = self.action_lookup or dict(
             random_frozen_lake.ACTION_LOOKUP
         )
@@ -196,10 +196,10 @@ class FrozenLakeEnv(_RollEnv, RandomFrozenLake):
         RandomFrozenLake.__init__(self, **keywords)
         self._adopt(config)
 
-    def reset(  # type: ignore[override]
+    def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start a new episode, the first one from ``map_seed`` unless a seed is given."""
+        """Start a new episode; the first unseeded one is that of ``map_seed``."""
         if seed is None and not self._started:
             seed = self.config.map_seed
         return super().reset(seed, options)

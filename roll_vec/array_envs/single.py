@@ -36,7 +36,8 @@ class BoardEnv(gymnasium.Env[Any, int]):
         self.options, self.view = options, view
         self.render_mode = options.render_mode
         self.observation_space = view.space
-        self.action_space = gymnasium.spaces.Discrete(4, start=self.first_action)
+        space: Any = gymnasium.spaces.Discrete(4, start=self.first_action)
+        self.action_space = space
         self.num_env_steps = 0
         self._started = False
         self._window: Any = None
