@@ -1,0 +1,45 @@
+.PHONY: help install format check test test-jit-off test-bounds test-slow bench stamps clean
+
+PYTHON ?= python
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+install:  ## the package in place, with everything to work on it
+	$(PYTHON) -m pip install -e ".[test,bench,lint]"
+
+format:  ## rewrite the code in its one format
+	$(PYTHON) -m ruff format .
+	$(PYTHON) -m ruff check --fix .
+
+check:  ## lint, types, import layers
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m mypy
+	$(PYTHON) -c "from importlinter.cli import lint_imports_command as c; c()"
+
+test:  ## the suite, compiled
+	$(PYTHON) -m pytest
+
+test-jit-off:  ## the kernels as plain Python, with coverage
+	NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest tests/kernels tests/array_envs \
+	    --cov --cov-report=term --cov-fail-under=85
+	$(PYTHON) -m coverage report --include='kernels/*' --fail-under=95
+
+test-bounds:  ## the kernels with every index checked
+	NUMBA_BOUNDSCHECK=1 $(PYTHON) -m pytest tests/kernels tests/array_envs
+
+test-slow:  ## what the suite leaves out
+	$(PYTHON) -m pytest -m slow
+
+bench:  ## the benchmarks, measured
+	$(PYTHON) -m pytest benchmarks --benchmark-enable
+	$(PYTHON) -m benchmarks.ratios
+
+stamps:  ## mark kernel files that call a changed one, for numba's cache
+	$(PYTHON) -m tests.kernels.cache_stamps
+
+clean:  ## caches and builds
+	rm -rf build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache \
+	    .import_linter_cache .benchmarks *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

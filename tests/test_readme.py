@@ -1,0 +1,53 @@
+"""What the README tells people to type works."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import roll_vec
+from roll_vec.registration import ENVIRONMENTS
+
+ROOT = Path(__file__).resolve().parent.parent
+TEXT = (ROOT / "README.md").read_text("utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.split("\n")[0])
+def test_python_block_runs(block):
+    subprocess.run(
+        [sys.executable, "-c", block], check=True, cwd=ROOT, stdout=subprocess.DEVNULL
+    )
+
+
+def test_commands_are_one_line_each():
+    commands = re.findall(r"^```sh\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    assert len(commands) == 2
+    assert all(command.count("\n") == 1 for command in commands)
+
+
+def test_table_lists_every_id_with_its_limit():
+    for environment in ENVIRONMENTS.values():
+        row = re.search(rf"^\| `{environment.id}` .*$", TEXT, re.MULTILINE)
+        assert row is not None
+        assert row[0].endswith(f"| {environment.max_episode_steps} |")
+
+
+def test_keywords_are_all_named():
+    import inspect
+
+    from roll_vec.registration import make_vector
+
+    names = set(inspect.signature(make_vector).parameters)
+    for environment in ENVIRONMENTS.values():
+        names |= set(inspect.signature(environment.load("Options")).parameters)
+    unmentioned = {
+        name
+        for name in names - {"id", "keywords", "disable_env_checker", "dim_x", "dim_y"}
+        if f"`{name}" not in TEXT and f"`{name}`" not in TEXT
+    }
+    # num_envs stands in the examples.
+    assert unmentioned <= {"num_envs"}
+    assert roll_vec.__doc__
