@@ -8,6 +8,7 @@ stderr and exit code 2; Ctrl-C is 130.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import warnings
@@ -48,6 +49,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv : sequence of str, optional
         The arguments without the program's name; by default those of the process.
     """
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal or pipe that lacks a character gets a question mark.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         arguments = _parser().parse_args(argv)
         with warnings.catch_warnings():

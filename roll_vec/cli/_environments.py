@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -12,6 +11,7 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from roll_vec.cli._errors import UsageError, one_line
+from roll_vec.cli._imports import import_from_here
 from roll_vec.errors import MissingExtraError
 
 __all__ = ["find_spec", "make_single", "make_vector", "mode_of"]
@@ -31,9 +31,10 @@ def find_spec(env_id: str) -> EnvSpec:
     module, _, name = env_id.rpartition(":")
     try:
         if module:
-            importlib.import_module(module)
+            import_from_here(module)
         return gymnasium.spec(name)
-    except (gymnasium.error.Error, ImportError) as error:
+    except Exception as error:
+        # A module of the user's may raise anything while it is imported.
         message = f"{env_id}: {one_line(error)} (see roll-vec envs)"
         raise UsageError(message) from error
 
@@ -133,8 +134,6 @@ def _takes(spec: EnvSpec, keyword: str) -> bool:
     creator: Any = spec.vector_entry_point
     if isinstance(creator, str):
         creator = load_env_creator(creator)
-    if creator is None:
-        return False
     parameters = inspect.signature(creator).parameters.values()
     return any(
         parameter.name == keyword or parameter.kind is parameter.VAR_KEYWORD

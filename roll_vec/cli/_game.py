@@ -80,8 +80,12 @@ class Game:
 
     @property
     def is_solved(self) -> bool:
-        """Whether the last step says that it was a success."""
-        return bool(self.score.info.get("success", False))
+        """Whether the last step was a success.
+
+        Where its info does not say, an end by the rules that is rewarded is one.
+        """
+        rewarded = self.score.terminated and self.score.reward > 0
+        return bool(self.score.info.get("success", rewarded))
 
     def board(self) -> str:
         """Return the board as text, as the environment renders it."""

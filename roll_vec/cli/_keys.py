@@ -114,8 +114,9 @@ else:
         saved = termios.tcgetattr(descriptor)
         try:
             with _ending_signals():
-                # Not raw mode: Ctrl-C and Ctrl-Z keep their meaning.
-                tty.setcbreak(descriptor)
+                # Not raw mode: Ctrl-C and Ctrl-Z keep their meaning. What was typed
+                # ahead is not thrown away.
+                tty.setcbreak(descriptor, termios.TCSADRAIN)
                 yield
         finally:
             termios.tcsetattr(descriptor, termios.TCSADRAIN, saved)

@@ -49,8 +49,7 @@ examples:
   printf 'ddss\\nq\\n' | roll-vec play roll_vec/FrozenLake-v1
 """
 
-# One that is shown, with the colour sequences around it.
-_CHARACTER = re.compile(r"(?:\x1b\[[0-9;]*m)*[^\s\x1b]")
+_SEQUENCE_OR_CHARACTER = re.compile(r"(\x1b\[[0-9;]*m)|\S")
 _HINT = "arrows or wasd: move · u undo · n new · r restart · ? help · q quit"
 
 
@@ -183,7 +182,9 @@ class _Player:
             board = strip_colours(board)
         if self._in_place and " " not in board:
             # A character is twice as high as wide: with a space it is a square.
-            board = _CHARACTER.sub(r"\g<0> ", board)
+            board = _SEQUENCE_OR_CHARACTER.sub(
+                lambda found: found[0] + " " * (found[1] is None), board
+            )
         return board
 
     def _message(self) -> str:
@@ -191,7 +192,8 @@ class _Player:
         game = self.game
         if self._remark or not game.is_over:
             return self._painted(self._remark, "33")
-        outcome = f"in {game.score.steps} steps, return {game.score.total:g}"
+        steps = "1 step" if game.score.steps == 1 else f"{game.score.steps} steps"
+        outcome = f"in {steps}, return {game.score.total:g}"
         if game.is_solved:
             return self._painted(f"Solved {outcome}", "1;32")
         if game.score.terminated:

@@ -7,8 +7,6 @@ that makes the policy for one vector environment; anything else with a colon is
 
 from __future__ import annotations
 
-import importlib
-import sys
 import traceback
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -21,6 +19,7 @@ from numpy.typing import NDArray
 
 from roll_vec.cli._arguments import literal
 from roll_vec.cli._errors import UsageError, one_line
+from roll_vec.cli._imports import import_from_here
 
 __all__ = ["FORMS", "POLICIES", "Policy", "PolicyFactory", "make_policy"]
 
@@ -125,21 +124,15 @@ def _constant(env: Vector, argument: str, seed: int) -> Policy:
 
 
 def _imported(env: Vector, module: str, attribute: str) -> Policy:
-    """Return a callable of the user's, whose errors name the place in the user's code.
-
-    The working directory is searched as ``python -m`` searches it.
-    """
+    """Return a callable of the user's; its errors name the place in the user's code."""
     name = f"{module}:{attribute}"
-    sys.path.insert(0, "")
     try:
-        found: Any = importlib.import_module(module)
+        found: Any = import_from_here(module)
         for part in attribute.split("."):
             found = getattr(found, part)
     except Exception as error:
         message = f"argument --policy: cannot import {name}: {one_line(error)}"
         raise UsageError(message) from error
-    finally:
-        sys.path.remove("")
     if not callable(found):
         message = f"argument --policy: {name} is not callable, it is {found!r}"
         raise UsageError(message)

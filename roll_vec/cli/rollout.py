@@ -19,13 +19,8 @@ from roll_vec.cli._arguments import (
 from roll_vec.cli._environments import make_vector
 from roll_vec.cli._episodes import Rollout, roll_out
 from roll_vec.cli._errors import UsageError, one_line
-from roll_vec.cli._extras import require
-from roll_vec.cli._picture import (
-    MAX_RENDERED,
-    NoPictureError,
-    draw_boards,
-    draw_preview,
-)
+from roll_vec.cli._imports import require
+from roll_vec.cli._picture import NoPictureError, draw_boards
 from roll_vec.cli._report import Facts, result_table, save_episodes
 from roll_vec.cli.policies import FORMS, make_policy
 from roll_vec.errors import InvalidActionError
@@ -215,18 +210,16 @@ def _roll_out(env: Any, arguments: argparse.Namespace) -> Rollout:
 
 def _picture(env: Any, arguments: argparse.Namespace) -> str:
     """Save the picture; return a line that says where it is, or why there is none."""
-    count = min(arguments.boards, env.num_envs)
-    what = "boards at the end"
     try:
-        if not hasattr(env.unwrapped, "render_envs") and env.num_envs > MAX_RENDERED:
-            what = "boards of another, smaller rollout"
-            picture = draw_preview(
-                arguments.id, arguments.options, count, arguments.seed
-            )
-        else:
-            picture = draw_boards(env, count)
-    except (NoPictureError, UsageError) as error:
-        return f"no picture: {one_line(error)}"
+        picture, what = draw_boards(
+            env,
+            arguments.id,
+            options=arguments.options,
+            count=arguments.boards,
+            seed=arguments.seed,
+        )
+    except NoPictureError as error:
+        return f"no picture: {error}"
     with _writing("--image", arguments.image):
         save_png(arguments.image, picture)
     return f"{what}: {arguments.image}"

@@ -83,24 +83,51 @@ def test_account_equals_that_of_each_environment_alone(env_id, mode):
     assert episodes.truncated.tolist() == columns[6]
 
 
-class Attributed(gymnasium.vector.VectorEnv):
-    """Ends every episode at once and says its success by an attribute alone."""
+class Untold(gymnasium.vector.VectorEnv):
+    """Ends every episode at once; what it says of success is up to the subclass."""
 
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
     num_envs = 3
-    successes = np.array([True, False, True])
 
     def reset(self, *, seed=None, options=None):
         return np.zeros(3), {}
 
     def step(self, actions):
         ended = np.ones(3, dtype=bool)
-        return np.zeros(3), np.ones(3), ended, ~ended, {}
+        return np.zeros(3), np.ones(3), ended, ~ended, self.infos()
+
+    def infos(self):
+        return {}
 
 
-def test_success_comes_from_the_attribute_where_no_info_says_it():
-    rollout = roll_out(Attributed(), lambda _: None, steps=2, seed=0)
-    assert rollout.episodes.success.tolist() == [1, 0, 1] * 2
+class Attributed(Untold):
+    successes = np.array([True, False, True])
+
+
+class Unmasked(Untold):
+    def infos(self):
+        return {"final_info": {"success": np.array([0.0, 1.0, 0.0])}}
+
+
+class Masked(Untold):
+    def infos(self):
+        mask = np.array([True, True, False])
+        values = np.array([True, np.False_, None], dtype=object)
+        return {"final_info": {"success": values, "_success": mask}}
+
+
+@pytest.mark.parametrize(
+    ("env", "success"),
+    [
+        (Untold, [-1, -1, -1]),
+        (Attributed, [1, 0, 1]),
+        (Unmasked, [0, 1, 0]),
+        (Masked, [1, 0, -1]),
+    ],
+)
+def test_success_is_what_the_environment_says_and_else_unknown(env, success):
+    rollout = roll_out(env(), lambda _: None, steps=2, seed=0)
+    assert rollout.episodes.success.tolist() == success * 2
 
 
 def test_no_episode_has_the_same_dtypes_as_many():

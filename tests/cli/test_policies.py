@@ -94,13 +94,23 @@ def test_callable_is_found_in_the_working_directory(tmp_path, monkeypatch):
         "        return observations + 1\n"
     )
     policy = make_policy("policy_of_mine:Agent.act", vector(Discrete(4)), 0)
-    assert policy(1) == 2
+    assert policy(np.arange(5)).tolist() == [1, 2, 3, 4, 5]
 
 
 def test_callable_that_raises_is_named_with_the_place():
     policy = make_policy("json:loads", vector(Discrete(4)), 0)
-    with pytest.raises(UsageError, match=r"--policy: json:loads raised TypeError: .*, line \d+"):
+    with pytest.raises(
+        UsageError, match=r"--policy: json:loads raised TypeError: .*, line \d+"
+    ):
         policy(None)
+
+
+def test_callable_that_returns_too_few_actions_is_named_before_they_are_used():
+    policy = make_policy("builtins:list", vector(Discrete(4)), 0)
+    assert policy(range(5)) == [0, 1, 2, 3, 4]
+    message = r"builtins:list returned actions of shape \(3,\) for 5 environments"
+    with pytest.raises(UsageError, match=message):
+        policy(range(3))
 
 
 def test_a_policy_of_the_registry_gets_the_environment(monkeypatch):

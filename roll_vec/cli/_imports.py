@@ -1,12 +1,14 @@
-"""Importing what only an extra brings, at the moment it is needed."""
+"""Importing at run time: what an extra brings, and what the user wrote."""
 
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 
 from roll_vec.errors import MissingExtraError
 
-__all__ = ["require"]
+__all__ = ["import_from_here", "require"]
 
 
 def require(package: str, feature: str, *, module: str | None = None) -> None:
@@ -29,3 +31,15 @@ def require(package: str, feature: str, *, module: str | None = None) -> None:
         importlib.import_module(module or package)
     except ImportError as error:
         raise MissingExtraError(feature, extra="cli", package=package) from error
+
+
+def import_from_here(name: str) -> ModuleType:
+    """Import a module, looking in the working directory first, as ``python -m`` does.
+
+    Whatever the module raises is raised.
+    """
+    sys.path.insert(0, "")
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove("")

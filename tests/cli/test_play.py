@@ -1,0 +1,169 @@
+import io
+import sys
+
+import gymnasium
+import pytest
+
+from roll_vec.cli import _keys
+
+SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
+
+
+@pytest.fixture
+def play(run, monkeypatch):
+    """Play with keys from the lines of a text; return the frames that were shown."""
+
+    def play(text, *arguments):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        outcome = run("play", *arguments)
+        assert (outcome.code, outcome.err) == (0, "")
+        assert "\x1b" not in outcome.out
+        return outcome.out.removesuffix("\n\n").split("\n\n")
+
+    return play
+
+
+def board(env_id, actions, seed, **options):
+    """The board after some actions, as the environment itself renders it."""
+    env = gymnasium.make(env_id, render_mode="text", **options)
+    env.reset(seed=seed)
+    for action in actions:
+        env.step(action)
+    text = env.render()
+    env.close()
+    return text.replace("\t", "")
+
+
+def test_play_shows_the_board_after_each_line(play):
+    start, moved = play("das\n", SOKOBAN, "--seed", 1010)
+    assert start.startswith(f"{SOKOBAN} · seed 1010\n{board(SOKOBAN, [], 1010)}\n")
+    assert "step 0 · return 0" in start
+    assert f"\n{board(SOKOBAN, [4, 3, 2], 1010)}\n" in moved
+    assert "step 3 · return -0.3" in moved
+    assert "down -0.1" in moved
+    assert "success False" in moved
+
+
+def test_arrows_are_the_letters_in_both_of_their_forms(play):
+    letters = play("wasd\n", SOKOBAN)
+    assert play("\x1b[A\x1b[D\x1b[B\x1b[C\n", SOKOBAN) == letters
+    assert play("\x1bOA\x1bOD\x1bOB\x1bOC\n", SOKOBAN) == letters
+    assert play("W A S D\n", SOKOBAN) == letters
+
+
+def test_undo_goes_back_step_by_step_to_the_beginning(play):
+    frames = play("s\nd\nu\nu\nu\n", SOKOBAN, "--seed", 1010)
+    start, once, _, back_once, back_twice, no_further = frames
+    assert (back_once, back_twice) == (once, start)
+    assert no_further == f"{start}\nThere is nothing to undo"
+
+
+def test_undo_takes_back_the_luck_as_well(play):
+    # On slippery ice the same key again slips again.
+    frames = play("d\nd\nd\nuuu\nd\nd\nd\n", LAKE, "--seed", 3)
+    assert frames[4] == frames[0]
+    assert frames[5:] == frames[1:4]
+
+
+def test_new_level_is_the_next_seed_and_restart_the_same(play):
+    start, _, again, other = play("sd\nr\nn\n", SOKOBAN, "--seed", 1010)
+    assert again == start
+    assert other.startswith(f"{SOKOBAN} · seed 1011\n{board(SOKOBAN, [], 1011)}\n")
+    assert "step 0 · return 0" in other
+
+
+def test_nothing_before_a_new_level_can_be_undone(play):
+    assert play("s\nnu\n", SOKOBAN)[-1].endswith("There is nothing to undo")
+
+
+def test_episode_that_ended_says_so_and_waits_for_another_key(play):
+    options = ("-o", "is_slippery=False", "-o", "desc=['SG', 'FH']")
+    start, won, still, back, lost = play("d\nd\nu\nsd\n", LAKE, *options)
+    assert "Solved in 1 step, return 1" in won
+    assert "episode is over: u undo, n new level, r restart, q quit" in still
+    assert "step 1 · return 1" in still
+    assert back == start
+    assert "Lost in 2 steps, return 0" in lost
+
+
+def test_step_limit_is_not_called_a_loss(play):
+    frames = play("as\n", SOKOBAN, "-o", "max_episode_steps=2")
+    assert "Out of steps: in 2 steps, return -0.2" in frames[-1]
+
+
+def test_success_of_sokoban_is_solved(play):
+    # Level 1 with one box is solved by the actions that a search finds.
+    options = {"num_boxes": 1, "dim_room": (5, 5)}
+    env = gymnasium.make(SOKOBAN, **options)
+    frontier, seen, path = [[]], set(), None
+    while path is None:
+        actions = frontier.pop(0)
+        for action in (1, 2, 3, 4):
+            observation, _ = env.reset(seed=1)
+            for earlier in [*actions, action]:
+                observation, _, terminated, _, _ = env.step(earlier)
+            if terminated:
+                path = [*actions, action]
+                break
+            if observation.tobytes() not in seen:
+                seen.add(observation.tobytes())
+                frontier.append([*actions, action])
+    env.close()
+    keys = "".join(" wsad"[action] for action in path)
+    frame = play(
+        f"{keys}\n",
+        SOKOBAN,
+        *("--seed", 1, "-o", "num_boxes=1"),
+        "-o",
+        "dim_room=(5,5)",
+    )[-1]
+    assert f"Solved in {len(path)} steps" in frame
+    assert "success True" in frame
+
+
+def test_help_and_keys_that_do_nothing(play):
+    start, helped, hidden, unknown = play("?\nh\nx\n", SOKOBAN)
+    assert "arrows, w a s d   move" in helped
+    assert hidden == start
+    assert unknown == f"{start}\nThat key does nothing: ? shows those that do"
+
+
+@pytest.mark.parametrize("text", ["q", "sq\nd\n", "s\n\x04d\n", "", "s\nQ\ns\n"])
+def test_quit_ends_the_game_and_so_does_the_end_of_the_input(play, text):
+    assert "step 2" not in "".join(play(text, SOKOBAN))
+
+
+def test_tabs_of_a_long_lookup_are_left_out(play):
+    lookup = "grid_lookup={0: ' # \\t', 1: ' _ \\t', 5: ' P \\t'}"
+    assert play("", SOKOBAN, "-o", lookup)[0].split("\n")[1] == " # " * 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "messages"),
+    [
+        (("CartPole-v1",), ["CartPole-v1", "Up, Down, Left or Right"]),
+        (("FrozenLake-v1",), ["FrozenLake-v1", "it has none"]),
+        ((SOKOBAN, "-o", "action_lookup={1: 'N'}"), [SOKOBAN, "{1: 'N'}"]),
+        ((SOKOBAN, "-o", "boxes=3"), [SOKOBAN, "boxes"]),
+        (("roll_vec/Nothing-v0",), ["roll_vec/Nothing-v0"]),
+        ((SOKOBAN, "--seed", "x"), ["--seed", "'x'"]),
+    ],
+)
+def test_errors_are_one_line(fails, arguments, messages):
+    line = fails("play", *arguments)
+    for message in messages:
+        assert message in line
+
+
+def test_direction_without_an_action_is_refused(play):
+    frames = play("s\n", SOKOBAN, "-o", "action_lookup={1: 'Up'}")
+    assert frames[1].endswith("This environment has no action 'down'")
+
+
+def test_keys_are_decoded_whatever_else_a_terminal_sends():
+    assert _keys.decode_keys("\x1b[1;5Cu") == ["right", "undo"]
+    assert _keys.decode_keys("\x1b[3~q") == ["unknown", "quit"]
+    assert _keys.decode_keys("\x1b") == ["unknown"]
+    assert _keys.decode_keys("\x1b[") == ["unknown"]
+    assert _keys.decode_keys(" \r\n\t") == []
+    assert _keys.decode_keys("é\x7f") == ["unknown", "undo"]
