@@ -18,7 +18,8 @@ if TYPE_CHECKING:
         SokobanEnv,
         SokobanEnvConfig,
     )
-    from roll_vec.vector import RollVectorEnv, final_obs
+    from roll_vec.autoreset import final_obs
+    from roll_vec.vector import RollVectorEnv
 
 __all__ = [
     "BaseDiscreteActionEnv",
@@ -40,7 +41,7 @@ _HOMES = {
     "RollVectorEnv": "roll_vec.vector",
     "SokobanEnv": "roll_vec.array_envs.roll_shape",
     "SokobanEnvConfig": "roll_vec.array_envs.roll_shape",
-    "final_obs": "roll_vec.vector",
+    "final_obs": "roll_vec.autoreset",
 }
 
 

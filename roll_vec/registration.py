@@ -125,8 +125,9 @@ def make_vector(
     import inspect
 
     from roll_vec.array_envs.options import check_int, check_unknown, parse_options
+    from roll_vec.autoreset import parse_autoreset_mode
     from roll_vec.threads import resolve_num_threads
-    from roll_vec.vector import RollVectorEnv, parse_autoreset_mode
+    from roll_vec.vector import RollVectorEnv
 
     environment = ENVIRONMENTS[id]
     options_class = environment.load("Options")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -11,285 +11,20 @@ import numpy as np
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
-from roll_vec.array_envs.array_engine import STEP_ROWS_PER_THREAD, ArrayEngine
-from roll_vec.array_envs.boards import BoardView
-from roll_vec.array_envs.options import (
-    OBS_MODES,
-    RENDER_MODES,
-    check_choice,
-    check_number,
-    parse_options,
-    signature_of,
-    smallest_limit,
+from roll_vec.array_envs.frozen_lake_maps import (
+    FrozenLakeOptions,
+    start_distribution,
+    tile_codes,
 )
+from roll_vec.array_envs.lakes import GRID_LOOKUP, LakeEngine, make_view
+from roll_vec.array_envs.options import parse_options, signature_of, smallest_limit
 from roll_vec.array_envs.single import BoardEnv
 from roll_vec.engine import StepResult
-from roll_vec.errors import InvalidOptionError
 from roll_vec.infos import Infos, masked_infos
 from roll_vec.kernels import frozen_lake as kernels
 from roll_vec.seeding import check_seed, draw_entropy
-from roll_vec.threads import run_rows
 
 __all__ = ["FrozenLake", "FrozenLakeEngine", "FrozenLakeOptions"]
-
-GRID_LOOKUP = {0: "P", 1: "_", 2: "O", 3: "G", 4: "X", 5: "√"}
-GRID_VOCAB = {
-    "P": "player",
-    "_": "empty",
-    "O": "hole",
-    "G": "goal",
-    "X": "player in hole",
-    "√": "player on goal",
-}
-# Gymnasium's directions are its actions; ROLL's actions are one higher.
-DIRECTIONS = ("Left", "Down", "Right", "Up")
-ACTION_LOOKUP = dict(enumerate(DIRECTIONS))
-
-MAPS = {
-    "4x4": ("SFFF", "FHFH", "FFFH", "HFFG"),
-    "8x8": (
-        "SFFFFFFF",
-        "FFFFFFFF",
-        "FFFHFFFF",
-        "FFFFFHFF",
-        "FFFHFFFF",
-        "FHHFFFHF",
-        "FHFFHFHF",
-        "FFFHFFFG",
-    ),
-}
-_TILES = {
-    b"S": kernels.ICE,
-    b"F": kernels.ICE,
-    b"H": kernels.HOLE,
-    b"G": kernels.GOAL,
-}
-
-
-def parse_map(desc: Any) -> NDArray[np.bytes_]:
-    """Return a map as an (H, W) array of S, F, H and G bytes.
-
-    Raises
-    ------
-    InvalidOptionError
-        If it is not a rectangle of these letters with a start from which a goal can
-        be reached.
-    """
-    try:
-        tiles = np.asarray(desc, dtype="c")
-    except (TypeError, ValueError):
-        tiles = np.empty(0, "c")
-    if tiles.ndim != 2 or not tiles.size:
-        message = f"desc: expected rows of one length of the letters SFHG, got {desc!r}"
-        raise InvalidOptionError(message)
-    unknown = sorted(set(tiles.ravel().tolist()) - set(_TILES))
-    if unknown:
-        shown = b"".join(unknown).decode("latin-1")
-        message = (
-            f"desc: expected only the letters S, F, H and G, got {shown!r} as well"
-        )
-        raise InvalidOptionError(message)
-    neighbours = kernels.make_neighbours(*tiles.shape)
-    reached = set(np.flatnonzero(tiles == b"S").tolist())
-    if not reached:
-        message = f"desc: expected at least one start S, got none in {desc!r}"
-        raise InvalidOptionError(message)
-    frontier = list(reached)
-    flat = tiles.ravel()
-    while frontier:
-        cell = frontier.pop()
-        for ahead in neighbours[cell].tolist():
-            if flat[cell] in b"SF" and ahead not in reached and flat[ahead] != b"H":
-                reached.add(ahead)
-                frontier.append(ahead)
-    if not any(flat[cell] == b"G" for cell in reached):
-        message = (
-            f"desc: expected a way from S to G without holes, got none in {desc!r}"
-        )
-        raise InvalidOptionError(message)
-    return tiles
-
-
-def tile_codes(desc: NDArray[np.bytes_]) -> NDArray[np.uint8]:
-    """Return the (H, W) uint8 codes of a map of bytes: 1 ice, 2 hole, 3 goal."""
-    codes = np.zeros(desc.shape, np.uint8)
-    for letter, code in _TILES.items():
-        codes[desc == letter] = code
-    return codes
-
-
-@dataclasses.dataclass(frozen=True)
-class FrozenLakeOptions:
-    """The keywords of `roll_vec/FrozenLake-v1`: Gymnasium's, and how it is shown.
-
-    Parameters
-    ----------
-    desc : rows of the letters S, F, H, G, or None
-        A map of one's own, instead of ``map_name``.
-    map_name : str or None
-        ``4x4`` or ``8x8``.
-    is_slippery : bool
-    success_rate : float
-        Probability, from 0 to 1, of going where one wants on slippery ice.
-    reward_schedule : (float, float, float)
-        Rewards for reaching the goal, a hole, ice.
-    obs_mode : str
-        ``position`` (Gymnasium's integer), ``grid``, ``planes``, ``tiny_rgb``, ``rgb``
-        or ``text``.
-    render_mode : str or None
-        ``human``, ``rgb_array``, ``ansi`` or ``text``.
-
-    Raises
-    ------
-    InvalidOptionError
-    """
-
-    desc: Any = None
-    map_name: str | None = "4x4"
-    is_slippery: bool = True
-    success_rate: float = 1.0 / 3.0
-    reward_schedule: Sequence[float] = (1, 0, 0)
-    obs_mode: str = "position"
-    render_mode: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.desc is not None:
-            parse_map(self.desc)
-        elif self.map_name is None:
-            message = (
-                "desc and map_name: both are None, which would be a random map; "
-                "roll_vec/RandomFrozenLake-v0 has a new one from the seed each episode"
-            )
-            raise InvalidOptionError(message)
-        else:
-            check_choice("map_name", self.map_name, MAPS)
-        check_number("success_rate", self.success_rate, 0.0, 1.0)
-        try:
-            rewards = [float(reward) for reward in self.reward_schedule]
-        except (TypeError, ValueError):
-            rewards = []
-        if len(rewards) != 3 or not np.isfinite(rewards).all():
-            message = (
-                "reward_schedule: expected three finite numbers for goal, hole and "
-                f"ice, got {self.reward_schedule!r}"
-            )
-            raise InvalidOptionError(message)
-        check_choice("obs_mode", self.obs_mode, ("position", *OBS_MODES))
-        check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))
-
-    @property
-    def map(self) -> NDArray[np.bytes_]:
-        """The (H, W) map of bytes, new."""
-        if self.desc is not None:
-            return parse_map(self.desc).copy()
-        return np.asarray(MAPS[self.map_name or ""], dtype="c")
-
-    @property
-    def schedule(self) -> NDArray[np.float64]:
-        """(3,) float64: rewards for goal, hole and ice."""
-        return np.array(self.reward_schedule, np.float64)
-
-    @property
-    def action_lookup(self) -> Mapping[int, str]:
-        """Names of Gymnasium's actions."""
-        return ACTION_LOOKUP
-
-
-def make_view(
-    shape: tuple[int, int],
-    lookup: Mapping[int, str],
-    obs_mode: str,
-    num_threads: int = 1,
-) -> BoardView:
-    """Return the view of a lake."""
-    return BoardView(
-        "frozen_lake", shape, kernels.NUM_CODES, lookup, obs_mode, num_threads
-    )
-
-
-class LakeEngine(ArrayEngine):
-    """What both FrozenLake engines share: the step and the grids of N lakes.
-
-    Attributes
-    ----------
-    maps : (n, H * W) or (1, H * W) uint8
-        Tile codes of `roll_vec.kernels.frozen_lake`; one map for all in the latter.
-    positions : (n,) int64
-        Row * W + column.
-    noise : (n, 6) uint64
-        PCG64 rows that the slips are drawn from.
-    """
-
-    options: Any
-    maps: NDArray[np.uint8]
-
-    def _allocate(self, slip: NDArray[np.float64], schedule: Sequence[float]) -> None:
-        self.slip = slip
-        self.schedule = np.array(schedule, np.float64)
-        self.neighbours = kernels.make_neighbours(*self.view.shape)
-        self.positions = np.zeros(self.num_envs, np.int64)
-        self.noise = np.zeros((self.num_envs, 6), np.uint64)
-        self.max_steps = 0
-
-    def _step(
-        self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_]
-    ) -> tuple[StepResult, dict[str, NDArray[Any]]]:
-        """Step; return the result without infos, and every array of an info."""
-        n = self.num_envs
-        rewards, probs = np.empty(n, np.float64), np.empty(n, np.float64)
-        flags = np.empty((5, n), np.bool_)
-        terminations, truncations, effective, valid, successes = flags
-        run_rows(
-            lambda start, stop: kernels.step_rows(
-                start,
-                stop,
-                actions,
-                skip_mask,
-                self.FIRST_ACTION,
-                self.max_steps,
-                self.maps,
-                self.neighbours,
-                self.slip,
-                self.schedule,
-                self.positions,
-                self.elapsed_steps,
-                self.noise,
-                rewards,
-                terminations,
-                truncations,
-                effective,
-                valid,
-                successes,
-                probs,
-            ),
-            n,
-            self.num_threads,
-            STEP_ROWS_PER_THREAD,
-        )
-        self.successes = successes.copy()
-        values = {
-            "action_is_effective": effective,
-            "action_is_valid": valid,
-            "success": successes,
-            "prob": probs,
-        }
-        return StepResult(rewards, terminations, truncations, {}), values
-
-    def _grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
-        maps, positions = self.maps, self.positions
-        if rows is not None:
-            positions = positions[rows]
-            maps = maps if len(maps) < self.num_envs else maps[rows]
-        grids = np.empty((len(positions), maps.shape[1]), np.uint8)
-        run_rows(
-            lambda start, stop: kernels.write_grids(
-                start, stop, maps, positions, grids
-            ),
-            len(positions),
-            self.num_threads,
-            STEP_ROWS_PER_THREAD,
-        )
-        return grids.reshape(-1, *self.view.shape)
 
 
 class FrozenLakeEngine(LakeEngine):
@@ -397,13 +132,6 @@ class FrozenLakeEngine(LakeEngine):
         env.num_env_steps = int(self.elapsed_steps[row])
         env._started = True
         return env
-
-
-def start_distribution(desc: NDArray[np.bytes_]) -> NDArray[np.float64]:
-    """Return the (H * W,) probabilities of starting in each cell of a map."""
-    starts = (desc == b"S").astype(np.float64).ravel()
-    distribution: NDArray[np.float64] = starts / starts.sum()
-    return distribution
 
 
 class FrozenLake(BoardEnv):

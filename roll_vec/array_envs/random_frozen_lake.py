@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.array_envs.frozen_lake import (
+from roll_vec.array_envs.lakes import (
     DIRECTIONS,
     GRID_LOOKUP,
     GRID_VOCAB,

@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.array_envs import frozen_lake, random_frozen_lake, sokoban
+from roll_vec.array_envs import lakes, random_frozen_lake, sokoban_rooms
 from roll_vec.array_envs.options import check_choice
 from roll_vec.array_envs.random_frozen_lake import (
     RandomFrozenLake,
@@ -133,9 +133,9 @@ class SokobanEnvConfig:
     render_mode: str = "text"
 
     def __post_init__(self) -> None:
-        self.grid_lookup = self.grid_lookup or dict(sokoban.GRID_LOOKUP)
-        self.grid_vocab = self.grid_vocab or dict(sokoban.GRID_VOCAB)
-        self.action_lookup = self.action_lookup or dict(sokoban.ACTION_LOOKUP)
+        self.grid_lookup = self.grid_lookup or dict(sokoban_rooms.GRID_LOOKUP)
+        self.grid_vocab = self.grid_vocab or dict(sokoban_rooms.GRID_VOCAB)
+        self.action_lookup = self.action_lookup or dict(sokoban_rooms.ACTION_LOOKUP)
         # Validated at once, so that a bad config fails where it is written.
         self.dim_room = SokobanOptions(**_keywords(self, SokobanOptions)).dim_room
 
@@ -173,8 +173,8 @@ class FrozenLakeEnvConfig:
     render_mode: str = "text"
 
     def __post_init__(self) -> None:
-        self.grid_lookup = self.grid_lookup or dict(frozen_lake.GRID_LOOKUP)
-        self.grid_vocab = self.grid_vocab or dict(frozen_lake.GRID_VOCAB)
+        self.grid_lookup = self.grid_lookup or dict(lakes.GRID_LOOKUP)
+        self.grid_vocab = self.grid_vocab or dict(lakes.GRID_VOCAB)
         self.action_lookup = self.action_lookup or dict(
             random_frozen_lake.ACTION_LOOKUP
         )

@@ -1,0 +1,58 @@
+"""The autoreset modes, and the true next observations in each of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from roll_vec.errors import InvalidOptionError
+from roll_vec.infos import Infos
+
+__all__ = ["final_obs", "parse_autoreset_mode"]
+
+
+def parse_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    """Return the mode for Gymnasium's enum or its value as a string.
+
+    Raises
+    ------
+    InvalidOptionError
+        If it is neither.
+    """
+    try:
+        return AutoresetMode(mode)
+    except ValueError:
+        accepted = ", ".join(repr(known.value) for known in AutoresetMode)
+        message = f"autoreset_mode: expected one of {accepted}, got {mode!r}"
+        raise InvalidOptionError(message) from None
+
+
+def final_obs(observations: Any, infos: Infos) -> Any:
+    """Return the batch of true next observations of a step, dense.
+
+    Gymnasium gives the last observations of episodes that ended in SAME_STEP mode
+    as an object array with None elsewhere.  This is the observations of the step
+    with those put in, which is what a value target needs, in any mode.
+
+    Parameters
+    ----------
+    observations : (n, ...) array or tuple of n
+        As returned by `step`; left alone.
+    infos : dict
+        As returned by the same `step`.
+
+    Returns
+    -------
+    The same form as ``observations``, new.
+    """
+    if "final_obs" not in infos:
+        return observations if isinstance(observations, tuple) else observations.copy()
+    mask, finals = infos["_final_obs"], infos["final_obs"]
+    if isinstance(observations, tuple):
+        pairs = zip(observations, finals, mask, strict=True)
+        return tuple(final if has else obs for obs, final, has in pairs)
+    dense = observations.copy()
+    dense[mask] = np.stack(finals[mask])
+    return dense
