@@ -43,12 +43,16 @@ class ArrayEngine:
         self,
         options: Any,
         num_envs: int,
+        max_episode_steps: int | None,
         num_threads: int,
         view: BoardView,
         observation_space: Space[Any] | None = None,
     ) -> None:
         self.options, self.num_envs, self.num_threads = options, num_envs, num_threads
         self.view = view
+        own_limit = getattr(options, "max_steps", None)
+        limits = [max_episode_steps, own_limit]
+        self.max_steps = min((limit for limit in limits if limit), default=0)
         self.render_mode = options.render_mode
         self.single_observation_space = observation_space or view.space
         self.single_action_space = Discrete(4, start=self.FIRST_ACTION)

@@ -17,7 +17,7 @@ from roll_vec.array_envs.frozen_lake_maps import (
     tile_codes,
 )
 from roll_vec.array_envs.lakes import GRID_LOOKUP, LakeEngine, make_view
-from roll_vec.array_envs.options import parse_options, signature_of, smallest_limit
+from roll_vec.array_envs.options import parse_options, signature_of
 from roll_vec.array_envs.single import BoardEnv
 from roll_vec.engine import StepResult
 from roll_vec.infos import Infos, masked_infos
@@ -56,6 +56,7 @@ class FrozenLakeEngine(LakeEngine):
         super().__init__(
             options,
             num_envs,
+            max_episode_steps,
             num_threads,
             view,
             None if grids else Discrete(desc.size),
@@ -64,7 +65,6 @@ class FrozenLakeEngine(LakeEngine):
             kernels.make_slip(options.is_slippery, options.success_rate),
             options.reward_schedule,
         )
-        self.max_steps = smallest_limit(max_episode_steps)
         self.maps = tile_codes(desc).reshape(1, -1)
         self.start_chances = np.cumsum(start_distribution(desc))
 

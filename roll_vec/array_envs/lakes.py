@@ -63,7 +63,6 @@ class LakeEngine(ArrayEngine):
         self.neighbours = kernels.make_neighbours(*self.view.shape)
         self.positions = np.zeros(self.num_envs, np.int64)
         self.noise = np.zeros((self.num_envs, 6), np.uint64)
-        self.max_steps = 0
 
     def _step(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_]

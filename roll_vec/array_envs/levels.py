@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.seeding import fold_seed
+from roll_vec.array_envs.array_engine import ArrayEngine
+from roll_vec.array_envs.boards import BoardView
+from roll_vec.seeding import episode_seeds, fold_seed
 
-__all__ = ["LevelSource", "LevelStreams"]
+__all__ = ["LevelEngine", "LevelSource", "LevelStreams"]
 
 Seeds = NDArray[np.uint64]
 Levels = tuple[NDArray[Any], ...]
@@ -134,3 +136,63 @@ class LevelSource:
                 kept[missing] = part
             self._ready[missing] = True
         return self._kept or ()
+
+
+class LevelEngine(ArrayEngine):
+    """An engine whose rows play a level an episode.
+
+    A family gives `_place` and sets ``source``.
+
+    Attributes
+    ----------
+    streams : LevelStreams
+    source : LevelSource
+    """
+
+    source: LevelSource
+
+    def __init__(
+        self,
+        options: Any,
+        num_envs: int,
+        max_episode_steps: int | None,
+        num_threads: int,
+        view: BoardView,
+    ) -> None:
+        super().__init__(options, num_envs, max_episode_steps, num_threads, view)
+        self.streams = LevelStreams(num_envs)
+
+    def reset(self, rows: NDArray[np.int64], seeds: Sequence[int | None]) -> None:
+        """Start streams or go on in them; see `Engine.reset`."""
+        self._begin(rows, *self.streams.plan(rows, seeds))
+
+    def advance(self, rows: NDArray[np.int64]) -> None:
+        """Go on to the next episode in some rows."""
+        self._begin(rows, *self.streams.plan_next(rows))
+
+    def _begin(self, rows: NDArray[np.int64], starts: Seeds, episodes: Seeds) -> None:
+        seeds = episode_seeds(starts, episodes)
+        levels, picks = self.source.pick(seeds)
+        self.streams.commit(rows, starts, episodes)
+        self.elapsed_steps[rows] = 0
+        self._place(rows, levels, picks, seeds)
+
+    def _place(
+        self,
+        rows: NDArray[np.int64],
+        levels: Levels,
+        picks: NDArray[np.int64],
+        seeds: Seeds,
+    ) -> None:
+        """Set rows to levels.
+
+        Parameters
+        ----------
+        rows : (m,) int64
+        levels : tuple of arrays
+        picks : (m,) int64
+            Which of the levels each row gets.
+        seeds : (m,) uint64
+            The seeds of the rows' episodes.
+        """
+        raise NotImplementedError

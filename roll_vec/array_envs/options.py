@@ -6,11 +6,12 @@ import dataclasses
 import inspect
 import operator
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
 
 __all__ = [
+    "LevelOptions",
     "check_choice",
     "check_int",
     "check_lookup",
@@ -124,37 +125,69 @@ def check_lookup(name: str, value: Any, default: Mapping[int, str]) -> dict[int,
     return dict(value)
 
 
-def check_levels(num_levels: Any, start_level: Any) -> tuple[int, int]:
-    """Return the options of a finite set of levels.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LevelOptions:
+    """The keywords that ROLL's environments share.
+
+    Parameters
+    ----------
+    max_steps : int or None
+        ROLL's step limit, beside ``max_episode_steps``.
+    grid_lookup : dict from code to str, or None
+        Characters of the codes in text.
+    grid_vocab : dict from str to str, or None
+        What the characters mean, for prompts.
+    action_lookup : dict from 1..4 to str, or None
+        Names of the actions.
+    obs_mode : str
+        ``grid``, ``planes``, ``tiny_rgb``, ``rgb`` or ``text``.
+    num_levels, start_level : int
+        A finite set of levels; 0 is unlimited.
+    render_mode : str or None
+        ``human``, ``rgb_array``, ``ansi`` or ``text``.
 
     Raises
     ------
     InvalidOptionError
-        If one is negative, if they reach beyond the seeds below 2**32, or if there is
-        a start without a number.
     """
-    num_levels = check_int("num_levels", num_levels, 0)
-    start_level = check_int("start_level", start_level, 0)
-    if start_level and not num_levels:
-        message = (
-            f"start_level: {start_level} has no meaning with num_levels=0 (unlimited "
-            "levels); give num_levels as well"
-        )
-        raise InvalidOptionError(message)
-    if num_levels + start_level > 1 << 32:
-        message = (
-            "num_levels + start_level: expected at most 2**32, "
-            f"got {num_levels + start_level}"
-        )
-        raise InvalidOptionError(message)
-    return num_levels, start_level
 
+    GRID_LOOKUP: ClassVar[Mapping[int, str]]
+    GRID_VOCAB: ClassVar[Mapping[str, str]]
+    ACTION_LOOKUP: ClassVar[Mapping[int, str]]
 
-def check_max_steps(max_steps: Any) -> int | None:
-    """Return ROLL's step limit, None for none."""
-    return None if max_steps is None else check_int("max_steps", max_steps, 1)
+    max_steps: int | None = None
+    grid_lookup: Mapping[int, str] | None = None
+    grid_vocab: Mapping[str, str] | None = None
+    action_lookup: Mapping[int, str] | None = None
+    obs_mode: str = "grid"
+    num_levels: int = 0
+    start_level: int = 0
+    render_mode: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.max_steps is not None:
+            self._put("max_steps", check_int("max_steps", self.max_steps, 1))
+        for name in ("grid_lookup", "action_lookup"):
+            default = getattr(self, name.upper())
+            self._put(name, check_lookup(name, getattr(self, name), default))
+        self._put("grid_vocab", dict(self.grid_vocab or self.GRID_VOCAB))
+        check_choice("obs_mode", self.obs_mode, OBS_MODES)
+        check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))
+        for name in ("num_levels", "start_level"):
+            self._put(name, check_int(name, getattr(self, name), 0))
+        if self.start_level and not self.num_levels:
+            message = (
+                f"start_level: {self.start_level} has no meaning with num_levels=0 "
+                "(unlimited levels); give num_levels as well"
+            )
+            raise InvalidOptionError(message)
+        if self.num_levels + self.start_level > 1 << 32:
+            message = (
+                "num_levels + start_level: expected at most 2**32, "
+                f"got {self.num_levels + self.start_level}"
+            )
+            raise InvalidOptionError(message)
 
-def smallest_limit(*limits: int | None) -> int:
-    """Return the limit that holds among several, 0 for none at all."""
-    return min((limit for limit in limits if limit is not None), default=0)
+    def _put(self, name: str, value: Any) -> None:
+        """Replace a field by its validated form, while the options are made."""
+        object.__setattr__(self, name, value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,26 +16,19 @@ from roll_vec.array_envs.lakes import (
     LakeEngine,
     make_view,
 )
-from roll_vec.array_envs.levels import Levels, LevelSource, LevelStreams
+from roll_vec.array_envs.levels import LevelEngine, Levels, LevelSource
 from roll_vec.array_envs.options import (
-    OBS_MODES,
-    RENDER_MODES,
-    check_choice,
+    LevelOptions,
     check_int,
-    check_levels,
-    check_lookup,
-    check_max_steps,
     check_number,
     parse_options,
     signature_of,
-    smallest_limit,
 )
 from roll_vec.array_envs.single import LevelEnv
 from roll_vec.engine import StepResult
 from roll_vec.errors import LevelGenerationError
 from roll_vec.infos import masked_infos
 from roll_vec.kernels import frozen_lake as kernels
-from roll_vec.seeding import episode_seeds
 from roll_vec.threads import run_rows
 
 __all__ = ["RandomFrozenLake", "RandomFrozenLakeEngine", "RandomFrozenLakeOptions"]
@@ -48,8 +41,8 @@ SUCCESS_RATE = 1.0 / 3.0
 _MAPS_PER_THREAD = 64
 
 
-@dataclasses.dataclass(frozen=True)
-class RandomFrozenLakeOptions:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RandomFrozenLakeOptions(LevelOptions):
     """The keywords of `roll_vec/RandomFrozenLake-v0`.
 
     Parameters
@@ -59,56 +52,27 @@ class RandomFrozenLakeOptions:
     p : float
         Probability, from 0 to 1, that a cell is ice and not a hole.
     is_slippery : bool
-    max_steps : int or None
-        ROLL's step limit, beside ``max_episode_steps``.
-    grid_lookup : dict from 0..5 to str, or None
-        Characters of the codes in text.
-    grid_vocab : dict from str to str, or None
-        What the characters mean, for prompts.
-    action_lookup : dict from 1..4 to str, or None
-        Names of the actions.
-    obs_mode : str
-        ``grid``, ``planes``, ``tiny_rgb``, ``rgb`` or ``text``.
-    num_levels, start_level : int
-        A finite set of maps; 0 is unlimited.
-    render_mode : str or None
-        ``human``, ``rgb_array``, ``ansi`` or ``text``.
+    max_steps, grid_lookup, grid_vocab, action_lookup, obs_mode, num_levels, \
+start_level, render_mode
+        See `LevelOptions`.
 
     Raises
     ------
     InvalidOptionError
     """
 
+    GRID_LOOKUP: ClassVar[Mapping[int, str]] = GRID_LOOKUP
+    GRID_VOCAB: ClassVar[Mapping[str, str]] = GRID_VOCAB
+    ACTION_LOOKUP: ClassVar[Mapping[int, str]] = ACTION_LOOKUP
+
     size: int = 4
     p: float = 0.8
     is_slippery: bool = True
-    max_steps: int | None = None
-    grid_lookup: Mapping[int, str] | None = None
-    grid_vocab: Mapping[str, str] | None = None
-    action_lookup: Mapping[int, str] | None = None
-    obs_mode: str = "grid"
-    num_levels: int = 0
-    start_level: int = 0
-    render_mode: str | None = None
 
     def __post_init__(self) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
-        put("size", check_int("size", self.size, 2))
-        put("p", check_number("p", self.p, 0.0, 1.0))
-        put("max_steps", check_max_steps(self.max_steps))
-        put("grid_lookup", check_lookup("grid_lookup", self.grid_lookup, GRID_LOOKUP))
-        put("grid_vocab", dict(self.grid_vocab or GRID_VOCAB))
-        put(
-            "action_lookup",
-            check_lookup("action_lookup", self.action_lookup, ACTION_LOOKUP),
-        )
-        check_choice("obs_mode", self.obs_mode, OBS_MODES)
-        check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))
-        num_levels, start_level = check_levels(self.num_levels, self.start_level)
-        put("num_levels", num_levels)
-        put("start_level", start_level)
+        super().__post_init__()
+        self._put("size", check_int("size", self.size, 2))
+        self._put("p", check_number("p", self.p, 0.0, 1.0))
 
 
 class MapGenerator:
@@ -174,7 +138,7 @@ def _make_view(options: RandomFrozenLakeOptions, num_threads: int = 1) -> Any:
     return make_view(shape, options.grid_lookup or {}, options.obs_mode, num_threads)
 
 
-class RandomFrozenLakeEngine(LakeEngine):
+class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
     """N lakes, each with a map of its own; see `roll_vec.engine.Engine`.
 
     The slips of an episode are drawn from PCG64 seeded with the episode's seed, which
@@ -202,35 +166,23 @@ class RandomFrozenLakeEngine(LakeEngine):
         max_episode_steps: int | None,
         num_threads: int,
     ) -> None:
-        super().__init__(
-            options, num_envs, num_threads, _make_view(options, num_threads)
-        )
+        view = _make_view(options, num_threads)
+        super().__init__(options, num_envs, max_episode_steps, num_threads, view)
+        self.source = _make_source(options, num_threads)
         self._allocate(
             kernels.make_slip(options.is_slippery, SUCCESS_RATE), REWARD_SCHEDULE
         )
-        self.max_steps = smallest_limit(max_episode_steps, options.max_steps)
-        self.streams = LevelStreams(num_envs)
-        self.source = _make_source(options, num_threads)
         self.maps = np.zeros((num_envs, options.size**2), np.uint8)
         self.starts = np.zeros(num_envs, np.int64)
 
-    def reset(self, rows: NDArray[np.int64], seeds: Sequence[int | None]) -> None:
-        """Start streams or go on in them; see `Engine.reset`."""
-        self._begin(rows, *self.streams.plan(rows, seeds))
-
-    def advance(self, rows: NDArray[np.int64]) -> None:
-        """Go on to the next episode in some rows."""
-        self._begin(rows, *self.streams.plan_next(rows))
-
-    def _begin(
+    def _place(
         self,
         rows: NDArray[np.int64],
-        starts: NDArray[np.uint64],
-        episodes: NDArray[np.uint64],
+        levels: Levels,
+        picks: NDArray[np.int64],
+        seeds: NDArray[np.uint64],
     ) -> None:
-        seeds = episode_seeds(starts, episodes)
-        (maps, cells), picks = self.source.pick(seeds)
-        self.streams.commit(rows, starts, episodes)
+        maps, cells = levels
         self.maps[rows] = maps[picks]
         self.starts[rows] = cells[picks]
         kernels.seed_rows(rows, seeds, self.noise)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.array_envs.array_engine import STEP_ROWS_PER_THREAD, ArrayEngine
+from roll_vec.array_envs.array_engine import STEP_ROWS_PER_THREAD
 from roll_vec.array_envs.boards import BoardView
-from roll_vec.array_envs.levels import LevelSource, LevelStreams
-from roll_vec.array_envs.options import parse_options, signature_of, smallest_limit
+from roll_vec.array_envs.levels import LevelEngine, Levels, LevelSource
+from roll_vec.array_envs.options import parse_options, signature_of
 from roll_vec.array_envs.single import LevelEnv
 from roll_vec.array_envs.sokoban_rooms import RoomGenerator, SokobanOptions
 from roll_vec.engine import StepResult
 from roll_vec.infos import masked_infos
 from roll_vec.kernels import sokoban as kernels
-from roll_vec.seeding import episode_seeds
 from roll_vec.threads import run_rows
 
 __all__ = ["Sokoban", "SokobanEngine", "SokobanOptions"]
@@ -45,7 +43,7 @@ def _make_source(options: SokobanOptions, num_threads: int = 1) -> LevelSource:
     )
 
 
-class SokobanEngine(ArrayEngine):
+class SokobanEngine(LevelEngine):
     """N rooms in stacked arrays; see `roll_vec.engine.Engine`.
 
     Attributes
@@ -73,35 +71,22 @@ class SokobanEngine(ArrayEngine):
         max_episode_steps: int | None,
         num_threads: int,
     ) -> None:
-        super().__init__(
-            options, num_envs, num_threads, _make_view(options, num_threads)
-        )
-        self.max_steps = smallest_limit(max_episode_steps, options.max_steps)
-        self.streams = LevelStreams(num_envs)
+        view = _make_view(options, num_threads)
+        super().__init__(options, num_envs, max_episode_steps, num_threads, view)
         self.source = _make_source(options, num_threads)
         height, width = options.dim_room
         self.cells = np.zeros((num_envs, height * width), np.uint8)
         self.players = np.zeros(num_envs, np.int32)
         self.boxes_on_target = np.zeros(num_envs, np.int32)
 
-    def reset(self, rows: NDArray[np.int64], seeds: Sequence[int | None]) -> None:
-        """Start streams or go on in them; see `Engine.reset`."""
-        self._begin(rows, *self.streams.plan(rows, seeds))
-
-    def advance(self, rows: NDArray[np.int64]) -> None:
-        """Go on to the next episode in some rows."""
-        self._begin(rows, *self.streams.plan_next(rows))
-
-    def _begin(
+    def _place(
         self,
         rows: NDArray[np.int64],
-        starts: NDArray[np.uint64],
-        episodes: NDArray[np.uint64],
+        levels: Levels,
+        picks: NDArray[np.int64],
+        seeds: NDArray[np.uint64],
     ) -> None:
-        (levels,), picks = self.source.pick(episode_seeds(starts, episodes))
-        self.streams.commit(rows, starts, episodes)
-        self.elapsed_steps[rows] = 0
-        flat = levels.reshape(len(levels), -1)
+        flat = levels[0].reshape(len(levels[0]), -1)
         run_rows(
             lambda start, stop: kernels.place_rows(
                 start,

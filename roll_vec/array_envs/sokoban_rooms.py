@@ -5,20 +5,12 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.array_envs.options import (
-    OBS_MODES,
-    RENDER_MODES,
-    check_choice,
-    check_int,
-    check_levels,
-    check_lookup,
-    check_max_steps,
-)
+from roll_vec.array_envs.options import LevelOptions, check_int
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels import sokoban_rooms as rooms
 from roll_vec.threads import run_rows
@@ -41,8 +33,8 @@ ACTION_LOOKUP = {1: "Up", 2: "Down", 3: "Left", 4: "Right"}
 _ROOMS_PER_THREAD = 4
 
 
-@dataclasses.dataclass(frozen=True)
-class SokobanOptions:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SokobanOptions(LevelOptions):
     """The keywords of `roll_vec/Sokoban-v0`.
 
     Parameters
@@ -53,51 +45,34 @@ class SokobanOptions:
         Rows and columns in another way, only together.
     num_boxes : int
         At least 1; the room must have more inner cells than ``num_boxes + 1``.
-    max_steps : int or None
-        ROLL's step limit, beside ``max_episode_steps``.
     search_depth : int
         Depth of the generator's reverse search, at least 1.
     num_gen_steps : int or None
         Steps of the generator's walk; None: ``int(1.7 * (rows + columns))``.
-    grid_lookup : dict from 0..6 to str, or None
-        Characters of the codes in text.
-    grid_vocab : dict from str to str, or None
-        What the characters mean, for prompts.
-    action_lookup : dict from 1..4 to str, or None
-        Names of the actions.
-    obs_mode : str
-        ``grid``, ``planes``, ``tiny_rgb``, ``rgb`` or ``text``.
-    num_levels, start_level : int
-        A finite set of levels; 0 is unlimited.
-    render_mode : str or None
-        ``human``, ``rgb_array``, ``ansi`` or ``text``.
+    max_steps, grid_lookup, grid_vocab, action_lookup, obs_mode, num_levels, \
+start_level, render_mode
+        See `LevelOptions`.
 
     Raises
     ------
     InvalidOptionError
     """
 
+    GRID_LOOKUP: ClassVar[Mapping[int, str]] = GRID_LOOKUP
+    GRID_VOCAB: ClassVar[Mapping[str, str]] = GRID_VOCAB
+    ACTION_LOOKUP: ClassVar[Mapping[int, str]] = ACTION_LOOKUP
+
     dim_room: tuple[int, int] = (6, 6)
     dim_x: int | None = None
     dim_y: int | None = None
     num_boxes: int = 3
-    max_steps: int | None = None
     search_depth: int = 300
     num_gen_steps: int | None = None
-    grid_lookup: Mapping[int, str] | None = None
-    grid_vocab: Mapping[str, str] | None = None
-    action_lookup: Mapping[int, str] | None = None
-    obs_mode: str = "grid"
-    num_levels: int = 0
-    start_level: int = 0
-    render_mode: str | None = None
 
     def __post_init__(self) -> None:
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
-        put("dim_room", self._check_dimensions())
-        put("num_boxes", check_int("num_boxes", self.num_boxes, 1))
+        super().__post_init__()
+        self._put("dim_room", self._check_dimensions())
+        self._put("num_boxes", check_int("num_boxes", self.num_boxes, 1))
         inner = (self.dim_room[0] - 2) * (self.dim_room[1] - 2)
         if inner <= self.num_boxes + 1:
             message = (
@@ -106,23 +81,11 @@ class SokobanOptions:
                 f"got {self.num_boxes}"
             )
             raise InvalidOptionError(message)
-        put("max_steps", check_max_steps(self.max_steps))
-        put("search_depth", check_int("search_depth", self.search_depth, 1))
+        self._put("search_depth", check_int("search_depth", self.search_depth, 1))
         walk = self.num_gen_steps
         if walk is None:
             walk = int(1.7 * sum(self.dim_room))
-        put("num_gen_steps", check_int("num_gen_steps", walk, 1))
-        put("grid_lookup", check_lookup("grid_lookup", self.grid_lookup, GRID_LOOKUP))
-        put("grid_vocab", dict(self.grid_vocab or GRID_VOCAB))
-        put(
-            "action_lookup",
-            check_lookup("action_lookup", self.action_lookup, ACTION_LOOKUP),
-        )
-        check_choice("obs_mode", self.obs_mode, OBS_MODES)
-        check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))
-        num_levels, start_level = check_levels(self.num_levels, self.start_level)
-        put("num_levels", num_levels)
-        put("start_level", start_level)
+        self._put("num_gen_steps", check_int("num_gen_steps", walk, 1))
 
     def _check_dimensions(self) -> tuple[int, int]:
         try:
