@@ -66,7 +66,14 @@ class ArrayEngine:
     ) -> NDArray[np.int64]:
         """Return the actions as (n,) int64; see `Engine.check_actions`."""
         low, high = max(self.FIRST_ACTION - 1, 0), self.FIRST_ACTION + 3
-        batch = actions if isinstance(actions, np.ndarray) else np.asarray(actions)
+        try:
+            batch = np.asarray(actions)
+        except ValueError:
+            message = (
+                f"actions: expected {self.num_envs} integers, one an environment, "
+                f"got {actions!r}"
+            )
+            raise InvalidActionError(message) from None
         if batch.shape != (self.num_envs,):
             message = (
                 f"actions: expected shape ({self.num_envs},), one integer an "

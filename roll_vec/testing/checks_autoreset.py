@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from roll_vec.testing.comparison import data_keys, mask_of, show
 from roll_vec.testing.context import NUM_ENVS, Context
-from roll_vec.testing.findings import CallFailed, DoesNotApply, Problem, check
+from roll_vec.testing.disturbance import Disturbance, disturb
+from roll_vec.testing.findings import CallFailed, Problem, check, skip
 from roll_vec.testing.histories import history_difference
-from roll_vec.testing.player import IGNORED_ACTIONS, Call, replay
+from roll_vec.testing.player import IGNORED_ACTIONS, Call
 
 Problems = Iterator[Problem]
 
@@ -26,16 +27,13 @@ def _ends(ctx: Context, mode: AutoresetMode) -> list[Call]:
     """Return the steps of the long run in which an episode ended."""
     calls = [call for call in ctx.played(mode).calls if call.done.any()]
     if not calls:
-        raise DoesNotApply(f"no episode ended within {ctx.steps} steps")
+        skip(f"no episode ended within {ctx.steps} steps")
     return calls
 
 
-# --- NEXT_STEP ----------------------------------------------------------------------
-
-
-@check("next-step-outcome", "the step after an end has reward 0 and no flags",
-       modes=NEXT_STEP)  # fmt: skip
+@check("next-step-outcome", modes=NEXT_STEP)
 def next_step_outcome(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that the step after an end has reward 0 and no flags."""
     _ends(ctx, mode)
     for call in ctx.played(mode).calls:
         if not call.is_step:
@@ -51,9 +49,9 @@ def next_step_outcome(ctx: Context, mode: AutoresetMode) -> Problems:
             )
 
 
-@check("next-step-action", "the action of the step after an end is ignored",
-       modes=NEXT_STEP)  # fmt: skip
+@check("next-step-action", modes=NEXT_STEP)
 def next_step_action(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that the action of the step after an end is ignored."""
     _ends(ctx, mode)
     reference = ctx.played(mode).calls
     with ctx.player(mode, ignored=IGNORED_ACTIONS) as player:
@@ -71,14 +69,14 @@ def next_step_action(ctx: Context, mode: AutoresetMode) -> Problems:
             return
 
 
-@check("next-step-reset", "the step after an end gives what reset() would",
-       modes=NEXT_STEP)  # fmt: skip
+@check("next-step-reset", modes=NEXT_STEP)
 def next_step_reset(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that the step after an end gives what reset() would."""
     with ctx.player(mode, [0]) as stepped:
         stepped.reset(seed=ctx.seed)
         stepped.run(ctx.steps)
     if not any(call.done.any() for call in stepped.calls):
-        raise DoesNotApply(f"no episode ended within {ctx.steps} steps")
+        skip(f"no episode ended within {ctx.steps} steps")
     with ctx.player(mode, [0]) as reset:
         reset.reset(seed=ctx.seed)
         while len(reset.calls) < len(stepped.calls):
@@ -97,12 +95,11 @@ def next_step_reset(ctx: Context, mode: AutoresetMode) -> Problems:
         )
 
 
-@check("next-step-explicit", "a reset after an end replaces the autoreset",
-       modes=NEXT_STEP)  # fmt: skip
+@check("next-step-explicit", modes=NEXT_STEP)
 def next_step_explicit(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that a reset after an end replaces the autoreset."""
     _ends(ctx, mode)
-    if "reset-mask" in ctx.lacks:
-        raise DoesNotApply("reset_mask is not honoured, see [reset-mask]")
+    ctx.needs("reset-mask")
     with ctx.player(mode) as player:
         player.reset(seed=ctx.seed)
         player.run(ctx.steps, explicit=True)
@@ -121,15 +118,12 @@ def next_step_explicit(ctx: Context, mode: AutoresetMode) -> Problems:
             return
 
 
-# --- SAME_STEP ----------------------------------------------------------------------
-
-
-@check("final-obs", "final_obs holds the last observations of the episodes that ended",
-       modes=SAME_STEP)  # fmt: skip
+@check("final-obs", modes=SAME_STEP)
 def final_obs(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that final_obs holds the last observations of episodes that ended."""
     space = ctx.observation_space
     for call in _ends(ctx, mode):
-        value = call.infos.get("final_obs")
+        value: Any = call.infos.get("final_obs")
         if not _is_array(value, np.dtype(object)):
             found = "no such key" if value is None else show(value)
             yield Problem(
@@ -152,9 +146,9 @@ def final_obs(ctx: Context, mode: AutoresetMode) -> Problems:
             yield Problem(told, show(value[env]), expected)
 
 
-@check("final-info", "final_info holds the infos of the last steps, with masks",
-       modes=SAME_STEP)  # fmt: skip
+@check("final-info", modes=SAME_STEP)
 def final_info(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that final_info holds the infos of the last steps, with masks."""
     for call in _ends(ctx, mode):
         value = call.infos.get("final_info")
         told = f"{call.told}; infos['final_info']"
@@ -173,9 +167,9 @@ def final_info(ctx: Context, mode: AutoresetMode) -> Problems:
                 )
 
 
-@check("final-absent", "steps without an end have neither final_obs nor final_info",
-       modes=SAME_STEP)  # fmt: skip
+@check("final-absent", modes=SAME_STEP)
 def final_absent(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that steps without an end have neither final_obs nor final_info."""
     for call in ctx.played(mode).calls:
         there = [
             key
@@ -189,7 +183,7 @@ def final_absent(ctx: Context, mode: AutoresetMode) -> Problems:
 
 
 def _wrong_mask(call: Call, name: str, expected: NDArray[np.bool_]) -> Problems:
-    mask = call.infos.get(name)
+    mask: Any = call.infos.get(name)
     if not _is_array(mask, np.dtype(np.bool_)) or (mask != expected).any():
         yield Problem(
             f"{call.told}; infos[{name!r}]",
@@ -206,50 +200,71 @@ def _is_array(value: Any, dtype: np.dtype[Any]) -> bool:
     )
 
 
-# --- DISABLED -----------------------------------------------------------------------
-
-
-@check("disabled-raises", "stepping an environment that ended raises", modes=DISABLED)
+@check("disabled-raises", modes=DISABLED)
 def disabled_raises(ctx: Context, mode: AutoresetMode) -> Problems:
-    end = _ends(ctx, mode)[0]
-    calls = ctx.played(mode).calls
-    first = calls[: calls.index(end) + 1]
-    with ctx.open(mode) as probe:
-        for _ in replay(probe, first):
-            pass
-        try:
-            probe.env.step(ctx.plan.batch(range(NUM_ENVS)))
-        except Exception:
-            return
-    yield Problem(
-        probe.told(f"step(actions), while {show(end.done)} had ended"),
-        "no error",
-        "an error: the caller forgot reset(options={'reset_mask': ended})",
+    """Check that a step of an environment that ended raises."""
+    _ends(ctx, mode)
+    outcome = _step_ended(ctx, lambda call: bool(call.done.any()))
+    if outcome.accepted is not None:
+        yield Problem(
+            outcome.accepted,
+            "no error",
+            "an error: the caller forgot reset(options={'reset_mask': ended})",
+        )
+
+
+@check("disabled-moves", modes=DISABLED)
+def disabled_moves(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that a step of an environment that ended moves no other one."""
+
+    # Where the first one ended, an engine that goes through them raises at once.
+    def later_one_ended(call: Call) -> bool:
+        return bool(call.done.any() and not call.done[0])
+
+    if not any(later_one_ended(call) for call in _ends(ctx, mode)):
+        skip("no environment but the first ended by itself")
+    outcome = _step_ended(ctx, later_one_ended)
+    if outcome.accepted is not None:
+        skip("such a step is not refused, see [disabled-raises]")
+    if outcome.moved is not None:
+        yield Problem(
+            outcome.moved.did,
+            outcome.moved.found,
+            "the same results: the step is refused before anything has moved",
+        )
+
+
+def _step_ended(ctx: Context, when: Callable[[Call], bool]) -> Disturbance:
+    return disturb(
+        ctx,
+        DISABLED,
+        when=when,
+        actions=lambda actions: actions,
+        what="step(actions) while an environment had ended",
     )
 
 
-@check("disabled-moves", "stepping an environment that ended moves no other one",
-       modes=DISABLED)  # fmt: skip
-def disabled_moves(ctx: Context, mode: AutoresetMode) -> Problems:
-    # Where the first one ended there may be none that was stepped before the error.
-    if not any(call.done.any() and not call.done[0] for call in _ends(ctx, mode)):
-        raise DoesNotApply("environments but the first never ended by themselves")
-    refused: str | None = None
-    with ctx.open(mode) as probe:
+@check("modes-agree")
+def modes_agree(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that every mode tells the same episodes."""
+    if len(ctx.modes) < 2:
+        skip("there is only one mode")
+    first = ctx.histories(ctx.played(mode))
+    for other_mode in ctx.modes[1:]:
         try:
-            for call, found in replay(probe, ctx.played(mode).calls):
-                if found is not None and refused is not None:
-                    yield Problem(
-                        f"{refused}; then: {probe.told()}",
-                        f"{found} (left: without the step that was refused)",
-                        "the same results: the step was refused as a whole",
-                    )
-                    return
-                if call.done.any() and not call.done.all():
-                    actions = ctx.plan.batch(range(NUM_ENVS), k=1)
-                    refused = probe.told(f"step(actions), while {show(call.done)} had ended")
-                    probe.env.step(actions)
-                    reason = "such a step is not refused, see [disabled-raises]"
-                    raise DoesNotApply(reason)
+            others = ctx.histories(ctx.played(other_mode))
         except CallFailed:
-            raise
+            continue  # every check in that mode tells of it
+        for env in range(NUM_ENVS):
+            found = history_difference(first[env], others[env], ctx.tainted)
+            if found is not None:
+                position, text = found
+                yield Problem(
+                    f"reset(seed={ctx.seed}) and the same actions in {mode.name} and "
+                    f"{other_mode.name}",
+                    f"the episodes of environment {env} part at transition {position} "
+                    f"({first[env][position].told}): {text}",
+                    "the same observations, rewards, flags and infos: the modes differ "
+                    "only in the calls that tell them",
+                )
+                break

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from roll_vec.testing.comparison import data_keys, mask_of, show
 from roll_vec.testing.context import NUM_ENVS, Context
 from roll_vec.testing.findings import Problem, check
+from roll_vec.testing.player import and_then
 
 Problems = Iterator[Problem]
 
@@ -31,9 +32,9 @@ def _told(path: tuple[str, ...]) -> str:
     return "infos" + "".join(f"[{key!r}]" for key in path)
 
 
-@check("info-layout", "infos hold arrays with a row an environment, or dicts of such",
-       modes="each")  # fmt: skip
+@check("info-layout", modes="each")
 def info_layout(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that infos hold arrays with a row an environment, or dicts of such."""
     seen: set[tuple[str, ...]] = set()
     for call in ctx.played(mode).calls:
         for path, value, _, _ in _items(call.infos):
@@ -47,9 +48,9 @@ def info_layout(ctx: Context, mode: AutoresetMode) -> Problems:
                 )
 
 
-@check("info-mask", "every key K of infos has a mask _K, in nested dicts too",
-       modes="each")  # fmt: skip
+@check("info-mask", modes="each")
 def info_mask(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that every key K of infos has a mask _K, in nested dicts too."""
     seen: set[tuple[str, ...]] = set()
     for call in ctx.played(mode).calls:
         for path, _, _, container in _items(call.infos):
@@ -71,9 +72,9 @@ def info_mask(ctx: Context, mode: AutoresetMode) -> Problems:
                 )
 
 
-@check("info-outside-mask", "entries that the mask leaves out are zero or None",
-       modes="each")  # fmt: skip
+@check("info-outside-mask", modes="each")
 def info_outside_mask(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that entries that the mask leaves out are zero or None."""
     seen: set[tuple[str, ...]] = set()
     for call in ctx.played(mode).calls:
         for path, value, mask, _ in _items(call.infos):
@@ -100,8 +101,9 @@ def _is_blank(value: Any, env: int) -> bool:
     return bool(np.all(value[env] == np.zeros((), value.dtype)))
 
 
-@check("info-dtype", "the dtype of an info key is the same in every call", modes="each")
+@check("info-dtype", modes="each")
 def info_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that the dtype of an info key is the same in every call."""
     first: dict[tuple[str, ...], tuple[str, str]] = {}
     problems: dict[tuple[str, ...], Problem] = {}
     for call in ctx.played(mode).calls:
@@ -112,7 +114,7 @@ def info_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
             known, told = first.setdefault(key, (kind, call.told))
             if kind != known and key not in problems:
                 problems[key] = Problem(
-                    f"{told}, and then: {call.told}",
+                    and_then(told, call.told),
                     f"{_told(key)}: {known} first, then {kind}",
                     "one dtype.  Where environments differ within one call, their "
                     "values are cast to that of the first and lose (the key is left "

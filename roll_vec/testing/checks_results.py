@@ -9,16 +9,19 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
-from roll_vec.testing.comparison import row, show
+from roll_vec.testing.comparison import misplaced, row, show
 from roll_vec.testing.context import NUM_ENVS, Context
-from roll_vec.testing.findings import DoesNotApply, Problem, check
+from roll_vec.testing.findings import Problem, check, skip
 from roll_vec.testing.player import Call
 
 Problems = Iterator[Problem]
 
+_OUTCOMES = ("rewards", "terminations", "truncations")
 
-@check("reset-result", "reset returns observations and an infos dict", vital=True)
+
+@check("reset-result", vital=True)
 def reset_result(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that reset returns observations and an infos dict."""
     with ctx.open(mode) as probe:
         result = probe.env.reset(seed=ctx.seed)
         if not isinstance(result, tuple) or len(result) != 2:
@@ -32,8 +35,9 @@ def reset_result(ctx: Context, mode: AutoresetMode) -> Problems:
         )
 
 
-@check("step-result", "step returns five values, one entry an environment", vital=True)
+@check("step-result", vital=True)
 def step_result(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that step returns five values, with an entry for each environment."""
     with ctx.open(mode) as probe:
         probe.reset(seed=ctx.seed)
         result: Any = probe.env.step(ctx.plan.batch(range(NUM_ENVS)))
@@ -48,11 +52,9 @@ def step_result(ctx: Context, mode: AutoresetMode) -> Problems:
                 yield Problem(did, f"{name}: {show(value)}", f"shape ({NUM_ENVS},)")
 
 
-_OUTCOMES = ("rewards", "terminations", "truncations")
-
-
-@check("observation-space", "observations are in observation_space", modes="each")
+@check("observation-space", modes="each")
 def observation_space(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that observations are in observation_space."""
     with ctx.open(mode) as probe:
         space = probe.env.observation_space
     for call in ctx.played(mode).calls:
@@ -66,44 +68,19 @@ def observation_space(ctx: Context, mode: AutoresetMode) -> Problems:
             )
 
 
-@check("observation-layout", "observations have the space's types, dtypes and shapes",
-       modes="each")  # fmt: skip
+@check("observation-layout", modes="each")
 def observation_layout(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that observations have the types, dtypes and shapes of the space."""
     with ctx.open(mode) as probe:
         space = probe.env.observation_space
     for call in ctx.played(mode).calls:
-        for at, found, expected in _layout(space, call.observations, "observations"):
+        for at, found, expected in misplaced(space, call.observations, "observations"):
             yield Problem(call.told, f"{at}: {found}", expected)
 
 
-def _layout(
-    space: spaces.Space[Any], value: Any, at: str
-) -> Iterator[tuple[str, str, str]]:
-    if isinstance(space, spaces.Dict):
-        if not isinstance(value, dict) or value.keys() != space.spaces.keys():
-            yield at, show(value), f"a dict with the keys {list(space.spaces)}"
-            return
-        for key, subspace in space.spaces.items():
-            yield from _layout(subspace, value[key], f"{at}[{key!r}]")
-    elif isinstance(space, spaces.Tuple):
-        if not isinstance(value, tuple) or len(value) != len(space.spaces):
-            yield at, show(value), f"a tuple of {len(space.spaces)}"
-            return
-        for position, subspace in enumerate(space.spaces):
-            yield from _layout(subspace, value[position], f"{at}[{position}]")
-    elif isinstance(space, spaces.Text):
-        if not isinstance(value, str):
-            yield at, show(value), "a str"
-    elif isinstance(space, (spaces.Box, spaces.MultiDiscrete, spaces.MultiBinary)) and (
-        not isinstance(value, np.ndarray)
-        or value.dtype != space.dtype
-        or value.shape != space.shape
-    ):
-        yield at, show(value), f"an array of {space.dtype}, shape {space.shape}"
-
-
-@check("reward-dtype", "rewards are a float64 array", modes="each")
+@check("reward-dtype", modes="each")
 def reward_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that rewards are a float64 array."""
     for call in _steps(ctx, mode):
         if not _is_array(call.rewards, np.float64):
             yield Problem(
@@ -114,15 +91,17 @@ def reward_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
             return
 
 
-@check("reward-finite", "rewards are finite", modes="each")
+@check("reward-finite", modes="each")
 def reward_finite(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that rewards are finite."""
     for call in _steps(ctx, mode):
         if not np.isfinite(np.asarray(call.rewards, dtype=np.float64)).all():
             yield Problem(call.told, f"rewards: {show(call.rewards)}", "finite numbers")
 
 
-@check("flag-dtype", "terminations and truncations are bool arrays", modes="each")
+@check("flag-dtype", modes="each")
 def flag_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that terminations and truncations are bool arrays."""
     wrong: set[str] = set()
     for call in _steps(ctx, mode):
         for name in ("terminations", "truncations"):
@@ -154,8 +133,9 @@ def _kind(value: Any) -> str:
     return f"a {type(value).__name__}, {show(value)}"
 
 
-@check("action-sample", "action_space.sample() is an action for step")
+@check("action-sample")
 def action_sample(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that action_space.sample() is an action for step."""
     with ctx.open(mode) as probe:
         planned = ctx.plan.batch(range(NUM_ENVS))
         space = probe.env.action_space
@@ -171,11 +151,12 @@ def action_sample(ctx: Context, mode: AutoresetMode) -> Problems:
         probe.step(space.sample())
 
 
-@check("text-stale", "text observations are what the environments said")
+@check("text-stale")
 def text_stale(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that observed texts are what the environments said."""
     leaves = list(_text_leaves(ctx.observation_space, ()))
     if not leaves:
-        raise DoesNotApply("there is no Text in the observation space")
+        skip("there is no Text in the observation space")
     calls = ctx.played(mode).calls
     for path, space in leaves:
         seen = {
@@ -217,8 +198,4 @@ def _at(value: Any, path: tuple[Any, ...]) -> Any:
 def _is_filler(text: Any, space: spaces.Text) -> bool:
     # A constant text can be right; one character repeated over the whole length is
     # what zeros in a buffer look like.
-    return (
-        isinstance(text, str)
-        and len(set(text)) <= 1
-        and len(text) in {0, space.max_length}
-    )
+    return isinstance(text, str) and len(text) == space.max_length > len(set(text)) == 1

@@ -10,10 +10,15 @@ from typing import Any
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from roll_vec.testing.findings import CallFailed, DoesNotApply, describe_error
+from roll_vec.testing.findings import (
+    CallFailed,
+    DoesNotApply,
+    describe_error,
+    skip,
+)
 from roll_vec.testing.histories import Transition, histories
 from roll_vec.testing.maker import Maker
-from roll_vec.testing.player import ActionPlan, AnyVectorEnv, Player, Probe
+from roll_vec.testing.player import ActionPlan, Player, Probe
 from roll_vec.testing.time_limit import TimeLimitExceeded, time_limit
 
 __all__ = ["NUM_ENVS", "Attempt", "Context"]
@@ -41,7 +46,7 @@ class Attempt:
     """
 
     written: str
-    error: Exception | None
+    error: Exception | None = None
     env_type: type | None = None
     declared: object = None
 
@@ -49,6 +54,13 @@ class Attempt:
     def made(self) -> bool:
         """Whether it returned a vector environment."""
         return self.env_type is not None and issubclass(self.env_type, VectorEnv)
+
+    @property
+    def outcome(self) -> str:
+        """What it raised or returned, in words."""
+        if self.error is not None:
+            return describe_error(self.error)
+        return f"a {self.env_type.__qualname__}" if self.env_type else "nothing"
 
 
 class Context:
@@ -78,30 +90,37 @@ class Context:
         self._plan: ActionPlan | None = None
         self._kept: dict[Any, Any] = {}
 
-    # --- making instances -----------------------------------------------------------
-
     def explore(self) -> None:
         """Find out how instances are made and which autoreset modes there are."""
         if self.maker.is_id:
             self.default = self._attempt()
         for mode in AutoresetMode:
             self.attempts[mode] = self._attempt(autoreset_mode=mode)
-        # One that says it is in another mode is checked as what it says it is.
+        # One that says it is in another mode is not checked as if it were in this one.
         self.modes = tuple(
             mode
             for mode, attempt in self.attempts.items()
             if attempt.made
-            and (attempt.declared is mode or attempt.declared not in set(AutoresetMode))
+            and (
+                attempt.declared is mode
+                or not isinstance(attempt.declared, AutoresetMode)
+            )
         )
         self.takes_keyword = bool(self.modes)
         if self.takes_keyword:
             return
         if self.default is None:
             self.default = self._attempt()
-        if self.default.made:
-            declared = self.default.declared
-            known = isinstance(declared, AutoresetMode)
-            self.modes = (declared if known else AutoresetMode.NEXT_STEP,)  # type: ignore[assignment]
+        declared = self.default.declared
+        if isinstance(declared, AutoresetMode):
+            self.modes = (declared,)
+        elif self.default.made:
+            self.modes = (AutoresetMode.NEXT_STEP,)
+
+    def tried(self) -> list[Attempt]:
+        """Return all attempts of `explore`."""
+        first = [] if self.default is None else [self.default]
+        return [*first, *self.attempts.values()]
 
     def _attempt(self, **kwargs: Any) -> Attempt:
         written = self.maker.written(NUM_ENVS, **kwargs)
@@ -110,11 +129,14 @@ class Context:
         except Exception as error:
             return Attempt(written, error)
         try:
-            if isinstance(env, VectorEnv) and not kwargs:
+            if not isinstance(env, VectorEnv):
+                return Attempt(written, env_type=type(env))
+            if not kwargs:
                 self.maker.learn_from(env)
-            metadata = getattr(env, "metadata", None)
-            declared = metadata.get("autoreset_mode") if metadata else None
-            return Attempt(written, None, type(env), declared)
+            declared = env.metadata.get("autoreset_mode")
+            return Attempt(written, env_type=type(env), declared=declared)
+        except Exception as error:
+            return Attempt(written, error)
         finally:
             self._shut(env, written)
 
@@ -146,6 +168,8 @@ class Context:
             self._shut(env, written)
 
     def _shut(self, env: Any, written: str) -> None:
+        if not hasattr(env, "close"):
+            return
         try:
             with time_limit(_CLOSING_SECONDS):
                 env.close()
@@ -161,7 +185,10 @@ class Context:
                 pass
             raise
 
-    # --- what the checks share ------------------------------------------------------
+    def needs(self, slug: str) -> None:
+        """Leave the check when an earlier one found something it rests on missing."""
+        if slug in self.lacks:
+            skip(f"it rests on what [{slug}] asks for")
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what `make` returned, or raise what it raised, the first time."""
@@ -178,7 +205,7 @@ class Context:
     def _learn_spaces(self) -> tuple[spaces.Space[Any], spaces.Space[Any]]:
         if self._spaces is None:
             with self.open(self.modes[0]) as probe:
-                env: AnyVectorEnv = probe.env
+                env = probe.env
                 self._spaces = (env.single_observation_space, env.single_action_space)
         return self._spaces
 

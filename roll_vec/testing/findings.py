@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 from gymnasium.vector import AutoresetMode
 
@@ -23,10 +24,13 @@ __all__ = [
     "Report",
     "check",
     "describe_error",
+    "skip",
 ]
 
 # Of one check in one mode: the rest is more of the same more often than not.
 PROBLEMS_SHOWN = 3
+
+_WIDTH = 100
 
 Modes = Literal["once", "each"] | AutoresetMode
 
@@ -77,6 +81,11 @@ class DoesNotApply(Exception):
     """Raised by a check that cannot be made of this environment; says why."""
 
 
+def skip(reason: str) -> NoReturn:
+    """Leave a check, which cannot be made for this reason."""
+    raise DoesNotApply(reason)
+
+
 class CallFailed(Exception):
     """Raised when a documented use of the environment raised.
 
@@ -117,11 +126,16 @@ class Check:
 
 
 def check(
-    slug: str, title: str, *, modes: Modes = "once", vital: bool = False
+    slug: str, *, modes: Modes = "once", vital: bool = False
 ) -> Callable[[Callable[[Context, AutoresetMode], Iterator[Problem]]], Check]:
-    """Make a check of a function that yields problems."""
+    """Make a check of a function that yields problems.
+
+    Its docstring begins with "Check that"; the rest of that line is the title.
+    """
 
     def decorate(run: Callable[[Context, AutoresetMode], Iterator[Problem]]) -> Check:
+        line = (run.__doc__ or slug).partition("\n")[0]
+        title = line.removeprefix("Check that ").rstrip(".")
         return Check(slug, title, run, modes, vital)
 
     return decorate
@@ -134,7 +148,8 @@ def describe_error(error: BaseException) -> str:
         message = f"{message[:239]}…"
     text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     frames = traceback.extract_tb(error.__traceback__)
-    if frames:
+    # Where a call of ours did not even begin, there is no place to name.
+    if frames and Path(frames[-1].filename).parent != Path(__file__).parent:
         last = frames[-1]
         text += f" ({Path(last.filename).name}:{last.lineno}, in {last.name})"
     return text
@@ -159,8 +174,7 @@ class Report:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.subject} does not keep the contract of "
-            "gymnasium.vector.VectorEnv.",
+            f"{self.subject} does not keep the contract of gymnasium.vector.VectorEnv.",
         ]
         group = None
         for number, finding in enumerate(self.findings, start=1):
@@ -168,34 +182,42 @@ class Report:
                 group = finding.group
                 lines += ["", f"{group}:"]
             lines += _finding_lines(number, finding)
-        lines += ["", self._summary()]
         if self.not_applicable:
-            lines.append("Not made:")
-            lines += [
-                f"  [{slug}] {reason}" for slug, reason in self.not_applicable.items()
-            ]
+            lines += ["", "Not made:"]
+            for slug, reason in self.not_applicable.items():
+                lines += _wrapped(f"  [{slug}] ", reason)
+        lines += ["", self._summary()]
         return "\n".join(lines)
 
     def _summary(self) -> str:
         count = len(self.findings)
         return (
-            f"{self.ran} checks ran, {len(self.not_applicable)} did not apply; "
-            f"{count} {'finding' if count == 1 else 'findings'}. The codes in "
-            "brackets are described in roll_vec.testing and can be passed as ignore=."
+            f"{count} finding{'s' * (count != 1)}; {self.ran} checks ran, "
+            f"{len(self.not_applicable)} did not apply. The codes in brackets are "
+            "explained in the docstring of roll_vec.testing."
         )
 
 
 def _finding_lines(number: int, finding: Finding) -> list[str]:
     lines = [f"{number:3}. [{finding.slug}] {finding.title}"]
     for problem in finding.problems:
-        lines += [
-            f"       did:      {problem.did}",
-            f"       found:    {problem.found}",
-            f"       expected: {problem.expected}",
-        ]
+        lines += _wrapped("       did:      ", problem.did)
+        lines += _wrapped("       found:    ", problem.found)
+        lines += _wrapped("       expected: ", problem.expected)
     if len(finding.modes) > 1:
-        lines.append(f"       in modes: {', '.join(finding.modes)}")
+        lines.append(f"       modes:    {', '.join(finding.modes)}")
     return lines
+
+
+def _wrapped(label: str, text: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        width=_WIDTH,
+        initial_indent=label,
+        subsequent_indent=" " * min(len(label), 17),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 class ConformanceError(AssertionError):

@@ -94,8 +94,9 @@ def _final(infos: dict[str, Any], env: int, count: int) -> tuple[Any, Any]:
     # Missing finals are the business of the checks of final_obs and final_info.
     final_obs, final_info = infos.get("final_obs"), infos.get("final_info")
     last = final_obs[env] if final_obs is not None else UNKNOWN
-    known = isinstance(final_info, dict)
-    return last, info_row(final_info, env, count) if known else UNKNOWN
+    if not isinstance(final_info, dict):
+        return last, UNKNOWN
+    return last, info_row(final_info, env, count)
 
 
 def history_difference(

@@ -33,7 +33,8 @@ class Maker:
         """The environment as the caller would write it."""
         if self.is_id:
             return f"make_vec({self._source!r})"
-        return getattr(self._source, "__qualname__", repr(self._source))
+        name = getattr(self._source, "__name__", repr(self._source))
+        return "factory" if name == "<lambda>" else str(name)
 
     def written(self, num_envs: int, **kwargs: Any) -> str:
         """Return the call of `make` as the caller would write it."""

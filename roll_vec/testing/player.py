@@ -12,10 +12,18 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
-from roll_vec.testing.comparison import batch, difference, show
+from roll_vec.testing.comparison import batch, difference, show, snapshot
 from roll_vec.testing.findings import CallFailed
 
-__all__ = ["ActionPlan", "AnyVectorEnv", "Call", "Player", "Probe", "replay"]
+__all__ = [
+    "ActionPlan",
+    "AnyVectorEnv",
+    "Call",
+    "Player",
+    "Probe",
+    "and_then",
+    "replay",
+]
 
 AnyVectorEnv = VectorEnv[Any, Any, Any]
 
@@ -66,7 +74,9 @@ class Probe:
     """
 
     def __init__(self, env: AnyVectorEnv, made: str, num_envs: int) -> None:
-        self.env, self.made, self.num_envs = env, made, num_envs
+        # What it returns is under test, whatever it is annotated to return.
+        self.env: Any = env
+        self.made, self.num_envs = made, num_envs
         self._done: list[str] = []
         self._steps = 0
 
@@ -95,7 +105,7 @@ class Probe:
             raise CallFailed(did, TypeError(f"it returned {show(result)}"))
         return result[0], result[1]
 
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    def step(self, actions: Any) -> Any:
         """Step, refusing results that are not five values with a dict at the end."""
         did = self.told("step(actions)")
         self._steps += 1
@@ -104,11 +114,27 @@ class Probe:
             raise CallFailed(did, TypeError(f"it returned {show(result)}"))
         return result
 
-    def _call(self, did: str, function: Callable[..., Any], *args: Any, **kw: Any) -> Any:
+    def refuses(self, actions: Any) -> bool:
+        """Return whether stepping with `actions` raises."""
+        try:
+            self.env.step(actions)
+        except Exception:
+            return True
+        return False
+
+    def _call(
+        self, did: str, function: Callable[..., Any], *args: Any, **kw: Any
+    ) -> Any:
         try:
             return function(*args, **kw)
         except Exception as error:
             raise CallFailed(did, error) from error
+
+
+def and_then(first: str, second: str) -> str:
+    """Tell of two calls of one run, what they have in common only once."""
+    rest = second[len(first) :] if second.startswith(first) else f"; then: {second}"
+    return f"{first}, and then{rest[1:]}"
 
 
 def _is_result(result: Any, length: int) -> bool:
@@ -124,7 +150,7 @@ def _written(name: str, kwargs: dict[str, Any]) -> str:
     return f"{name}({listed})"
 
 
-@dataclass
+@dataclass(eq=False)
 class Call:
     """One call of reset or step, and a copy of what it returned.
 
@@ -160,9 +186,8 @@ class Call:
         """Which environments ended in it."""
         if not self.is_step:
             return np.zeros(len(self.starts), dtype=np.bool_)
-        return np.asarray(self.terminations, dtype=bool) | np.asarray(
-            self.truncations, dtype=bool
-        )
+        ended: NDArray[np.bool_] = np.logical_or(self.terminations, self.truncations)
+        return ended
 
     @property
     def returned(self) -> tuple[Any, ...]:
@@ -237,14 +262,14 @@ class Player:
         count = len(self.streams)
         mask = (kwargs.get("options") or {}).get("reset_mask")
         starts = np.ones(count, dtype=np.bool_) if mask is None else mask.copy()
-        kept = copy.deepcopy(kwargs)
+        kept = snapshot(kwargs)
         observations, infos = self.probe.reset(**kwargs)
         self.pending &= ~starts
         call = Call(
             told=self.probe.told(),
             starts=starts,
-            observations=copy.deepcopy(observations),
-            infos=copy.deepcopy(infos),
+            observations=snapshot(observations),
+            infos=snapshot(infos),
             kwargs=kept,
         )
         self.calls.append(call)
@@ -267,9 +292,9 @@ class Player:
     def step(self) -> Call:
         """Take the next planned step of every environment."""
         actions = self.next_actions()
-        kept = copy.deepcopy(actions)
+        kept = snapshot(actions)
         results = self.probe.step(actions)
-        observations, rewards, terminations, truncations, infos = copy.deepcopy(results)
+        observations, rewards, terminations, truncations, infos = snapshot(results)
         for env in np.flatnonzero(~self.pending):
             self._used[env] += 1
         call = Call(
@@ -308,9 +333,11 @@ def replay(probe: Probe, calls: Sequence[Call]) -> Iterator[tuple[Call, str | No
     """
     for call in calls:
         if call.is_step:
-            results: tuple[Any, ...] = probe.step(copy.deepcopy(call.actions))
-            again = Call(probe.told(), call.starts, results[0], results[4], *results[1:4])
+            results = probe.step(snapshot(call.actions))
+            again = Call(
+                probe.told(), call.starts, results[0], results[4], *results[1:4]
+            )
         else:
-            observations, infos = probe.reset(**copy.deepcopy(call.kwargs))
+            observations, infos = probe.reset(**snapshot(call.kwargs))
             again = Call(probe.told(), call.starts, observations, infos)
         yield call, call.differs(again)

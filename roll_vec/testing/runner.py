@@ -26,6 +26,9 @@ from roll_vec.testing.time_limit import TimeLimitExceeded, time_limit
 
 __all__ = ["check_vector_env"]
 
+# Of those that met one and the same error.
+_CHECKS_NAMED = 4
+
 
 def check_vector_env(
     id_or_factory: str | Callable[..., Any],
@@ -64,7 +67,8 @@ def check_vector_env(
     ConformanceError
         An AssertionError that lists all findings.
     ValueError
-        When `ignore` has an unknown code, or `seed` or `steps` is out of range.
+        When `ignore` has a code that is unknown or without which nothing can be
+        checked, or when `seed` or `steps` is out of range.
 
     Warns
     -----
@@ -98,11 +102,15 @@ def _refuse_bad_arguments(seed: int, steps: int, ignore: Collection[str]) -> Non
     if seed < 0 or steps < 1:
         msg = f"seed must be >= 0 and steps >= 1, got seed={seed}, steps={steps}"
         raise ValueError(msg)
-    known = {check.slug for checks in GROUPS.values() for check in checks}
+    known = {check.slug for group in GROUPS.values() for check in group}
     known |= GENERAL.keys()
+    # Without those nothing at all would have been checked.
+    known -= {check.slug for group in GROUPS.values() for check in group if check.vital}
     unknown = sorted(set(ignore) - known)
     if unknown:
-        msg = f"unknown codes in ignore: {unknown}; known are {sorted(known)}"
+        msg = (
+            f"codes that cannot be ignored: {unknown}; those that can: {sorted(known)}"
+        )
         raise ValueError(msg)
 
 
@@ -140,8 +148,8 @@ class _Run:
             try:
                 self._collect(check, mode, found)
                 made += 1
-            except DoesNotApply as reason:
-                reasons.append(str(reason))
+            except DoesNotApply as excuse:
+                reasons.append(str(excuse))
             if found:
                 # Other modes mostly tell the same once more: naming them is enough.
                 problems = problems or found
@@ -166,9 +174,7 @@ class _Run:
             return available[:1] or (AutoresetMode.NEXT_STEP,)
         return tuple(mode for mode in available if mode is check.modes)
 
-    def _collect(
-        self, check: Check, mode: AutoresetMode, found: list[Problem]
-    ) -> None:
+    def _collect(self, check: Check, mode: AutoresetMode, found: list[Problem]) -> None:
         try:
             with time_limit(self.limit):
                 for problem in check.run(self.context, mode):
@@ -200,7 +206,7 @@ class _Run:
 
     def _add_general(self) -> None:
         raised = [
-            Problem(did, error, f"no error; met in {', '.join(checks)}")
+            Problem(did, error, f"no error; met in {_some(checks)}")
             for error, (did, checks) in self._raised.items()
         ]
         closings = [
@@ -223,6 +229,12 @@ class _Run:
             self.report.findings.append(
                 Finding(slug, group, title, tuple(problems), tuple(modes))
             )
+
+
+def _some(checks: list[str]) -> str:
+    shown, others = checks[:_CHECKS_NAMED], len(checks) - _CHECKS_NAMED
+    more = f" and {others} more checks" if others > 0 else ""
+    return ", ".join(f"[{slug}]" for slug in shown) + more
 
 
 def _only(check: Check) -> str:

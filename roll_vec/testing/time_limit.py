@@ -29,7 +29,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         yield
         return
 
-    def expire(signum: int, frame: object) -> None:
+    def expire(*_: object) -> None:
         raise TimeLimitExceeded
 
     previous = signal.signal(signal.SIGALRM, expire)

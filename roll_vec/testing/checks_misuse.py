@@ -1,0 +1,148 @@
+"""Checks that bad actions are refused, and refused as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
+
+from roll_vec.testing.comparison import show
+from roll_vec.testing.context import NUM_ENVS, Context
+from roll_vec.testing.disturbance import Disturbance, disturb
+from roll_vec.testing.findings import Problem, check, skip
+
+Problems = Iterator[Problem]
+
+# What to do to proper actions, by name.
+Misuses = dict[str, Callable[[Any], Any]]
+
+# How many times in a row a run is disturbed: moving need not show at once.
+_CALLS = 24
+
+
+def _counts(ctx: Context) -> Misuses:
+    """Return actions for too few and for too many environments."""
+    return {
+        f"step(actions for {count} environments)": _instead(
+            ctx.plan.batch(range(count), k=1)
+        )
+        for count in (NUM_ENVS - 1, NUM_ENVS + 1)
+    }
+
+
+def _invalid(ctx: Context) -> Misuses:
+    """Return actions outside the action space, in the last environment."""
+    space = ctx.action_space
+    if isinstance(space, spaces.Discrete):
+        start, limits = int(space.start), np.iinfo(space.dtype)
+        # Just below the first action there may be one that stands for no valid action.
+        misuses = {
+            f"step(actions with {value} in the last place)": _with_last(value)
+            for value in (start + int(space.n), min(start - 1, -1))
+            if limits.min <= value <= limits.max
+        }
+        misuses[f"step(actions of shape ({NUM_ENVS}, 1))"] = lambda a: a[:, None]
+        misuses["step(actions + 0.5)"] = lambda a: a + 0.5
+        return misuses
+    if isinstance(space, spaces.MultiDiscrete):
+        beyond = space.nvec + space.start
+        return {f"step(actions with {show(beyond)} at the end)": _with_last(beyond)}
+    if isinstance(space, spaces.MultiBinary):
+        return {"step(actions with 2 in the last place)": _with_last(2)}
+    if isinstance(space, spaces.Text):
+        text = "a" * NUM_ENVS
+        return {
+            f"step({text!r}), one str instead of a tuple of them": _instead(text),
+            "step(actions with the number 7 in the last place)": (
+                lambda actions: (*actions[:-1], 7)
+            ),
+        }
+    return skip(f"it is not clear which {type(space).__name__} actions must be refused")
+
+
+def _with_last(value: Any) -> Callable[[Any], Any]:
+    def change(actions: Any) -> Any:
+        actions[-1] = value
+        return actions
+
+    return change
+
+
+def _instead(value: Any) -> Callable[[Any], Any]:
+    return lambda actions: value  # noqa: ARG005
+
+
+def _outcomes(
+    ctx: Context, mode: AutoresetMode, misuses: Misuses, key: str
+) -> dict[str, Disturbance]:
+    def make() -> dict[str, Disturbance]:
+        return {
+            name: disturb(
+                ctx,
+                mode,
+                when=lambda call: not call.done.any(),
+                actions=change,
+                what=name,
+                calls=_CALLS,
+            )
+            for name, change in misuses.items()
+        }
+
+    outcomes: dict[str, Disturbance] = ctx.once((key, mode), make)
+    return outcomes
+
+
+def _accepted(outcomes: dict[str, Disturbance], expected: str) -> Problems:
+    for outcome in outcomes.values():
+        if outcome.accepted is not None:
+            yield Problem(outcome.accepted, "no error", expected)
+
+
+def _moved(outcomes: dict[str, Disturbance]) -> Problems:
+    if all(outcome.accepted is not None for outcome in outcomes.values()):
+        skip("they are not refused")
+    for outcome in outcomes.values():
+        if outcome.moved is not None:
+            yield Problem(
+                outcome.moved.did,
+                outcome.moved.found,
+                "the same results: the batch is checked before anything has moved",
+            )
+
+
+@check("action-count")
+def action_count(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that too few or too many actions are refused."""
+    outcomes = _outcomes(ctx, mode, _counts(ctx), "count")
+    yield from _accepted(outcomes, f"an error: there are {NUM_ENVS} environments")
+
+
+@check("action-count-moves")
+def action_count_moves(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that a step refused for the number of actions changes nothing."""
+    yield from _moved(_outcomes(ctx, mode, _counts(ctx), "count"))
+
+
+@check("action-invalid")
+def action_invalid(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that actions outside the action space are refused."""
+    outcomes = _outcomes(ctx, mode, _invalid(ctx), "invalid")
+    yield from _accepted(outcomes, "an error: they are not in the action space")
+
+
+@check("action-invalid-moves")
+def action_invalid_moves(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that a step refused for an invalid action changes nothing."""
+    yield from _moved(_outcomes(ctx, mode, _invalid(ctx), "invalid"))
+
+
+@check("step-before-reset")
+def step_before_reset(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that a step before the first reset is refused."""
+    with ctx.open(mode) as probe:
+        told = probe.told("step(actions)")
+        if not probe.refuses(ctx.plan.batch(range(NUM_ENVS))):
+            yield Problem(told, "no error", "an error, such as gymnasium's ResetNeeded")

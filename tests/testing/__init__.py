@@ -1,0 +1,1 @@
+"""A sound vector environment, and the same with one bug at a time."""

@@ -1,0 +1,209 @@
+"""The conformance checker on Gymnasium's own vector environments.
+
+Their defects are findings, and there are no others.
+"""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
+
+from roll_vec.testing import ConformanceError, check_vector_env
+from tests.testing.finds import STEPS, codes
+
+# They step one environment after the other and meet what is wrong on the way.
+SYNC_DEFECTS = {
+    "options-mutated",
+    "action-count-moves",
+    "action-invalid-moves",
+    "disabled-moves",
+}
+
+
+def test_sync_frozen_lake_has_its_known_defects_only():
+    def factory(num_envs, autoreset_mode):
+        make = [lambda: gymnasium.make("FrozenLake-v1")] * num_envs
+        return SyncVectorEnv(make, autoreset_mode=autoreset_mode)
+
+    # `prob` is the int 1 at a reset and a float at a step.
+    assert codes(factory, steps=40) == SYNC_DEFECTS | {"info-dtype"}
+
+
+def test_sync_cart_pole_has_its_known_defects_only():
+    def factory(num_envs, autoreset_mode):
+        make = [lambda: gymnasium.make("CartPole-v1")] * num_envs
+        return SyncVectorEnv(make, autoreset_mode=autoreset_mode)
+
+    assert codes(factory, steps=60) == SYNC_DEFECTS
+
+
+def test_sync_id_is_made_with_vector_kwargs():
+    gymnasium.register("roll_vec_tests/Words-v0", entry_point=Words)
+    try:
+        assert codes("roll_vec_tests/Words-v0") == SYNC_DEFECTS
+    finally:
+        del gymnasium.registry["roll_vec_tests/Words-v0"]
+
+
+def test_cart_pole_vector_env(monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    pytest.importorskip("pygame")
+    assert codes(CartPoleVectorEnv, steps=60) == {
+        "autoreset-keyword",
+        "metadata-shared",
+        "reward-dtype",
+        "seed-list",
+        "seed-batch",
+        "reset-mask",
+        "closed-flag",
+        "vector-methods",
+        "render-mode-unknown",
+        "render",
+    }
+
+
+class Words(gymnasium.Env):
+    """Says a number as text; ends at its third to sixth word."""
+
+    observation_space = spaces.Dict(
+        {"text": spaces.Text(8), "words": spaces.Discrete(9)}
+    )
+    action_space = spaces.Discrete(3)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.words, self.last = 0, self.np_random.integers(3, 7)
+        return self.said(), {}
+
+    def step(self, action):
+        if action not in self.action_space:
+            raise ValueError(action)
+        self.words += 1
+        return self.said(), float(action), bool(self.words >= self.last), False, {}
+
+    def said(self):
+        return {"text": f"{self.np_random.integers(10**6)}", "words": self.words}
+
+
+@pytest.fixture
+def async_words():
+    def make(**options):
+        def factory(num_envs, autoreset_mode):
+            return AsyncVectorEnv(
+                [Words] * num_envs, autoreset_mode=autoreset_mode, **options
+            )
+
+        return factory
+
+    return make
+
+
+def test_async_text_is_stale(async_words):
+    factory = async_words()
+    assert codes(factory) == {
+        "text-stale",
+        "modes-agree",  # final_obs does not go through the shared memory
+        "disabled-raises",
+        "options-mutated",
+        "action-count-moves",
+        "action-invalid-moves",
+    }
+
+
+def test_async_without_shared_memory_resets_once_more(async_words):
+    assert codes(async_words(shared_memory=False)) == {
+        # A reset right after an end is followed by an autoreset all the same.
+        "reseed",
+        "next-step-reset",
+        "next-step-explicit",
+        "disabled-raises",
+        "options-mutated",
+        "action-count-moves",
+        "action-invalid-moves",
+    }
+
+
+class Boxes(gymnasium.Env):
+    """Has nested spaces on both sides, and infos of every kind."""
+
+    observation_space = spaces.Tuple(
+        (spaces.Box(0, 1, (2, 3), np.float32), spaces.Dict({"word": spaces.Text(3)}))
+    )
+    action_space = spaces.Dict({"a": spaces.Box(-1, 1, (2,)), "b": spaces.Text(4)})
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.words = 0
+        return self.said(), self.told()
+
+    def step(self, action):
+        self.words += 1
+        return (
+            self.said(),
+            float(action["a"].sum()),
+            False,
+            self.words == 4,
+            self.told(),
+        )
+
+    def said(self):
+        return self.observation_space[0].low + self.np_random.random((2, 3)).astype(
+            np.float32
+        ), {"word": "abcde"[self.words :][:3] or "e"}
+
+    def told(self):
+        return {"nan": float("nan"), "names": ["a"], "deep": {"array": np.arange(3)}}
+
+
+def test_nested_spaces_and_infos():
+    def factory(num_envs, autoreset_mode):
+        return SyncVectorEnv([Boxes] * num_envs, autoreset_mode=autoreset_mode)
+
+    # All end together, and which of these actions are invalid is not known.
+    assert codes(factory) == {"options-mutated", "action-count-moves"}
+
+
+class Anything(gymnasium.Env):
+    """Takes whatever it is given for an action."""
+
+    observation_space = spaces.Discrete(5)
+
+    def __init__(self, action_space):
+        self.action_space = action_space
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return self.steps, {}
+
+    def step(self, action):
+        self.steps += 1
+        return self.steps, 0.0, self.steps == 4, False, {}
+
+
+@pytest.mark.parametrize(
+    ("space", "did"),
+    [
+        (spaces.Discrete(3, start=-1), "actions with 2 in the last place"),
+        (spaces.Discrete(3, start=-1), "actions with -2 in the last place"),
+        (spaces.Discrete(255, start=1, dtype=np.uint8), "actions of shape (3, 1)"),
+        (spaces.Discrete(255, start=1, dtype=np.uint8), "actions + 0.5"),
+        (spaces.MultiDiscrete([2, 3], start=[1, 1]), "actions with [3, 4]"),
+        (spaces.MultiBinary(2), "actions with 2 in the last place"),
+        (spaces.Text(4), "step('aaa')"),
+        (spaces.Text(4), "the number 7 in the last place"),
+    ],
+)
+def test_invalid_actions_taken_are_found(space, did):
+    def factory(num_envs, autoreset_mode):
+        make = [lambda: Anything(space)] * num_envs
+        return SyncVectorEnv(make, autoreset_mode=autoreset_mode)
+
+    with pytest.raises(ConformanceError) as caught:
+        check_vector_env(factory, steps=STEPS)
+    findings = {finding.slug: finding for finding in caught.value.findings}
+    assert any(did in one.did for one in findings["action-invalid"].problems)
