@@ -10,13 +10,19 @@ Codes of a grid, as everywhere for Sokoban::
 
     0 wall  1 floor  2 target  3 box on target  4 box  5 player  6 player on target
 
-The search works on floor cells numbered in row-major order, not on the grid.  A
-visited state is one key of `key_words` 64-bit words::
+The search works on floor cells numbered in row-major order, not on the grid.  Of a
+state the board, which is all but the player's cell, has a record, and the cells
+where the player has been on that board are bits of the record::
 
-    bit 0 ........ F-1 | F .......... F+B-1 |  ...  | top 16 bits of the last word
-    a pulled box here  | box k is untouched | zeros | the player's cell
+    key                               visited
+    bit 0 .... F-1 | F ...... F+B-1   bit 0 ........ F-1
+    a pulled box   | box k is         the player has
+    stands here    | untouched        been here
 
-(F floor cells, B boxes; which box was pulled where does not distinguish states.)
+(F floor cells, B boxes, each part filled up to whole words of 64 bits; which box was
+pulled where does not distinguish boards.)  A record is known by where it begins.  A
+step without a pull stays on its board, so that one bit says whether it leads to a new
+state; a pull looks its board up in a hash table.
 """
 
 # depends: _jit.py sha256:e75ec21cdcff0df5
@@ -58,66 +64,71 @@ _WALK_COL = (0, 1, 0, -1)
 #   ...   .#.   .#.   ##.   .#.
 _MASKS = (0b000_111_000, 0b010_010_010, 0b010_011_000, 0b011_011_000, 0b010_110_000)
 
-# Table sizes are powers of two; the table of 2**k slots lies at slots 2**k onward.
-_FIRST_BITS = 10
+# Up, down, left, right: the order of the search's directions.
+_ROW = (-1, 1, 0, 0)
+_COL = (0, 0, -1, 1)
+
+# The hash table has 2**k slots and is doubled when it is half full.
+_FIRST_BITS = 8
 _LAST_BITS = 20
 _U = np.uint64
 _HASH = _U(0x9E3779B97F4A7C15)
-_1, _32 = _U(1), _U(32)
+# The search counts in uint64, and in nothing else: a signed index costs a test for
+# being negative, and with a signed integer a uint64 becomes a float.
+_0, _1, _2, _3, _4, _6, _32, _63 = (_U(n) for n in (0, 1, 2, 3, 4, 6, 32, 63))
 _PYTHON_TEMPLATE_SEED = _U(19650218)
 
 
 class RoomWorkspace(NamedTuple):
     """Scratch memory for one thread that generates rooms; holds no results.
 
-    ``F`` is the number of inner cells, ``B`` of boxes, ``D`` the search depth.
+    ``F`` is the number of inner cells, ``B`` of boxes, ``D`` the search depth, ``V``
+    the most states of a search, ``K`` the words of a record.
     """
 
     template: np.ndarray  # (625,) uint64: see `mt_seed_python`
     python_rng: np.ndarray  # (625,) uint64
     numpy_rng: np.ndarray  # (625,) uint64
-    numbers: np.ndarray  # (H, W) int32: floor number of a cell, or -1
-    rows: np.ndarray  # (F,) int32
-    cols: np.ndarray  # (F,) int32
-    neighbours: np.ndarray  # (F, 4) int32: up, down, left, right, or -1
-    target_at: np.ndarray  # (F,) int32: 1 + the box whose target is here, or 0
-    box_at: np.ndarray  # (F,) int32: 1 + the box that stands here, or 0
-    boxes: np.ndarray  # (3, B) int32: cell now, target's cell, cell in the best state
-    pulled: np.ndarray  # (B,) bool
-    key: np.ndarray  # (K,) uint64
-    spare_key: np.ndarray  # (K,) uint64
-    table: np.ndarray  # (2**20, 1 + K) uint64: search number, key
-    search: np.ndarray  # (1,) uint64: number of the current search
-    stack: np.ndarray  # (D, 7) int32: see `_search`
+    numbers: np.ndarray  # (H, W) int64: floor number of a cell, or -1
+    rows: np.ndarray  # (F,) int64
+    cols: np.ndarray  # (F,) int64
+    ahead: np.ndarray  # (F, 4) uint64: the cell in each direction; a wall is cell F
+    behind: np.ndarray  # (F, 4) uint64: the opposite one; a wall is cell F + 1
+    target_at: np.ndarray  # (F,) uint64: 1 + the box whose target is here, or 0
+    box_at: np.ndarray  # (F + 2,) uint64: 1 + the box that stands here, or 0
+    distance: np.ndarray  # (B, F) uint64: from each target
+    pulled: np.ndarray  # (B,) uint64: 1 once a box has been pulled
+    records: np.ndarray  # ((V + 2) * K,) uint64: none begins at word 0
+    slots: np.ndarray  # (2**20,) uint32: where records begin, by hash; 0 none
+    stack: np.ndarray  # (D, 10) uint64: see `_search`
 
 
 def make_workspace(dim_room, num_boxes, search_depth):
     """Return a `RoomWorkspace` for rooms of one configuration.
 
-    Its table takes address space, not memory, until rooms need it.
+    Its tables take address space, not memory, until rooms need them.
     """
     height, width = dim_room
     inner = (height - 2) * (width - 2)
-    key_words = (inner + num_boxes + 16 + 63) // 64
+    record_words = (inner + num_boxes + 63) // 64 + (inner + 64) // 64
     template = np.zeros(MT_WORDS, np.uint64)
     mt_seed_numpy(template, _PYTHON_TEMPLATE_SEED)
     return RoomWorkspace(
         template=template,
         python_rng=np.zeros(MT_WORDS, np.uint64),
         numpy_rng=np.zeros(MT_WORDS, np.uint64),
-        numbers=np.full((height, width), -1, np.int32),
-        rows=np.zeros(inner, np.int32),
-        cols=np.zeros(inner, np.int32),
-        neighbours=np.zeros((inner, 4), np.int32),
-        target_at=np.zeros(inner, np.int32),
-        box_at=np.zeros(inner, np.int32),
-        boxes=np.zeros((3, num_boxes), np.int32),
-        pulled=np.zeros(num_boxes, np.bool_),
-        key=np.zeros(key_words, np.uint64),
-        spare_key=np.zeros(key_words, np.uint64),
-        table=np.zeros((1 << _LAST_BITS, 1 + key_words), np.uint64),
-        search=np.zeros(1, np.uint64),
-        stack=np.zeros((search_depth, 7), np.int32),
+        numbers=np.full((height, width), -1, np.int64),
+        rows=np.zeros(inner, np.int64),
+        cols=np.zeros(inner, np.int64),
+        ahead=np.zeros((inner, 4), np.uint64),
+        behind=np.zeros((inner, 4), np.uint64),
+        target_at=np.zeros(inner, np.uint64),
+        box_at=np.zeros(inner + 2, np.uint64),
+        distance=np.zeros((num_boxes, inner), np.uint64),
+        pulled=np.zeros(num_boxes, np.uint64),
+        records=np.zeros((MAX_VISITED + 2) * record_words, np.uint64),
+        slots=np.zeros(1 << _LAST_BITS, np.uint32),
+        stack=np.zeros((search_depth, 10), np.uint64),
     )
 
 
@@ -136,33 +147,37 @@ def _carve(grid, num_gen_steps, rng):
         col = max(min(col + _WALK_COL[direction], width - 2), 1)
         mask = _MASKS[mt_randbelow(rng, 5)]
         for bit in range(9):
-            r, c = row - 1 + bit // 3, col - 1 + bit % 3
-            inner = 0 < r < height - 1 and 0 < c < width - 1
-            if inner and (mask >> bit) & 1:
-                grid[r, c] = 1
+            grid[row - 1 + bit // 3, col - 1 + bit % 3] |= (mask >> bit) & 1
+    grid[0, :] = 0
+    grid[height - 1, :] = 0
+    grid[:, 0] = 0
+    grid[:, width - 1] = 0
 
 
 @kernel
 def _number_floor(grid, space):
-    """Give the floor cells numbers row by row and link them; return how many."""
+    """Give numbers to the floor cells, row by row, and link them; return how many."""
     height, width = grid.shape
+    numbers, rows, cols = space.numbers, space.rows, space.cols
     count = 0
     for r in range(1, height - 1):
         for c in range(1, width - 1):
-            space.numbers[r, c] = -1
+            numbers[r, c] = -1
             if grid[r, c] == 1:
-                space.numbers[r, c] = count
-                space.rows[count] = r
-                space.cols[count] = c
-                space.target_at[count] = 0
-                space.box_at[count] = 0
+                numbers[r, c] = count
+                rows[count] = r
+                cols[count] = c
                 count += 1
     for f in range(count):
-        r, c = space.rows[f], space.cols[f]
-        space.neighbours[f, 0] = space.numbers[r - 1, c]
-        space.neighbours[f, 1] = space.numbers[r + 1, c]
-        space.neighbours[f, 2] = space.numbers[r, c - 1]
-        space.neighbours[f, 3] = space.numbers[r, c + 1]
+        space.target_at[f] = 0
+        space.box_at[f] = 0
+        for d in range(4):
+            ahead = numbers[rows[f] + _ROW[d], cols[f] + _COL[d]]
+            space.ahead[f, d] = ahead if ahead >= 0 else count
+            space.behind[f, d ^ 1] = ahead if ahead >= 0 else count + 1
+    # A wall ahead is as good as a box, and one behind as good as nothing.
+    space.box_at[count] = 1
+    space.box_at[count + 1] = 0
     return count
 
 
@@ -172,6 +187,7 @@ def _place(count, num_boxes, space):
 
     Each draw is among the cells still free, counted row by row.
     """
+    rows, cols = space.rows, space.cols
     player = mt_randint(space.numpy_rng, count)
     for k in range(num_boxes):
         left = mt_randint(space.numpy_rng, count - 1 - k)
@@ -184,186 +200,224 @@ def _place(count, num_boxes, space):
             cell += 1
         space.target_at[cell] = k + 1
         space.box_at[cell] = k + 1
-        space.boxes[0, k] = cell
-        space.boxes[1, k] = cell
-        space.pulled[k] = False
+        space.pulled[k] = 0
+        for f in range(count):
+            space.distance[k, f] = abs(rows[f] - rows[cell]) + abs(cols[f] - cols[cell])
     return player
 
 
 @kernel
-def _insert(table, search, key, words, bits):
-    """Add the key to the table of 2**bits slots; return whether it was new."""
-    hashed = _U(0)
-    for w in range(words):
-        hashed = (hashed ^ key[w]) * _HASH
-        hashed ^= hashed >> _32
-    size = np.int64(1) << bits
-    slot = np.int64((hashed * _HASH) >> _U(64 - bits))
-    while table[size + slot, 0] == search:
-        same = True
-        for w in range(words):
-            same = same and table[size + slot, 1 + w] == key[w]
-        if same:
-            return False
-        slot = (slot + 1) & (size - 1)
-    table[size + slot, 0] = search
-    for w in range(words):
-        table[size + slot, 1 + w] = key[w]
-    return True
+def _rebuild(records, slots, first, last, key_words, record_words, bits):
+    """Fill the table of 2**bits slots with the records from first to last."""
+    slots[: 1 << bits] = 0
+    mask = (_1 << _U(bits)) - _1
+    for record in range(first, last + _1, record_words):
+        hashed = _0
+        for w in range(key_words):
+            hashed = (hashed ^ records[_U(record + w)]) * _HASH
+            hashed ^= hashed >> _32
+        slot = (hashed * _HASH) >> _U(64 - bits)
+        while slots[slot] != 0:
+            slot = (slot + _1) & mask
+        slots[slot] = record
 
 
 @kernel
-def _grow(table, search, key, words, bits):
-    """Copy all keys from the table of 2**bits slots to the next larger one.
+def _open_directions(player, visited, ahead_of, behind_of, box_at, records):
+    """Return four bits: the directions that may lead to a new state.
 
-    ``key`` is scratch here and holds anything afterwards.
+    The cell ahead is free there, and behind stands a box, or the player has not
+    been ahead on this board; ``visited`` is where the bits for that begin.
     """
-    size = np.int64(1) << bits
-    for slot in range(size, 2 * size):
-        if table[slot, 0] == search:
-            for w in range(words):
-                key[w] = table[slot, 1 + w]
-            _insert(table, search, key, words, bits + 1)
+    bits = _0
+    for d in range(4):
+        ahead, behind = ahead_of[player, d], behind_of[player, d]
+        seen = (records[visited + (ahead >> _6)] >> (ahead & _63)) & _1
+        pulls = _1 if box_at[behind] != 0 else _0
+        free = _1 if box_at[ahead] == 0 else _0
+        bits |= (free & (pulls | (seen ^ _1))) << _U(d)
+    return bits
 
 
 @kernel
-def _distance(rows, cols, a, b):
-    """Return the Manhattan distance of two floor cells."""
-    return abs(rows[a] - rows[b]) + abs(cols[a] - cols[b])
+def _look_up(records, slots, board, unused, gone, come, key_words, bits):
+    """Write the key of a board with two bits changed to the unused record; find it.
+
+    Returns
+    -------
+    found : uint64
+        The record with this key, or 0.
+    slot : uint64
+        Its slot, or the free one where it belongs.
+    """
+    hashed = _0
+    for w in range(key_words):
+        word = records[board + w]
+        if w == gone >> _6:
+            word ^= _1 << (gone & _63)
+        if w == come >> _6:
+            word ^= _1 << (come & _63)
+        records[unused + w] = word
+        hashed = (hashed ^ word) * _HASH
+        hashed ^= hashed >> _32
+    slot = (hashed * _HASH) >> _U(64 - bits)
+    mask = (_1 << _U(bits)) - _1
+    while slots[slot] != 0:
+        found = _U(slots[slot])
+        same = True
+        for w in range(key_words):
+            same = same and records[found + w] == records[unused + w]
+        if same:
+            return found, slot
+        slot = (slot + _1) & mask
+    return _0, slot
 
 
 @kernel
-def _search(count, num_boxes, search_depth, player, space):
+def _search(count, num_boxes, search_depth, start, space):
     """Pull boxes from their targets, depth first; return the best state found.
 
     A move goes to a free cell and drags the box that stands behind the player.
     A state scores (changes of the pulled box) * (sum of the boxes' distances from
     their targets) if every target lies open, else 0; the first best one is kept.
 
-    ``space.stack[d]`` tells how depth d was reached: the next direction to try
-    there, the player's cell before, the box pulled or -1, its cell before,
-    whether it had been pulled before, the box pulled last, the changes so far.
+    ``space.stack[d]`` holds what was at depth d: the player's cell and the
+    directions left to try there; 1 + the box pulled on the way on, or 0; and, for a
+    pull, the box's cell, whether it had been pulled before, the record, the sum of
+    distances, the changes, 1 + the box pulled last, the targets that boxes cover.
 
     Returns
     -------
-    score, player, displacement, visited : int64
-        Of the best state; its boxes are ``space.boxes[2]``.  Score 0: none.
+    score, player, displacement, board, visited : uint64
+        Of the best state; the bits at ``space.records[board]`` say where its boxes
+        are.  Score 0: none.
     """
     # Local names: an array read out of the workspace costs a reference count.
-    stack, table, key, spare_key = space.stack, space.table, space.key, space.spare_key
-    rows, cols, neighbours = space.rows, space.cols, space.neighbours
+    records, slots, stack = space.records, space.slots, space.stack
+    ahead_of, behind_of, distance = space.ahead, space.behind, space.distance
     target_at, box_at, pulled = space.target_at, space.box_at, space.pulled
-    box_cell, box_target, best_cell = space.boxes[0], space.boxes[1], space.boxes[2]
-    words = (count + num_boxes + 16 + 63) // 64
-    top = words - 1
-    space.search[0] += _1
-    search = space.search[0]
-    for w in range(words):
-        key[w] = _U(0)
+    cells, player = _U(count), _U(start)
+    best_score, best_player, best_displacement, best_board = _0, player, _0, _0
+    visited = _0
+    if search_depth <= 1:
+        return best_score, best_player, best_displacement, best_board, visited
+
+    key_words = (cells + _U(num_boxes) + _63) >> _6
+    # One bit more: the wall ahead.
+    record_words = key_words + ((cells >> _6) + _1)
+    board, unused = record_words, record_words + record_words
+    for w in range(board, unused):
+        records[w] = _0
     for k in range(num_boxes):
-        bit = count + k
-        key[bit >> 6] |= _1 << _U(bit & 63)
-    key[top] |= _U(player) << _U(48)
-
+        bit = cells + _U(k)
+        records[board + (bit >> _6)] |= _1 << (bit & _63)
+    records[board + key_words + (player >> _6)] |= _1 << (player & _63)
     bits = _FIRST_BITS
-    visited = 0
-    best_score, best_player, best_displacement = 0, 0, 0
-    displacement = 0
-    covered = num_boxes
-    depth = 0
-    if search_depth > 1:
-        _insert(table, search, key, words, bits)
-        visited = 1
-        stack[0, 0] = 0
-        stack[0, 5] = -1
-        stack[0, 6] = 0
-    else:
-        depth = -1
+    _rebuild(records, slots, board, board, key_words, record_words, bits)
+    crowded = record_words << _U(bits - 1)
 
-    while depth >= 0 and visited < MAX_VISITED:
-        direction = stack[depth, 0]
-        if direction == 4 or depth == search_depth - 2:
+    displacement, swaps, last, score = _0, _0, _0, _0
+    covered = _U(num_boxes)
+    visited = _1
+    deepest = _U(search_depth - 2)
+    depth = _0
+    left = _0
+    if depth < deepest:
+        left = _open_directions(
+            player, board + key_words, ahead_of, behind_of, box_at, records
+        )
+    while visited < MAX_VISITED:
+        if left == 0:
             # Back to where depth was reached from.
-            if depth > 0:
-                before, k = stack[depth, 1], stack[depth, 2]
-                key[top] ^= _U(player ^ before) << _U(48)
-                if target_at[player] != 0:
-                    covered -= 1
-                if k >= 0:
-                    cell = stack[depth, 3]
-                    key[before >> 6] ^= _1 << _U(before & 63)
-                    box_at[before] = 0
-                    box_at[cell] = k + 1
-                    displacement -= _distance(rows, cols, before, box_target[k])
-                    displacement += _distance(rows, cols, cell, box_target[k])
-                    box_cell[k] = cell
-                    pulled[k] = stack[depth, 4] != 0
-                    bit = cell if pulled[k] else count + k
-                    key[bit >> 6] ^= _1 << _U(bit & 63)
-                    if target_at[cell] != 0:
-                        covered += 1
-                elif target_at[before] != 0:
-                    covered += 1
-                player = before
-            depth -= 1
+            if depth == 0:
+                break
+            depth -= _1
+            before, left, box = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+            if box != 0:
+                box_at[before] = _0
+                box_at[stack[depth, 3]] = box
+                pulled[box - _1] = stack[depth, 4]
+                board, displacement = stack[depth, 5], stack[depth, 6]
+                swaps, last, covered = stack[depth, 7], stack[depth, 8], stack[depth, 9]
+                score = swaps * displacement if covered == 0 else _0
+            player = before
             continue
-        stack[depth, 0] = direction + 1
-        ahead = neighbours[player, direction]
-        if ahead < 0 or box_at[ahead] != 0:
-            continue
-        behind = neighbours[player, direction ^ 1]
-        k = box_at[behind] - 1 if behind >= 0 else -1
-
-        key[top] ^= _U(player ^ ahead) << _U(48)
-        bit = 0
-        if k >= 0:
-            bit = behind if pulled[k] else count + k
-            key[bit >> 6] ^= _1 << _U(bit & 63)
-            key[player >> 6] ^= _1 << _U(player & 63)
-        if not _insert(table, search, key, words, bits):
-            key[top] ^= _U(player ^ ahead) << _U(48)
-            if k >= 0:
-                key[bit >> 6] ^= _1 << _U(bit & 63)
-                key[player >> 6] ^= _1 << _U(player & 63)
-            continue
-        visited += 1
-        if 2 * visited > (1 << bits) and bits < _LAST_BITS - 1:
-            _grow(table, search, spare_key, words, bits)
-            bits += 1
-
-        last, swaps = stack[depth, 5], stack[depth, 6]
-        depth += 1
-        stack[depth, 0] = 0
-        stack[depth, 1] = player
-        stack[depth, 2] = k
-        if target_at[ahead] != 0:
-            covered += 1
-        if k >= 0:
+        # The lowest of the bits, and its number.
+        lowest = left & (~left + _1)
+        left ^= lowest
+        direction = (lowest >> _1) - (lowest >> _3)
+        ahead, behind = ahead_of[player, direction], behind_of[player, direction]
+        bit = _1 << (ahead & _63)
+        box = box_at[behind]
+        if box == 0:
+            at = board + key_words + (ahead >> _6)
+            if records[at] & bit:
+                continue
+        else:
+            # The board after the pull, as a record that may be kept.
+            k = box - _1
+            gone = behind if pulled[k] != 0 else cells + k
+            found, slot = _look_up(
+                records, slots, board, unused, gone, player, key_words, bits
+            )
+            if found == 0:
+                slots[slot] = unused
+                found = unused
+                for w in range(key_words, record_words):
+                    records[found + w] = _0
+                unused += record_words
+                if unused > crowded and bits < _LAST_BITS:
+                    bits += 1
+                    crowded = record_words << _U(bits - 1)
+                    _rebuild(
+                        records,
+                        slots,
+                        record_words,
+                        found,
+                        key_words,
+                        record_words,
+                        bits,
+                    )
+            at = found + key_words + (ahead >> _6)
+            if records[at] & bit:
+                continue
             stack[depth, 3] = behind
-            stack[depth, 4] = 1 if pulled[k] else 0
-            if k != last:
-                swaps += 1
-                last = k
-            pulled[k] = True
-            box_cell[k] = player
-            box_at[behind] = 0
-            box_at[player] = k + 1
-            displacement += _distance(rows, cols, player, box_target[k])
-            displacement -= _distance(rows, cols, behind, box_target[k])
+            stack[depth, 4] = pulled[k]
+            stack[depth, 5] = board
+            stack[depth, 6] = displacement
+            stack[depth, 7] = swaps
+            stack[depth, 8] = last
+            stack[depth, 9] = covered
+            board = found
+            displacement += distance[k, player]
+            displacement -= distance[k, behind]
+            if box != last:
+                swaps += _1
+                last = box
+            if target_at[player] != 0:
+                covered += _1
             if target_at[behind] != 0:
-                covered -= 1
-        elif target_at[player] != 0:
-            covered -= 1
-        stack[depth, 5] = last
-        stack[depth, 6] = swaps
+                covered -= _1
+            score = swaps * displacement if covered == 0 else _0
+            pulled[k] = _1
+            box_at[behind] = _0
+            box_at[player] = box
+        records[at] |= bit
+        stack[depth, 0] = player
+        stack[depth, 1] = left
+        stack[depth, 2] = box
+        depth += _1
+        visited += _1
         player = ahead
-        score = swaps * displacement
-        if covered == 0 and score > best_score:
+        if score > best_score and target_at[player] == 0:
             best_score, best_player = score, player
-            best_displacement = displacement
-            for b in range(num_boxes):
-                best_cell[b] = box_cell[b]
-    return best_score, best_player, best_displacement, visited
+            best_displacement, best_board = displacement, board
+        left = _0
+        if depth < deepest:
+            left = _open_directions(
+                player, board + key_words, ahead_of, behind_of, box_at, records
+            )
+    return best_score, best_player, best_displacement, best_board, visited
 
 
 @kernel
@@ -375,23 +429,20 @@ def _wander(player, displacement, space):
     rng = space.python_rng
     if mt_random(rng) > (0.8 if displacement == 1 else 0.5):
         return player
-    first, second, third = player, -1, -1
+    first = second = third = player
     for step in range(3):
-        ahead = space.neighbours[player]
         choices = 0
-        for f in ahead:
-            if f >= 0 and space.box_at[f] == 0:
-                if f != first and f != second and f != third:
-                    choices += 1
+        for f in space.ahead[player]:
+            if space.box_at[f] == 0 and f != first and f != second and f != third:
+                choices += 1
         if choices == 0:
             break
         left = mt_randbelow(rng, choices)
-        for f in ahead:
-            if f >= 0 and space.box_at[f] == 0:
-                if f != first and f != second and f != third:
-                    if left == 0:
-                        player = np.int64(f)
-                    left -= 1
+        for f in space.ahead[player]:
+            if space.box_at[f] == 0 and f != first and f != second and f != third:
+                if left == 0:
+                    player = f
+                left -= 1
         if step == 0:
             second = player
         else:
@@ -431,20 +482,20 @@ def generate_room(seed, num_boxes, search_depth, num_gen_steps, grid, space):
         count = _number_floor(grid, space)
         if count <= num_boxes + 1:
             return TOO_FEW_CELLS, searched
-        player = _place(count, num_boxes, space)
-        score, player, displacement, visited = _search(
-            count, num_boxes, search_depth, player, space
+        start = _place(count, num_boxes, space)
+        score, player, displacement, board, visited = _search(
+            count, num_boxes, search_depth, start, space
         )
-        searched += visited
+        searched += np.int64(visited)
         if score > 0:
             for f in range(count):
-                space.box_at[f] = 0
-                if space.target_at[f] != 0:
+                cell = _U(f)
+                box = (space.records[board + (cell >> _6)] >> (cell & _63)) & _1
+                space.box_at[f] = box
+                if box != 0:
+                    grid[space.rows[f], space.cols[f]] = 4
+                elif space.target_at[f] != 0:
                     grid[space.rows[f], space.cols[f]] = 2
-            for k in range(num_boxes):
-                f = space.boxes[2, k]
-                space.box_at[f] = k + 1
-                grid[space.rows[f], space.cols[f]] = 4
             player = _wander(player, displacement, space)
             code = 5 if space.target_at[player] == 0 else 6
             grid[space.rows[player], space.cols[player]] = code
