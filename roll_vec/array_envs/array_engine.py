@@ -93,7 +93,9 @@ class ArrayEngine:
                 )
                 raise InvalidActionError(message)
             batch = np.where(outside, low, batch)
-        return np.ascontiguousarray(batch, np.int64)
+        batch = np.ascontiguousarray(batch, np.int64)
+        # numba compiles the kernels anew for a read-only array, such as jax's.
+        return batch if batch.flags.writeable else batch.copy()
 
     def reset_infos(self, rows: NDArray[np.int64]) -> Infos:
         """Return no infos: a reset has none here."""
