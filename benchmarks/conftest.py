@@ -1,0 +1,25 @@
+"""Sizes for measuring and for a mere run, and rates in pytest-benchmark's reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def measuring(benchmark: Any) -> bool:
+    """Whether times are taken; if not, everything should be tiny."""
+    return benchmark.enabled
+
+
+@pytest.fixture
+def report_rate(benchmark: Any) -> Callable[[str, float], None]:
+    """Return a function that notes a rate: a count over the median time."""
+
+    def report(name: str, count: float) -> None:
+        if benchmark.enabled:
+            benchmark.extra_info[name] = count / benchmark.stats.stats.median
+
+    return report

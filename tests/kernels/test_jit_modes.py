@@ -1,0 +1,233 @@
+"""When kernels are compiled, how often, and what happens without a cache.
+
+Each test looks at a process of its own: the suite's has compiled long ago.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import JIT_OFF, ROOT
+
+needs_jit = pytest.mark.skipif(JIT_OFF, reason="nothing is compiled with the JIT off")
+
+NOTICE = "roll_vec: compiling kernels for their first use on this machine"
+
+
+def run(code, root=ROOT, **variables):
+    """Run code in a new interpreter; return what it wrote to stdout and stderr."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(root),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    environment.update(variables)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={key: value for key, value in environment.items() if value is not None},
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_importing_the_package_does_not_import_numba():
+    out, err = run(
+        "import sys, roll_vec\n"
+        "print([m for m in sys.modules if m.split('.')[0] in ('numba', 'llvmlite')])\n"
+        "print([m for m in sys.modules if m.startswith('roll_vec.kernels')])\n"
+        "import gymnasium\n"
+        "print('roll_vec/Sokoban-v0' in gymnasium.registry)"
+    )
+    assert out.split("\n") == ["[]", "[]", "True", ""]
+    assert err == ""
+
+
+@needs_jit
+def test_importing_the_kernels_compiles_nothing(tmp_path):
+    out, err = run(
+        "import roll_vec.vector\n"
+        "from roll_vec.kernels import _random, frozen_lake, grids\n"
+        "from roll_vec.kernels import sokoban, sokoban_rooms\n"
+        "modules = _random, frozen_lake, grids, sokoban, sokoban_rooms\n"
+        "kernels = [k for m in modules for k in vars(m).values() "
+        "if hasattr(k, 'signatures')]\n"
+        "print(len(kernels) > 30, sum(len(k.signatures) for k in kernels))",
+        NUMBA_CACHE_DIR=str(tmp_path),
+    )
+    assert out == "True 0\n"
+    assert err == ""
+    assert not list(tmp_path.rglob("*.nb*"))
+
+
+EPISODES = """
+import inspect, json
+import gymnasium, numpy as np
+import roll_vec
+from roll_vec.kernels import frozen_lake, grids, sokoban, sokoban_rooms
+from roll_vec.kernels._random import mix_rows
+
+def play(env, seeds):
+    env.reset(seed=seeds)
+    env.action_space.seed(0)
+    for _ in range(9):
+        env.step(env.action_space.sample())
+    env.render()
+
+def play_with_any_array(env):
+    actions = env.action_space.sample()
+    frozen = actions.copy()
+    frozen.flags.writeable = False
+    for given in (
+        frozen, actions.tolist(), actions.astype(np.int8), actions.astype(">i8"),
+        actions.astype(np.uint64), np.repeat(actions, 2)[::2], np.flip(actions),
+    ):
+        env.step(given)
+
+sizes = {
+    "roll_vec/Sokoban-v0": [
+        {"max_steps": 4}, {"dim_room": (7, 5), "num_boxes": 1, "num_levels": 5},
+    ],
+    "roll_vec/FrozenLake-v1": [{}, {"desc": ["SFF", "FFG"], "is_slippery": False}],
+    "roll_vec/FrozenLake8x8-v1": [{"reward_schedule": (1, -1.0, 0)}],
+    "roll_vec/RandomFrozenLake-v0": [
+        {"max_steps": 4, "is_slippery": False}, {"size": 5, "num_levels": 3},
+    ],
+}
+for id, configs in sizes.items():
+    for i, config in enumerate(configs):
+        for obs_mode in ("grid", "planes", "tiny_rgb", "rgb", "text"):
+            given = {**config, "obs_mode": obs_mode, "render_mode": "rgb_array"}
+            play(gymnasium.make(id, max_episode_steps=9, **given), 1)
+        for mode in ("NextStep", "SameStep"):
+            for copy in (True, False):
+                env = gymnasium.make_vec(
+                    id, num_envs=5, max_episode_steps=3, autoreset_mode=mode,
+                    copy=copy, render_mode="text", num_threads=1 + i, **config,
+                )
+                play(env, [3, 1, 2**40, 2**70, 2])
+                mask = np.array([False, True, False, False, True])
+                env.reset(options={"reset_mask": mask})
+                play(env, 5)
+                play_with_any_array(env)
+                play(env, np.arange(5, dtype=np.uint32))
+                env.call("get_all_actions")
+
+found = {"mix_rows": len(mix_rows.signatures)}
+for module in (frozen_lake, grids, sokoban, sokoban_rooms):
+    for name, kernel in vars(module).items():
+        if hasattr(kernel, "py_func") and kernel.py_func.__module__ == module.__name__:
+            first = next(iter(inspect.signature(kernel.py_func).parameters))
+            if first in ("start", "rows") and not name.startswith("_"):
+                found[module.__name__ + "." + name] = len(kernel.signatures)
+print(json.dumps(found))
+"""
+
+BATCH_KERNELS = {
+    "mix_rows",
+    "roll_vec.kernels.frozen_lake.step_rows",
+    "roll_vec.kernels.frozen_lake.seed_rows",
+    "roll_vec.kernels.frozen_lake.start_rows",
+    "roll_vec.kernels.frozen_lake.generate_maps",
+    "roll_vec.kernels.frozen_lake.write_grids",
+    "roll_vec.kernels.grids.write_planes",
+    "roll_vec.kernels.grids.write_pixels",
+    "roll_vec.kernels.grids.write_tiles",
+    "roll_vec.kernels.grids.write_code_points",
+    "roll_vec.kernels.sokoban.step_rows",
+    "roll_vec.kernels.sokoban.place_rows",
+    "roll_vec.kernels.sokoban_rooms.generate_rooms",
+}
+
+
+@needs_jit
+def test_every_batch_kernel_is_compiled_for_one_signature():
+    out, _ = run(EPISODES)
+    signatures = json.loads(out)
+    assert set(signatures) == BATCH_KERNELS
+    assert signatures == dict.fromkeys(BATCH_KERNELS, 1)
+
+
+MIX = """
+import numpy as np
+from roll_vec.kernels import _random
+for counter in range(3):
+    _random.mix(np.uint64(1), np.uint64(counter))
+seeds = np.zeros(3, np.uint64)
+_random.mix_rows(seeds, seeds, np.zeros(3, np.uint64))
+print(int(_random.mix(np.uint64(1), np.uint64(1))))
+"""
+MIX_OF_ONE = f"{0x5E41AB08}\n"
+
+
+@needs_jit
+def test_the_first_compilation_is_told_once_and_a_warm_start_is_silent(tmp_path):
+    cold = run(MIX, NUMBA_CACHE_DIR=str(tmp_path))
+    warm = run(MIX, NUMBA_CACHE_DIR=str(tmp_path))
+    assert cold[0] == warm[0] == MIX_OF_ONE
+    assert cold[1].count(NOTICE) == 1
+    assert len(cold[1].splitlines()) == 1
+    assert warm[1] == ""
+
+
+@needs_jit
+def test_kernels_of_others_are_not_told(tmp_path):
+    _, err = run(
+        "import numba, roll_vec.kernels._random\nprint(numba.njit(lambda x: x + 1)(1))",
+        NUMBA_CACHE_DIR=str(tmp_path),
+    )
+    assert err == ""
+
+
+@needs_jit
+@pytest.mark.parametrize("own_directory", [True, False])
+def test_without_a_place_for_the_cache_kernels_work_after_one_warning(
+    tmp_path, own_directory
+):
+    # A file where a directory should be cannot be written into, not even by root.
+    blocker = tmp_path / "file"
+    blocker.write_text("")
+    for package in ("roll_vec", "roll_vec/kernels"):
+        shutil.copytree(
+            ROOT / package,
+            tmp_path / package,
+            ignore=shutil.ignore_patterns("__pycache__", "kernels"),
+            dirs_exist_ok=True,
+        )
+    (tmp_path / "roll_vec/kernels/__pycache__").write_text("")
+    everywhere = "HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE"
+    out, err = run(
+        "import warnings\n"
+        "warnings.simplefilter('always')\n"
+        "from roll_vec.kernels import frozen_lake, grids, sokoban, sokoban_rooms\n"
+        + MIX,
+        tmp_path,
+        NUMBA_CACHE_DIR=str(blocker / "cache") if own_directory else None,
+        **{name: str(blocker / name) for name in everywhere},
+    )
+    assert out == MIX_OF_ONE
+    assert err.count("RuntimeWarning") == 1
+    assert err.count("no writable directory for numba's cache") == 1
+    assert err.count("NUMBA_CACHE_DIR") == 1
+    assert err.count(NOTICE) == 1
+    assert not list(tmp_path.rglob("*.nb*"))
+
+
+def test_with_the_jit_off_kernels_are_plain_functions():
+    out, err = run(
+        "import numpy as np, types\n"
+        "from roll_vec.kernels import _random, sokoban\n"
+        "print(type(sokoban.step_rows) is types.FunctionType)\n"
+        "with np.errstate(over='ignore'):\n"
+        "    print(int(_random.mix(np.uint64(1), np.uint64(1))))",
+        NUMBA_DISABLE_JIT="1",
+    )
+    assert out == "True\n" + MIX_OF_ONE
+    assert err == ""

@@ -1,0 +1,292 @@
+"""The streams equal those of `random` and of numpy; the mix is what it always was."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from roll_vec.kernels import _random as kernels
+from tests.conftest import JIT_OFF
+
+U = np.uint64
+TOP32, TOP64 = 2**32 - 1, 2**64 - 1
+MASK = TOP64
+
+_some = random.Random(0)
+SEEDS = [0, 1, 2, 3, 1010, 2**31 - 1, 2**31, TOP32 - 1, TOP32]
+SEEDS += [_some.getrandbits(32) for _ in range(6 if JIT_OFF else 60)]
+SEEDS64 = [*SEEDS, 2**32, 2**63 - 1, 2**63, TOP64 - 1, TOP64]
+SEEDS64 += [_some.getrandbits(64) for _ in range(6 if JIT_OFF else 60)]
+# More than 624 words three times over, so that every branch of the twist is met.
+WORDS = 700 if JIT_OFF else 2000
+# 1, powers of two and their neighbours, and some bounds that reject often.
+BOUNDS = [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 100, 129, 1000, 2**16, 2**16 + 1, 2**30 + 1]
+BOUNDS += [2**31 - 2, 2**31 - 1]
+
+
+def template():
+    state = np.zeros(kernels.MT_WORDS, U)
+    kernels.mt_seed_numpy(state, U(19650218))
+    return state
+
+
+TEMPLATE = template()
+
+
+def seeded_as_python(seed):
+    state = np.zeros(kernels.MT_WORDS, U)
+    kernels.mt_seed_python(state, U(seed), TEMPLATE)
+    return state
+
+
+def seeded_as_numpy(seed):
+    state = np.zeros(kernels.MT_WORDS, U)
+    kernels.mt_seed_numpy(state, U(seed))
+    return state
+
+
+def seeded_as_pcg(seed):
+    """A row of three, between two that must stay as they are."""
+    states = np.full((3, kernels.PCG_WORDS), 77, U)
+    kernels.pcg_seed(states, 1, U(seed))
+    return states
+
+
+# -------------------------------------------------------------------- the mix
+
+
+def plain_avalanche(word):
+    """The finaliser of splitmix64 in Python's integers."""
+    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & MASK
+    return word ^ (word >> 31)
+
+
+def plain_mix(seed, counter):
+    golden = 0x9E3779B97F4A7C15
+    start = plain_avalanche((seed + golden) & MASK)
+    return plain_avalanche((start + counter * golden) & MASK) >> 32
+
+
+# Written down once and for all: a change here is a change of every world.
+PINNED = {
+    (0, 0): 0x48218226,
+    (0, 1): 0xA706DD2F,
+    (1, 1): 0x5E41AB08,
+    (1, 2): 0xF18D6CE9,
+    (1010, 1): 0xE3E335A5,
+    (123456789, 1000): 0xB707B93A,
+    (TOP32, 1): 0xE91B2C10,
+    (0, 2**63 + 1): 0x5385D77F,
+    (1010, 2**63 + 1): 0x83134778,
+    (1010, 2**63 + 2): 0xBFD97609,
+    (TOP32, 2**63 + 1999): 0xEF2CC456,
+    (TOP64, TOP64): 0x2DFE1AA5,
+}
+
+
+@pytest.mark.parametrize(("arguments", "value"), PINNED.items())
+def test_mix_has_its_pinned_values(arguments, value):
+    seed, counter = arguments
+    assert int(kernels.mix(U(seed), U(counter))) == value
+    assert plain_mix(seed, counter) == value
+
+
+def test_avalanche_is_splitmix64():
+    # The first outputs of Vigna's splitmix64.c from the states 0 and 1234567.
+    golden = 0x9E3779B97F4A7C15
+    assert int(kernels._avalanche(U(golden))) == 0xE220A8397B1DCDAF
+    state = 1234567
+    for output in (6457827717110365317, 3203168211198807973, 9817491932198370423):
+        state = (state + golden) & MASK
+        assert int(kernels._avalanche(U(state))) == output
+
+
+@settings(deadline=None)
+@given(st.integers(0, TOP64), st.integers(0, TOP64))
+def test_mix_equals_the_formula_in_plain_integers(seed, counter):
+    mixed = int(kernels.mix(U(seed), U(counter)))
+    assert mixed == plain_mix(seed, counter)
+    assert mixed <= TOP32
+
+
+def test_mix_rows_is_mix_of_each_row():
+    seeds, counters = np.array(SEEDS64, U), np.array(SEEDS64[::-1], U)
+    mixed = np.zeros_like(seeds)
+    kernels.mix_rows(seeds, counters, mixed)
+    expected = [plain_mix(s, c) for s, c in zip(SEEDS64, SEEDS64[::-1], strict=True)]
+    assert mixed.tolist() == expected
+
+
+def test_retries_begin_where_no_episode_comes():
+    assert int(kernels.RETRY) == 2**63
+
+
+# ------------------------------------------------------------ Mersenne twister
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_mt_seed_python_is_random_seed(seed):
+    words = random.Random(seed).getstate()[1][:624]
+    assert seeded_as_python(seed)[:624].tolist() == list(words)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_mt_seed_numpy_is_numpy_random_seed(seed):
+    words = np.random.RandomState(seed).get_state()[1]
+    np.testing.assert_array_equal(seeded_as_numpy(seed)[:624], words)
+
+
+def test_mt_seeds_forget_what_was_there_before():
+    state = np.arange(kernels.MT_WORDS, dtype=U)
+    kernels.mt_seed_python(state, U(5), TEMPLATE)
+    np.testing.assert_array_equal(state, seeded_as_python(5))
+    for _ in range(30):
+        kernels.mt_next(state)
+    kernels.mt_seed_numpy(state, U(5))
+    np.testing.assert_array_equal(state, seeded_as_numpy(5))
+    np.testing.assert_array_equal(TEMPLATE, template())
+
+
+@pytest.mark.parametrize("seed", SEEDS[:8])
+def test_mt_next_is_getrandbits(seed):
+    theirs, ours = random.Random(seed), seeded_as_python(seed)
+    for _ in range(WORDS):
+        assert int(kernels.mt_next(ours)) == theirs.getrandbits(32)
+
+
+@pytest.mark.parametrize("seed", SEEDS[:8])
+def test_mt_random_is_random(seed):
+    theirs, ours = random.Random(seed), seeded_as_python(seed)
+    numpys, again = np.random.RandomState(seed), seeded_as_numpy(seed)
+    for _ in range(WORDS // 2):
+        assert kernels.mt_random(ours) == theirs.random()
+        assert kernels.mt_random(again) == numpys.random_sample()
+
+
+@pytest.mark.parametrize("n", BOUNDS)
+def test_mt_randbelow_is_choice(n):
+    for seed in SEEDS[:10]:
+        theirs, ours = random.Random(seed), seeded_as_python(seed)
+        for _ in range(5 if JIT_OFF else 100):
+            assert kernels.mt_randbelow(ours, n) == theirs.choice(range(n))
+        # As many words were drawn.
+        assert int(kernels.mt_next(ours)) == theirs.getrandbits(32)
+
+
+@pytest.mark.parametrize("n", BOUNDS)
+def test_mt_randint_is_numpy_randint(n):
+    for seed in SEEDS[:10]:
+        theirs, ours = np.random.RandomState(seed), seeded_as_numpy(seed)
+        for _ in range(5 if JIT_OFF else 100):
+            assert kernels.mt_randint(ours, n) == theirs.randint(n)
+        assert kernels.mt_random(ours) == theirs.random_sample()
+
+
+def test_mt_draws_of_one_value():
+    # random.choice of one draws and rejects; numpy's randint(1) draws nothing.
+    theirs, ours = random.Random(3), seeded_as_python(3)
+    assert [kernels.mt_randbelow(ours, 1) for _ in range(50)] == [0] * 50
+    for _ in range(50):
+        theirs.choice(range(1))
+    assert kernels.mt_random(ours) == theirs.random()
+    before = seeded_as_numpy(3)
+    after = before.copy()
+    assert [kernels.mt_randint(after, 1) for _ in range(50)] == [0] * 50
+    np.testing.assert_array_equal(after, before)
+
+
+DRAWS = st.lists(
+    st.one_of(st.just(0), st.integers(1, 40), st.integers(1, 2**31 - 1)),
+    min_size=1,
+    max_size=40,
+)
+
+
+@settings(deadline=None, max_examples=10 if JIT_OFF else 100)
+@given(st.integers(0, TOP32), DRAWS)
+def test_mt_mixed_draws_equal(seed, draws):
+    """0 stands for `random`, n for a draw below n."""
+    pythons, ours = random.Random(seed), seeded_as_python(seed)
+    numpys, again = np.random.RandomState(seed), seeded_as_numpy(seed)
+    for n in draws:
+        if n == 0:
+            assert kernels.mt_random(ours) == pythons.random()
+            assert kernels.mt_random(again) == numpys.random_sample()
+        else:
+            assert kernels.mt_randbelow(ours, n) == pythons.choice(range(n))
+            assert kernels.mt_randint(again, n) == numpys.randint(n)
+
+
+# ---------------------------------------------------------------------- PCG64
+
+
+@pytest.mark.parametrize("seed", SEEDS64)
+def test_pcg_seed_is_pcg64(seed):
+    states = seeded_as_pcg(seed)
+    theirs = np.random.PCG64(seed).state
+    high, low, increment_high, increment_low, has_half, half = states[1].tolist()
+    assert (high << 64) + low == theirs["state"]["state"]
+    assert (increment_high << 64) + increment_low == theirs["state"]["inc"]
+    assert (has_half, half) == (theirs["has_uint32"], theirs["uinteger"]) == (0, 0)
+    assert (states[[0, 2]] == 77).all()
+
+
+@pytest.mark.parametrize("seed", SEEDS64[::8])
+def test_pcg_next_and_random_are_numpys(seed):
+    raws, ours = np.random.PCG64(seed), seeded_as_pcg(seed)
+    floats, again = np.random.default_rng(seed), seeded_as_pcg(seed)
+    for _ in range(50 if JIT_OFF else 1000):
+        assert int(kernels.pcg_next(ours, 1)) == int(raws.random_raw())
+        assert kernels.pcg_random(again, 1) == floats.random()
+    assert (ours[[0, 2]] == 77).all()
+
+
+@pytest.mark.parametrize("n", [*BOUNDS, 2**31, 2**31 + 1, 3 * 2**30 + 1, 2**32 - 1])
+def test_pcg_integers_are_numpys(n):
+    for seed in SEEDS64[::8]:
+        theirs, ours = np.random.default_rng(seed), seeded_as_pcg(seed)
+        for _ in range(5 if JIT_OFF else 100):
+            assert kernels.pcg_integers(ours, 1, n) == theirs.integers(n)
+        # The half that is left over stays for the next draw of 32 bits.
+        assert kernels.pcg_random(ours, 1) == theirs.random()
+        assert kernels.pcg_integers(ours, 1, 1000) == theirs.integers(1000)
+
+
+@settings(deadline=None, max_examples=10 if JIT_OFF else 100)
+@given(
+    st.integers(0, TOP64),
+    st.lists(st.one_of(st.just(0), st.integers(1, 40), st.integers(1, TOP32))),
+)
+def test_pcg_mixed_draws_equal(seed, draws):
+    """0 stands for `random`, n for a draw below n."""
+    theirs, ours = np.random.default_rng(seed), seeded_as_pcg(seed)
+    for n in draws:
+        if n == 0:
+            assert kernels.pcg_random(ours, 1) == theirs.random()
+        else:
+            assert kernels.pcg_integers(ours, 1, n) == theirs.integers(n)
+
+
+def test_pcg_rows_do_not_know_each_other():
+    states = np.zeros((4, kernels.PCG_WORDS), U)
+    for row in range(4):
+        kernels.pcg_seed(states, row, U(row))
+    drawn = [kernels.pcg_integers(states, row, 10**6) for row in (3, 1, 1, 0, 3, 2)]
+    streams = [np.random.default_rng(row) for row in range(4)]
+    assert drawn == [int(streams[row].integers(10**6)) for row in (3, 1, 1, 0, 3, 2)]
+
+
+@settings(deadline=None)
+@given(st.integers(0, TOP64), st.integers(0, TOP64))
+def test_multiply_high_is_the_upper_half_of_the_product(a, b):
+    assert int(kernels._multiply_high(U(a), U(b))) == (a * b) >> 64
+
+
+def test_multiply_high_carries_at_the_edges():
+    edges = [0, 1, TOP32, 2**32, TOP64 - TOP32, TOP64]
+    for a in edges:
+        for b in edges:
+            assert int(kernels._multiply_high(U(a), U(b))) == (a * b) >> 64

@@ -1,0 +1,186 @@
+"""Seeds: what is accepted, and the mixes, against plain Python and fixed values."""
+
+import numpy as np
+import pytest
+from gymnasium import error as gym_error
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from roll_vec import seeding
+from roll_vec.errors import InvalidSeedError, RollVecError
+
+MASK64 = (1 << 64) - 1
+GOLDEN = 0x9E3779B97F4A7C15
+
+
+def avalanche(word):
+    """splitmix64's finaliser (Steele, Lea and Flood, 2014), in plain Python."""
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & MASK64
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EB & MASK64
+    return word ^ (word >> 31)
+
+
+def mix(seed, counter):
+    """The documented mix, in plain Python."""
+    start = avalanche((seed + GOLDEN) & MASK64)
+    return avalanche((start + counter * GOLDEN) & MASK64) >> 32
+
+
+def fold(seed):
+    """The documented folding, in plain Python."""
+    if seed < 1 << 32:
+        return seed
+    folded = 0
+    while seed:
+        seed, limb = divmod(seed, 1 << 32)
+        folded = mix(folded, limb)
+    return folded
+
+
+seeds = st.one_of(
+    st.integers(0, (1 << 32) - 1), st.integers(0, 1 << 70), st.integers(0, 1 << 300)
+)
+
+
+# -------------------------------------------------------------------- mixes
+
+
+@settings(deadline=None)  # the first call may compile
+@given(seeds)
+def test_folding_is_the_documented_one(seed):
+    folded = seeding.fold_seed(seed)
+    assert type(folded) is int
+    assert folded == fold(seed)
+    assert 0 <= folded < 1 << 32
+
+
+@settings(deadline=None)  # the first call may compile
+@given(seeds, st.integers(0, 1 << 40))
+def test_episode_seed_is_the_documented_mix(seed, episode):
+    expected = fold(seed) if episode == 0 else mix(fold(seed), episode)
+    assert seeding.episode_seed(seed, episode) == expected
+    assert type(seeding.episode_seed(seed, episode)) is int
+
+
+@settings(deadline=None)  # the first call may compile
+@given(st.integers(0, (1 << 32) - 1), st.integers(0, 3000))
+def test_retry_seed_is_the_documented_mix(level_seed, attempt):
+    expected = level_seed if attempt == 0 else mix(level_seed, (1 << 63) + attempt)
+    assert seeding.retry_seed(level_seed, attempt) == expected
+
+
+@settings(deadline=None)  # the first call may compile
+@given(st.lists(st.tuples(st.integers(0, (1 << 32) - 1), st.integers(0, 1 << 62))))
+def test_many_episode_seeds_at_once(pairs):
+    streams = np.array([stream for stream, _ in pairs], np.uint64)
+    episodes = np.array([episode for _, episode in pairs], np.uint64)
+    mixed = seeding.episode_seeds(streams, episodes)
+    assert mixed.dtype == np.uint64
+    assert mixed.tolist() == [seeding.episode_seed(s, k) for s, k in pairs]
+
+
+EPISODES_OF_0 = [0, 2802244911, 3011683077, 1662685524]
+EPISODES_OF_123 = [3763380899, 4029293890]
+FOLDED = [2147483648, 1351993409, 952523458, 3252092298]
+RETRIES_OF_7 = [7, 2118445982, 2425803100]
+
+
+def test_values_never_change():
+    # Another value here is other worlds under the same ids.
+    assert [seeding.episode_seed(0, k) for k in range(4)] == EPISODES_OF_0
+    assert [seeding.episode_seed(123, k) for k in (1, 1000)] == EPISODES_OF_123
+    assert [seeding.fold_seed(1 << bits) for bits in (31, 32, 64, 200)] == FOLDED
+    assert [seeding.retry_seed(7, attempt) for attempt in range(3)] == RETRIES_OF_7
+
+
+def test_mixes_do_not_collide_where_it_would_be_seen():
+    streams = np.repeat(np.arange(300, dtype=np.uint64), 300)
+    episodes = np.tile(np.arange(300, dtype=np.uint64), 300)
+    mixed = seeding.episode_seeds(streams, episodes)
+    # 90,000 draws of 2**32 values: one collision is expected.
+    assert len(np.unique(mixed)) > 90_000 - 12
+    counts = np.bincount((mixed[episodes > 0] >> np.uint64(28)).astype(np.int64))
+    assert len(counts) == 16
+    assert counts.min() > 0.95 * counts.mean()
+
+
+# --------------------------------------------------------------- acceptance
+
+
+@pytest.mark.parametrize(
+    "seed", [0, 1, 2**31, 2**32, 2**64, 3**200, np.int8(5), np.uint64(2**64 - 1), True]
+)
+def test_non_negative_integers_are_seeds(seed):
+    checked = seeding.check_seed(seed)
+    assert type(checked) is int
+    assert checked == int(seed)
+
+
+@pytest.mark.parametrize(
+    "seed", [-1, -(2**70), np.int64(-3), 1.0, np.float64(2), "3", b"3", None, [1], {}]
+)
+def test_anything_else_is_refused_and_shown(seed):
+    with pytest.raises(InvalidSeedError, match="non-negative integer, got ") as caught:
+        seeding.check_seed(seed)
+    assert isinstance(caught.value, gym_error.Error)
+    assert isinstance(caught.value, RollVecError)
+    assert str(seed) in str(caught.value)
+
+
+def test_int_is_counted_up():
+    assert seeding.expand_seeds(5, 4) == [5, 6, 7, 8]
+    assert seeding.expand_seeds(5, 4, 2) == [5, 5, 6, 6]
+    assert seeding.expand_seeds(5, 4, 4) == [5, 5, 5, 5]
+    assert seeding.expand_seeds(2**64 - 1, 2) == [2**64 - 1, 2**64]
+    assert seeding.expand_seeds(np.int64(2**63 - 1), 2) == [2**63 - 1, 2**63]
+    assert seeding.expand_seeds(np.uint8(255), 2) == [255, 256]
+
+
+def test_none_is_none_for_all():
+    assert seeding.expand_seeds(None, 3) == [None, None, None]
+    assert seeding.expand_seeds(None, 4, 2) == [None] * 4
+
+
+@pytest.mark.parametrize(
+    "sequence",
+    [
+        [3, 1, 2],
+        (3, 1, 2),
+        np.array([3, 1, 2]),
+        np.array([3, 1, 2], np.uint8),
+        range(3),
+    ],
+    ids=repr,
+)
+def test_sequence_is_taken_as_given(sequence):
+    expanded = seeding.expand_seeds(sequence, 3, 3)
+    assert expanded == list(sequence)
+    assert all(type(seed) is int for seed in expanded)
+
+
+def test_nones_in_a_sequence_stay():
+    assert seeding.expand_seeds([None, 4, None], 3) == [None, 4, None]
+
+
+@pytest.mark.parametrize("seed", [1.5, "123", b"123", object(), iter([1, 2, 3]), {1}])
+def test_wrong_type_is_refused(seed):
+    with pytest.raises((InvalidSeedError, ValueError), match="seed: expected"):
+        seeding.expand_seeds(seed, 3)
+
+
+@pytest.mark.parametrize("seeds", [[0, 1, -1], [0, "1", 2], [0, 1.0, 2], [[0], 1, 2]])
+def test_bad_entry_is_refused(seeds):
+    with pytest.raises(InvalidSeedError, match="non-negative integer, got "):
+        seeding.expand_seeds(seeds, 3)
+
+
+@pytest.mark.parametrize("seeds", [[], [1, 2], [1, 2, 3, 4], np.zeros(4, np.int64)])
+def test_wrong_length_is_refused(seeds):
+    with pytest.raises(ValueError, match="each of the 3 environments, got"):
+        seeding.expand_seeds(seeds, 3)
+
+
+def test_entropy_is_fresh_and_below_64_bits():
+    drawn = {seeding.draw_entropy() for _ in range(50)}
+    assert len(drawn) == 50
+    assert all(type(seed) is int and 0 <= seed < 2**64 for seed in drawn)

@@ -1,0 +1,311 @@
+"""What else a batch has: spec, metadata, call and get_attr, rendering, repr."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import VectorEnv
+from gymnasium.vector.utils import batch_space
+
+import roll_vec
+from roll_vec.errors import FrozenAttributeError, InvalidOptionError
+from roll_vec.registration import ENVIRONMENTS
+from tests.vector.cases import (
+    IDS,
+    LIMIT,
+    MODES,
+    NEXT_STEP,
+    SAME_STEP,
+    assert_same,
+    draw_actions,
+    keywords,
+    lowest_action,
+    make_batch,
+    make_single,
+    make_sync,
+    own_keywords,
+    play,
+)
+
+NUM_ENVS = 3
+
+
+@pytest.fixture(params=IDS)
+def env_id(request):
+    return request.param
+
+
+@pytest.fixture
+def env(env_id):
+    return make_batch(env_id, NUM_ENVS)
+
+
+# --------------------------------------------------------- Gymnasium's own ways
+
+
+def test_is_a_vector_env_that_make_vec_gives_by_default(env):
+    assert isinstance(env, VectorEnv)
+    assert type(env) is roll_vec.RollVectorEnv
+    assert env.unwrapped is env
+
+
+def test_make_vec_in_sync_mode_gives_the_single_forms(env_id):
+    more = {"max_episode_steps": LIMIT}
+    ours = gymnasium.make_vec(env_id, num_envs=NUM_ENVS, **more)
+    sync = gymnasium.make_vec(env_id, NUM_ENVS, vectorization_mode="sync", **more)
+    assert isinstance(sync, gymnasium.vector.SyncVectorEnv)
+    assert_same(ours.reset(seed=0), sync.reset(seed=0))
+    for row in draw_actions(ours, 30):
+        assert_same(ours.step(row), sync.step(row))
+
+
+def test_spaces_are_those_that_gymnasium_batches(env_id):
+    for obs_mode in (own_keywords(env_id)["obs_mode"], "grid", "planes", "rgb", "text"):
+        env = make_batch(env_id, NUM_ENVS, obs_mode=obs_mode)
+        single = make_single(env_id, obs_mode=obs_mode)
+        sync = make_sync(env_id, NUM_ENVS, NEXT_STEP, obs_mode=obs_mode)
+        assert env.single_observation_space == single.observation_space
+        assert env.single_action_space == single.action_space
+        assert env.observation_space == sync.observation_space
+        assert env.action_space == sync.action_space
+        assert env.observation_space == batch_space(single.observation_space, NUM_ENVS)
+        assert env.action_space == batch_space(single.action_space, NUM_ENVS)
+        assert env.action_space.dtype == np.int64
+        observations, _ = env.reset(seed=0)
+        assert observations in env.observation_space
+
+
+def test_sampled_actions_are_accepted(env):
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    for _ in range(20):
+        observations, *_ = env.step(env.action_space.sample())
+        assert observations in env.observation_space
+
+
+def test_spec_rebuilds_the_batch(env_id):
+    more = {"autoreset_mode": SAME_STEP, "group_size": 3, "max_episode_steps": 5}
+    env = gymnasium.make_vec(env_id, num_envs=6, obs_mode="text", **more)
+    assert env.spec.id == env_id
+    again = gymnasium.make_vec(env.spec)
+    assert again.num_envs == 6
+    assert (again.autoreset_mode, again.group_size) == (SAME_STEP, 3)
+    assert again.spec == env.spec
+    assert_same(again.reset(seed=1), env.reset(seed=1))
+    actions = draw_actions(env, 20)
+    assert_same(play(again, actions), play(env, actions))
+
+
+def test_spec_is_settable(env):
+    spec = gymnasium.spec("FrozenLake-v1")
+    env.spec = spec
+    assert env.spec is spec
+    assert env.get_attr("spec") == (spec,) * NUM_ENVS
+
+
+def test_spec_goes_through_json(env_id):
+    spec = gymnasium.spec(env_id)
+    again = gymnasium.envs.registration.EnvSpec.from_json(spec.to_json())
+    assert gymnasium.make_vec(again, num_envs=2).reset(seed=0)[0].shape[0] == 2
+
+
+def test_id_with_a_module_prefix(env_id):
+    env = gymnasium.make_vec(f"roll_vec:{env_id}", num_envs=2)
+    assert env.spec.id == env_id
+
+
+def test_repr_names_id_and_size(env_id, env):
+    assert repr(env) == f"RollVectorEnv({env_id}, num_envs={NUM_ENVS})"
+
+
+@pytest.mark.parametrize("flag", [None, True, False])
+def test_disable_env_checker_is_accepted_and_ignored(env_id, flag):
+    env = make_batch(env_id, 2, disable_env_checker=flag)
+    assert_same(env.reset(seed=0), make_batch(env_id, 2).reset(seed=0))
+
+
+def test_default_limit_is_the_registered_one(env_id):
+    registered = ENVIRONMENTS[env_id].max_episode_steps
+    assert gymnasium.spec(env_id).max_episode_steps == registered
+    # An action that goes nowhere is taken until the limit.
+    more = {"is_slippery": False} if "is_slippery" in own_keywords(env_id) else {}
+    for limit in ({}, {"max_episode_steps": None}):
+        env = gymnasium.make_vec(env_id, num_envs=2, **more, **limit)
+        env.reset(seed=0)
+        row = [lowest_action(env)] * 2
+        flags = [env.step(row)[3].tolist() for _ in range(registered)]
+        assert flags == [[False, False]] * (registered - 1) + [[True, True]]
+
+
+def test_no_limit_truncates_never(env_id):
+    env = make_batch(env_id, 2, max_episode_steps=-1)
+    env.reset(seed=0)
+    row = [lowest_action(env)] * 2
+    for _ in range(300):
+        *_, truncations, _ = env.step(row)
+        assert not truncations.any()
+
+
+# ------------------------------------------------------------------ metadata
+
+
+def test_metadata_is_of_the_instance(env_id):
+    envs = {mode: make_batch(env_id, 1, autoreset_mode=mode) for mode in MODES}
+    for mode, env in envs.items():
+        assert env.metadata["autoreset_mode"] is mode
+        assert env.metadata["render_fps"] > 0
+        modes = set(env.metadata["render_modes"])
+        assert modes == {"human", "rgb_array", "ansi", "text"}
+    assert "autoreset_mode" not in roll_vec.RollVectorEnv.metadata
+    assert "autoreset_mode" not in make_single(env_id).metadata
+
+
+# -------------------------------------------------- call, get_attr, set_attr
+
+
+def test_get_attr_has_the_configuration(env_id, env):
+    configured = {**own_keywords(env_id), **keywords(env_id)}
+    for name in own_keywords(env_id):
+        values = env.get_attr(name)
+        assert isinstance(values, tuple)
+        assert len(values) == NUM_ENVS
+        if configured[name] is not None and name in keywords(env_id):
+            assert values[0] == configured[name]
+
+
+def test_get_attr_and_call_equal_those_of_sync(env_id, env):
+    sync = make_sync(env_id, NUM_ENVS, NEXT_STEP)
+    sync.reset(seed=0)
+    env.reset(seed=0)
+    for row in draw_actions(env, 5):
+        sync.step(row)
+        env.step(row)
+    for name in (*env.engine.QUERIES, "np_random_seed", "render_mode"):
+        expected = sync.call(name)
+        assert_same(env.call(name), expected)
+        attribute = env.get_attr(name)
+        if callable(attribute[0]):
+            attribute = tuple(method() for method in attribute)
+        assert_same(attribute, expected)
+
+
+def test_what_is_read_is_no_handle_on_the_state(env_id, env):
+    twin = make_batch(env_id, NUM_ENVS)
+    env.reset(seed=0)
+    twin.reset(seed=0)
+    for name in env.engine.QUERIES:
+        for value in env.call(name):
+            if isinstance(value, np.ndarray):
+                value[...] = value.flat[0]
+            elif isinstance(value, (dict, list)):
+                value.clear()
+    actions = draw_actions(env, 30)
+    assert_same(play(env, actions), play(twin, actions))
+
+
+@pytest.mark.parametrize("name", ["nothing", "step", "reset", "_noise", "engine"])
+def test_unknown_attribute_lists_those_that_exist(env, name):
+    for read in (env.get_attr, env.call):
+        with pytest.raises(AttributeError, match=f"{name}.*num_env_steps"):
+            read(name)
+
+
+def test_set_attr_refuses_and_changes_nothing(env):
+    before = env.get_attr("obs_mode")
+    for values in ("text", ["text"] * NUM_ENVS, ("text",) * NUM_ENVS):
+        with pytest.raises(FrozenAttributeError, match="make a new env") as caught:
+            env.set_attr("obs_mode", values)
+        assert isinstance(caught.value, AttributeError)
+    with pytest.raises(ValueError, match=f"expected {NUM_ENVS}.*got 2"):
+        env.set_attr("obs_mode", ["text"] * 2)
+    assert env.get_attr("obs_mode") == before
+
+
+def test_generator_is_not_to_be_had_and_says_what_is(env):
+    with pytest.raises(AttributeError, match="np_random_seed"):
+        env.np_random  # noqa: B018
+
+
+def test_successes_are_the_last_steps(env_id):
+    more = {"autoreset_mode": SAME_STEP, "max_episode_steps": 100}
+    env = make_batch(env_id, 256, **more)
+    env.reset(seed=0)
+    seen = False
+    for row in draw_actions(env, 150):
+        _, rewards, *_, infos = env.step(row)
+        successes = env.successes
+        assert successes.dtype == np.bool_
+        if "success" in infos.get("final_info", {}):
+            assert_same(successes, infos["final_info"]["success"])
+        else:
+            assert_same(successes, rewards > 0)
+        seen |= successes.any()
+    assert seen
+
+
+# ----------------------------------------------------------------- rendering
+
+
+def test_frames_equal_those_of_the_single_forms(env_id):
+    for mode in ("rgb_array", "ansi", "text"):
+        env = make_batch(env_id, NUM_ENVS, render_mode=mode)
+        sync = make_sync(env_id, NUM_ENVS, NEXT_STEP, render_mode=mode)
+        env.reset(seed=0)
+        sync.reset(seed=0)
+        for row in draw_actions(env, 15):
+            assert_same(env.render(), sync.render())
+            env.step(row)
+            sync.step(row)
+        frames = env.render()
+        assert isinstance(frames, tuple)
+        assert len(frames) == NUM_ENVS
+        assert_same(env.render_envs([2, 0]), (frames[2], frames[0]))
+        assert env.render_mode == mode
+
+
+def test_no_render_mode_renders_nothing(env):
+    env.reset(seed=0)
+    assert env.render_mode is None
+    assert env.render() is None
+
+
+def test_rendering_moves_nothing(env_id):
+    env, twin = (make_batch(env_id, NUM_ENVS, render_mode="ansi") for _ in range(2))
+    env.reset(seed=0)
+    twin.reset(seed=0)
+    for row in draw_actions(env, 20):
+        env.render()
+        assert_same(env.step(row), twin.step(row))
+
+
+def test_human_mode_shows_boards_in_a_window(env_id, monkeypatch):
+    pygame = pytest.importorskip("pygame")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    monkeypatch.setattr(pygame.time, "Clock", FreeClock)
+    env = make_batch(env_id, 20, render_mode="human")
+    twin = make_batch(env_id, 20)
+    assert not pygame.display.get_init()
+    assert_same(env.reset(seed=0), twin.reset(seed=0))
+    first = pygame.surfarray.array3d(pygame.display.get_surface())
+    actions = draw_actions(env, 5)
+    assert_same(play(env, actions), play(twin, actions))
+    assert env.render() is None
+    later = pygame.surfarray.array3d(pygame.display.get_surface())
+    assert later.shape == first.shape
+    assert not np.array_equal(later, first)
+    assert env.render_envs([0])[0].shape[2] == 3
+    env.close()
+    env.close()
+    assert not pygame.display.get_init()
+
+
+class FreeClock:
+    """pygame's clock without the waiting."""
+
+    def tick(self, fps):
+        return 0
+
+
+@pytest.mark.parametrize("mode", ["rgb", "depth_array", "", 0])
+def test_unknown_render_mode_is_refused(env_id, mode):
+    with pytest.raises(InvalidOptionError, match="'rgb_array'"):
+        make_batch(env_id, 2, render_mode=mode)

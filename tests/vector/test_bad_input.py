@@ -1,0 +1,327 @@
+"""Bad input: one clear error, and the batch goes on as if nothing had happened."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import error as gym_error
+
+from roll_vec import errors
+from tests.vector.cases import (
+    DISABLED,
+    IDS,
+    LIMIT,
+    MODES,
+    assert_same,
+    draw_actions,
+    fewer,
+    lowest_action,
+    make_batch,
+    make_single,
+    play,
+)
+
+NUM_ENVS = 4
+
+
+@pytest.fixture(params=IDS)
+def env_id(request):
+    return request.param
+
+
+@pytest.fixture
+def twins(env_id):
+    """Two batches after the same steps, at the same point."""
+    pair = [make_batch(env_id, NUM_ENVS) for _ in range(2)]
+    for env in pair:
+        env.reset(seed=3)
+        play(env, draw_actions(env, 7))
+        # In the middle of an episode, and nothing waits to be reset.
+        env.reset()
+        env.step([lowest_action(env)] * NUM_ENVS)
+    return pair
+
+
+def assert_undisturbed(env, twin):
+    actions = draw_actions(env, fewer(60), seed=8)
+    assert_same(play(env, actions), play(twin, actions))
+    assert env.np_random_seed == twin.np_random_seed
+
+
+# ------------------------------------------------------------------- actions
+
+
+def one(env, value, row=1):
+    """Return a batch of good actions but for one."""
+    actions = [lowest_action(env)] * NUM_ENVS
+    actions[row] = value
+    return actions
+
+
+class TestActions:
+    @pytest.mark.parametrize(
+        "shape", [(), (0,), (1,), (NUM_ENVS - 1,), (NUM_ENVS + 1,), (NUM_ENVS, 1)]
+    )
+    def test_wrong_shape(self, twins, shape):
+        env, _ = twins
+        told = rf"expected shape \({NUM_ENVS},\).*got shape \({str(shape)[1:-1]}\)"
+        for actions in (np.ones(shape, np.int64), np.ones(shape, np.int64).tolist()):
+            with pytest.raises(errors.InvalidActionError, match=told):
+                env.step(actions)
+        assert_undisturbed(*twins)
+
+    @pytest.mark.parametrize(
+        "dtype", [np.float64, np.float32, np.bool_, object, "U1", "S1", "complex128"]
+    )
+    def test_wrong_dtype(self, twins, dtype):
+        env, _ = twins
+        actions = np.ones(NUM_ENVS).astype(dtype)
+        with pytest.raises(errors.InvalidActionError, match="integer dtype, got"):
+            env.step(actions)
+        assert_undisturbed(*twins)
+
+    @pytest.mark.parametrize("value", [None, "1", 1.0, [1], {}, 2**70, np.nan])
+    def test_element_that_is_no_integer(self, twins, value):
+        env, _ = twins
+        with pytest.raises(errors.InvalidActionError, match=r"^actions: expected"):
+            env.step(one(env, value))
+        assert_undisturbed(*twins)
+
+    @pytest.mark.parametrize("actions", [None, "1111", 1, {0: 1}, b"1111", iter([1])])
+    def test_no_batch_at_all(self, twins, actions):
+        env, _ = twins
+        with pytest.raises(errors.InvalidActionError, match=r"^actions: expected"):
+            env.step(actions)
+        assert_undisturbed(*twins)
+
+    @pytest.mark.parametrize("distance", [1, 2, 1000, 2**40])
+    def test_out_of_range_is_named_with_its_index(self, twins, distance):
+        env, _ = twins
+        low = lowest_action(env)
+        high = int(env.single_action_space.start) + 3
+        for value, row in ((low - distance, 2), (high + distance, 0)):
+            told = (
+                rf"expected {low} to {high}, got \[{value}\] in environments \[{row}\]"
+            )
+            with pytest.raises(errors.InvalidActionError, match=told):
+                env.step(one(env, value, row))
+            with pytest.raises(errors.InvalidActionError, match=told):
+                env.step(np.array(one(env, value, row)))
+        assert_undisturbed(*twins)
+
+    def test_many_out_of_range_are_named_up_to_eight(self, env_id):
+        env = make_batch(env_id, 20)
+        env.reset(seed=0)
+        told = r"\[9, 9, 9, 9, 9, 9, 9, 9\] in .* \[0, 1, 2, 3, 4, 5, 6, 7, \.\.\.\]"
+        with pytest.raises(errors.InvalidActionError, match=told):
+            env.step([9] * 20)
+
+    @pytest.mark.parametrize("value", [2**63, 2**64 - 1])
+    def test_unsigned_does_not_wrap_around(self, twins, value):
+        env, _ = twins
+        actions = np.array(one(env, 1), np.uint64)
+        actions[3] = value
+        with pytest.raises(errors.InvalidActionError, match=rf"\[{value}\].*\[3\]"):
+            env.step(actions)
+        assert_undisturbed(*twins)
+
+    def test_is_a_value_error_and_ours(self, twins):
+        env, _ = twins
+        with pytest.raises(ValueError) as caught:  # noqa: PT011
+            env.step(one(env, 9))
+        assert isinstance(caught.value, errors.RollVecError)
+
+    @pytest.mark.parametrize(
+        "convert",
+        [
+            list,
+            tuple,
+            np.ndarray.tolist,
+            lambda row: row.astype(np.int8),
+            lambda row: row.astype(np.uint64),
+            lambda row: row.astype(">i4"),
+            lambda row: np.stack([row, row], axis=1)[:, 0],
+            lambda row: row[::-1].copy()[::-1],
+            lambda row: [np.int32(action) for action in row],
+            lambda row: [np.array(action) for action in row],
+        ],
+    )
+    def test_any_integers_are_accepted(self, twins, convert):
+        env, twin = twins
+        for row in draw_actions(env, 20):
+            assert_same(env.step(convert(row)), twin.step(row))
+
+
+# ----------------------------------------------------------- resets and ends
+
+
+class TestOrder:
+    @pytest.mark.parametrize("mode", MODES)
+    def test_step_before_reset(self, env_id, mode):
+        env = make_batch(env_id, NUM_ENVS, autoreset_mode=mode)
+        for _ in range(2):
+            with pytest.raises(errors.ResetNeededError) as caught:
+                env.step(draw_actions(env, 1)[0])
+        assert isinstance(caught.value, gym_error.ResetNeeded)
+        twin = make_batch(env_id, NUM_ENVS, autoreset_mode=mode)
+        assert_same(env.reset(seed=0), twin.reset(seed=0))
+        assert_undisturbed(env, twin)
+
+    def test_step_before_reset_of_the_single_form(self, env_id):
+        env = make_single(env_id)
+        for form in (env, env.unwrapped):
+            with pytest.raises(gym_error.ResetNeeded):
+                form.step(1)
+
+    def test_step_of_what_has_ended_moves_nobody(self, env_id):
+        pair = [make_batch(env_id, NUM_ENVS, autoreset_mode=DISABLED) for _ in range(2)]
+        for env in pair:
+            env.reset(seed=0)
+        env, twin = pair
+        for row in draw_actions(env, LIMIT):
+            _, _, terminations, truncations, _ = env.step(row)
+            twin.step(row)
+            if (terminations | truncations).any():
+                break
+        with pytest.raises(gym_error.ResetNeeded):
+            env.step(draw_actions(env, 1)[0])
+        # A bad action does not hide it, and neither is half done.
+        with pytest.raises(gym_error.ResetNeeded):
+            env.step([99] * NUM_ENVS)
+        mask = terminations | truncations
+        for batch in pair:
+            batch.reset(options={"reset_mask": mask})
+        assert_undisturbed(env, twin)
+
+    def test_bad_action_beside_one_that_is_ignored(self, env_id):
+        # All end at once, so all actions of the next step are ignored, and the
+        # one after it is checked again.
+        env, twin = (make_batch(env_id, 3, max_episode_steps=1) for _ in range(2))
+        for batch in (env, twin):
+            batch.reset(seed=0)
+            batch.step([lowest_action(batch)] * 3)
+        row = [lowest_action(env)] * 3
+        with pytest.raises(errors.InvalidActionError, match="shape"):
+            env.step(row[:2])
+        with pytest.raises(errors.InvalidActionError, match="dtype"):
+            env.step([0.5, 0.5, 0.5])
+        assert_same(env.step([7, -9, 10**9]), twin.step(row))
+        with pytest.raises(errors.InvalidActionError, match=r"\[7\] in .*\[1\]"):
+            env.step([1, 7, 1])
+        assert_undisturbed(env, twin)
+
+    def test_everything_is_refused_after_close(self, env_id):
+        env = make_batch(env_id, NUM_ENVS, render_mode="rgb_array")
+        env.reset(seed=0)
+        env.close()
+        env.close()
+        assert env.closed
+        calls = [
+            env.reset,
+            env.render,
+            lambda: env.step([1] * NUM_ENVS),
+            lambda: env.reset(seed=3, options={}),
+        ]
+        for call in calls:
+            with pytest.raises(errors.ClosedError, match="closed") as caught:
+                call()
+            assert isinstance(caught.value, gym_error.ClosedEnvironmentError)
+
+    def test_close_before_reset(self, env_id):
+        env = make_batch(env_id)
+        env.close()
+        with pytest.raises(errors.ClosedError):
+            env.reset()
+
+    def test_render_before_reset(self, env_id):
+        env = make_batch(env_id, render_mode="rgb_array")
+        with pytest.raises(gym_error.ResetNeeded):
+            env.render()
+
+
+# -------------------------------------------------------------- construction
+
+REFUSED = [
+    ("num_envs", [0, -1, 1.5, "4", None, True]),
+    ("group_size", [0, -2, 3, 8, 1.0, None, True]),
+    ("max_episode_steps", [0, -2, -100, 1.5, "9", True, False]),
+    ("num_threads", [0, -1, 1.5, "2", True]),
+    ("autoreset_mode", ["next_step", "nextstep", "", None, 0]),
+    ("render_mode", ["rgb", "", 1, "depth_array"]),
+    ("obs_mode", ["image", "", None]),
+]
+CASES = [
+    pytest.param(name, value, id=f"{name}={value!r}")
+    for name, values in REFUSED
+    for value in values
+]
+
+
+class TestConstruction:
+    @pytest.mark.parametrize(("name", "value"), CASES)
+    def test_bad_value_is_refused_and_named(self, env_id, name, value):
+        given = {"num_envs": NUM_ENVS, "max_episode_steps": LIMIT, name: value}
+        with pytest.raises(errors.InvalidOptionError, match=name) as caught:
+            gymnasium.make_vec(env_id, **given)
+        assert isinstance(caught.value, ValueError)
+        assert repr(value) in str(caught.value) or str(value) in str(caught.value)
+
+    @pytest.mark.parametrize("name", ["num_levls", "env_fns", "autoreset", "seed"])
+    def test_unknown_keyword_is_refused_with_those_that_exist(self, env_id, name):
+        with pytest.raises(errors.UnknownOptionError, match=name) as caught:
+            gymnasium.make_vec(env_id, num_envs=2, **{name: 1})
+        assert isinstance(caught.value, TypeError)
+        listed = str(caught.value).split("exist: ")[1].split(", ")
+        assert {"num_envs", "group_size", "copy", "obs_mode", "render_mode"} <= set(
+            listed
+        )
+        assert listed == sorted(listed)
+
+    def test_single_form_refuses_the_vector_forms_keywords(self, env_id):
+        with pytest.raises(errors.UnknownOptionError, match="group_size"):
+            gymnasium.make(env_id, group_size=1)
+
+    @pytest.mark.parametrize("limit", [0, -2])
+    def test_single_form_refuses_the_same_limits(self, env_id, limit):
+        with pytest.raises(ValueError, match="max_episode_steps"):
+            gymnasium.make(env_id, max_episode_steps=limit)
+
+    def test_integers_of_numpy_are_integers(self, env_id):
+        env = gymnasium.make_vec(
+            env_id, num_envs=np.int64(4), group_size=np.int32(2), max_episode_steps=3
+        )
+        assert (env.num_envs, env.group_size) == (4, 2)
+        assert type(env.num_envs) is int
+
+
+# ------------------------------------------------- configurations without levels
+
+
+def test_no_room_is_an_error_before_anything_moves():
+    # Two boxes in a corridor cannot be moved off their targets.
+    env = make_batch("roll_vec/Sokoban-v0", 3, dim_room=(3, 6), num_boxes=2)
+    for _ in range(2):
+        told = r"no room .* level seed \d .* dim_room=\(3, 6\), num_boxes=2"
+        with pytest.raises(errors.LevelGenerationError, match=told) as caught:
+            env.reset(seed=0)
+        assert isinstance(caught.value, RuntimeError)
+    assert env.np_random_seed == (None, None, None)
+    with pytest.raises(gym_error.ResetNeeded):
+        env.step([1, 1, 1])
+
+
+def test_failed_generation_leaves_a_running_batch_as_it_was(monkeypatch):
+    for env_id in ("roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"):
+        env, twin = (make_batch(env_id, NUM_ENVS) for _ in range(2))
+        for batch in (env, twin):
+            batch.reset(seed=0)
+            play(batch, draw_actions(batch, 5))
+
+        def fail(seeds):
+            raise errors.LevelGenerationError("no level")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(env.engine.source, "generate", fail)
+            for seed in (None, 5, [1, None, 2, None]):
+                with pytest.raises(errors.LevelGenerationError):
+                    env.reset(seed=seed)
+        assert_undisturbed(env, twin)
