@@ -25,8 +25,10 @@ NUM_CODES = 6
 LEFT, DOWN, RIGHT, UP = range(4)
 
 # ROLL redraws a map until it is solvable.  Its size and p decide how often; after
-# this many draws the configuration is taken to have no solvable map.
+# this many draws, or this many drawn cells (a second or so), the configuration is
+# taken to have no solvable map.
 MAX_DRAWS = 100_000
+MAX_CELLS = 100_000_000
 
 
 def make_neighbours(height, width):
@@ -265,7 +267,7 @@ def generate_maps(
 ):
     """Draw one solvable map a row, as ROLL's `generate_random_map(size, p, seed)`.
 
-    The work stops at the first row for which `MAX_DRAWS` draws were in vain.
+    The work stops at the first row for which all draws were in vain.
 
     Parameters
     ----------
@@ -286,7 +288,7 @@ def generate_maps(
     """
     for i in range(start, stop):
         pcg_seed(stream, 0, seeds[i])
-        for _ in range(MAX_DRAWS):
+        for _ in range(min(MAX_DRAWS, MAX_CELLS // (size * size) + 1)):
             for cell in range(size * size):
                 maps[i, cell] = ICE if pcg_random(stream, 0) < frozen else HOLE
             row, col = pcg_integers(stream, 0, size), pcg_integers(stream, 0, size)

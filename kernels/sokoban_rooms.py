@@ -100,7 +100,7 @@ class RoomWorkspace(NamedTuple):
     pulled: np.ndarray  # (B,) uint64: 1 once a box has been pulled
     records: np.ndarray  # ((V + 2) * K,) uint64: none begins at word 0
     slots: np.ndarray  # (2**20,) uint32: where records begin, by hash; 0 none
-    stack: np.ndarray  # (D, 10) uint64: see `_search`
+    stack: np.ndarray  # (min(D, V + 2), 10) uint64: see `_search`
 
 
 def make_workspace(dim_room, num_boxes, search_depth):
@@ -128,7 +128,8 @@ def make_workspace(dim_room, num_boxes, search_depth):
         pulled=np.zeros(num_boxes, np.uint64),
         records=np.zeros((MAX_VISITED + 2) * record_words, np.uint64),
         slots=np.zeros(1 << _LAST_BITS, np.uint32),
-        stack=np.zeros((search_depth, 10), np.uint64),
+        # No path is longer than the states there may be.
+        stack=np.zeros((min(search_depth, MAX_VISITED + 2), 10), np.uint64),
     )
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import gymnasium
+import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from roll_vec.errors import InvalidOptionError
@@ -74,13 +75,14 @@ def _check_limit(limit: int | None, registered: int) -> int | None:
         return registered
     if limit == -1:
         return None
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+    integer = isinstance(limit, (int, np.integer)) and not isinstance(limit, bool)
+    if not integer or limit < 1:
         message = (
             "max_episode_steps: expected None (the registered limit), -1 (no limit) or "
             f"a positive integer, got {limit!r}"
         )
         raise InvalidOptionError(message)
-    return limit
+    return int(limit)
 
 
 def make_vector(
@@ -124,7 +126,12 @@ def make_vector(
     """
     import inspect
 
-    from roll_vec.array_envs.options import check_int, check_unknown, parse_options
+    from roll_vec.array_envs.options import (
+        check_bool,
+        check_int,
+        check_unknown,
+        parse_options,
+    )
     from roll_vec.autoreset import parse_autoreset_mode
     from roll_vec.threads import resolve_num_threads
     from roll_vec.vector import RollVectorEnv
@@ -138,6 +145,7 @@ def make_vector(
     # Everything is checked before the arrays of the batch are allocated.
     mode = parse_autoreset_mode(autoreset_mode)
     group_size = check_int("group_size", group_size, 1)
+    copy = check_bool("copy", copy)
     limit = _check_limit(max_episode_steps, environment.max_episode_steps)
     options = parse_options(options_class, {**environment.keywords, **keywords})
     engine = environment.load("Engine")(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,9 +52,7 @@ def draw_entropy() -> int:
     return int(words[0])
 
 
-def expand_seeds(
-    seed: int | Sequence[int | None] | None, num_envs: int, group_size: int = 1
-) -> list[int | None]:
+def expand_seeds(seed: Any, num_envs: int, group_size: int = 1) -> list[int | None]:
     """Return one seed an environment; None where its stream goes on.
 
     Parameters
@@ -75,7 +74,8 @@ def expand_seeds(
     if isinstance(seed, (int, np.integer)):
         first = check_seed(seed)
         return [first + i // group_size for i in range(num_envs)]
-    if isinstance(seed, (str, bytes)) or not hasattr(seed, "__len__"):
+    listed = isinstance(seed, Sequence) and not isinstance(seed, (str, bytes))
+    if not listed and not (isinstance(seed, np.ndarray) and seed.ndim == 1):
         message = (
             "seed: expected None, a non-negative integer or a sequence of "
             f"{num_envs} of them, got {seed!r}"

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+
+import numpy as np
 
 from roll_vec.errors import InvalidOptionError
 
@@ -46,13 +48,13 @@ def resolve_num_threads(num_threads: int | None) -> int:
             message = f"{ENVIRONMENT_VARIABLE}: expected a positive integer, got {text}"
             raise InvalidOptionError(message)
         return int(text)
-    if isinstance(num_threads, bool) or not isinstance(num_threads, int):
+    if isinstance(num_threads, bool) or not isinstance(num_threads, (int, np.integer)):
         message = f"num_threads: expected None or an integer, got {num_threads!r}"
         raise InvalidOptionError(message)
     if num_threads < 1:
         message = f"num_threads: expected at least 1, got {num_threads}"
         raise InvalidOptionError(message)
-    return num_threads
+    return int(num_threads)
 
 
 def run_rows(
@@ -87,5 +89,7 @@ def run_rows(
     try:
         work(cuts[-2], cuts[-1])
     finally:
-        for future in waiting:
-            future.result()
+        # Whoever fails, nobody writes any longer once this returns.
+        wait(waiting)
+    for future in waiting:
+        future.result()

@@ -149,6 +149,8 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
                 self._seeds[row] = started
         self._unstarted[rows] = False
         self._any_unstarted = False
+        # Not in place: the array may be the one that stands for no row.
+        self._finished = self._finished.copy()
         self._finished[rows] = False
         infos = self.engine.reset_infos(rows)
         observations = self._observe()
@@ -220,8 +222,8 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
         InvalidActionError
             Nothing has moved then.
         ResetNeededError
-            Before the first reset, or, in DISABLED mode, for environments that have
-            ended; nothing has moved then.
+            Before the first reset, or for environments that have ended and were not
+            reset, as in DISABLED mode; nothing has moved then.
         ClosedError
         """
         self._check_open()
@@ -234,11 +236,11 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
         if mode == AutoresetMode.NEXT_STEP:
             skip_mask = self._finished
             resetting = np.flatnonzero(skip_mask)
-        elif mode == AutoresetMode.DISABLED and self._finished.any():
+        elif self._finished.any():
             ended = describe_rows(np.flatnonzero(self._finished))
             message = (
-                f"environments {ended} have ended and autoreset is disabled: reset "
-                "them with options={'reset_mask': mask}"
+                f"environments {ended} have ended and were not reset: do so with "
+                "options={'reset_mask': mask}"
             )
             raise ResetNeededError(message)
         actions = self.engine.check_actions(actions, skip_mask)
@@ -249,12 +251,13 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
         finished = terminations | truncations
         if resetting is not None and len(resetting):
             infos = merge_infos(infos, self.engine.reset_infos(resetting))
+        self._finished = finished
         if mode == AutoresetMode.SAME_STEP:
             rows = np.flatnonzero(finished)
             if len(rows):
+                # If there is no next level this raises, and the rows stay finished.
                 infos = self._reset_at_once(rows, finished, infos)
-        else:
-            self._finished = finished
+            self._finished = self._skip_none
         observations = self._observe()
         self._show()
         return observations, rewards, terminations, truncations, infos
@@ -311,6 +314,8 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
         Configuration, state and the methods of the single form that have no side
         effect; see `get_attr`.
         """
+        if name == "render":
+            return self.render_envs(range(self.num_envs)) or (None,) * self.num_envs
         found = self.get_attr(name)
         if not all(callable(value) for value in found):
             return found
@@ -324,9 +329,12 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
         AttributeError
             Lists the names that exist.
         """
-        if name in ("np_random_seed", "render_mode", "spec"):
-            value = getattr(self, name)
-            return value if name == "np_random_seed" else (value,) * self.num_envs
+        if name == "np_random_seed":
+            return self.np_random_seed
+        if name in ("observation_space", "action_space"):
+            return (getattr(self, f"single_{name}"),) * self.num_envs
+        if name in ("metadata", "render_mode", "spec"):
+            return (getattr(self, name),) * self.num_envs
         return self.engine.get_attribute(name)
 
     def set_attr(self, name: str, values: Any) -> None:
@@ -361,11 +369,11 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
             (H, W, 3) uint8 arrays, or strings; None in ``human`` mode, which shows
             the first environments in a window, and without a render mode.
         """
-        self._check_open()
-        if self.render_mode == "human":
-            self._show()
-            return None
-        return self.render_envs(range(self.num_envs))
+        if self.render_mode != "human":
+            return self.render_envs(range(self.num_envs))
+        self.render_envs(range(0))  # raises where there is nothing to show
+        self._show()
+        return None
 
     def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
         """Return a frame of some environments, as `render` does of all."""

@@ -33,6 +33,9 @@ os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
 
 JIT_OFF = os.environ.get("NUMBA_DISABLE_JIT") == "1"
+if JIT_OFF:
+    # numpy's error state, see below, is one thread's.
+    os.environ["ROLL_VEC_NUM_THREADS"] = "1"
 
 
 @pytest.fixture(autouse=True)

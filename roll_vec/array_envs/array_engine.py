@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, ClassVar
 
-import gymnasium
 import numpy as np
 from gymnasium.spaces import Discrete, Space
 from gymnasium.vector.utils import batch_space
@@ -28,12 +27,14 @@ STEP_ROWS_PER_THREAD = 8192
 class ArrayEngine:
     """Base of the engines over stacked arrays; see `roll_vec.engine.Engine`.
 
-    A family gives the state, `reset`, `advance`, `step`, `_grids` and
-    `single_form`, and the class attributes below.
+    A family gives the state, `reset`, `advance`, `step`, `_grids`, `single_form` and
+    `pose`, and the class attributes below.
     """
 
-    QUERIES: ClassVar[tuple[str, ...]] = ()
-    """State and side-effect-free methods of the single form that may be read."""
+    STATE_QUERIES: ClassVar[tuple[str, ...]] = ()
+    """Attributes of the single form that differ from row to row and may be read."""
+    SHARED_QUERIES: ClassVar[tuple[str, ...]] = ()
+    """Attributes and side-effect-free methods that are the same for all rows."""
     FIRST_ACTION: ClassVar[int] = 1
     """Of the action space; one below it, if not negative, is "no valid action"."""
 
@@ -105,8 +106,12 @@ class ArrayEngine:
         """Return the (n, H, W) codes of all rows, or of some; not to be written."""
         raise NotImplementedError
 
-    def single_form(self, row: int) -> gymnasium.Env[Any, Any]:
-        """Return a single form in the state of one row; stepping it moves no row."""
+    def single_form(self) -> Any:
+        """Return a single form with these options."""
+        raise NotImplementedError
+
+    def pose(self, env: Any, row: int) -> None:
+        """Put a single form into the state of one row; stepping it moves no row."""
         raise NotImplementedError
 
     def observe(self, out: Any = None) -> Any:
@@ -123,15 +128,20 @@ class ArrayEngine:
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an option or a query of each environment."""
+        if name in self.STATE_QUERIES:
+            env, found = self.single_form(), []
+            for row in range(self.num_envs):
+                self.pose(env, row)
+                found.append(getattr(env, name))
+            return tuple(found)
+        if name in self.SHARED_QUERIES:
+            return (getattr(self.single_form(), name),) * self.num_envs
         options = {field.name for field in dataclasses.fields(self.options)}
         if name in options:
             return (getattr(self.options, name),) * self.num_envs
-        if name in self.QUERIES:
-            return tuple(
-                getattr(self.single_form(row), name) for row in range(self.num_envs)
-            )
+        known = options.union(self.STATE_QUERIES, self.SHARED_QUERIES)
         message = (
             f"{type(self).__name__} has no attribute {name!r} to read; those that "
-            f"exist: {', '.join(sorted(options.union(self.QUERIES)))}"
+            f"exist: {', '.join(sorted(known))}"
         )
         raise AttributeError(message)

@@ -31,14 +31,15 @@ class FrozenLakeEngine(LakeEngine):
     """N lakes with one map; see `roll_vec.engine.Engine`."""
 
     FIRST_ACTION: ClassVar[int] = 0
-    QUERIES: ClassVar[tuple[str, ...]] = (
+    STATE_QUERIES: ClassVar[tuple[str, ...]] = ("num_env_steps", "s")
+    SHARED_QUERIES: ClassVar[tuple[str, ...]] = (
         "action_lookup",
+        "desc",
         "get_all_actions",
+        "initial_state_distrib",
         "ncol",
         "nrow",
-        "num_env_steps",
         "P",
-        "s",
     )
 
     def __init__(
@@ -124,14 +125,15 @@ class FrozenLakeEngine(LakeEngine):
             return super().observe_rows(rows)
         return self.positions[rows].tolist()  # type: ignore[no-any-return]
 
-    def single_form(self, row: int) -> FrozenLake:
-        """Return a single form in the state of one row."""
+    def single_form(self) -> FrozenLake:
+        """Return a single form with these options."""
         fields = dataclasses.fields(self.options)
-        env = FrozenLake(**{f.name: getattr(self.options, f.name) for f in fields})
+        return FrozenLake(**{f.name: getattr(self.options, f.name) for f in fields})
+
+    def pose(self, env: FrozenLake, row: int) -> None:
+        """Put a single form into the state of one row."""
         env.s = int(self.positions[row])
         env.num_env_steps = int(self.elapsed_steps[row])
-        env._started = True
-        return env
 
 
 class FrozenLake(BoardEnv):
@@ -242,7 +244,7 @@ class FrozenLake(BoardEnv):
         elif self._np_random is None:
             seed = draw_entropy()
         super().reset(seed=seed)
-        self.s = kernels.draw(self._start_chances, self.np_random.random())
+        self.s = int(kernels.draw(self._start_chances, self.np_random.random()))
         self.lastaction = None
         self.num_env_steps = 0
         self._started = True
@@ -268,7 +270,7 @@ class FrozenLake(BoardEnv):
             Nothing has moved then.
         """
         action = self._check_action(action)
-        self.s, reward, terminated, prob = kernels.step_row(
+        position, reward, terminated, prob = kernels.step_row(
             self._tiles,
             0,
             self._neighbours,
@@ -278,7 +280,9 @@ class FrozenLake(BoardEnv):
             self._slip,
             self._schedule,
         )
+        self.s = int(position)
         self.lastaction = action
         self.num_env_steps += 1
         self._show()
-        return self._observe(), reward, terminated, False, {"prob": prob}
+        info = {"prob": float(prob)}
+        return self._observe(), float(reward), bool(terminated), False, info

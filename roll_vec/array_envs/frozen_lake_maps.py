@@ -13,6 +13,7 @@ from roll_vec.array_envs.lakes import DIRECTIONS
 from roll_vec.array_envs.options import (
     OBS_MODES,
     RENDER_MODES,
+    check_bool,
     check_choice,
     check_number,
 )
@@ -131,8 +132,13 @@ class FrozenLakeOptions:
     render_mode: str | None = None
 
     def __post_init__(self) -> None:
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        # What is kept is ours: the caller's arrays and lists may change.
         if self.desc is not None:
-            parse_map(self.desc)
+            rows = parse_map(self.desc)
+            put("desc", tuple(b"".join(row).decode() for row in rows.tolist()))
         elif self.map_name is None:
             message = (
                 "desc and map_name: both are None, which would be a random map; "
@@ -141,17 +147,21 @@ class FrozenLakeOptions:
             raise InvalidOptionError(message)
         else:
             check_choice("map_name", self.map_name, MAPS)
-        check_number("success_rate", self.success_rate, 0.0, 1.0)
+        put("is_slippery", check_bool("is_slippery", self.is_slippery))
+        put("success_rate", check_number("success_rate", self.success_rate, 0.0, 1.0))
         try:
-            rewards = [float(reward) for reward in self.reward_schedule]
-        except (TypeError, ValueError):
-            rewards = []
-        if len(rewards) != 3 or not np.isfinite(rewards).all():
+            rewards = tuple(self.reward_schedule)
+            numbers = [float(reward) for reward in rewards]
+        except (TypeError, ValueError, OverflowError):
+            rewards, numbers = (), []
+        texts = any(isinstance(reward, str) for reward in rewards)
+        if len(numbers) != 3 or texts or not np.isfinite(numbers).all():
             message = (
                 "reward_schedule: expected three finite numbers for goal, hole and "
                 f"ice, got {self.reward_schedule!r}"
             )
             raise InvalidOptionError(message)
+        put("reward_schedule", rewards)
         check_choice("obs_mode", self.obs_mode, ("position", *OBS_MODES))
         check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))
 
@@ -159,7 +169,7 @@ class FrozenLakeOptions:
     def map(self) -> NDArray[np.bytes_]:
         """The (H, W) map of bytes, new."""
         if self.desc is not None:
-            return parse_map(self.desc).copy()
+            return np.asarray(self.desc, dtype="c")
         return np.asarray(MAPS[self.map_name or ""], dtype="c")
 
     @property

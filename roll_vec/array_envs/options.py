@@ -8,10 +8,13 @@ import operator
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
 
 __all__ = [
     "LevelOptions",
+    "check_bool",
     "check_choice",
     "check_int",
     "check_lookup",
@@ -24,6 +27,7 @@ __all__ = [
 Options = TypeVar("Options")
 
 RENDER_MODES = ("human", "rgb_array", "ansi", "text")
+MAX_INT = (1 << 31) - 1
 OBS_MODES = ("grid", "planes", "tiny_rgb", "rgb", "text")
 
 
@@ -62,8 +66,8 @@ def signature_of(options_class: type[Any]) -> inspect.Signature:
     )
 
 
-def check_int(name: str, value: Any, minimum: int) -> int:
-    """Return an integer option that is at least ``minimum``."""
+def check_int(name: str, value: Any, minimum: int, maximum: int = MAX_INT) -> int:
+    """Return an integer option between two bounds, both allowed."""
     try:
         if isinstance(value, bool):
             raise TypeError
@@ -74,14 +78,25 @@ def check_int(name: str, value: Any, minimum: int) -> int:
     if number < minimum:
         message = f"{name}: expected at least {minimum}, got {number}"
         raise InvalidOptionError(message)
+    if number > maximum:
+        message = f"{name}: expected at most {maximum}, got {number}"
+        raise InvalidOptionError(message)
     return number
+
+
+def check_bool(name: str, value: Any) -> bool:
+    """Return an option that is true or false."""
+    if not isinstance(value, (bool, np.bool_)):
+        message = f"{name}: expected True or False, got {value!r}"
+        raise InvalidOptionError(message)
+    return bool(value)
 
 
 def check_number(name: str, value: Any, low: float, high: float) -> float:
     """Return a float option between two bounds, both allowed."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         message = f"{name}: expected a number, got {value!r}"
         raise InvalidOptionError(message) from None
     if not low <= number <= high:
@@ -93,7 +108,7 @@ def check_number(name: str, value: Any, low: float, high: float) -> float:
 def check_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:
     """Return an option that is one of some values."""
     choices = tuple(choices)
-    if value not in choices:
+    if not (value is None or isinstance(value, str)) or value not in choices:
         message = f"{name}: expected one of {', '.join(map(repr, choices))}, "
         raise InvalidOptionError(message + f"got {value!r}")
     return value
@@ -109,7 +124,7 @@ def check_lookup(name: str, value: Any, default: Mapping[int, str]) -> dict[int,
     """
     if value is None:
         return dict(default)
-    if not isinstance(value, Mapping):
+    if not isinstance(value, Mapping) or not value:
         message = f"{name}: expected a dict from int to str, got {value!r}"
         raise InvalidOptionError(message)
     for key, text in value.items():
@@ -170,11 +185,15 @@ class LevelOptions:
         for name in ("grid_lookup", "action_lookup"):
             default = getattr(self, name.upper())
             self._put(name, check_lookup(name, getattr(self, name), default))
-        self._put("grid_vocab", dict(self.grid_vocab or self.GRID_VOCAB))
+        vocab: Any = self.GRID_VOCAB if self.grid_vocab is None else self.grid_vocab
+        if not isinstance(vocab, Mapping):
+            message = f"grid_vocab: expected a dict from str to str, got {vocab!r}"
+            raise InvalidOptionError(message)
+        self._put("grid_vocab", dict(vocab))
         check_choice("obs_mode", self.obs_mode, OBS_MODES)
         check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))
         for name in ("num_levels", "start_level"):
-            self._put(name, check_int(name, getattr(self, name), 0))
+            self._put(name, check_int(name, getattr(self, name), 0, 1 << 32))
         if self.start_level and not self.num_levels:
             message = (
                 f"start_level: {self.start_level} has no meaning with num_levels=0 "

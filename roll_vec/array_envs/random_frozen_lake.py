@@ -19,6 +19,7 @@ from roll_vec.array_envs.lakes import (
 from roll_vec.array_envs.levels import LevelEngine, Levels, LevelSource
 from roll_vec.array_envs.options import (
     LevelOptions,
+    check_bool,
     check_int,
     check_number,
     parse_options,
@@ -73,6 +74,7 @@ start_level, render_mode
         super().__post_init__()
         self._put("size", check_int("size", self.size, 2))
         self._put("p", check_number("p", self.p, 0.0, 1.0))
+        self._put("is_slippery", check_bool("is_slippery", self.is_slippery))
 
 
 class MapGenerator:
@@ -117,8 +119,8 @@ class MapGenerator:
             seed = seeds[np.flatnonzero(~ok)[0]]
             message = (
                 f"no solvable map was found for level seed {seed} within "
-                f"{kernels.MAX_DRAWS} draws: size={size}, p={p} hardly has any; take "
-                "a higher p or a smaller size"
+                f"{kernels.MAX_DRAWS} draws or {kernels.MAX_CELLS} drawn cells: "
+                f"size={size}, p={p} hardly has any; take a higher p or a smaller size"
             )
             raise LevelGenerationError(message)
         return maps, starts
@@ -150,14 +152,8 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         The start cells of the maps.
     """
 
-    QUERIES: ClassVar[tuple[str, ...]] = (
-        "desc",
-        "get_all_actions",
-        "ncol",
-        "nrow",
-        "num_env_steps",
-        "s",
-    )
+    STATE_QUERIES: ClassVar[tuple[str, ...]] = ("desc", "num_env_steps", "s")
+    SHARED_QUERIES: ClassVar[tuple[str, ...]] = ("get_all_actions", "ncol", "nrow")
 
     def __init__(
         self,
@@ -200,15 +196,16 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         del values["prob"]
         return result._replace(infos=masked_infos(values, ~skip_mask))
 
-    def single_form(self, row: int) -> RandomFrozenLake:
-        """Return a single form in the state of one row."""
-        env = RandomFrozenLake(**dataclasses.asdict(self.options))
+    def single_form(self) -> RandomFrozenLake:
+        """Return a single form with these options."""
+        return RandomFrozenLake(**dataclasses.asdict(self.options))
+
+    def pose(self, env: RandomFrozenLake, row: int) -> None:
+        """Put a single form into the state of one row."""
         env.tiles = self.maps[row].reshape(self.view.shape).copy()
         env.start = int(self.starts[row])
         env.s = int(self.positions[row])
         env.num_env_steps = int(self.elapsed_steps[row])
-        env._started = True
-        return env
 
 
 _ANYWHERE = np.ones(1)
@@ -295,7 +292,7 @@ class RandomFrozenLake(LevelEnv):
         action = self._check_action(action)
         before, reward, terminated = self.s, 0.0, False
         if action >= self.first_action:
-            self.s, reward, terminated, _ = kernels.step_row(
+            position, paid, ended, _ = kernels.step_row(
                 self.tiles.reshape(1, -1),
                 0,
                 self._neighbours,
@@ -305,6 +302,7 @@ class RandomFrozenLake(LevelEnv):
                 self._slip,
                 self._schedule,
             )
+            self.s, reward, terminated = int(position), float(paid), bool(ended)
         self.num_env_steps += 1
         tile = self.tiles[divmod(self.s, self.ncol)]
         info = {

@@ -23,6 +23,7 @@ from roll_vec.array_envs.random_frozen_lake import (
 )
 from roll_vec.array_envs.single import LevelEnv
 from roll_vec.array_envs.sokoban import Sokoban, SokobanOptions
+from roll_vec.seeding import check_seed
 
 __all__ = [
     "BaseDiscreteActionEnv",
@@ -85,10 +86,11 @@ class _RollEnv(LevelEnv, BaseDiscreteActionEnv):
 
         Raises
         ------
-        InvalidOptionError
+        InvalidOptionError, ResetNeededError
         """
         mode = self.config.render_mode if mode is None else mode
         check_choice("mode", mode, _MODES)
+        self._check_started()
         return self.view.frames(self._grid()[np.newaxis], mode)[0]
 
     def get_image(self, mode: str = "rgb_array") -> NDArray[np.uint8]:
@@ -178,6 +180,8 @@ class FrozenLakeEnvConfig:
         self.action_lookup = self.action_lookup or dict(
             random_frozen_lake.ACTION_LOOKUP
         )
+        if self.map_seed is not None:
+            self.map_seed = check_seed(self.map_seed)
         RandomFrozenLakeOptions(**_keywords(self, RandomFrozenLakeOptions))
 
 

@@ -51,10 +51,13 @@ class BoardEnv(gymnasium.Env[Any, int]):
         """Return all valid actions."""
         return list(self.options.action_lookup)
 
-    def _check_action(self, action: Any) -> int:
+    def _check_started(self) -> None:
         if not self._started:
-            message = "the environment must be reset before the first step"
+            message = "the environment must be reset before it is stepped or rendered"
             raise ResetNeededError(message)
+
+    def _check_action(self, action: Any) -> int:
+        self._check_started()
         low, high = max(self.first_action - 1, 0), self.first_action + 3
         try:
             number = operator.index(action)
@@ -86,9 +89,7 @@ class BoardEnv(gymnasium.Env[Any, int]):
                 f"one of {', '.join(map(repr, self.metadata['render_modes']))}"
             )
             return None
-        if not self._started:
-            message = "the environment must be reset before it is rendered"
-            raise ResetNeededError(message)
+        self._check_started()
         if self.render_mode == "human":
             self._show()
             return None

@@ -55,14 +55,14 @@ class SokobanEngine(LevelEngine):
     elapsed_steps : (n,) int32
     """
 
-    QUERIES: ClassVar[tuple[str, ...]] = (
+    STATE_QUERIES: ClassVar[tuple[str, ...]] = (
         "boxes_on_target",
-        "get_all_actions",
         "num_env_steps",
         "player_position",
         "room_fixed",
         "room_state",
     )
+    SHARED_QUERIES: ClassVar[tuple[str, ...]] = ("get_all_actions",)
 
     def __init__(
         self,
@@ -148,15 +148,16 @@ class SokobanEngine(LevelEngine):
         cells = self.cells if rows is None else self.cells[rows]
         return cells.reshape(-1, *self.options.dim_room)
 
-    def single_form(self, row: int) -> Sokoban:
-        """Return a single form in the state of one row."""
-        env = Sokoban(**dataclasses.asdict(self.options))
+    def single_form(self) -> Sokoban:
+        """Return a single form with these options."""
+        return Sokoban(**dataclasses.asdict(self.options))
+
+    def pose(self, env: Sokoban, row: int) -> None:
+        """Put a single form into the state of one row."""
         env.grid = self.cells[row].reshape(self.options.dim_room).copy()
         env.player = int(self.players[row])
         env.boxes_on_target = int(self.boxes_on_target[row])
         env.num_env_steps = int(self.elapsed_steps[row])
-        env._started = True
-        return env
 
 
 class Sokoban(LevelEnv):
@@ -248,7 +249,7 @@ class Sokoban(LevelEnv):
             Nothing has moved then.
         """
         action = self._check_action(action)
-        player, self.boxes_on_target, reward = kernels.step_row(
+        player, boxes_on_target, reward = kernels.step_row(
             self.grid.reshape(1, -1),
             0,
             self.dim_room[1],
@@ -257,8 +258,8 @@ class Sokoban(LevelEnv):
             self.num_boxes,
             action,
         )
-        effective = player != self.player
-        self.player = player
+        effective = bool(player != self.player)
+        self.player, self.boxes_on_target = int(player), int(boxes_on_target)
         self.num_env_steps += 1
         success = self.boxes_on_target == self.num_boxes
         truncated = self.num_env_steps == self.options.max_steps
@@ -268,4 +269,4 @@ class Sokoban(LevelEnv):
             "success": success,
         }
         self._show()
-        return self._observe(), reward, success, truncated, info
+        return self._observe(), float(reward), success, truncated, info

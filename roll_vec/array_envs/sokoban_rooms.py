@@ -89,7 +89,7 @@ start_level, render_mode
 
     def _check_dimensions(self) -> tuple[int, int]:
         try:
-            height, width = self.dim_room
+            height, width = room = tuple(self.dim_room)
         except (TypeError, ValueError):
             message = f"dim_room: expected (rows, columns), got {self.dim_room!r}"
             raise InvalidOptionError(message) from None
@@ -97,15 +97,18 @@ start_level, render_mode
             message = "dim_x and dim_y: expected both or neither, "
             raise InvalidOptionError(message + f"got {self.dim_x} and {self.dim_y}")
         if self.dim_x is not None:
-            given = (self.dim_x, self.dim_y)
+            given = (
+                check_int("dim_x", self.dim_x, 3),
+                check_int("dim_y", self.dim_y, 3),
+            )
             default = type(self).__dataclass_fields__["dim_room"].default
-            if self.dim_room not in (default, given):
+            if room not in (default, given):
                 message = (
-                    f"dim_room: {self.dim_room} contradicts dim_x={self.dim_x} and "
+                    f"dim_room: {room} contradicts dim_x={self.dim_x} and "
                     f"dim_y={self.dim_y}"
                 )
                 raise InvalidOptionError(message)
-            height, width = given  # type: ignore[assignment]
+            return given
         return check_int("dim_room", height, 3), check_int("dim_room", width, 3)
 
 

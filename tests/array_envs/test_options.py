@@ -321,3 +321,75 @@ def test_options_cannot_be_changed():
     env = gymnasium.make(SOKOBAN).unwrapped
     with pytest.raises(dataclasses.FrozenInstanceError):
         env.options.num_boxes = 1
+
+
+class TestOptionsAreOurs:
+    """What is kept of the caller's arrays and lists does not change with them."""
+
+    def test_map(self):
+        desc = np.array([list("SF"), list("HG")])
+        env = gymnasium.make_vec(LAKE, num_envs=2, desc=desc)
+        desc[:] = "H"
+        env.reset(seed=0)
+        found = env.get_attr("desc")
+        assert [row.tolist() for row in found[0]] == [[b"S", b"F"], [b"H", b"G"]]
+        assert len(env.get_attr("P")) == 2
+
+    def test_schedule(self):
+        schedule = [1, 0, 0]
+        env = gymnasium.make(LAKE, reward_schedule=schedule, is_slippery=False)
+        schedule[2] = -7
+        env.reset(seed=0)
+        assert env.unwrapped.P[0][1][0][2] == 0
+        assert env.step(1)[1] == 0.0
+
+    def test_schedule_from_a_generator(self):
+        env = gymnasium.make(LAKE, reward_schedule=(r for r in (2, 0, 0)))
+        assert env.unwrapped.reward_range == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "name", "value"),
+    [
+        (LAKE, "reward_schedule", "123"),
+        (LAKE, "success_rate", 10**400),
+        (SOKOBAN, "grid_vocab", 5),
+        (SOKOBAN, "grid_vocab", "abc"),
+        (SOKOBAN, "num_gen_steps", 10**30),
+        (SOKOBAN, "search_depth", 10**30),
+        (SOKOBAN, "obs_mode", np.array(["grid"])),
+    ],
+)
+def test_absurd_value_is_named(env_id, name, value):
+    for make in (gymnasium.make, gymnasium.make_vec):
+        with pytest.raises(InvalidOptionError, match=name):
+            make(env_id, **{name: value})
+
+
+def test_success_rate_as_text_is_a_number():
+    env = gymnasium.make(LAKE, success_rate="0.5")
+    assert env.unwrapped.options.success_rate == 0.5
+
+
+def test_dimensions_given_twice_alike():
+    for room in ([7, 7], np.array([7, 7])):
+        env = gymnasium.make(SOKOBAN, dim_room=room, dim_x=7, dim_y=7)
+        assert env.unwrapped.dim_room == (7, 7)
+    with pytest.raises(InvalidOptionError, match="dim_x"):
+        gymnasium.make(SOKOBAN, dim_x=2, dim_y=9)
+
+
+def test_deep_search_takes_no_memory_ahead():
+    env = gymnasium.make(SOKOBAN, search_depth=10**9, num_boxes=1)
+    observation, _ = env.reset(seed=1)
+    assert (observation >= 5).sum() == 1
+
+
+def test_bad_map_seed_fails_where_it_is_written():
+    with pytest.raises(gymnasium.error.Error, match="seed"):
+        roll_vec.FrozenLakeEnvConfig(map_seed=-1)
+
+
+def test_roll_environment_renders_nothing_before_a_reset():
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        roll_vec.SokobanEnv().render()

@@ -9,9 +9,9 @@ from roll_vec.array_envs import lakes, random_frozen_lake
 from roll_vec.errors import LevelGenerationError, ResetNeededError
 from roll_vec.kernels import frozen_lake as kernels
 from roll_vec.seeding import episode_seed
-from tests.array_envs.plain import PlainKernels
 from tests.conftest import JIT_OFF
 from tests.oracles.frozen_lake import OracleFrozenLake, generate_map
+from tests.plain import PlainKernels
 
 ID = "roll_vec/RandomFrozenLake-v0"
 CONFIGS = [

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roll_vec.kernels import frozen_lake as kernels
-from tests.array_envs.plain import PlainKernels
 from tests.conftest import JIT_OFF
 from tests.oracles.frozen_lake import DIRECTIONS, OracleFrozenLake, generate_map
 from tests.oracles.solver import lake_is_solvable
+from tests.plain import PlainKernels
 
 CODES = {"S": 1, "F": 1, "H": 2, "G": 3}
 OUTPUTS = {
@@ -413,3 +413,34 @@ def test_codes_are_rolls_and_directions_gymnasiums():
     assert (kernels.AGENT, kernels.ICE, kernels.HOLE, kernels.GOAL) == (0, 1, 2, 3)
     assert (kernels.AGENT_IN_HOLE, kernels.AGENT_ON_GOAL) == (4, 5)
     assert (kernels.LEFT, kernels.DOWN, kernels.RIGHT, kernels.UP) == (0, 1, 2, 3)
+
+
+def test_large_maps_are_bounded_in_cells_not_in_draws():
+    plain = PlainKernels(kernels, MAX_CELLS=300)
+    size = 10
+    maps = np.zeros((1, size * size), np.uint8)
+    ok = np.zeros(1, np.bool_)
+    stream = np.zeros((1, 6), np.uint64)
+    plain.generate_maps(
+        0,
+        1,
+        np.array([5], np.uint64),
+        size,
+        0.0,
+        kernels.make_neighbours(size, size),
+        stream,
+        np.zeros(size * size, np.int64),
+        np.zeros(size * size, np.bool_),
+        maps,
+        np.zeros(1, np.int64),
+        ok,
+    )
+    assert not ok[0]
+    # Four draws of a board and of two cells, two uses of 32 bits to a word each.
+    generator = np.random.Generator(np.random.PCG64(5))
+    for _ in range(4):
+        generator.random(size * size)
+        generator.integers(size, size=2)
+        generator.integers(size, size=2)
+    expected = generator.bit_generator.state["state"]["state"]
+    assert int(stream[0, 0]) << 64 | int(stream[0, 1]) == expected

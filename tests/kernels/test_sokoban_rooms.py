@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roll_vec.kernels import sokoban_rooms as kernels
-from tests.array_envs.plain import PlainKernels
 from tests.conftest import JIT_OFF
 from tests.kernels.test_random import plain_mix
 from tests.oracles import sokoban_rooms as oracle
 from tests.oracles.solver import solve_sokoban
+from tests.plain import PlainKernels
 
 WALL, FLOOR, TARGET, BOX_ON_TARGET, BOX, PLAYER, PLAYER_ON_TARGET = range(7)
 UNTOUCHED = -1

@@ -179,7 +179,12 @@ def test_get_attr_and_call_equal_those_of_sync(env_id, env):
     for row in draw_actions(env, 5):
         sync.step(row)
         env.step(row)
-    for name in (*env.engine.QUERIES, "np_random_seed", "render_mode"):
+    for name in (
+        *env.engine.STATE_QUERIES,
+        *env.engine.SHARED_QUERIES,
+        "np_random_seed",
+        "render_mode",
+    ):
         expected = sync.call(name)
         assert_same(env.call(name), expected)
         attribute = env.get_attr(name)
@@ -192,7 +197,7 @@ def test_what_is_read_is_no_handle_on_the_state(env_id, env):
     twin = make_batch(env_id, NUM_ENVS)
     env.reset(seed=0)
     twin.reset(seed=0)
-    for name in env.engine.QUERIES:
+    for name in (*env.engine.STATE_QUERIES, *env.engine.SHARED_QUERIES):
         for value in env.call(name):
             if isinstance(value, np.ndarray):
                 value[...] = value.flat[0]

@@ -5,7 +5,11 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from roll_vec.errors import InvalidOptionError, ResetNeededError
+from roll_vec.errors import (
+    InvalidOptionError,
+    LevelGenerationError,
+    ResetNeededError,
+)
 from tests.conftest import JIT_OFF
 from tests.vector.cases import (
     DISABLED,
@@ -223,3 +227,28 @@ def test_unknown_mode_is_refused_with_those_that_exist(given):
     expected = "'NextStep', 'SameStep', 'Disabled'"
     with pytest.raises(InvalidOptionError, match=expected):
         make_batch(IDS[0], autoreset_mode=given)
+
+
+def test_same_step_without_a_next_level_leaves_the_rows_finished():
+    env = make_batch("roll_vec/Sokoban-v0", 3, autoreset_mode=SAME_STEP)
+    env.reset(seed=0)
+    engine = env.unwrapped.engine
+    generate = engine.source.generate
+
+    def fail(seeds):
+        message = "no room"
+        raise LevelGenerationError(message)
+
+    engine.source.generate = fail
+    actions = np.zeros(3, np.int64)
+    for _ in range(LIMIT - 1):
+        env.step(actions)
+    with pytest.raises(LevelGenerationError):
+        env.step(actions)
+    engine.source.generate = generate
+    with pytest.raises(ResetNeededError, match=r"\[0, 1, 2\]"):
+        env.step(actions)
+    env.reset(options={"reset_mask": np.ones(3, np.bool_)})
+    for _ in range(LIMIT):
+        _, _, _, truncations, _ = env.step(actions)
+    assert truncations.all()
