@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+    # As plain Python the kernels have no speed to speak of.
+    collect_ignore_glob = ["test_*.py"]
 
 
 @pytest.fixture

@@ -165,7 +165,7 @@ def compare_rooms(
     )
     in_turns(theirs, [ours], rounds, tell)
     return Row(
-        f"rooms {config.size}x{config.size}, {config.num_boxes} boxes, 1 thread",
+        f"rooms, {config.title}, 1 thread",
         "rooms/s",
         f"gym-sokoban {gym_sokoban.version()}",
         TARGETS.get(config),

@@ -140,6 +140,11 @@ class RoomConfig:
         """For ids of benchmarks."""
         return f"{self.size}x{self.size}_{self.num_boxes}"
 
+    @property
+    def title(self) -> str:
+        """For tables."""
+        return f"{self.size}x{self.size} with {self.num_boxes}"
+
     def draw(self, seeds: NDArray[np.uint64]) -> int:
         """Draw one room a seed with our generator, on one thread; return how many."""
         options = SokobanOptions(
