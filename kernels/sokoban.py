@@ -24,9 +24,16 @@ WALL, FLOOR, TARGET, BOX_ON_TARGET, BOX, PLAYER, PLAYER_ON_TARGET = range(7)
 NUM_CODES = 7
 NO_ACTION, UP, DOWN, LEFT, RIGHT = range(5)
 
+# Sets of codes, a bit each.
+_OPEN = 1 << FLOOR | 1 << TARGET
+_BOXES = 1 << BOX | 1 << BOX_ON_TARGET
+_TARGETS = 1 << TARGET | 1 << BOX_ON_TARGET
+# Rows down and columns to the right by action, plus 1, two bits each.
+_DOWNWARD = 1 | 0 << 2 * UP | 2 << 2 * DOWN | 1 << 2 * LEFT | 1 << 2 * RIGHT
+_RIGHTWARD = 1 | 1 << 2 * UP | 1 << 2 * DOWN | 0 << 2 * LEFT | 2 << 2 * RIGHT
+
 PENALTY_STEP = -0.1
 REWARD_BOX_ON_TARGET = 1.0
-PENALTY_BOX_OFF_TARGET = -1.0
 REWARD_FINISHED = 10.0
 
 
@@ -56,33 +63,31 @@ def step_row(grids, i, width, player, boxes_on_target, num_boxes, action):
         -0.1, then +1 or -1 for a box pushed on or off its target, then +10 with all
         boxes on targets.
     """
+    # Sums and bits, no branches: where a random step goes cannot be guessed, and a
+    # wrong guess costs as much as all of this.  What stays is written as it was.
     player, boxes_on_target = np.int64(player), np.int64(boxes_on_target)
-    reward = PENALTY_STEP
-    if action != NO_ACTION:
-        delta = width if action <= DOWN else 1
-        if action == UP or action == LEFT:
-            delta = -delta
-        ahead = grids[i, player + delta]
-        pushes = ahead == BOX or ahead == BOX_ON_TARGET
-        # Behind a wall there may be no cell, but behind a box there is.
-        beyond = grids[i, player + 2 * delta] if pushes else ahead
-        if beyond == FLOOR or beyond == TARGET:
-            if pushes:
-                on, off = beyond == TARGET, ahead == BOX_ON_TARGET
-                grids[i, player + 2 * delta] = BOX_ON_TARGET if on else BOX
-                ahead = np.uint8(TARGET) if off else np.uint8(FLOOR)
-                if on and not off:
-                    boxes_on_target += 1
-                    reward += REWARD_BOX_ON_TARGET
-                elif off and not on:
-                    boxes_on_target -= 1
-                    reward += PENALTY_BOX_OFF_TARGET
-            here = grids[i, player]
-            grids[i, player] = TARGET if here == PLAYER_ON_TARGET else FLOOR
-            player += delta
-            grids[i, player] = PLAYER_ON_TARGET if ahead == TARGET else PLAYER
-    if boxes_on_target == num_boxes:
-        reward += REWARD_FINISHED
+    down = ((_DOWNWARD >> (2 * action)) & 3) - 1
+    right = ((_RIGHTWARD >> (2 * action)) & 3) - 1
+    delta = width * down + right
+    here = np.int64(grids[i, player])
+    ahead = np.int64(grids[i, player + delta])
+    is_box = (_BOXES >> ahead) & 1
+    # Behind a wall there may be no cell, but behind a box there is.
+    far = player + delta + delta * is_box
+    beyond = np.int64(grids[i, far])
+    moves = (_OPEN >> beyond) & 1
+    pushes = is_box & moves
+    on = pushes & (beyond == TARGET)
+    off = pushes & (ahead == BOX_ON_TARGET)
+    entered = PLAYER + ((_TARGETS >> ahead) & 1)
+    grids[i, far] = beyond + pushes * (BOX - on - beyond)
+    grids[i, player] = here - moves * (PLAYER - FLOOR)
+    player += delta * moves
+    grids[i, player] = here + moves * (entered - here)
+    boxes_on_target += on - off
+    # A box pushed off its target takes away what one pushed on gives.
+    reward = PENALTY_STEP + REWARD_BOX_ON_TARGET * (on - off)
+    reward += REWARD_FINISHED * (boxes_on_target == num_boxes)
     return player, boxes_on_target, reward
 
 
@@ -125,7 +130,8 @@ def step_rows(
     effective, valid, successes : (n,) bool, written
         The player moved; the action was not 0; all boxes are on targets.
     """
-    for i in range(start, stop):
+    # An unsigned index is not tested for being negative: a fifth of the time.
+    for i in range(np.uint64(start), np.uint64(stop)):
         if skip_mask[i]:
             rewards[i] = 0.0
             terminations[i] = False
@@ -134,15 +140,16 @@ def step_rows(
             valid[i] = False
             successes[i] = False
             continue
+        before, action = players[i], actions[i]
         player, on_target, reward = step_row(
-            grids, i, width, players[i], boxes_on_target[i], num_boxes, actions[i]
+            grids, i, width, before, boxes_on_target[i], num_boxes, action
         )
         elapsed_steps[i] += 1
         rewards[i] = reward
         terminations[i] = on_target == num_boxes
         truncations[i] = elapsed_steps[i] == max_steps
-        effective[i] = player != players[i]
-        valid[i] = actions[i] != NO_ACTION
+        effective[i] = player != before
+        valid[i] = action != NO_ACTION
         successes[i] = on_target == num_boxes
         players[i] = player
         boxes_on_target[i] = on_target

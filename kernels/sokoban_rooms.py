@@ -477,7 +477,7 @@ def generate_room(seed, num_boxes, search_depth, num_gen_steps, grid, space):
     """
     mt_seed_python(space.python_rng, seed, space.template)
     mt_seed_numpy(space.numpy_rng, seed)
-    searched = 0
+    searched = np.int64(0)
     for _ in range(TRIES):
         _carve(grid, num_gen_steps, space.python_rng)
         count = _number_floor(grid, space)

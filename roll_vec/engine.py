@@ -60,8 +60,8 @@ class Engine(Protocol):
     def advance(self, rows: NDArray[np.int64]) -> None:
         """Go on to the next episode in some rows, as `reset` with None for each."""
 
-    def reset_infos(self, rows: NDArray[np.int64]) -> Infos:
-        """Return the infos of the resets of some rows, in Gymnasium's layout."""
+    def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        """Return the infos of the resets of some rows, (m,) arrays by key."""
 
     def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> Any:
         """Return the actions in the form that `step` takes.

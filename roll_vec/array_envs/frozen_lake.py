@@ -20,7 +20,7 @@ from roll_vec.array_envs.lakes import GRID_LOOKUP, LakeEngine, make_view
 from roll_vec.array_envs.options import parse_options, signature_of
 from roll_vec.array_envs.single import BoardEnv
 from roll_vec.engine import StepResult
-from roll_vec.infos import Infos, masked_infos
+from roll_vec.infos import masked_infos
 from roll_vec.kernels import frozen_lake as kernels
 from roll_vec.seeding import check_seed, draw_entropy
 
@@ -96,11 +96,9 @@ class FrozenLakeEngine(LakeEngine):
             self.elapsed_steps,
         )
 
-    def reset_infos(self, rows: NDArray[np.int64]) -> Infos:
+    def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
         """Return ``prob`` 1.0 for some rows."""
-        probs = np.zeros(self.num_envs)
-        probs[rows] = 1.0
-        return masked_infos({"prob": probs}, probs == 1.0)
+        return {"prob": np.ones(len(rows))}
 
     def step(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_]
@@ -108,7 +106,7 @@ class FrozenLakeEngine(LakeEngine):
         """Step every row but those to skip; see `Engine.step`."""
         result, values = self._step(actions, skip_mask)
         infos = masked_infos({"prob": values["prob"]}, ~skip_mask)
-        return result._replace(infos=infos)
+        return StepResult(*result[:3], infos)
 
     def observe(self, out: Any = None) -> Any:
         """Return positions or boards; see `Engine.observe`."""

@@ -121,6 +121,8 @@ class LevelSource:
         """Draw the levels of these numbers that are not kept yet; return all kept."""
         if self._ready is None:
             missing = np.unique(numbers)
+        elif np.count_nonzero(self._ready[numbers]) == len(numbers):
+            return self._kept or ()
         else:
             missing = np.unique(numbers[~self._ready[numbers]])
         if len(missing):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from roll_vec.infos import final_infos, masked_infos, merge_infos
+from roll_vec.infos import final_infos, masked_infos, merge_rows
 from tests.vector.cases import (
     DISABLED,
     IDS,
@@ -162,15 +162,10 @@ def test_masked_infos_gives_each_key_a_mask_of_its_own():
     assert masked_infos(values, bools(False, False)) == {}
 
 
-def test_merge_infos_adds_entries_and_keys():
+def test_merge_rows_adds_entries_and_keys():
     infos = {"a": np.array([1.0, 0.0, 3.0]), "_a": bools(True, False, True)}
-    others = {
-        "a": np.array([0.0, 9.0, 0.0]),
-        "_a": bools(False, True, False),
-        "b": np.array([0, 7, 0]),
-        "_b": bools(False, True, False),
-    }
-    merged = merge_infos(infos, others)
+    values = {"a": np.array([9.0]), "b": np.array([7])}
+    merged = merge_rows(infos, np.array([1]), values, 3)
     expected = {
         "a": np.array([1.0, 9.0, 3.0]),
         "_a": bools(True, True, True),
