@@ -51,7 +51,7 @@ _HOMES = {
 }
 
 
-_MODULES = ("countdown", "testing")
+_MODULES = ("countdown", "testing", "webshop")
 
 
 def __getattr__(name: str) -> Any:

@@ -19,6 +19,7 @@ __all__ = [
     "check_levels",
     "check_lookup",
     "check_number",
+    "check_optional_text",
     "check_unknown",
     "parse_options",
     "signature_of",
@@ -120,6 +121,14 @@ def check_number(name: str, value: Any, low: float, high: float) -> float:
         message = f"{name}: expected a number from {low:g} to {high:g}, got {value!r}"
         raise InvalidOptionError(message)
     return number
+
+
+def check_optional_text(name: str, value: Any) -> str | None:
+    """Return an option that is a text or None."""
+    if value is None or isinstance(value, str):
+        return value
+    message = f"{name}: expected a str or None, got {value!r}"
+    raise InvalidOptionError(message)
 
 
 def check_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:

@@ -85,6 +85,7 @@ ENVIRONMENTS = {
         Environment(
             "roll_vec/Countdown-v0", "roll_vec.countdown:Countdown", None, pooled=True
         ),
+        Environment("roll_vec/WebShop-v0", "roll_vec.webshop:WebShop", 50, pooled=True),
     )
 }
 

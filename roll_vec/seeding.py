@@ -23,6 +23,7 @@ __all__ = [
     "expand_seeds",
     "fill_seeds",
     "fold_seed",
+    "level_of",
     "retry_seed",
 ]
 
@@ -144,6 +145,14 @@ def episode_seed(seed: int, episode: int) -> int:
     """
     folded = fold_seed(seed)
     return folded if episode == 0 else _mix(folded, episode)
+
+
+def level_of(level_seed: int, num_levels: int, start_level: int) -> int:
+    """Return the level that an episode's seed plays.
+
+    The seed itself, or with ``num_levels`` K above 0 ``start_level + seed mod K``.
+    """
+    return start_level + level_seed % num_levels if num_levels else level_seed
 
 
 def retry_seed(level_seed: int, attempt: int) -> int:

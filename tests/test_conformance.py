@@ -15,7 +15,7 @@ from tests.conftest import JIT_OFF
 from tests.vector.cases import (
     IDS,
     OWN,
-    POOLS,
+    POOLED_IDS,
     PROCESSES,
     TEXTS,
     forget_own,
@@ -58,7 +58,7 @@ def test_id_of_a_users_own_passes_the_checker(env_id):
 
 
 # One whose infos differ from row to row in threads, one in processes.
-POOLED = ["roll_vec/Countdown-v0", POOLS[3], PROCESSES[-1]]
+POOLED = [*POOLED_IDS, "tests_vector/Guess-v0 in threads", PROCESSES[-1]]
 
 
 @pytest.mark.parametrize("case", [*TEXTS, *POOLED])
@@ -94,7 +94,7 @@ def test_single_form_passes_gymnasiums_checker(env_id, obs_mode):
 
 
 @pytest.mark.filterwarnings("ignore:.*different from the unwrapped version")
-@pytest.mark.parametrize("case", [*TEXTS, "roll_vec/Countdown-v0", *OWN])
+@pytest.mark.parametrize("case", [*TEXTS, *POOLED_IDS, *OWN])
 def test_single_form_of_texts_or_objects_passes_gymnasiums_checker(case):
     env = make_single(case, render_mode="ansi")
     check_env(env.unwrapped, skip_render_check=True)

@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_choice, check_int, check_levels, check_lookup
+from roll_vec.options import (
+    check_choice,
+    check_int,
+    check_levels,
+    check_lookup,
+    check_optional_text,
+)
 from roll_vec.text_actions import ACTION_MODES, TextOptions
 
 __all__ = ["OBS_MODES", "RENDER_MODES", "ActionOptions", "LevelOptions"]
@@ -44,10 +50,7 @@ max_actions_per_turn
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("action_mode", self.action_mode, ACTION_MODES)
-        instruction: Any = self.env_instruction
-        if not (instruction is None or isinstance(instruction, str)):
-            message = f"env_instruction: expected a str or None, got {instruction!r}"
-            raise InvalidOptionError(message)
+        check_optional_text("env_instruction", self.env_instruction)
         if self.action_mode == "discrete":
             changed = [
                 field.name

@@ -17,7 +17,7 @@ from importlib import metadata
 from typing import NoReturn
 
 import roll_vec
-from roll_vec.cli import envs, play, rollout
+from roll_vec.cli import envs, play, rollout, webshop
 from roll_vec.cli._arguments import Parser
 from roll_vec.cli._errors import one_line
 from roll_vec.errors import RollVecError
@@ -36,6 +36,7 @@ examples:
   roll-vec rollout roll_vec/Countdown-v0 --num-envs 1024 --steps 100 --policy oracle
   roll-vec play roll_vec/Sokoban-v0 --seed 1010
   roll-vec play roll_vec/Countdown-v0
+  roll-vec webshop index items_shuffle_1000.json items_ins_v2_1000.json --out shop
 
 Each command has its own --help.
 """
@@ -92,7 +93,7 @@ def _parser() -> Parser:
         help="show the versions of this program and of gymnasium and exit",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (rollout, play, envs):
+    for command in (rollout, play, envs, webshop):
         command.add_parser(commands)
     return parser
 

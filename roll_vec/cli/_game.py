@@ -138,11 +138,9 @@ class Game:
         )
 
     def view(self) -> str:
-        """Return what there is to see: the observation, rendered if it is no text."""
-        observation = self.score.observation
-        if not isinstance(observation, str) and self.env.render_mode is not None:
-            observation = self.env.render()
-        return str(observation)
+        """Return what there is to see: as it is rendered, or else the observation."""
+        rendered = self.env.render() if self.env.render_mode is not None else None
+        return rendered if isinstance(rendered, str) else str(self.score.observation)
 
     def close(self) -> None:
         """Close the environment."""
@@ -165,11 +163,6 @@ class BoardGame(Game):
         """Begin the level of a seed; nothing before it can be undone."""
         super().start(seed)
         self._past.clear()
-
-    def view(self) -> str:
-        """Return the board as it is rendered, in colours where it has them."""
-        rendered = self.env.render() if self.env.render_mode is not None else None
-        return rendered if isinstance(rendered, str) else super().view()
 
     def move(self, direction: str) -> bool:
         """Step in a direction; return False where there is no such action or move."""

@@ -24,13 +24,14 @@ from roll_vec.cli._oracles import ORACLES
 from roll_vec.cli._picture import NoPictureError, draw_boards
 from roll_vec.cli._report import Facts, fault_rows, result_table, save_episodes
 from roll_vec.cli._transcript import Transcript, is_text
-from roll_vec.cli.policies import FORMS, make_policy
+from roll_vec.cli.policies import FORMS, Policy, make_policy
 from roll_vec.errors import InvalidActionError
 from roll_vec.render.mosaic import save_png
 
 __all__ = ["add_parser"]
 
 _EXCHANGES = 4
+_NOTES = 8
 
 Progress: TypeAlias = Callable[[int, int, float], None]
 
@@ -183,7 +184,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if is_text(env) and not (drawn or arguments.quiet):
         transcript = Transcript(env, _EXCHANGES)
     try:
-        rollout = _roll_out(env, arguments, transcript)
+        policy = make_policy(arguments.policy, env, arguments.seed)
+        rollout = _roll_out(env, policy, arguments, transcript)
         faults = fault_rows(env, rollout)
         facts = Facts(
             id=arguments.id,
@@ -208,6 +210,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
         console = Console()
         console.print(result_table(facts, rollout, faults))
+        notes += _out_of_reach(policy)
         if transcript is not None:
             notes += ["last texts:", *transcript.lines(console.width)]
         for note in notes:
@@ -216,9 +219,11 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _roll_out(
-    env: Any, arguments: argparse.Namespace, transcript: Transcript | None
+    env: Any,
+    policy: Policy,
+    arguments: argparse.Namespace,
+    transcript: Transcript | None,
 ) -> Rollout:
-    policy = make_policy(arguments.policy, env, arguments.seed)
     try:
         with _progress(arguments) as on_progress:
             return roll_out(
@@ -232,6 +237,15 @@ def _roll_out(
     except InvalidActionError as error:
         message = f"argument --policy: {arguments.policy}: {one_line(error)}"
         raise UsageError(message) from error
+
+
+def _out_of_reach(policy: Policy) -> list[str]:
+    """Return lines on episodes in which an oracle could not have the best."""
+    found = list(getattr(policy, "notes", ()))
+    if not found:
+        return []
+    lines = [f"out of the oracle's reach: {len(found):,}", *found[:_NOTES]]
+    return [*lines, "..."] if len(found) > _NOTES else lines
 
 
 def _picture(env: Any, arguments: argparse.Namespace) -> str:

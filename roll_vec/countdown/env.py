@@ -24,6 +24,7 @@ from roll_vec.errors import (
 )
 from roll_vec.kernels import expressions as kernels
 from roll_vec.options import parse_options, signature_of
+from roll_vec.seeding import level_of
 from roll_vec.text_batches import check_text
 
 __all__ = ["Countdown", "CountdownOptions"]
@@ -157,10 +158,8 @@ class Countdown(BaseLanguageBasedEnv):
             If the options hardly have a task; nothing has moved then.
         """
         episode = self._plan_episode(seed)
-        level = episode.level_seed
         settings = self.options
-        if settings.num_levels:
-            level = settings.start_level + level % settings.num_levels
+        level = level_of(episode.level_seed, settings.num_levels, settings.start_level)
         try:
             nums, target = self._tasks.draw(level)
         except LevelGenerationError:

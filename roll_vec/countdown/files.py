@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import importlib
 import json
-import os
-import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.countdown.options import CountdownOptions
-from roll_vec.errors import InvalidOptionError, MissingExtraError
+from roll_vec.errors import InvalidOptionError, MissingExtraError, shorten
+from roll_vec.process_cache import ProcessCache
 
 __all__ = ["TaskFile", "load_tasks"]
 
@@ -106,8 +105,7 @@ def _greatest(needs: NDArray[np.int64], what: str) -> tuple[int, int, str]:
     return row, int(needs[row]), what
 
 
-_loaded: dict[str, tuple[tuple[int, int], TaskFile]] = {}
-_loading = threading.Lock()
+_loaded: ProcessCache[TaskFile] = ProcessCache()
 
 
 def load_tasks(path: str) -> TaskFile:
@@ -125,28 +123,14 @@ def load_tasks(path: str) -> TaskFile:
     MissingExtraError
         For a parquet file without pyarrow.
     """
-    key = str(Path(path).absolute())
-    with _loading:
-        try:
-            found = Path(path).stat()
-            stamp = (found.st_mtime_ns, found.st_size)
-            if key not in _loaded or _loaded[key][0] != stamp:
-                read = _read_parquet if path.endswith(".parquet") else _read_jsonl
-                _loaded[key] = stamp, read(path)
-        except OSError as error:
-            message = f"data: {path} cannot be read: {error}"
-            raise InvalidOptionError(message) from error
-        return _loaded[key][1]
-
-
-def _renew_lock() -> None:
-    """In a forked child: nobody is left who would release the lock."""
-    global _loading
-    _loading = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
+    try:
+        found = Path(path).stat()
+        key = (str(Path(path).absolute()), found.st_mtime_ns, found.st_size)
+        read = _read_parquet if path.endswith(".parquet") else _read_jsonl
+        return _loaded.get(key, lambda: read(path))
+    except OSError as error:
+        message = f"data: {path} cannot be read: {error}"
+        raise InvalidOptionError(message) from error
 
 
 def _refuse(path: str, row: int, field: str, problem: str) -> NoReturn:
@@ -213,21 +197,16 @@ def _parse_line(path: str, row: int, line: str) -> tuple[list[int], int]:
             _refuse(path, row, field, "missing")
     nums, target = entry["nums"], entry["target"]
     if not isinstance(nums, list) or not all(map(_is_int64, nums)):
-        problem = f"expected a list of integers, got {_shorten(nums)}"
+        problem = f"expected a list of integers, got {shorten(nums)}"
         _refuse(path, row, "nums", problem)
     if not _is_int64(target):
-        problem = f"expected an integer, got {_shorten(target)}"
+        problem = f"expected an integer, got {shorten(target)}"
         _refuse(path, row, "target", problem)
     return nums, target
 
 
 def _is_int64(value: Any) -> bool:
     return type(value) is int and -_INT64 <= value < _INT64
-
-
-def _shorten(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 80 else shown[:77] + "..."
 
 
 def _read_parquet(path: str) -> TaskFile:

@@ -16,6 +16,7 @@ from roll_vec.options import (
     check_int,
     check_levels,
     check_number,
+    check_optional_text,
 )
 
 __all__ = ["CountdownOptions", "check_operators", "check_range"]
@@ -134,10 +135,7 @@ class CountdownOptions:
             self._put(name, check_int(name, getattr(self, name), 1, most))
         if self.data is None:
             self._check_sizes()
-        instruction: Any = self.env_instruction
-        if instruction is not None and not isinstance(instruction, str):
-            message = f"env_instruction: expected a str or None, got {instruction!r}"
-            raise InvalidOptionError(message)
+        check_optional_text("env_instruction", self.env_instruction)
         check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))
 
     def _check_sizes(self) -> None:

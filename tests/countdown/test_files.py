@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import multiprocessing
 import os
 import pickle
 import sys
@@ -103,26 +102,6 @@ def test_pickled_environments_read_the_file_and_carry_no_rows(tmp_path):
     assert restored._tasks.file is env._tasks.file
     assert restored.step("8/(3-8/3)")[1] == 1.0
     assert tasks(restored, range(5)) == ROWS
-
-
-def _load_in_child(path, queue):
-    queue.put(tasks(Countdown(data=path), range(5)))
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_forked_child_loads_although_its_parent_was_loading(tmp_path):
-    from roll_vec.countdown import files
-
-    path = write_jsonl(tmp_path / "tasks.jsonl", ROWS)
-    context = multiprocessing.get_context("fork")
-    queue = context.SimpleQueue()
-    with files._loading:
-        child = context.Process(target=_load_in_child, args=(path, queue))
-        child.start()
-    child.join(60)
-    assert child.exitcode == 0
-    assert queue.get() == ROWS
 
 
 BAD_LINES = [

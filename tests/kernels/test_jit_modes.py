@@ -55,9 +55,9 @@ def test_importing_the_kernels_compiles_nothing(tmp_path):
     out, err = run(
         "import roll_vec.vector, roll_vec.countdown\n"
         "from roll_vec.kernels import _random, countdown, expressions, frozen_lake\n"
-        "from roll_vec.kernels import grids, sokoban, sokoban_rooms\n"
+        "from roll_vec.kernels import grids, inverted_index, sokoban, sokoban_rooms\n"
         "modules = _random, countdown, expressions, frozen_lake\n"
-        "modules += grids, sokoban, sokoban_rooms\n"
+        "modules += grids, inverted_index, sokoban, sokoban_rooms\n"
         "kernels = [k for m in modules for k in vars(m).values() "
         "if hasattr(k, 'signatures')]\n"
         "print(len(kernels) > 30, sum(len(k.signatures) for k in kernels))",

@@ -57,12 +57,16 @@ OWN = {"tests_vector/Guess-v0": Guess, "tests_vector/Lamps-v0": Lamps}
 
 # An array id is a case by its own name.
 IDS = tuple(id for id, known in ENVIRONMENTS.items() if not known.pooled)
+# And those of this package that are pools.
+POOLED_IDS = tuple(id for id, known in ENVIRONMENTS.items() if known.pooled)
 _SMALL: dict[str, dict[str, Any]] = {
     "roll_vec/Sokoban-v0": {"dim_room": (5, 5), "num_boxes": 1},
 }
 _TEXT = {"obs_mode": "text", "action_mode": "text", "format_penalty": -0.25}
 # So few tasks that an answer to one of them is now and then right.
 _TASKS = {"num_numbers": 2, "number_range": (1, 4), "target_range": (1, 9)}
+# So few products, wanted without options, that an order is now and then right.
+_SHOP = {"num_products": 3, "human_goals": True}
 _THREADS: dict[str, Any] = {"workers": 2}
 _PROCESSES: dict[str, Any] = {"workers": 2, "executor": "process"}
 if JIT_OFF:
@@ -79,6 +83,7 @@ _TABLE = {
         f"{id}{workers}": Case(id, keywords, vector, limit)
         for id, keywords, limit in (
             ("roll_vec/Countdown-v0", {**_TASKS, "max_steps": 5}, 4),
+            ("roll_vec/WebShop-v0", _SHOP, 6),
             ("tests_vector/Guess-v0", {}, 6),
             ("tests_vector/Lamps-v0", {}, 6),
         )
@@ -217,6 +222,8 @@ def draw_texts(
     useful = [*space.examples]
     if space.examples == _countdown_examples():
         useful = _answers() * 2 + useful
+    elif "click[buy now]" in space.examples:
+        useful = _orders() * 4 + useful
     said = np.array([*useful * 2, *GARBAGE], object)
     return said[rng.integers(len(said), size=shape)]
 
@@ -256,6 +263,14 @@ def _answers() -> list[str]:
         env.reset(seed=seed)
         answers += [env.witness, " - ".join(map(str, env.nums))]
     return sorted(set(answers))
+
+
+@functools.cache
+def _orders() -> list[str]:
+    """Return the ways to orders of the products of the small shop."""
+    products = make_single("roll_vec/WebShop-v0").unwrapped.catalogue.products
+    clicks = [f"click[{product.asin.lower()}]" for product in products]
+    return [*clicks, "search[<r>]", "click[buy now]", "click[buy now]"]
 
 
 def rows_at(observations: Any, rows: Any) -> Any:

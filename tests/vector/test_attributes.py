@@ -17,6 +17,7 @@ from tests.vector.cases import (
     MODES,
     NEXT_STEP,
     OWN,
+    POOLED_IDS,
     POOLS,
     SAME_STEP,
     SINGLES,
@@ -38,7 +39,7 @@ NUM_ENVS = 3
 
 
 # Ids as they are.
-PLAIN = [*IDS, "roll_vec/Countdown-v0", *OWN]
+PLAIN = [*IDS, *POOLED_IDS, *OWN]
 
 
 @pytest.fixture(params=IDS)

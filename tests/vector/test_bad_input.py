@@ -13,6 +13,7 @@ from tests.vector.cases import (
     LIMIT,
     MODES,
     OWN,
+    POOLED_IDS,
     POOLS,
     SINGLES,
     assert_same,
@@ -32,7 +33,7 @@ NUM_ENVS = 4
 
 
 # Ids as they are.
-PLAIN = (*IDS, "roll_vec/Countdown-v0", *OWN)
+PLAIN = (*IDS, *POOLED_IDS, *OWN)
 
 
 @pytest.fixture(params=IDS)

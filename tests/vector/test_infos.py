@@ -43,6 +43,11 @@ KEYS = {
         {"value"},
         {"env_instruction"},
     ),
+    "roll_vec/WebShop-v0": (
+        ACTION_KEYS | SAID_KEYS | {"available_actions"},
+        {"purchased", "reward_terms"},
+        {"env_instruction", "available_actions", "goal", "title_nouns"},
+    ),
     "tests_vector/Guess-v0": (
         SAID_KEYS | {"success", "heard"},
         {"distance", "moved"},
@@ -63,6 +68,11 @@ DTYPES = {
     "level": np.int64,
     "noise": np.int64,
     "lit": np.int64,
+    "goal": np.int64,
+    **dict.fromkeys(("reward", "r_type", "r_att", "w_att", "title_score"), np.float64),
+    **dict.fromkeys(("r_option", "w_option", "w_price", "price"), np.float64),
+    **dict.fromkeys(("query_match", "category_match", "r_price"), np.bool_),
+    "has_search_bar": np.bool_,
 }
 
 
@@ -138,7 +148,8 @@ def test_layout_and_dtypes_at_every_step(case, mode):
         for key in keys_of(case)[1]:
             mask = infos.get("_" + key, np.zeros(NUM_ENVS, np.bool_))
             assert not mask[~stepped].any()
-            partial.setdefault(key, set()).add(int(mask.sum()))
+            ended = infos.get("final_info", {}).get("_" + key, ~mask & mask)
+            partial.setdefault(key, set()).add(int((mask | ended).sum()))
         known = step_keys(case) | keys_of(case)[1] | reset_keys(case)
         assert without_masks(infos) - known <= {"final_obs", "final_info"}
         finished = terminations | truncations

@@ -1,0 +1,119 @@
+"""Records of a catalogue: JSON in one block of bytes, read when it is asked for."""
+
+from __future__ import annotations
+
+import functools
+import json
+import mmap
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Generic, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.errors import InvalidOptionError
+
+__all__ = ["Records"]
+
+T = TypeVar("T")
+
+# Records that are kept as objects; a product with its strings is some 10 KB.
+_KEPT = 4096
+
+
+class Records(Sequence[T], Generic[T]):
+    """A sequence of objects that are made from JSON when they are asked for.
+
+    The block can lie in a file that processes share; every object is the same one for
+    as long as it is among those that are kept.
+
+    Parameters
+    ----------
+    block : bytes or mmap
+        JSON objects, one a line.
+    ends : (n,) int64
+        Where each line ends, in bytes.
+    decode : function of (int, dict)
+        Makes the object from its number and its JSON.
+    """
+
+    def __init__(
+        self,
+        block: bytes | mmap.mmap,
+        ends: NDArray[np.int64],
+        decode: Callable[[int, dict[str, Any]], T],
+    ) -> None:
+        self._block, self._ends, self._decode = block, ends, decode
+        self._read = functools.lru_cache(_KEPT)(self._read_uncached)
+
+    @classmethod
+    def pack(
+        cls,
+        entries: Iterable[dict[str, Any]],
+        decode: Callable[[int, dict[str, Any]], T],
+    ) -> Records[T]:
+        """Return records in memory."""
+        # In ASCII: a file may hold half a surrogate pair, which UTF-8 has not.
+        lines = [json.dumps(entry).encode() + b"\n" for entry in entries]
+        ends = np.cumsum([len(line) for line in lines], dtype=np.int64)
+        return cls(b"".join(lines), ends, decode)
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        decode: Callable[[int, dict[str, Any]], T],
+        memory_map: bool,
+    ) -> Records[T]:
+        """Return the records that `save` stored at a path.
+
+        Raises
+        ------
+        InvalidOptionError
+            If the two files do not belong together.
+        OSError, ValueError
+            If they cannot be read.
+        """
+        ends = np.load(_ends_of(path), mmap_mode="r" if memory_map else None)
+        block: bytes | mmap.mmap = b""
+        with path.open("rb") as file:
+            if memory_map and len(ends):
+                block = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            else:
+                block = file.read()
+        if (int(ends[-1]) if len(ends) else 0) != len(block):
+            message = f"products: {path} does not fit {_ends_of(path).name} beside it"
+            raise InvalidOptionError(message)
+        return cls(block, ends, decode)
+
+    def save(self, path: Path) -> None:
+        """Write the lines to a path, and where they end to a file beside it."""
+        path.write_bytes(self._block)
+        np.save(_ends_of(path), self._ends)
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        if isinstance(index, slice):
+            return [self._read(number) for number in range(*index.indices(len(self)))]
+        if index < 0:
+            index += len(self)
+        if not 0 <= index < len(self):
+            message = f"expected an index below {len(self)}, got {index}"
+            raise IndexError(message)
+        return self._read(index)
+
+    def _read_uncached(self, number: int) -> T:
+        start = int(self._ends[number - 1]) if number else 0
+        line = self._block[start : int(self._ends[number])]
+        return self._decode(number, json.loads(line))
+
+
+def _ends_of(path: Path) -> Path:
+    return path.with_suffix(".npy")

@@ -1,0 +1,257 @@
+"""From a text to the words that are searched for, as Lucene's English analyser does it.
+
+Words are those of Unicode's text segmentation (UAX #29) in the form that Lucene's
+StandardTokenizer gives it (9.5, ``StandardTokenizerImpl.jflex``): the longest match
+counts, emoji are words as well, Han and Hiragana are cut into single characters, Thai,
+Lao, Khmer and Burmese are not cut at all, and a word has at most 255 UTF-16 units.
+A trailing 's goes, letters become lower case, stop words go, and what is left is
+stemmed by Porter's rules with Martin's two departures, as by PorterStemFilter.
+
+Lucene has the properties of Unicode 12.1, `regex` newer ones.  Where a character has
+changed since, the classes here say what it was; characters that have come since may be
+words here and are none there.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+from typing import Any
+
+from roll_vec.errors import MissingExtraError
+
+__all__ = ["STOP_WORDS", "stem", "words"]
+
+_STOPS = (
+    "a an and are as at be but by for if in into is it no not of on or such that the "
+    "their then there these they this to was will with"
+)
+STOP_WORDS = frozenset(_STOPS.split())
+
+_MAX_UNITS = 255
+
+# A text of ASCII in lower case, which most texts are, needs few of the rules.  Nothing
+# begins after an underscore that is left: a run of them would take quadratic time.
+_BODY = r"(?:[a-z]+(?:[:.'][a-z]+)*|[0-9]+(?:[.,;'][0-9]+)*)+"
+_ASCII = re.compile(rf"(?:(?<!_)_+)?{_BODY}(?:_+{_BODY})*_*")
+
+# Extended_Pictographic of Unicode 12.1, all emoji among it; version 17 has fewer.
+_EMOJI = (
+    r"[\xA9\xAE\u203C\u2049\u2122\u2139\u2194-\u2199\u21A9\u21AA\u231A\u231B\u2328"
+    r"\u2388\u23CF\u23E9-\u23F3\u23F8-\u23FA\u24C2\u25AA\u25AB\u25B6\u25C0"
+    r"\u25FB-\u25FE\u2600-\u2605\u2607-\u2612\u2614-\u2685\u2690-\u2705\u2708-\u2712"
+    r"\u2714\u2716\u271D\u2721\u2728\u2733\u2734\u2744\u2747\u274C\u274E\u2753-\u2755"
+    r"\u2757\u2763-\u2767\u2795-\u2797\u27A1\u27B0\u27BF\u2934\u2935\u2B05-\u2B07"
+    r"\u2B1B\u2B1C\u2B50\u2B55\u3030\u303D\u3297\u3299\U0001F000-\U0001F0FF"
+    r"\U0001F10D-\U0001F10F\U0001F12F\U0001F16C-\U0001F171\U0001F17E\U0001F17F"
+    r"\U0001F18E\U0001F191-\U0001F19A\U0001F1AD-\U0001F1E5\U0001F201-\U0001F20F"
+    r"\U0001F21A\U0001F22F\U0001F232-\U0001F23A\U0001F23C-\U0001F23F"
+    r"\U0001F249-\U0001F3FA\U0001F400-\U0001F53D\U0001F546-\U0001F64F"
+    r"\U0001F680-\U0001F6FF\U0001F774-\U0001F77F\U0001F7D5-\U0001F7FF"
+    r"\U0001F80C-\U0001F80F\U0001F848-\U0001F84F\U0001F85A-\U0001F85F"
+    r"\U0001F888-\U0001F88F\U0001F8AE-\U0001F8FF\U0001F90C-\U0001F93A"
+    r"\U0001F93C-\U0001F945\U0001F947-\U0001FFFD]"
+)
+# Emoji that are letters too: which of the two makes the longer word is looked up.
+_LETTER_EMOJI = frozenset("\u2139\u24c2\U0001f170\U0001f171\U0001f17e\U0001f17f")
+
+_FORMAT = r"\u0600-\u0605\u06DD\u070F\u08E2\U000110BD\U000110CD"
+_JOINED = rf"\p{{WB=Extend}}\p{{WB=Format}}\p{{WB=ZWJ}}{_FORMAT}"
+
+
+def _grammar() -> dict[str, str]:
+    """Return the rules' patterns by name; none of them goes back on what it took."""
+    # What belongs to the character before it; in an emoji, without the selectors of
+    # presentation, and in a key without the cap.
+    x, y = rf"[{_JOINED}]*+", rf"[[{_JOINED}]--[\uFE0E\uFE0F]]*+"
+    base = rf"[[{_JOINED}]--[\uFE0E\uFE0F\u20E3]]*+"
+    letters = (
+        r"(?:[\p{WB=ALetter}--[\xB8\u02E5-\u02EB\u055A\u058A\u070F\uA708-\uA716]]++"
+        r"|\p{WB=Hebrew_Letter})"
+    )
+    hebrew = rf"\p{{WB=Hebrew_Letter}}{x}"
+    digits = rf"[[\p{{WB=Numeric}}\uFF10-\uFF19]--[{_FORMAT}\u19DA]]++"
+    lines = rf"(?:[_\u202F\u203F\u2040\u2054\uFE33\uFE34\uFE4D-\uFE4F\uFF3F]{x})"
+    dots = r".'\u2018\u2019\u2024\uFE52\uFF07\uFF0E"
+    in_letters = rf"[:\xB7\u0387\u05F4\u2027\uFE13\uFE55\uFF1A{dots}]"
+    in_digits = (
+        r"[,;\u037E\u0589\u060C\u060D\u066C\u07F8\u2044\uFE10\uFE14\uFE50\uFE54\uFF0C"
+        rf"\uFF1B{dots}]"
+    )
+    unit = (
+        rf"(?:{hebrew}(?:'{x}|\"{x}{hebrew})"
+        rf"|{letters}{x}(?:{in_letters}{x}{letters}{x})*+"
+        rf"|{digits}{x}(?:{in_digits}{x}{digits}{x})*+)"
+    )
+    body = rf"(?:(?:\p{{WB=Katakana}}{x})++|{unit}++)"
+    tone = r"[\U0001F3FB-\U0001F3FF]"
+    next_emoji = (
+        rf"(?:(?:(?<=\u200D)|\u200D++){_EMOJI}{y}\uFE0F?+|\u200D{tone}{y})++"
+        r"|[\U000E0020-\U000E007E]++\U000E007F"
+    )
+    return {
+        "word": rf"{lines}*+{body}(?:{lines}++{body})*+{lines}*+",
+        "emoji": rf"(?:\u200D*+{_EMOJI}{y}\uFE0F?+|{tone}{y})(?:{next_emoji})?+",
+        "key": rf"[\#*](?:{y}\uFE0F\u20E3{y}|{base}\u20E3{y})",
+        "flag": rf"(?:\p{{WB=Regional_Indicator}}{x}){{2}}",
+        "uncut": rf"(?:[\p{{LB=Complex_Context}}\u19DA]{x})++",
+        "single": rf"[[\p{{Script=Han}}\p{{Script=Hiragana}}]--[\U00016FE2]]{x}",
+        # No word, but taken as a whole with what extends it: looking for one at each
+        # of its characters would take quadratic time.
+        "void": rf"{lines}++|\u200D++",
+        # What all of these, or some more, begin with.
+        "begin": (
+            r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}\p{WB=Numeric}\p{WB=Katakana}"
+            r"\p{WB=ExtendNumLet}\p{WB=Regional_Indicator}\p{LB=Complex_Context}"
+            r"\p{Script=Han}\p{Script=Hiragana}\u200D\u19DA\uFF10-\uFF19\#*"
+            rf"\U0001F3FB-\U0001F3FF{_EMOJI}]"
+        ),
+    }
+
+
+@functools.cache
+def _patterns() -> dict[str, Any]:
+    """Return the compiled rules, ``all`` with words alone in its group 1."""
+    try:
+        regex = importlib.import_module("regex")
+    except ImportError:
+        feature = "search in texts that are not ASCII"
+        raise MissingExtraError(feature, extra="webshop", package="regex") from None
+    rules = _grammar()
+    words_and_void = "({word}|{emoji}|{key}|{flag}|{uncut}|{single})|{void}"
+    rules["all"] = words_and_void.format_map(rules)
+    return {
+        name: regex.compile(rules[name], regex.VERSION1)
+        for name in ("all", "emoji", "void", "begin")
+    }
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text that are searched for, not stemmed yet.
+
+    Parameters
+    ----------
+    text : str
+        Any text; takes time in proportion to its length.
+
+    Returns
+    -------
+    list of str
+        In their order, in lower case, without the 's of a possessive and without
+        `STOP_WORDS`.
+
+    Raises
+    ------
+    MissingExtraError
+        If the text is not ASCII and `regex` is not installed.
+    """
+    if text.isascii():
+        found = _ASCII.findall(text.lower())
+        if max(map(len, found), default=0) > _MAX_UNITS:
+            found = _cut_words(text.lower())
+        return [
+            word
+            for word in (w[:-2] if w.endswith("'s") else w for w in found)
+            if word not in STOP_WORDS
+        ]
+    found = _patterns()["all"].findall(text)
+    # Half as many characters may be as many units.
+    longest = max(map(len, found), default=0)
+    if longest > _MAX_UNITS // 2 or not _LETTER_EMOJI.isdisjoint(text):
+        found = _cut_words(text)
+    return [
+        word for word in map(_normalise, filter(None, found)) if word not in STOP_WORDS
+    ]
+
+
+def _normalise(word: str) -> str:
+    """Return a word in lower case without a possessive's ending."""
+    if not word.isascii():
+        # One character for one, as in Java: not so with an I that keeps its dot and a
+        # sigma at the end.
+        word = "".join([character.lower()[0] for character in word])
+    else:
+        word = word.lower()
+    if word.endswith(("'s", "\u2019s", "\uff07s")):
+        return word[:-2]
+    return word
+
+
+def _cut_words(text: str) -> list[str]:
+    """Return the words of a text, the longest match at each place within the limit.
+
+    Slower than one call of `findall`, which looks for the longest one without a limit
+    and takes the first rule that has one.
+    """
+    rules = _patterns()
+    found = []
+    start = 0
+    while begin := rules["begin"].search(text, start):
+        start = begin.start()
+        match = _match_within(rules["all"], text, start)
+        end = start + 1
+        if match and match[1]:
+            end = match.end()
+            if text[start] in _LETTER_EMOJI:
+                end = max(end, _match_within(rules["emoji"], text, start).end())
+            found.append(text[start:end])
+        elif match:
+            end = match.end()
+            if end - start > _MAX_UNITS // 2:
+                # Only the last characters of a run are near enough to what follows.
+                run = rules["void"].match(text, start).end()
+                end = max(start + 1, run - _MAX_UNITS + 1)
+        start = end
+    return found
+
+
+def _match_within(rule: Any, text: str, start: int) -> Any:
+    """Return the match of a rule at a place within the limit, or None."""
+    match = rule.match(text, start, start + _MAX_UNITS)
+    if match and _num_units(match[0]) > _MAX_UNITS:
+        match = rule.match(text, start, _last_within(text, start))
+    return match
+
+
+def _num_units(text: str) -> int:
+    """Return how many UTF-16 units a text has."""
+    return len(text) + sum(map("\uffff".__lt__, text))
+
+
+def _last_within(text: str, start: int) -> int:
+    """Return where the characters end that a word from a place on may have."""
+    stop, units = start, 0
+    while units <= _MAX_UNITS:
+        units += 1 + (text[stop] > "\uffff")
+        stop += 1
+    return stop - 1
+
+
+# What the rules of the stemmer look for at the end of a word.
+_STEMMED_ENDS = frozenset("cdegilmnrstuy")
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """Return the stem of a word in lower case.
+
+    Raises
+    ------
+    MissingExtraError
+        If nltk is needed, which takes half a second to import, and not installed.
+    """
+    if len(word) <= 2 or word[-1] not in _STEMMED_ENDS:
+        return word
+    stemmed: str = _stemmer().stem(word, to_lowercase=False)
+    return stemmed
+
+
+@functools.cache
+def _stemmer() -> Any:
+    try:
+        porter = importlib.import_module("nltk.stem.porter").PorterStemmer
+    except ImportError:
+        feature = "search for words in any of their forms"
+        raise MissingExtraError(feature, extra="webshop", package="nltk") from None
+    return porter(mode=porter.MARTIN_EXTENSIONS)

@@ -1,0 +1,136 @@
+import json
+import re
+
+import pytest
+
+from roll_vec.webshop import Catalogue
+from tests.webshop.shops import ITEMS, write
+
+SHOP = "roll_vec/WebShop-v0"
+FEW = ("-o", "num_products=20")
+
+
+def rows(text):
+    """Return the rows of a table, by name."""
+    found = re.findall(r"│ (.*?) *│ (.*?) *│", text)
+    return {name: value.strip() for name, value in found if name}
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Write WebShop's files under WebShop's names; return their paths."""
+    names = {
+        "products": "items_shuffle_3.json",
+        "attributes": "items_ins_v2_3.json",
+        "human_instructions": "items_human_ins.json",
+        "title_nouns": "my_nouns.json",
+    }
+    paths = []
+    for keyword, path in write(tmp_path).items():
+        target = tmp_path / names[keyword]
+        target.write_bytes((tmp_path / path).read_bytes())
+        paths.append(target.name)
+    return paths
+
+
+def test_files_are_told_apart_by_name_and_stored(run, files):
+    outcome = run("webshop", "index", *files, "--out", "shop")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out == "3 products and 5 goals in shop; title nouns: file\n"
+    assert len(Catalogue.load(products="shop").goals) == 5
+    assert run("webshop", "index", *files, "--out", "shop").code == 0
+
+
+def test_a_report_says_what_is_in_a_catalogue(run, files):
+    made = run("webshop", "index", *files, "--out", "shop", "--check", "--human-goals")
+    found = rows(made.out)
+    assert found["products"] == "3"
+    assert found["categories"] == "garden 2, fashion 1"
+    assert found["goals"] == "1 by people"
+    assert found["products file"] == "items_shuffle_3.json"
+    assert found["title nouns"] == "file"
+    assert found["goals that cannot earn 1.0"] == "1 of 1"
+    assert "'brown'" in made.out
+    assert found["on disk"].endswith("all files as stored")
+    # Of a folder it is what it was stored with.
+    again = rows(run("webshop", "index", "shop", "--check").out)
+    for name in ("products", "goals", "title nouns", "goals that cannot earn 1.0"):
+        assert again[name] == found[name]
+    assert again["products file"] == "shop"
+
+
+def test_a_check_alone_stores_nothing(run, tmp_path):
+    found = rows(run("webshop", "index", "--num-products", "12", "--check").out)
+    assert found["products"] == "12"
+    assert found["title nouns"] == "embedded"
+    assert found["goals that cannot earn 1.0"].startswith("0 of ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_folder_is_named(run, fails, files, tmp_path):
+    run("webshop", "index", *files, "--out", "shop")
+    path = tmp_path / "shop" / "products.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"Oak", b"Elm"))
+    assert "products.jsonl has changed" in fails("webshop", "index", "shop", "--check")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("items.json",), "argument --out: expected a folder, or --check, or both"),
+        (
+            ("a.json", "b.json", "--check"),
+            "argument FILES: a.json and b.json would both be products by their names",
+        ),
+        (
+            ("items_ins.json", "--attributes", "b.json", "--check"),
+            "items_ins.json and b.json would both be attributes",
+        ),
+        (("nowhere.json", "--check"), "products: nowhere.json cannot be read"),
+        (("--attributes", "a.json", "--check"), "attributes: 'a.json' needs products"),
+        (("--num-products", "0", "--check"), "expected an integer from 1 up"),
+    ],
+)
+def test_what_cannot_be_indexed_is_said(fails, arguments, message):
+    assert message in fails("webshop", "index", *arguments)
+
+
+def test_a_stored_catalogue_is_not_stored_again(run, fails, files):
+    run("webshop", "index", *files, "--out", "shop")
+    expected = "argument --out: shop is a stored catalogue already"
+    assert expected in fails("webshop", "index", "shop", "--out", "other")
+
+
+def test_a_malformed_item_is_one_line(fails, tmp_path):
+    items = [ITEMS[0], {**ITEMS[1], "pricing": "free"}]
+    (tmp_path / "items.json").write_text(json.dumps(items))
+    message = fails("webshop", "index", "items.json", "--check")
+    assert "items.json, item 1 (B000000002), pricing: expected a price" in message
+
+
+def test_the_oracle_buys_what_earns_one(run):
+    arguments = ("--num-envs", 8, "--steps", 12, "--policy", "oracle", *FEW)
+    outcome = run("rollout", SHOP, *arguments)
+    assert rows(outcome.out)["success rate"] == "100.00%"
+    assert "out of the oracle's reach" not in outcome.out
+
+
+def test_the_oracle_says_what_is_out_of_reach(run, files):
+    names = ("products", "attributes", "human_instructions", "title_nouns")
+    options = [f"-o{name}={path}" for name, path in zip(names, files, strict=True)]
+    arguments = ("--num-envs", 2, "--steps", 9, "--policy", "oracle")
+    outcome = run("rollout", SHOP, *arguments, *options, "-o", "human_goals=True")
+    assert rows(outcome.out)["success rate"] == "0.00%"
+    lines = outcome.out.splitlines()
+    place = lines.index("out of the oracle's reach: 1")
+    assert lines[place + 1].startswith("goal 0: no purchase earns more than 0.667")
+
+
+def test_a_person_reads_the_page_as_it_is_laid_out(play):
+    shown = play("search[chair]\n:hint\nclick[buy now]\n:quit\n", SHOP, *FEW)
+    assert "The shop's front page" in shown
+    assert re.search(r"Page 1 of \d, \d+ products were found", shown)
+    assert "[back to search]" in shown
+    # A hint is the oracle's next action; to buy is none on a page of results.
+    assert re.search(r"> :hint\n(click|search)\[.*\]\n", shown)
+    assert "action_is_valid False" in shown
