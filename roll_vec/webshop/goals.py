@@ -75,12 +75,13 @@ def make_goals(
     if human:
         return entries, np.ones(len(entries))
     counts = Counter(name for entry in entries for name in entry["attributes"])
-    weights = [
-        sum(1.0 / counts[name] for name in entry["attributes"])
-        / len(entry["attributes"])
-        for entry in entries
-    ]
-    return entries, np.array(weights)
+    weights = np.zeros(len(entries))
+    for i, entry in enumerate(entries):
+        # One after the other: from Python 3.12 on `sum` rounds otherwise.
+        for name in entry["attributes"]:
+            weights[i] += 1.0 / counts[name]
+        weights[i] /= len(entry["attributes"])
+    return entries, weights
 
 
 def _draw_limit(price: float, rng: random.Random) -> tuple[float, str]:
