@@ -83,7 +83,6 @@ _TABLE = {
         f"{id}{workers}": Case(id, keywords, vector, limit)
         for id, keywords, limit in (
             ("roll_vec/Countdown-v0", {**_TASKS, "max_steps": 5}, 4),
-            ("roll_vec/WebShop-v0", _SHOP, 6),
             ("tests_vector/Guess-v0", {}, 6),
             ("tests_vector/Lamps-v0", {}, 6),
         )
@@ -93,6 +92,8 @@ _TABLE = {
             (" in processes", _PROCESSES),
         )
     },
+    # What workers do is the pool's and no family's.
+    "roll_vec/WebShop-v0": Case("roll_vec/WebShop-v0", _SHOP, limit=6),
 }
 # Of array ids that are acted in by text, and of pools.
 TEXTS = tuple(name for name in _TABLE if name.endswith("text"))
