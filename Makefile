@@ -34,7 +34,7 @@ test-slow:  ## what the suite leaves out
 
 bench:  ## the benchmarks, measured
 	$(PYTHON) -m pytest benchmarks --benchmark-enable
-	$(PYTHON) -m benchmarks.ratios
+	$(PYTHON) -m roll_vec.cli bench
 
 stamps:  ## mark kernel files that call a changed one, for numba's cache
 	$(PYTHON) -m tests.kernels.cache_stamps

@@ -6,11 +6,10 @@ import importlib.metadata
 import os
 import platform
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("numpy", "numba", "llvmlite", "gymnasium", "gym-sokoban", "reasoning-gym")
+PACKAGES = ("roll-vec", "numpy", "numba", "llvmlite")
 
 
 def _cpu_model() -> str:
@@ -53,8 +52,11 @@ def load() -> list[float] | None:
 _HAS_LOAD = hasattr(os, "getloadavg")
 
 
-def describe() -> dict[str, Any]:
-    """Return what a figure needs beside it, ready for JSON."""
+def describe(command: str) -> dict[str, Any]:
+    """Return what a figure needs beside it, ready for JSON.
+
+    ``command`` is what was typed.
+    """
     affinity = getattr(os, "sched_getaffinity", None)
     return {
         "cpu": _cpu_model(),
@@ -62,10 +64,8 @@ def describe() -> dict[str, Any]:
         "usable_cores": len(affinity(0)) if affinity else os.cpu_count(),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
-        "versions": {name: _version(name) for name in PACKAGES},
+        "versions": {n: v for n in PACKAGES if (v := _version(n)) is not None},
         "revision": _revision(),
-        "command": " ".join(
-            ["python -m", sys.modules["__main__"].__spec__.name, *sys.argv[1:]]
-        ),
+        "command": command,
         "threads": os.environ.get("ROLL_VEC_NUM_THREADS"),
     }

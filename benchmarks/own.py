@@ -11,15 +11,16 @@ import argparse
 import ast
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from typing import Any
 
 import gymnasium
 from gymnasium.vector import SyncVectorEnv
 
 import roll_vec  # noqa: F401 - registers the ids
-from benchmarks import machine
-from benchmarks.ratios import Contender, Row, in_turns, print_table
+from benchmarks import suite, table
+from benchmarks.cases import Case, Row
+from benchmarks.tasks import Rate
+from benchmarks.turns import Contender
 
 # Keywords of a batch, which `gymnasium.make` does not take.
 BATCH_KEYWORDS = (
@@ -33,45 +34,43 @@ BATCH_KEYWORDS = (
 )
 
 
-class Loop:
-    """A batch and actions for some steps."""
+def steps(
+    id: str, num_envs: int, keywords: Mapping[str, Any], sync: bool = False
+) -> Rate:
+    """Step the id's own batch, or Gymnasium's SyncVectorEnv of its single form."""
+    env: Any
+    if sync:
+        own = {key: keywords[key] for key in keywords if key not in BATCH_KEYWORDS}
+        env = SyncVectorEnv([lambda: gymnasium.make(id, **own)] * num_envs)
+    else:
+        env = gymnasium.make_vec(id, num_envs=num_envs, **keywords)
+    env.action_space.seed(0)
+    batches = [env.action_space.sample() for _ in range(max(512 // num_envs, 2))]
+    env.reset(seed=0)
 
-    def __init__(self, env: Any, num_steps: int) -> None:
-        self.env = env
-        env.action_space.seed(0)
-        self.actions = [env.action_space.sample() for _ in range(num_steps)]
-        self.env_steps = env.num_envs * num_steps
-        env.reset(seed=0)
-        self.run()
+    def work() -> int:
+        for batch in batches:
+            env.step(batch)
+        return len(batches) * num_envs
 
-    def run(self) -> None:
-        """Step through all the actions."""
-        for actions in self.actions:
-            self.env.step(actions)
+    return Rate(work, "steps/s", {"batch": num_envs})
 
 
-def compare(
-    id: str, num_envs: int, keywords: Mapping[str, Any], rounds: int, env_steps: int
-) -> Row:
-    """Compare env-steps/s of the id's own batch and of SyncVectorEnv."""
-    own = {key: keywords[key] for key in keywords if key not in BATCH_KEYWORDS}
-    num_steps = max(env_steps // num_envs, 1)
-    ours = gymnasium.make_vec(id, num_envs=num_envs, **keywords)
-    sync = SyncVectorEnv([lambda: gymnasium.make(id, **own)] * num_envs)
-    with closing(ours), closing(sync):
-        contenders = []
-        for env in (ours, sync):
-            loop = Loop(env, num_steps)
-            contenders.append(Contender("", loop.env_steps, loop.run, []))
-        in_turns(contenders[1], contenders[:1], rounds, lambda: None)
-    return Row(
-        f"{id.rpartition(':')[2]}, n={num_envs}",
-        "steps/s",
-        "SyncVectorEnv of the same id",
-        None,
-        contenders[0].rates,
-        contenders[1].rates,
-    )
+def make_case(id: str, sizes: Sequence[int], keywords: Mapping[str, Any]) -> Case:
+    """Return the case of both sides at every size."""
+    contenders = [
+        Contender(
+            f"{'sync' if sync else 'own'} {n}.",
+            "SyncVectorEnv" if sync else "its own batch",
+            "benchmarks.own",
+            "steps",
+            {"id": id, "num_envs": n, "keywords": keywords, "sync": sync},
+        )
+        for n in sizes
+        for sync in (False, True)
+    ]
+    rows = [Row(f"{id}, {n}", f"own {n}.", f"sync {n}.") for n in sizes]
+    return Case("own", id, contenders, rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -86,12 +85,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--num-envs", type=int, nargs="+", default=[1, 64, 1024], metavar="N"
     )
     parser.add_argument(
-        "--steps",
-        type=int,
-        default=20_000,
-        help="environment steps a round, about (default %(default)s)",
-    )
-    parser.add_argument(
         "--rounds", type=int, default=5, help="rounds (default %(default)s)"
     )
     parser.add_argument(
@@ -103,8 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         help="a keyword, its value a Python literal or a plain string",
     )
     options = parser.parse_args(arguments)
-    if min([options.rounds, options.steps, *options.num_envs]) < 1:
-        parser.error("--rounds, --steps, --num-envs: expected at least 1")
+    if min([options.rounds, *options.num_envs]) < 1:
+        parser.error("--rounds, --num-envs: expected at least 1")
     keywords = {}
     for pair in options.options:
         key, _, text = pair.partition("=")
@@ -112,15 +105,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             keywords[key] = ast.literal_eval(text)
         except (SyntaxError, ValueError):
             keywords[key] = text
-    before = machine.load()
-    print_table(
-        compare(options.id, n, keywords, options.rounds, options.steps).cells()
-        for n in options.num_envs
-    )
-    description = {**machine.describe(), "load_before": before}
-    for key, value in {**description, "load_after": machine.load()}.items():
-        print(f"{key}: {value}")
+    case = make_case(options.id, options.num_envs, keywords)
+    command = " ".join(["python -m benchmarks.own", *(arguments or sys.argv[1:])])
+    plan = suite.Plan((), options.rounds, command=command)
+    table.show(suite.measure({case.name: case}, plan, lambda *done: None))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

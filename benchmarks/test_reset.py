@@ -2,19 +2,22 @@
 
 from contextlib import closing
 
+import gymnasium
 import pytest
 
-from benchmarks.workloads import OURS
+from benchmarks.ours import WORKLOADS
 
 
 @pytest.mark.parametrize("num_envs", [1024, 4096, 16384])
-@pytest.mark.parametrize("workload", OURS, ids=[w.name for w in OURS])
+@pytest.mark.parametrize("workload", WORKLOADS)
 @pytest.mark.benchmark(group="reset")
 def test_reset(benchmark, measuring, report_rate, workload, num_envs):
     """Reset with levels drawn before, where they are a finite set."""
-    num_envs, num_levels = (num_envs, 0) if measuring else (3, 3)
-    with closing(workload.make(num_envs, num_levels)) as env:
-        for first in range(0, workload.num_levels if measuring else 1, num_envs):
+    num_envs = num_envs if measuring else 3
+    id, keywords = WORKLOADS[workload]
+    num_levels = keywords.get("num_levels", 0) if measuring else 1
+    with closing(gymnasium.make_vec(id, num_envs=num_envs, **keywords)) as env:
+        for first in range(0, num_levels, num_envs):
             env.reset(seed=first)
         benchmark.pedantic(env.reset, kwargs={"seed": 0}, rounds=5, warmup_rounds=1)
         report_rate("resets_per_s", num_envs)

@@ -1,42 +1,24 @@
-"""WebShop: ``python -m benchmarks.webshop``.
+"""Our side of WebShop: a mixed policy, searches, and how long a catalogue takes.
 
-- *ready*: from nothing to the first observation: read, index, make goals; then the
-  same from a stored catalogue.
-- *search*: one query at a time, none of them asked before.
-- *steps*: environments of one thread that play a mixed policy, recorded before, so
-  that nothing but the environment is measured: searches, results pages, products,
-  options, sub pages and purchases.  *cold*: no search has been asked before; *warm*:
-  all of them have.
-- *memory*: what 4096 environments add to one.
+Environments of one thread play what was recorded before, so that nothing but the
+environment is measured: searches, results pages, products, options, sub pages and
+purchases.  *cold*: no search has been asked before; *warm*: all of them have.
 
-The original cannot run in the same process (it needs Java): 23 to 28 steps a second
-were measured for it on two cores with 1000 products.
+The original cannot run in the same process (it needs Java).
 """
 
 from __future__ import annotations
 
-import argparse
+import itertools
 import random
-import statistics
-import sys
-import tempfile
-import time
-import tracemalloc
 from collections.abc import Sequence
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import gymnasium
 from gymnasium.vector import AutoresetMode
 
-from benchmarks import machine
+from benchmarks.tasks import Latency, Rate
 from roll_vec.webshop import Catalogue, WebShop
-
-# The least that is aimed at, for 1000 products.
-STEPS_PER_S, READY_S, STORED_S, SEARCH_MS = 15_000, 3.0, 0.5, 0.15
-# And the search of 50,000.
-BIG_SEARCH_MS = 1.5
 
 
 def next_action(env: WebShop, rng: random.Random) -> str:
@@ -128,138 +110,46 @@ class PoolWalk:
             self.env.step(actions)
 
 
-def seconds_of(function: Any) -> float:
-    """Return how long a call takes."""
-    begun = time.perf_counter()
-    function()
-    return time.perf_counter() - begun
+def steps(kept: str, num_envs: int = 64, num_steps: int = 100) -> Rate:
+    """Play with searches that are ``cold`` or ``warm``, or ``pool``: warm, batched."""
+    walk = Walk(num_envs, num_steps)
+    pool = PoolWalk(walk) if kept == "pool" else None
+
+    def work() -> int:
+        if kept == "cold":
+            forget_searches(walk.catalogue)
+        (pool or walk).play()
+        return walk.count
+
+    return Rate(work, "steps/s", _facts(num_envs, len(walk.catalogue.products)))
 
 
-def search_times(catalogue: Catalogue, count: int) -> list[float]:
-    """Return the sorted times of searches for goals' instructions, in seconds."""
-    rng = random.Random(0)
-    goals = catalogue.goals
-    queries = []
-    for _ in range(count):
-        words = goals[rng.randrange(len(goals))].instruction_text.split(", and")[0]
-        queries.append(" ".join(words.split()[2:][:10]))
-    return sorted(seconds_of(lambda q=q: catalogue.search(q)) for q in queries)
-
-
-def memory_of(num_envs: int) -> int:
-    """Return the bytes that environments of a loaded catalogue take."""
-    with closing(gymnasium.make_vec("roll_vec/WebShop-v0", num_envs=1)) as one:
-        one.reset(seed=0)
-        tracemalloc.start()
-        try:
-            env = gymnasium.make_vec("roll_vec/WebShop-v0", num_envs=num_envs)
-            with closing(env):
-                env.reset(seed=0)
-                return tracemalloc.get_traced_memory()[0]
-        finally:
-            tracemalloc.stop()
-
-
-def measure_ready(num_products: int, tell: Any) -> list[tuple[str, str]]:
-    """Measure how long a catalogue takes from its items, and from a folder."""
-    with tempfile.TemporaryDirectory() as folder:
-        made: list[Catalogue] = []
-        seconds = seconds_of(
-            lambda: made.append(Catalogue.load(num_products=num_products))
-        )
-        tell()
-        stored = Path(folder) / "shop"
-        made[0].save(stored)
-        read = seconds_of(lambda: open_stored(stored, memory_map=False))
-        mapped = seconds_of(lambda: open_stored(stored, memory_map=True))
-        tell()
-    return [
-        (f"ready, {num_products:,} products, s", f"{seconds:.2f}"),
-        (
-            "  from a stored catalogue, s",
-            f"{read:.3f}, memory-mapped {mapped:.3f}",
-        ),
-    ]
-
-
-def open_stored(folder: Path, memory_map: bool) -> None:
-    """Open a stored catalogue and show a first page of results."""
-    env = WebShop(products=folder, memory_map=memory_map)
-    env.reset(seed=0)
-    env.step("search[red shoes]")
-
-
-def measure_search(num_products: int, tell: Any) -> tuple[str, str]:
-    """Measure searches one by one."""
+def search(num_products: int) -> Latency:
+    """Search for the words of one goal after the other, none asked before."""
     catalogue = Catalogue.load(num_products=num_products)
-    catalogue.search("warm up the words")
-    times = search_times(catalogue, 2000)
-    tell()
-    p50, p99 = (times[int(len(times) * share)] * 1e3 for share in (0.5, 0.99))
-    return f"search, {num_products:,} products, ms", f"p50 {p50:.3f}, p99 {p99:.3f}"
+    goals = itertools.cycle(catalogue.goals)
+
+    def work() -> int:
+        forget_searches(catalogue)
+        words = next(goals).instruction_text.split(", and")[0]
+        catalogue.search(" ".join(words.split()[2:][:10]))
+        return 1
+
+    return Latency(work, "ms", _facts(1, num_products))
 
 
-def measure_steps(rounds: int, tell: Any) -> list[tuple[str, str]]:
-    """Measure steps with cold and warm searches, and through the pool."""
-    walk = Walk(64, 400)
-    pool = PoolWalk(walk)
-    rates: dict[str, list[float]] = {"cold": [], "warm": [], "pool, warm": []}
-    for _ in range(rounds):
-        forget_searches(walk.catalogue)
-        rates["cold"].append(walk.count / seconds_of(walk.play))
-        rates["warm"].append(walk.count / seconds_of(walk.play))
-        rates["pool, warm"].append(walk.count / seconds_of(pool.play))
-        tell()
-    pool.env.close()
-    return [
-        (f"steps/s, one thread, {name}", f"{statistics.median(found):,.0f}")
-        for name, found in rates.items()
-    ]
+def ready(num_products: int) -> Latency:
+    """Make the embedded shop: read, index, make goals."""
+    seeds = itertools.count()
+
+    def work() -> int:
+        # Of another seed each time, so that it is made anew.
+        Catalogue.load(num_products=num_products, catalog_seed=next(seeds))
+        return 1
+
+    return Latency(work, "ms", _facts(1, num_products))
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, and print what was found and what it was taken with."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.webshop", description="Measure roll_vec's WebShop."
-    )
-    parser.add_argument(
-        "--rounds", type=int, default=5, help="rounds (default %(default)s)"
-    )
-    parser.add_argument(
-        "--big",
-        type=int,
-        default=50_000,
-        help="products of the big shop (default %(default)s)",
-    )
-    options = parser.parse_args(arguments)
-    if options.rounds < 1:
-        parser.error("--rounds: expected at least 1")
-
-    def tell() -> None:
-        sys.stderr.write(".")
-        sys.stderr.flush()
-
-    before = machine.load()
-    WebShop().reset(seed=0)  # loads the kernels and what else is imported on use
-    # Another number than the default, so that it is made anew.
-    rows = measure_ready(1001, tell)
-    rows.append(measure_search(1000, tell))
-    rows += measure_steps(options.rounds, tell)
-    rows.append(("memory of 4096 environments, MB", f"{memory_of(4096) / 1e6:.1f}"))
-    tell()
-    rows += measure_ready(options.big, tell)
-    rows.append(measure_search(options.big, tell))
-    sys.stderr.write("\n")
-    for name, value in rows:
-        print(f"{name:45s} {value}")
-    print(
-        f"aimed at: {STEPS_PER_S:,} steps/s, ready in {READY_S} s, stored in "
-        f"{STORED_S} s, search p50 {SEARCH_MS} ms, of 50,000 {BIG_SEARCH_MS} ms"
-    )
-    description = {**machine.describe(), "load_before": before}
-    for key, value in {**description, "load_after": machine.load()}.items():
-        print(f"{key}: {value}")
-
-
-if __name__ == "__main__":
-    main()
+def _facts(batch: int, num_products: int) -> dict[str, Any]:
+    levels = f"{num_products:,} products of the embedded shop"
+    return {"batch": batch, "observation": "text", "levels": levels}

@@ -1,9 +1,6 @@
-"""Random streams as rows of integers, equal to those of numpy and of `random`.
+"""Random streams as rows of integers, equal to those of numpy.
 
 - `mix`: roll_vec's own counter-based integer mix, the only source of new seeds.
-- MT19937: seeded as Python's `random.seed(int)` and as `numpy.random.seed(int)`
-  (CPython 3.11 ``_randommodule.c``; numpy 2.4 ``mt19937.c``), with the draws that
-  gym-sokoban makes: `random`, `_randbelow` and the legacy `randint`.
 - PCG64 (XSL-RR 128/64) seeded through SeedSequence as `numpy.random.PCG64(int)`
   (numpy 2.4 ``bit_generator.pyx``, ``pcg64.h``), with `random` and `integers`.
 
@@ -19,10 +16,9 @@ from ._jit import kernel
 
 _U = np.uint64
 _MASK32 = _U(0xFFFFFFFF)
-_0, _1, _3, _5, _6, _7, _11 = (_U(n) for n in (0, 1, 3, 5, 6, 7, 11))
-_15, _16, _18, _26, _27, _30, _31 = (_U(n) for n in (15, 16, 18, 26, 27, 30, 31))
-_32, _33, _58, _63, _64 = (_U(n) for n in (32, 33, 58, 63, 64))
-_DOUBLE_26 = 67108864.0
+_0, _1, _11, _16 = (_U(n) for n in (0, 1, 11, 16))
+_27, _30, _31, _32 = (_U(n) for n in (27, 30, 31, 32))
+_58, _63, _64 = (_U(n) for n in (58, 63, 64))
 _DOUBLE_53 = 9007199254740992.0
 
 # Retries of a level draw their counters from here on; episodes never get there.
@@ -66,137 +62,6 @@ def mix_rows(seeds, counters, out):
     """Write ``mix(seeds[i], counters[i])`` to ``out[i]``; all (n,) uint64."""
     for i in range(seeds.shape[0]):
         out[i] = mix(seeds[i], counters[i])
-
-
-# ---------------------------------------------------------------- MT19937
-# A state is a row of 625 uint64: 624 words of 32 bits and the number of words
-# drawn so far modulo 624.  The twist is done word by word as they are drawn: a
-# room needs some 100 of them, a full twist would make 624.
-
-MT_WORDS = 625
-_UPPER = _U(0x80000000)
-_LOWER = _U(0x7FFFFFFF)
-_MATRIX = _U(0x9908B0DF)
-_TEMPER_B = _U(0x9D2C5680)
-_TEMPER_C = _U(0xEFC60000)
-_INIT = _U(1812433253)
-_INIT_1 = _U(1664525)
-_INIT_2 = _U(1566083941)
-_INIT_ARRAY = _U(19650218)
-
-
-@kernel
-def mt_seed_numpy(state, seed):
-    """Seed a row as `numpy.random.seed(seed)` does, 0 <= seed < 2**32.
-
-    Parameters
-    ----------
-    state : (625,) uint64, written
-    seed : uint64
-    """
-    word = seed & _MASK32
-    for i in range(624):
-        state[i] = word
-        word = (_INIT * (word ^ (word >> _30)) + _U(i + 1)) & _MASK32
-    state[624] = _0
-
-
-@kernel
-def mt_seed_python(state, seed, template):
-    """Seed a row as `random.seed(seed)` does, 0 <= seed < 2**32.
-
-    Parameters
-    ----------
-    state : (625,) uint64, written
-    seed : uint64
-    template : (625,) uint64, read
-        A row seeded by ``mt_seed_numpy(row, 19650218)``, which is where CPython's
-        init_by_array starts from for every key.
-    """
-    previous = template[0]
-    # A key of one word: both of its indices stay 0 through the 624 rounds.
-    for i in range(1, 624):
-        word = (template[i] ^ ((previous ^ (previous >> _30)) * _INIT_1)) + seed
-        previous = word & _MASK32
-        state[i] = previous
-    # Round 624 wraps: word 0 becomes word 623, and word 1 is mixed once more.
-    state[0] = previous
-    previous = (
-        (state[1] ^ ((previous ^ (previous >> _30)) * _INIT_1)) + seed
-    ) & _MASK32
-    state[1] = previous
-    for i in range(2, 624):
-        word = (state[i] ^ ((previous ^ (previous >> _30)) * _INIT_2)) - _U(i)
-        previous = word & _MASK32
-        state[i] = previous
-    state[0] = previous
-    previous = ((state[1] ^ ((previous ^ (previous >> _30)) * _INIT_2)) - _1) & _MASK32
-    state[1] = previous
-    state[0] = _UPPER
-    state[624] = _0
-
-
-@kernel
-def mt_next(state):
-    """Return the next 32-bit output of a row as uint64, and advance the row."""
-    i = np.int64(state[624])
-    j = i + 1 if i < 623 else 0
-    k = i + 397 if i < 227 else i - 227
-    y = (state[i] & _UPPER) | (state[j] & _LOWER)
-    word = state[k] ^ (y >> _1)
-    if y & _1:
-        word ^= _MATRIX
-    state[i] = word
-    state[624] = _U(j)
-    word ^= word >> _11
-    word ^= (word << _7) & _TEMPER_B
-    word ^= (word << _15) & _TEMPER_C
-    return word ^ (word >> _18)
-
-
-@kernel
-def mt_random(state):
-    """Return the next float64 in [0, 1), as `random.random()`."""
-    a = mt_next(state) >> _5
-    b = mt_next(state) >> _6
-    return (np.float64(a) * _DOUBLE_26 + np.float64(b)) / _DOUBLE_53
-
-
-@kernel
-def mt_randbelow(state, n):
-    """Return the next int64 in [0, n), as `random.choice(range(n))`, 1 <= n < 2**31.
-
-    CPython draws the bits of n from the top of a word and rejects what is too big.
-    """
-    bits = 0
-    while (n >> bits) != 0:
-        bits += 1
-    shift = _U(32 - bits)
-    value = np.int64(mt_next(state) >> shift)
-    while value >= n:
-        value = np.int64(mt_next(state) >> shift)
-    return value
-
-
-@kernel
-def mt_randint(state, n):
-    """Return the next int64 in [0, n), as `numpy.random.randint(n)`, n < 2**31.
-
-    numpy's legacy generator masks the low bits and rejects; n = 1 draws nothing.
-    """
-    top = _U(n - 1)
-    if top == _0:
-        return np.int64(0)
-    mask = top
-    mask |= mask >> _1
-    mask |= mask >> _U(2)
-    mask |= mask >> _U(4)
-    mask |= mask >> _U(8)
-    mask |= mask >> _16
-    value = mt_next(state) & mask
-    while value > top:
-        value = mt_next(state) & mask
-    return np.int64(value)
 
 
 # ------------------------------------------------------------------ PCG64

@@ -13,7 +13,7 @@ A map itself holds 1, 2 and 3 only; the start is ice.  Directions are Gymnasium'
 """
 
 # depends: _jit.py sha256:e75ec21cdcff0df5
-# depends: _random.py sha256:2668e1ab89eaa352
+# depends: _random.py sha256:76c20454901317a0
 
 import numpy as np
 

@@ -7,8 +7,10 @@ A grid holds all there is to know of a room::
 
     0 wall  1 floor  2 target  3 box on target  4 box  5 player  6 player on target
 
-so targets are the codes 2, 3 and 6.  The border of every grid is wall, which is
-why no index is checked: two cells ahead of a player is still inside.
+so targets are the codes 2, 3 and 6, and a room is solved when no 4 is left.  That is
+what is counted, so rooms of one batch may have different numbers of boxes.  The border
+of every grid is wall, which is why no index is checked: two cells ahead of a player is
+still inside.
 
 Actions are 1 up, 2 down, 3 left, 4 right; 0 is "no valid action": nothing moves,
 the step counts.
@@ -38,7 +40,7 @@ REWARD_FINISHED = 10.0
 
 
 @kernel
-def step_row(grids, i, width, player, boxes_on_target, num_boxes, action):
+def step_row(grids, i, width, player, boxes_left, action):
     """Play one action in one room.
 
     Parameters
@@ -50,7 +52,8 @@ def step_row(grids, i, width, player, boxes_on_target, num_boxes, action):
     width : int
     player : int
         Cell of the player, row * W + column.
-    boxes_on_target, num_boxes : int
+    boxes_left : int
+        Boxes that are not on targets.
     action : int
         0 to 4; the caller has validated it.
 
@@ -58,14 +61,14 @@ def step_row(grids, i, width, player, boxes_on_target, num_boxes, action):
     -------
     player : int64
         Cell of the player afterwards; another one if the action was effective.
-    boxes_on_target : int64
+    boxes_left : int64
     reward : float64
-        -0.1, then +1 or -1 for a box pushed on or off its target, then +10 with all
-        boxes on targets.
+        -0.1, then +1 or -1 for a box pushed on or off its target, then +10 with no
+        box left.
     """
     # Sums and bits, no branches: where a random step goes cannot be guessed, and a
     # wrong guess costs as much as all of this.  What stays is written as it was.
-    player, boxes_on_target = np.int64(player), np.int64(boxes_on_target)
+    player, boxes_left = np.int64(player), np.int64(boxes_left)
     down = ((_DOWNWARD >> (2 * action)) & 3) - 1
     right = ((_RIGHTWARD >> (2 * action)) & 3) - 1
     delta = width * down + right
@@ -84,11 +87,11 @@ def step_row(grids, i, width, player, boxes_on_target, num_boxes, action):
     grids[i, player] = here - moves * (PLAYER - FLOOR)
     player += delta * moves
     grids[i, player] = here + moves * (entered - here)
-    boxes_on_target += on - off
+    boxes_left += off - on
     # A box pushed off its target takes away what one pushed on gives.
     reward = PENALTY_STEP + REWARD_BOX_ON_TARGET * (on - off)
-    reward += REWARD_FINISHED * (boxes_on_target == num_boxes)
-    return player, boxes_on_target, reward
+    reward += REWARD_FINISHED * (boxes_left == 0)
+    return player, boxes_left, reward
 
 
 @kernel
@@ -98,11 +101,10 @@ def step_rows(
     actions,
     skip_mask,
     width,
-    num_boxes,
     max_steps,
     grids,
     players,
-    boxes_on_target,
+    boxes_left,
     elapsed_steps,
     rewards,
     terminations,
@@ -120,15 +122,15 @@ def step_rows(
     actions : (n,) int64, read
         0 to 4; ignored in skipped rows.
     skip_mask : (n,) bool, read
-    width, num_boxes : int
+    width : int
     max_steps : int
         Steps after which an episode is truncated, also beside a success; 0: never.
     grids : (n, H * W) uint8, updated
-    players, boxes_on_target, elapsed_steps : (n,) int32, updated
+    players, boxes_left, elapsed_steps : (n,) int32, updated
     rewards : (n,) float64, written
     terminations, truncations : (n,) bool, written
     effective, valid, successes : (n,) bool, written
-        The player moved; the action was not 0; all boxes are on targets.
+        The player moved; the action was not 0; no box is left.
     """
     # An unsigned index is not tested for being negative: a fifth of the time.
     for i in range(np.uint64(start), np.uint64(stop)):
@@ -141,22 +143,20 @@ def step_rows(
             successes[i] = False
             continue
         before, action = players[i], actions[i]
-        player, on_target, reward = step_row(
-            grids, i, width, before, boxes_on_target[i], num_boxes, action
-        )
+        player, left, reward = step_row(grids, i, width, before, boxes_left[i], action)
         elapsed_steps[i] += 1
         rewards[i] = reward
-        terminations[i] = on_target == num_boxes
+        terminations[i] = left == 0
         truncations[i] = elapsed_steps[i] == max_steps
         effective[i] = player != before
         valid[i] = action != NO_ACTION
-        successes[i] = on_target == num_boxes
+        successes[i] = left == 0
         players[i] = player
-        boxes_on_target[i] = on_target
+        boxes_left[i] = left
 
 
 @kernel
-def place_rows(start, stop, rows, levels, picks, grids, players, boxes_on_target):
+def place_rows(start, stop, rows, levels, picks, grids, players, boxes_left):
     """Set the rooms of some rows to given levels.
 
     Parameters
@@ -170,15 +170,15 @@ def place_rows(start, stop, rows, levels, picks, grids, players, boxes_on_target
         Row ``rows[j]`` gets ``levels[picks[j]]``.
     grids : (n, H * W) uint8, written
     players : (n,) int32, written
-    boxes_on_target : (n,) int32, written
+    boxes_left : (n,) int32, written
     """
     for j in range(start, stop):
         i = rows[j]
-        boxes_on_target[i] = 0
+        boxes_left[i] = 0
         for cell in range(grids.shape[1]):
             code = levels[picks[j], cell]
             grids[i, cell] = code
             if code == PLAYER or code == PLAYER_ON_TARGET:
                 players[i] = cell
-            elif code == BOX_ON_TARGET:
-                boxes_on_target[i] += 1
+            elif code == BOX:
+                boxes_left[i] += 1

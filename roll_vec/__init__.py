@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from roll_vec.autoreset import final_obs
     from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
     from roll_vec.pool import PoolVectorEnv
+    from roll_vec.unrolling import Rollout
     from roll_vec.vector import RollVectorEnv
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "FrozenLakeEnvConfig",
     "PoolVectorEnv",
     "RollVectorEnv",
+    "Rollout",
     "SokobanEnv",
     "SokobanEnvConfig",
     "__version__",
@@ -45,6 +47,7 @@ _HOMES = {
     "FrozenLakeEnvConfig": "roll_vec.array_envs.roll_shape",
     "PoolVectorEnv": "roll_vec.pool",
     "RollVectorEnv": "roll_vec.vector",
+    "Rollout": "roll_vec.unrolling",
     "SokobanEnv": "roll_vec.array_envs.roll_shape",
     "SokobanEnvConfig": "roll_vec.array_envs.roll_shape",
     "final_obs": "roll_vec.autoreset",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from gymnasium.spaces import Space
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.infos import Infos, RowInfos
 
-__all__ = ["Engine", "StepResult"]
+__all__ = ["Engine", "Rollout", "StepResult", "UnrollResult", "Unrolling"]
 
 
 class StepResult(NamedTuple):
@@ -25,6 +26,39 @@ class StepResult(NamedTuple):
     terminations: NDArray[np.bool_]
     truncations: NDArray[np.bool_]
     infos: Infos | RowInfos
+
+
+class Rollout(NamedTuple):
+    """What T steps of N environments gave, stacked in time.
+
+    Texts are a tuple of T tuples of N; the parts of nested observations are stacked.
+    """
+
+    observations: Any
+    """(T, N, ...): after each step, as `step` returned them."""
+    rewards: NDArray[np.float64]
+    """(T, N)."""
+    terminations: NDArray[np.bool_]
+    """(T, N)."""
+    truncations: NDArray[np.bool_]
+    """(T, N)."""
+    infos: Infos
+    """The layout of `step` with arrays and masks of (T, N)."""
+
+
+class UnrollResult(NamedTuple):
+    """What an engine's T steps gave; arrays that the caller keeps."""
+
+    observations: Any
+    final_observations: Any
+    """The true next observation of every step in SAME_STEP mode, else None."""
+    rewards: NDArray[np.float64]
+    terminations: NDArray[np.bool_]
+    truncations: NDArray[np.bool_]
+    infos: dict[str, NDArray[Any]]
+    """(T, N) each, of steps; zeros where a step began an episode."""
+    times: NDArray[np.int64]
+    """(N,) the steps that were made: fewer than T where DISABLED mode had no more."""
 
 
 class Engine(Protocol):
@@ -115,4 +149,43 @@ class Engine(Protocol):
         ------
         AttributeError
             If it has none of this name that can be read without a side effect.
+        """
+
+
+@runtime_checkable
+class Unrolling(Protocol):
+    """What an engine has besides if it can go back, and take many steps in one call."""
+
+    def checkpoint(self) -> Callable[[], None]:
+        """Return a function that puts all environments back to where they are now."""
+
+    def unroll(
+        self,
+        actions: Any,
+        finished: NDArray[np.bool_],
+        mode: AutoresetMode,
+        out: Rollout | None,
+    ) -> UnrollResult | None:
+        """Take T steps, going on to next episodes as an autoreset mode says.
+
+        Parameters
+        ----------
+        actions : T batches
+            As users give them.
+        finished : (N,) bool
+            Environments whose episodes have ended.
+        mode : AutoresetMode
+            In DISABLED mode an environment stops where its episode ends.
+        out : Rollout or None
+            Whose arrays are written into; they have been checked.
+
+        Returns
+        -------
+        UnrollResult or None
+            None where this has to be done step by step; nothing has moved then.
+
+        Raises
+        ------
+        LevelGenerationError
+            Environments have moved then.
         """

@@ -10,26 +10,26 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from roll_vec.attributes import BatchAttributes
 from roll_vec.autoreset import final_obs, parse_autoreset_mode, parse_reset_mask
-from roll_vec.engine import Engine
+from roll_vec.engine import Engine, Rollout
 from roll_vec.errors import (
     ClosedError,
-    FrozenAttributeError,
     InvalidOptionError,
     ResetNeededError,
-    UnsupportedError,
     describe_rows,
 )
 from roll_vec.infos import Infos, RowInfos, final_infos, merge_rows, stack_infos
 from roll_vec.seeding import expand_seeds, fill_seeds
+from roll_vec.unrolling import ended_message, unroll
 
 __all__ = ["RollVectorEnv"]
 
 
-class RollVectorEnv(VectorEnv[Any, Any, Any]):
+class RollVectorEnv(BatchAttributes):
     """N environments behind `gymnasium.vector.VectorEnv`.
 
     Made by `gymnasium.make_vec`; the ids and their keywords are in `registration`.
@@ -200,9 +200,7 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
         ClosedError
         """
         self._check_open()
-        if self._any_unstarted:
-            message = "the environments must be reset before the first step"
-            raise ResetNeededError(message)
+        self._check_started("the first step")
         mode = self.autoreset_mode
         skip_mask = self._skip_none
         resetting = None
@@ -210,12 +208,7 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
             skip_mask = self._finished
             resetting = skip_mask.nonzero()[0]
         elif self._finished.any():
-            ended = describe_rows(np.flatnonzero(self._finished))
-            message = (
-                f"environments {ended} have ended and were not reset: do so with "
-                "options={'reset_mask': mask}"
-            )
-            raise ResetNeededError(message)
+            raise ResetNeededError(ended_message(np.flatnonzero(self._finished)))
         actions = self.engine.check_actions(actions, skip_mask)
 
         if resetting is not None and len(resetting):
@@ -236,6 +229,65 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
         observations = self._observe()
         self._show()
         return observations, rewards, terminations, truncations, infos
+
+    def unroll(
+        self,
+        actions: Any,
+        num_steps: int | None = None,
+        *,
+        out: Rollout | None = None,
+    ) -> Rollout:
+        """Take T steps in one call; what they give is that of T calls of `step`.
+
+        Parameters
+        ----------
+        actions : (T, num_envs) integers, a sequence of T batches, or a function
+            A function is given the batch of observations that the last `reset`, `step`
+            or `unroll`, or the step before, returned, and returns the actions of all
+            environments.
+        num_steps : int or None
+            T, with a function.
+        out : Rollout or None
+            What an earlier call of T steps returned: its observations, rewards,
+            terminations, truncations and ``final_obs`` are written again and returned.
+
+        Returns
+        -------
+        observations : (T, num_envs, ...)
+            After each step; texts are a tuple of T tuples.
+        rewards : (T, num_envs) float64
+        terminations, truncations : (T, num_envs) bool
+        infos : dict
+            The layout of `step` with arrays and masks of (T, num_envs); a key that
+            some steps lack has a False mask there.  In SAME_STEP mode
+            ``infos["final_obs"]`` is dense instead: the true next observations of
+            every step, in the form of ``observations``.  None of this is shared with
+            the environment.
+
+        Raises
+        ------
+        InvalidActionError
+        ResetNeededError
+            Before the first reset, or for environments that have ended and were not
+            reset, as in DISABLED mode.
+        LevelGenerationError
+            If an episode would begin and there is no level.
+        InvalidOptionError
+            If ``num_steps`` or ``out`` do not fit.
+        ClosedError
+
+        Notes
+        -----
+        A message names the step, from 0.  Whatever is raised, by the function as well,
+        nothing has moved then: environments and streams are as they were before the
+        call.  A pool's environments alone stay where they were when it was raised.
+
+        With integer actions array environments take all steps in compiled code.  Acted
+        in by texts, with a function or with a window, and in pools, `step` is called.
+        """
+        self._check_idle("unroll")
+        self._check_started("the first step")
+        return unroll(self, actions, num_steps, out)
 
     def _reset_at_once(
         self,
@@ -277,97 +329,9 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
         self._observations = self.engine.observe(self._observations)
         return self._observations
 
-    def send(self, actions: Any, env_ids: Any) -> None:
-        """Refuse: array environments step all at once; see `PoolVectorEnv.send`.
-
-        Raises
-        ------
-        UnsupportedError
-        """
-        message = (
-            f"{self!r} steps all its environments in one call: use step; send and "
-            "recv are for pooled environments, which answer at different times"
-        )
-        raise UnsupportedError(message)
-
-    def recv(self, min_envs: int | None = 1, timeout: float | None = None) -> Any:
-        """Refuse, as `send`."""
-        self.send(None, None)
-
     def final_obs(self, observations: Any, infos: Infos) -> Any:
         """Return the batch of true next observations; see the function `final_obs`."""
         return final_obs(observations, infos)
-
-    # -------------------------------------------------------- attributes
-
-    @property
-    def successes(self) -> NDArray[np.bool_]:
-        """(num_envs,) bool: whether each environment's last step was a success."""
-        return self.engine.successes.copy()
-
-    @property
-    def np_random_seed(self) -> tuple[int | None, ...]:  # type: ignore[override]
-        """The seed that each environment's stream started from, None before."""
-        return tuple(self._seeds)
-
-    @property  # type: ignore[misc]
-    def np_random(self) -> Any:
-        """Not to be had: the streams are rows of arrays, one an environment."""
-        message = (
-            "a roll_vec batch has one random stream an environment and no generator "
-            "of its own; np_random_seed has their seeds"
-        )
-        raise AttributeError(message)
-
-    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Return the attribute ``name`` of each environment, called if it is a method.
-
-        Configuration, state and the methods of the single form that have no side
-        effect; see `get_attr`.
-        """
-        if name == "render":
-            return self.render_envs(range(self.num_envs)) or (None,) * self.num_envs
-        found = self.get_attr(name)
-        if not all(callable(value) for value in found):
-            return found
-        return tuple(value(*args, **kwargs) for value in found)
-
-    def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of each environment as a tuple.
-
-        Raises
-        ------
-        AttributeError
-            Lists the names that exist.
-        """
-        if name == "np_random_seed":
-            return self.np_random_seed
-        if name in ("observation_space", "action_space"):
-            return (getattr(self, f"single_{name}"),) * self.num_envs
-        if name in ("metadata", "render_mode", "spec"):
-            return (getattr(self, name),) * self.num_envs
-        return self.engine.get_attribute(name)
-
-    def set_attr(self, name: str, values: Any) -> None:
-        """Refuse: what an array environment is, is fixed when it is made.
-
-        Raises
-        ------
-        ValueError
-            If ``values`` is a list or tuple of another length than num_envs.
-        FrozenAttributeError
-        """
-        if isinstance(values, (list, tuple)) and len(values) != self.num_envs:
-            message = (
-                f"values: expected {self.num_envs} of them or a single one, "
-                f"got {len(values)}"
-            )
-            raise ValueError(message)
-        message = (
-            f"{name} cannot be set: make a new environment, for instance "
-            f"gymnasium.make_vec(id, num_envs={self.num_envs}, {name}=...)"
-        )
-        raise FrozenAttributeError(message)
 
     # ---------------------------------------------------- render, close
 
@@ -389,9 +353,7 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
     def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
         """Return a frame of some environments, as `render` does of all."""
         self._check_open()
-        if self._any_unstarted:
-            message = "the environments must be reset before they are rendered"
-            raise ResetNeededError(message)
+        self._check_started("they are rendered")
         if self.render_mode is None:
             return None
         # A window has no frames to return, but its boards can be had.
@@ -420,6 +382,14 @@ class RollVectorEnv(VectorEnv[Any, Any, Any]):
         if self.closed:
             message = f"{self!r} is closed"
             raise ClosedError(message)
+
+    def _check_idle(self, name: str) -> None:
+        self._check_open()
+
+    def _check_started(self, what: str) -> None:
+        if self._any_unstarted:
+            message = f"the environments must be reset before {what}"
+            raise ResetNeededError(message)
 
     def __getstate__(self) -> dict[str, Any]:
         # A window belongs to its process.

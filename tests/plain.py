@@ -1,4 +1,4 @@
-"""Kernels as plain Python functions, with other values of their file's constants.
+"""Kernels as plain Python functions, with other values of their files' constants.
 
 A limit that is compiled into a kernel cannot be lowered for a test; here it can.
 """
@@ -15,24 +15,33 @@ class PlainKernels:
     module : module
         A file of ``roll_vec.kernels``.
     **constants
-        New values of some of its names.
+        New values of some of its names, or of those of the files that it calls.
     """
 
     def __init__(self, module, **constants):
-        names = dict(vars(module))
-        unknown = set(constants) - set(names)
-        assert not unknown, f"{module.__name__} has no {unknown}"
-        others = {}
-        for name, value in vars(module).items():
-            function = getattr(value, "py_func", value)
-            if not isinstance(function, types.FunctionType):
-                continue
-            home = function.__module__
-            if home == module.__name__:
-                names[name] = types.FunctionType(function.__code__, names, name)
-            elif home.endswith("._random"):
-                if home not in others:
-                    others[home] = PlainKernels(sys.modules[home])
-                names[name] = getattr(others[home], name)
-        names.update(constants)
-        self.__dict__ = names
+        files = {}
+        _load(module, files)
+        for name, value in constants.items():
+            homes = [names for names in files.values() if name in names]
+            assert homes, f"{module.__name__} has no {name}"
+            for names in homes:
+                names[name] = value
+        self.__dict__ = files[module.__name__]
+
+
+def _load(module, files):
+    """Return the names of a file with its functions not compiled."""
+    if module.__name__ in files:
+        return files[module.__name__]
+    names = files[module.__name__] = dict(vars(module))
+    package = module.__name__.rpartition(".")[0]
+    for name, value in vars(module).items():
+        function = getattr(value, "py_func", value)
+        if not isinstance(function, types.FunctionType):
+            continue
+        home = function.__module__
+        if home == module.__name__:
+            names[name] = types.FunctionType(function.__code__, names, name)
+        elif home.startswith(package + ".") and not home.endswith("._jit"):
+            names[name] = _load(sys.modules[home], files)[name]
+    return names

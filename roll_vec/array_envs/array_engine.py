@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Discrete, Space
+from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from roll_vec.array_envs.boards import BoardView
 from roll_vec.array_envs.options import RENDER_MODES
+from roll_vec.array_envs.tapes import Tape
 from roll_vec.array_envs.text_mode import (
     BatchResult,
     describe_game,
@@ -19,10 +23,11 @@ from roll_vec.array_envs.text_mode import (
     play_texts,
     text_space,
 )
-from roll_vec.engine import StepResult
+from roll_vec.engine import Rollout, StepResult, UnrollResult
 from roll_vec.errors import InvalidActionError, describe_rows
 from roll_vec.infos import masked_infos
 from roll_vec.kernels.rows import any_outside
+from roll_vec.kernels.unroll_lakes import BEGUN, ENDED
 from roll_vec.text_batches import check_texts
 
 __all__ = ["METADATA", "ArrayEngine"]
@@ -37,9 +42,12 @@ STEP_ROWS_PER_THREAD = 8192
 class ArrayEngine:
     """Base of the engines over stacked arrays; see `roll_vec.engine.Engine`.
 
-    A family gives the state, `reset`, `advance`, `_play`, `_grids`, `single_form` and
-    `pose`, and the class attributes below.
+    A family gives the state, `reset`, `advance`, `_play`, `_play_on`, `_grids`,
+    `single_form` and `pose`, and the class attributes below.
     """
+
+    STATE: ClassVar[tuple[str, ...]] = ("elapsed_steps", "successes")
+    """The arrays that steps and resets write."""
 
     STATE_QUERIES: ClassVar[tuple[str, ...]] = ()
     """Attributes of the single form that differ from row to row and may be read."""
@@ -140,6 +148,10 @@ class ArrayEngine:
         infos = masked_infos(values, ~skip_mask)
         return StepResult(rewards, terminations, truncations, infos)
 
+    def advance(self, rows: NDArray[np.int64]) -> None:
+        """Go on to the next episode in some rows."""
+        raise NotImplementedError
+
     def _play(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
     ) -> BatchResult:
@@ -151,6 +163,123 @@ class ArrayEngine:
         skip_mask : (n,) bool
         max_steps : int
             Steps after which an episode is truncated; 0: never.
+        """
+        raise NotImplementedError
+
+    def checkpoint(self) -> Callable[[], None]:
+        """Return a function that puts all rows back to where they are now."""
+        arrays = operator.attrgetter(*self.STATE)
+        saved = [array.copy() for array in arrays(self)]
+
+        def restore() -> None:
+            for array, values in zip(arrays(self), saved, strict=True):
+                np.copyto(array, values)
+
+        return restore
+
+    def unroll(
+        self,
+        actions: Any,
+        finished: NDArray[np.bool_],
+        mode: AutoresetMode,
+        out: Rollout | None,
+    ) -> UnrollResult | None:
+        """Take T steps; see `roll_vec.engine.Unrolling.unroll`.
+
+        None with texts, and where actions are to be refused, which depends on the
+        step in NEXT_STEP mode.
+        """
+        checked = self._check_plan(actions)
+        if checked is None:
+            return None
+        tape = self._make_tape(checked, finished, mode, out)
+        rows = np.arange(self.num_envs)
+        while len(rows):
+            ended = rows[tape.states[rows] == ENDED]
+            if len(ended):
+                self.advance(ended)
+                tape.states[ended] = BEGUN
+            self._play_on(rows, tape)
+            rows = tape.to_begin()
+            if mode is AutoresetMode.DISABLED:
+                break
+        self.successes = tape.successes[-1].copy()
+        return UnrollResult(
+            self._show_tape(tape.seen, out and out.observations),
+            self._show_tape(tape.seen_next, out and out.infos.get("final_obs"))
+            if tape.same_step
+            else None,
+            tape.rewards,
+            tape.terminations,
+            tape.truncations,
+            self._tape_infos(tape),
+            tape.times,
+        )
+
+    def _check_plan(self, actions: Any) -> NDArray[np.int64] | None:
+        """Return T actions a row as (T, n) int64; None where they are not that."""
+        if self.text_actions is not None:
+            return None
+        try:
+            batch = np.asarray(actions)
+        except ValueError:
+            return None
+        if batch.ndim != 2 or batch.shape[1] != self.num_envs:
+            return None
+        if batch.dtype.kind not in "iu":
+            return None
+        checked = np.ascontiguousarray(batch, np.int64)
+        if not checked.flags.writeable:
+            checked = checked.copy()
+        low, high = max(self.FIRST_ACTION - 1, 0), self.FIRST_ACTION + 3
+        return None if any_outside(checked.reshape(-1), low, high) else checked
+
+    def _make_tape(
+        self,
+        actions: NDArray[np.int64],
+        finished: NDArray[np.bool_],
+        mode: AutoresetMode,
+        out: Rollout | None,
+    ) -> Tape:
+        """Return an empty tape; grids are written straight into observations."""
+        height, width = self.view.shape
+        cells: tuple[int, ...] = (*actions.shape, height * width)
+        shown = shown_next = None
+        if out is not None and self.view.obs_mode == "grid":
+            shown = out.observations.reshape(cells)
+            if "final_obs" in out.infos:
+                shown_next = out.infos["final_obs"].reshape(cells)
+        return Tape(
+            actions, finished, mode, cells[2:], np.uint8, shown, shown_next, out
+        )
+
+    def _show_tape(self, seen: NDArray[Any], out: Any) -> Any:
+        """Return the (T, n, ...) observations of a tape, or T tuples of n texts."""
+        num_steps, n = seen.shape[:2]
+        grids = seen.reshape(-1, *self.view.shape)
+        if self.view.obs_mode == "grid":
+            return grids.reshape(num_steps, n, *self.view.shape)
+        if self.view.obs_mode == "text":
+            texts = self.view.observe(grids)
+            return tuple(texts[t * n : (t + 1) * n] for t in range(num_steps))
+        if out is not None:
+            out = out.reshape(num_steps * n, *out.shape[2:])
+        observations = self.view.observe(grids, out)
+        return observations.reshape(num_steps, n, *observations.shape[1:])
+
+    def _tape_infos(self, tape: Tape) -> dict[str, NDArray[Any]]:
+        """Return the infos of the steps of a tape, (T, n) each."""
+        return {
+            "action_is_effective": tape.effective,
+            "action_is_valid": tape.valid,
+            "success": tape.successes,
+        }
+
+    def _play_on(self, rows: NDArray[np.int64], tape: Tape) -> None:
+        """Take the steps of some rows, each from its own time on.
+
+        A row goes on until all steps are done or its episode has ended, unless the
+        next one is no more than a draw.
         """
         raise NotImplementedError
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Discrete
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.array_envs.frozen_lake_maps import (
@@ -18,6 +19,8 @@ from roll_vec.array_envs.frozen_lake_maps import (
 )
 from roll_vec.array_envs.lakes import GRID_LOOKUP, LakeEngine, make_view
 from roll_vec.array_envs.single import BoardEnv
+from roll_vec.array_envs.tapes import Tape
+from roll_vec.engine import Rollout
 from roll_vec.kernels import frozen_lake as kernels
 from roll_vec.options import parse_options, signature_of
 from roll_vec.seeding import check_seed, draw_entropy
@@ -119,6 +122,27 @@ class FrozenLakeEngine(LakeEngine):
         if self.options.obs_mode != "position":
             return super().observe_rows(rows)
         return self.positions[rows].tolist()  # type: ignore[no-any-return]
+
+    def _make_tape(
+        self,
+        actions: NDArray[np.int64],
+        finished: NDArray[np.bool_],
+        mode: AutoresetMode,
+        out: Rollout | None,
+    ) -> Tape:
+        if self.options.obs_mode != "position":
+            return super()._make_tape(actions, finished, mode, out)
+        shown = out and out.observations
+        shown_next = out and out.infos.get("final_obs")
+        return Tape(actions, finished, mode, (), np.int64, shown, shown_next, out)
+
+    def _show_tape(self, seen: NDArray[Any], out: Any) -> Any:
+        if self.options.obs_mode != "position":
+            return super()._show_tape(seen, out)
+        return seen
+
+    def _tape_infos(self, tape: Tape) -> dict[str, NDArray[Any]]:
+        return {"prob": tape.probs}
 
     def single_form(self) -> FrozenLake:
         """Return a single form with these options."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from roll_vec.array_envs.array_engine import ArrayEngine
 from roll_vec.array_envs.boards import BoardView
 from roll_vec.seeding import episode_seeds, fold_seed
 
-__all__ = ["LevelEngine", "LevelSource", "LevelStreams"]
+__all__ = ["LevelEngine", "LevelSource", "LevelStreams", "Source"]
 
 Seeds = NDArray[np.uint64]
 Levels = tuple[NDArray[Any], ...]
@@ -60,6 +60,29 @@ class LevelStreams:
         self.episodes[rows] = episodes
 
 
+class Source(Protocol):
+    """Where levels come from."""
+
+    def pick(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
+        """Return levels and, for each episode seed, which of them it plays.
+
+        Parameters
+        ----------
+        seeds : (m,) uint64
+
+        Returns
+        -------
+        levels : tuple of arrays
+            Not to be written.
+        picks : (m,) int64
+            Indices into the levels.
+
+        Raises
+        ------
+        LevelGenerationError
+        """
+
+
 class LevelSource:
     """Levels by seed, drawn when they are asked for.
 
@@ -93,22 +116,7 @@ class LevelSource:
         return {**self.__dict__, "_kept": None, "_ready": None}
 
     def pick(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
-        """Return levels and, for each episode seed, which of them it plays.
-
-        Parameters
-        ----------
-        seeds : (m,) uint64
-
-        Returns
-        -------
-        levels : tuple of arrays
-        picks : (m,) int64
-            Indices into the levels.
-
-        Raises
-        ------
-        LevelGenerationError
-        """
+        """Return levels, and which of them each episode plays; see `Source.pick`."""
         if self.num_levels:
             numbers = seeds % np.uint64(self.num_levels)
             if self._keeps:
@@ -148,10 +156,10 @@ class LevelEngine(ArrayEngine):
     Attributes
     ----------
     streams : LevelStreams
-    source : LevelSource
+    source : Source
     """
 
-    source: LevelSource
+    source: Source
 
     def __init__(
         self,

@@ -156,6 +156,13 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         The start cells of the maps.
     """
 
+    STATE: ClassVar[tuple[str, ...]] = (
+        *LakeEngine.STATE,
+        "streams.starts",
+        "streams.episodes",
+        "maps",
+        "starts",
+    )
     STATE_QUERIES: ClassVar[tuple[str, ...]] = ("desc", "num_env_steps", "s")
     SHARED_QUERIES: ClassVar[tuple[str, ...]] = (
         "get_all_actions",

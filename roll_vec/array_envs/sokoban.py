@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 
 from roll_vec.array_envs.array_engine import STEP_ROWS_PER_THREAD
 from roll_vec.array_envs.boards import BoardView
-from roll_vec.array_envs.levels import LevelEngine, Levels, LevelSource
+from roll_vec.array_envs.levels import LevelEngine, Levels, LevelSource, Source
 from roll_vec.array_envs.single import LevelEnv
+from roll_vec.array_envs.sokoban_levels import GivenSource
 from roll_vec.array_envs.sokoban_rooms import RoomGenerator, SokobanOptions
+from roll_vec.array_envs.tapes import Tape
 from roll_vec.array_envs.text_mode import BatchResult
 from roll_vec.kernels import sokoban as kernels
+from roll_vec.kernels.unroll_sokoban import unroll_rows
 from roll_vec.options import parse_options, signature_of
 from roll_vec.threads import run_rows
 
@@ -33,7 +36,9 @@ def _make_view(options: SokobanOptions, num_threads: int = 1) -> BoardView:
     )
 
 
-def _make_source(options: SokobanOptions, num_threads: int = 1) -> LevelSource:
+def _make_source(options: SokobanOptions, num_threads: int = 1) -> Source:
+    if options.levels is not None:
+        return GivenSource(options.levels, options.num_levels, options.start_level)
     return LevelSource(
         RoomGenerator(options, num_threads),
         options.num_levels,
@@ -49,13 +54,23 @@ class SokobanEngine(LevelEngine):
     ----------
     cells : (n, H * W) uint8
         Codes of `roll_vec.kernels.sokoban`: the whole state of the rooms.
-    players, boxes_on_target : (n,) int32
-        Derived from the cells: the player's cell, row * W + column, and a count.
+    players, boxes_left : (n,) int32
+        Derived from the cells: the player's cell, row * W + column, and how many
+        boxes are not on targets.
     elapsed_steps : (n,) int32
     """
 
+    STATE: ClassVar[tuple[str, ...]] = (
+        *LevelEngine.STATE,
+        "cells",
+        "players",
+        "boxes_left",
+        "streams.starts",
+        "streams.episodes",
+    )
     STATE_QUERIES: ClassVar[tuple[str, ...]] = (
         "boxes_on_target",
+        "num_boxes",
         "num_env_steps",
         "player_position",
         "room_fixed",
@@ -79,7 +94,7 @@ class SokobanEngine(LevelEngine):
         height, width = options.dim_room
         self.cells = np.zeros((num_envs, height * width), np.uint8)
         self.players = np.zeros(num_envs, np.int32)
-        self.boxes_on_target = np.zeros(num_envs, np.int32)
+        self.boxes_left = np.zeros(num_envs, np.int32)
 
     def _place(
         self,
@@ -98,7 +113,7 @@ class SokobanEngine(LevelEngine):
                 picks,
                 self.cells,
                 self.players,
-                self.boxes_on_target,
+                self.boxes_left,
             ),
             len(rows),
             self.num_threads,
@@ -119,11 +134,10 @@ class SokobanEngine(LevelEngine):
                 actions,
                 skip_mask,
                 self.options.dim_room[1],
-                self.options.num_boxes,
                 max_steps,
                 self.cells,
                 self.players,
-                self.boxes_on_target,
+                self.boxes_left,
                 self.elapsed_steps,
                 rewards,
                 terminations,
@@ -143,6 +157,36 @@ class SokobanEngine(LevelEngine):
         }
         return rewards, terminations, truncations, values
 
+    def _play_on(self, rows: NDArray[np.int64], tape: Tape) -> None:
+        run_rows(
+            lambda start, stop: unroll_rows(
+                start,
+                stop,
+                rows,
+                tape.same_step,
+                tape.actions,
+                self.options.dim_room[1],
+                self.max_steps,
+                self.cells,
+                self.players,
+                self.boxes_left,
+                self.elapsed_steps,
+                tape.times,
+                tape.states,
+                tape.rewards,
+                tape.terminations,
+                tape.truncations,
+                tape.effective,
+                tape.valid,
+                tape.successes,
+                tape.seen,
+                tape.seen_next,
+            ),
+            len(rows),
+            self.num_threads,
+            1 + STEP_ROWS_PER_THREAD // len(tape.actions),
+        )
+
     def _grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
         cells = self.cells if rows is None else self.cells[rows]
         return cells.reshape(-1, *self.options.dim_room)
@@ -155,7 +199,7 @@ class SokobanEngine(LevelEngine):
         """Put a single form into the state of one row."""
         env.grid = self.cells[row].reshape(self.options.dim_room).copy()
         env.player = int(self.players[row])
-        env.boxes_on_target = int(self.boxes_on_target[row])
+        env.boxes_left = int(self.boxes_left[row])
         env.num_env_steps = int(self.elapsed_steps[row])
 
 
@@ -182,7 +226,8 @@ class Sokoban(LevelEnv):
         0 wall, 1 floor, 2 target, 3 box on target, 4 box, 5 player, 6 player on target.
     player : int
         The player's cell, row * W + column.
-    boxes_on_target : int
+    boxes_left : int
+        Boxes that are not on targets.
     """
 
     def __init__(self, **keywords: Any) -> None:
@@ -191,7 +236,7 @@ class Sokoban(LevelEnv):
         self._source = _make_source(options)
         self.grid = np.zeros(options.dim_room, np.uint8)
         self.player = 0
-        self.boxes_on_target = 0
+        self.boxes_left = 0
 
     __signature__ = signature_of(SokobanOptions)
 
@@ -202,8 +247,15 @@ class Sokoban(LevelEnv):
 
     @property
     def num_boxes(self) -> int:
-        """Number of boxes, and of targets."""
-        return self.options.num_boxes  # type: ignore[no-any-return]
+        """Number of boxes, and of targets; of given levels that of the one played."""
+        if self.options.levels is None:
+            return self.options.num_boxes  # type: ignore[no-any-return]
+        return self.boxes_on_target + self.boxes_left
+
+    @property
+    def boxes_on_target(self) -> int:
+        """Number of boxes that are on targets."""
+        return int(np.count_nonzero(self.grid == kernels.BOX_ON_TARGET))
 
     @property
     def room_fixed(self) -> NDArray[np.uint8]:
@@ -227,21 +279,20 @@ class Sokoban(LevelEnv):
         (levels,), picks = self._source.pick(np.array([episode_seed], np.uint64))
         self.grid = levels[picks[0]].copy()
         self.player = int(np.flatnonzero(self.grid >= kernels.PLAYER)[0])
-        self.boxes_on_target = int((self.grid == kernels.BOX_ON_TARGET).sum())
+        self.boxes_left = int(np.count_nonzero(self.grid == kernels.BOX))
 
     def _play(self, action: int) -> tuple[float, bool, dict[str, Any]]:
-        player, boxes_on_target, reward = kernels.step_row(
+        player, boxes_left, reward = kernels.step_row(
             self.grid.reshape(1, -1),
             0,
             self.dim_room[1],
             self.player,
-            self.boxes_on_target,
-            self.num_boxes,
+            self.boxes_left,
             action,
         )
         effective = bool(player != self.player)
-        self.player, self.boxes_on_target = int(player), int(boxes_on_target)
-        success = self.boxes_on_target == self.num_boxes
+        self.player, self.boxes_left = int(player), int(boxes_left)
+        success = self.boxes_left == 0
         info = {
             "action_is_effective": effective,
             "action_is_valid": action != kernels.NO_ACTION,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.array_envs.options import LevelOptions
+from roll_vec.array_envs.sokoban_levels import load_levels
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels import sokoban_rooms as rooms
 from roll_vec.options import check_int
@@ -50,6 +51,12 @@ class SokobanOptions(LevelOptions):
         Depth of the generator's reverse search, at least 1.
     num_gen_steps : int or None
         Steps of the generator's walk; None: ``int(1.7 * (rows + columns))``.
+    levels : array, str, PathLike, list of str, or None
+        Levels to play instead of generated ones, see
+        `roll_vec.array_envs.sokoban_levels.load_levels`, which a `LevelSet` is made
+        of.  ``dim_room`` becomes their size, the other keywords above must stay at
+        their defaults; ``num_levels`` of 0 becomes the number of all from
+        ``start_level`` on.
     max_steps, grid_lookup, grid_vocab, action_lookup, obs_mode, num_levels, \
 start_level, render_mode
         See `LevelOptions`, which has those of text as well.
@@ -69,11 +76,24 @@ start_level, render_mode
     num_boxes: int = 3
     search_depth: int = 300
     num_gen_steps: int | None = None
+    levels: Any = None
 
     def __post_init__(self) -> None:
+        if self.levels is not None:
+            self._take_levels()
         super().__post_init__()
         self._put("dim_room", self._check_dimensions())
         self._put("num_boxes", check_int("num_boxes", self.num_boxes, 1))
+        self._put("search_depth", check_int("search_depth", self.search_depth, 1))
+        walk = self.num_gen_steps
+        if walk is not None:
+            self._put("num_gen_steps", check_int("num_gen_steps", walk, 1))
+        if self.levels is not None:
+            self._refuse_generation()
+            self._put("dim_room", self.levels.shape)
+            return
+        if walk is None:
+            self._put("num_gen_steps", int(1.7 * sum(self.dim_room)))
         inner = (self.dim_room[0] - 2) * (self.dim_room[1] - 2)
         if inner <= self.num_boxes + 1:
             message = (
@@ -82,11 +102,34 @@ start_level, render_mode
                 f"got {self.num_boxes}"
             )
             raise InvalidOptionError(message)
-        self._put("search_depth", check_int("search_depth", self.search_depth, 1))
-        walk = self.num_gen_steps
-        if walk is None:
-            walk = int(1.7 * sum(self.dim_room))
-        self._put("num_gen_steps", check_int("num_gen_steps", walk, 1))
+
+    def _take_levels(self) -> None:
+        """Load given levels; which of them are played is made explicit."""
+        levels = load_levels(self.levels)
+        start = check_int("start_level", self.start_level, 0, len(levels) - 1)
+        most = len(levels) - start
+        number = check_int("num_levels", self.num_levels, 0, most)
+        self._put("levels", levels)
+        self._put("num_levels", number or most)
+
+    def _refuse_generation(self) -> None:
+        """Refuse keywords of generated rooms beside given levels."""
+        fields = type(self).__dataclass_fields__
+        given = [
+            name
+            for name in ("dim_x", "dim_y", "num_boxes", "search_depth", "num_gen_steps")
+            if getattr(self, name) != fields[name].default
+        ]
+        # Their own size is no contradiction: options are made from options.
+        if self.dim_room not in (fields["dim_room"].default, self.levels.shape):
+            given.insert(0, "dim_room")
+        if given:
+            shown = ", ".join(f"{name}={getattr(self, name)}" for name in given)
+            message = (
+                f"{', '.join(given)}: cannot be given beside levels, which are there "
+                f"already and have dim_room={self.levels.shape}; got {shown}"
+            )
+            raise InvalidOptionError(message)
 
     def describe(self) -> str:
         """Return what the game is about, for the instructions."""

@@ -17,7 +17,7 @@ from importlib import metadata
 from typing import NoReturn
 
 import roll_vec
-from roll_vec.cli import envs, play, rollout, webshop
+from roll_vec.cli import bench, envs, play, rollout, webshop
 from roll_vec.cli._arguments import Parser
 from roll_vec.cli._errors import one_line
 from roll_vec.errors import RollVecError
@@ -93,7 +93,7 @@ def _parser() -> Parser:
         help="show the versions of this program and of gymnasium and exit",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (rollout, play, envs, webshop):
+    for command in (rollout, play, envs, webshop, bench):
         command.add_parser(commands)
     return parser
 

@@ -56,8 +56,10 @@ def test_importing_the_kernels_compiles_nothing(tmp_path):
         "import roll_vec.vector, roll_vec.countdown\n"
         "from roll_vec.kernels import _random, countdown, expressions, frozen_lake\n"
         "from roll_vec.kernels import grids, inverted_index, sokoban, sokoban_rooms\n"
+        "from roll_vec.kernels import unroll_lakes, unroll_sokoban\n"
         "modules = _random, countdown, expressions, frozen_lake\n"
         "modules += grids, inverted_index, sokoban, sokoban_rooms\n"
+        "modules += unroll_lakes, unroll_sokoban\n"
         "kernels = [k for m in modules for k in vars(m).values() "
         "if hasattr(k, 'signatures')]\n"
         "print(len(kernels) > 30, sum(len(k.signatures) for k in kernels))",
@@ -73,6 +75,7 @@ import inspect, json
 import gymnasium, numpy as np
 import roll_vec
 from roll_vec.kernels import frozen_lake, grids, sokoban, sokoban_rooms
+from roll_vec.kernels import unroll_lakes, unroll_sokoban
 from roll_vec.kernels._random import mix_rows
 from roll_vec.kernels.countdown import draw_task
 from roll_vec.kernels.expressions import judge
@@ -120,6 +123,8 @@ for id, configs in sizes.items():
                 env.reset(options={"reset_mask": mask})
                 play(env, 5)
                 play_with_any_array(env)
+                plan = np.stack([env.action_space.sample() for _ in range(7)])
+                env.unroll(plan.tolist(), out=env.unroll(plan))
                 play(env, np.arange(5, dtype=np.uint32))
                 env.call("get_all_actions")
 
@@ -131,7 +136,8 @@ for num_numbers in (1, 4, (2, 5)):
 
 found = {"mix_rows": len(mix_rows.signatures)}
 found |= {k.__name__: len(k.signatures) for k in (judge, draw_task)}
-for module in (frozen_lake, grids, sokoban, sokoban_rooms):
+modules = frozen_lake, grids, sokoban, sokoban_rooms, unroll_lakes, unroll_sokoban
+for module in modules:
     for name, kernel in vars(module).items():
         if hasattr(kernel, "py_func") and kernel.py_func.__module__ == module.__name__:
             first = next(iter(inspect.signature(kernel.py_func).parameters))
@@ -156,6 +162,8 @@ BATCH_KERNELS = {
     "roll_vec.kernels.sokoban.step_rows",
     "roll_vec.kernels.sokoban.place_rows",
     "roll_vec.kernels.sokoban_rooms.generate_rooms",
+    "roll_vec.kernels.unroll_lakes.unroll_rows",
+    "roll_vec.kernels.unroll_sokoban.unroll_rows",
 }
 
 

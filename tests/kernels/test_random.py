@@ -19,32 +19,9 @@ SEEDS = [0, 1, 2, 3, 1010, 2**31 - 1, 2**31, TOP32 - 1, TOP32]
 SEEDS += [_some.getrandbits(32) for _ in range(6 if JIT_OFF else 60)]
 SEEDS64 = [*SEEDS, 2**32, 2**63 - 1, 2**63, TOP64 - 1, TOP64]
 SEEDS64 += [_some.getrandbits(64) for _ in range(6 if JIT_OFF else 60)]
-# More than 624 words three times over, so that every branch of the twist is met.
-WORDS = 700 if JIT_OFF else 2000
 # 1, powers of two and their neighbours, and some bounds that reject often.
 BOUNDS = [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 100, 129, 1000, 2**16, 2**16 + 1, 2**30 + 1]
 BOUNDS += [2**31 - 2, 2**31 - 1]
-
-
-def template():
-    state = np.zeros(kernels.MT_WORDS, U)
-    kernels.mt_seed_numpy(state, U(19650218))
-    return state
-
-
-TEMPLATE = template()
-
-
-def seeded_as_python(seed):
-    state = np.zeros(kernels.MT_WORDS, U)
-    kernels.mt_seed_python(state, U(seed), TEMPLATE)
-    return state
-
-
-def seeded_as_numpy(seed):
-    state = np.zeros(kernels.MT_WORDS, U)
-    kernels.mt_seed_numpy(state, U(seed))
-    return state
 
 
 def seeded_as_pcg(seed):
@@ -122,102 +99,6 @@ def test_mix_rows_is_mix_of_each_row():
 
 def test_retries_begin_where_no_episode_comes():
     assert int(kernels.RETRY) == 2**63
-
-
-# ------------------------------------------------------------ Mersenne twister
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_mt_seed_python_is_random_seed(seed):
-    words = random.Random(seed).getstate()[1][:624]
-    assert seeded_as_python(seed)[:624].tolist() == list(words)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_mt_seed_numpy_is_numpy_random_seed(seed):
-    words = np.random.RandomState(seed).get_state()[1]
-    np.testing.assert_array_equal(seeded_as_numpy(seed)[:624], words)
-
-
-def test_mt_seeds_forget_what_was_there_before():
-    state = np.arange(kernels.MT_WORDS, dtype=U)
-    kernels.mt_seed_python(state, U(5), TEMPLATE)
-    np.testing.assert_array_equal(state, seeded_as_python(5))
-    for _ in range(30):
-        kernels.mt_next(state)
-    kernels.mt_seed_numpy(state, U(5))
-    np.testing.assert_array_equal(state, seeded_as_numpy(5))
-    np.testing.assert_array_equal(TEMPLATE, template())
-
-
-@pytest.mark.parametrize("seed", SEEDS[:8])
-def test_mt_next_is_getrandbits(seed):
-    theirs, ours = random.Random(seed), seeded_as_python(seed)
-    for _ in range(WORDS):
-        assert int(kernels.mt_next(ours)) == theirs.getrandbits(32)
-
-
-@pytest.mark.parametrize("seed", SEEDS[:8])
-def test_mt_random_is_random(seed):
-    theirs, ours = random.Random(seed), seeded_as_python(seed)
-    numpys, again = np.random.RandomState(seed), seeded_as_numpy(seed)
-    for _ in range(WORDS // 2):
-        assert kernels.mt_random(ours) == theirs.random()
-        assert kernels.mt_random(again) == numpys.random_sample()
-
-
-@pytest.mark.parametrize("n", BOUNDS)
-def test_mt_randbelow_is_choice(n):
-    for seed in SEEDS[:10]:
-        theirs, ours = random.Random(seed), seeded_as_python(seed)
-        for _ in range(5 if JIT_OFF else 100):
-            assert kernels.mt_randbelow(ours, n) == theirs.choice(range(n))
-        # As many words were drawn.
-        assert int(kernels.mt_next(ours)) == theirs.getrandbits(32)
-
-
-@pytest.mark.parametrize("n", BOUNDS)
-def test_mt_randint_is_numpy_randint(n):
-    for seed in SEEDS[:10]:
-        theirs, ours = np.random.RandomState(seed), seeded_as_numpy(seed)
-        for _ in range(5 if JIT_OFF else 100):
-            assert kernels.mt_randint(ours, n) == theirs.randint(n)
-        assert kernels.mt_random(ours) == theirs.random_sample()
-
-
-def test_mt_draws_of_one_value():
-    # random.choice of one draws and rejects; numpy's randint(1) draws nothing.
-    theirs, ours = random.Random(3), seeded_as_python(3)
-    assert [kernels.mt_randbelow(ours, 1) for _ in range(50)] == [0] * 50
-    for _ in range(50):
-        theirs.choice(range(1))
-    assert kernels.mt_random(ours) == theirs.random()
-    before = seeded_as_numpy(3)
-    after = before.copy()
-    assert [kernels.mt_randint(after, 1) for _ in range(50)] == [0] * 50
-    np.testing.assert_array_equal(after, before)
-
-
-DRAWS = st.lists(
-    st.one_of(st.just(0), st.integers(1, 40), st.integers(1, 2**31 - 1)),
-    min_size=1,
-    max_size=40,
-)
-
-
-@settings(deadline=None, max_examples=10 if JIT_OFF else 100)
-@given(st.integers(0, TOP32), DRAWS)
-def test_mt_mixed_draws_equal(seed, draws):
-    """0 stands for `random`, n for a draw below n."""
-    pythons, ours = random.Random(seed), seeded_as_python(seed)
-    numpys, again = np.random.RandomState(seed), seeded_as_numpy(seed)
-    for n in draws:
-        if n == 0:
-            assert kernels.mt_random(ours) == pythons.random()
-            assert kernels.mt_random(again) == numpys.random_sample()
-        else:
-            assert kernels.mt_randbelow(ours, n) == pythons.choice(range(n))
-            assert kernels.mt_randint(again, n) == numpys.randint(n)
 
 
 # ---------------------------------------------------------------------- PCG64

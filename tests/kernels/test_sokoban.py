@@ -68,14 +68,16 @@ class Rows:
         self.players = np.array(
             [np.flatnonzero(g >= PLAYER)[0] for g in self.grids], np.int32
         )
-        self.boxes_on_target = (
-            (self.grids == BOX_ON_TARGET).sum(axis=1).astype(np.int32)
-        )
+        self.boxes_left = (self.grids == BOX).sum(axis=1).astype(np.int32)
         self.elapsed_steps = np.zeros(n, np.int32)
 
     @property
+    def boxes_on_target(self):
+        return self.num_boxes - self.boxes_left
+
+    @property
     def state(self):
-        return self.grids, self.players, self.boxes_on_target, self.elapsed_steps
+        return self.grids, self.players, self.boxes_left, self.elapsed_steps
 
     def step(self, actions, skip_mask=None, start=0, stop=None):
         n = len(self.grids)
@@ -89,7 +91,6 @@ class Rows:
             np.asarray(actions, np.int64),
             skip_mask,
             self.width,
-            self.num_boxes,
             self.max_steps,
             *self.state,
             *outputs.values(),
@@ -263,21 +264,20 @@ def test_step_row_is_what_step_rows_does():
         actions = rng.integers(0, 5, 10)
         outputs = rows.step(actions)
         for i in range(10):
-            player, on_target, reward = kernels.step_row(
+            player, boxes_left, reward = kernels.step_row(
                 alone.grids,
                 i,
                 7,
                 int(alone.players[i]),
-                int(alone.boxes_on_target[i]),
-                2,
+                int(alone.boxes_left[i]),
                 int(actions[i]),
             )
             assert reward == outputs["rewards"][i]
             assert (player != alone.players[i]) == outputs["effective"][i]
-            alone.players[i], alone.boxes_on_target[i] = player, on_target
+            alone.players[i], alone.boxes_left[i] = player, boxes_left
         np.testing.assert_array_equal(alone.grids, rows.grids)
         np.testing.assert_array_equal(alone.players, rows.players)
-        np.testing.assert_array_equal(alone.boxes_on_target, rows.boxes_on_target)
+        np.testing.assert_array_equal(alone.boxes_left, rows.boxes_left)
 
 
 def test_place_rows_puts_levels_into_their_rows():
@@ -286,27 +286,25 @@ def test_place_rows_puts_levels_into_their_rows():
     n = 12
     grids = np.full((n, 42), 99, np.uint8)
     players = np.full(n, 99, np.int32)
-    boxes_on_target = np.full(n, 99, np.int32)
+    boxes_left = np.full(n, 99, np.int32)
     rows = rng.permutation(n)[:9].astype(np.int64)
     picks = rng.integers(0, 20, 9)
     # In two ranges, and the last of the rows not at all.
     for start, stop in ((5, 8), (0, 5)):
-        kernels.place_rows(
-            start, stop, rows, levels, picks, grids, players, boxes_on_target
-        )
+        kernels.place_rows(start, stop, rows, levels, picks, grids, players, boxes_left)
         if start:
             assert (grids[rows[:start]] == 99).all()
     for row in range(n):
         j = rows.tolist().index(row) if row in rows else 8
         if j == 8:
             assert (grids[row] == 99).all()
-            assert players[row] == boxes_on_target[row] == 99
+            assert players[row] == boxes_left[row] == 99
             continue
         level = levels[picks[j]]
         np.testing.assert_array_equal(grids[row], level)
         assert players[row] == np.flatnonzero(level >= PLAYER)[0]
-        assert boxes_on_target[row] == (level == BOX_ON_TARGET).sum()
-    assert boxes_on_target[rows[:8]].max() > 0
+        assert boxes_left[row] == (level == BOX).sum()
+    assert len(set(boxes_left[rows[:8]].tolist())) > 1
 
 
 def test_codes_are_rolls():

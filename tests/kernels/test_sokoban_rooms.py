@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roll_vec.kernels import sokoban_rooms as kernels
+from roll_vec.kernels import sokoban_search, twisters
 from tests.conftest import JIT_OFF
 from tests.kernels.test_random import plain_mix
 from tests.oracles import sokoban_rooms as oracle
@@ -41,6 +42,9 @@ CONFIGS = [
     ((11, 9), 2, 30, 400, 6),
     ((10, 10), 1, 40, 400, 6),
     ((10, 10), 2, 30, 400, 6),
+    # Cells and boxes that fill a word but for the wall's bit, and one more.
+    ((11, 9), 1, 40, 250, 12),
+    ((11, 9), 2, 30, 250, 12),
     # More cells than a word has bits, and than two words have.
     ((11, 11), 1, 300, 200, 20),
     ((10, 12), 3, 20, 300, 6),
@@ -57,6 +61,15 @@ def seeds_of(number):
     return drawn
 
 
+# The search in words is for rooms with fewer floor cells and boxes; 0: for none.
+WORD_BITS = [kernels.WORD_BITS, 0]
+
+
+def plain(**constants):
+    """The kernels as plain Python, which seeds few lanes faster than many."""
+    return PlainKernels(kernels, LANES=2, **constants)
+
+
 def walk_steps(dim_room, num_gen_steps):
     return int(1.7 * sum(dim_room)) if num_gen_steps is None else num_gen_steps
 
@@ -68,12 +81,20 @@ def draw_rooms(config, seeds, max_attempts=1, space=None, module=kernels):
     grids = np.zeros((len(seeds), *dim_room), np.uint8)
     statuses = np.full(len(seeds), UNTOUCHED, np.int8)
     if space is None:
-        space = kernels.make_workspace(dim_room, num_boxes, search_depth)
+        space = module.make_workspace(dim_room, num_boxes, search_depth)
     steps = walk_steps(dim_room, num_gen_steps)
     for i in range(len(seeds)):
         arguments = (seeds, num_boxes, search_depth, steps, max_attempts, space)
         module.generate_rooms(i, i + 1, *arguments, grids, statuses)
     return grids, statuses
+
+
+def attempt_of(seed, num_boxes, search_depth, steps, grid, space):
+    """Draw one room, without another attempt; status and states searched."""
+    lane = seed % twisters.LANES
+    space.seeds[lane] = seed
+    twisters.mt_seed(space.seeds, space.pythons, space.numpys)
+    return kernels.generate_room(lane, num_boxes, search_depth, steps, grid, space)
 
 
 @cache
@@ -220,14 +241,14 @@ def test_attempts_end_at_their_limit(max_attempts):
 def test_searching_ends_at_its_limit():
     # A corridor with three boxes: searched each time, and never a room.
     config = ((3, 12), 3, 300, 60)
-    space = kernels.make_workspace(*config[:3])
-    few = PlainKernels(kernels, MAX_SEARCHED=100)
+    few = plain(MAX_SEARCHED=100)
+    space = few.make_workspace(*config[:3])
     grid = np.zeros(config[0], np.uint8)
     attempts = []
     inner = few.generate_room
 
-    def count(seed, *arguments):
-        attempts.append((seed, inner(seed, *arguments)))
+    def count(lane, *arguments):
+        attempts.append((space.seeds[lane], inner(lane, *arguments)))
         return attempts[-1][1]
 
     few.generate_room = count
@@ -237,8 +258,8 @@ def test_searching_ends_at_its_limit():
     assert sum(searched[:-1]) <= 100 < sum(searched)
     seeds = [5] + [plain_mix(5, 2**63 + t) for t in range(1, len(attempts))]
     assert [int(seed) for seed, _ in attempts] == seeds
-    again = kernels.generate_room(np.uint64(5), 3, 300, 60, grid, space)
-    assert again == attempts[0][1]
+    space = kernels.make_workspace(*config[:3])
+    assert attempt_of(5, 3, 300, 60, grid, space) == attempts[0][1]
 
 
 # ----------------------------------------------------------------- rows and ranges
@@ -315,36 +336,36 @@ def test_the_table_grows():
     most = 0
     for seed in range(1 if JIT_OFF else 4):
         grid = np.zeros(dim_room, np.uint8)
-        status, searched = kernels.generate_room(
-            np.uint64(seed), num_boxes, search_depth, steps, grid, space
-        )
+        status, searched = attempt_of(seed, num_boxes, search_depth, steps, grid, space)
         assert_equal_to_oracle(config, [seed], [grid], [status])
         most = max(most, searched)
-    assert most // 36 > 2 * 2**kernels._FIRST_BITS
+    assert most // 36 > 2 * 2**sokoban_search.FIRST_BITS
 
 
-def test_a_crowded_table_gives_the_same_rooms():
+@pytest.mark.parametrize("word_bits", WORD_BITS)
+def test_a_crowded_table_gives_the_same_rooms(word_bits):
     config = ((6, 6), 2, 30, 20)
     seeds = seeds_of(8)
     grids, statuses = draw_rooms(config, seeds)
-    crowded = PlainKernels(kernels, _FIRST_BITS=1)
+    crowded = plain(FIRST_BITS=1, WORD_BITS=word_bits)
     again, statuses_again = draw_rooms(config, seeds, module=crowded)
     np.testing.assert_array_equal(statuses_again, statuses)
     assert (statuses == kernels.ROOM).any()
     np.testing.assert_array_equal(again[statuses == 0], grids[statuses == 0])
     # Half of the hash's bits gone: long chains of collisions, and nothing else.
-    colliding = PlainKernels(kernels, _HASH=np.uint64(1))
+    colliding = plain(_HASH=np.uint64(1), WORD_BITS=word_bits)
     again, _ = draw_rooms(config, seeds[:4], module=colliding)
     np.testing.assert_array_equal(
         again[statuses[:4] == 0], grids[:4][statuses[:4] == 0]
     )
 
 
+@pytest.mark.parametrize("word_bits", WORD_BITS)
 @pytest.mark.parametrize("cap", [*range(1, 30), 100, 577, 578])
-def test_a_search_ends_at_its_cap_of_states(cap, monkeypatch):
+def test_a_search_ends_at_its_cap_of_states(cap, word_bits, monkeypatch):
     # The order in which states are visited shows in the best one among the first.
     monkeypatch.setattr(oracle, "MAX_STATES", cap)
-    capped = PlainKernels(kernels, MAX_VISITED=cap)
+    capped = plain(MAX_VISITED=cap, WORD_BITS=word_bits)
     config = ((6, 6), 1 + cap % 2, 300, 30)
     for seed in seeds_of(3 if JIT_OFF else 6).tolist():
         (grid,), (status,) = draw_rooms(config, [seed], module=capped)
@@ -354,8 +375,15 @@ def test_a_search_ends_at_its_cap_of_states(cap, monkeypatch):
             np.testing.assert_array_equal(grid, expected)
 
 
+@pytest.mark.parametrize("config", CONFIGS[:8], ids=str)
+def test_the_search_in_arrays_draws_small_rooms_as_well(config):
+    seeds = seeds_of(6)
+    arrays = plain(WORD_BITS=0)
+    assert_equal_to_oracle(config, seeds, *draw_rooms(config, seeds, module=arrays))
+
+
 def test_the_caps_are_those_of_roll():
     assert kernels.MAX_VISITED == oracle.MAX_STATES == 300_000
     assert kernels.TRIES == oracle.TRIES == 4
     # A full search has room in the largest table.
-    assert kernels.MAX_VISITED < 2 ** (kernels._LAST_BITS - 1)
+    assert kernels.MAX_VISITED < 2 ** (sokoban_search.LAST_BITS - 1)

@@ -170,6 +170,9 @@ def test_every_observation_mode_equals_sync_vector_env(case, obs_mode, mode):
     run_lockstep(fewer(60), case, mode, obs_mode=obs_mode)
 
 
+# Of different sizes and numbers of boxes.
+GIVEN = ["#####\n#@$.#\n#####", " ####\n##+ #\n# *$ #\n#.$  #\n######"]
+
 VARIANTS = [
     ("roll_vec/Sokoban-v0", {"dim_room": (6, 7), "num_boxes": 3}),
     ("roll_vec/Sokoban-v0", {"max_steps": 5}),
@@ -178,6 +181,10 @@ VARIANTS = [
     (
         "roll_vec/Sokoban-v0",
         {"dim_room": (6, 6), "dim_x": 7, "dim_y": 5, "num_gen_steps": 9},
+    ),
+    (
+        "roll_vec/Sokoban-v0",
+        {"levels": GIVEN, "dim_room": (6, 6), "num_boxes": 3},
     ),
     ("roll_vec/FrozenLake-v1", {"is_slippery": False, "reward_schedule": (5, -1, 0.1)}),
     ("roll_vec/FrozenLake-v1", {"desc": ["SSF", "FHG"], "success_rate": 0.9}),

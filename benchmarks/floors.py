@@ -1,0 +1,159 @@
+"""What a step costs beside what its bytes cost: ``python -m benchmarks.floors``.
+
+For each batch: nanoseconds an environment and step of the whole `step`, of each kernel
+in it, and of `numpy.copyto` over as many bytes as the kernel must move at least, all in
+one process on one thread, the least of rounds in turns: whatever else runs only adds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import time
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.ours import FROZEN_LAKE, SOKOBAN, draw_actions, make
+
+# Of an environment and step, read and written: action, skip mask, rewards, five flags.
+_SHARED = 8 + 1 + 8 + 5
+
+
+class Floor(NamedTuple):
+    """A batch and the kernels that its step calls.
+
+    Parameters
+    ----------
+    title : str
+    id : str
+    keywords : dict
+    kernels : dict
+        By ``module.function`` of `roll_vec.kernels`, the bytes that each must move.
+    """
+
+    title: str
+    id: str
+    keywords: dict[str, Any]
+    kernels: dict[str, int]
+
+
+# FrozenLake: position in and out, elapsed steps, PCG64's state in and out and its
+# increment, prob.  Sokoban: player, boxes and elapsed steps in and out, three cells.
+_LAKE = _SHARED + 16 + 8 + (32 + 16) + 8
+_ROOM = _SHARED + 8 + 8 + 8 + 6
+FLOORS = [
+    Floor("FrozenLake-v1", FROZEN_LAKE, {}, {"frozen_lake.step_rows": _LAKE}),
+    Floor(
+        "Sokoban 6x6, grids",
+        SOKOBAN,
+        {"num_levels": 4096},
+        {"sokoban.step_rows": _ROOM, "sokoban.place_rows": 0},
+    ),
+    Floor(
+        "Sokoban 6x6, planes",
+        SOKOBAN,
+        {"num_levels": 4096, "obs_mode": "planes"},
+        {"sokoban.step_rows": _ROOM, "grids.write_planes": 36 + 7 * 36},
+    ),
+    Floor(
+        "Sokoban 6x6, texts",
+        SOKOBAN,
+        {"num_levels": 4096, "obs_mode": "text"},
+        {"sokoban.step_rows": _ROOM, "grids.write_code_points": 36 + 41 * 4},
+    ),
+]
+
+
+@contextmanager
+def timed(names: Sequence[str]) -> Any:
+    """Time some kernels while others call them; yield their seconds by name."""
+    seconds = dict.fromkeys(names, 0.0)
+    kept: list[tuple[Any, str, Any]] = []
+
+    def wrap(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            begun = time.perf_counter()
+            try:
+                return kernel(*arguments)
+            finally:
+                seconds[name] += time.perf_counter() - begun
+
+        return call
+
+    try:
+        for name in names:
+            place, _, function = name.rpartition(".")
+            module = importlib.import_module(f"roll_vec.kernels.{place}")
+            kept.append((module, function, getattr(module, function)))
+            setattr(module, function, wrap(name, kept[-1][2]))
+        yield seconds
+    finally:
+        for module, function, kernel in kept:
+            setattr(module, function, kernel)
+
+
+def copy_seconds(num_bytes: int) -> float:
+    """Return the time of a copy that reads and writes so many bytes in all."""
+    source = np.ones(max(num_bytes // 2, 1), np.uint8)
+    target = source.copy()
+    begun = time.perf_counter()
+    np.copyto(target, source)
+    return time.perf_counter() - begun
+
+
+def measure(
+    floor: Floor, num_envs: int, rounds: int, env_steps: int = 200_000
+) -> list[tuple[str, float, float]]:
+    """Return names, nanoseconds and the nanoseconds of a copy (0: none).
+
+    The first is the whole step; a round takes about ``env_steps`` steps.
+    """
+    env = make(floor.id, num_envs, num_threads=1, **floor.keywords)
+    actions = draw_actions(env, max(env_steps // num_envs, 8))
+    found: dict[str, list[float]] = {name: [] for name in ("step", *floor.kernels)}
+    copies: dict[str, list[float]] = {name: [] for name in floor.kernels}
+    scale = 1e9 / actions.size
+    for _ in range(rounds):
+        with timed([*floor.kernels]) as seconds:
+            begun = time.perf_counter()
+            for batch in actions:
+                env.step(batch)
+            found["step"].append((time.perf_counter() - begun) * scale)
+        for name, needed in floor.kernels.items():
+            found[name].append(seconds[name] * scale)
+            times = [copy_seconds(needed * num_envs) for _ in range(20)]
+            copies[name].append(min(times) * 1e9 / num_envs)
+    env.close()
+    return [
+        (
+            name,
+            min(values),
+            min(copies[name]) if floor.kernels.get(name) else 0.0,
+        )
+        for name, values in found.items()
+    ]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.floors",
+        description="Measure what steps cost beside what moving their bytes costs.",
+    )
+    parser.add_argument("--num-envs", type=int, nargs="+", default=[4096, 65536])
+    parser.add_argument("--rounds", type=int, default=9)
+    options = parser.parse_args(arguments)
+    print(f"{'':22s}{'environments':>13s}{'ns':>8s}{'copy, ns':>10s}")
+    for floor in FLOORS:
+        for num_envs in options.num_envs:
+            for name, cost, copy in measure(floor, num_envs, options.rounds):
+                title = floor.title if name == "step" else f"  {name.split('.')[-1]}"
+                least = f"{copy:10.2f}" if copy else ""
+                print(f"{title:22s}{num_envs:13,}{cost:8.2f}{least}")
+
+
+if __name__ == "__main__":
+    main()

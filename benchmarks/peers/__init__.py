@@ -1,0 +1,45 @@
+"""Whom roll_vec is measured beside: one adapter each, every one of them optional.
+
+An adapter is a module whose functions return tasks (`benchmarks.tasks`).  It is
+imported by the peer's own Python, which may lie in another virtual environment
+(``--peer-python envpool=/path/to/python``), so it imports nothing but numpy, the
+peer and `benchmarks.tasks`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Peer(NamedTuple):
+    """How a peer is called and how it is had.
+
+    Parameters
+    ----------
+    title : str
+    package : str
+        Its name for pip.
+    install : str
+        What to type, tried with what is written here.
+    """
+
+    title: str
+    package: str
+    install: str
+
+
+PEERS = {
+    "gymnasium": Peer("Gymnasium", "gymnasium", "pip install gymnasium"),
+    "envpool": Peer("EnvPool", "envpool", "pip install envpool==1.2.5"),
+    "jumanji": Peer("Jumanji", "jumanji", "pip install jumanji==1.1.2 'jax[cpu]'"),
+    "gym_sokoban": Peer(
+        # Of its dependencies the room generator needs numpy alone.
+        "gym-sokoban",
+        "gym-sokoban",
+        "pip install --no-deps gym-sokoban==0.0.6 && pip install numpy",
+    ),
+    "reasoning_gym": Peer(
+        "reasoning-gym", "reasoning-gym", "pip install reasoning-gym==0.1.25"
+    ),
+    "pufferlib": Peer("PufferLib", "pufferlib", "pip install pufferlib==3.0.0"),
+}

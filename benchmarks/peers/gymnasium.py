@@ -1,0 +1,48 @@
+"""Gymnasium's FrozenLake-v1: SyncVectorEnv, AsyncVectorEnv, and one environment."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+
+from benchmarks.tasks import Rate
+
+FACTS = {"observation": "position, int64", "levels": "the 4x4 map"}
+
+
+def frozen_lake(num_envs: int, mode: str = "sync") -> Rate:
+    """Step a vector environment with actions drawn before."""
+    env = gymnasium.make_vec(
+        "FrozenLake-v1", num_envs=num_envs, vectorization_mode=mode
+    )
+    # Some hundredths of a second a call, at 100,000 steps a second.
+    steps = max(2048 // num_envs, 2)
+    actions = np.random.default_rng(0).integers(0, 4, (steps, num_envs))
+    env.reset(seed=0)
+
+    def work() -> int:
+        for batch in actions:
+            env.step(batch)
+        return steps * num_envs
+
+    # Short random episodes come apart by themselves, but not at once.
+    for _ in range(100 // steps + 1):
+        work()
+    return Rate(work, "steps/s", {"batch": num_envs, **FACTS})
+
+
+def single(id: str = "FrozenLake-v1") -> Rate:
+    """Step one environment without wrappers, reset when an episode ends."""
+    env = gymnasium.make(id).unwrapped
+    actions = [int(a) for a in np.random.default_rng(0).integers(0, 4, 10_000)]
+    env.reset(seed=0)
+
+    def work() -> int:
+        step = env.step
+        for action in actions:
+            _, _, terminated, truncated, _ = step(action)
+            if terminated or truncated:
+                env.reset()
+        return len(actions)
+
+    return Rate(work, "steps/s", {"batch": 1, **FACTS})

@@ -1,0 +1,87 @@
+"""Throughput against the number of environments: ``python -m benchmarks.plot JSON``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+# Cases whose contenders differ in their batch size, and the task that is shown.
+PANELS = {"steps": ("lake ", "sync ", "async ", "envpool"), "boxoban": ("",)}
+DPI = 120
+
+
+def lines(case: Mapping[str, Any], prefixes: Sequence[str]) -> dict[str, Any]:
+    """Return, by engine, batch sizes and median, least and greatest rates."""
+    found: dict[str, Any] = {}
+    for record in case["contenders"]:
+        if record["name"].startswith(tuple(prefixes)):
+            values = record["values"]
+            found.setdefault(record["engine"], []).append(
+                (
+                    record["facts"]["batch"],
+                    statistics.median(values),
+                    min(values),
+                    max(values),
+                )
+            )
+    return {engine: sorted(points) for engine, points in found.items()}
+
+
+def draw(result: Mapping[str, Any], path: Path) -> bool:
+    """Draw the cases that have something to show into an image; say if any had."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    panels = [
+        (result["cases"][name]["title"], lines(result["cases"][name], prefixes))
+        for name, prefixes in PANELS.items()
+        if name in result["cases"] and result["cases"][name]["contenders"]
+    ]
+    if not panels:
+        return False
+    figure = Figure(figsize=(6.2 * len(panels), 4.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    # An engine has the same colour in every panel.
+    names = list(dict.fromkeys(name for _, engines in panels for name in engines))
+    for axes, (title, engines) in zip(
+        figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
+    ):
+        for engine, points in engines.items():
+            sizes, medians, least, greatest = zip(*points, strict=True)
+            mine = engine == "roll_vec"
+            [line] = axes.plot(
+                sizes,
+                medians,
+                "o-",
+                label=engine,
+                color=f"C{names.index(engine) % 10}",
+                linewidth=2.5 if mine else 1.2,
+            )
+            axes.fill_between(
+                sizes, least, greatest, color=line.get_color(), alpha=0.15, linewidth=0
+            )
+        axes.set(xscale="log", yscale="log", title=title, xlabel="environments")
+        axes.set_ylabel("environment steps a second")
+        axes.grid(visible=True, which="major", alpha=0.3)
+        axes.legend(fontsize="small")
+    figure.savefig(path, dpi=DPI, metadata={"Software": None})
+    return True
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Draw the plot of a result beside it."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.plot",
+        description="Draw the plot of a result of roll-vec bench, a PNG beside it.",
+    )
+    parser.add_argument("result", type=Path, metavar="RESULT.json")
+    path = parser.parse_args(arguments).result
+    draw(json.loads(path.read_text("utf-8")), path.with_suffix(".png"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""The README's figures from a result: ``python -m benchmarks.report RESULT.json``.
+
+What stands between the two markers of README.md is replaced; nothing there is typed
+by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.table import amounts, cells, description, setting, sides, skipped
+from benchmarks.turns import ROOT
+
+README = ROOT / "README.md"
+# The first one names the result.
+BEGIN, END = "<!-- figures of ", "<!-- end of figures -->"
+
+
+def section(result: Mapping[str, Any], path: str) -> str:
+    """Return the section, markers included.
+
+    Parameters
+    ----------
+    result : dict
+    path : str
+        Of the result, as seen from the README; the plot lies beside it.
+    """
+    image = str(Path(path).with_suffix(".png").as_posix())
+    parts = [
+        f"{BEGIN}{path} -->",
+        f"![Environment steps a second against the number of environments]({image})",
+        "\n".join(_table(result)),
+        "\n".join(_settings(result)),
+        "  \n".join(description(result)),
+        f"Command: `{result['machine']['command']}`. Every figure: [{path}]({path}).",
+    ]
+    missing = skipped(result)
+    if missing:
+        parts.append("Skipped:\n\n" + "\n".join(f"- {line}" for line in missing))
+    return "\n\n".join([*parts, END]) + "\n"
+
+
+def _table(result: Mapping[str, Any]) -> list[str]:
+    lines = [
+        "| | median | least – greatest | ours | theirs |",
+        "|---|--:|--:|---|---|",
+    ]
+    for row in result["rows"]:
+        title, _, _, median, spread, _ = cells(result, row)
+        found = " | ".join(amounts(result, row))
+        lines.append(f"| {title} | {median} | {spread} | {found} |")
+    return lines
+
+
+def _settings(result: Mapping[str, Any]) -> list[str]:
+    """Return what both sides of each row were run with."""
+    lines = ["<details><summary>Cores, batches, levels, observations</summary>", ""]
+    lines += ["| | ours | theirs |", "|---|---|---|"]
+    for row in result["rows"]:
+        if row["values"]:
+            found = [
+                "" if side is None else f"{side['engine']}: {setting(side)}"
+                for side in sides(result, row)
+            ]
+            lines.append(f"| {row['title']} | {' | '.join(found)} |")
+    return [*lines, "", "</details>"]
+
+
+def replace(text: str, new: str) -> str:
+    """Return a text with the section in it replaced."""
+    before, marker, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(f"{END}\n")
+    if not marker or not end:
+        message = f"{README.name}: expected the markers {BEGIN}... --> and {END}"
+        raise ValueError(message)
+    return before + new + after
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the README's section from a result."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.report",
+        description="Write README.md's figures from a result of roll-vec bench.",
+    )
+    parser.add_argument("result", type=Path, metavar="RESULT.json")
+    path = parser.parse_args(arguments).result.resolve()
+    if not path.is_relative_to(ROOT):
+        parser.error(f"expected a result in {ROOT}, got {path}")
+    result = json.loads(path.read_text("utf-8"))
+    new = section(result, path.relative_to(ROOT).as_posix())
+    README.write_text(replace(README.read_text("utf-8"), new), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

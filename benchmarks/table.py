@@ -1,0 +1,154 @@
+"""Rows of a result as text: for the terminal, and for the README."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchmarks.cases import ALONE, COST, NS_MORE, RATIO
+from benchmarks.peers import PEERS
+
+Record = Mapping[str, Any]
+HEADER = ("task", "ours", "theirs", "median", "least – greatest", "aim")
+
+
+def short(number: float) -> str:
+    """Return a number to three digits: 0.0123, 12.3, 1.23k, 12.3M."""
+    for divisor, suffix in ((1e6, "M"), (1e3, "k"), (1, "")):
+        # What is rounded up to a thousand of something belongs to the next.
+        if number >= divisor * 0.9995:
+            return f"{number / divisor:#.3g}".rstrip(".") + suffix
+    return f"{number:.3g}"
+
+
+def sides(result: Record, row: Record) -> tuple[Record | None, Record | None]:
+    """Return the records of the two contenders of a row."""
+    by_name = {
+        record["name"]: record for record in result["cases"][row["case"]]["contenders"]
+    }
+    return by_name.get(row["ours"]), by_name.get(row["theirs"])
+
+
+def amounts(result: Record, row: Record) -> list[str]:
+    """Return what each side reached, the medians of the rounds."""
+    return [
+        f"{short(statistics.median(values))} {side['unit']}" if side and values else ""
+        for side, values in zip(
+            sides(result, row), (row["our_values"], row["their_values"]), strict=True
+        )
+    ]
+
+
+def setting(record: Record) -> str:
+    """Return what it was reached with."""
+    facts = record["facts"]
+    cores = "1 core" if record["cores"] == 1 else f"{record['cores']} cores"
+    if record["processes"] > 1:
+        cores += f", {record['processes']} processes"
+    parts = [cores, f"batch {facts.get('batch', 1):,}", facts.get("levels", "")]
+    if facts.get("observation", "none") != "none":
+        parts.append(f"observation: {facts['observation']}")
+    return "; ".join(part for part in parts if part)
+
+
+def compared(kind: str, value: float) -> str:
+    """Return a value of a row."""
+    if kind == RATIO:
+        return f"{value:,.0f}×" if value >= 100 else f"{value:#.3g}×"
+    if kind == NS_MORE:
+        return f"{value:.0f} ns"
+    return f"{value:#.3g}×" if kind == COST else short(value)
+
+
+def aim(row: Record, unit: str) -> str:
+    """Return what is aimed at."""
+    if row["target"] is None:
+        return ""
+    at_most = row["kind"] in (NS_MORE, COST) or unit == "ms"
+    return f"{'≤' if at_most else '≥'} {compared(row['kind'], row['target'])}"
+
+
+def cells(result: Record, row: Record) -> list[str]:
+    """Return a row as text, in the order of `HEADER`; settings on second lines."""
+    ours, theirs = sides(result, row)
+    found = [
+        "" if side is None else f"{side['engine']}: {amount}\n{setting(side)}"
+        for side, amount in zip((ours, theirs), amounts(result, row), strict=True)
+    ]
+    values = row["values"]
+    if not values:
+        return [row["title"], *found, "skipped", row["skipped"], ""]
+    unit = ours["unit"] if ours else ""
+    median, least, greatest = (
+        compared(row["kind"], f(values)) for f in (statistics.median, min, max)
+    )
+    if row["kind"] == ALONE:
+        median += f" {unit}"
+    return [row["title"], *found, median, f"{least} – {greatest}", aim(row, unit)]
+
+
+def make_table(result: Record) -> Any:
+    """Return a table of rich."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(show_lines=True)
+    for number, title in enumerate(HEADER):
+        wide = number in (0, 1, 2)
+        table.add_column(title, justify="left" if wide else "right", no_wrap=number > 4)
+    for row in result["rows"]:
+        table.add_row(*(_dimmed(cell, Text) for cell in cells(result, row)))
+    return table
+
+
+def _dimmed(cell: str, text: Any) -> Any:
+    """Return a cell whose lines after the first are not as loud."""
+    first, _, rest = cell.partition("\n")
+    return text(first).append(f"\n{rest}", style="dim") if rest else text(first)
+
+
+def description(result: Record) -> list[str]:
+    """Return what the figures were taken with, a line each."""
+    machine = result["machine"]
+    versions = dict(machine["versions"])
+    for case in result["cases"].values():
+        for record in case["contenders"]:
+            if record["peer"]:
+                versions[PEERS[record["peer"]].title] = record["version"]
+    return [
+        f"{machine['cpu']}, {machine['usable_cores']} cores, {machine['system']}, "
+        f"Python {machine['python']}",
+        ", ".join(f"{name} {version}" for name, version in versions.items()),
+        f"revision {machine['revision']}, {result['rounds']} rounds of "
+        f"{result['seconds']:g} s, load {_load(result['load'][0])} before and "
+        f"{_load(result['load'][1])} after",
+    ]
+
+
+def _load(load: Sequence[float] | None) -> str:
+    return "unknown" if load is None else f"{load[0]:g}"
+
+
+def skipped(result: Record) -> list[str]:
+    """Return who was skipped and why, each reason once."""
+    names: dict[str, list[str]] = {}
+    for entry in result["skipped"]:
+        who = names.setdefault(entry["reason"], [])
+        who.append(f"{entry['case']}: {entry['contender']}")
+    return [
+        f"{who[0]}{f' and {len(who) - 1} more' if len(who) > 1 else ''}: {reason}"
+        for reason, who in names.items()
+    ]
+
+
+def show(result: Record) -> None:
+    """Print the table, what it was taken with and who was skipped."""
+    from rich.console import Console
+
+    # A file has no width: whole lines, then.
+    Console(width=None if sys.stdout.isatty() else 160).print(make_table(result))
+    print("\n".join(description(result)))
+    for line in skipped(result):
+        print(f"skipped: {line}")

@@ -1,0 +1,117 @@
+"""Our side where texts are concerned: the pool, and the parser of answers."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gymnasium.vector import SyncVectorEnv
+
+from benchmarks.tasks import Rate
+from roll_vec.array_envs.sokoban_rooms import ACTION_LOOKUP
+from roll_vec.base_envs import BaseLanguageBasedEnv
+from roll_vec.pool import PoolVectorEnv
+from roll_vec.text_actions import TextActions, TextOptions
+
+ANSWER = "<answer>(.*?)</answer>"
+LENGTH = 240
+
+
+class Echo(BaseLanguageBasedEnv):
+    """A text environment that does next to nothing, or waits.
+
+    Parameters
+    ----------
+    length : int
+        Steps of an episode.
+    wait : float
+        Seconds of a step, as for an answer over a network.
+    """
+
+    def __init__(self, length: int, wait: float = 0.0) -> None:
+        super().__init__()
+        self.length, self.wait = length, wait
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        """Begin an episode."""
+        super().reset(seed=seed)
+        self.turn = 0
+        return "say something", {}
+
+    def step(self, action: str) -> Any:
+        """Say it again."""
+        if self.wait:
+            time.sleep(self.wait)
+        self.turn += 1
+        over = self.turn == self.length
+        info = {"success": True, "value": 1.0} if over else {}
+        return action, 1.0, over, False, info
+
+
+def pool(
+    num_envs: int, length: int = 50, wait: float = 0.0, workers: int | None = None
+) -> Rate:
+    """Step a pool of environments; ``workers`` None: Gymnasium's SyncVectorEnv."""
+    functions: list[Callable[[], Any]] = [lambda: Echo(length, wait)] * num_envs
+    env: Any
+    if workers is None:
+        env = SyncVectorEnv(functions)
+    else:
+        env = PoolVectorEnv(functions, workers=workers)
+    actions = ("hello",) * num_envs
+    env.reset(seed=0)
+    steps = 1 if wait else max(4096 // num_envs, 1)
+
+    def work() -> int:
+        for _ in range(steps):
+            env.step(actions)
+        return steps * num_envs
+
+    levels = f"echoes, {length} steps" + (f", {wait * 1e3:.0f} ms each" * (wait > 0))
+    facts = {"batch": num_envs, "observation": "text", "levels": levels}
+    return Rate(work, "steps/s", facts)
+
+
+def write_texts(count: int) -> list[str]:
+    """Return answers of 240 characters: thinking at random, then an action."""
+    generator = random.Random(0)
+    texts = []
+    for _ in range(count):
+        answer = f"<answer>{generator.choice([*ACTION_LOOKUP.values()])}</answer>"
+        letters = LENGTH - len(answer) - len("<think></think>")
+        words = "".join(generator.choices("etaoin shrdlu\n", k=letters))
+        texts.append(f"<think>{words}</think>{answer}")
+    return texts
+
+
+def parse_plainly(texts: Sequence[str], options: TextOptions) -> list[Any]:
+    """Parse as a straightforward reading of the rules does, one by one."""
+    names = {name.lower(): code for code, name in ACTION_LOOKUP.items()}
+    results = []
+    for text in texts:
+        for token in options.special_token_list:
+            text = text.replace(token, "").strip()
+        match = re.search(options.action_pattern, text, re.DOTALL)
+        content = match[1].strip() if match else ""
+        results.append((names.get(content.lower(), 0), content))
+    return results
+
+
+def parse(num_texts: int = 4096, plainly: bool = False) -> Rate:
+    """Parse a batch of answers, by our parser or a plain regular expression."""
+    options = TextOptions(action_pattern=ANSWER)
+    texts = write_texts(num_texts)
+    ours = TextActions(options, ACTION_LOOKUP)
+
+    def work() -> int:
+        if plainly:
+            parse_plainly(texts, options)
+        else:
+            ours.parse_batch(texts)
+        return len(texts)
+
+    facts = {"batch": num_texts, "observation": "none", "levels": "240 characters"}
+    return Rate(work, "texts/s", facts)

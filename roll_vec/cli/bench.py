@@ -1,0 +1,191 @@
+"""``roll-vec bench``: ours beside theirs, in turns; only where the benchmarks are."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from roll_vec.cli._arguments import integer_from
+from roll_vec.cli._errors import UsageError
+from roll_vec.cli._imports import import_from_here
+from roll_vec.errors import MissingExtraError
+
+__all__ = ["add_parser"]
+
+_DESCRIPTION = """\
+Measure roll_vec beside what others use: Gymnasium's SyncVectorEnv and AsyncVectorEnv,
+EnvPool, Jumanji, gym-sokoban, reasoning-gym. Every contender has a process of its own;
+they take turns, round by round, so that what else the machine does falls on all. Who
+is not installed is skipped, and the table says why.
+
+Works in the root of a checkout of roll_vec, where the folder benchmarks is, and
+measures that checkout.
+"""
+
+_EPILOG = """\
+cases:
+  steps    FrozenLake-v1, ours and theirs; Sokoban beside the same SyncVectorEnv
+  boxoban  Sokoban 10x10, the same given levels for all (quick: fewer sizes)
+  rooms    Sokoban's rooms beside gym-sokoban's; not in a quick run
+  forms    texts beside grids, unroll beside step, one environment
+  threads  all cores beside one, large batches beside small; not in a quick run
+  texts    Countdown, the pool, the parser; not in a quick run
+  webshop  not in a quick run
+
+peers (pip install ...):
+  envpool==1.2.5   jumanji==1.1.2 "jax[cpu]"   reasoning-gym==0.1.25
+  gym-sokoban==0.0.6 --no-deps (with numpy)
+
+A peer may live in another environment, whose Python needs nothing of ours. A whole run
+takes some ten minutes, a quick one less than one.
+
+examples:
+  roll-vec bench --quick
+  roll-vec bench --cases steps rooms --rounds 7 --out run.json
+  roll-vec bench --peer-python envpool=/tmp/envpool/bin/python \\
+      --peer-python jumanji=/tmp/jumanji/bin/python
+  python -m benchmarks.report benchmarks/results/run.json   the README's figures
+"""
+
+_CASES = ("steps", "boxoban", "rooms", "forms", "threads", "texts", "webshop")
+_PEERS = (
+    "gymnasium",
+    "envpool",
+    "jumanji",
+    "gym_sokoban",
+    "reasoning_gym",
+    "pufferlib",
+)
+
+
+def _peer_python(text: str) -> tuple[str, str]:
+    name, equals, path = text.partition("=")
+    name = name.replace("-", "_")
+    if name not in _PEERS or not equals or not path:
+        message = f"expected PEER=PYTHON, PEER one of {', '.join(_PEERS)}, got {text!r}"
+        raise argparse.ArgumentTypeError(message)
+    return name, path
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the subparsers of the program."""
+    parser = commands.add_parser(
+        "bench",
+        help="measure speeds beside others', in a checkout",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer cases and sizes, shorter rounds"
+    )
+    parser.add_argument(
+        "--cases",
+        nargs="+",
+        choices=_CASES,
+        metavar="CASE",
+        help="only these: " + ", ".join(_CASES),
+    )
+    parser.add_argument(
+        "--rounds",
+        type=integer_from(1),
+        metavar="N",
+        help="times that each contender is measured (default: 5, quick: 3)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("roll-vec-bench.json"),
+        metavar="FILE",
+        help="where every figure is written, the plot beside it as .png "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--peer-python",
+        action="append",
+        type=_peer_python,
+        default=[],
+        metavar="PEER=PYTHON",
+        help="the interpreter that has a peer, where that is another; may be repeated",
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    if not Path("benchmarks/suite.py").is_file():
+        message = (
+            "bench: expected to be run in the root of a checkout of roll_vec, where "
+            f"the folder benchmarks is, got {Path.cwd()}"
+        )
+        raise UsageError(message)
+    out: Path = arguments.out
+    if out.suffix != ".json" or not out.parent.is_dir():
+        message = f"--out: expected a file .json in a folder that exists, got {out}"
+        raise UsageError(message)
+    if importlib.util.find_spec("rich") is None:
+        feature = "roll-vec bench"
+        raise MissingExtraError(feature, extra="bench", package="rich")
+    suite, table = (import_from_here(f"benchmarks.{n}") for n in ("suite", "table"))
+    plan = suite.plan_of(
+        arguments.cases,
+        arguments.rounds,
+        arguments.quick,
+        dict(arguments.peer_python),
+        _command(arguments),
+    )
+    with _progress() as tell:
+        result = suite.run(plan, tell)
+    out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    table.show(result)
+    lines = [f"written: {out}", *_draw(result, out)]
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 0
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """Return what was typed; where interpreters lie is nobody's business."""
+    words = ["roll-vec bench"]
+    words += ["--quick"] * arguments.quick
+    words += ["--cases", *arguments.cases] if arguments.cases else []
+    words += ["--rounds", str(arguments.rounds)] if arguments.rounds else []
+    words += [f"--peer-python {name}=..." for name, _ in arguments.peer_python]
+    return " ".join([*words, "--out", str(arguments.out)])
+
+
+def _draw(result: Any, out: Path) -> list[str]:
+    """Draw the plot, and return what to say of it."""
+    try:
+        drawn = import_from_here("benchmarks.plot").draw(
+            result, out.with_suffix(".png")
+        )
+    except ImportError as error:
+        return [f"no plot: {error}; it needs matplotlib, of the extra bench"]
+    return [f"plot: {out.with_suffix('.png')}"] if drawn else []
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Show on stderr how far a run is, a bar for each case."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description:32}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        bars: dict[str, Any] = {}
+
+        def tell(title: str, done: int, total: int) -> None:
+            if title not in bars:
+                bars[title] = progress.add_task(title, total=total)
+            progress.update(bars[title], completed=done)
+
+        yield tell

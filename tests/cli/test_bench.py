@@ -1,0 +1,127 @@
+"""`roll-vec bench`: where it runs, what it writes, what it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import suite
+from benchmarks.cases import CASES
+from benchmarks.peers import PEERS
+from roll_vec.cli import bench
+
+ROOT = Path(__file__).resolve().parents[2]
+
+pytest.importorskip("rich")
+
+
+@pytest.fixture
+def checkout(run, fails, monkeypatch):
+    """Stand in the root of the checkout, with a suite that measures nothing."""
+    seen = []
+
+    def fake(plan, tell):
+        seen.append(plan)
+        tell("A case", 1, 2)
+        side = {
+            "name": "a",
+            "engine": "roll_vec",
+            "peer": "",
+            "version": None,
+            "cores": 1,
+            "processes": 1,
+            "unit": "steps/s",
+            "facts": {"batch": 64, "observation": "grid, 6x6", "levels": "[fresh]"},
+            "values": [1e6, 3e6, 2e6],
+        }
+        row = {
+            "case": "c",
+            "title": "a row",
+            "kind": "alone",
+            "target": None,
+            "ours": "a",
+            "theirs": None,
+            "our_values": side["values"],
+            "their_values": [],
+            "values": side["values"],
+            "skipped": None,
+        }
+        gone = {"case": "c", "contender": "b", "reason": "No module named 'b'"}
+        return {
+            "machine": suite.machine.describe(plan.command),
+            "rounds": plan.rounds,
+            "seconds": 0.1,
+            "load": [None, None],
+            "cases": {"c": {"title": "A case", "contenders": [side]}},
+            "skipped": [gone],
+            "rows": [row],
+        }
+
+    monkeypatch.setattr(suite, "run", fake)
+    monkeypatch.chdir(ROOT)
+    return seen
+
+
+def test_lists_here_are_those_of_the_suite():
+    assert tuple(CASES) == bench._CASES
+    assert tuple(PEERS) == bench._PEERS
+
+
+def test_elsewhere_is_a_clear_error(fails):
+    assert "in the root of a checkout of roll_vec" in fails("bench")
+
+
+def test_help_says_all(run):
+    text = " ".join(run("bench", "--help").out.split())
+    for word in (*CASES, "--quick", "--peer-python", "(default: roll-vec-bench.json)"):
+        assert word in text
+
+
+def test_table_json_and_plot(run, checkout, tmp_path):
+    out = tmp_path / "run.json"
+    outcome = run(
+        "bench",
+        "--out",
+        out,
+        "--rounds",
+        3,
+        "--cases",
+        "rooms",
+        "--peer-python=gym-sokoban=/secret/python",
+    )
+    assert outcome.code == 0
+    (plan,) = checkout
+    assert (plan.cases, plan.rounds, plan.quick) == (["rooms"], 3, False)
+    assert plan.python_of("gym_sokoban") == "/secret/python"
+    assert plan.python_of("envpool") == plan.python_of("")
+    for text in ("2.00M steps/s", "batch 64", "[fresh]", "1.00M", "3.00M"):
+        assert text in outcome.out
+    assert "skipped: c: b: No module named 'b'" in outcome.out
+    assert "A case" in outcome.err
+    result = json.loads(out.read_text("utf-8"))
+    assert result["rows"][0]["values"] == [1e6, 3e6, 2e6]
+    assert "secret" not in out.read_text("utf-8")
+
+
+def test_quick_leaves_the_slow_ones_out(run, checkout, tmp_path):
+    assert run("bench", "--quick", "--out", tmp_path / "q.json").code == 0
+    (plan,) = checkout
+    assert plan.quick
+    assert tuple(plan.cases) == suite.QUICK
+    assert "rooms" not in plan.cases
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--cases", "nothing"], "nothing"),
+        (["--rounds", "0"], "expected an integer from 1 up"),
+        (["--out", "result.txt"], "--out: expected a file .json"),
+        (["--out", "no/such/folder/x.json"], "--out: expected a file .json"),
+        (["--peer-python", "envpool"], "expected PEER=PYTHON"),
+        (["--peer-python", "someone=/bin/python"], "one of gymnasium, envpool"),
+    ],
+)
+def test_arguments_that_cannot_be_used(checkout, fails, arguments, message):
+    assert message in fails("bench", *arguments)
+    assert not checkout
