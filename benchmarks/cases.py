@@ -359,7 +359,11 @@ def webshop(quick: bool) -> Case:
             _ours(f"search {n}", "webshop.search", num_products=n, cores=1)
             for n in (1000, 50_000)
         ),
-        _ours("ready", "webshop.ready", num_products=1000, cores=1),
+        *(
+            _ours(f"{name} {n}", f"webshop.{name}", num_products=n, cores=1)
+            for name in ("ready", "opened")
+            for n in (1000, 50_000)
+        ),
     ]
     rows = [
         Row("WebShop, searches not asked before", "cold", "", 15_000, ALONE),
@@ -367,7 +371,10 @@ def webshop(quick: bool) -> Case:
         Row("WebShop, the same through make_vec", "pool", "", None, ALONE),
         Row("a search of 1000 products", "search 1000", "", 0.15, ALONE),
         Row("a search of 50,000 products", "search 50000", "", 1.5, ALONE),
-        Row("the embedded shop made ready", "ready", "", 3000, ALONE),
+        Row("a shop of 1000 products made", "ready 1000", "", 3000, ALONE),
+        Row("a stored shop of 1000 products opened", "opened 1000", "", 500, ALONE),
+        Row("a shop of 50,000 products made", "ready 50000", "", None, ALONE),
+        Row("a stored shop of 50,000 products opened", "opened 50000", "", None, ALONE),
     ]
     return Case("webshop", "WebShop", contenders, rows)
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import itertools
 import random
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -19,6 +21,8 @@ from gymnasium.vector import AutoresetMode
 
 from benchmarks.tasks import Latency, Rate
 from roll_vec.webshop import Catalogue, WebShop
+from roll_vec.webshop.sources import CatalogueOptions
+from roll_vec.webshop.storage import open_stored
 
 
 def next_action(env: WebShop, rng: random.Random) -> str:
@@ -145,6 +149,22 @@ def ready(num_products: int) -> Latency:
     def work() -> int:
         # Of another seed each time, so that it is made anew.
         Catalogue.load(num_products=num_products, catalog_seed=next(seeds))
+        return 1
+
+    return Latency(work, "ms", _facts(1, num_products))
+
+
+def opened(num_products: int) -> Latency:
+    """Open a stored catalogue, mapped into memory, and search in it."""
+    folder = tempfile.TemporaryDirectory()
+    stored = Path(folder.name) / "shop"
+    Catalogue.load(num_products=num_products).save(stored)
+    options = CatalogueOptions(products=str(stored), memory_map=True)
+
+    def work() -> int:
+        # Around the cache of the process; the folder lives as long as this.
+        assert folder is not None
+        Catalogue(options, open_stored(options)).search("red cotton shirt")
         return 1
 
     return Latency(work, "ms", _facts(1, num_products))

@@ -296,6 +296,7 @@ TINY = [
     ("webshop.steps", {"kept": "pool", "num_envs": 2, "num_steps": 12}),
     ("webshop.search", {"num_products": 30}),
     ("webshop.ready", {"num_products": 30}),
+    ("webshop.opened", {"num_products": 30}),
 ]
 
 
