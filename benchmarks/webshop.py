@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import itertools
 import random
+import shutil
 import tempfile
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -156,18 +158,18 @@ def ready(num_products: int) -> Latency:
 
 def opened(num_products: int) -> Latency:
     """Open a stored catalogue, mapped into memory, and search in it."""
-    folder = tempfile.TemporaryDirectory()
-    stored = Path(folder.name) / "shop"
-    Catalogue.load(num_products=num_products).save(stored)
-    options = CatalogueOptions(products=str(stored), memory_map=True)
+    folder = Path(tempfile.mkdtemp())
+    Catalogue.load(num_products=num_products).save(folder)
+    options = CatalogueOptions(products=str(folder), memory_map=True)
 
     def work() -> int:
-        # Around the cache of the process; the folder lives as long as this.
-        assert folder is not None
+        # Around the cache of the process.
         Catalogue(options, open_stored(options)).search("red cotton shirt")
         return 1
 
-    return Latency(work, "ms", _facts(1, num_products))
+    task = Latency(work, "ms", _facts(1, num_products))
+    weakref.finalize(task, shutil.rmtree, folder, ignore_errors=True)
+    return task
 
 
 def _facts(batch: int, num_products: int) -> dict[str, Any]:
