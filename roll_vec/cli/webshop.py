@@ -100,9 +100,10 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "--search-backend",
-        choices=("lucene", "tantivy"),
         default="lucene",
-        help="tantivy, for a million products, ranks otherwise (default: %(default)s)",
+        metavar="NAME",
+        help="lucene, or tantivy for a million products, which ranks otherwise "
+        "(default: %(default)s)",
     )
     parser.set_defaults(run=_run)
 

@@ -76,18 +76,19 @@ def _embedded(count: int, say: Progress) -> tuple[Shop, Nouns]:
     """Return a shop of our own making, in the form of WebShop's files."""
     from roll_vec.webshop.generated import generate
 
-    shop = Shop([], {}, {})
+    items: list[dict[str, Any]] = []
+    attributes: dict[str, Any] = {}
+    human: dict[str, Any] = {}
     nouns = {}
     for number in range(count):
         made = generate(number)
         asin = made.item["asin"]
-        shop.items.append(made.item)  # type: ignore[attr-defined]
-        shop.attributes[asin] = made.attributes  # type: ignore[index]
-        shop.human[asin] = made.human  # type: ignore[index]
+        items.append(made.item)
+        attributes[asin], human[asin] = made.attributes, made.human
         nouns[asin] = tuple(made.title_nouns)
         if number % 1000 == 999:
             say("products", number + 1, count)
-    return shop, nouns
+    return Shop(items, attributes, human), nouns
 
 
 def _read(options: CatalogueOptions, say: Progress) -> Shop:

@@ -53,7 +53,7 @@ class Catalogue:
         self.products, self.goals = parts.products, parts.goals
         self.title_nouns_source = parts.title_nouns_source
         self._kept_hits = functools.lru_cache(maxsize=8192)(self._find)
-        self._solve = functools.lru_cache(maxsize=8192)(self._solve_uncached)
+        self._kept_solutions = functools.lru_cache(maxsize=8192)(self._solve)
 
     @classmethod
     def load(cls, *, progress: Progress | None = None, **keywords: Any) -> Catalogue:
@@ -172,10 +172,12 @@ class Catalogue:
 
     def solve(self, goal: int | Goal) -> Solution:
         """Return the purchase that earns most for a goal, and how to find it."""
-        return self._solve(self._goal(goal))
+        return (
+            self._solve(goal) if isinstance(goal, Goal) else self._kept_solutions(goal)
+        )
 
-    def _solve_uncached(self, goal: Goal) -> Solution:
-        return solve(self, goal)
+    def _solve(self, goal: int | Goal) -> Solution:
+        return solve(self, self._goal(goal))
 
     def _goal(self, goal: int | Goal) -> Goal:
         if isinstance(goal, Goal):

@@ -10,10 +10,10 @@ from typing import Any
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_bool, check_choice, check_int
+from roll_vec.webshop.search import BACKENDS
 
-__all__ = ["BACKENDS", "CatalogueOptions"]
+__all__ = ["EMBEDDED_PRODUCTS", "CatalogueOptions"]
 
-BACKENDS = ("lucene", "tantivy")
 _FILES = ("products", "attributes", "human_instructions", "title_nouns")
 # How much of a shop is made where nothing else is said.
 EMBEDDED_PRODUCTS = 1000

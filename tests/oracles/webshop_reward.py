@@ -106,10 +106,11 @@ def reward(goal, goal_nouns, product, options):
 def best_options(goal, goal_nouns, product, values_by_group):
     """Return the best choice of at most one value a group, by trying all of them.
 
-    ``values_by_group`` has the values that can be chosen, in the order of the page.
+    ``values_by_group`` has the values that can be chosen.
     Of equal rewards the fewest choices win, then those that come first on the page.
     """
-    page = [v for values in values_by_group.values() for v in values]
+    # A value that two groups share stands where the first of them has it.
+    page = list(dict.fromkeys(v for vs in product.options.values() for v in vs))
     best = None
     for values in every_choice(*([None, *vs] for vs in values_by_group.values())):
         chosen = {
