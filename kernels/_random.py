@@ -65,10 +65,11 @@ def mix_rows(seeds, counters, out):
 
 
 # ------------------------------------------------------------------ PCG64
-# A state is a row of an (n, 6) uint64 array: state high and low, increment high and
-# low, and numpy's buffer for 32-bit draws: whether one is left, and that one.  The
-# functions take the array and the row's number: a view of the row would cost a
-# reference count, which is as dear as the draw.
+# A state is a column of a (6, n) uint64 array: state high and low, increment high and
+# low, and numpy's buffer for 32-bit draws: whether one is left, and that one.  So
+# words of neighbours lie side by side, and many draws become vectors.  The functions
+# take the array and the column's number: a view of it would cost a reference count,
+# which is as dear as the draw.
 
 PCG_WORDS = 6
 _PCG_HIGH = _U(2549297995355413924)
@@ -92,47 +93,84 @@ def _multiply_high(a, b):
 
 
 @kernel
-def _pcg_advance(states, row):
-    """Advance a row by one step of the 128-bit congruential generator."""
-    high, low = states[row, 0], states[row, 1]
+def _pcg_advance(high, low, increment_high, increment_low):
+    """Return a state after one step of the 128-bit congruential generator."""
     product_low = low * _PCG_LOW
     product_high = _multiply_high(low, _PCG_LOW) + high * _PCG_LOW + low * _PCG_HIGH
-    new_low = product_low + states[row, 3]
-    carry = _1 if new_low < product_low else _0
-    states[row, 0] = product_high + states[row, 2] + carry
-    states[row, 1] = new_low
+    new_low = product_low + increment_low
+    # A comparison would become an instruction that vectors lack.
+    either = (product_low | increment_low) & ~new_low
+    carry = ((product_low & increment_low) | either) >> _63
+    return product_high + increment_high + carry, new_low
 
 
 @kernel
-def pcg_next(states, row):
-    """Return the next 64-bit output of a row, and advance the row."""
-    _pcg_advance(states, row)
-    high, low = states[row, 0], states[row, 1]
+def _pcg_output(high, low):
+    """Return the 64-bit output of a state."""
     word = high ^ low
     turn = high >> _58
     return (word >> turn) | (word << ((_64 - turn) & _63))
 
 
 @kernel
-def pcg_random(states, row):
-    """Return the next float64 in [0, 1), as `Generator.random()`."""
-    return np.float64(pcg_next(states, row) >> _11) * (1.0 / _DOUBLE_53)
+def _as_uniform(word):
+    """Return the float64 in [0, 1) of a 64-bit output."""
+    return np.float64(word >> _11) * (1.0 / _DOUBLE_53)
 
 
 @kernel
-def _pcg_next32(states, row):
+def pcg_next(states, i):
+    """Return the next 64-bit output of stream i, and advance it."""
+    high, low = _pcg_advance(states[0, i], states[1, i], states[2, i], states[3, i])
+    states[0, i], states[1, i] = high, low
+    return _pcg_output(high, low)
+
+
+@kernel
+def pcg_random(states, i):
+    """Return the next float64 in [0, 1) of stream i, as `Generator.random()`."""
+    return _as_uniform(pcg_next(states, i))
+
+
+@kernel
+def pcg_random_rows(start, stop, draws, states, out):
+    """Draw one uniform from each of some streams, as `pcg_random`.
+
+    Without a branch, so that several draws are made in one vector.
+
+    Parameters
+    ----------
+    start, stop : int
+        The streams to work on.
+    draws : (n,) bool, read
+        False: the stream stays as it is, and what is written is to be ignored.
+    states : (6, n) uint64, updated
+    out : (n,) float64, written
+    """
+    # As views, or the compiler takes their words to overlap.
+    highs, lows, more_highs, more_lows = states[0], states[1], states[2], states[3]
+    for i in range(np.uint64(start), np.uint64(stop)):
+        draw, high, low = draws[i], highs[i], lows[i]
+        next_high, next_low = _pcg_advance(high, low, more_highs[i], more_lows[i])
+        highs[i] = next_high if draw else high
+        lows[i] = next_low if draw else low
+        out[i] = _as_uniform(_pcg_output(next_high, next_low))
+
+
+@kernel
+def _pcg_next32(states, i):
     """Return the next 32-bit output as uint64: a word's low half, then its high."""
-    if states[row, 4] != _0:
-        states[row, 4] = _0
-        return states[row, 5]
-    word = pcg_next(states, row)
-    states[row, 4] = _1
-    states[row, 5] = word >> _32
+    if states[4, i] != _0:
+        states[4, i] = _0
+        return states[5, i]
+    word = pcg_next(states, i)
+    states[4, i] = _1
+    states[5, i] = word >> _32
     return word & _MASK32
 
 
 @kernel
-def pcg_integers(states, row, n):
+def pcg_integers(states, i, n):
     """Return the next int64 in [0, n), as `Generator.integers(n)`, 1 <= n < 2**32.
 
     Lemire's multiplication with rejection, on 32-bit draws; n = 1 draws nothing.
@@ -140,12 +178,12 @@ def pcg_integers(states, row, n):
     bound = _U(n)
     if bound == _1:
         return np.int64(0)
-    product = _pcg_next32(states, row) * bound
+    product = _pcg_next32(states, i) * bound
     low = product & _MASK32
     if low < bound:
         threshold = (_MASK32 - (bound - _1)) % bound
         while low < threshold:
-            product = _pcg_next32(states, row) * bound
+            product = _pcg_next32(states, i) * bound
             low = product & _MASK32
     return np.int64(product >> _32)
 
@@ -172,28 +210,30 @@ def _sequence_word(pool, constant):
 
 
 @kernel
-def pcg_seed(states, row, seed):
-    """Seed a row as `numpy.random.PCG64(seed)` does, 0 <= seed < 2**64.
+def pcg_seed(states, i, seed):
+    """Seed stream i as `numpy.random.PCG64(seed)` does, 0 <= seed < 2**64.
 
     Parameters
     ----------
-    states : (n, 6) uint64, written at the row
-    row : int
+    states : (6, n) uint64, written at column i
+    i : int
     seed : uint64
     """
-    # The pool of four words lives in the row while it is mixed.
+    # The pool of four words lives in the state while it is mixed.
     constant = _SEQ_INIT_A
-    for i in range(4):
-        word = (seed & _MASK32) if i == 0 else ((seed >> _32) if i == 1 else _0)
-        states[row, i] = _sequence_hash(word, constant)
+    for source in range(4):
+        word = _0
+        if source < 2:
+            word = (seed & _MASK32) if source == 0 else seed >> _32
+        states[source, i] = _sequence_hash(word, constant)
         constant = (constant * _SEQ_MULT_A) & _MASK32
     for source in range(4):
         for target in range(4):
             if source != target:
-                hashed = _sequence_hash(states[row, source], constant)
+                hashed = _sequence_hash(states[source, i], constant)
                 constant = (constant * _SEQ_MULT_A) & _MASK32
-                states[row, target] = _sequence_mix(states[row, target], hashed)
-    p0, p1, p2, p3 = states[row, 0], states[row, 1], states[row, 2], states[row, 3]
+                states[target, i] = _sequence_mix(states[target, i], hashed)
+    p0, p1, p2, p3 = states[0, i], states[1, i], states[2, i], states[3, i]
     constant = _SEQ_INIT_B
     w0 = _sequence_word(p0, constant)
     constant = (constant * _SEQ_MULT_B) & _MASK32
@@ -213,13 +253,11 @@ def pcg_seed(states, row, seed):
     start_high, start_low = w0 | (w1 << _32), w2 | (w3 << _32)
     sequence_high, sequence_low = w4 | (w5 << _32), w6 | (w7 << _32)
     # pcg_setseq_128_srandom: from 0, step, add the start, step.
-    states[row, 2] = (sequence_high << _1) | (sequence_low >> _63)
-    states[row, 3] = (sequence_low << _1) | _1
-    states[row, 0], states[row, 1] = states[row, 2], states[row, 3]
-    low = states[row, 1] + start_low
+    states[2, i] = (sequence_high << _1) | (sequence_low >> _63)
+    states[3, i] = (sequence_low << _1) | _1
+    low = states[3, i] + start_low
     carry = _1 if low < start_low else _0
-    states[row, 0] = states[row, 0] + start_high + carry
-    states[row, 1] = low
-    _pcg_advance(states, row)
-    states[row, 4] = _0
-    states[row, 5] = _0
+    high = states[2, i] + start_high + carry
+    states[0, i], states[1, i] = _pcg_advance(high, low, states[2, i], states[3, i])
+    states[4, i] = _0
+    states[5, i] = _0

@@ -40,6 +40,54 @@ REWARD_FINISHED = 10.0
 
 
 @kernel
+def _delta(action, width):
+    """Return how many cells further an action leads, 0 without a valid one."""
+    down = ((_DOWNWARD >> (2 * action)) & 3) - 1
+    right = ((_RIGHTWARD >> (2 * action)) & 3) - 1
+    return width * down + right
+
+
+@kernel
+def _push(grids, i, player, delta):
+    """Move the player of room i by a delta, if that is possible, with a box or without.
+
+    Returns
+    -------
+    player : int64
+        Cell of the player afterwards.
+    gain : int64
+        1 for a box pushed on its target, -1 off it, else 0.
+    """
+    # Sums and bits, no branches: where a random step goes cannot be guessed, and a
+    # wrong guess costs as much as all of this.  What stays is written as it was.  An
+    # unsigned index is not tested for being negative.
+    here = np.int64(grids[i, np.uint64(player)])
+    ahead = np.int64(grids[i, np.uint64(player + delta)])
+    is_box = (_BOXES >> ahead) & 1
+    # Behind a wall there may be no cell, but behind a box there is.
+    far = np.uint64(player + delta + delta * is_box)
+    beyond = np.int64(grids[i, far])
+    moves = (_OPEN >> beyond) & 1
+    pushes = is_box & moves
+    on = pushes & (beyond == TARGET)
+    off = pushes & (ahead == BOX_ON_TARGET)
+    entered = PLAYER + ((_TARGETS >> ahead) & 1)
+    grids[i, far] = beyond + pushes * (BOX - on - beyond)
+    grids[i, np.uint64(player)] = here - moves * (PLAYER - FLOOR)
+    player += delta * moves
+    grids[i, np.uint64(player)] = here + moves * (entered - here)
+    return player, on - off
+
+
+@kernel
+def _reward(gain, boxes_left):
+    """Return the reward of a step: see `step_row`."""
+    # A box pushed off its target takes away what one pushed on gives.
+    reward = PENALTY_STEP + REWARD_BOX_ON_TARGET * gain
+    return reward + REWARD_FINISHED * (boxes_left == 0)
+
+
+@kernel
 def step_row(grids, i, width, player, boxes_left, action):
     """Play one action in one room.
 
@@ -66,32 +114,61 @@ def step_row(grids, i, width, player, boxes_left, action):
         -0.1, then +1 or -1 for a box pushed on or off its target, then +10 with no
         box left.
     """
-    # Sums and bits, no branches: where a random step goes cannot be guessed, and a
-    # wrong guess costs as much as all of this.  What stays is written as it was.
-    player, boxes_left = np.int64(player), np.int64(boxes_left)
-    down = ((_DOWNWARD >> (2 * action)) & 3) - 1
-    right = ((_RIGHTWARD >> (2 * action)) & 3) - 1
-    delta = width * down + right
-    here = np.int64(grids[i, player])
-    ahead = np.int64(grids[i, player + delta])
-    is_box = (_BOXES >> ahead) & 1
-    # Behind a wall there may be no cell, but behind a box there is.
-    far = player + delta + delta * is_box
-    beyond = np.int64(grids[i, far])
-    moves = (_OPEN >> beyond) & 1
-    pushes = is_box & moves
-    on = pushes & (beyond == TARGET)
-    off = pushes & (ahead == BOX_ON_TARGET)
-    entered = PLAYER + ((_TARGETS >> ahead) & 1)
-    grids[i, far] = beyond + pushes * (BOX - on - beyond)
-    grids[i, player] = here - moves * (PLAYER - FLOOR)
-    player += delta * moves
-    grids[i, player] = here + moves * (entered - here)
-    boxes_left += off - on
-    # A box pushed off its target takes away what one pushed on gives.
-    reward = PENALTY_STEP + REWARD_BOX_ON_TARGET * (on - off)
-    reward += REWARD_FINISHED * (boxes_left == 0)
-    return player, boxes_left, reward
+    player, gain = _push(grids, i, np.int64(player), _delta(action, width))
+    boxes_left = np.int64(boxes_left) - gain
+    return player, boxes_left, _reward(gain, boxes_left)
+
+
+# The batch takes a step in passes, each a loop over all rows: with the moves apart, the
+# compiler makes vectors of the rest, and nobody has to guess who is skipped: twice as
+# fast as `step_row` row by row.
+
+
+@kernel
+def _aim_rows(start, stop, actions, skip_mask, width, deltas):
+    """Write the deltas (n,) int32 of actions, 0 for rows to skip."""
+    for i in range(np.uint64(start), np.uint64(stop)):
+        deltas[i] = _delta(NO_ACTION if skip_mask[i] else actions[i], width)
+
+
+@kernel
+def _push_rows(start, stop, deltas, grids, players, effective, gains):
+    """Move the players of rows and their boxes; ``gains`` (n,) int32 is written."""
+    for i in range(np.uint64(start), np.uint64(stop)):
+        before = np.int64(players[i])
+        player, gain = _push(grids, i, before, np.int64(deltas[i]))
+        players[i] = player
+        effective[i] = player != before
+        gains[i] = gain
+
+
+@kernel
+def _end_rows(
+    start,
+    stop,
+    actions,
+    skip_mask,
+    max_steps,
+    gains,
+    boxes_left,
+    elapsed_steps,
+    rewards,
+    terminations,
+    truncations,
+    valid,
+    successes,
+):
+    """Write what follows from the gains of `_push_rows`."""
+    for i in range(np.uint64(start), np.uint64(stop)):
+        plays, gain = not skip_mask[i], gains[i]
+        boxes_left[i] -= gain
+        solved = plays & (boxes_left[i] == 0)
+        elapsed_steps[i] += plays
+        rewards[i] = _reward(gain, boxes_left[i]) if plays else 0.0
+        terminations[i] = solved
+        truncations[i] = plays & (elapsed_steps[i] == max_steps)
+        valid[i] = plays & (actions[i] != NO_ACTION)
+        successes[i] = solved
 
 
 @kernel
@@ -132,27 +209,24 @@ def step_rows(
     effective, valid, successes : (n,) bool, written
         The player moved; the action was not 0; no box is left.
     """
-    # An unsigned index is not tested for being negative: a fifth of the time.
-    for i in range(np.uint64(start), np.uint64(stop)):
-        if skip_mask[i]:
-            rewards[i] = 0.0
-            terminations[i] = False
-            truncations[i] = False
-            effective[i] = False
-            valid[i] = False
-            successes[i] = False
-            continue
-        before, action = players[i], actions[i]
-        player, left, reward = step_row(grids, i, width, before, boxes_left[i], action)
-        elapsed_steps[i] += 1
-        rewards[i] = reward
-        terminations[i] = left == 0
-        truncations[i] = elapsed_steps[i] == max_steps
-        effective[i] = player != before
-        valid[i] = action != NO_ACTION
-        successes[i] = left == 0
-        players[i] = player
-        boxes_left[i] = left
+    deltas, gains = np.empty(stop, np.int32), np.empty(stop, np.int32)
+    _aim_rows(start, stop, actions, skip_mask, width, deltas)
+    _push_rows(start, stop, deltas, grids, players, effective, gains)
+    _end_rows(
+        start,
+        stop,
+        actions,
+        skip_mask,
+        max_steps,
+        gains,
+        boxes_left,
+        elapsed_steps,
+        rewards,
+        terminations,
+        truncations,
+        valid,
+        successes,
+    )
 
 
 @kernel

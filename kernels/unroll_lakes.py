@@ -18,8 +18,8 @@ place, and functions are called where an episode begins.
 """
 
 # depends: _jit.py sha256:e75ec21cdcff0df5
-# depends: _random.py sha256:76c20454901317a0
-# depends: frozen_lake.py sha256:96d215eb79f1b166
+# depends: _random.py sha256:8f95f6698dc965c0
+# depends: frozen_lake.py sha256:a25d3a4322c945f0
 
 import numpy as np
 

@@ -1,8 +1,8 @@
 """Many steps of many rooms in one call; `unroll_lakes` draws the order."""
 
 # depends: _jit.py sha256:e75ec21cdcff0df5
-# depends: sokoban.py sha256:0138c032ba6f6688
-# depends: unroll_lakes.py sha256:8cf030a64785cacb
+# depends: sokoban.py sha256:fce3fcd1e0fca4c7
+# depends: unroll_lakes.py sha256:141dd475d26e523f
 
 import numpy as np
 

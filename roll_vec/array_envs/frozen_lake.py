@@ -91,7 +91,7 @@ class FrozenLakeEngine(LakeEngine):
                     for number in (state["state"], state["inc"])
                     for shift in (64, 0)
                 ]
-                self.noise[rows[j]] = np.array([*words, 0, 0], np.uint64)
+                self.noise[:, rows[j]] = np.array([*words, 0, 0], np.uint64)
         self.advance(rows)
 
     def advance(self, rows: NDArray[np.int64]) -> None:
@@ -218,15 +218,17 @@ class FrozenLake(BoardEnv):
             kernels.HOLE: schedule[1],
             kernels.ICE: schedule[2],
         }
-        chances = self._slip[0].tolist()
+        chances = list(enumerate(self._slip[0].tolist()))
+        if not self.options.is_slippery:
+            chances = chances[1:2]
         flat = self._tiles.ravel().tolist()
 
         def outcomes(state: int, action: int) -> list[tuple[float, int, float, bool]]:
             if flat[state] != kernels.ICE:
                 return [(1.0, state, 0, True)]
             found = []
-            for outcome, chance in enumerate(chances):
-                turned = (action + outcome - len(chances) // 2) % 4
+            for outcome, chance in chances:
+                turned = (action + outcome - 1) % 4
                 ahead = int(self._neighbours[state, turned])
                 ended = flat[ahead] != kernels.ICE
                 found.append((chance, ahead, rewards[flat[ahead]], ended))

@@ -83,8 +83,8 @@ class LakeEngine(ArrayEngine):
         Tile codes of `roll_vec.kernels.frozen_lake`; one map for all in the latter.
     positions : (n,) int64
         Row * W + column.
-    noise : (n, 6) uint64
-        PCG64 rows that the slips are drawn from.
+    noise : (6, n) uint64
+        PCG64 streams that the slips are drawn from.
     """
 
     STATE: ClassVar[tuple[str, ...]] = (*ArrayEngine.STATE, "positions", "noise")
@@ -99,7 +99,7 @@ class LakeEngine(ArrayEngine):
         self.schedule = np.array(schedule, np.float64)
         self.neighbours = kernels.make_neighbours(*self.view.shape)
         self.positions = np.zeros(self.num_envs, np.int64)
-        self.noise = np.zeros((self.num_envs, 6), np.uint64)
+        self.noise = np.zeros((6, self.num_envs), np.uint64)
 
     def _play(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int

@@ -100,7 +100,7 @@ class MapGenerator:
         neighbours = kernels.make_neighbours(size, size)
 
         def work(start: int, stop: int) -> None:
-            stream = np.zeros((1, 6), np.uint64)
+            stream = np.zeros((6, 1), np.uint64)
             frontier = np.zeros(size * size, np.int64)
             seen = np.zeros(size * size, np.bool_)
             kernels.generate_maps(

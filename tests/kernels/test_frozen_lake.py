@@ -63,7 +63,7 @@ class Lakes:
         self.schedule = np.array(reward_schedule, np.float64)
         self.positions = np.zeros(num_rows, np.int64)
         self.elapsed_steps = np.zeros(num_rows, np.int32)
-        self.streams = np.zeros((num_rows, 6), np.uint64)
+        self.streams = np.zeros((6, num_rows), np.uint64)
 
     def step(self, actions, skip_mask=None, start=0, stop=None):
         n = len(self.positions)
@@ -98,12 +98,13 @@ def test_neighbours_are_those_of_the_directions(shape):
     height, width = shape
     neighbours = kernels.make_neighbours(height, width)
     assert neighbours.dtype == np.int64
-    assert neighbours.shape == (height * width, 4)
+    assert neighbours.shape == (height * width, 8)
     for cell in range(height * width):
         for direction, (down, right) in DIRECTIONS.items():
             row = min(max(cell // width + down, 0), height - 1)
             col = min(max(cell % width + right, 0), width - 1)
             assert neighbours[cell, direction] == row * width + col
+        assert (neighbours[cell, 4:] == cell).all()
 
 
 @pytest.mark.parametrize("success_rate", [0.0, 0.1, 1 / 3, 0.75, 1.0])
@@ -114,7 +115,8 @@ def test_slips_are_gymnasiums_sums(success_rate):
         [fail, success_rate, fail],
         [fail, fail + success_rate, fail + success_rate + fail],
     ]
-    assert kernels.make_slip(False, success_rate).tolist() == [[1.0], [1.0]]
+    sure = [[0.0, 1.0, 0.0], [0.0, 1.0, 1.0]]
+    assert kernels.make_slip(False, success_rate).tolist() == sure
 
 
 def test_draw_is_the_first_sum_above_the_uniform():
@@ -188,7 +190,7 @@ def test_steps_equal_the_oracle(options, first_action, one_map):
     # The streams stand where the oracle's do.
     for i, game in enumerate(games):
         state = game.rng.bit_generator.state["state"]["state"]
-        assert (int(lakes.streams[i, 0]) << 64) + int(lakes.streams[i, 1]) == state
+        assert (int(lakes.streams[0, i]) << 64) + int(lakes.streams[1, i]) == state
 
 
 @pytest.mark.parametrize("success_rate", [0.0, 0.07, 0.3, 1 / 3, 0.7, 1.0])
@@ -258,7 +260,7 @@ def test_a_range_leaves_the_other_rows_alone():
 
 
 def test_only_the_given_rows_are_seeded_and_started():
-    streams = np.full((5, 6), 7, np.uint64)
+    streams = np.full((6, 5), 7, np.uint64)
     positions = np.full(5, 99, np.int64)
     elapsed_steps = np.full(5, 99, np.int32)
     rows = np.array([3, 1])
@@ -266,7 +268,7 @@ def test_only_the_given_rows_are_seeded_and_started():
     kernels.seed_rows(rows, seeds, streams)
     chances = np.cumsum(np.full(9, 1 / 9))
     kernels.start_rows(rows, chances, streams, positions, elapsed_steps)
-    assert (streams[[0, 2, 4]] == 7).all()
+    assert (streams[:, [0, 2, 4]] == 7).all()
     assert (
         positions[[0, 2, 4]].tolist() == elapsed_steps[[0, 2, 4]].tolist() == [99] * 3
     )
@@ -294,7 +296,7 @@ def generate(seeds, size, p, ranges=None, module=kernels):
             size,
             float(sums[0] / sums[1]),
             kernels.make_neighbours(size, size),
-            np.zeros((1, 6), np.uint64),
+            np.zeros((6, 1), np.uint64),
             np.zeros(size * size, np.int64),
             np.zeros(size * size, np.bool_),
             maps,
@@ -421,7 +423,7 @@ def test_large_maps_are_bounded_in_cells_not_in_draws():
     size = 10
     maps = np.zeros((1, size * size), np.uint8)
     ok = np.zeros(1, np.bool_)
-    stream = np.zeros((1, 6), np.uint64)
+    stream = np.zeros((6, 1), np.uint64)
     plain.generate_maps(
         0,
         1,
@@ -444,4 +446,4 @@ def test_large_maps_are_bounded_in_cells_not_in_draws():
         generator.integers(size, size=2)
         generator.integers(size, size=2)
     expected = generator.bit_generator.state["state"]["state"]
-    assert int(stream[0, 0]) << 64 | int(stream[0, 1]) == expected
+    assert int(stream[0, 0]) << 64 | int(stream[1, 0]) == expected

@@ -30,7 +30,7 @@ def make_lakes():
         "schedule": np.array([1.0, -0.5, 0.25]),
         "positions": np.zeros(N, np.int64),
         "elapsed_steps": np.zeros(N, np.int32),
-        "streams": np.zeros((N, 6), np.uint64),
+        "streams": np.zeros((6, N), np.uint64),
     }
     rows = np.arange(N)
     one.seed_rows(rows, np.arange(N).astype(np.uint64), lakes["streams"])
