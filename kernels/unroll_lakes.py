@@ -1,4 +1,4 @@
-"""Many steps of many lakes in one call.
+"""Many steps of many lakes in one call, each of which has a map of its own.
 
 Steps are outside and rows inside, as if `frozen_lake.step_rows` were called T times::
 
@@ -14,7 +14,7 @@ Rows in blocks that stay in the first cache gained nothing over all of them.
 
 What the loop passes arrays to is inlined only where it is called on every path; else
 each array costs a reference count, 20 ns a step in all.  So boards are written in
-place, and functions are called where an episode begins.
+place.
 """
 
 # depends: _jit.py sha256:e75ec21cdcff0df5
@@ -32,7 +32,6 @@ from .frozen_lake import (
     GOAL,
     HOLE,
     ICE,
-    draw,
     step_row,
 )
 
@@ -47,21 +46,11 @@ def _shown(tile):
 
 
 @kernel
-def _show(t, i, maps, m, position, places, boards):
-    """Write what is seen of lake i after step t: its position, or its board."""
-    if boards.shape[2] == 0:
-        places[t, i] = position
-        return
-    for cell in range(maps.shape[1]):
-        boards[t, i, cell] = maps[m, cell]
-    boards[t, i, position] = _shown(maps[m, position])
-
-
-@kernel
 def unroll_rows(
     start,
     stop,
     rows,
+    until,
     same_step,
     actions,
     first_action,
@@ -70,7 +59,6 @@ def unroll_rows(
     neighbours,
     slip,
     schedule,
-    start_chances,
     positions,
     elapsed_steps,
     streams,
@@ -83,12 +71,10 @@ def unroll_rows(
     valid,
     successes,
     probs,
-    places,
     boards,
-    next_places,
     next_boards,
 ):
-    """Take the steps of some rows, each from its own time on.
+    """Take the steps of some rows, each from its own time on; it stops at an end.
 
     Parameters
     ----------
@@ -96,105 +82,83 @@ def unroll_rows(
         The range of ``rows`` to work on.
     rows : (m,) int64, read
         The environments, each at most once.
+    until : int
+        The step before which to stop, at most T.
     same_step : bool
         Where an episode ends the next one begins in the same step, and not in a step
         of its own, whose results are zeros.
     actions : (T, n) int64, read
         As those of `frozen_lake.step_rows`; ignored in a step that begins an episode.
-    first_action, max_steps, maps, neighbours, slip, schedule
+    maps : (n, H * W) uint8, read
+    first_action, max_steps, neighbours, slip, schedule
         See `frozen_lake.step_rows`.
-    start_chances : (H * W,) or (0,) float64, read
-        Cumulative probabilities of the start cells, with which the kernel itself
-        begins an episode; none: the row stops.
     positions, elapsed_steps, streams : updated
         See `frozen_lake.step_rows`.
     times : (n,) int64, updated
-        The step in which each row has something to do next; T once all is done.
+        The step in which each row has something to do next.
     states : (n,) int64, updated
-        `PLAYING`; `ENDED`: its next episode begins in that step, and where the kernel
-        cannot begin it the row has stopped; `BEGUN`: it was begun since.
+        `PLAYING`; `ENDED`: it has stopped, as its next episode begins in that step;
+        `BEGUN`: it was begun since.
     rewards, probs : (T, n) float64, written
     terminations, truncations, effective, valid, successes : (T, n) bool, written
-    places : (T, n) int64, written
-        Positions after each step, the first ones where an episode began in it.
     boards : (T, n, H * W) uint8, written
-        The boards instead, where there are any: (0, 0, 0) leads to positions.
-    next_places, next_boards : as these, written
-        After each step before an episode began in it.
+        Boards after each step, the first one of an episode that began in it.
+    next_boards : (T, n, H * W) uint8, written
+        Boards after each step before an episode began in it.
     """
     # An unsigned index is not tested for being negative.
-    per_row = np.uint64(1 if maps.shape[0] == positions.shape[0] else 0)
-    shows_boards = boards.shape[2] > 0
-    goes_on = start_chances.shape[0] > 0
-    begin = actions.shape[0]
+    begin = until
     for j in range(start, stop):
         begin = min(begin, times[rows[j]])
-    for now in range(begin, actions.shape[0]):
+    for now in range(begin, until):
         t = np.uint64(now)
         for j in range(np.uint64(start), np.uint64(stop)):
             i = np.uint64(rows[j])
-            m = i * per_row
-            if times[i] != now or (states[i] == ENDED and not goes_on):
+            if times[i] != now or states[i] == ENDED:
                 continue
-            if states[i] != PLAYING:
-                if states[i] == ENDED:
-                    positions[i] = draw(start_chances, pcg_random(streams, i))
-                    elapsed_steps[i] = 0
-                if not same_step:
-                    rewards[t, i] = 0.0
-                    terminations[t, i] = False
-                    truncations[t, i] = False
-                    effective[t, i] = False
-                    valid[t, i] = False
-                    successes[t, i] = False
-                    probs[t, i] = 0.0
-                _show(t, i, maps, m, positions[i], places, boards)
-                states[i] = PLAYING
-                times[i] = now + 1
-                continue
-            direction = actions[t, i] - first_action
-            before = positions[i]
-            position, reward, terminated, prob = before, 0.0, False, 1.0
-            if direction >= 0:
-                position, reward, terminated, prob = step_row(
-                    maps,
-                    m,
-                    neighbours,
-                    before,
-                    direction,
-                    pcg_random(streams, i),
-                    slip,
-                    schedule,
-                )
-            elapsed_steps[i] += 1
-            truncated = elapsed_steps[i] == max_steps
-            rewards[t, i] = reward
-            terminations[t, i] = terminated
-            truncations[t, i] = truncated
-            effective[t, i] = position != before
-            valid[t, i] = direction >= 0
-            successes[t, i] = direction >= 0 and maps[m, position] == GOAL
-            probs[t, i] = prob
-            positions[i] = position
-            if shows_boards:
+            plays, ended = states[i] == PLAYING, False
+            if plays:
+                direction = actions[t, i] - first_action
+                before = positions[i]
+                position, reward, terminated, prob = before, 0.0, False, 1.0
+                if direction >= 0:
+                    position, reward, terminated, prob = step_row(
+                        maps,
+                        i,
+                        neighbours,
+                        before,
+                        direction,
+                        pcg_random(streams, i),
+                        slip,
+                        schedule,
+                    )
+                elapsed_steps[i] += 1
+                truncated = elapsed_steps[i] == max_steps
+                ended = terminated or truncated
+                rewards[t, i] = reward
+                terminations[t, i] = terminated
+                truncations[t, i] = truncated
+                effective[t, i] = position != before
+                valid[t, i] = direction >= 0
+                successes[t, i] = direction >= 0 and maps[i, position] == GOAL
+                probs[t, i] = prob
+                positions[i] = position
+            elif not same_step:
+                rewards[t, i] = 0.0
+                terminations[t, i] = False
+                truncations[t, i] = False
+                effective[t, i] = False
+                valid[t, i] = False
+                successes[t, i] = False
+                probs[t, i] = 0.0
+            states[i] = ENDED if ended else PLAYING
+            times[i] = now if ended and same_step else now + 1
+            shown = _shown(maps[i, positions[i]])
+            if plays or not same_step:
                 for cell in range(maps.shape[1]):
-                    next_boards[t, i, cell] = maps[m, cell]
-                next_boards[t, i, position] = _shown(maps[m, position])
-            else:
-                next_places[t, i] = position
-            # The first place or board of a new episode takes this one's place.
-            if same_step and shows_boards:
+                    next_boards[t, i, cell] = maps[i, cell]
+                next_boards[t, i, positions[i]] = shown
+            if same_step and not ended:
                 for cell in range(maps.shape[1]):
-                    boards[t, i, cell] = next_boards[t, i, cell]
-            elif same_step:
-                places[t, i] = position
-            times[i] = now + 1
-            if terminated or truncated:
-                states[i] = ENDED
-                if same_step and goes_on:
-                    positions[i] = draw(start_chances, pcg_random(streams, i))
-                    elapsed_steps[i] = 0
-                    states[i] = PLAYING
-                    _show(t, i, maps, m, positions[i], places, boards)
-                elif same_step:
-                    times[i] = now
+                    boards[t, i, cell] = maps[i, cell]
+                boards[t, i, positions[i]] = shown

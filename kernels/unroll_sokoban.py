@@ -2,7 +2,7 @@
 
 # depends: _jit.py sha256:e75ec21cdcff0df5
 # depends: sokoban.py sha256:fce3fcd1e0fca4c7
-# depends: unroll_lakes.py sha256:141dd475d26e523f
+# depends: unroll_lakes.py sha256:06ca58e71c0f46ab
 
 import numpy as np
 
@@ -16,6 +16,7 @@ def unroll_rows(
     start,
     stop,
     rows,
+    until,
     same_step,
     actions,
     width,
@@ -43,6 +44,8 @@ def unroll_rows(
         The range of ``rows`` to work on.
     rows : (m,) int64, read
         The environments, each at most once.
+    until : int
+        The step before which to stop, at most T.
     same_step : bool
         Where an episode ends the next one begins in the same step, and not in a step
         of its own, whose results are zeros.
@@ -61,10 +64,10 @@ def unroll_rows(
     seen_next : (T, n, H * W) uint8, written
         Grids after each step before an episode began in it.
     """
-    begin = actions.shape[0]
+    begin = until
     for j in range(start, stop):
         begin = min(begin, times[rows[j]])
-    for now in range(begin, actions.shape[0]):
+    for now in range(begin, until):
         t = np.uint64(now)
         for j in range(np.uint64(start), np.uint64(stop)):
             i = np.uint64(rows[j])

@@ -38,6 +38,11 @@ METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}
 # part over takes some 20 us, a row some 15 ns.
 STEP_ROWS_PER_THREAD = 8192
 
+# Steps of all rows that are unrolled before their next episodes are begun: with many
+# rows there is always one whose episode ends soon, and then the next, and each time
+# the steps of all are gone through.
+STEPS_AT_ONCE = 1 << 16
+
 
 class ArrayEngine:
     """Base of the engines over stacked arrays; see `roll_vec.engine.Engine`.
@@ -193,16 +198,7 @@ class ArrayEngine:
         if checked is None:
             return None
         tape = self._make_tape(checked, finished, mode, out)
-        rows = np.arange(self.num_envs)
-        while len(rows):
-            ended = rows[tape.states[rows] == ENDED]
-            if len(ended):
-                self.advance(ended)
-                tape.states[ended] = BEGUN
-            self._play_on(rows, tape)
-            rows = tape.to_begin()
-            if mode is AutoresetMode.DISABLED:
-                break
+        self._play_out(tape)
         self.successes = tape.successes[-1].copy()
         return UnrollResult(
             self._show_tape(tape.seen, out and out.observations),
@@ -275,11 +271,33 @@ class ArrayEngine:
             "success": tape.successes,
         }
 
-    def _play_on(self, rows: NDArray[np.int64], tape: Tape) -> None:
-        """Take the steps of some rows, each from its own time on.
+    def _play_out(self, tape: Tape) -> None:
+        """Take all steps of a tape, or in DISABLED mode those until an end.
 
-        A row goes on until all steps are done or its episode has ended, unless the
-        next one is no more than a draw.
+        Each row is played until its episode ends; the next episodes of all are then
+        begun together.
+        """
+        num_steps = len(tape.actions)
+        at_once = max(STEPS_AT_ONCE // self.num_envs, 16)
+        if tape.mode is AutoresetMode.DISABLED:
+            at_once = num_steps
+        for until in range(at_once, num_steps + at_once, at_once):
+            until = min(until, num_steps)
+            rows = np.arange(self.num_envs)
+            while len(rows):
+                ended = rows[tape.states[rows] == ENDED]
+                if len(ended):
+                    self.advance(ended)
+                    tape.states[ended] = BEGUN
+                self._play_on(rows, until, tape)
+                rows = np.flatnonzero((tape.states == ENDED) & (tape.times < until))
+                if tape.mode is AutoresetMode.DISABLED:
+                    break
+
+    def _play_on(self, rows: NDArray[np.int64], until: int, tape: Tape) -> None:
+        """Take the steps of some rows before ``until``, each from its own time on.
+
+        A row goes on until all steps are done or its episode has ended.
         """
         raise NotImplementedError
 

@@ -12,6 +12,7 @@ from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from roll_vec.array_envs.array_engine import STEP_ROWS_PER_THREAD
 from roll_vec.array_envs.frozen_lake_maps import (
     FrozenLakeOptions,
     start_distribution,
@@ -22,10 +23,20 @@ from roll_vec.array_envs.single import BoardEnv
 from roll_vec.array_envs.tapes import Tape
 from roll_vec.engine import Rollout
 from roll_vec.kernels import frozen_lake as kernels
+from roll_vec.kernels.unroll_frozen_lake import unroll_rows
+from roll_vec.kernels.unroll_lakes import ENDED
 from roll_vec.options import parse_options, signature_of
 from roll_vec.seeding import check_seed, draw_entropy
+from roll_vec.threads import run_rows
 
 __all__ = ["FrozenLake", "FrozenLakeEngine", "FrozenLakeOptions"]
+
+
+def _as_places_and_boards(seen: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return what a kernel writes positions or else boards into; one is empty."""
+    if seen.ndim == 2:
+        return seen, np.zeros((len(seen), 0, 0), np.uint8)
+    return np.zeros((len(seen), 0), np.int64), seen
 
 
 class FrozenLakeEngine(LakeEngine):
@@ -135,6 +146,42 @@ class FrozenLakeEngine(LakeEngine):
         shown = out and out.observations
         shown_next = out and out.infos.get("final_obs")
         return Tape(actions, finished, mode, (), np.int64, shown, shown_next, out)
+
+    def _play_out(self, tape: Tape) -> None:
+        seen = *_as_places_and_boards(tape.seen), *_as_places_and_boards(tape.seen_next)
+        ended = tape.states == ENDED
+        run_rows(
+            lambda start, stop: unroll_rows(
+                start,
+                stop,
+                tape.mode is not AutoresetMode.DISABLED,
+                tape.same_step,
+                tape.actions,
+                self.FIRST_ACTION,
+                self.max_steps,
+                self.maps,
+                self.neighbours,
+                self.slip,
+                self.schedule,
+                self.start_chances,
+                self.positions,
+                self.elapsed_steps,
+                self.noise,
+                ended,
+                tape.times,
+                tape.rewards,
+                tape.terminations,
+                tape.truncations,
+                tape.effective,
+                tape.valid,
+                tape.successes,
+                tape.probs,
+                *seen,
+            ),
+            self.num_envs,
+            self.num_threads,
+            1 + STEP_ROWS_PER_THREAD // len(tape.actions),
+        )
 
     def _show_tape(self, seen: NDArray[Any], out: Any) -> Any:
         if self.options.obs_mode != "position":

@@ -6,15 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.array_envs.array_engine import STEP_ROWS_PER_THREAD, ArrayEngine
 from roll_vec.array_envs.boards import BoardView
-from roll_vec.array_envs.tapes import Tape
 from roll_vec.array_envs.text_mode import BatchResult
 from roll_vec.kernels import frozen_lake as kernels
-from roll_vec.kernels.unroll_lakes import unroll_rows
 from roll_vec.threads import run_rows
 
 __all__ = [
@@ -65,15 +62,6 @@ def make_view(
     )
 
 
-_NO_CHANCES = np.zeros(0)
-_NO_PLACES, _NO_BOARDS = np.zeros((0, 0), np.int64), np.zeros((0, 0, 0), np.uint8)
-
-
-def _as_places_and_boards(seen: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return what a kernel writes positions or else boards into; one is empty."""
-    return (seen, _NO_BOARDS) if seen.ndim == 2 else (_NO_PLACES, seen)
-
-
 class LakeEngine(ArrayEngine):
     """What both FrozenLake engines share: the step and the grids of N lakes.
 
@@ -91,8 +79,6 @@ class LakeEngine(ArrayEngine):
 
     options: Any
     maps: NDArray[np.uint8]
-    start_chances: NDArray[np.float64] = _NO_CHANCES
-    """Cumulative probabilities of the start cells, where that is all of a reset."""
 
     def _allocate(self, slip: NDArray[np.float64], schedule: Sequence[float]) -> None:
         self.slip = slip
@@ -142,47 +128,6 @@ class LakeEngine(ArrayEngine):
             "prob": probs,
         }
         return rewards, terminations, truncations, values
-
-    def _play_on(self, rows: NDArray[np.int64], tape: Tape) -> None:
-        begins = tape.mode is not AutoresetMode.DISABLED
-        chances = self.start_chances if begins else _NO_CHANCES
-        places, boards = _as_places_and_boards(tape.seen)
-        next_places, next_boards = _as_places_and_boards(tape.seen_next)
-        run_rows(
-            lambda start, stop: unroll_rows(
-                start,
-                stop,
-                rows,
-                tape.same_step,
-                tape.actions,
-                self.FIRST_ACTION,
-                self.max_steps,
-                self.maps,
-                self.neighbours,
-                self.slip,
-                self.schedule,
-                chances,
-                self.positions,
-                self.elapsed_steps,
-                self.noise,
-                tape.times,
-                tape.states,
-                tape.rewards,
-                tape.terminations,
-                tape.truncations,
-                tape.effective,
-                tape.valid,
-                tape.successes,
-                tape.probs,
-                places,
-                boards,
-                next_places,
-                next_boards,
-            ),
-            len(rows),
-            self.num_threads,
-            1 + STEP_ROWS_PER_THREAD // len(tape.actions),
-        )
 
     def _grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
         maps, positions = self.maps, self.positions

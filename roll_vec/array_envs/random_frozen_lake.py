@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.array_envs.array_engine import STEP_ROWS_PER_THREAD
 from roll_vec.array_envs.lakes import (
     DIRECTIONS,
     GRID_LOOKUP,
@@ -20,9 +21,11 @@ from roll_vec.array_envs.lakes import (
 from roll_vec.array_envs.levels import LevelEngine, Levels, LevelSource
 from roll_vec.array_envs.options import LevelOptions
 from roll_vec.array_envs.single import LevelEnv
+from roll_vec.array_envs.tapes import Tape
 from roll_vec.array_envs.text_mode import BatchResult
 from roll_vec.errors import LevelGenerationError
 from roll_vec.kernels import frozen_lake as kernels
+from roll_vec.kernels.unroll_lakes import unroll_rows
 from roll_vec.options import (
     check_bool,
     check_int,
@@ -211,6 +214,41 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         # ROLL's infos have none.
         del result[3]["prob"]
         return result
+
+    def _play_on(self, rows: NDArray[np.int64], until: int, tape: Tape) -> None:
+        run_rows(
+            lambda start, stop: unroll_rows(
+                start,
+                stop,
+                rows,
+                until,
+                tape.same_step,
+                tape.actions,
+                self.FIRST_ACTION,
+                self.max_steps,
+                self.maps,
+                self.neighbours,
+                self.slip,
+                self.schedule,
+                self.positions,
+                self.elapsed_steps,
+                self.noise,
+                tape.times,
+                tape.states,
+                tape.rewards,
+                tape.terminations,
+                tape.truncations,
+                tape.effective,
+                tape.valid,
+                tape.successes,
+                tape.probs,
+                tape.seen,
+                tape.seen_next,
+            ),
+            len(rows),
+            self.num_threads,
+            1 + STEP_ROWS_PER_THREAD // len(tape.actions),
+        )
 
     def single_form(self) -> RandomFrozenLake:
         """Return a single form with these options."""

@@ -157,12 +157,13 @@ class SokobanEngine(LevelEngine):
         }
         return rewards, terminations, truncations, values
 
-    def _play_on(self, rows: NDArray[np.int64], tape: Tape) -> None:
+    def _play_on(self, rows: NDArray[np.int64], until: int, tape: Tape) -> None:
         run_rows(
             lambda start, stop: unroll_rows(
                 start,
                 stop,
                 rows,
+                until,
                 tape.same_step,
                 tape.actions,
                 self.options.dim_room[1],

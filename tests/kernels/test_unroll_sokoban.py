@@ -75,27 +75,31 @@ def test_unroll_rows_equals_as_many_steps(same_step):
 
     rooms, results = make_rooms(), make_results()
     times, states = np.zeros(N, np.int64), np.full(N, PLAYING)
-    rows, rounds = np.arange(N), 0
-    while len(rows):
-        unroll_rows(
-            0,
-            len(rows),
-            rows,
-            same_step,
-            actions,
-            WIDTH,
-            LIMIT,
-            *rooms,
-            times,
-            states,
-            *results.values(),
-            seen[2],
-            seen[3],
-        )
-        rows = np.flatnonzero((states == ENDED) & (times < T))
-        begin(rooms, rows)
-        states[rows] = BEGUN
-        rounds += 1
+    rounds = 0
+    for until in (6, T):
+        rows = np.arange(N)
+        while len(rows):
+            ended_rows = rows[states[rows] == ENDED]
+            begin(rooms, ended_rows)
+            states[ended_rows] = BEGUN
+            unroll_rows(
+                0,
+                len(rows),
+                rows,
+                until,
+                same_step,
+                actions,
+                WIDTH,
+                LIMIT,
+                *rooms,
+                times,
+                states,
+                *results.values(),
+                seen[2],
+                seen[3],
+            )
+            rows = np.flatnonzero((states == ENDED) & (times < until))
+            rounds += 1
 
     assert rounds > 3
     assert (times == T).all()
