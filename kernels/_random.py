@@ -64,6 +64,23 @@ def mix_rows(seeds, counters, out):
         out[i] = mix(seeds[i], counters[i])
 
 
+@kernel
+def next_seeds(rows, starts, episodes, out):
+    """Write the seeds of the next episodes of some streams.
+
+    Parameters
+    ----------
+    rows : (m,) int64, read
+    starts, episodes : (n,) uint64, read
+        Seeds that the streams start at; the numbers of their present episodes.
+    out : (m,) uint64, written
+        ``mix(starts[i], episodes[i] + 1)`` of each row i.
+    """
+    for j in range(rows.shape[0]):
+        i = rows[j]
+        out[j] = mix(starts[i], episodes[i] + _1)
+
+
 # ------------------------------------------------------------------ PCG64
 # A state is a column of a (6, n) uint64 array: state high and low, increment high and
 # low, and numpy's buffer for 32-bit draws: whether one is left, and that one.  So

@@ -13,7 +13,7 @@ A map itself holds 1, 2 and 3 only; the start is ice.  Directions are Gymnasium'
 """
 
 # depends: _jit.py sha256:e75ec21cdcff0df5
-# depends: _random.py sha256:8f95f6698dc965c0
+# depends: _random.py sha256:55c7fd1595ed9949
 
 import numpy as np
 

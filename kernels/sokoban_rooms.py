@@ -13,7 +13,7 @@ Codes of a grid, as everywhere for Sokoban::
 """
 
 # depends: _jit.py sha256:e75ec21cdcff0df5
-# depends: _random.py sha256:8f95f6698dc965c0
+# depends: _random.py sha256:55c7fd1595ed9949
 # depends: sokoban_carving.py sha256:7584e77eedd870f2
 # depends: sokoban_search.py sha256:d3ac6cec8dd7c1a6
 # depends: sokoban_word_search.py sha256:584896f2c7483841

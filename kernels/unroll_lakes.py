@@ -18,8 +18,8 @@ place.
 """
 
 # depends: _jit.py sha256:e75ec21cdcff0df5
-# depends: _random.py sha256:8f95f6698dc965c0
-# depends: frozen_lake.py sha256:a25d3a4322c945f0
+# depends: _random.py sha256:55c7fd1595ed9949
+# depends: frozen_lake.py sha256:629522537f517c08
 
 import numpy as np
 

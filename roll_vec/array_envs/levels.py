@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from roll_vec.array_envs.array_engine import ArrayEngine
 from roll_vec.array_envs.boards import BoardView
+from roll_vec.kernels._random import next_seeds
 from roll_vec.seeding import episode_seeds, fold_seed
 
 __all__ = ["LevelEngine", "LevelSource", "LevelStreams", "Source"]
@@ -50,9 +51,11 @@ class LevelStreams:
                 episodes[j] = 0
         return starts, episodes
 
-    def plan_next(self, rows: NDArray[np.int64]) -> tuple[Seeds, Seeds]:
-        """Return `plan` for rows whose streams all go on."""
-        return self.starts[rows], self.episodes[rows] + np.uint64(1)
+    def next_seeds(self, rows: NDArray[np.int64]) -> Seeds:
+        """Return the seeds of the rows' next episodes; nothing moves."""
+        seeds = np.empty(len(rows), np.uint64)
+        next_seeds(rows, self.starts, self.episodes, seeds)
+        return seeds
 
     def commit(self, rows: NDArray[np.int64], starts: Seeds, episodes: Seeds) -> None:
         """Move the rows' streams to planned episodes."""
@@ -179,16 +182,18 @@ class LevelEngine(ArrayEngine):
         options: dict[str, Any] | None = None,
     ) -> None:
         """Start streams or go on in them; see `Engine.reset`."""
-        self._begin(rows, *self.streams.plan(rows, seeds))
+        starts, episodes = self.streams.plan(rows, seeds)
+        self._begin(rows, episode_seeds(starts, episodes))
+        self.streams.commit(rows, starts, episodes)
 
     def advance(self, rows: NDArray[np.int64]) -> None:
         """Go on to the next episode in some rows."""
-        self._begin(rows, *self.streams.plan_next(rows))
+        self._begin(rows, self.streams.next_seeds(rows))
+        self.streams.episodes[rows] += np.uint64(1)
 
-    def _begin(self, rows: NDArray[np.int64], starts: Seeds, episodes: Seeds) -> None:
-        seeds = episode_seeds(starts, episodes)
+    def _begin(self, rows: NDArray[np.int64], seeds: Seeds) -> None:
+        # If there is no level this raises, and nothing has moved.
         levels, picks = self.source.pick(seeds)
-        self.streams.commit(rows, starts, episodes)
         self.elapsed_steps[rows] = 0
         self._place(rows, levels, picks, seeds)
 

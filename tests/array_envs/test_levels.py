@@ -216,6 +216,6 @@ def test_streams_plan_before_they_move():
     some = np.array([1, 3])
     starts, episodes = streams.plan(some, [None, 9])
     assert (starts.tolist(), episodes.tolist()) == ([fold_seed(2**40), 9], [1, 0])
-    after = streams.plan_next(some)
-    assert (after[0].tolist(), after[1].tolist()) == ([fold_seed(2**40), 0], [1, 1])
+    first, second = streams.next_seeds(some).tolist()
+    assert (first, second) == (episode_seed(fold_seed(2**40), 1), episode_seed(0, 1))
     assert streams.episodes.tolist() == [0, 0, 1, 0]

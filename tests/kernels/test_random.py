@@ -97,6 +97,14 @@ def test_mix_rows_is_mix_of_each_row():
     assert mixed.tolist() == expected
 
 
+def test_next_seeds_are_those_of_the_episodes_after():
+    starts, episodes = np.array(SEEDS, U), np.arange(len(SEEDS), dtype=U)
+    rows, seeds = np.array([3, 0, 4]), np.zeros(3, U)
+    kernels.next_seeds(rows, starts, episodes, seeds)
+    assert seeds.tolist() == [plain_mix(SEEDS[i], i + 1) for i in (3, 0, 4)]
+    assert episodes.tolist() == list(range(len(SEEDS)))
+
+
 def test_retries_begin_where_no_episode_comes():
     assert int(kernels.RETRY) == 2**63
 
@@ -149,6 +157,24 @@ def test_pcg_mixed_draws_equal(seed, draws):
             assert kernels.pcg_random(ours, 1) == theirs.random()
         else:
             assert kernels.pcg_integers(ours, 1, n) == theirs.integers(n)
+
+
+def test_many_draws_at_once_leave_out_whom_they_are_told_to():
+    n, steps = 21, 5 if JIT_OFF else 200
+    states = np.zeros((kernels.PCG_WORDS, n), U)
+    streams = [np.random.default_rng(seed) for seed in range(n)]
+    for i in range(n):
+        kernels.pcg_seed(states, i, U(i))
+    rng, uniforms = np.random.default_rng(5), np.full(n, -1.0)
+    for _ in range(steps):
+        draws = rng.random(n) < 0.7
+        kernels.pcg_random_rows(1, n - 1, draws, states, uniforms)
+        for i in range(1, n - 1):
+            if draws[i]:
+                assert uniforms[i] == streams[i].random()
+    assert uniforms[0] == uniforms[-1] == -1.0
+    for i in range(n):
+        assert kernels.pcg_random(states, i) == streams[i].random()
 
 
 def test_pcg_rows_do_not_know_each_other():
