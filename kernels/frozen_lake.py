@@ -132,13 +132,12 @@ def _turn_rows(start, stop, actions, first_action, slip, valid, headings, probs)
     `make_neighbours`.
     """
     first, second, third = slip[1, 0], slip[1, 1], slip[1, 2]
-    chance, chance_1, chance_2 = slip[0, 0], slip[0, 1], slip[0, 2]
+    aside, along = slip[0, 0], slip[0, 1]
     for i in range(np.uint64(start), np.uint64(stop)):
         outcome = slip_outcome(probs[i], first, second, third)
         turned = (actions[i] - first_action + outcome - 1) & 3
         headings[i] = turned if valid[i] else STAYS
-        prob = chance_1 if outcome == 1 else chance
-        probs[i] = chance_2 if outcome == 2 else prob
+        probs[i] = along if outcome == 1 else aside
 
 
 @kernel
@@ -401,7 +400,8 @@ def make_slip(is_slippery, success_rate):
     """Return the (2, 3) float64 table of slips.
 
     Row 0: the probabilities of going clockwise of the direction, along it and
-    counter-clockwise of it.  Row 1: their cumulative sums.
+    counter-clockwise of it; the first and the last are the same.  Row 1: their
+    cumulative sums.
     """
     fail_rate = (1.0 - success_rate) / 2.0
     chances = [fail_rate, success_rate, fail_rate] if is_slippery else [0.0, 1.0, 0.0]

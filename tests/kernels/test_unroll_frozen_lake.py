@@ -34,6 +34,8 @@ def make_lakes():
     rows = np.arange(N)
     one.seed_rows(rows, np.arange(N).astype(np.uint64), lakes["streams"])
     begin(lakes, rows)
+    # In the middle of episodes, so that they do not end together.
+    lakes["elapsed_steps"][:] = [2, 0, 4, 1, 1]
     return lakes
 
 
@@ -126,6 +128,7 @@ def test_unroll_rows_equals_as_many_steps(same_step, shows_boards, parts):
     unroll(lakes, actions, results, ended, times, same_step, True, seen, parts)
 
     assert (times == T).all()
+    assert last.any()
     np.testing.assert_array_equal(ended, last & (not same_step))
     for key in RESULTS:
         np.testing.assert_array_equal(results[key], expected[key], key)
@@ -152,20 +155,28 @@ def test_rows_that_ended_before_are_begun_in_the_first_step():
     assert results["probs"][0, 1::2].all()
 
 
-def test_without_beginnings_it_stops_before_the_step_that_would_need_one():
+def test_without_beginnings_rows_stop_before_the_step_that_would_need_one():
     actions = draw_actions()
     plain = make_lakes()
     seen = make_seen(False)
     expected, _ = by_steps(plain, actions, False, seen, seen)
     ends = expected["terminations"] | expected["truncations"]
-    stop = int(ends.any(axis=1).argmax()) + 1
-    assert 1 < stop < T
 
     lakes, results = make_lakes(), make_results()
     ended, times = np.zeros(N, np.bool_), np.full(N, 99)
-    unroll(lakes, actions, results, ended, times, False, False, seen * 2, [(0, N)])
-    np.testing.assert_array_equal(ended, ends[stop - 1])
-    np.testing.assert_array_equal(times, np.where(ended, stop, T))
-    for key in RESULTS:
-        np.testing.assert_array_equal(results[key][:stop], expected[key][:stop], key)
-    assert (results["rewards"][stop:] == 99).all()
+    parts = [(2, N), (0, 2)]
+    unroll(lakes, actions, results, ended, times, False, False, seen * 2, parts)
+    stops = []
+    for part in (slice(0, 2), slice(2, N)):
+        stop = int(ends[:, part].any(axis=1).argmax()) + 1
+        last = ends[stop - 1, part]
+        np.testing.assert_array_equal(ended[part], last)
+        np.testing.assert_array_equal(times[part], np.where(last, stop, T))
+        for key in RESULTS:
+            found, wanted = results[key][:stop, part], expected[key][:stop, part]
+            np.testing.assert_array_equal(found, wanted, key)
+        assert (results["rewards"][stop:, part] == 99).all()
+        stops.append(stop)
+    # The parts stop at different times, and not for all of their rows.
+    assert 1 < min(stops) < max(stops) < T
+    assert not ended.all()
