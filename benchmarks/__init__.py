@@ -9,10 +9,11 @@
     python -m benchmarks.floors          # kernels beside a copy of their bytes
     python -m pytest benchmarks --benchmark-enable    # start-up, resets, memory
 
-The modules: `tasks` (what is measured), `worker` (the process of a contender),
-`turns` (they take turns), `peers` (one adapter each), `ours`, `countdown`, `texts` and
-`webshop` (our side), `levels` (the 10x10 levels all play), `cases` (who meets whom),
-`suite` (one run), `table`, `plot` and `report` (what is shown of it).
+The modules: `tasks` (what is measured), `worker` (the process of a contender, from
+within), `processes` (from without), `turns` (they take turns), `peers` (one adapter
+each), `ours`, `countdown`, `texts` and `webshop` (our side), `levels` (the 10x10 levels
+all play), `rows` and `cases` (who meets whom), `suite` (one run), `progress`, `result`
+(its JSON), `table`, `plot` and `report` (what is shown of it), `machine`.
 
 What the figures mean
 ---------------------
@@ -21,11 +22,16 @@ What the figures mean
   that resets an environment counts as a step, as with Gymnasium and EnvPool; Jumanji
   resets within the step.  Ours are in different steps of their episodes, as in a long
   run.
-- *rooms/s*: rooms over wall time, failed attempts included, one thread.
+- *rooms/s*: rooms over wall time, failed attempts included, one thread; ours draws
+  them a batch in a call, theirs one by one.
+- *cores*, *threads*: those that may be used, whether they are or not.  *batch*:
+  environments a call; of EnvPool's asynchronous mode all, half of them at a time.
 - A ratio is of two figures taken one right after the other; the table has the median
   of the rounds, the least and the greatest.  Where a side has several sizes or modes,
-  all are measured first and the one with the best median counts.  Absolute figures
-  of different runs say little about each other.
+  all are measured first, and the one with the best median is measured again for the
+  row.  Absolute figures of different runs say little about each other.
+- Two threads are beside a process that is kept on one core; what a step costs in large
+  batches beside small ones is of one core as well.
 - Every contender has a process of its own, idle while another is measured, and is run
   as is best for it: EnvPool on one core with one thread, asynchronously over all
   cores, and as a process on each core; Jumanji scanned over 128 steps whose
@@ -103,8 +109,9 @@ the ratios.
 - One FrozenLake: of 2.0 us 0.48 is the call of the kernel and 0.43 the draw, which
   Gymnasium has, too.
 - Threads: handing rows over costs 20 to 40 us, on some virtual machines 100, so a batch
-  is split from 8192 rows a thread on.  At 65,536 environments a fifth of a step is not
-  split (checks, resets, infos), which bounds two threads at 1.64 times one.
+  is split where each has `array_engine.STEP_ROWS_PER_THREAD` rows.  At 65,536
+  environments a fifth of a step is not split (checks, resets, infos), which bounds two
+  threads at 1.64 times one.
 
 What did not pay
 ----------------
@@ -124,6 +131,6 @@ What did not pay
 - Numba's error model ``numpy``: within the noise, so that the default stays.
 - Instruction counts as a guard: this machine does not let `perf` count, and callgrind
   would run the compiler as well; not tried.  The guards in
-  ``tests/test_benchmarks.py`` are ratios within one process at a tenth of what is
+  ``tests/benchmarks/test_speed.py`` are ratios within one process at a tenth of what is
   usual.
 """

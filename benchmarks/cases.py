@@ -1,68 +1,22 @@
-"""Who meets whom, at which sizes, and which rows come of it.
-
-A case is a list of contenders that take turns and of rows that compare some of them.
-A row names its two sides by prefixes of contenders' names: of several that begin so,
-each side's fastest counts ("its best batch size").
-"""
+"""Who meets whom, at which sizes, and which rows come of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.levels import NUM_BOXES, SIZE
+from benchmarks.rows import ALONE, COST, NS_MORE, Case, Row
 from benchmarks.turns import Contender
 
-# How the two sides of a row are compared, or that there is one side only.
-RATIO, NS_MORE, COST, ALONE = "ratio", "ns more", "cost", "alone"
-
-
-@dataclass(frozen=True)
-class Row:
-    """A line of the table.
-
-    Parameters
-    ----------
-    title : str
-    ours, theirs : str
-        Prefixes of names of contenders; ``theirs`` is empty for a figure of its own.
-    target : float
-        What is aimed at: at least so many times; of costs, and of times, at most.
-    kind : str
-        `RATIO`: ours over theirs.  `NS_MORE`: nanoseconds that a unit of ours takes
-        more.  `COST`: what a unit of ours costs, in units of theirs.  `ALONE`.
-    """
-
-    title: str
-    ours: str
-    theirs: str = ""
-    target: float | None = None
-    kind: str = RATIO
-
-    def value(self, ours: float, theirs: float = 1.0) -> float:
-        """Return what the two figures of one round say."""
-        if self.kind == NS_MORE:
-            return 1e9 / ours - 1e9 / theirs
-        if self.kind == COST:
-            return theirs / ours
-        return ours / theirs if self.kind == RATIO else ours
-
-
-@dataclass(frozen=True)
-class Case:
-    """Contenders that take turns, and the rows they give."""
-
-    name: str
-    title: str
-    contenders: list[Contender]
-    rows: list[Row]
+# Of a contender itself; all else goes to its task.
+_OWN_KEYS = ("cores", "process_per_core", "patience")
 
 
 def _ours(name: str, task: str, engine: str = "roll_vec", **options: Any) -> Contender:
     """Return one of ours; a task is a module's and a function's name."""
     module, _, function = task.rpartition(".")
-    more = {key: options.pop(key) for key in ("cores", "patience") if key in options}
+    more = {key: options.pop(key) for key in _OWN_KEYS if key in options}
     return Contender(
         name, engine, f"benchmarks.{module or 'ours'}", function, options, **more
     )
@@ -71,8 +25,7 @@ def _ours(name: str, task: str, engine: str = "roll_vec", **options: Any) -> Con
 def _theirs(name: str, engine: str, task: str, **options: Any) -> Contender:
     """Return a peer's; a task is the peer's and a function's name."""
     peer, _, function = task.partition(".")
-    keys = ("cores", "process_per_core", "patience")
-    more = {key: options.pop(key) for key in keys if key in options}
+    more = {key: options.pop(key) for key in _OWN_KEYS if key in options}
     return Contender(
         name, engine, f"benchmarks.peers.{peer}", function, options, peer, **more
     )
@@ -81,11 +34,14 @@ def _theirs(name: str, engine: str, task: str, **options: Any) -> Contender:
 def _steps(
     name: str, id: str, num_envs: int, levels_are: str, **options: Any
 ) -> Contender:
+    """Return a batch of ours; a task other than `ours.steps` is an option."""
     task = options.pop("task", "steps")
-    return _ours(
-        name, task, id=f"roll_vec/{id}", num_envs=num_envs, levels_are=levels_are,
-        **options,
-    )  # fmt: skip
+    more: dict[str, Any] = {
+        "id": f"roll_vec/{id}",
+        "num_envs": num_envs,
+        "levels_are": levels_are,
+    }
+    return _ours(name, task, **more, **options)
 
 
 LAKE = ("FrozenLake-v1", "the 4x4 map")
@@ -101,11 +57,17 @@ def _lake(name: str, num_envs: int, **options: Any) -> Contender:
     return _steps(name, LAKE[0], num_envs, LAKE[1], **options)
 
 
+def _fresh(name: str, num_envs: int, **options: Any) -> Contender:
+    return _steps(name, FRESH[0], num_envs, FRESH[1], **options)
+
+
 def steps(quick: bool) -> Case:
     """FrozenLake-v1, ours and everyone's; Sokoban beside the same SyncVectorEnv."""
     task = "gymnasium.frozen_lake"
     pool = "envpool.frozen_lake"
     contenders = [
+        # First: where nothing is compiled yet it takes longest.
+        _cached("cached 4096", 4096),
         *(
             _lake(f"lake {n}", n)
             for n in ([64, 4096] if quick else [1, 16, 256, 1024, 4096, 16384, 65536])
@@ -139,8 +101,7 @@ def steps(quick: bool) -> Case:
             for n in ([] if quick else [1024, 4096])
         ),
         _theirs("pufferlib", "PufferLib", "pufferlib.frozen_lake"),
-        _cached("cached 4096", 4096),
-        _steps("fresh 4096", FRESH[0], 4096, FRESH[1]),
+        _fresh("fresh 4096", 4096),
     ]
     rows = [
         Row("FrozenLake-v1 beside SyncVectorEnv", "lake 4096", "sync ", 600),
@@ -170,6 +131,16 @@ def boxoban(quick: bool, levels: str, levels_are: str) -> Case:
         ),
         *(
             _theirs(
+                f"jumanji scan {n}",
+                "Jumanji, scan",
+                scan,
+                num_envs=n,
+                levels=levels,
+            )
+            for n in ([4096] if quick else [256, 1024, 4096])
+        ),
+        *(
+            _theirs(
                 f"envpool async {n}",
                 "EnvPool, async",
                 pool,
@@ -181,16 +152,6 @@ def boxoban(quick: bool, levels: str, levels_are: str) -> Case:
         *(
             _theirs(f"envpool one {n}", "EnvPool, one core", pool, num_envs=n, cores=1)
             for n in ([] if quick else [1, 16, 256, 1024])
-        ),
-        *(
-            _theirs(
-                f"jumanji scan {n}",
-                "Jumanji, scan",
-                scan,
-                num_envs=n,
-                levels=levels,
-            )
-            for n in ([4096] if quick else [256, 1024, 4096])
         ),
         *(
             _theirs(
@@ -290,30 +251,55 @@ def forms(quick: bool) -> Case:
 
 
 def threads(quick: bool) -> Case:
-    """All cores beside one, and large batches beside small ones."""
-    contenders = [
-        make(f"{name} {n}, {label}", n, cores=cores)
-        for name, make in (("lake", _lake), ("sokoban", _cached))
-        for n in (1024, 16384, 65536)
-        for cores, label in ((1, "one"), (None, "all"))
-        if n > 1024 or cores is None
+    """Two threads beside one, and large batches beside small ones on one core.
+
+    A process on each core with half of the environments shows what the cores would give
+    if nothing were handed over.
+    """
+    kinds: list[tuple[str, str, Callable[..., Contender], dict[str, Any]]] = [
+        ("lake", "FrozenLake-v1, positions", _lake, {}),
+        ("grids", "Sokoban, grids", _cached, {}),
+        ("planes", "Sokoban, planes", _cached, {"obs_mode": "planes"}),
+        ("fresh", "Sokoban, fresh rooms", _fresh, {}),
     ]
-    rows = []
-    for name, title in (("lake", "FrozenLake-v1"), ("sokoban", "Sokoban")):
+    contenders, rows = [], []
+    for name, title, make, keywords in kinds:
+        alone, together = {"num_threads": 1, "cores": 1}, {"num_threads": 2}
+        contenders.append(make(f"{name} 1024, one", 1024, **alone, **keywords))
         for n, target in ((16384, 1.3), (65536, 1.7)):
+            contenders += [
+                make(f"{name} {n}, one", n, **alone, **keywords),
+                make(f"{name} {n}, two", n, **together, **keywords),
+            ]
             rows.append(
                 Row(
-                    f"{title}, batch {n:,}, all cores beside one",
-                    f"{name} {n}, all",
+                    f"{title}, {n:,}, two threads beside one",
+                    f"{name} {n}, two",
                     f"{name} {n}, one",
                     target,
                 )
             )
+        contenders.append(
+            make(
+                f"{name} cores",
+                32768,
+                num_threads=1,
+                process_per_core=True,
+                **keywords,
+            )
+        )
+        rows.append(
+            Row(
+                f"{title}, 65,536, a process a core beside one thread",
+                f"{name} cores",
+                f"{name} 65536, one",
+            )
+        )
         rows.append(
             Row(
                 f"{title}, cost of a step, 65,536 beside 1024",
-                f"{name} 65536, all",
-                f"{name} 1024, all",
+                f"{name} 65536, one",
+                f"{name} 1024, one",
                 1.3,
                 COST,
             )
@@ -323,19 +309,21 @@ def threads(quick: bool) -> Case:
 
 def texts(quick: bool) -> Case:
     """Countdown, the pool and the parser."""
+    sync = "SyncVectorEnv of ours"
+    waiting: dict[str, Any] = {"num_envs": 64, "wait": 0.01}
     contenders = [
         _ours("our tasks", "countdown.tasks"),
         _ours("our scores", "countdown.scores"),
         _ours("our episodes", "countdown.episodes", num_envs=1024),
-        _ours("sync episodes", "countdown.episodes", num_envs=1024, sync=True),
+        _ours("sync episodes", "countdown.episodes", sync, num_envs=1024, sync=True),
         _theirs("their tasks", "reasoning-gym", "reasoning_gym.tasks"),
         _theirs("their scores", "reasoning-gym", "reasoning_gym.scores"),
         _ours("our pool", "texts.pool", num_envs=256, workers=0),
-        _ours("sync pool", "texts.pool", num_envs=256),
-        _ours("waiting, threads", "texts.pool", num_envs=64, wait=0.01, workers=64),
-        _ours("waiting, none", "texts.pool", num_envs=64, wait=0.01, workers=0),
+        _ours("sync pool", "texts.pool", sync, num_envs=256),
+        _ours("waiting, threads", "texts.pool", **waiting, workers=64),
+        _ours("waiting, none", "texts.pool", **waiting, workers=0),
         _ours("our parser", "texts.parse"),
-        _ours("plain parser", "texts.parse", plainly=True),
+        _ours("plain parser", "texts.parse", "a regex", plainly=True),
     ]
     rows = [
         Row("Countdown, tasks, beside reasoning-gym", "our t", "their t", 100),

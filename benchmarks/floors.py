@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.ours import FROZEN_LAKE, SOKOBAN, draw_actions, make
+from roll_vec.cli._arguments import integer_from
 
 # Of an environment and step, read and written: action, skip mask, rewards, five flags.
 _SHARED = 8 + 1 + 8 + 5
@@ -143,8 +144,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prog="python -m benchmarks.floors",
         description="Measure what steps cost beside what moving their bytes costs.",
     )
-    parser.add_argument("--num-envs", type=int, nargs="+", default=[4096, 65536])
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument(
+        "--num-envs",
+        type=integer_from(1),
+        nargs="+",
+        default=[4096, 65536],
+        metavar="N",
+        help="sizes of batches (default: 4096 65536)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=integer_from(1),
+        default=9,
+        metavar="N",
+        help="rounds, of which the least counts (default: %(default)s)",
+    )
     options = parser.parse_args(arguments)
     print(f"{'':22s}{'environments':>13s}{'ns':>8s}{'copy, ns':>10s}")
     for floor in FLOORS:
@@ -152,7 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for name, cost, copy in measure(floor, num_envs, options.rounds):
                 title = floor.title if name == "step" else f"  {name.split('.')[-1]}"
                 least = f"{copy:10.2f}" if copy else ""
-                print(f"{title:22s}{num_envs:13,}{cost:8.2f}{least}")
+                print(f"{title:22s}{num_envs:13,}{cost:8.2f}{least}", flush=True)
 
 
 if __name__ == "__main__":

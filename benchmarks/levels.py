@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.turns import child_environment
+from benchmarks.machine import usable_cores
+from benchmarks.processes import child_environment
 
 FLOOR, WALL, TARGET = range(3)
 NOTHING, PLAYER, BOX = 0, 3, 4
-SIZE, NUM_BOXES, COUNT = 10, 4, 1000
+SIZE, NUM_BOXES = 10, 4
 
 # Our codes by (fixed, variable).
 _CODES = np.zeros((3, 5), np.uint8)
@@ -41,9 +42,7 @@ def write_grids(path: Path, grids: NDArray[np.uint8]) -> None:
     np.save(path, np.stack([fixed[grids], variable[grids]], axis=-1).astype(np.uint8))
 
 
-def find_levels(
-    envpool_python: str, folder: Path, count: int = COUNT
-) -> tuple[str, str]:
+def find_levels(envpool_python: str, folder: Path, count: int) -> tuple[str, str]:
     """Return the path of a file of levels, and what they are.
 
     Parameters
@@ -63,19 +62,22 @@ def find_levels(
             env=child_environment(),
             text=True,
             check=False,
+            timeout=60,
         )
         path = Path(done.stdout.strip().rpartition("\n")[2])
         if done.returncode == 0 and path.is_file():
             known = len(np.load(path, mmap_mode="r"))
             return str(path), f"{known} Boxoban levels (unfiltered, test)"
-    except OSError:
-        pass  # no such interpreter: whoever needs it says so
+    except (OSError, subprocess.TimeoutExpired):
+        pass  # no such interpreter, or none that answers: who needs it says so
     from roll_vec.array_envs.sokoban_rooms import SokobanOptions, draw_rooms
 
     options = SokobanOptions(dim_room=(SIZE, SIZE), num_boxes=NUM_BOXES)
     # In some rooms a box stands on a target; Boxoban has none of those.
-    grids, _ = draw_rooms(options, np.arange(2 * count, dtype=np.uint64))
-    grids = grids[~(grids == 3).any(axis=(1, 2))][:count]
+    seeds = np.arange(2 * count, dtype=np.uint64)
+    grids, statuses = draw_rooms(options, seeds, usable_cores())
+    solved = (grids == _CODES[TARGET, BOX]).any(axis=(1, 2))
+    grids = grids[(statuses == 0) & ~solved][:count]
     path = folder / "levels.npy"
     write_grids(path, grids)
     return str(path), f"{len(grids)} rooms of our generator"

@@ -1,4 +1,7 @@
-"""What a figure was taken with: machine, load, versions, command."""
+"""What a figure was taken with: machine, load, versions, command.
+
+Needs nothing but Python, so that adapters of peers can count cores with it.
+"""
 
 from __future__ import annotations
 
@@ -44,12 +47,18 @@ def _revision() -> str | None:
     return done.stdout.strip()
 
 
+def usable_cores() -> int:
+    """Return the number of cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def load() -> list[float] | None:
     """Return the load averages over 1, 5 and 15 minutes, where there are any."""
-    return [round(value, 2) for value in os.getloadavg()] if _HAS_LOAD else None
-
-
-_HAS_LOAD = hasattr(os, "getloadavg")
+    if not hasattr(os, "getloadavg"):
+        return None
+    return [round(value, 2) for value in os.getloadavg()]
 
 
 def describe(command: str) -> dict[str, Any]:
@@ -57,11 +66,10 @@ def describe(command: str) -> dict[str, Any]:
 
     ``command`` is what was typed.
     """
-    affinity = getattr(os, "sched_getaffinity", None)
     return {
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),
-        "usable_cores": len(affinity(0)) if affinity else os.cpu_count(),
+        "usable_cores": usable_cores(),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "versions": {n: v for n in PACKAGES if (v := _version(n)) is not None},

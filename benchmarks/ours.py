@@ -11,6 +11,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.spaces import Box, Discrete, Text
 from numpy.typing import NDArray
 
 import roll_vec  # noqa: F401 - registers the ids
@@ -20,13 +21,7 @@ from roll_vec.array_envs.sokoban_rooms import SokobanOptions, draw_rooms
 from roll_vec.errors import RollVecError
 
 FROZEN_LAKE, SOKOBAN = "roll_vec/FrozenLake-v1", "roll_vec/Sokoban-v0"
-# For what is not a row of the suite: an id and its keywords, by name.
-WORKLOADS: dict[str, tuple[str, dict[str, Any]]] = {
-    "frozen_lake": (FROZEN_LAKE, {}),
-    "sokoban_4096_levels": (SOKOBAN, {"num_levels": 4096}),
-    "sokoban_fresh": (SOKOBAN, {}),
-}
-# The registered step limit of every environment here.
+# The registered step limit of both.
 EPISODE_STEPS = 100
 
 
@@ -60,15 +55,16 @@ def draw_actions(env: Any, num_steps: int) -> NDArray[np.int64]:
     return generator.integers(low, low + 4, (num_steps, env.num_envs))
 
 
-def facts_of(env: Any, levels: str) -> dict[str, Any]:
-    """Return what a reader must know of a batch."""
+def facts_of(env: Any, levels: str, arrays: str = "grid") -> dict[str, Any]:
+    """Return what a reader must know of a batch; arrays observed are called so."""
     space = env.unwrapped.single_observation_space
-    kind = type(space).__name__
-    shape = "x".join(map(str, space.shape or ()))
-    observation = {
-        "Discrete": f"position, {space.dtype}",
-        "Box": f"grid, {shape} {space.dtype}",
-    }.get(kind, "text")
+    if isinstance(space, Box):
+        shape = "x".join(map(str, space.shape))
+        observation = f"{arrays}, {shape} {space.dtype}"
+    elif isinstance(space, Discrete):
+        observation = f"position, {space.dtype}"
+    else:
+        observation = "text" if isinstance(space, Text) else type(space).__name__
     return {"batch": env.num_envs, "observation": observation, "levels": levels}
 
 
@@ -86,7 +82,10 @@ def steps(id: str, num_envs: int, levels_are: str, **keywords: Any) -> Rate:
             step(batch)
         return actions.size
 
-    return Rate(work, "steps/s", facts_of(env, levels_are))
+    facts = facts_of(env, levels_are, keywords.get("obs_mode", "grid"))
+    if "num_threads" in keywords:
+        facts["threads"] = keywords["num_threads"]
+    return Rate(work, "steps/s", facts)
 
 
 def unroll(
@@ -94,9 +93,7 @@ def unroll(
 ) -> Rate:
     """Take ``length`` steps a call, all their results stacked."""
     env = make(id, num_envs, **keywords)
-    call = getattr(env.unwrapped, "unroll", None)
-    if call is None:
-        raise Unavailable("there is no unroll")
+    call = env.unwrapped.unroll
     actions = draw_actions(env, length)
 
     def work() -> int:
@@ -107,7 +104,7 @@ def unroll(
 
 
 def rooms(size: int, num_boxes: int, count: int = 1000) -> Rate:
-    """Draw one room a seed on one thread, again where an attempt fails."""
+    """Draw one room a seed on one thread, all in a call, again where one fails."""
     options = _room_options(size, num_boxes)
     seeds = np.arange(count, dtype=np.uint64)
 
@@ -115,7 +112,7 @@ def rooms(size: int, num_boxes: int, count: int = 1000) -> Rate:
         _, statuses = draw_rooms(options, seeds)
         return int((statuses == 0).sum())
 
-    return Rate(work, "rooms/s", _room_facts(size, num_boxes))
+    return Rate(work, "rooms/s", _room_facts(size, num_boxes, count))
 
 
 def room_times(size: int, num_boxes: int) -> Latency:
@@ -127,13 +124,13 @@ def room_times(size: int, num_boxes: int) -> Latency:
         draw_rooms(options, np.array([next(seeds)], np.uint64))
         return 1
 
-    return Latency(work, "ms", _room_facts(size, num_boxes))
+    return Latency(work, "ms", _room_facts(size, num_boxes, 1))
 
 
 def _room_options(size: int, num_boxes: int) -> SokobanOptions:
     return SokobanOptions(dim_room=(size, size), num_boxes=num_boxes, search_depth=300)
 
 
-def _room_facts(size: int, num_boxes: int) -> dict[str, Any]:
+def _room_facts(size: int, num_boxes: int, batch: int) -> dict[str, Any]:
     levels = f"{size}x{size}, boxes: {num_boxes}, depth 300"
-    return {"batch": 1, "observation": "none", "levels": levels}
+    return {"batch": batch, "observation": "none", "levels": levels}

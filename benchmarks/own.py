@@ -8,8 +8,6 @@ actions, drawn from the action space beforehand.
 from __future__ import annotations
 
 import argparse
-import ast
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,9 +16,12 @@ from gymnasium.vector import SyncVectorEnv
 
 import roll_vec  # noqa: F401 - registers the ids
 from benchmarks import suite, table
-from benchmarks.cases import Case, Row
+from benchmarks.ours import facts_of
+from benchmarks.progress import bars
+from benchmarks.rows import Case, Row
 from benchmarks.tasks import Rate
 from benchmarks.turns import Contender
+from roll_vec.cli._arguments import integer_from, literal
 
 # Keywords of a batch, which `gymnasium.make` does not take.
 BATCH_KEYWORDS = (
@@ -53,7 +54,7 @@ def steps(
             env.step(batch)
         return len(batches) * num_envs
 
-    return Rate(work, "steps/s", {"batch": num_envs})
+    return Rate(work, "steps/s", facts_of(env, f"as {id} has them", "array"))
 
 
 def make_case(id: str, sizes: Sequence[int], keywords: Mapping[str, Any]) -> Case:
@@ -74,7 +75,10 @@ def make_case(id: str, sizes: Sequence[int], keywords: Mapping[str, Any]) -> Cas
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, and print the table and what it was taken with."""
+    """Measure, and print the table and what it was taken with.
+
+    Whether everything was measured or not: 130 after Ctrl-C, 1 where nothing could be.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.own",
         description="Measure an id's own batch beside Gymnasium's SyncVectorEnv.",
@@ -82,10 +86,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("id", help="a registered id, its module before a colon")
     parser.add_argument(
-        "--num-envs", type=int, nargs="+", default=[1, 64, 1024], metavar="N"
+        "--num-envs",
+        type=integer_from(1),
+        nargs="+",
+        default=[1, 64, 1024],
+        metavar="N",
+        help="sizes of batches (default: 1 64 1024)",
     )
     parser.add_argument(
-        "--rounds", type=int, default=5, help="rounds (default %(default)s)"
+        "--rounds",
+        type=integer_from(1),
+        default=suite.ROUNDS,
+        metavar="N",
+        help="times that each side is measured (default: %(default)s)",
     )
     parser.add_argument(
         "-o",
@@ -96,19 +109,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
         help="a keyword, its value a Python literal or a plain string",
     )
     options = parser.parse_args(arguments)
-    if min([options.rounds, *options.num_envs]) < 1:
-        parser.error("--rounds, --num-envs: expected at least 1")
     keywords = {}
     for pair in options.options:
-        key, _, text = pair.partition("=")
-        try:
-            keywords[key] = ast.literal_eval(text)
-        except (SyntaxError, ValueError):
-            keywords[key] = text
-    case = make_case(options.id, options.num_envs, keywords)
-    command = " ".join(["python -m benchmarks.own", *(arguments or sys.argv[1:])])
-    plan = suite.Plan((), options.rounds, command=command)
-    table.show(suite.measure({case.name: case}, plan, lambda *done: None))
+        key, equals, text = pair.partition("=")
+        if not equals:
+            parser.error(f"argument -o: expected KEY=VALUE, got {pair!r}")
+        keywords[key] = literal(text)
+    case = make_case(options.id, [*dict.fromkeys(options.num_envs)], keywords)
+    interrupted = False
+    try:
+        with bars() as tell:
+            plan = suite.Plan((), options.rounds)
+            result = suite.measure({case.name: case}, plan, tell)
+    except suite.Interrupted as stop:
+        result, interrupted = stop.result, True
+    table.show(result)
+    if interrupted:
+        parser.exit(130, "interrupted\n")
+    if not any(row["values"] for row in result["rows"]):
+        parser.exit(1, "nothing could be measured\n")
 
 
 if __name__ == "__main__":

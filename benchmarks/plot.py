@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-# Cases whose contenders differ in their batch size, and the task that is shown.
+from benchmarks.result import read
+
+# Cases whose contenders differ in their batch size, and the names of those that do
+# the same task begin so.
 PANELS = {"steps": ("lake ", "sync ", "async ", "envpool"), "boxoban": ("",)}
 DPI = 120
 
@@ -37,9 +39,9 @@ def draw(result: Mapping[str, Any], path: Path) -> bool:
     from matplotlib.figure import Figure
 
     panels = [
-        (result["cases"][name]["title"], lines(result["cases"][name], prefixes))
+        (case["title"], engines)
         for name, prefixes in PANELS.items()
-        if name in result["cases"] and result["cases"][name]["contenders"]
+        if (case := result["cases"].get(name)) and (engines := lines(case, prefixes))
     ]
     if not panels:
         return False
@@ -80,7 +82,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("result", type=Path, metavar="RESULT.json")
     path = parser.parse_args(arguments).result
-    draw(json.loads(path.read_text("utf-8")), path.with_suffix(".png"))
+    try:
+        result = read(path)
+    except ValueError as error:
+        parser.error(str(error))
+    if not draw(result, path.with_suffix(".png")):
+        parser.error(f"{path}: expected one of the cases {', '.join(PANELS)}")
+    print(f"plot: {path.with_suffix('.png')}")
 
 
 if __name__ == "__main__":

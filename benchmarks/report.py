@@ -7,13 +7,13 @@ by hand.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.processes import ROOT
+from benchmarks.result import read
 from benchmarks.table import amounts, cells, description, setting, sides, skipped
-from benchmarks.turns import ROOT
 
 README = ROOT / "README.md"
 # The first one names the result.
@@ -90,9 +90,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     path = parser.parse_args(arguments).result.resolve()
     if not path.is_relative_to(ROOT):
         parser.error(f"expected a result in {ROOT}, got {path}")
-    result = json.loads(path.read_text("utf-8"))
-    new = section(result, path.relative_to(ROOT).as_posix())
-    README.write_text(replace(README.read_text("utf-8"), new), "utf-8")
+    try:
+        new = section(read(path), path.relative_to(ROOT).as_posix())
+        text = replace(README.read_text("utf-8"), new)
+    except ValueError as error:
+        parser.error(str(error))
+    image = path.with_suffix(".png")
+    if not image.is_file():
+        parser.error(f"{image}: expected the plot, as python -m benchmarks.plot draws")
+    README.write_text(text, "utf-8")
+    print(f"written: {README}")
 
 
 if __name__ == "__main__":

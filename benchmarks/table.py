@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks.cases import ALONE, COST, NS_MORE, RATIO
 from benchmarks.peers import PEERS
+from benchmarks.rows import ALONE, COST, NS_MORE, RATIO
 
 Record = Mapping[str, Any]
 HEADER = ("task", "ours", "theirs", "median", "least – greatest", "aim")
@@ -47,6 +47,8 @@ def setting(record: Record) -> str:
     cores = "1 core" if record["cores"] == 1 else f"{record['cores']} cores"
     if record["processes"] > 1:
         cores += f", {record['processes']} processes"
+    if "threads" in facts:
+        cores += f", {facts['threads']} thread{'s' * (facts['threads'] > 1)}"
     parts = [cores, f"batch {facts.get('batch', 1):,}", facts.get("levels", "")]
     if facts.get("observation", "none") != "none":
         parts.append(f"observation: {facts['observation']}")
@@ -117,9 +119,10 @@ def description(result: Record) -> list[str]:
         for record in case["contenders"]:
             if record["peer"]:
                 versions[PEERS[record["peer"]].title] = record["version"]
+    threads = machine["threads"] and f", ROLL_VEC_NUM_THREADS={machine['threads']}"
     return [
         f"{machine['cpu']}, {machine['usable_cores']} cores, {machine['system']}, "
-        f"Python {machine['python']}",
+        f"Python {machine['python']}{threads or ''}",
         ", ".join(f"{name} {version}" for name, version in versions.items()),
         f"revision {machine['revision']}, {result['rounds']} rounds of "
         f"{result['seconds']:g} s, load {_load(result['load'][0])} before and "
@@ -144,11 +147,14 @@ def skipped(result: Record) -> list[str]:
 
 
 def show(result: Record) -> None:
-    """Print the table, what it was taken with and who was skipped."""
+    """Print the table, what it was taken with and who was skipped and why."""
     from rich.console import Console
 
-    # A file has no width: whole lines, then.
-    Console(width=None if sys.stdout.isatty() else 160).print(make_table(result))
+    if result["rows"]:
+        # A file has no width: whole lines, then.
+        Console(width=None if sys.stdout.isatty() else 160).print(make_table(result))
+    else:
+        print("no row was measured")
     print("\n".join(description(result)))
     for line in skipped(result):
         print(f"skipped: {line}")

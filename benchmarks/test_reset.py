@@ -5,7 +5,13 @@ from contextlib import closing
 import gymnasium
 import pytest
 
-from benchmarks.ours import WORKLOADS
+from benchmarks.ours import FROZEN_LAKE, SOKOBAN
+
+WORKLOADS = {
+    "frozen_lake": (FROZEN_LAKE, {}),
+    "sokoban_4096_levels": (SOKOBAN, {"num_levels": 4096}),
+    "sokoban_fresh": (SOKOBAN, {}),
+}
 
 
 @pytest.mark.parametrize("num_envs", [1024, 4096, 16384])

@@ -7,40 +7,19 @@ of them.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
-import threading
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
+from benchmarks.machine import usable_cores
 from benchmarks.peers import PEERS
+from benchmarks.processes import Worker
 from benchmarks.tasks import Unavailable
 
-ROOT = Path(__file__).resolve().parent.parent
-THIS_PYTHON = sys.executable
 # Compiling everything takes some 20 s on an idle core; a round takes seconds.
 START_SECONDS, ROUND_SECONDS = 300.0, 180.0
-
-
-def usable_cores() -> int:
-    """Return the number of cores this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def child_environment() -> dict[str, str]:
-    """Return the environment of a worker: it finds this folder's parent first."""
-    inherited = os.environ.get("PYTHONPATH")
-    path = os.pathsep.join([str(ROOT), *([inherited] if inherited else [])])
-    return {**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"}
 
 
 @dataclass(frozen=True)
@@ -77,94 +56,25 @@ class Contender:
     patience: float = 1.0
 
 
-class Worker:
-    """A process that measures one task when asked to.
-
-    Parameters
-    ----------
-    spec : dict
-        See `benchmarks.worker`.
-    python : str
-        The interpreter.
-    """
-
-    def __init__(self, spec: dict[str, Any], python: str) -> None:
-        self._errors = tempfile.TemporaryFile(  # noqa: SIM115 - closed by `close`
-            "w+", encoding="utf-8", errors="replace"
-        )
-        try:
-            self._process = subprocess.Popen(
-                [python, "-m", "benchmarks.worker", json.dumps(spec)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                env=child_environment(),
-                encoding="utf-8",
-            )
-        except OSError as error:
-            self._errors.close()
-            raise Unavailable(f"{python}: {error.strerror}") from None
-
-    def wait(self, seconds: float) -> dict[str, Any]:
-        """Return the next answer.
-
-        Raises
-        ------
-        Unavailable
-            If there is a reason not to run, no answer in time, or no process.
-        """
-        timer = threading.Timer(seconds, self._process.kill)
-        timer.start()
-        try:
-            line = self._process.stdout.readline()  # type: ignore[union-attr]
-            late = not timer.is_alive()
-        finally:
-            timer.cancel()
-        if line:
-            answer: dict[str, Any] = json.loads(line)
-            if "skip" in answer:
-                raise Unavailable(answer["skip"])
-            return answer
-        if late:
-            raise Unavailable(f"no answer within {seconds:.0f} s")
-        self._process.wait()
-        self._errors.seek(0)
-        last = self._errors.read().split("\n")
-        lines = [text.strip() for text in last if text.strip()]
-        said = lines[-1] if lines else "without a word"
-        raise Unavailable(f"ended with code {self._process.returncode}: {said}")
-
-    def ask(self, seconds: float) -> None:
-        """Let it measure for about so many seconds."""
-        try:
-            self._process.stdin.write(f"{seconds}\n")  # type: ignore[union-attr]
-            self._process.stdin.flush()  # type: ignore[union-attr]
-        except OSError:
-            return  # it has ended, which `wait` will say
-
-    def close(self) -> None:
-        """End the process."""
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._errors):
-            try:
-                stream.close()  # type: ignore[union-attr]
-            except OSError:
-                continue  # something unwritten for a process that is no more
+def _kind(contender: Contender) -> tuple[str, str, Any]:
+    """Return what those have in common that compile the same."""
+    return contender.module, contender.task, contender.options.get("id")
 
 
 class Entry:
-    """A contender whose processes run.
+    """A contender and its processes, which start at once.
 
     Raises
     ------
     Unavailable
+        If there is no interpreter to run them.
     """
 
     def __init__(self, contender: Contender, python: str) -> None:
         self.contender = contender
         copies = usable_cores() if contender.process_per_core else 1
         pinned = contender.process_per_core or contender.cores == 1
+        peer = contender.peer
         with ExitStack() as stack:
             self.workers: list[Worker] = []
             for core in range(copies):
@@ -172,14 +82,23 @@ class Entry:
                     "module": contender.module,
                     "task": contender.task,
                     "options": contender.options,
-                    "package": contender.peer and PEERS[contender.peer].package,
+                    "package": PEERS[peer].package if peer else None,
                     "core": core if pinned else None,
                 }
                 worker = Worker(spec, python)
                 stack.callback(worker.close)
                 self.workers.append(worker)
-            answers = [worker.wait(START_SECONDS) for worker in self.workers]
             self._stack = stack.pop_all()
+
+    def get_ready(self) -> None:
+        """Wait until it can be measured.
+
+        Raises
+        ------
+        Unavailable
+            If it never can.
+        """
+        answers = [worker.wait(START_SECONDS) for worker in self.workers]
         self.unit = answers[0]["unit"]
         self.facts = answers[0]["facts"]
         self.version = answers[0]["version"]
@@ -221,14 +140,14 @@ class Field:
     python_of : callable
         The interpreter of a peer, of ours for the empty name.
     tell : callable
-        Told when a contender has started or was measured, or will not be.
+        Told when a contender has started, or will not, and before it is measured.
 
     Attributes
     ----------
     entries : dict of Entry
         By name; of those that run.
     skipped : dict of str
-        Names of the others, and why.
+        Names of the others, and why; how to have a peer that is not installed.
     """
 
     def __init__(
@@ -245,25 +164,48 @@ class Field:
         self._stack = ExitStack()
 
     def __enter__(self) -> Field:
-        with self._stack, ThreadPoolExecutor(usable_cores()) as pool:
-            # The first one alone: what it compiles the others find in the cache.
-            found = [self._enter(contender) for contender in self._contenders[:1]]
-            found += pool.map(self._enter, self._contenders[1:])
-            for entry in filter(None, found):
-                self.entries[entry.contender.name] = entry
+        with self._stack:
+            starting: deque[Entry] = deque()
+            known: set[Any] = set()
+            for contender in self._contenders:
+                # One on each core, but the first of its kind alone: what it compiles
+                # the others find in the cache.
+                while starting and (
+                    len(starting) == usable_cores()
+                    or _kind(contender)
+                    in {_kind(e.contender) for e in starting} - known
+                ):
+                    entry = starting.popleft()
+                    self._finish(entry)
+                    known.add(_kind(entry.contender))
+                try:
+                    entry = Entry(contender, self.python_of(contender.peer))
+                except Unavailable as reason:
+                    self._skip(contender, reason)
+                    self.tell()
+                else:
+                    self._stack.callback(entry.close)
+                    starting.append(entry)
+            for entry in starting:
+                self._finish(entry)
             self._stack = self._stack.pop_all()
         return self
 
-    def _enter(self, contender: Contender) -> Entry | None:
+    def _finish(self, entry: Entry) -> None:
+        """Wait until a contender can be measured, or turns out not to."""
         try:
-            entry = Entry(contender, self.python_of(contender.peer))
+            entry.get_ready()
+            self.entries[entry.contender.name] = entry
         except Unavailable as reason:
-            self.skipped[contender.name] = str(reason)
-            return None
-        finally:
-            self.tell()
-        self._stack.callback(entry.close)
-        return entry
+            self._skip(entry.contender, reason)
+            entry.close()
+        self.tell()
+
+    def _skip(self, contender: Contender, error: Unavailable) -> None:
+        reason = str(error)
+        if contender.peer and reason.startswith("No module named"):
+            reason += f": {PEERS[contender.peer].install}"
+        self.skipped[contender.name] = reason
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
@@ -285,6 +227,7 @@ class Field:
                 try:
                     values[name].append(self.entries[name].measure(self.seconds))
                 except Unavailable as reason:
-                    self.skipped[name] = str(reason)
-                    del self.entries[name]
+                    entry = self.entries.pop(name)
+                    self._skip(entry.contender, reason)
+                    entry.close()
         return {name: values[name] for name in names if name in self.entries}

@@ -50,11 +50,11 @@ def main() -> None:
     spec = json.loads(sys.argv[1])
     try:
         task = make(spec)
+        package = spec["package"]
+        version = importlib.metadata.version(package) if package else None
     except (ImportError, Unavailable) as error:
         answer(skip=" ".join(str(error).split()))
         return
-    package = spec["package"]
-    version = importlib.metadata.version(package) if package else None
     answer(unit=task.unit, facts=task.facts, version=version)
     for line in sys.stdin:
         answer(value=task.measure(float(line)))

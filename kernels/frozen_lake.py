@@ -73,7 +73,9 @@ def slip_outcome(uniform, first, second, third):
     Counted, not searched for: a branch on it would be guessed wrong half the time.  As
     in `draw`, 0 if none is.
     """
-    outcome = (first <= uniform) + (second <= uniform) + (third <= uniform)
+    # As integers: without the compiler a sum of numpy's truths is a truth.
+    outcome = np.int64(first <= uniform)
+    outcome += np.int64(second <= uniform) + np.int64(third <= uniform)
     return 0 if outcome == 3 else outcome
 
 

@@ -31,7 +31,7 @@ _OPENED = (
     ((0, 1), (1, 0), (0, 0)),
 )
 # Those beside the middle as one word, 12 bits a mask and 4 a cell: 1 + its row, then
-# 1 + its column, two bits each.  A tuple would be a switch, guessed wrong mostly.
+# 1 + its column, two bits each.  The tuple would be a switch, guessed wrong mostly.
 _OPENED_BITS = _U(
     sum(
         (1 + row | (1 + col) << 2) << (12 * mask + 4 * number)
@@ -85,7 +85,16 @@ def carve(grid, num_gen_steps, block, lane):
 
 @kernel
 def number_floor(grid, space):
-    """Give numbers to the floor cells, row by row, and link them; return how many."""
+    """Give numbers to the floor cells, row by row, and link them; return how many.
+
+    Parameters
+    ----------
+    grid : (H, W) uint8, read
+        0 wall, 1 floor.
+    space : RoomWorkspace
+        ``numbers``, ``rows``, ``cols``, ``ahead``, ``behind`` and ``links`` are
+        written; ``target_at`` and ``box_at`` are emptied.
+    """
     height, width = grid.shape
     numbers, rows, cols = space.numbers, space.rows, space.cols
     target_at, box_at = space.target_at, space.box_at
@@ -93,7 +102,8 @@ def number_floor(grid, space):
     count = 0
     for r in range(1, height - 1):
         for c in range(1, width - 1):
-            # No branch: whether a cell is floor cannot be guessed.
+            # No branch: whether a cell is floor cannot be guessed.  With the masks as
+            # one word it is 6 to 8 % of a room of 6x6.
             is_floor = grid[r, c] == 1
             numbers[r, c] = count if is_floor else -1
             rows[count] = r
@@ -118,7 +128,17 @@ def number_floor(grid, space):
 def place(count, num_boxes, space, lane):
     """Draw the player's cell and one target a box; return the player's cell.
 
-    Each draw is among the cells still free, counted row by row.
+    Each draw is among the cells still free, counted row by row.  A box begins on its
+    target: the search pulls it from there.
+
+    Parameters
+    ----------
+    count, num_boxes : int
+        Floor cells, more than ``num_boxes + 1``.
+    space : RoomWorkspace
+        ``target_at``, ``box_at``, ``distance`` and ``pulled`` are written, and
+        ``numpys`` is updated.
+    lane : int
     """
     rows, cols, block = space.rows, space.cols, space.numpys
     target_at, box_at, distance = space.target_at, space.box_at, space.distance
@@ -144,7 +164,15 @@ def place(count, num_boxes, space, lane):
 def wander(player, displacement, space, lane):
     """Move the player up to three cells, never back; return the player's cell.
 
-    ``space.box_at`` holds the boxes of the room.
+    Parameters
+    ----------
+    player : uint64
+        Its cell.
+    displacement : uint64
+        Of the room, which decides how likely it is that the player moves at all.
+    space : RoomWorkspace
+        ``box_at`` has the boxes of the room; ``pythons`` is updated.
+    lane : int
     """
     block = space.pythons
     if mt_random(block, lane) > (0.8 if displacement == 1 else 0.5):

@@ -14,9 +14,9 @@ Codes of a grid, as everywhere for Sokoban::
 
 # depends: _jit.py sha256:e75ec21cdcff0df5
 # depends: _random.py sha256:55c7fd1595ed9949
-# depends: sokoban_carving.py sha256:7584e77eedd870f2
-# depends: sokoban_search.py sha256:d3ac6cec8dd7c1a6
-# depends: sokoban_word_search.py sha256:584896f2c7483841
+# depends: sokoban_carving.py sha256:d8000d7a3aade408
+# depends: sokoban_search.py sha256:60dd883731d8abd3
+# depends: sokoban_word_search.py sha256:b2b4d26180c842a4
 # depends: twisters.py sha256:09f32f9638d1e766
 
 from typing import NamedTuple
@@ -76,9 +76,17 @@ def make_workspace(dim_room, num_boxes, search_depth):
     """Return a `RoomWorkspace` for rooms of one configuration.
 
     Its tables take address space, not memory, until rooms need them.
+
+    Parameters
+    ----------
+    dim_room : (int, int)
+        Rows and columns, at least 3 each.
+    num_boxes, search_depth : int
+        At least 1.
     """
     height, width = dim_room
     inner = (height - 2) * (width - 2)
+    # As `search` counts them, for a room that is all floor.
     record_words = (inner + num_boxes + 63) // 64 + (inner + 64) // 64
     # No path is longer than the states there may be.
     longest = min(search_depth, MAX_VISITED + 2)
@@ -195,8 +203,8 @@ def generate_rooms(
         the states searched.
     grids : (n, H, W) uint8, written
     statuses : (n,) int8, written
-        `ROOM`, or why the last attempt failed; as it was where a row was not tried
-        because one before it has no room.
+        `ROOM`, or why the last attempt failed.  Behind a row without a room also what
+        it was, or why an attempt failed that would not have been the last one.
     """
     waiting = space.waiting
     num_waiting, taken = 0, start

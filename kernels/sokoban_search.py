@@ -37,7 +37,20 @@ _U = np.uint64
 _HASH = _U(0x9E3779B97F4A7C15)
 # The search counts in uint64, and in nothing else: a signed index costs a test for
 # being negative, and with a signed integer a uint64 becomes a float.
-_0, _1, _2, _3, _6, _32, _63 = (_U(n) for n in (0, 1, 2, 3, 6, 32, 63))
+_0, _1, _3, _6, _32, _63 = (_U(n) for n in (0, 1, 3, 6, 32, 63))
+
+
+@kernel
+def stir(hashed, word):
+    """Return the hash of a key with one word more; it starts from 0."""
+    hashed = (hashed ^ word) * _HASH
+    return hashed ^ (hashed >> _32)
+
+
+@kernel
+def slot_of(hashed, bits):
+    """Return where the search for a key begins in a table of 2**bits slots."""
+    return (hashed * _HASH) >> _U(64 - bits)
 
 
 @kernel
@@ -48,9 +61,8 @@ def rebuild(records, slots, first, last, key_words, record_words, bits):
     for record in range(first, last + _1, record_words):
         hashed = _0
         for w in range(key_words):
-            hashed = (hashed ^ records[_U(record + w)]) * _HASH
-            hashed ^= hashed >> _32
-        slot = (hashed * _HASH) >> _U(64 - bits)
+            hashed = stir(hashed, records[_U(record + w)])
+        slot = slot_of(hashed, bits)
         while slots[slot] != 0:
             slot = (slot + _1) & mask
         slots[slot] = record
@@ -92,9 +104,8 @@ def _look_up(records, slots, board, unused, gone, come, key_words, bits):
         if w == come >> _6:
             word ^= _1 << (come & _63)
         records[unused + w] = word
-        hashed = (hashed ^ word) * _HASH
-        hashed ^= hashed >> _32
-    slot = (hashed * _HASH) >> _U(64 - bits)
+        hashed = stir(hashed, word)
+    slot = slot_of(hashed, bits)
     mask = (_1 << _U(bits)) - _1
     while slots[slot] != 0:
         found = _U(slots[slot])

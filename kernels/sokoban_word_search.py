@@ -1,86 +1,75 @@
 """The reverse search of `sokoban_search` where floor and boxes fit into one word.
 
 State for state the same search, for at most 63 floor cells and boxes together: each
-room up to 9x9 and nearly all of 10x10.  What the other one keeps in arrays is bits of
-words here, by the number of the floor cell::
+room up to 9x9 and nearly all of 10x10.  Words have bits by the number of a cell::
 
-    bit 63     62 ......... F+B   F+B-1 ......... F   F-1 ............. 0
-    a wall     0                  box k untouched     floor cells
+    bit        63 | .. F+B | F+B-1 ........ F | F-1 ............ 0
+    boxes       0 |   0    |        0         | a box is here
+    targets     0 |   0    |        0         | a target is here
+    seen        0 |   0    |        0         | the player has been here on this board
+    key         0 |   0    | box k untouched  | a pulled box is here
+    _WALL       1 |   0    |        0         |        0
 
-``boxes``, ``targets`` and ``seen`` (where the player has been on this board) have bits
-of floor cells alone, and so do tests for a wall, which is bit 63; a key has the boxes
-that were pulled and those untouched.  A record is a key and its ``seen``.
-``space.links[cell]`` has the four cells around one in a byte each.
+    links[f]    the cells up, down, left, right of cell f in a byte each; a wall is 63
 
-A search took 27 ns a state with its boxes and cells looked up in arrays and each step
-of the way back kept; 23 ns with forks instead (see `sokoban_search`), 17 ns in words:
-from one cell of the player to the next there are two loads left, not six.
+A record is a key and its ``seen``.  A state took 27 ns with boxes and cells looked up
+in arrays and each step of the way back kept, 23 ns with forks instead, 17 ns in words:
+from one cell of the player to the next two loads are left, not six.
 """
 
 # depends: _jit.py sha256:e75ec21cdcff0df5
-# depends: sokoban_search.py sha256:d3ac6cec8dd7c1a6
+# depends: sokoban_search.py sha256:60dd883731d8abd3
 
 import numpy as np
 
 from ._jit import kernel
-from .sokoban_search import FIRST_BITS, LAST_BITS, MAX_VISITED, rebuild
+from .sokoban_search import FIRST_BITS, LAST_BITS, MAX_VISITED, rebuild, slot_of, stir
 
 _U = np.uint64
-_HASH = _U(0x9E3779B97F4A7C15)
-_0, _1, _2, _3, _8, _16 = (_U(n) for n in (0, 1, 2, 3, 8, 16))
-_32, _63, _64, _255 = (_U(n) for n in (32, 63, 64, 255))
+_0, _1, _2, _3, _4, _8, _63 = (_U(n) for n in (0, 1, 2, 3, 4, 8, 63))
 _WALL = _U(1 << 63)
 
 
 @kernel
 def _open_directions(around, boxes, seen):
     """Return four bits: the directions that may lead to a new state."""
-    up, down = around & _63, (around >> _8) & _63
-    left, right = (around >> _16) & _63, (around >> _U(24)) & _63
-    blocked = boxes | _WALL
-    # A box behind makes it a pull: whether the player has been ahead says nothing then.
-    bits = (blocked >> up) | ((seen >> up) & ~(boxes >> down))
-    bits = bits & _1
-    bits |= (((blocked >> down) | ((seen >> down) & ~(boxes >> up))) & _1) << _1
-    bits |= (((blocked >> left) | ((seen >> left) & ~(boxes >> right))) & _1) << _2
-    bits |= (((blocked >> right) | ((seen >> right) & ~(boxes >> left))) & _1) << _3
-    return bits ^ _U(15)
+    blocked, closed = boxes | _WALL, _0
+    for d in range(_4):
+        ahead = (around >> (d * _8)) & _63
+        behind = (around >> ((d ^ _1) * _8)) & _63
+        # With a box behind it is a pull, to another board than that of ``seen``.
+        known = (seen >> ahead) & ~(boxes >> behind)
+        closed |= (((blocked >> ahead) | known) & _1) << d
+    return closed ^ _U(15)
 
 
 @kernel
 def search_words(count, num_boxes, search_depth, start, space):
     """Pull boxes from their targets, depth first; return the best state found.
 
-    See `sokoban_search.search`, which takes and returns the same.  A fork is the
-    player's cell, directions left to try and the depth in one word, and the number of
-    pulls until then; a pull is the cell it dragged from, 1 + the box and 1 + the box
-    pulled last in one word, and from before it: boxes, record, sum of distances,
-    changes.
+    See `sokoban_search.search`, which takes and returns the same.  A fork is the same
+    as there; a pull is the cell it dragged from and 1 + the box, and from before it:
+    boxes, record, sum of distances, changes, 1 + the box pulled last.
     """
     records, slots = space.records, space.slots
     forks, pulls = space.forks, space.pulls
     links, distance, box_at = space.links, space.distance, space.box_at
     cells, player = _U(count), _U(start)
     best_score, best_player, best_displacement, best_board = _0, player, _0, _0
-    visited = _0
     if search_depth <= 1:
-        return best_score, best_player, best_displacement, best_board, visited
+        return best_score, best_player, best_displacement, best_board, _0
 
     targets = _0
     for f in range(cells):
         targets |= (_1 if space.target_at[f] != 0 else _0) << f
     boxes, seen = targets, _1 << player
-    key = ((_1 << _U(num_boxes)) - _1) << cells
-    board, unused = _2, _2 + _2
-    records[board], records[board + _1] = key, seen
+    board, unused = _2, _4
+    records[board], records[board + _1] = ((_1 << _U(num_boxes)) - _1) << cells, seen
     bits = FIRST_BITS
     rebuild(records, slots, board, board, _1, _2, bits)
-    crowded = _2 << _U(bits - 1)
 
-    displacement, swaps, last, score = _0, _0, _0, _0
-    visited = _1
-    deepest = _U(search_depth - 2)
-    depth, num_forks, num_pulls = _0, _0, _0
+    displacement, swaps, last, score, num_forks, num_pulls = _0, _0, _0, _0, _0, _0
+    visited, depth, deepest = _1, _0, _U(search_depth - 2)
     around, left = links[player], _0
     if depth < deepest:
         left = _open_directions(around, boxes, seen)
@@ -89,35 +78,31 @@ def search_words(count, num_boxes, search_depth, start, space):
             if num_forks == 0:
                 break
             num_forks -= _1
-            packed, kept = forks[num_forks, 0], forks[num_forks, 1]
-            player, left, depth = packed & _255, (packed >> _8) & _255, packed >> _16
+            player, left = forks[num_forks, 0], forks[num_forks, 1]
+            depth, kept = forks[num_forks, 2], forks[num_forks, 3]
             while num_pulls > kept:
                 num_pulls -= _1
-                packed = pulls[num_pulls, 0]
-                box_at[packed & _255] = (packed >> _8) & _255
-                last = packed >> _16
-                boxes, board = pulls[num_pulls, 1], pulls[num_pulls, 2]
-                displacement, swaps = pulls[num_pulls, 3], pulls[num_pulls, 4]
+                box_at[pulls[num_pulls, 0]] = pulls[num_pulls, 1]
+                boxes, board = pulls[num_pulls, 2], pulls[num_pulls, 3]
+                displacement, swaps = pulls[num_pulls, 4], pulls[num_pulls, 5]
+                last = pulls[num_pulls, 6]
                 score = swaps * displacement if boxes & targets == 0 else _0
             around, seen = links[player], records[board + _1]
             continue
-        # The lowest of the bits, and its number.
+        # The lowest of the bits, and its number; comparisons cost 9 %.
         lowest = left & (~left + _1)
         left ^= lowest
         direction = (lowest >> _1) - (lowest >> _3)
         ahead = (around >> (direction * _8)) & _63
         behind = (around >> ((direction ^ _1) * _8)) & _63
-        bit = _1 << ahead
-        found, box = board, _0
+        bit, found, box = _1 << ahead, board, _0
         if (boxes >> behind) & _1:
             # The board after the pull, as a record that may be kept.
             box = box_at[behind]
-            key = records[board]
-            untouched = (key >> (cells + box - _1)) & _1
-            gone = cells + box - _1 if untouched else behind
+            key, home = records[board], cells + box - _1
+            gone = home if (key >> home) & _1 else behind
             key ^= (_1 << gone) | (_1 << player)
-            hashed = key * _HASH
-            slot = ((hashed ^ (hashed >> _32)) * _HASH) >> _U(64 - bits)
+            slot = slot_of(stir(_0, key), bits)
             found = _U(slots[slot])
             while found != 0 and records[found] != key:
                 slot = (slot + _1) & ((_1 << _U(bits)) - _1)
@@ -127,22 +112,22 @@ def search_words(count, num_boxes, search_depth, start, space):
                 found = unused
                 records[found], records[found + _1] = key, _0
                 unused += _2
-                if unused > crowded and bits < LAST_BITS:
+                if unused > _2 << _U(bits - 1) and bits < LAST_BITS:
                     bits += 1
-                    crowded = _2 << _U(bits - 1)
                     rebuild(records, slots, _2, found, _1, _2, bits)
             seen = records[found + _1]
         if seen & bit:
             seen = records[board + _1]
             continue
-        # Written in any case, and kept if it is a fork.
-        forks[num_forks, 0] = player | (left << _8) | (depth << _16)
-        forks[num_forks, 1] = num_pulls
+        # Written in any case, and kept if it is a fork: a branch costs 5 %.
+        forks[num_forks, 0], forks[num_forks, 1] = player, left
+        forks[num_forks, 2], forks[num_forks, 3] = depth, num_pulls
         num_forks += _1 if left != 0 else _0
         if box != 0:
-            pulls[num_pulls, 0] = behind | (box << _8) | (last << _16)
-            pulls[num_pulls, 1], pulls[num_pulls, 2] = boxes, board
-            pulls[num_pulls, 3], pulls[num_pulls, 4] = displacement, swaps
+            pulls[num_pulls, 0], pulls[num_pulls, 1] = behind, box
+            pulls[num_pulls, 2], pulls[num_pulls, 3] = boxes, board
+            pulls[num_pulls, 4], pulls[num_pulls, 5] = displacement, swaps
+            pulls[num_pulls, 6] = last
             num_pulls += _1
             displacement += distance[box - _1, player] - distance[box - _1, behind]
             swaps += _1 if box != last else _0

@@ -10,7 +10,11 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.engine import Engine
-from roll_vec.errors import FrozenAttributeError, UnsupportedError
+from roll_vec.errors import (
+    FrozenAttributeError,
+    InvalidOptionError,
+    UnsupportedError,
+)
 
 __all__ = ["BatchAttributes"]
 
@@ -81,7 +85,7 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
 
         Raises
         ------
-        ValueError
+        InvalidOptionError
             If ``values`` is a list or tuple of another length than num_envs.
         FrozenAttributeError
         """
@@ -90,7 +94,7 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
                 f"values: expected {self.num_envs} of them or a single one, "
                 f"got {len(values)}"
             )
-            raise ValueError(message)
+            raise InvalidOptionError(message)
         message = (
             f"{name} cannot be set: make a new environment, for instance "
             f"gymnasium.make_vec(id, num_envs={self.num_envs}, {name}=...)"

@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "EXACT",
     "Infos",
     "RowInfos",
+    "blanks",
     "final_infos",
     "masked_infos",
     "merge_rows",
@@ -32,7 +34,14 @@ RowInfos: TypeAlias = list[dict[str, Any]]
 # The dtypes that Gymnasium gives to Python's numbers.
 _DTYPES: dict[type, type] = {bool: np.bool_, int: np.int64, float: np.float64}
 _INT64 = range(-(1 << 63), 1 << 63)
-_EXACT = 1 << 53  # up to here every integer is a float64
+EXACT = 1 << 53  # up to here every integer is a float64
+
+
+def blanks(shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Return an array of what stands where an environment has no entry."""
+    if np.dtype(dtype) == object:
+        return np.full(shape, None, object)
+    return np.zeros(shape, dtype)
 
 
 def masked_infos(values: dict[str, NDArray[Any]], mask: NDArray[np.bool_]) -> Infos:
@@ -102,14 +111,14 @@ def _stack(values: list[Any], rows: Sequence[int], num_envs: int) -> Any:
         return stack_infos(values, rows, num_envs)
     dtype, shape = _common(values, types)
     if dtype is object:
-        stacked = np.full(num_envs, None, object)
+        stacked = blanks(num_envs, object)
         # One by one: numpy would unpack sequences of equal length.
         for row, value in zip(rows, values, strict=True):
             stacked[row] = value
         return stacked
     if len(values) == num_envs:
         return np.array(values, dtype)
-    stacked = np.zeros((num_envs, *shape), dtype)
+    stacked = blanks((num_envs, *shape), dtype)
     stacked[rows] = values
     return stacked
 
@@ -131,7 +140,7 @@ def _common(values: list[Any], types: set[type]) -> tuple[Any, tuple[int, ...]]:
         if issubclass(kind, np.number):
             return kind, ()
     elif types == {int, float} and all(
-        type(value) is float or abs(value) <= _EXACT for value in values
+        type(value) is float or abs(value) <= EXACT for value in values
     ):
         return np.float64, ()
     return object, ()
@@ -162,8 +171,7 @@ def merge_rows(
     assert isinstance(values, dict)
     for key, value in values.items():
         if key not in infos:
-            blank = None if value.dtype == object else 0
-            infos[key] = np.full(num_envs, blank, value.dtype)
+            infos[key] = blanks(num_envs, value.dtype)
             infos["_" + key] = np.zeros(num_envs, np.bool_)
         infos[key][rows] = value
         infos["_" + key][rows] = True
@@ -196,11 +204,10 @@ def final_infos(infos: Infos | RowInfos, finished: NDArray[np.bool_]) -> Infos:
         value, mask = infos[key], infos["_" + key]
         final_mask = mask & finished
         if final_mask.any():
-            blank = None if value.dtype == object else 0
-            final[key] = np.full_like(value, blank)
+            final[key] = blanks(value.shape, value.dtype)
             final[key][final_mask] = value[final_mask]
             final["_" + key] = final_mask
-            value[final_mask] = blank
+            value[final_mask] = blanks(1, value.dtype)
             mask &= ~finished
             if not mask.any():
                 del infos[key], infos["_" + key]

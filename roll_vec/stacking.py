@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from gymnasium import spaces
@@ -12,14 +13,12 @@ from numpy.typing import NDArray
 
 from roll_vec.engine import Rollout
 from roll_vec.errors import InvalidOptionError, shorten
-from roll_vec.infos import Infos
+from roll_vec.infos import EXACT, Infos, blanks
 
 if TYPE_CHECKING:
     from roll_vec.vector import RollVectorEnv
 
 __all__ = ["check_out", "put_rows", "stack_batches", "stack_infos_in_time"]
-
-_EXACT = 1 << 53  # up to here every integer is a float64
 
 
 def stack_batches(
@@ -33,7 +32,7 @@ def stack_batches(
         Of one environment.
     batches : sequence of T batches
     out : what an earlier call returned, or None
-        Its arrays are written into.
+        Its arrays are written into; `check_out` has found that they fit.
 
     Returns
     -------
@@ -58,7 +57,17 @@ def stack_batches(
 def put_rows(
     space: spaces.Space[Any], batch: Any, rows: Sequence[int], values: Sequence[Any]
 ) -> Any:
-    """Return a new batch of observations with others in some rows."""
+    """Return a new batch of observations with others in some rows.
+
+    Parameters
+    ----------
+    space : gymnasium.Space
+        Of one environment.
+    batch : a batch of the space, left as it is
+    rows : sequence of m int
+    values : sequence of m
+        Each an observation of one environment.
+    """
     if isinstance(space, spaces.Dict):
         return {
             key: put_rows(part, batch[key], rows, [value[key] for value in values])
@@ -106,9 +115,8 @@ def stack_infos_in_time(steps: Sequence[Infos], num_envs: int) -> Infos:
 def _stack_values(values: list[Any], masks: NDArray[np.bool_]) -> NDArray[Any]:
     """Return one array of a key's values, which are None in steps that lack it."""
     dtype, shape = _common([value for value in values if value is not None])
-    is_object = dtype == np.dtype(object)
-    blank = None if is_object else 0
-    stacked = np.full((*masks.shape, *shape), blank, dtype)
+    is_object = np.dtype(dtype) == object
+    stacked = blanks((*masks.shape, *shape), dtype)
     for t, value in enumerate(values):
         if value is None:
             continue
@@ -128,7 +136,8 @@ def _common(values: list[Any]) -> tuple[Any, tuple[int, ...]]:
     if len(forms) == 1:
         return forms.pop()
     if forms == {(np.dtype(np.int64), ()), (np.dtype(np.float64), ())} and all(
-        value.dtype == np.float64 or np.abs(value).max() <= _EXACT for value in values
+        value.dtype == np.float64 or -EXACT <= value.min() <= value.max() <= EXACT
+        for value in values
     ):
         return np.float64, ()
     return object, ()
@@ -156,34 +165,63 @@ def check_out(out: Any, env: RollVectorEnv, num_steps: int) -> None:
     InvalidOptionError
     """
     if not isinstance(out, Rollout):
-        message = f"out: expected a Rollout of an earlier call, got {shorten(out)}"
-        raise InvalidOptionError(message)
-    batch = create_empty_array(env.single_observation_space, env.num_envs)
-    flags = np.empty(env.num_envs, np.bool_)
-    _check_like("observations", out.observations, batch, num_steps)
-    _check_like("rewards", out.rewards, np.empty(env.num_envs), num_steps)
-    _check_like("terminations", out.terminations, flags, num_steps)
-    _check_like("truncations", out.truncations, flags, num_steps)
+        _refuse("", "a Rollout of an earlier call", out)
+    if not isinstance(out.infos, dict):
+        _refuse(".infos", "a dict", out.infos)
+    space, num_envs = env.single_observation_space, env.num_envs
+    flags = np.empty(num_envs, np.bool_)
+    parts = [
+        *_match(".observations", out.observations, space, num_envs),
+        (".rewards", out.rewards, np.empty(num_envs)),
+        (".terminations", out.terminations, flags),
+        (".truncations", out.truncations, flags),
+    ]
     if "final_obs" in out.infos:
         finals = out.infos["final_obs"]
-        _check_like("infos['final_obs']", finals, batch, num_steps)
+        parts += _match(".infos['final_obs']", finals, space, num_envs)
+    for name, given, batch in parts:
+        _check_array(name, given, (num_steps, *batch.shape), batch.dtype)
+    for (one, first, _), (other, second, _) in itertools.combinations(parts, 2):
+        if np.may_share_memory(first, second):
+            message = f"out{other}: shares its memory with out{one}"
+            raise InvalidOptionError(message)
 
 
-def _check_like(name: str, given: Any, batch: Any, num_steps: int) -> None:
-    """Check that what is to be written into is T of a batch."""
-    if isinstance(batch, dict):
-        for key, part in batch.items():
-            inner = given.get(key) if isinstance(given, dict) else None
-            _check_like(f"{name}[{key!r}]", inner, part, num_steps)
-    elif isinstance(batch, np.ndarray):
-        shape = (num_steps, *batch.shape)
-        if not isinstance(given, np.ndarray):
-            got = shorten(given)
-        elif given.shape != shape or given.dtype != batch.dtype:
-            got = f"{given.dtype} of shape {given.shape}"
-        elif not (given.flags.c_contiguous and given.flags.writeable):
-            got = "one that is read-only or not in C order"
-        else:
+def _match(
+    name: str, given: Any, space: spaces.Space[Any], num_envs: int
+) -> Iterator[tuple[str, Any, NDArray[Any]]]:
+    """Yield what is given for each array of a batch: its name, it, such a batch."""
+    if isinstance(space, spaces.Dict):
+        if not isinstance(given, dict) or given.keys() != set(space):
+            _refuse(name, f"a dict with the keys {sorted(space)}", given)
+        for key, part in space.items():
+            yield from _match(f"{name}[{key!r}]", given[key], part, num_envs)
+    elif isinstance(space, spaces.Tuple):
+        if not isinstance(given, tuple) or len(given) != len(space):
+            _refuse(name, f"a tuple of {len(space)}", given)
+        for i, part in enumerate(space):
+            yield from _match(f"{name}[{i}]", given[i], part, num_envs)
+    else:
+        batch = create_empty_array(space, num_envs)
+        if isinstance(batch, np.ndarray):
+            yield name, given, batch
+
+
+def _check_array(
+    name: str, given: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> None:
+    wanted = f"{dtype} of shape {shape}"
+    if not isinstance(given, np.ndarray):
+        _refuse(name, wanted, given)
+    got = f"{given.dtype} of shape {given.shape}"
+    if got == wanted:
+        if given.flags.c_contiguous and given.flags.writeable:
             return
-        message = f"out.{name}: expected {batch.dtype} of shape {shape}, got {got}"
-        raise InvalidOptionError(message)
+        got = "one that is read-only or not in C order"
+    message = f"out{name}: expected {wanted}, got {got}"
+    raise InvalidOptionError(message)
+
+
+def _refuse(name: str, wanted: str, given: Any) -> NoReturn:
+    message = f"out{name}: expected {wanted}, got {shorten(given)}"
+    raise InvalidOptionError(message)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import operator
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,34 +66,37 @@ def ended_message(rows: NDArray[np.int64]) -> str:
     )
 
 
-def _count_steps(actions: Any, num_steps: int | None) -> int:
-    if num_steps is not None:
-        try:
-            num_steps = operator.index(num_steps)
-        except TypeError:
-            num_steps = 0
+def _count_steps(actions: Any, num_steps: Any) -> int:
+    """Return T, from the actions or beside a policy from what was asked for."""
+    try:
+        asked = 0 if isinstance(num_steps, bool) else operator.index(num_steps)
+    except TypeError:
+        asked = 0
     if callable(actions):
-        if num_steps is None or num_steps < 1:
+        if asked < 1:
             message = (
                 "num_steps: expected a positive integer beside a policy, "
-                f"got {num_steps!r}"
+                f"got {shorten(num_steps)}"
             )
             raise InvalidOptionError(message)
-        return num_steps
+        return asked
     try:
         found = len(actions)
     except TypeError:
         found = 0
-    if found == 0 or isinstance(actions, (str, bytes, dict)):
+    is_sequence = hasattr(actions, "__getitem__") and not isinstance(
+        actions, (str, bytes, Mapping)
+    )
+    if found == 0 or not is_sequence:
         message = (
             "actions: expected those of one step or more, a (T, num_envs) array or a "
             f"sequence of T batches, or a function, got {shorten(actions)}"
         )
         raise InvalidActionError(message)
-    if num_steps not in (None, found):
+    if num_steps is not None and asked != found:
         message = (
             f"num_steps: expected None or {found}, the steps that there are actions "
-            f"for, got {num_steps!r}"
+            f"for, got {shorten(num_steps)}"
         )
         raise InvalidOptionError(message)
     return found
@@ -104,8 +108,10 @@ def _count_steps(actions: Any, num_steps: int | None) -> int:
 def _step_by_step(
     env: RollVectorEnv, actions: Any, num_steps: int, out: Rollout | None
 ) -> Rollout:
+    """Take the steps by calls of `step`; what fails is told with its number."""
     asks = callable(actions)
     seen = env._observe() if asks else None
+    space = env.single_observation_space
     results, finals = [], []
     same_step = env.autoreset_mode is AutoresetMode.SAME_STEP
     for t in range(num_steps):
@@ -115,7 +121,12 @@ def _step_by_step(
         except (InvalidActionError, LevelGenerationError, ResetNeededError) as error:
             message = f"step {t}: {error}"
             raise type(error)(message) from error
-        kept = seen if env.copy else copy.deepcopy(seen)
+        kept = seen
+        if not env.copy:
+            kept = copy.deepcopy(seen)
+        elif asks:
+            # The function may write into what it is given.
+            kept = put_rows(space, seen, [], [])
         if same_step:
             infos = dict(infos)
             finals.append(_true_next(env, kept, infos))
@@ -123,7 +134,6 @@ def _step_by_step(
     observations, rewards, terminations, truncations, all_infos = zip(
         *results, strict=True
     )
-    space = env.single_observation_space
     rollout = Rollout(
         stack_batches(space, observations, out and out.observations),
         np.stack(rewards, out=out and out.rewards),
@@ -153,6 +163,7 @@ def _true_next(env: RollVectorEnv, observations: Any, infos: Infos) -> Any:
 def _at_once(
     env: RollVectorEnv, engine: Unrolling, actions: Any, out: Rollout | None
 ) -> Rollout | None:
+    """Take the steps in one call of the engine; None where it leaves them to `step`."""
     mode, finished = env.autoreset_mode, env._finished
     if mode is not AutoresetMode.NEXT_STEP and finished.any():
         message = f"step 0: {ended_message(np.flatnonzero(finished))}"

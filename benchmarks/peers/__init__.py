@@ -3,11 +3,12 @@
 An adapter is a module whose functions return tasks (`benchmarks.tasks`).  It is
 imported by the peer's own Python, which may lie in another virtual environment
 (``--peer-python envpool=/path/to/python``), so it imports nothing but numpy, the
-peer and `benchmarks.tasks`.
+peer and those of our modules that need Python alone: `tasks` and `machine`.
 """
 
 from __future__ import annotations
 
+import subprocess
 from typing import NamedTuple
 
 
@@ -43,3 +44,41 @@ PEERS = {
     ),
     "pufferlib": Peer("PufferLib", "pufferlib", "pip install pufferlib==3.0.0"),
 }
+
+_SHOW_VERSION = """
+import importlib.metadata, sys
+try:
+    print("version", importlib.metadata.version(sys.argv[1]))
+except importlib.metadata.PackageNotFoundError:
+    print("missing")
+"""
+
+
+def find_fault(name: str, python: str) -> str | None:
+    """Return why an interpreter cannot run a peer, None where it has the package.
+
+    Parameters
+    ----------
+    name : str
+        Key of `PEERS`.
+    python : str
+    """
+    peer = PEERS[name]
+    try:
+        done = subprocess.run(
+            [python, "-c", _SHOW_VERSION, peer.package],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            timeout=60,
+        )
+    except OSError as error:
+        return f"cannot be run: {error.strerror}"
+    except subprocess.TimeoutExpired:
+        return "does not answer as a Python does"
+    if done.stdout.startswith("version "):
+        return None
+    if done.stdout.strip() == "missing":
+        return f"has no {peer.package}: {peer.install}"
+    return "is no Python, or one before 3.8"

@@ -7,13 +7,13 @@ at a time, where it is dear.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import envpool
 import numpy as np
 
+from benchmarks.machine import usable_cores
 from benchmarks.tasks import Rate, Unavailable
 
 BASE_PATH = Path(envpool.__file__).parent
@@ -59,7 +59,7 @@ def _steps(
         env_type="gymnasium",
         num_envs=num_envs,
         batch_size=batch,
-        num_threads=_cores() if asynchronous else 1,
+        num_threads=usable_cores() if asynchronous else 1,
         seed=0,
         **keywords,
     )
@@ -87,12 +87,6 @@ def _steps(
     for _ in range(100 // steps + 1):
         work()
     return Rate(work, "steps/s", {"batch": num_envs, **facts})
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _check_levels(id: str, env: Any) -> None:

@@ -11,6 +11,7 @@ begins with ``;``.
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -53,7 +54,8 @@ class LevelSet:
     cells : (l, H, W) uint8, C order
         Codes of `roll_vec.kernels.sokoban`, the border all wall.
     path : str or None
-        The absolute path that they come from, which is pickled in their place.
+        The absolute path that they come from, which is pickled in their place; it must
+        still have them when it is unpickled.
 
     Attributes
     ----------
@@ -91,8 +93,11 @@ class LevelSet:
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.path is not None:
-            return load_levels, (self.path,)
+            return _load_again, (self.path, self._fingerprint())
         return LevelSet, (self._cells,)
+
+    def _fingerprint(self) -> tuple[tuple[int, ...], int]:
+        return self.grids.shape, zlib.crc32(self._cells.data)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LevelSet:
         return self
@@ -142,6 +147,8 @@ def load_levels(given: Any) -> LevelSet:
     """
     if isinstance(given, LevelSet):
         return given
+    if isinstance(given, str) and (not given or "\n" in given):
+        _refuse("", f"expected {_ACCEPTED}, got {shorten(given)}")
     if isinstance(given, (str, os.PathLike)):
         return _load_path(str(Path(os.fsdecode(given)).absolute()))
     if isinstance(given, (list, tuple)) and any(isinstance(t, str) for t in given):
@@ -169,6 +176,14 @@ def _load_path(path: str) -> LevelSet:
     return _loaded.get(
         (path, key), lambda: LevelSet(_stack([_read(file) for file in files]), path)
     )
+
+
+def _load_again(path: str, fingerprint: tuple[tuple[int, ...], int]) -> LevelSet:
+    """Return the levels that a pickle stands for, which its streams go on in."""
+    levels = _load_path(path)
+    if levels._fingerprint() != fingerprint:
+        _refuse(f": {path}", "expected the levels that were pickled, got others")
+    return levels
 
 
 def _read(file: Path) -> Grids:

@@ -24,12 +24,12 @@ class Tape:
         Rows whose episodes have ended.
     mode : AutoresetMode
     shape, dtype
-        What is kept of what is seen of a row: a board or a position.
+        Of what is seen of a row: (H * W,) uint8 codes, or () int64, its position.
     shown : array of (T, n, *shape) or None
         What `seen` is to be written into.
     shown_next : the same for `seen_next`
     out : Rollout or None
-        Whose rewards and ends are written into.
+        Whose rewards, terminations and truncations are written into.
 
     Attributes
     ----------
@@ -68,14 +68,12 @@ class Tape:
             self.terminations, self.truncations = out.terminations, out.truncations
         self.effective, self.valid, self.successes = flags[2:]
         self.probs = np.empty(steps)
-        self.seen = np.empty((*steps, *shape), dtype) if shown is None else shown
+        # Steps that are not made in DISABLED mode are shown before they are noticed,
+        # and codes that are none would be looked up behind the end of a table.
+        blank = np.zeros if mode is AutoresetMode.DISABLED else np.empty
+        self.seen = blank((*steps, *shape), dtype) if shown is None else shown
         self.seen_next = self.seen
         if self.same_step:
             self.seen_next = (
                 np.empty_like(self.seen) if shown_next is None else shown_next
             )
-
-    def to_begin(self) -> NDArray[np.int64]:
-        """Return the rows whose next episode begins within the T steps."""
-        waiting = (self.states == ENDED) & (self.times < len(self.actions))
-        return np.flatnonzero(waiting)

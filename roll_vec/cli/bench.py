@@ -6,14 +6,13 @@ import argparse
 import importlib.util
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from roll_vec.cli._arguments import integer_from
 from roll_vec.cli._errors import UsageError
 from roll_vec.cli._imports import import_from_here
+from roll_vec.cli._keys import ending_signals
 from roll_vec.errors import MissingExtraError
 
 __all__ = ["add_parser"]
@@ -34,7 +33,7 @@ cases:
   boxoban  Sokoban 10x10, the same given levels for all (quick: fewer sizes)
   rooms    Sokoban's rooms beside gym-sokoban's; not in a quick run
   forms    texts beside grids, unroll beside step, one environment
-  threads  all cores beside one, large batches beside small; not in a quick run
+  threads  two threads beside one, large batches beside small; not in a quick run
   texts    Countdown, the pool, the parser; not in a quick run
   webshop  not in a quick run
 
@@ -123,28 +122,62 @@ def _run(arguments: argparse.Namespace) -> int:
             f"the folder benchmarks is, got {Path.cwd()}"
         )
         raise UsageError(message)
-    out: Path = arguments.out
-    if out.suffix != ".json" or not out.parent.is_dir():
-        message = f"--out: expected a file .json in a folder that exists, got {out}"
-        raise UsageError(message)
+    _check_out(arguments.out)
     if importlib.util.find_spec("rich") is None:
         feature = "roll-vec bench"
         raise MissingExtraError(feature, extra="bench", package="rich")
-    suite, table = (import_from_here(f"benchmarks.{n}") for n in ("suite", "table"))
+    peers, progress, suite, table = (
+        import_from_here(f"benchmarks.{name}")
+        for name in ("peers", "progress", "suite", "table")
+    )
+    pythons = dict(arguments.peer_python)
+    for name, python in pythons.items():
+        fault = peers.find_fault(name, python)
+        if fault is not None:
+            message = f"--peer-python {name}: {python} {fault}"
+            raise UsageError(message)
     plan = suite.plan_of(
         arguments.cases,
         arguments.rounds,
         arguments.quick,
-        dict(arguments.peer_python),
+        pythons,
         _command(arguments),
     )
-    with _progress() as tell:
-        result = suite.run(plan, tell)
-    out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    try:
+        with ending_signals(), progress.bars() as tell:
+            result = suite.run(plan, tell)
+    except suite.Interrupted as stop:
+        # What was measured until now, in the table alone: a file is of a whole run.
+        table.show(stop.result)
+        raise
+    # First: whatever becomes of the file, the figures have been seen.
     table.show(result)
-    lines = [f"written: {out}", *_draw(result, out)]
+    text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+    try:
+        arguments.out.write_text(text, "utf-8")
+    except OSError as error:
+        raise _unwritable(arguments.out, error) from None
+    lines = [f"written: {arguments.out}", *_draw(result, arguments.out)]
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
+
+
+def _check_out(out: Path) -> None:
+    """Make sure, before anything takes minutes, that a file can be written."""
+    if out.suffix != ".json" or not out.parent.is_dir():
+        message = f"--out: expected a file .json in a folder that exists, got {out}"
+        raise UsageError(message)
+    is_new = not out.exists()
+    try:
+        out.open("a").close()
+        if is_new:
+            out.unlink()
+    except OSError as error:
+        raise _unwritable(out, error) from None
+
+
+def _unwritable(out: Path, error: OSError) -> UsageError:
+    return UsageError(f"--out: {out} cannot be written: {error.strerror}")
 
 
 def _command(arguments: argparse.Namespace) -> str:
@@ -159,33 +192,11 @@ def _command(arguments: argparse.Namespace) -> str:
 
 def _draw(result: Any, out: Path) -> list[str]:
     """Draw the plot, and return what to say of it."""
+    image = out.with_suffix(".png")
     try:
-        drawn = import_from_here("benchmarks.plot").draw(
-            result, out.with_suffix(".png")
-        )
+        drawn = import_from_here("benchmarks.plot").draw(result, image)
     except ImportError as error:
         return [f"no plot: {error}; it needs matplotlib, of the extra bench"]
-    return [f"plot: {out.with_suffix('.png')}"] if drawn else []
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Show on stderr how far a run is, a bar for each case."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.description:32}"),
-        BarColumn(),
-        TextColumn("{task.completed}/{task.total}"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        bars: dict[str, Any] = {}
-
-        def tell(title: str, done: int, total: int) -> None:
-            if title not in bars:
-                bars[title] = progress.add_task(title, total=total)
-            progress.update(bars[title], completed=done)
-
-        yield tell
+    except OSError as error:
+        return [f"no plot: {image} cannot be written: {error.strerror}"]
+    return [f"plot: {image}"] if drawn else []

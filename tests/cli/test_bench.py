@@ -1,11 +1,12 @@
 """`roll-vec bench`: where it runs, what it writes, what it refuses."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from benchmarks import suite
+from benchmarks import peers, suite
 from benchmarks.cases import CASES
 from benchmarks.peers import PEERS
 from roll_vec.cli import bench
@@ -58,6 +59,7 @@ def checkout(run, fails, monkeypatch):
         }
 
     monkeypatch.setattr(suite, "run", fake)
+    monkeypatch.setattr(peers, "find_fault", lambda name, python: None)
     monkeypatch.chdir(ROOT)
     return seen
 
@@ -75,6 +77,10 @@ def test_help_says_all(run):
     text = " ".join(run("bench", "--help").out.split())
     for word in (*CASES, "--quick", "--peer-python", "(default: roll-vec-bench.json)"):
         assert word in text
+    # What is installed to be measured stands in two places.
+    for peer in PEERS.values():
+        for requirement in re.findall(r"[\w-]+==[\d.]+", peer.install):
+            assert requirement in text or peer.title == "PufferLib"
 
 
 def test_table_json_and_plot(run, checkout, tmp_path):
@@ -118,10 +124,60 @@ def test_quick_leaves_the_slow_ones_out(run, checkout, tmp_path):
         (["--rounds", "0"], "expected an integer from 1 up"),
         (["--out", "result.txt"], "--out: expected a file .json"),
         (["--out", "no/such/folder/x.json"], "--out: expected a file .json"),
+        (["--out", "folder.json"], "--out: folder.json cannot be written: "),
         (["--peer-python", "envpool"], "expected PEER=PYTHON"),
         (["--peer-python", "someone=/bin/python"], "one of gymnasium, envpool"),
     ],
 )
-def test_arguments_that_cannot_be_used(checkout, fails, arguments, message):
+def test_arguments_that_cannot_be_used(
+    checkout, fails, arguments, message, tmp_path, monkeypatch
+):
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks/suite.py").touch()
+    (tmp_path / "folder.json").mkdir()
+    monkeypatch.chdir(tmp_path)
     assert message in fails("bench", *arguments)
     assert not checkout
+    assert len([*tmp_path.iterdir()]) == 2
+
+
+def test_interpreter_that_cannot_run_a_peer(checkout, fails, monkeypatch, tmp_path):
+    monkeypatch.setattr(peers, "find_fault", lambda name, python: "is no Python")
+    out = tmp_path / "x.json"
+    said = fails("bench", "--peer-python", "envpool=/x", "--out", out)
+    assert "--peer-python envpool: /x is no Python" in said
+    assert not checkout
+    assert not out.exists()
+
+
+def test_interruption_shows_what_was_measured(checkout, run, monkeypatch, tmp_path):
+    fake = suite.run
+
+    def interrupted(plan, tell):
+        raise suite.Interrupted(fake(plan, tell))
+
+    monkeypatch.setattr(suite, "run", interrupted)
+    out = tmp_path / "x.json"
+    outcome = run("bench", "--out", out)
+    assert outcome.code == 130
+    assert "2.00M steps/s" in outcome.out
+    assert "interrupted" in outcome.err
+    assert not out.exists()
+
+
+def test_figures_are_shown_even_if_the_file_cannot_be_written(
+    checkout, run, monkeypatch, tmp_path
+):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    fake = suite.run
+
+    def gone(plan, tell):
+        folder.rmdir()
+        return fake(plan, tell)
+
+    monkeypatch.setattr(suite, "run", gone)
+    outcome = run("bench", "--out", folder / "x.json")
+    assert outcome.code == 2
+    assert "2.00M steps/s" in outcome.out
+    assert "cannot be written: No such file" in outcome.err

@@ -1,0 +1,88 @@
+"""The JSON of a run: what is in it, and reading it back.
+
+``machine``
+    See `machine.describe`.
+``rounds``, ``seconds``
+    How often, and for how long each time, a contender was measured for a row.
+``load``
+    Load averages before and after.
+``cases``
+    By name, ``title`` and ``contenders``, each with what it was run with and the
+    ``values`` of the sweeps in which sizes and modes were tried.
+``skipped``
+    Who was not measured: ``case``, ``contender``, ``reason``.
+``rows``
+    Of each line of the table the names of the two contenders compared, what was
+    measured of them in turns and how it compares, round by round.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers import PEERS
+
+KEYS = ("machine", "rounds", "seconds", "load", "cases", "skipped", "rows")
+MACHINE_KEYS = (
+    *("cpu", "usable_cores", "system", "python", "versions", "revision", "command"),
+    "threads",
+)
+CONTENDER_KEYS = (
+    *("name", "engine", "peer", "version", "cores", "processes", "unit", "facts"),
+    "values",
+)
+ROW_KEYS = (
+    *("case", "title", "kind", "target", "ours", "theirs", "our_values"),
+    *("their_values", "values", "skipped"),
+)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return the result of a file.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, or something else is in it; the message is one line.
+    """
+    try:
+        result: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: expected JSON: {error}") from None
+    for fault in _faults(result):
+        raise ValueError(f"{path}: expected a result of roll-vec bench: {fault}")
+    return result
+
+
+def _faults(result: Any) -> Iterator[str]:
+    """Yield what a result lacks; whoever reads on after the first may fail."""
+    yield from _lacks("it", result, KEYS)
+    yield from _lacks("machine", result["machine"], MACHINE_KEYS)
+    yield from _lacks("cases", result["cases"], ())
+    for key in ("rows", "skipped", "load"):
+        if not isinstance(result[key], list):
+            yield f"{key} is no JSON array"
+    for name, case in result["cases"].items():
+        yield from _lacks(f"case {name}", case, ("title", "contenders"))
+        for contender in case["contenders"]:
+            yield from _lacks(f"a contender of {name}", contender, CONTENDER_KEYS)
+            if contender["peer"] not in ("", *PEERS):
+                yield f"a peer {contender['peer']!r} is not known"
+    for row in result["rows"]:
+        yield from _lacks("a row", row, ROW_KEYS)
+        if row["case"] not in result["cases"]:
+            yield f"a row is of the case {row['case']!r}, which is not there"
+    for entry in result["skipped"]:
+        yield from _lacks("who was skipped", entry, ("case", "contender", "reason"))
+
+
+def _lacks(what: str, value: Any, keys: Iterable[str]) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield f"{what} is no JSON object"
+    else:
+        yield from (f"{what} has no {key!r}" for key in keys if key not in value)

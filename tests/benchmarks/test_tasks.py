@@ -1,0 +1,80 @@
+"""Our own tasks at a tiny size, levels and floors."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+from benchmarks import floors, levels, ours
+from tests.conftest import JIT_OFF
+
+LAKE = {"id": ours.FROZEN_LAKE, "num_envs": 2}
+ROOMS = {"id": ours.SOKOBAN, "num_envs": 2, "levels_are": "few", "num_levels": 2}
+TINY = [
+    ("ours.steps", {**LAKE, "levels_are": "one"}),
+    ("ours.steps", ROOMS),
+    ("ours.unroll", {**ROOMS, "length": 3}),
+    ("ours.rooms", {"size": 6, "num_boxes": 1, "count": 2}),
+    ("ours.room_times", {"size": 6, "num_boxes": 1}),
+    ("peers.gymnasium.frozen_lake", {"num_envs": 2}),
+    ("peers.gymnasium.single", {"id": ours.FROZEN_LAKE}),
+    ("countdown.tasks", {}),
+    ("countdown.scores", {}),
+    ("countdown.episodes", {"num_envs": 2, "num_steps": 2}),
+    ("countdown.episodes", {"num_envs": 2, "num_steps": 2, "sync": True}),
+    ("texts.pool", {"num_envs": 2, "workers": 0}),
+    ("texts.pool", {"num_envs": 2, "wait": 0.001, "workers": 2}),
+    ("texts.parse", {"num_texts": 3}),
+    ("texts.parse", {"num_texts": 3, "plainly": True}),
+    ("own.steps", {**LAKE, "keywords": {}}),
+    ("webshop.steps", {"kept": "cold", "num_envs": 2, "num_steps": 12}),
+    ("webshop.steps", {"kept": "pool", "num_envs": 2, "num_steps": 12}),
+    ("webshop.search", {"num_products": 30}),
+    ("webshop.ready", {"num_products": 30}),
+    ("webshop.opened", {"num_products": 30}),
+]
+
+
+@pytest.mark.skipif(JIT_OFF, reason="as plain Python there is nothing to measure")
+@pytest.mark.parametrize(("name", "options"), TINY, ids=lambda value: str(value))
+def test_task_works_at_a_tiny_size(name, options):
+    if name.startswith("webshop"):
+        pytest.importorskip("rapidfuzz")
+    module, _, function = name.rpartition(".")
+    make = getattr(importlib.import_module(f"benchmarks.{module}"), function)
+    task = make(**options)
+    assert task.measure(0.0) > 0
+    assert {*task.facts} <= {"batch", "observation", "levels"}
+
+
+def test_levels_of_a_file_in_our_codes(tmp_path):
+    fixed = [[1, 0, 2, 2, 0, 0, 2]]
+    variable = [[0, 0, 0, 4, 4, 3, 3]]
+    np.save(tmp_path / "x.npy", np.stack([fixed, variable], axis=-1).astype(np.uint8))
+    assert levels.read_grids(tmp_path / "x.npy").tolist() == [[0, 1, 2, 3, 4, 5, 6]]
+
+
+@pytest.mark.skipif(JIT_OFF, reason="as plain Python there is nothing to measure")
+@pytest.mark.parametrize("floor", floors.FLOORS, ids=lambda floor: floor.title)
+def test_kernels_are_timed_where_they_are_called(floor):
+    small = {**floor.keywords, "num_levels": 2} if floor.keywords else {}
+    found = floors.measure(floor._replace(keywords=small), 3, rounds=1, env_steps=30)
+    assert [name for name, _, _ in found] == ["step", *floor.kernels]
+    # Nobody's room ends in so short a time; every other kernel must have been called.
+    assert all(cost > 0 for name, cost, _ in found if not name.endswith("place_rows"))
+    assert found[0][1] > sum(cost for _, cost, _ in found[1:])
+
+
+def test_levels_survive_a_file(tmp_path):
+    grids = np.array([[[0, 1, 2], [3, 4, 5], [6, 0, 1]]], np.uint8)
+    levels.write_grids(tmp_path / "levels.npy", grids)
+    np.testing.assert_array_equal(levels.read_grids(tmp_path / "levels.npy"), grids)
+
+
+@pytest.mark.skipif(JIT_OFF, reason="draws rooms")
+def test_levels_are_drawn_where_nobody_has_any(tmp_path):
+    path, what = levels.find_levels("/no/such/python", tmp_path, count=5)
+    assert what == "5 rooms of our generator"
+    env = ours.make(ours.SOKOBAN, 4, levels=path)
+    assert env.reset(seed=0)[0].shape == (4, 10, 10)
+    env.close()
