@@ -34,10 +34,6 @@ __all__ = ["METADATA", "ArrayEngine"]
 
 METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}
 
-# Rows of a step below which a second thread costs more than it saves: handing a part
-# over takes 20 to 100 us, a row 4 to 6 ns.
-STEP_ROWS_PER_THREAD = 1 << 15
-
 # Steps of all rows that are unrolled before their next episodes are begun: with many
 # rows there is always one whose episode ends soon, and then the next, and each time
 # the steps of all are gone through.

@@ -12,13 +12,17 @@ from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.array_envs.array_engine import STEP_ROWS_PER_THREAD
 from roll_vec.array_envs.frozen_lake_maps import (
     FrozenLakeOptions,
     start_distribution,
     tile_codes,
 )
-from roll_vec.array_envs.lakes import GRID_LOOKUP, LakeEngine, make_view
+from roll_vec.array_envs.lakes import (
+    GRID_LOOKUP,
+    STEP_ROWS_PER_THREAD,
+    LakeEngine,
+    make_view,
+)
 from roll_vec.array_envs.single import BoardEnv
 from roll_vec.array_envs.tapes import Tape
 from roll_vec.engine import Rollout

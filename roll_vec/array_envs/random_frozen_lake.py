@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.array_envs.array_engine import STEP_ROWS_PER_THREAD
 from roll_vec.array_envs.lakes import (
     DIRECTIONS,
     GRID_LOOKUP,
     GRID_VOCAB,
+    STEP_ROWS_PER_THREAD,
     LakeEngine,
     describe_lake,
     make_view,

@@ -137,7 +137,7 @@ def test_kept_levels_are_not_pickled(case):
 
 @pytest.mark.skipif(JIT_OFF, reason="threads do not silence integers that wrap")
 def test_threads_are_not_pickled():
-    rows = 70000
+    rows = 140000
     env = make_batch("roll_vec/FrozenLake-v1", rows, num_threads=2)
     env.reset(seed=0)
     actions = draw_actions(env, 2)

@@ -40,7 +40,7 @@ METHODS = [
     for method in ("fork", "spawn")
     if method in multiprocessing.get_all_start_methods()
 ]
-ROWS = 70000
+ROWS = 140000
 POOLED = (
     "roll_vec/Countdown-v0",
     "roll_vec/Countdown-v0 in threads",
