@@ -40,33 +40,38 @@ What the figures mean
 What bounds the kernels
 -----------------------
 `floors` measures this; one thread of an AMD EPYC (Zen 4, 2.6 GHz: 10 ns are 26 cycles),
-nanoseconds an environment and step, the least of rounds on a busy machine.  A *floor*
+nanoseconds an environment and step, the least of rounds on a quiet machine.  A *floor*
 is a copy of as many bytes as the kernel must read and write.
 
 ============================  =====  ======  =====  ==================================
 what                          bytes    cost  floor  what the rest is
 ============================  =====  ======  =====  ==================================
-FrozenLake-v1, `step_rows`      102    10.1    1.0  a draw of PCG64 is 1.9 (128-bit
-                                                    product); the slip's, the cell's
-                                                    and the tile's loads hang on each
-                                                    other; guesses of ended rows
-Sokoban 6x6, `step_rows`         52    11.6    0.6  three loads that hang on each
-                                                    other, then some forty integer
-                                                    operations, no branch to guess
+FrozenLake-v1, `step_rows`      102     3.7    1.0  1.7 for two look-ups that hang on
+                                                    each other, one after the other;
+                                                    in vectors 0.8 for a draw of PCG64
+                                                    (128-bit product), 0.5 for the
+                                                    slip, 0.7 for the results
+Sokoban 6x6, `step_rows`         52     6.8    0.6  4.5 for three loads that hang on
+                                                    each other and some forty integer
+                                                    operations, no branch to guess;
+                                                    0.8 for the results, in vectors
 Sokoban, `place_rows`            72     1.1         a hundredth of the rows a step
 grids shown (a copy)             72     1.0    0.8  memory
-Sokoban 6x6, `write_planes`     288    23.0    3.2  seven comparisons a cell, a
+Sokoban 6x6, `write_planes`     288    22.7    3.2  seven comparisons a cell, a
                                                     byte each, in short rows of 36
-whole step, FrozenLake-v1             15.3          5 above the kernel: rows that ended
-                                                    are found and reset, infos of
-                                                    resets, sums of masks
-whole step, Sokoban, kept rooms       15.2          likewise; 4 above the kernel
+whole step, FrozenLake-v1               8.9         5 above the kernel: actions are
+                                                    checked, rows that ended are found
+                                                    and reset, infos of resets, sums
+                                                    of masks; 6.3 at 65,536
+whole step, Sokoban, kept rooms        14.7         likewise; 5 of it choose and place
+                                                    the rooms of resets; 9.6 at 65,536
 ============================  =====  ======  =====  ==================================
 
-None of the step kernels is near its memory: at 4096 environments the state stays in
-the second-level cache, and what counts is the chain of loads of one environment,
-which the processor overlaps with those of the next as long as no branch is guessed
-wrong.
+What is in vectors is near its memory; what is not are the look-ups of one environment,
+each the address of the next, which the processor overlaps with those of its neighbours
+as long as no branch is guessed wrong.  At 4096 environments the state stays in the
+second-level cache, and a third of a step is calls of numpy that cost the same for one
+row as for all.
 
 - *Rooms*: instructions, not memory: the workspace stays in the first two levels of
   cache.  A room of 6x6 with 3 boxes takes 1.6 attempts; an attempt of 8.2 us is 0.7 of
@@ -87,9 +92,15 @@ Before and after, of the commit that made the change; other machines' states, so
 the ratios.
 
 - Step kernels walk flat boards with tables of neighbours instead of rows and columns.
-- Branches on what a random action meets are guessed wrong half of the time: the step
-  of Sokoban is sums and bit sets, the slip is counted, not searched for.
-- An unsigned loop index is not tested for being negative: a fifth of the step's time.
+- Steps in passes over all rows, a kernel of its own for what must be looked up, so that
+  the compiler makes vectors of the rest, and selects instead of branches, on who is
+  skipped as well: FrozenLake 8.9 to 4.1 ns (a whole step at 4096 15.6 to 9.1, at 65,536
+  13.0 to 6.1), Sokoban 10.3 to 5.7 (a whole step 20.6 to 15.4).
+- For that, streams by field instead of by row: a draw of 1.9 ns becomes 0.8; and the
+  carry of its sum by bits, since a comparison becomes an instruction that vectors lack
+  (2.0 with it).  One table for who moves and who stays: 2.4 to 1.7 ns a look-up.
+- An unsigned loop index is not tested for being negative: a fifth of a step's time when
+  it was one loop.
 - A view of one grid costs a reference count, as dear as the step: kernels take the
   whole batch and a row's number.
 - The reverse search keeps one record a board and one visited bit a cell, instead of
@@ -108,10 +119,15 @@ the ratios.
   innermost; half of what is left is numpy making the strings.
 - One FrozenLake: of 2.0 us 0.48 is the call of the kernel and 0.43 the draw, which
   Gymnasium has, too.
-- Threads: handing rows over costs 20 to 40 us, on some virtual machines 100, so a batch
-  is split where each has `array_engine.STEP_ROWS_PER_THREAD` rows.  At 65,536
-  environments a fifth of a step is not split (checks, resets, infos), which bounds two
-  threads at 1.64 times one.
+- Unroll of FrozenLake in those passes, step by step, results written where they stay:
+  29 to 11 ns at 4096; of RandomFrozenLake in blocks of steps, so that the rows that
+  wait for a map are not gone through for all of T: 82 to 48 ns.
+- Threads: handing a part over costs 20 to 40 us, on virtual machines up to 130, as a
+  sleeping thread has to be woken on each side.  What is to be split has become
+  cheap: of 400 us for 65,536 lakes 250 are the kernel and 150 checks, resets and infos,
+  so that two threads were 0.8 to 1.05 times one and lakes are now split from 131,072
+  on, rooms from 65,536 (1.0 to 1.35 times).  Planes (1.1 to 1.6 times) and fresh rooms
+  (1.4 to 1.7) gain more.  The rows of processes show what the cores give without it.
 
 What did not pay
 ----------------
@@ -126,8 +142,12 @@ What did not pay
   split at separators for texts: 54 to 70 ns a string for the split alone.
 - Handing rooms out in small chunks: each pays for its own seeding, more than the
   imbalance of two halves (estimated, not built).
-- Left on the table: streams of slips by field instead of by row, so that draws go
-  abreast; a small buffer of words for each room that is drawn.
+- Threads that spin instead of sleeping, with a compiled wait: 1.1 to 1.8 times one for
+  planes, 0.85 to 1.15 for lakes, now and then 0.25 where both wanted the interpreter
+  lock at once, and a spinning core is lost to others.  A part less for the threads that
+  start later, a queue in place of the executor: within the noise.
+- Left on the table: a small buffer of words for each room that is drawn; planes whose
+  rows of 36 bytes are no whole vectors.
 - Numba's error model ``numpy``: within the noise, so that the default stays.
 - Instruction counts as a guard: this machine does not let `perf` count, and callgrind
   would run the compiler as well; not tried.  The guards in
