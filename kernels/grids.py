@@ -11,7 +11,9 @@ import numpy as np
 from ._jit import kernel
 
 _U = np.uint64
-_1 = _U(1)
+_1, _3 = _U(1), _U(3)
+# Cells that are compared at once; a shorter loop is unrolled and stays scalar.
+_LANES = 64
 
 
 @kernel
@@ -26,16 +28,28 @@ def write_planes(start, stop, grids, out):
     out : (n, C, H, W) uint8, C order, written
         1 where the grid has the code c, else 0.
     """
-    # Over flat boards, with unsigned indices and codes of the cells' own type, the
-    # inner loop becomes vectors: 125 to 23 ns a room of 6x6.
+    # Whole vectors run over the end of a plane; what they write there is written again
+    # by the next one.  Only the last rows, from which they would leave the range, stop
+    # at the end.  6x6: 125 ns a room cell by cell, 23 in vectors with a rest of 4 cells
+    # a plane, 13 in whole ones.
     cells = grids.shape[1] * grids.shape[2]
-    boards = grids.reshape(grids.shape[0], cells)
-    planes = out.reshape(out.shape[0], out.shape[1], cells)
-    for i in range(_U(start), _U(stop)):
-        for code in range(_U(out.shape[1])):
+    boards, planes = grids.reshape(grids.size), out.reshape(out.size)
+    width, num_codes = _U(cells), _U(out.shape[1])
+    blocks = _U((cells + _LANES - 1) // _LANES)
+    whole = max(stop - 1 - (_LANES - 1) // cells, start)
+    for i in range(_U(start), _U(whole)):
+        for code in range(num_codes):
             wanted = np.uint8(code)
-            for cell in range(_U(cells)):
-                planes[i, code, cell] = boards[i, cell] == wanted
+            for block in range(blocks):
+                first = i * width + block * _U(_LANES)
+                into = (i * num_codes + code) * width + block * _U(_LANES)
+                for lane in range(_U(_LANES)):
+                    planes[into + lane] = boards[first + lane] == wanted
+    for i in range(_U(whole), _U(stop)):
+        for code in range(num_codes):
+            into = (i * num_codes + code) * width
+            for cell in range(width):
+                planes[into + cell] = boards[i * width + cell] == np.uint8(code)
 
 
 @kernel
@@ -51,12 +65,11 @@ def write_pixels(start, stop, grids, colours, out):
         Red, green, blue of each code.
     out : (n, H, W, 3) uint8, written
     """
-    for i in range(start, stop):
-        for r in range(grids.shape[1]):
-            for c in range(grids.shape[2]):
-                code = grids[i, r, c]
-                for channel in range(3):
-                    out[i, r, c, channel] = colours[code, channel]
+    codes, pixels = grids.reshape(grids.size), out.reshape(out.size)
+    cells = _U(grids.shape[1] * grids.shape[2])
+    for i in range(_U(start) * cells, _U(stop) * cells):
+        for channel in range(_3):
+            pixels[i * _3 + channel] = colours[codes[i], channel]
 
 
 @kernel
@@ -71,17 +84,18 @@ def write_tiles(start, stop, grids, tiles, out):
     tiles : (C, S, S, 3) uint8, read
     out : (n, S * H, S * W, 3) uint8, written
     """
-    size = tiles.shape[1]
-    for i in range(start, stop):
-        for r in range(grids.shape[1]):
-            for c in range(grids.shape[2]):
-                code = grids[i, r, c]
-                for y in range(size):
-                    for x in range(size):
-                        for channel in range(3):
-                            out[i, r * size + y, c * size + x, channel] = tiles[
-                                code, y, x, channel
-                            ]
+    # A line of a tile is copied in vectors: 6.3 to 1.2 us a room of 6x6 in 16 pixels.
+    height, width, size = _U(grids.shape[1]), _U(grids.shape[2]), _U(tiles.shape[1])
+    line = size * _3
+    lines, pixels = tiles.reshape(tiles.size), out.reshape(out.size)
+    for i in range(_U(start), _U(stop)):
+        for r in range(height):
+            for y in range(size):
+                into = ((i * height + r) * size + y) * width * line
+                for c in range(width):
+                    first = (_U(grids[i, r, c]) * size + y) * line
+                    for k in range(line):
+                        pixels[into + c * line + k] = lines[first + k]
 
 
 @kernel

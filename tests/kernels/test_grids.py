@@ -9,6 +9,8 @@ from roll_vec.kernels import grids as kernels
 from tests.conftest import JIT_OFF
 
 SHAPES = [(1, 1, 1), (3, 6, 6), (5, 3, 8), (2, 9, 4), (4, 1, 7)]
+# So many that planes are written in whole vectors, which run over their ends.
+MANY = [(40, 6, 6), (150, 2, 3), (200, 1, 1), (30, 8, 8), (25, 9, 10), (13, 12, 11)]
 NUM_CODES = 7
 
 
@@ -26,7 +28,7 @@ def in_ranges(write, n):
         write(start, stop)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", SHAPES + MANY)
 @pytest.mark.parametrize("num_codes", [6, NUM_CODES])
 def test_planes_are_one_hot(shape, num_codes):
     grids = np.minimum(grids_of(shape), num_codes - 1)
