@@ -171,7 +171,14 @@ _workspaces = threading.local()
 def _workspace(options: SokobanOptions) -> rooms.RoomWorkspace:
     key = (options.dim_room, options.num_boxes, options.search_depth)
     if getattr(_workspaces, "key", None) != key:
-        _workspaces.space = rooms.make_workspace(*key)
+        try:
+            _workspaces.space = rooms.make_workspace(*key)
+        except MemoryError as error:
+            message = (
+                f"dim_room: {options.dim_room} is too large to search rooms in, here: "
+                f"{error}; take a smaller one, or give levels"
+            )
+            raise InvalidOptionError(message) from None
         _workspaces.key = key
     space: rooms.RoomWorkspace = _workspaces.space
     return space

@@ -8,7 +8,11 @@ import pytest
 
 from roll_vec.array_envs import sokoban_rooms
 from roll_vec.array_envs.sokoban_rooms import SokobanOptions, draw_rooms
-from roll_vec.errors import LevelGenerationError, ResetNeededError
+from roll_vec.errors import (
+    InvalidOptionError,
+    LevelGenerationError,
+    ResetNeededError,
+)
 from roll_vec.seeding import retry_seed
 from tests.conftest import JIT_OFF
 from tests.oracles.sokoban import OracleSokoban
@@ -284,3 +288,15 @@ def test_untried_seeds_are_told_apart():
     _, statuses = draw_rooms(options, seeds, max_attempts=1)
     assert statuses[0] in (1, 2)
     assert statuses[1:].tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
+def test_rooms_that_no_memory_is_for_are_refused(make, monkeypatch):
+    def refuse(*_):
+        message = "Unable to allocate 69.6 GiB"
+        raise MemoryError(message)
+
+    monkeypatch.setattr(sokoban_rooms.rooms, "make_workspace", refuse)
+    env = make(ID, dim_room=(12, 34))
+    with pytest.raises(InvalidOptionError, match=r"dim_room: \(12, 34\) .*69.6 GiB"):
+        env.reset(seed=0)
