@@ -282,7 +282,8 @@ class RollVectorEnv(BatchAttributes):
         nothing has moved then: environments and streams are as they were before the
         call.  A pool's environments alone stay where they were when it was raised.
 
-        With integer actions array environments take all steps in compiled code.  Acted
+        With integer actions array environments take all steps in compiled code, which
+        saves most with few environments; with thousands `step` is about as fast.  Acted
         in by texts, with a function or with a window, and in pools, `step` is called.
         """
         self._check_idle("unroll")
