@@ -181,13 +181,14 @@ def _unwritable(out: Path, error: OSError) -> UsageError:
 
 
 def _command(arguments: argparse.Namespace) -> str:
-    """Return what was typed; where interpreters lie is nobody's business."""
+    """Return what was typed; where things lie on this machine is nobody's business."""
     words = ["roll-vec bench"]
     words += ["--quick"] * arguments.quick
     words += ["--cases", *arguments.cases] if arguments.cases else []
     words += ["--rounds", str(arguments.rounds)] if arguments.rounds else []
     words += [f"--peer-python {name}=..." for name, _ in arguments.peer_python]
-    return " ".join([*words, "--out", str(arguments.out)])
+    out = arguments.out.name if arguments.out.is_absolute() else arguments.out
+    return " ".join([*words, "--out", str(out)])
 
 
 def _draw(result: Any, out: Path) -> list[str]:

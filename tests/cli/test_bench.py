@@ -107,6 +107,8 @@ def test_table_json_and_plot(run, checkout, tmp_path):
     result = json.loads(out.read_text("utf-8"))
     assert result["rows"][0]["values"] == [1e6, 3e6, 2e6]
     assert "secret" not in out.read_text("utf-8")
+    assert str(tmp_path) not in out.read_text("utf-8")
+    assert result["machine"]["command"].endswith("--out run.json")
 
 
 def test_quick_leaves_the_slow_ones_out(run, checkout, tmp_path):
