@@ -19,7 +19,7 @@ place.
 
 # depends: _jit.py sha256:e75ec21cdcff0df5
 # depends: _random.py sha256:55c7fd1595ed9949
-# depends: frozen_lake.py sha256:8955c1970d992bab
+# depends: frozen_lake.py sha256:63ed654296762fdb
 
 import numpy as np
 

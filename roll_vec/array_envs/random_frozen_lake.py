@@ -25,6 +25,7 @@ from roll_vec.array_envs.tapes import Tape
 from roll_vec.array_envs.text_mode import BatchResult
 from roll_vec.errors import LevelGenerationError
 from roll_vec.kernels import frozen_lake as kernels
+from roll_vec.kernels import frozen_lake_maps as map_kernels
 from roll_vec.kernels.unroll_lakes import unroll_rows
 from roll_vec.options import (
     check_bool,
@@ -106,7 +107,7 @@ class MapGenerator:
             stream = np.zeros((6, 1), np.uint64)
             frontier = np.zeros(size * size, np.int64)
             seen = np.zeros(size * size, np.bool_)
-            kernels.generate_maps(
+            map_kernels.generate_maps(
                 start,
                 stop,
                 seeds,
@@ -126,8 +127,9 @@ class MapGenerator:
             seed = seeds[np.flatnonzero(~ok)[0]]
             message = (
                 f"no solvable map was found for level seed {seed} within "
-                f"{kernels.MAX_DRAWS} draws or {kernels.MAX_CELLS} drawn cells: "
-                f"size={size}, p={p} hardly has any; take a higher p or a smaller size"
+                f"{map_kernels.MAX_DRAWS} draws or {map_kernels.MAX_CELLS} drawn "
+                f"cells: size={size}, p={p} hardly has any; take a higher p or a "
+                "smaller size"
             )
             raise LevelGenerationError(message)
         return maps, starts

@@ -8,6 +8,7 @@ import roll_vec  # noqa: F401  registers the ids
 from roll_vec.array_envs import lakes, random_frozen_lake
 from roll_vec.errors import LevelGenerationError, ResetNeededError
 from roll_vec.kernels import frozen_lake as kernels
+from roll_vec.kernels import frozen_lake_maps
 from roll_vec.seeding import episode_seed
 from tests.conftest import JIT_OFF
 from tests.oracles.frozen_lake import OracleFrozenLake, generate_map
@@ -193,9 +194,9 @@ def test_batches_do_not_depend_on_the_number_of_threads(monkeypatch):
 
 
 def few_draws(monkeypatch, max_draws):
-    few = PlainKernels(kernels, MAX_DRAWS=max_draws)
-    monkeypatch.setattr(kernels, "generate_maps", few.generate_maps)
-    monkeypatch.setattr(kernels, "MAX_DRAWS", max_draws)
+    few = PlainKernels(frozen_lake_maps, MAX_DRAWS=max_draws)
+    monkeypatch.setattr(frozen_lake_maps, "generate_maps", few.generate_maps)
+    monkeypatch.setattr(frozen_lake_maps, "MAX_DRAWS", max_draws)
 
 
 def test_a_configuration_without_maps_ends_in_an_error(monkeypatch):

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roll_vec.kernels import frozen_lake as kernels
+from roll_vec.kernels import frozen_lake_maps as kernels
+from roll_vec.kernels.frozen_lake import make_neighbours
 from tests.conftest import JIT_OFF
 from tests.kernels.test_frozen_lake import codes
 from tests.oracles.frozen_lake import generate_map
@@ -27,7 +28,7 @@ def generate(seeds, size, p, ranges=None, module=kernels):
             np.array(seeds, np.uint64),
             size,
             float(sums[0] / sums[1]),
-            kernels.make_neighbours(size, size),
+            make_neighbours(size, size),
             np.zeros((6, 1), np.uint64),
             np.zeros(size * size, np.int64),
             np.zeros(size * size, np.bool_),
@@ -135,7 +136,7 @@ def test_large_maps_are_bounded_in_cells_not_in_draws():
         np.array([5], np.uint64),
         size,
         0.0,
-        kernels.make_neighbours(size, size),
+        make_neighbours(size, size),
         stream,
         np.zeros(size * size, np.int64),
         np.zeros(size * size, np.bool_),

@@ -75,6 +75,7 @@ import inspect, json
 import gymnasium, numpy as np
 import roll_vec
 from roll_vec.kernels import frozen_lake, grids, sokoban, sokoban_rooms
+from roll_vec.kernels import frozen_lake_maps, unroll_frozen_lake
 from roll_vec.kernels import unroll_lakes, unroll_sokoban
 from roll_vec.kernels._random import mix_rows
 from roll_vec.kernels.countdown import draw_task
@@ -136,7 +137,10 @@ for num_numbers in (1, 4, (2, 5)):
 
 found = {"mix_rows": len(mix_rows.signatures)}
 found |= {k.__name__: len(k.signatures) for k in (judge, draw_task)}
-modules = frozen_lake, grids, sokoban, sokoban_rooms, unroll_lakes, unroll_sokoban
+modules = (
+    frozen_lake, frozen_lake_maps, grids, sokoban, sokoban_rooms, unroll_frozen_lake,
+    unroll_lakes, unroll_sokoban,
+)
 for module in modules:
     for name, kernel in vars(module).items():
         if hasattr(kernel, "py_func") and kernel.py_func.__module__ == module.__name__:
@@ -153,7 +157,7 @@ BATCH_KERNELS = {
     "roll_vec.kernels.frozen_lake.step_rows",
     "roll_vec.kernels.frozen_lake.seed_rows",
     "roll_vec.kernels.frozen_lake.start_rows",
-    "roll_vec.kernels.frozen_lake.generate_maps",
+    "roll_vec.kernels.frozen_lake_maps.generate_maps",
     "roll_vec.kernels.frozen_lake.write_grids",
     "roll_vec.kernels.grids.write_planes",
     "roll_vec.kernels.grids.write_pixels",
@@ -162,6 +166,7 @@ BATCH_KERNELS = {
     "roll_vec.kernels.sokoban.step_rows",
     "roll_vec.kernels.sokoban.place_rows",
     "roll_vec.kernels.sokoban_rooms.generate_rooms",
+    "roll_vec.kernels.unroll_frozen_lake.unroll_rows",
     "roll_vec.kernels.unroll_lakes.unroll_rows",
     "roll_vec.kernels.unroll_sokoban.unroll_rows",
 }
