@@ -102,6 +102,7 @@ def async_words():
     return make
 
 
+@pytest.mark.slow
 def test_async_text_is_stale(async_words):
     factory = async_words()
     assert codes(factory) == {
@@ -114,6 +115,7 @@ def test_async_text_is_stale(async_words):
     }
 
 
+@pytest.mark.slow
 def test_async_without_shared_memory_resets_once_more(async_words):
     assert codes(async_words(shared_memory=False)) == {
         # A reset right after an end is followed by an autoreset all the same.
