@@ -12,6 +12,7 @@ from roll_vec.array_envs.array_engine import ArrayEngine
 from roll_vec.array_envs.boards import BoardView
 from roll_vec.array_envs.text_mode import BatchResult
 from roll_vec.kernels import frozen_lake as kernels
+from roll_vec.kernels._random import PCG_WORDS
 from roll_vec.threads import run_rows
 
 __all__ = [
@@ -90,7 +91,7 @@ class LakeEngine(ArrayEngine):
         self.schedule = np.array(schedule, np.float64)
         self.neighbours = kernels.make_neighbours(*self.view.shape)
         self.positions = np.zeros(self.num_envs, np.int64)
-        self.noise = np.zeros((6, self.num_envs), np.uint64)
+        self.noise = np.zeros((PCG_WORDS, self.num_envs), np.uint64)
 
     def _play(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int

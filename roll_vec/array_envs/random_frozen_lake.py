@@ -26,6 +26,7 @@ from roll_vec.array_envs.text_mode import BatchResult
 from roll_vec.errors import LevelGenerationError
 from roll_vec.kernels import frozen_lake as kernels
 from roll_vec.kernels import frozen_lake_maps as map_kernels
+from roll_vec.kernels._random import PCG_WORDS
 from roll_vec.kernels.unroll_lakes import unroll_rows
 from roll_vec.options import (
     check_bool,
@@ -104,7 +105,7 @@ class MapGenerator:
         neighbours = kernels.make_neighbours(size, size)
 
         def work(start: int, stop: int) -> None:
-            stream = np.zeros((6, 1), np.uint64)
+            stream = np.zeros((PCG_WORDS, 1), np.uint64)
             frontier = np.zeros(size * size, np.int64)
             seen = np.zeros(size * size, np.bool_)
             map_kernels.generate_maps(

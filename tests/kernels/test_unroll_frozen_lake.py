@@ -3,85 +3,22 @@
 import numpy as np
 import pytest
 
-from roll_vec.kernels import frozen_lake as one
 from roll_vec.kernels.unroll_frozen_lake import unroll_rows
+from tests.kernels.unrolls import (
+    CHANCES,
+    LIMIT,
+    RESULTS,
+    TILES,
+    N,
+    T,
+    begin,
+    by_steps,
+    draw_actions,
+    make_lakes,
+    make_results,
+)
 
-N, T, LIMIT = 5, 30, 7
-TILES = np.array([[1, 1, 1, 2], [1, 1, 2, 1], [1, 1, 1, 3]], np.uint8)
-CHANCES = np.cumsum([0.5, 0, 0, 0, 0.25, 0, 0, 0, 0.25, 0, 0, 0])
-RESULTS = [
-    "rewards",
-    "terminations",
-    "truncations",
-    "effective",
-    "valid",
-    "successes",
-    "probs",
-]
-
-
-def make_lakes():
-    """Return what both ways start from: five lakes of one map, seeded."""
-    lakes = {
-        "maps": TILES.reshape(1, -1),
-        "neighbours": one.make_neighbours(*TILES.shape),
-        "slip": one.make_slip(True, 0.5),
-        "schedule": np.array([1.0, -0.5, 0.25]),
-        "positions": np.zeros(N, np.int64),
-        "elapsed_steps": np.zeros(N, np.int32),
-        "streams": np.zeros((6, N), np.uint64),
-    }
-    rows = np.arange(N)
-    one.seed_rows(rows, np.arange(N).astype(np.uint64), lakes["streams"])
-    begin(lakes, rows)
-    # In the middle of episodes, so that they do not end together.
-    lakes["elapsed_steps"][:] = [2, 0, 4, 1, 1]
-    return lakes
-
-
-def begin(lakes, rows):
-    """Begin the next episode of some lakes."""
-    state = lakes["streams"], lakes["positions"], lakes["elapsed_steps"]
-    one.start_rows(np.asarray(rows, np.int64), CHANCES, *state)
-
-
-def make_results(steps=T):
-    """Return arrays of results that show where nothing was written."""
-    dtypes = dict.fromkeys(RESULTS, np.bool_)
-    dtypes["rewards"] = dtypes["probs"] = np.float64
-    return {key: np.full((steps, N), 99, dtype) for key, dtype in dtypes.items()}
-
-
-def draw_actions():
-    """Return actions with "no valid action", 0, among them."""
-    return np.random.default_rng(0).integers(0, 5, (T, N))
-
-
-def show(lakes, places, boards, t):
-    """Write what is to be seen after a step."""
-    if boards.shape[2]:
-        one.write_grids(0, N, lakes["maps"], lakes["positions"], boards[t])
-    else:
-        places[t] = lakes["positions"]
-
-
-def by_steps(lakes, actions, same_step, seen, seen_next):
-    """Return the results of T calls of `step_rows`."""
-    results = make_results()
-    skipped = np.zeros(N, np.bool_)
-    for t in range(T):
-        if not same_step:
-            begin(lakes, np.flatnonzero(skipped))
-        out = [results[key][t] for key in RESULTS]
-        one.step_rows(0, N, actions[t], skipped, 1, LIMIT, *lakes.values(), *out)
-        ended = results["terminations"][t] | results["truncations"][t]
-        show(lakes, *seen_next, t)
-        if same_step:
-            begin(lakes, np.flatnonzero(ended))
-            show(lakes, *seen, t)
-        else:
-            skipped = ended
-    return results, ended
+ONE_MAP = TILES.reshape(1, -1)
 
 
 def make_seen(shows_boards):
@@ -116,13 +53,13 @@ def unroll(lakes, actions, results, ended, times, same_step, begins, seen, parts
 @pytest.mark.parametrize("same_step", [False, True])
 def test_unroll_rows_equals_as_many_steps(same_step, shows_boards, parts):
     actions = draw_actions()
-    plain = make_lakes()
+    plain = make_lakes(ONE_MAP)
     pairs = [make_seen(shows_boards) for _ in range(4)]
     if not same_step:
         pairs[1], pairs[3] = pairs[0], pairs[2]
     expected, last = by_steps(plain, actions, same_step, pairs[0], pairs[1])
 
-    lakes, results = make_lakes(), make_results()
+    lakes, results = make_lakes(ONE_MAP), make_results()
     ended, times = np.zeros(N, np.bool_), np.full(N, 99)
     seen = *pairs[2], *pairs[3]
     unroll(lakes, actions, results, ended, times, same_step, True, seen, parts)
@@ -142,7 +79,7 @@ def test_unroll_rows_equals_as_many_steps(same_step, shows_boards, parts):
 
 def test_rows_that_ended_before_are_begun_in_the_first_step():
     actions = draw_actions()[:1]
-    plain, lakes, results = make_lakes(), make_lakes(), make_results(1)
+    plain, lakes, results = make_lakes(ONE_MAP), make_lakes(ONE_MAP), make_results(1)
     ended, times = np.arange(N) % 2 == 0, np.full(N, 99)
     rows = np.flatnonzero(ended)
     begin(plain, rows)
@@ -157,12 +94,12 @@ def test_rows_that_ended_before_are_begun_in_the_first_step():
 
 def test_without_beginnings_rows_stop_before_the_step_that_would_need_one():
     actions = draw_actions()
-    plain = make_lakes()
+    plain = make_lakes(ONE_MAP)
     seen = make_seen(False)
     expected, _ = by_steps(plain, actions, False, seen, seen)
     ends = expected["terminations"] | expected["truncations"]
 
-    lakes, results = make_lakes(), make_results()
+    lakes, results = make_lakes(ONE_MAP), make_results()
     ended, times = np.zeros(N, np.bool_), np.full(N, 99)
     parts = [(2, N), (0, 2)]
     unroll(lakes, actions, results, ended, times, False, False, seen * 2, parts)

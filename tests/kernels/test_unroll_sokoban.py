@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from roll_vec.kernels import sokoban as one
-from roll_vec.kernels.unroll_lakes import BEGUN, ENDED, PLAYING
+from roll_vec.kernels.unroll_lakes import ENDED
 from roll_vec.kernels.unroll_sokoban import unroll_rows
+from tests.kernels.unrolls import in_rounds
 
 N, T, LIMIT, WIDTH = 5, 40, 9, 5
 # The player beside a box beside a target, and beside another box on one.
@@ -74,32 +75,26 @@ def test_unroll_rows_equals_as_many_steps(same_step):
     expected, ended = by_steps(plain, actions, same_step, seen[0], seen[1])
 
     rooms, results = make_rooms(), make_results()
-    times, states = np.zeros(N, np.int64), np.full(N, PLAYING)
-    rounds = 0
-    for until in (6, T):
-        rows = np.arange(N)
-        while len(rows):
-            ended_rows = rows[states[rows] == ENDED]
-            begin(rooms, ended_rows)
-            states[ended_rows] = BEGUN
-            unroll_rows(
-                0,
-                len(rows),
-                rows,
-                until,
-                same_step,
-                actions,
-                WIDTH,
-                LIMIT,
-                *rooms,
-                times,
-                states,
-                *results.values(),
-                seen[2],
-                seen[3],
-            )
-            rows = np.flatnonzero((states == ENDED) & (times < until))
-            rounds += 1
+
+    def play(rows, until, times, states):
+        unroll_rows(
+            0,
+            len(rows),
+            rows,
+            until,
+            same_step,
+            actions,
+            WIDTH,
+            LIMIT,
+            *rooms,
+            times,
+            states,
+            *results.values(),
+            seen[2],
+            seen[3],
+        )
+
+    times, states, rounds = in_rounds(play, lambda rows: begin(rooms, rows), N, T)
 
     assert rounds > 3
     assert (times == T).all()

@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from roll_vec.pool import PoolVectorEnv
+from roll_vec.seeding import episode_seed
 from tests.pool.envs import Counter, drifters, talkers
 
 MODES = tuple(AutoresetMode)
@@ -18,6 +19,9 @@ NEXT_STEP, SAME_STEP, DISABLED = (
     AutoresetMode.SAME_STEP,
     AutoresetMode.DISABLED,
 )
+# Long enough for a busy machine to begin and end a task that does nothing.
+LIMIT = 0.4
+OTHERS = [0, 2, 3]
 THREADS = {"workers": 2, "executor": "thread"}
 PROCESSES = {"workers": 2, "executor": "process"}
 EXECUTORS = [{}, THREADS, PROCESSES]
@@ -133,3 +137,32 @@ def pool(fns: Any, **keywords: Any) -> closing[PoolVectorEnv]:
 def sync(fns: Any, **keywords: Any) -> closing[SyncVectorEnv]:
     """Return a context that makes Gymnasium's batch and closes it."""
     return closing(SyncVectorEnv(fns, **keywords))
+
+
+def fail_at(env, twin, command, mode, steps=(1, 6), num_steps=10):
+    """Play with a fault of environment 1, beside a twin; return its infos."""
+    infos = []
+    levels = []
+    env.reset(seed=50)
+    twin.reset(seed=50)
+    for step, batch in enumerate(draw_actions("text", 4, num_steps)):
+        told = list(batch)
+        if step in steps:
+            told[1] = f"fault:{command}"
+        result, expected = env.step(told), twin.step(batch)
+        assert rows_of(result, OTHERS) == rows_of(expected, OTHERS)
+        own = rows_of(result, [1])[1][0]
+        infos.append(own)
+        if mode is DISABLED:
+            for one, ended in ((env, result), (twin, expected)):
+                mask = ended[2] | ended[3]
+                if mask.any():
+                    partial = one.reset(options={"reset_mask": mask})
+                    if one is env:
+                        own = rows_of(partial, [1])[1][0]
+        if "level" in own:
+            levels.append(own["level"])
+    assert levels == [episode_seed(51, k + 1) for k in range(len(levels))]
+    assert levels
+    errors = [info.get("final_info", info) for info in infos]
+    return [info["error"] for info in errors if "error" in info]

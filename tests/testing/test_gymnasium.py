@@ -102,6 +102,7 @@ def async_words():
     return make
 
 
+# Two that start and end processes for each of some seventy checks: 8 s each.
 @pytest.mark.slow
 def test_async_text_is_stale(async_words):
     factory = async_words()

@@ -105,3 +105,19 @@ def original(shared: Path, human: bool = False) -> dict[str, object]:
         "title_nouns": str(nouns),
         "human_goals": human,
     }
+
+
+def shirt_goal(env):
+    goals = enumerate(env.catalogue.goals)
+    return next(
+        number
+        for number, goal in goals
+        if goal.goal_options == {"size": "x | large", "color": "navy blue"}
+    )
+
+
+def play(env, *texts):
+    for text in texts:
+        result = env.step(text)
+        assert result[4]["action_is_valid"], text
+    return result

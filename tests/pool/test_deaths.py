@@ -1,11 +1,10 @@
-"""Environments that hang, and worker processes that die: what is lost, what is not."""
+"""Processes that hang or die: what is lost, what is not."""
 
 import itertools
 import multiprocessing
 import os
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -15,19 +14,17 @@ from roll_vec.pool import replay
 from roll_vec.seeding import episode_seed
 from tests.pool.cases import (
     DISABLED,
+    LIMIT,
     MODES,
     NEXT_STEP,
     SAME_STEP,
     draw_actions,
+    fail_at,
     pool,
     rows_of,
 )
 from tests.pool.envs import RELEASE, drifters, talkers
 from tests.vector.cases import assert_same
-
-# Long enough for a busy machine to begin and end a task that does nothing.
-LIMIT = 0.4
-OTHERS = [0, 2, 3]
 
 
 @pytest.fixture(autouse=True)
@@ -36,122 +33,6 @@ def _release():
     RELEASE.clear()
     yield
     RELEASE.set()
-
-
-def fail_at(env, twin, command, mode, steps=(1, 6), num_steps=10):
-    """Play with a fault of environment 1, beside a twin; return its infos."""
-    infos = []
-    levels = []
-    env.reset(seed=50)
-    twin.reset(seed=50)
-    for step, batch in enumerate(draw_actions("text", 4, num_steps)):
-        told = list(batch)
-        if step in steps:
-            told[1] = f"fault:{command}"
-        result, expected = env.step(told), twin.step(batch)
-        assert rows_of(result, OTHERS) == rows_of(expected, OTHERS)
-        own = rows_of(result, [1])[1][0]
-        infos.append(own)
-        if mode is DISABLED:
-            for one, ended in ((env, result), (twin, expected)):
-                mask = ended[2] | ended[3]
-                if mask.any():
-                    partial = one.reset(options={"reset_mask": mask})
-                    if one is env:
-                        own = rows_of(partial, [1])[1][0]
-        if "level" in own:
-            levels.append(own["level"])
-    assert levels == [episode_seed(51, k + 1) for k in range(len(levels))]
-    assert levels
-    errors = [info.get("final_info", info) for info in infos]
-    return [info["error"] for info in errors if "error" in info]
-
-
-@pytest.mark.parametrize(
-    ("workers", "mode"), [(1, NEXT_STEP), (2, SAME_STEP), (1, SAME_STEP), (4, DISABLED)]
-)
-def test_a_thread_that_hangs_is_abandoned(workers, mode):
-    keywords = {"workers": workers, "step_timeout": LIMIT, "autoreset_mode": mode}
-    with (
-        pool(talkers(4), **keywords) as env,
-        pool(talkers(4), autoreset_mode=mode) as twin,
-    ):
-        errors = fail_at(env, twin, "wait", mode, steps=(1,))
-        assert errors == [f"timeout: step took longer than {LIMIT} s"]
-        assert env.abandoned_threads == 1
-        assert env.faults["timeout"] == 1
-        RELEASE.set()
-        # What the thread brings late goes nowhere.
-        for batch in draw_actions("text", 4, 3):
-            if mode is not DISABLED:
-                assert rows_of(env.step(batch), OTHERS) == rows_of(
-                    twin.step(batch), OTHERS
-                )
-
-
-def test_a_timeout_does_not_count_the_wait_for_the_worker():
-    """All on one thread: each takes half of the limit, the last waits for the rest."""
-
-    def slow():
-        env = talkers(1)[0]()
-        step = env.step
-        env.step = lambda action: (threading.Event().wait(LIMIT / 2), step(action))[1]
-        return env
-
-    with pool([slow] * 4, workers=1, step_timeout=LIMIT) as env:
-        env.reset(seed=0)
-        env.step(("a",) * 4)
-        assert env.fault_counts.tolist() == [0] * 4
-
-
-def test_results_that_came_in_time_are_no_timeouts_however_late_they_are_looked_at(
-    monkeypatch,
-):
-    with pool(talkers(4), workers=2, step_timeout=LIMIT, reset_timeout=20) as env:
-        env.reset(seed=0)
-        env.send(("a",) * 4, range(4))
-        lanes = env.engine.workers._lanes
-        while sum(lane.posted - lane.received for lane in lanes) < 4:
-            threading.Event().wait(0.001)
-        later = time.monotonic() + 1000
-        monkeypatch.setattr("roll_vec.pool.workers.time.monotonic", lambda: later)
-        env.recv(min_envs=None)
-        assert env.fault_counts.tolist() == [0] * 4
-
-
-def test_a_thread_belongs_to_an_environment_for_good():
-    def pinned():
-        env = talkers(1)[0]()
-        env.home = threading.get_ident()
-        env.add = lambda number: (threading.get_ident(), env.home)
-        close = env.close
-        env.close = lambda: (closed.append((threading.get_ident(), env.home)), close())
-        return env
-
-    closed = []
-    with pool([pinned] * 5, workers=2) as env:
-        env.reset(seed=0)
-        seen = env.call("add", 0)
-        assert all(here == home for here, home in seen)
-        homes = [home for _, home in seen]
-        assert homes == [homes[0], homes[1], homes[0], homes[1], homes[0]]
-        assert threading.get_ident() not in homes
-    assert len(closed) == 5
-    assert all(here == home for here, home in closed)
-
-
-def test_a_reset_that_hangs_in_a_thread():
-    keywords = {"workers": 2, "reset_timeout": LIMIT}
-    with pool(talkers(2), **keywords) as env:
-        env.set_attr("fail_resets", ["hang", 0])
-        _, infos = env.reset(seed=1)
-        assert infos["error"][0] == f"timeout: reset took longer than {LIMIT} s"
-        assert env.abandoned_threads == 4
-        assert env.faults["reset"] == 1
-        RELEASE.set()
-        env.set_attr("fail_resets", 0)
-        _, infos = env.reset()
-        assert infos["level"].tolist() == [episode_seed(1, 4), episode_seed(2, 1)]
 
 
 @pytest.mark.parametrize(
