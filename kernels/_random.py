@@ -1,4 +1,4 @@
-"""Random streams as rows of integers, equal to those of numpy.
+"""Random streams as columns of integers, equal to those of numpy.
 
 - `mix`: roll_vec's own counter-based integer mix, the only source of new seeds.
 - PCG64 (XSL-RR 128/64) seeded through SeedSequence as `numpy.random.PCG64(int)`

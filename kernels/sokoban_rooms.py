@@ -13,7 +13,7 @@ Codes of a grid, as everywhere for Sokoban::
 """
 
 # depends: _jit.py sha256:e75ec21cdcff0df5
-# depends: _random.py sha256:55c7fd1595ed9949
+# depends: _random.py sha256:673f9cee7e138a5d
 # depends: sokoban_carving.py sha256:d8000d7a3aade408
 # depends: sokoban_search.py sha256:60dd883731d8abd3
 # depends: sokoban_word_search.py sha256:b2b4d26180c842a4

@@ -2,7 +2,7 @@
 
 # depends: _jit.py sha256:e75ec21cdcff0df5
 # depends: sokoban.py sha256:fce3fcd1e0fca4c7
-# depends: unroll_lakes.py sha256:bce993aa2df1fc32
+# depends: unroll_lakes.py sha256:f350ba9d8b84d5e2
 
 import numpy as np
 

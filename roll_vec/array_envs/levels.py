@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,6 +161,9 @@ class LevelEngine(ArrayEngine):
     streams : LevelStreams
     source : Source
     """
+
+    STREAMS: ClassVar[tuple[str, ...]] = ("streams.starts", "streams.episodes")
+    """What belongs to a family's ``STATE`` besides."""
 
     source: Source
 

@@ -164,8 +164,7 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
 
     STATE: ClassVar[tuple[str, ...]] = (
         *LakeEngine.STATE,
-        "streams.starts",
-        "streams.episodes",
+        *LevelEngine.STREAMS,
         "maps",
         "starts",
     )

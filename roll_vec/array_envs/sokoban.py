@@ -68,8 +68,7 @@ class SokobanEngine(LevelEngine):
         "cells",
         "players",
         "boxes_left",
-        "streams.starts",
-        "streams.episodes",
+        *LevelEngine.STREAMS,
     )
     STATE_QUERIES: ClassVar[tuple[str, ...]] = (
         "boxes_on_target",

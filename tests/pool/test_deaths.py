@@ -23,16 +23,8 @@ from tests.pool.cases import (
     pool,
     rows_of,
 )
-from tests.pool.envs import RELEASE, drifters, talkers
+from tests.pool.envs import drifters, talkers
 from tests.vector.cases import assert_same
-
-
-@pytest.fixture(autouse=True)
-def _release():
-    """Let threads that hang go on after the test."""
-    RELEASE.clear()
-    yield
-    RELEASE.set()
 
 
 @pytest.mark.parametrize(

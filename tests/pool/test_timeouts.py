@@ -20,14 +20,6 @@ from tests.pool.cases import (
 from tests.pool.envs import RELEASE, talkers
 
 
-@pytest.fixture(autouse=True)
-def _release():
-    """Let threads that hang go on after the test."""
-    RELEASE.clear()
-    yield
-    RELEASE.set()
-
-
 @pytest.mark.parametrize(
     ("workers", "mode"), [(1, NEXT_STEP), (2, SAME_STEP), (1, SAME_STEP), (4, DISABLED)]
 )
