@@ -88,15 +88,23 @@ ENVIRONMENTS = {
         Environment("roll_vec/WebShop-v0", "roll_vec.webshop:WebShop", 50, pooled=True),
     )
 }
+_BUILT_IN_IDS = frozenset(ENVIRONMENTS)
 
 
 def register(
     id: str,
     cls: type[Any] | str,
     max_episode_steps: int | None = None,
+    *,
+    force: bool = False,
     **defaults: Any,
 ) -> None:
     """Register an environment of one's own: `gymnasium.make`, `make_vec`, the pool.
+
+    An id can be registered again with the same class, as a notebook cell does that is
+    run again: the newer class, limit and defaults replace the older ones.  A class is
+    the same if its module and its qualified name are.  Environments that exist already
+    stay as they are.
 
     Parameters
     ----------
@@ -107,13 +115,16 @@ def register(
         other `gymnasium.Env`, or ``module:name`` of one, which is imported on use.
     max_episode_steps : int or None
         Steps after which an episode is truncated; None: no limit.
+    force : bool
+        True: replace an id that another class or another package has registered.
     **defaults
         Values of the class's keywords.
 
     Raises
     ------
     InvalidOptionError
-        If the id is registered already, or the class or the limit cannot be used.
+        If the class or the limit cannot be used; if another class has the id, unless
+        ``force`` is True; if the id is one of this package, whatever ``force`` is.
     UnknownOptionError
         If the class has no such keyword.
     """
@@ -124,20 +135,58 @@ def register(
             f"one, got {cls!r}"
         )
         raise InvalidOptionError(message)
-    if id in gymnasium.registry or id in ENVIRONMENTS:
-        message = f"id: {id} is registered already; a change of worlds is a new version"
-        raise InvalidOptionError(message)
-    if max_episode_steps is not None:
-        from roll_vec.options import check_int
+    from roll_vec.options import check_bool, check_int
 
+    _check_free(id, cls, check_bool("force", force))
+    if max_episode_steps is not None:
         max_episode_steps = check_int("max_episode_steps", max_episode_steps, 1)
     if isinstance(cls, type):
         from roll_vec.pooled import check_keywords
 
         check_keywords(cls, defaults)
     environment = Environment(id, cls, max_episode_steps, defaults, pooled=True)
-    _register(environment)
+    # Gymnasium warns of an id that is registered twice.
+    previous = gymnasium.registry.pop(id, None)
+    try:
+        _register(environment)
+    except BaseException:
+        if previous is not None:
+            gymnasium.registry[id] = previous
+        raise
     ENVIRONMENTS[id] = environment
+
+
+def _check_free(id: str, cls: type[Any] | str, force: bool) -> None:
+    """Refuse an id that another class has."""
+    if id in _BUILT_IN_IDS:
+        message = (
+            f"id: {id} is registered already by roll_vec and keeps its worlds; "
+            "choose another id"
+        )
+        raise InvalidOptionError(message)
+    if force:
+        return
+    if id in ENVIRONMENTS:
+        registered = _name_of(ENVIRONMENTS[id].entry)
+        if registered == _name_of(cls):
+            return
+        owner = f"for {registered}"
+    elif id in gymnasium.registry:
+        owner = "with Gymnasium, not through roll_vec"
+    else:
+        return
+    message = (
+        f"id: {id} is registered already {owner}; a change of worlds is a new version "
+        "of the id, and force=True replaces it"
+    )
+    raise InvalidOptionError(message)
+
+
+def _name_of(entry: type[Any] | str) -> str:
+    """Return ``module:qualified name`` of a class."""
+    if isinstance(entry, str):
+        return entry
+    return f"{entry.__module__}:{entry.__qualname__}"
 
 
 def _register(environment: Environment) -> None:

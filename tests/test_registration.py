@@ -62,7 +62,7 @@ def registered():
         return id
 
     yield register
-    for id in ids:
+    for id in set(ids):
         del gymnasium.registry[id], ENVIRONMENTS[id]
 
 
@@ -154,8 +154,10 @@ def test_a_render_mode_that_a_class_lacks_is_named(registered):
         (("test/Bad-v0", int), {}, "cls: expected a class"),
         (("test/Bad-v0", "module.Name"), {}, "'module:name'"),
         (("test/Bad-v0", Echo, 0), {}, "max_episode_steps: expected at least 1"),
-        (("roll_vec/Sokoban-v0", Echo), {}, "is registered already"),
-        (("CartPole-v1", Echo), {}, "is registered already"),
+        (("test/Bad-v0", Echo, 2**63), {}, "max_episode_steps: expected at most"),
+        (("roll_vec/Sokoban-v0", Echo), {}, "is registered already by roll_vec"),
+        (("roll_vec/Sokoban-v0", Echo), {"force": True}, "registered already by"),
+        (("CartPole-v1", Echo), {}, "is registered already with Gymnasium.*force=True"),
         (("test/Bad-v0", Echo), {"what": 1}, "unknown keyword what"),
     ],
 )
@@ -164,6 +166,46 @@ def test_what_cannot_be_registered_is_refused(arguments, more, match):
         roll_vec.register(*arguments, **more)
     assert "test/Bad-v0" not in gymnasium.registry
     assert "test/Bad-v0" not in ENVIRONMENTS
+
+
+def echo_again(suffix):
+    """Return a new class with Echo's name, as a notebook cell run again makes it."""
+
+    def step(self, action):
+        return action + suffix, 0.0, False, False, {}
+
+    names = {"step": step, "__module__": __name__, "__qualname__": "Echo"}
+    return type("Echo", (Echo,), names)
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_the_same_class_again_replaces_what_was_registered(registered, as_text):
+    """No warning either: tests run with warnings as errors."""
+    first = f"{__name__}:Echo" if as_text else Echo
+    id = registered("test/Twice-v0", first, max_episode_steps=5, prefix="a ")
+    before = gymnasium.make_vec(id, num_envs=2)
+    registered(id, echo_again("!"), max_episode_steps=1)
+    after = gymnasium.make_vec(id, num_envs=2)
+    for batch in (before, after):
+        batch.reset(seed=0)
+    assert before.step(["b"] * 2)[0] == ("a b", "a b")
+    observations, _, _, truncations, _ = after.step(["b"] * 2)
+    assert observations == ("b!", "b!")
+    assert truncations.all()
+    assert gymnasium.spec(id).kwargs == {}
+    assert gymnasium.make(id).spec.max_episode_steps == 1
+
+
+def test_another_class_replaces_by_force_alone(registered):
+    id = registered("test/Forced-v0", Echo)
+    for other in (Plain, f"{__name__}:Plain"):
+        with pytest.raises(InvalidOptionError, match=f"for {__name__}:Echo.*force"):
+            roll_vec.register(id, other)
+    assert isinstance(gymnasium.make(id).unwrapped, Echo)
+    registered(id, Plain, force=True)
+    assert isinstance(gymnasium.make(id).unwrapped, Plain)
+    with pytest.raises(InvalidOptionError, match="force: expected True or False"):
+        roll_vec.register(id, Plain, force=1)
 
 
 def test_array_environments_refuse_to_send_and_receive():
