@@ -11,6 +11,12 @@ from typing import TYPE_CHECKING, Any
 from roll_vec.registration import register, register_all
 
 if TYPE_CHECKING:
+    from roll_vec import countdown as countdown
+    from roll_vec import errors as errors
+    from roll_vec import seeding as seeding
+    from roll_vec import spaces as spaces
+    from roll_vec import testing as testing
+    from roll_vec import webshop as webshop
     from roll_vec.array_envs.roll_shape import (
         FrozenLakeEnv,
         FrozenLakeEnvConfig,
@@ -22,6 +28,7 @@ if TYPE_CHECKING:
     from roll_vec.pool import PoolVectorEnv
     from roll_vec.unrolling import Rollout
     from roll_vec.vector import RollVectorEnv
+    from roll_vec.vector_factory import make_vec
 
 __all__ = [
     "BaseDiscreteActionEnv",
@@ -35,6 +42,7 @@ __all__ = [
     "SokobanEnvConfig",
     "__version__",
     "final_obs",
+    "make_vec",
     "register",
 ]
 
@@ -51,25 +59,28 @@ _HOMES = {
     "SokobanEnv": "roll_vec.array_envs.roll_shape",
     "SokobanEnvConfig": "roll_vec.array_envs.roll_shape",
     "final_obs": "roll_vec.autoreset",
+    "make_vec": "roll_vec.vector_factory",
 }
 
+# The public modules, imported on use; not in `__all__`, as some need an extra.
+_MODULES = ("countdown", "errors", "seeding", "spaces", "testing", "webshop")
 
-_MODULES = ("countdown", "testing", "webshop")
+# Type checkers would take any name for one that exists.
+if not TYPE_CHECKING:
 
+    def __getattr__(name: str) -> Any:
+        import importlib
 
-def __getattr__(name: str) -> Any:
-    import importlib
-
-    if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name not in _HOMES:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    return getattr(importlib.import_module(_HOMES[name]), name)
+        if name in _MODULES:
+            return importlib.import_module(f"{__name__}.{name}")
+        if name not in _HOMES:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        return getattr(importlib.import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_MODULES})
 
 
 register_all()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -193,10 +193,21 @@ class BaseDiscreteActionEnv(SeededEnv, ABC):
         Names of the valid actions, by which text acts.
     GRID_LOOKUP : dict from int to str
         Characters of the cell codes in text.
+    ACTION_SPACE : gymnasium.Space
+        ROLL's name of ``action_space``; setting one sets the other.
     """
 
-    ACTION_LOOKUP: Mapping[int, str]
-    GRID_LOOKUP: Mapping[int, str]
+    ACTION_LOOKUP: ClassVar[Mapping[int, str]]
+    GRID_LOOKUP: ClassVar[Mapping[int, str]]
+
+    @property
+    def ACTION_SPACE(self) -> gymnasium.Space[Any]:
+        """ROLL's name of ``action_space``."""
+        return self.action_space
+
+    @ACTION_SPACE.setter
+    def ACTION_SPACE(self, space: gymnasium.Space[Any]) -> None:
+        self.action_space = space
 
     @abstractmethod
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,10 +22,11 @@ __all__ = [
     "check_optional_text",
     "check_unknown",
     "parse_options",
-    "signature_of",
+    "takes_keywords_of",
 ]
 
 Options = TypeVar("Options")
+Init = TypeVar("Init", bound=Callable[..., None])
 
 MAX_INT = (1 << 31) - 1
 
@@ -57,12 +58,23 @@ def check_unknown(given: Iterable[str], known: Iterable[str]) -> None:
         raise UnknownOptionError(message)
 
 
-def signature_of(options_class: type[Any]) -> inspect.Signature:
-    """Return the keyword-only signature that a family's constructor shows."""
-    parameters = inspect.signature(options_class).parameters.values()
-    return inspect.Signature(
-        [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
-    )
+def takes_keywords_of(options_class: type[Any]) -> Callable[[Init], Init]:
+    """Let a constructor with ``**keywords`` show the keywords of an options class.
+
+    The signature belongs to the constructor, not to the class: a subclass with a
+    constructor of its own shows that one.
+    """
+
+    def show(init: Init) -> Init:
+        own = inspect.signature(init)
+        kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+        shown = [p for p in own.parameters.values() if p.kind not in kinds]
+        options = inspect.signature(options_class).parameters.values()
+        shown += [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in options]
+        init.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
+        return init
+
+    return show
 
 
 def check_int(name: str, value: Any, minimum: int, maximum: int = MAX_INT) -> int:

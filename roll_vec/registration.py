@@ -7,13 +7,17 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from roll_vec.errors import InvalidOptionError
+
+if TYPE_CHECKING:
+    from roll_vec.pool import PoolVectorEnv
+    from roll_vec.vector import RollVectorEnv
 
 __all__ = [
     "ENVIRONMENTS",
@@ -210,16 +214,19 @@ def register_all() -> None:
             _register(environment)
 
 
-def __getattr__(name: str) -> Callable[..., Any]:
-    """Return an entry point, ``single/<id>`` or ``vector/<id>``."""
-    form, _, id = name.partition("/")
-    if id in ENVIRONMENTS and form == "single":
-        return partial(make_single, id)
-    if id in ENVIRONMENTS and form == "vector":
-        pooled = ENVIRONMENTS[id].pooled
-        return partial(make_pool_vector if pooled else make_vector, id)
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+# Type checkers would take any name for one that exists.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., Any]:
+        """Return an entry point, ``single/<id>`` or ``vector/<id>``."""
+        form, _, id = name.partition("/")
+        if id in ENVIRONMENTS and form == "single":
+            return partial(make_single, id)
+        if id in ENVIRONMENTS and form == "vector":
+            pooled = ENVIRONMENTS[id].pooled
+            return partial(make_pool_vector if pooled else make_vector, id)
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
 
 
 def make_single(id: str, /, **keywords: Any) -> gymnasium.Env[Any, Any]:
@@ -270,7 +277,7 @@ def make_vector(
     group_id_info: bool = False,
     disable_env_checker: bool | None = None,
     **keywords: Any,
-) -> Any:
+) -> RollVectorEnv:
     """Make a batch of an array environment; `gymnasium.make_vec` comes here.
 
     Parameters
@@ -333,7 +340,7 @@ def make_pool_vector(
     context: str | None = None,
     disable_env_checker: bool | None = None,
     **keywords: Any,
-) -> Any:
+) -> PoolVectorEnv:
     """Make a pool of an id's objects; `gymnasium.make_vec` comes here.
 
     Parameters

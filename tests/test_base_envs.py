@@ -153,6 +153,16 @@ def test_the_classes_are_to_be_extended():
     assert Walk().get_all_actions() == [1, 2]
 
 
+def test_the_action_space_has_rolls_name():
+    class Ported(Walk):
+        def __init__(self):
+            super().__init__()
+            self.ACTION_SPACE = gymnasium.spaces.Discrete(3, start=1)
+
+    assert gymnasium.spaces.Discrete(2, start=1) == Walk().ACTION_SPACE
+    assert Ported().action_space == gymnasium.spaces.Discrete(3, start=1)
+
+
 @pytest.mark.parametrize("make", [Guess, Walk])
 def test_gymnasiums_checker_accepts_a_subclass(make):
     check_env(make(), skip_render_check=True)

@@ -1,5 +1,6 @@
 """What is shipped, what is exported, what `import roll_vec` costs."""
 
+import ast
 import json
 import re
 import subprocess
@@ -41,10 +42,27 @@ def test_exported_names_exist():
     for name in roll_vec.__all__:
         assert getattr(roll_vec, name) is not None
     assert set(roll_vec.__all__) <= set(dir(roll_vec))
-    assert callable(roll_vec.countdown.solve)
-    assert callable(roll_vec.testing.check_vector_env)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         roll_vec.nothing  # noqa: B018
+
+
+def test_public_modules_are_listed():
+    modules = {"countdown", "errors", "seeding", "spaces", "testing", "webshop"}
+    assert set(dir(roll_vec)) == modules | set(roll_vec.__all__)
+    assert callable(roll_vec.countdown.solve)
+    assert callable(roll_vec.testing.check_vector_env)
+
+
+def test_type_checkers_are_told_every_name():
+    """Else a name exists and mypy refuses it."""
+    tree = ast.parse((ROOT / "roll_vec" / "__init__.py").read_text("utf-8"))
+    names = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert set(dir(roll_vec)) - {"__version__"} <= names
 
 
 def test_import_is_light():
@@ -52,6 +70,8 @@ def test_import_is_light():
         "import sys, roll_vec\n"
         "heavy = {'numba', 'PIL', 'rich', 'pygame', 'moviepy'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
+        "assert 'roll_vec.testing' not in sys.modules\n"
+        "assert roll_vec.testing.check_vector_env and roll_vec.seeding.episode_seed\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
@@ -66,6 +86,7 @@ def test_wheel_has_the_kernels_and_runs_elsewhere(tmp_path):
         archive.extractall(tmp_path / "site")
     kernels = {f"roll_vec/kernels/{path.name}" for path in ROOT.glob("kernels/*.py")}
     assert kernels <= names
+    assert "roll_vec/py.typed" in names
     assert not any(name.startswith("kernels/") for name in names)
     code = (
         "import gymnasium, roll_vec\n"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
 
 import roll_vec
+from roll_vec.countdown import Countdown
 from roll_vec.errors import InvalidOptionError, UnknownOptionError, UnsupportedError
 from roll_vec.registration import ENVIRONMENTS
 from tests.vector.cases import assert_same
@@ -87,6 +90,36 @@ def test_names_of_a_module_are_loaded_on_use(registered):
     env.reset(seed=0)
     assert env.step("a")[0] == "! a"
     assert isinstance(env.unwrapped, Echo)
+
+
+class Bonus(Countdown):
+    """A class of ours, extended with a keyword of its own."""
+
+    def __init__(self, bonus=1.0):
+        super().__init__(num_numbers=3)
+        self.bonus = bonus
+
+
+def test_a_subclass_of_ours_shows_its_own_keywords(registered):
+    assert list(inspect.signature(Bonus).parameters) == ["bonus"]
+    id = registered("test/Bonus-v0", Bonus, bonus=2.0)
+    assert gymnasium.make(id).unwrapped.bonus == 2.0
+    with pytest.raises(UnknownOptionError, match="num_numbers"):
+        gymnasium.make(id, num_numbers=4)
+
+
+def test_make_vec_is_gymnasiums_with_our_type(registered):
+    id = registered("test/Typed-v0", Echo, max_episode_steps=3)
+    env, twin = roll_vec.make_vec(id, 2, prefix="> "), gymnasium.make_vec(id, 2)
+    assert type(env) is roll_vec.PoolVectorEnv
+    assert (env.spec.id, env.spec.kwargs["prefix"]) == (id, "> ")
+    assert roll_vec.make_vec(env.spec).spec == env.spec
+    assert roll_vec.make_vec(f"{__name__}:{id}", 2).spec == twin.spec
+    stacked = roll_vec.make_vec("roll_vec/FrozenLake-v1", num_envs=3)
+    assert type(stacked) is roll_vec.RollVectorEnv
+    assert stacked.num_envs == 3
+    with pytest.raises(InvalidOptionError, match="CartPole-v1 makes a CartPole"):
+        roll_vec.make_vec("CartPole-v1")
 
 
 def test_the_specification_can_be_stored_and_made_again(registered):

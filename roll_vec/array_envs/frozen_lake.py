@@ -29,7 +29,7 @@ from roll_vec.engine import Rollout
 from roll_vec.kernels import frozen_lake as kernels
 from roll_vec.kernels.unroll_frozen_lake import unroll_rows
 from roll_vec.kernels.unroll_lakes import ENDED
-from roll_vec.options import parse_options, signature_of
+from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.seeding import check_seed, draw_entropy
 from roll_vec.threads import run_rows
 
@@ -236,6 +236,7 @@ class FrozenLake(BoardEnv):
 
     first_action = 0
 
+    @takes_keywords_of(FrozenLakeOptions)
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(FrozenLakeOptions, keywords)
         self.desc = options.map
@@ -257,8 +258,6 @@ class FrozenLake(BoardEnv):
         self._slip = kernels.make_slip(options.is_slippery, options.success_rate)
         self._schedule = options.schedule
         self._start_chances = np.cumsum(self.initial_state_distrib)
-
-    __signature__ = signature_of(FrozenLakeOptions)
 
     @cached_property
     def P(self) -> dict[int, dict[int, list[tuple[float, int, float, bool]]]]:

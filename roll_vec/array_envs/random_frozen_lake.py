@@ -33,7 +33,7 @@ from roll_vec.options import (
     check_int,
     check_number,
     parse_options,
-    signature_of,
+    takes_keywords_of,
 )
 from roll_vec.threads import run_rows
 
@@ -292,6 +292,7 @@ class RandomFrozenLake(LevelEnv):
         The start cell and the player's, row * size + column.
     """
 
+    @takes_keywords_of(RandomFrozenLakeOptions)
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(RandomFrozenLakeOptions, keywords)
         super().__init__(options, _make_view(options))
@@ -304,8 +305,6 @@ class RandomFrozenLake(LevelEnv):
         self.tiles = np.full((options.size, options.size), kernels.ICE, np.uint8)
         self.start = 0
         self.s = 0
-
-    __signature__ = signature_of(RandomFrozenLakeOptions)
 
     @property
     def desc(self) -> NDArray[np.bytes_]:

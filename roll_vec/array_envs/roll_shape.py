@@ -7,8 +7,8 @@ rewards those of the single forms, which these classes extend.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,8 @@ from roll_vec.array_envs.random_frozen_lake import (
 from roll_vec.array_envs.single import LevelEnv
 from roll_vec.array_envs.sokoban import Sokoban, SokobanOptions
 from roll_vec.base_envs import BaseDiscreteActionEnv
-from roll_vec.options import check_choice
+from roll_vec.errors import InvalidOptionError, shorten
+from roll_vec.options import check_choice, check_unknown, takes_keywords_of
 from roll_vec.seeding import check_seed
 
 __all__ = [
@@ -30,6 +31,8 @@ __all__ = [
     "SokobanEnv",
     "SokobanEnvConfig",
 ]
+
+Config = TypeVar("Config")
 
 # What ROLL renders; its observations are in the config's mode.
 _MODES = ("text", "rgb_array")
@@ -41,9 +44,10 @@ class _RollEnv(LevelEnv, BaseDiscreteActionEnv):
     config: Any
 
     def _adopt(self, config: Any) -> None:
+        # The base's tables are of the class, as users' classes declare them.
         self.config = config
-        self.ACTION_LOOKUP = self.options.action_lookup
-        self.GRID_LOOKUP = self.options.grid_lookup
+        self.ACTION_LOOKUP = self.options.action_lookup  # type: ignore[misc]
+        self.GRID_LOOKUP = self.options.grid_lookup  # type: ignore[misc]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -79,6 +83,32 @@ class _RollEnv(LevelEnv, BaseDiscreteActionEnv):
         check_choice("mode", mode, ("rgb_array",))
         image: NDArray[np.uint8] = self.render(mode)
         return image
+
+
+def _make_config(
+    config_class: type[Config],
+    config: Config | Mapping[str, Any] | None,
+    keywords: Mapping[str, Any],
+) -> Config:
+    """Return the configuration of an environment; keywords replace its fields.
+
+    Raises
+    ------
+    InvalidOptionError, UnknownOptionError
+    """
+    names = [field.name for field in fields(config_class)]  # type: ignore[arg-type]
+    if isinstance(config, config_class):
+        check_unknown(keywords, names)
+        return replace(config, **keywords) if keywords else config  # type: ignore[type-var]
+    if config is not None and not isinstance(config, Mapping):
+        message = (
+            f"config: expected a {config_class.__name__}, a mapping of its fields or "
+            f"None, got {shorten(config)}"
+        )
+        raise InvalidOptionError(message)
+    values = {**(config or {}), **keywords}
+    check_unknown(values, names)
+    return config_class(**values)
 
 
 def _keywords(config: Any, options_class: type[Any]) -> dict[str, Any]:
@@ -122,12 +152,24 @@ class SokobanEnv(_RollEnv, Sokoban):
 
     Parameters
     ----------
-    config : SokobanEnvConfig or None
-        None: the defaults.
+    config : SokobanEnvConfig, mapping or None
+        A mapping has fields of the configuration; None: the defaults.
+    **keywords
+        Fields of the configuration, in place of those of ``config``, which stays as
+        it is.
+
+    Raises
+    ------
+    InvalidOptionError, UnknownOptionError
     """
 
-    def __init__(self, config: SokobanEnvConfig | None = None) -> None:
-        config = config or SokobanEnvConfig()
+    @takes_keywords_of(SokobanEnvConfig)
+    def __init__(
+        self,
+        config: SokobanEnvConfig | Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> None:
+        config = _make_config(SokobanEnvConfig, config, keywords)
         Sokoban.__init__(self, **_keywords(config, SokobanOptions))
         self._adopt(config)
 
@@ -165,14 +207,25 @@ class FrozenLakeEnv(_RollEnv, RandomFrozenLake):
 
     Parameters
     ----------
-    config : FrozenLakeEnvConfig or None
-        None: the defaults.
+    config : FrozenLakeEnvConfig, mapping or None
+        A mapping has fields of the configuration; None: the defaults.
+    **keywords
+        Fields of the configuration, in place of those of ``config``, which stays as
+        it is.
+
+    Raises
+    ------
+    InvalidOptionError, UnknownOptionError
     """
 
-    def __init__(self, config: FrozenLakeEnvConfig | None = None) -> None:
-        config = config or FrozenLakeEnvConfig()
-        keywords = _keywords(config, RandomFrozenLakeOptions)
-        RandomFrozenLake.__init__(self, **keywords)
+    @takes_keywords_of(FrozenLakeEnvConfig)
+    def __init__(
+        self,
+        config: FrozenLakeEnvConfig | Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> None:
+        config = _make_config(FrozenLakeEnvConfig, config, keywords)
+        RandomFrozenLake.__init__(self, **_keywords(config, RandomFrozenLakeOptions))
         self._adopt(config)
 
     def reset(

@@ -17,7 +17,7 @@ from roll_vec.array_envs.tapes import Tape
 from roll_vec.array_envs.text_mode import BatchResult
 from roll_vec.kernels import sokoban as kernels
 from roll_vec.kernels.unroll_sokoban import unroll_rows
-from roll_vec.options import parse_options, signature_of
+from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.threads import run_rows
 
 __all__ = ["Sokoban", "SokobanEngine", "SokobanOptions"]
@@ -233,6 +233,7 @@ class Sokoban(LevelEnv):
         Boxes that are not on targets.
     """
 
+    @takes_keywords_of(SokobanOptions)
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(SokobanOptions, keywords)
         super().__init__(options, _make_view(options))
@@ -240,8 +241,6 @@ class Sokoban(LevelEnv):
         self.grid = np.zeros(options.dim_room, np.uint8)
         self.player = 0
         self.boxes_left = 0
-
-    __signature__ = signature_of(SokobanOptions)
 
     @property
     def dim_room(self) -> tuple[int, int]:

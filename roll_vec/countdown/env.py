@@ -23,7 +23,7 @@ from roll_vec.errors import (
     ResetNeededError,
 )
 from roll_vec.kernels import expressions as kernels
-from roll_vec.options import parse_options, signature_of
+from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.seeding import level_of
 from roll_vec.text_batches import check_text
 
@@ -106,6 +106,7 @@ class Countdown(BaseLanguageBasedEnv):
         "render_fps": 4,
     }
 
+    @takes_keywords_of(CountdownOptions)
     def __init__(self, **keywords: Any) -> None:
         super().__init__()
         shared = _share(parse_options(CountdownOptions, keywords))
@@ -140,8 +141,6 @@ class Countdown(BaseLanguageBasedEnv):
         self.num_env_steps = 0
         self._open = False
         self._task = self._observation = ""
-
-    __signature__ = signature_of(CountdownOptions)
 
     def reset(
         self,

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from roll_vec.base_envs import BaseLanguageBasedEnv
 from roll_vec.errors import InvalidOptionError, ResetNeededError, shorten
-from roll_vec.options import parse_options, signature_of
+from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.seeding import level_of
 from roll_vec.text_batches import check_text
 from roll_vec.webshop.actions import EXAMPLES, INSTRUCTIONS, MAX_QUERY, parse
@@ -88,6 +88,7 @@ class WebShop(BaseLanguageBasedEnv):
         "render_fps": 4,
     }
 
+    @takes_keywords_of(WebShopOptions)
     def __init__(self, **keywords: Any) -> None:
         super().__init__()
         self.options = _share(parse_options(WebShopOptions, keywords))
@@ -104,8 +105,6 @@ class WebShop(BaseLanguageBasedEnv):
         self.num_env_steps = 0
         self._clickables: tuple[str, ...] = ()
         self._instruction: str | None = None
-
-    __signature__ = signature_of(WebShopOptions)
 
     def _select(self) -> None:
         """Find the goals that are played; all environments share what is found."""

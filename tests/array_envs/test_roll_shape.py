@@ -2,7 +2,9 @@
 
 import copy
 import dataclasses
+import inspect
 import pickle
+import pydoc
 
 import gymnasium
 import numpy as np
@@ -23,6 +25,7 @@ from roll_vec.errors import (
     InvalidSeedError,
     LevelGenerationError,
     ResetNeededError,
+    UnknownOptionError,
 )
 
 ENVS = {
@@ -123,6 +126,47 @@ def test_a_config_is_optional(family):
     assert env.reset(seed=5) == other.reset(seed=5)
 
 
+def test_a_mapping_or_keywords_are_a_config(family):
+    env_class, config_class, _ = family
+    config = config_class(max_steps=7, render_mode="rgb_array")
+    for env in (
+        env_class({"max_steps": 7, "render_mode": "rgb_array"}),
+        env_class(max_steps=7, render_mode="rgb_array"),
+        env_class({"max_steps": 7}, render_mode="rgb_array"),
+        env_class(config_class(max_steps=9, render_mode="rgb_array"), max_steps=7),
+    ):
+        assert env.config == config
+        assert env.observation_space == env_class(config).observation_space
+    assert env_class(config).config is config
+    other = env_class(config, max_steps=3)
+    assert (config.max_steps, other.config.max_steps) == (7, 3)
+
+
+def test_a_config_of_another_kind_is_refused(family):
+    env_class, config_class, _ = family
+    others = {SokobanEnvConfig, FrozenLakeEnvConfig} - {config_class}
+    for wrong in (3, "text", [1], config_class, others.pop()()):
+        with pytest.raises(InvalidOptionError, match=config_class.__name__):
+            env_class(wrong)
+    for config in (None, {}, config_class()):
+        with pytest.raises(UnknownOptionError, match=r"num_levels.*max_steps"):
+            env_class(config, num_levels=3)
+    with pytest.raises(UnknownOptionError, match="num_levels"):
+        env_class({"num_levels": 3})
+    with pytest.raises(InvalidOptionError, match="max_steps"):
+        env_class(max_steps=0)
+
+
+def test_the_signature_shows_what_is_accepted(family):
+    env_class, config_class, _ = family
+    shown = inspect.signature(env_class).parameters
+    names = [field.name for field in dataclasses.fields(config_class)]
+    assert list(shown) == ["config", *names]
+    defaults = {name: shown[name].default for name in names}
+    assert env_class(**defaults).config == config_class()
+    assert "num_levels" not in pydoc.render_doc(env_class).split("Methods")[0]
+
+
 def test_names_of_the_guide(family):
     env_class, config_class, _ = family
     env = env_class(config_class())
@@ -130,6 +174,7 @@ def test_names_of_the_guide(family):
     assert config_class().grid_lookup == env.GRID_LOOKUP
     assert env.get_all_actions() == [1, 2, 3, 4]
     assert env.action_space == gymnasium.spaces.Discrete(4, start=1)
+    assert env.ACTION_SPACE is env.action_space
     lookup = {1: "N", 2: "S", 3: "W", 4: "E"}
     env = env_class(config_class(action_lookup=lookup))
     assert lookup == env.ACTION_LOOKUP
