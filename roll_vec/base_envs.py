@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import gymnasium
 import numpy as np
 
+from roll_vec.errors import ClosedError
 from roll_vec.seeding import check_seed, draw_entropy, episode_seed, fold_seed
 from roll_vec.spaces import UnicodeText
 
@@ -33,7 +34,28 @@ class Episode(NamedTuple):
     level_seed: int
 
 
-class SeededEnv(gymnasium.Env[Any, Any]):
+class ClosableEnv(gymnasium.Env[Any, Any]):
+    """An environment that knows whether it was closed."""
+
+    _is_closed = False
+
+    def close(self) -> None:
+        """Close the environment; what is asked of it later is a `ClosedError`.
+
+        A subclass that frees something calls ``super().close()`` as well.
+        """
+        super().close()
+        self._is_closed = True
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            message = (
+                f"{type(self.unwrapped).__name__} is closed: make a new environment"
+            )
+            raise ClosedError(message)
+
+
+class SeededEnv(ClosableEnv):
     """An environment that is seeded anew for each of its episodes.
 
     Attributes
@@ -72,6 +94,7 @@ class SeededEnv(gymnasium.Env[Any, Any]):
         Raises
         ------
         InvalidSeedError
+        ClosedError
         """
         self._commit_episode(self._plan_episode(seed))
         return None, {}
@@ -95,6 +118,7 @@ class SeededEnv(gymnasium.Env[Any, Any]):
 
     def _plan_episode(self, seed: int | None) -> Episode:
         """Return the coming episode; nothing moves."""
+        self._check_open()
         if seed is None and self._stream is not None:
             start, stream, number = (
                 self._np_random_seed,

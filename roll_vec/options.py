@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import inspect
 import operator
 from collections.abc import Callable, Iterable, Mapping
@@ -21,6 +22,7 @@ __all__ = [
     "check_number",
     "check_optional_text",
     "check_unknown",
+    "close_match",
     "parse_options",
     "takes_keywords_of",
 ]
@@ -29,6 +31,7 @@ Options = TypeVar("Options")
 Init = TypeVar("Init", bound=Callable[..., None])
 
 MAX_INT = (1 << 31) - 1
+NO_HINTS: Mapping[str, str] = {}
 
 
 def parse_options(options_class: type[Options], given: Mapping[str, Any]) -> Options:
@@ -46,8 +49,18 @@ def parse_options(options_class: type[Options], given: Mapping[str, Any]) -> Opt
     return options_class(**given)
 
 
-def check_unknown(given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse keywords that do not exist."""
+def check_unknown(
+    given: Iterable[str], known: Iterable[str], hints: Mapping[str, str] = NO_HINTS
+) -> None:
+    """Refuse keywords that do not exist.
+
+    Parameters
+    ----------
+    given, known : iterable of str
+    hints : mapping of str
+        By keyword, what to do instead; other keywords are compared with those that
+        exist.
+    """
     known = sorted(known)
     unknown = sorted(set(given) - set(known))
     if unknown:
@@ -55,7 +68,28 @@ def check_unknown(given: Iterable[str], known: Iterable[str]) -> None:
             f"unknown keyword{'s' if len(unknown) > 1 else ''} {', '.join(unknown)}; "
             f"those that exist: {', '.join(known)}"
         )
-        raise UnknownOptionError(message)
+        ends = [hints.get(name) or close_match(name, known) for name in unknown]
+        # Two keywords can have one hint.
+        raise UnknownOptionError(message + "".join(dict.fromkeys(ends)))
+
+
+def close_match(value: Any, choices: Iterable[Any]) -> str:
+    """Return the end of a message, ``; did you mean x?``, or nothing.
+
+    Parameters
+    ----------
+    value : object
+        A misspelt name.
+    choices : iterable
+        The names that exist; those that are no str are left out.
+    """
+    if not isinstance(value, str):
+        return ""
+    # Upper and lower case are alike here: "Planes" means "planes".
+    names = {choice.lower(): choice for choice in choices if isinstance(choice, str)}
+    # At 0.6, the default, num_threads is taken for num_boxes.
+    matches = difflib.get_close_matches(value.lower(), names, n=1, cutoff=0.7)
+    return f"; did you mean {names[matches[0]]}?" if matches else ""
 
 
 def takes_keywords_of(options_class: type[Any]) -> Callable[[Init], Init]:
@@ -147,8 +181,10 @@ def check_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:
     """Return an option that is one of some values."""
     choices = tuple(choices)
     if not (value is None or isinstance(value, str)) or value not in choices:
-        message = f"{name}: expected one of {', '.join(map(repr, choices))}, "
-        raise InvalidOptionError(message + f"got {value!r}")
+        message = (
+            f"{name}: expected one of {', '.join(map(repr, choices))}, got {value!r}"
+        )
+        raise InvalidOptionError(message + close_match(value, choices))
     return value
 
 

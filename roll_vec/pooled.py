@@ -11,7 +11,7 @@ import gymnasium
 
 from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_choice, check_unknown
+from roll_vec.options import NO_HINTS, check_choice, check_unknown
 from roll_vec.text_actions import ACTION_MODES, TextOptions
 from roll_vec.text_layer import TextLayer
 
@@ -46,7 +46,10 @@ def parameters_of(cls: type[Any]) -> dict[str, inspect.Parameter]:
 
 
 def check_keywords(
-    cls: type[Any], given: Mapping[str, Any], more: Iterable[str] = ()
+    cls: type[Any],
+    given: Mapping[str, Any],
+    more: Iterable[str] = (),
+    hints: Mapping[str, str] = NO_HINTS,
 ) -> dict[str, Any]:
     """Return the keywords that `build` takes.
 
@@ -57,6 +60,8 @@ def check_keywords(
         A ``render_mode`` of None is left out where the class has none.
     more : iterable of str
         Further keywords for the list in the message.
+    hints : mapping of str
+        See `roll_vec.options.check_unknown`.
 
     Raises
     ------
@@ -70,7 +75,7 @@ def check_keywords(
         return keywords
     if keywords.get("render_mode", 0) is None and "render_mode" not in known:
         del keywords["render_mode"]
-    check_unknown(keywords, {*known, *more})
+    check_unknown(keywords, {*known, *more}, hints)
     return keywords
 
 

@@ -254,11 +254,13 @@ def _check_limit(limit: int | None, registered: int | None) -> int | None:
         return registered
     if limit == -1:
         return None
+    from roll_vec.options import MAX_INT
+
     integer = isinstance(limit, (int, np.integer)) and not isinstance(limit, bool)
-    if not integer or limit < 1:
+    if not integer or not 1 <= limit <= MAX_INT:
         message = (
             "max_episode_steps: expected None (the registered limit), -1 (no limit) or "
-            f"a positive integer, got {limit!r}"
+            f"an integer from 1 to {MAX_INT}, got {limit!r}"
         )
         raise InvalidOptionError(message)
     return int(limit)
@@ -310,7 +312,8 @@ def make_vector(
 
     environment = ENVIRONMENTS[id]
     options_class = environment.load("Options")
-    check_unknown(keywords, set(environment.defaults()) | _keywords_of(make_vector))
+    known = set(environment.defaults()) | _keywords_of(make_vector)
+    check_unknown(keywords, known, _hints(make_pool_vector, _STACKED_HINT))
     # Everything is checked before the arrays of the batch are allocated.
     num_envs = check_int("num_envs", num_envs, 1)
     shared = _check_shared(autoreset_mode, copy, group_size, group_id_info)
@@ -377,7 +380,8 @@ def make_pool_vector(
     limit = _check_limit(max_episode_steps, environment.max_episode_steps)
     given = {**environment.keywords, **keywords}
     cls = environment.load()
-    own = check_keywords(cls, given, _keywords_of(make_pool_vector))
+    known = _keywords_of(make_pool_vector)
+    own = check_keywords(cls, given, known, _hints(make_vector, _POOL_HINT))
     # gymnasium.make warns of an unknown one; make_vec leaves it to this.
     modes = (None, *cls.metadata.get("render_modes", ()))
     check_choice("render_mode", own.get("render_mode"), modes)
@@ -393,6 +397,23 @@ def make_pool_vector(
         max_episode_steps=limit,
         **shared,
     )
+
+
+# What is said of a keyword of the other kind of batch.
+_STACKED_HINT = (
+    "; environments in stacked arrays need no workers and never hang: num_threads says "
+    "how many threads step them"
+)
+_POOL_HINT = (
+    "; a pool of objects is stepped by workers: workers says how many, executor "
+    "whether they are threads or processes"
+)
+
+
+def _hints(other: Callable[..., Any], hint: str) -> dict[str, str]:
+    """Return a hint for the keywords that the other kind of batch alone has."""
+    shared = _keywords_of(make_vector) & _keywords_of(make_pool_vector)
+    return dict.fromkeys(_keywords_of(other) - shared, hint)
 
 
 def _keywords_of(function: Callable[..., Any]) -> set[str]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidActionError, describe_rows, shorten
 
-__all__ = ["check_text", "check_texts"]
+__all__ = ["check_text", "check_texts", "text_hint"]
 
 
 def check_text(action: Any) -> str:
@@ -26,6 +26,20 @@ def check_text(action: Any) -> str:
         raise InvalidActionError(message)
     # numpy's strings would find their way into the infos.
     return str(action)
+
+
+def text_hint(actions: Any) -> str:
+    """Return the end of a message about actions that are to be integers.
+
+    Empty unless they are texts, which the environment takes in another mode.
+    """
+    if isinstance(actions, np.ndarray):
+        actions = actions.ravel()[:1].tolist()
+    elif not isinstance(actions, (list, tuple)):
+        actions = [actions]
+    if not any(isinstance(action, str) for action in actions):
+        return ""
+    return "; names of actions are taken with action_mode='text'"
 
 
 def check_texts(actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:

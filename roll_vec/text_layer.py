@@ -7,7 +7,7 @@ from typing import Any
 
 import gymnasium
 
-from roll_vec.base_envs import MAX_TEXT, BaseDiscreteActionEnv
+from roll_vec.base_envs import MAX_TEXT, BaseDiscreteActionEnv, ClosableEnv
 from roll_vec.spaces import UnicodeText
 from roll_vec.text_actions import TextActions, TextOptions
 from roll_vec.text_batches import check_text
@@ -15,7 +15,7 @@ from roll_vec.text_batches import check_text
 __all__ = ["TextLayer"]
 
 
-class TextLayer(gymnasium.Wrapper[Any, Any, Any, Any]):
+class TextLayer(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment whose actions are what a model writes.
 
     Infos of a step, beside the environment's own: ``action_content``,
@@ -77,12 +77,18 @@ class TextLayer(gymnasium.Wrapper[Any, Any, Any, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Start a new episode; the info has ``env_instruction``."""
+        self._check_open()
         observation, info = self.env.reset(seed=seed, options=options)
         self._last_success = {}
         self._keep(observation)
         inner: Any = self.env.unwrapped
         get_instructions = getattr(inner, "get_instructions", str)
         return observation, {"env_instruction": get_instructions(), **info}
+
+    def render(self) -> Any:
+        """Return the environment's frame."""
+        self._check_open()
+        return self.env.render()
 
     def _keep(self, observation: Any) -> None:
         if self._is_discrete and not self._has_no_op:
@@ -99,7 +105,9 @@ class TextLayer(gymnasium.Wrapper[Any, Any, Any, Any]):
         ------
         InvalidActionError
             If the action is no string; nothing has moved then.
+        ClosedError
         """
+        self._check_open()
         action = check_text(action)
         if self._takes_all:
             observation, reward, terminated, truncated, info = self.env.step(action)

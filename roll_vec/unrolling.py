@@ -25,6 +25,7 @@ from roll_vec.errors import (
     shorten,
 )
 from roll_vec.infos import Infos, final_infos, masked_infos, merge_rows
+from roll_vec.options import MAX_INT
 from roll_vec.stacking import check_out, put_rows, stack_batches, stack_infos_in_time
 
 if TYPE_CHECKING:
@@ -73,10 +74,10 @@ def _count_steps(actions: Any, num_steps: Any) -> int:
     except TypeError:
         asked = 0
     if callable(actions):
-        if asked < 1:
+        if not 1 <= asked <= MAX_INT:
             message = (
-                "num_steps: expected a positive integer beside a policy, "
-                f"got {shorten(num_steps)}"
+                f"num_steps: expected a positive integer up to {MAX_INT} beside a "
+                f"policy, got {shorten(num_steps)}"
             )
             raise InvalidOptionError(message)
         return asked

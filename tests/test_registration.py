@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 
 import gymnasium
 import numpy as np
@@ -11,9 +12,18 @@ from gymnasium.envs.registration import EnvSpec
 
 import roll_vec
 from roll_vec.countdown import Countdown
-from roll_vec.errors import InvalidOptionError, UnknownOptionError, UnsupportedError
+from roll_vec.errors import (
+    ClosedError,
+    InvalidActionError,
+    InvalidOptionError,
+    UnknownOptionError,
+    UnsupportedError,
+)
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.text_layer import TextLayer
 from tests.vector.cases import assert_same
+
+ROLL_ENVS = ("SokobanEnv", "FrozenLakeEnv")
 
 
 class Echo(roll_vec.BaseLanguageBasedEnv):
@@ -138,6 +148,9 @@ def test_text_acts_by_the_names_of_a_lookup(registered):
     codes = gymnasium.make_vec(id, num_envs=2)
     codes.reset(seed=0)
     assert codes.step(np.array([1, 0]))[1].tolist() == [1.0, 0.0]
+    for wrong in (["on", "off"], ["on"]):
+        with pytest.raises(InvalidActionError, match=r"action_mode='text'$"):
+            codes.step(wrong)
     texts = gymnasium.make_vec(id, num_envs=2, action_mode="text", format_penalty=-1)
     texts.reset(seed=0)
     _, rewards, _, _, infos = texts.step(["on", "neither"])
@@ -199,6 +212,81 @@ def test_what_cannot_be_registered_is_refused(arguments, more, match):
         roll_vec.register(*arguments, **more)
     assert "test/Bad-v0" not in gymnasium.registry
     assert "test/Bad-v0" not in ENVIRONMENTS
+
+
+@pytest.mark.parametrize("cls", [Echo, Switch])
+def test_a_closed_environment_says_so(registered, cls):
+    """The base class sees a reset, the text layer steps and frames as well."""
+    id = registered("test/Closed-v0", cls)
+    env = gymnasium.make(id, **({"action_mode": "text"} if cls is Switch else {}))
+    env.reset(seed=0)
+    inner = env.unwrapped
+    for _ in range(2):
+        env.close()
+    layer = next(one for one in layers_of(env) if isinstance(one, TextLayer))
+    for use in (inner.reset, layer.reset, lambda: layer.step("on"), layer.render):
+        with pytest.raises(ClosedError, match=f"^{cls.__name__} is closed"):
+            use()
+
+
+@pytest.mark.parametrize("id", [*ENVIRONMENTS, *ROLL_ENVS])
+def test_single_environments_of_ours_say_that_they_are_closed(id):
+    is_roll = id in ROLL_ENVS
+    env = getattr(roll_vec, id)() if is_roll else gymnasium.make(id).unwrapped
+    env.reset(seed=0)
+    restored = pickle.loads(pickle.dumps(env))
+    env.close()
+    env.close()
+    action = "1 + 1" if isinstance(env, roll_vec.BaseLanguageBasedEnv) else 1
+    for use in (env.reset, lambda: env.reset(seed=1), lambda: env.step(action)):
+        with pytest.raises(ClosedError, match=f"^{type(env).__name__} is closed"):
+            use()
+    with pytest.raises(ClosedError):
+        env.render()
+    restored.step(action)
+
+
+def layers_of(env):
+    while env is not env.unwrapped:
+        yield env
+        env = env.env
+
+
+@pytest.mark.parametrize(
+    ("id", "more", "match"),
+    [
+        ("roll_vec/Sokoban-v0", {"num_boxs": 1}, "; did you mean num_boxes[?]$"),
+        ("roll_vec/Sokoban-v0", {"threads": 1}, "; did you mean num_threads[?]$"),
+        ("roll_vec/Sokoban-v0", {"workers": 2}, "workers; .*no workers.*num_threads"),
+        ("roll_vec/Countdown-v0", {"num_threads": 2}, "num_threads; .*: workers says"),
+        ("roll_vec/Countdown-v0", {"max_step": 2}, "; did you mean max_steps[?]$"),
+        ("roll_vec/Countdown-v0", {"nothing": 2}, "unicode_operators, workers$"),
+    ],
+)
+def test_a_keyword_of_another_kind_says_what_to_do(id, more, match):
+    with pytest.raises(UnknownOptionError, match=match):
+        gymnasium.make_vec(id, num_envs=2, **more)
+
+
+@pytest.mark.parametrize(
+    ("more", "match"),
+    [
+        ({"obs_mode": "plane"}, "'text', got 'plane'; did you mean planes[?]$"),
+        ({"obs_mode": "Planes"}, "; did you mean planes[?]$"),
+        ({"obs_mode": "xyz"}, "'text', got 'xyz'$"),
+        ({"obs_mode": 3}, "'text', got 3$"),
+        ({"autoreset_mode": "next_step"}, "; did you mean NextStep[?]$"),
+        ({"max_episode_steps": 2**63}, "from 1 to 2147483647, got 9223372036854775808"),
+        ({"max_episode_steps": 2**31}, "from 1 to 2147483647, got 2147483648"),
+    ],
+)
+@pytest.mark.parametrize("pooled", [False, True])
+def test_a_value_that_is_close_or_too_large_is_named(registered, pooled, more, match):
+    if pooled and "obs_mode" in more:
+        return
+    id = registered("test/Value-v0", Echo) if pooled else "roll_vec/FrozenLake-v1"
+    with pytest.raises(InvalidOptionError, match=match):
+        gymnasium.make_vec(id, num_envs=2, **more)
 
 
 def echo_again(suffix):

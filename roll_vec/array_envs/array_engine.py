@@ -24,11 +24,11 @@ from roll_vec.array_envs.text_mode import (
     text_space,
 )
 from roll_vec.engine import Rollout, StepResult, UnrollResult
-from roll_vec.errors import InvalidActionError, describe_rows
+from roll_vec.errors import InvalidActionError, describe_rows, shorten
 from roll_vec.infos import masked_infos
 from roll_vec.kernels.rows import any_outside
 from roll_vec.kernels.unroll_lakes import BEGUN, ENDED
-from roll_vec.text_batches import check_texts
+from roll_vec.text_batches import check_texts, text_hint
 
 __all__ = ["METADATA", "ArrayEngine"]
 
@@ -98,17 +98,20 @@ class ArrayEngine:
         except ValueError:
             message = (
                 f"actions: expected {self.num_envs} integers, one an environment, "
-                f"got {actions!r}"
+                f"got {shorten(actions)}{text_hint(actions)}"
             )
             raise InvalidActionError(message) from None
         if batch.shape != (self.num_envs,):
             message = (
                 f"actions: expected shape ({self.num_envs},), one integer an "
-                f"environment, got shape {batch.shape}"
+                f"environment, got shape {batch.shape}{text_hint(actions)}"
             )
             raise InvalidActionError(message)
         if batch.dtype.kind not in "iu":
-            message = f"actions: expected an integer dtype, got {batch.dtype}"
+            message = (
+                f"actions: expected an integer dtype, got {batch.dtype}"
+                f"{text_hint(actions)}"
+            )
             raise InvalidActionError(message)
         checked = np.ascontiguousarray(batch, np.int64)
         # numba compiles the kernels anew for a read-only array, such as jax's.

@@ -310,8 +310,9 @@ class FrozenLake(BoardEnv):
 
         Raises
         ------
-        InvalidSeedError
+        InvalidSeedError, ClosedError
         """
+        self._check_open()
         if seed is not None:
             seed = check_seed(seed)
         elif self._np_random is None:

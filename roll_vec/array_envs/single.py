@@ -17,13 +17,14 @@ from roll_vec.array_envs.text_mode import (
     play_text,
     text_space,
 )
-from roll_vec.base_envs import SeededEnv
-from roll_vec.errors import InvalidActionError, ResetNeededError
+from roll_vec.base_envs import ClosableEnv, SeededEnv
+from roll_vec.errors import InvalidActionError, ResetNeededError, shorten
+from roll_vec.text_batches import text_hint
 
 __all__ = ["BoardEnv", "LevelEnv"]
 
 
-class BoardEnv(gymnasium.Env[Any, Any]):
+class BoardEnv(ClosableEnv):
     """One environment that is a board: actions, rendering, ROLL's step limit.
 
     A family gives `_grid` and `_play`.
@@ -88,7 +89,7 @@ class BoardEnv(gymnasium.Env[Any, Any]):
 
         Raises
         ------
-        InvalidActionError, ResetNeededError
+        InvalidActionError, ResetNeededError, ClosedError
             Nothing has moved then.
         """
         if self.text_actions is None:
@@ -106,6 +107,7 @@ class BoardEnv(gymnasium.Env[Any, Any]):
         raise NotImplementedError
 
     def _check_started(self) -> None:
+        self._check_open()
         if not self._started:
             message = "the environment must be reset before it is stepped or rendered"
             raise ResetNeededError(message)
@@ -118,7 +120,10 @@ class BoardEnv(gymnasium.Env[Any, Any]):
         except TypeError:
             number = low - 1
         if not low <= number <= high:
-            message = f"action: expected an integer from {low} to {high}, got {action}"
+            message = (
+                f"action: expected an integer from {low} to {high}, "
+                f"got {shorten(action)}{text_hint(action)}"
+            )
             raise InvalidActionError(message)
         return number
 
@@ -137,6 +142,7 @@ class BoardEnv(gymnasium.Env[Any, Any]):
         (16 H, 16 W, 3) uint8, str or None
             None in ``human`` mode, which shows a window, and without a mode.
         """
+        self._check_open()
         if self.render_mode is None:
             gymnasium.logger.warn(
                 "render() was called without a render_mode; give one at construction, "
@@ -161,7 +167,8 @@ class BoardEnv(gymnasium.Env[Any, Any]):
         self._window.show(frame, self.metadata["render_fps"])
 
     def close(self) -> None:
-        """Close the window, if there is one."""
+        """Close the environment and the window, if there is one."""
+        super().close()
         if self._window is not None:
             self._window.close()
             self._window = None
@@ -198,7 +205,7 @@ class LevelEnv(BoardEnv, SeededEnv):
 
         Raises
         ------
-        InvalidSeedError
+        InvalidSeedError, ClosedError
         LevelGenerationError
             If the configuration has no levels; nothing has moved then.
         """

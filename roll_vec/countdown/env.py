@@ -152,7 +152,7 @@ class Countdown(BaseLanguageBasedEnv):
 
         Raises
         ------
-        InvalidSeedError
+        InvalidSeedError, ClosedError
         LevelGenerationError
             If the options hardly have a task; nothing has moved then.
         """
@@ -180,7 +180,9 @@ class Countdown(BaseLanguageBasedEnv):
             Before a reset and after the end of the episode.
         InvalidActionError
             If the action is no str.
+        ClosedError
         """
+        self._check_open()
         if not self._open:
             message = "the environment must be reset before it is given an answer"
             raise ResetNeededError(message)
@@ -239,6 +241,7 @@ class Countdown(BaseLanguageBasedEnv):
 
     def render(self) -> str | None:
         """Return the current observation; None without a render mode."""
+        self._check_open()
         if self.render_mode is None:
             return None
         if not self.nums:

@@ -15,7 +15,7 @@ from roll_vec.errors import (
     describe_rows,
     shorten,
 )
-from roll_vec.text_batches import check_texts
+from roll_vec.text_batches import check_texts, text_hint
 
 __all__ = ["check_action_batch"]
 
@@ -81,10 +81,12 @@ def _check_integers(
         message = f"actions: expected {num_envs} integers, got {shorten(actions)}"
         raise InvalidActionError(message) from error
     if array.shape != (num_envs,):
-        message = f"actions: expected shape ({num_envs},), got {array.shape}"
+        hint = text_hint(actions) if takes_none else ""
+        message = f"actions: expected shape ({num_envs},), got {array.shape}{hint}"
         raise InvalidActionError(message)
     if not np.issubdtype(array.dtype, np.integer):
-        message = f"actions: expected integers, got {array.dtype}"
+        hint = text_hint(actions) if takes_none else ""
+        message = f"actions: expected integers, got {array.dtype}{hint}"
         raise InvalidActionError(message)
     low, high = int(space.start), int(space.start + space.n) - 1
     if takes_none and low == 1:

@@ -132,7 +132,7 @@ class WebShop(BaseLanguageBasedEnv):
 
         Raises
         ------
-        InvalidSeedError
+        InvalidSeedError, ClosedError
         InvalidOptionError
             If one of the options cannot be used; nothing has moved then.
         """
@@ -190,7 +190,9 @@ class WebShop(BaseLanguageBasedEnv):
             Before a reset and after the end of the episode.
         InvalidActionError
             If the action is no str.
+        ClosedError
         """
+        self._check_open()
         before = self.state
         if before is None or before.page == "done":
             message = "the environment must be reset before it is given an action"
@@ -328,8 +330,9 @@ class WebShop(BaseLanguageBasedEnv):
 
         Raises
         ------
-        ResetNeededError
+        ResetNeededError, ClosedError
         """
+        self._check_open()
         if self.render_mode is None:
             return None
         state = self._current()

@@ -41,6 +41,22 @@ def first_action(id):
     return 0 if "/FrozenLake" in id else 1
 
 
+@pytest.mark.parametrize(
+    ("action", "shown"),
+    [
+        ("1", "got '1'; names of actions are taken with action_mode='text'$"),
+        (1.0, "got 1.0$"),
+        (None, "got None$"),
+        (b"1", "got b'1'$"),
+    ],
+)
+def test_an_action_of_another_type_is_shown_as_it_is(action, shown):
+    env = make("roll_vec/Sokoban-v0")
+    env.reset(seed=0)
+    with pytest.raises(InvalidActionError, match=shown):
+        env.step(action)
+
+
 def state_of(env):
     """Everything that the next observations depend on, comparable."""
     env = copy.deepcopy(env)

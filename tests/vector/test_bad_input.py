@@ -71,6 +71,14 @@ class TestActions:
             env.step(actions)
         assert_undisturbed(*twins)
 
+    @pytest.mark.parametrize("convert", [list, tuple, np.array, "".join])
+    def test_text_says_how_it_is_taken(self, twins, convert):
+        env, _ = twins
+        actions = convert(["Up"] * NUM_ENVS)
+        with pytest.raises(errors.InvalidActionError, match=r"action_mode='text'$"):
+            env.step(actions)
+        assert_undisturbed(*twins)
+
     @pytest.mark.parametrize("value", [None, "1", 1.0, [1], {}, 2**70, np.nan])
     def test_element_that_is_no_integer(self, twins, value):
         env, _ = twins
@@ -268,7 +276,7 @@ class TestConstruction:
         with pytest.raises(errors.UnknownOptionError, match=name) as caught:
             gymnasium.make_vec(case, num_envs=2, **{name: 1})
         assert isinstance(caught.value, TypeError)
-        listed = str(caught.value).split("exist: ")[1].split(", ")
+        listed = str(caught.value).split("exist: ")[1].split("; ")[0].split(", ")
         known = {"num_envs", "group_size", "copy", "render_mode"}
         known |= {"workers"} if is_pooled(case) else {"obs_mode"}
         assert known <= set(listed)

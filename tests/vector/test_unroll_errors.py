@@ -133,6 +133,7 @@ def test_a_policy_that_raises_moves_nothing(case, copies):
         (np.zeros((2, N), int), 3, InvalidOptionError, "num_steps: expected None or 2"),
         (lambda seen: seen, None, InvalidOptionError, "num_steps: .*positive.*None"),
         (lambda seen: seen, 0, InvalidOptionError, "num_steps: .*positive.*0"),
+        (lambda seen: seen, 2**63, InvalidOptionError, "positive.* 2147483647 .*5808"),
         (lambda seen: seen, -1, InvalidOptionError, "positive.*got -1"),
         (lambda seen: seen, 1.5, InvalidOptionError, "positive.*got 1.5"),
         (lambda seen: seen, True, InvalidOptionError, "positive.*got True"),
