@@ -172,5 +172,9 @@ def describe_rows(rows: NDArray[np.int64]) -> str:
 
 def shorten(value: object) -> str:
     """Return a value for a message, 80 characters at most."""
-    shown = repr(value)
+    try:
+        shown = repr(value)
+    except Exception:
+        # Python refuses to write integers of thousands of digits.
+        shown = f"an object of type {type(value).__name__}"
     return shown if len(shown) <= 80 else f"{shown[:77]}..."

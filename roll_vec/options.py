@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from roll_vec.errors import InvalidOptionError, UnknownOptionError
+from roll_vec.errors import InvalidOptionError, UnknownOptionError, shorten
 
 __all__ = [
     "check_bool",
@@ -121,10 +121,10 @@ def check_int(name: str, value: Any, minimum: int, maximum: int = MAX_INT) -> in
         message = f"{name}: expected an integer, got {value!r}"
         raise InvalidOptionError(message) from None
     if number < minimum:
-        message = f"{name}: expected at least {minimum}, got {number}"
+        message = f"{name}: expected at least {minimum}, got {shorten(number)}"
         raise InvalidOptionError(message)
     if number > maximum:
-        message = f"{name}: expected at most {maximum}, got {number}"
+        message = f"{name}: expected at most {maximum}, got {shorten(number)}"
         raise InvalidOptionError(message)
     return number
 

@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from roll_vec.errors import InvalidOptionError
+from roll_vec.errors import InvalidOptionError, shorten
 
 if TYPE_CHECKING:
     from roll_vec.pool import PoolVectorEnv
@@ -260,7 +260,7 @@ def _check_limit(limit: int | None, registered: int | None) -> int | None:
     if not integer or not 1 <= limit <= MAX_INT:
         message = (
             "max_episode_steps: expected None (the registered limit), -1 (no limit) or "
-            f"an integer from 1 to {MAX_INT}, got {limit!r}"
+            f"an integer from 1 to {MAX_INT}, got {shorten(limit)}"
         )
         raise InvalidOptionError(message)
     return int(limit)

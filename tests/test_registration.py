@@ -277,6 +277,8 @@ def test_a_keyword_of_another_kind_says_what_to_do(id, more, match):
         ({"obs_mode": 3}, "'text', got 3$"),
         ({"autoreset_mode": "next_step"}, "; did you mean NextStep[?]$"),
         ({"max_episode_steps": 2**63}, "from 1 to 2147483647, got 9223372036854775808"),
+        ({"max_episode_steps": 10**5000}, "from 1 to 2147483647, got an object of"),
+        ({"group_size": -(10**5000)}, "at least 1, got an object of type int"),
         ({"max_episode_steps": 2**31}, "from 1 to 2147483647, got 2147483648"),
     ],
 )
