@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 Options = TypeVar("Options")
-Init = TypeVar("Init", bound=Callable[..., None])
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 MAX_INT = (1 << 31) - 1
 NO_HINTS: Mapping[str, str] = {}
@@ -92,21 +92,22 @@ def close_match(value: Any, choices: Iterable[Any]) -> str:
     return f"; did you mean {names[matches[0]]}?" if matches else ""
 
 
-def takes_keywords_of(options_class: type[Any]) -> Callable[[Init], Init]:
-    """Let a constructor with ``**keywords`` show the keywords of an options class.
+def takes_keywords_of(options_class: type[Any]) -> Callable[[Function], Function]:
+    """Let a function with ``**keywords`` show the keywords of an options class.
 
-    The signature belongs to the constructor, not to the class: a subclass with a
-    constructor of its own shows that one.
+    A constructor's signature is its own, not its class's: a subclass with another
+    constructor shows that one.
     """
 
-    def show(init: Init) -> Init:
-        own = inspect.signature(init)
+    def show(function: Function) -> Function:
+        own = inspect.signature(function)
         kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
         shown = [p for p in own.parameters.values() if p.kind not in kinds]
         options = inspect.signature(options_class).parameters.values()
         shown += [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in options]
-        init.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
-        return init
+        signature = own.replace(parameters=shown)
+        function.__signature__ = signature  # type: ignore[attr-defined]
+        return function
 
     return show
 

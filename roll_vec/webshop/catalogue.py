@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from roll_vec.errors import InvalidOptionError, shorten
-from roll_vec.options import parse_options
+from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.process_cache import ProcessCache
 from roll_vec.webshop.building import Progress, build
 from roll_vec.webshop.goals import SPLITS
@@ -56,6 +56,7 @@ class Catalogue:
         self._kept_solutions = functools.lru_cache(maxsize=8192)(self._solve)
 
     @classmethod
+    @takes_keywords_of(CatalogueOptions)
     def load(cls, *, progress: Progress | None = None, **keywords: Any) -> Catalogue:
         """Return the catalogue for some keywords, the same one for equal keywords.
 

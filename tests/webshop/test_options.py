@@ -8,6 +8,7 @@ import pytest
 
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
 from roll_vec.options import parse_options
+from roll_vec.webshop.catalogue import Catalogue
 from roll_vec.webshop.options import WebShopOptions
 from roll_vec.webshop.sources import CatalogueOptions
 
@@ -96,5 +97,8 @@ def test_the_constructor_shows_its_keywords():
 
     shown = inspect.signature(WebShop).parameters
     assert list(shown) == list(inspect.signature(WebShopOptions).parameters)
+    of_load = inspect.signature(Catalogue.load).parameters
+    own = inspect.signature(CatalogueOptions).parameters
+    assert list(of_load) == ["progress", *own]
     assert shown["split"].default == "all"
     assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in shown.values())
