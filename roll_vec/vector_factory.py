@@ -55,9 +55,9 @@ def make_vec(id: str | EnvSpec, num_envs: int = 1, **keywords: Any) -> RollVecto
     gymnasium.error.Error
         If the id does not exist.
     InvalidOptionError
-        If the id is not one of ours.
-    UnknownOptionError, InvalidOptionError
-        For keywords.
+        If the id is not one of ours, or a keyword has a value that cannot be used.
+    UnknownOptionError
+        If a keyword does not exist.
     """
     from roll_vec.vector import RollVectorEnv
 
