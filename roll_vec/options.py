@@ -46,14 +46,19 @@ def parse_options(options_class: type[Options], given: Mapping[str, Any]) -> Opt
 
 
 def check_unknown(given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse keywords that do not exist."""
+    """Refuse keywords that do not exist.
+
+    Raises
+    ------
+    UnknownOptionError
+        Begins with Python's own words for each of them: TorchRL and `gymnasium.make`
+        look for these, to try again without the keyword.
+    """
     known = sorted(known)
     unknown = sorted(set(given) - set(known))
     if unknown:
-        message = (
-            f"unknown keyword{'s' if len(unknown) > 1 else ''} {', '.join(unknown)}; "
-            f"those that exist: {', '.join(known)}"
-        )
+        named = [f"got an unexpected keyword argument {name!r}" for name in unknown]
+        message = f"{'; '.join(named)}; those that exist: {', '.join(known)}"
         raise UnknownOptionError(message)
 
 

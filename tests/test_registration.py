@@ -124,13 +124,18 @@ def test_any_gymnasium_environment_is_pooled(registered):
 @pytest.mark.parametrize(
     ("cls", "more", "error", "match"),
     [
-        (Echo, {"postfix": "!"}, UnknownOptionError, "postfix; those that.*prefix"),
-        (Echo, {"action_mode": "text"}, UnknownOptionError, "action_mode; those"),
+        (Echo, {"postfix": "!"}, UnknownOptionError, "'postfix'; those that.*prefix"),
+        (Echo, {"action_mode": "text"}, UnknownOptionError, "'action_mode'; those"),
         (Echo, {"match": "best"}, InvalidOptionError, "match: expected one of 'first'"),
         (Echo, {"action_separator": "|"}, InvalidOptionError, "action_separator: '|'"),
         (Switch, {"action_mode": "words"}, InvalidOptionError, "'discrete', 'text'"),
         (Switch, {"format_penalty": -1}, InvalidOptionError, "action_mode='text'"),
-        (Plain, {"action_pattern": "(a)"}, UnknownOptionError, "action_pattern; those"),
+        (
+            Plain,
+            {"action_pattern": "(a)"},
+            UnknownOptionError,
+            "'action_pattern'; those",
+        ),
     ],
 )
 def test_keywords_that_make_no_sense_are_named(
@@ -156,7 +161,7 @@ def test_a_render_mode_that_a_class_lacks_is_named(registered):
         (("test/Bad-v0", Echo, 0), {}, "max_episode_steps: expected at least 1"),
         (("roll_vec/Sokoban-v0", Echo), {}, "is registered already"),
         (("CartPole-v1", Echo), {}, "is registered already"),
-        (("test/Bad-v0", Echo), {"what": 1}, "unknown keyword what"),
+        (("test/Bad-v0", Echo), {"what": 1}, "unexpected keyword argument 'what'"),
     ],
 )
 def test_what_cannot_be_registered_is_refused(arguments, more, match):
