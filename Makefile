@@ -43,3 +43,7 @@ clean:  ## caches and builds
 	rm -rf build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache \
 	    .import_linter_cache .benchmarks *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: test-clients
+test-clients:  ## the programs of docs/clients.md, each with its client; CLIENTS="skrl"
+	$(PYTHON) -m tests.clients $(CLIENTS)

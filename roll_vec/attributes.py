@@ -31,6 +31,7 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
 
     engine: Engine
     _seeds: list[int | None]
+    _any_unstarted: bool
 
     @property
     def successes(self) -> NDArray[np.bool_]:
@@ -42,14 +43,19 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
         """The seed that each environment's stream started from, None before."""
         return tuple(self._seeds)
 
-    @property  # type: ignore[misc]
-    def np_random(self) -> Any:
-        """Not to be had: the streams are rows of arrays, one an environment."""
-        message = (
-            "a roll_vec batch has one random stream an environment and no generator "
-            "of its own; np_random_seed has their seeds"
-        )
-        raise AttributeError(message)
+    @property  # type: ignore[override]
+    def np_random(self) -> tuple[np.random.Generator, ...]:
+        """``np_random`` of each environment, as of its single form: copies.
+
+        Each one is where its environment's stream is, so that it tells what would be
+        drawn next; drawing from it does not move the environment.  Before the first
+        reset there are no streams, and the generators come from entropy.
+        """
+        return self.get_attr("np_random")
+
+    @np_random.setter
+    def np_random(self, value: Any) -> None:
+        self.set_attr("np_random", value)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return the attribute ``name`` of each environment, called if it is a method.
@@ -74,6 +80,8 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
         """
         if name == "np_random_seed":
             return self.np_random_seed
+        if name == "np_random" and self._any_unstarted:
+            return tuple(np.random.default_rng() for _ in range(self.num_envs))
         if name in ("observation_space", "action_space"):
             return (getattr(self, f"single_{name}"),) * self.num_envs
         if name in ("metadata", "render_mode", "spec"):
@@ -95,10 +103,13 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
                 f"got {len(values)}"
             )
             raise InvalidOptionError(message)
-        message = (
-            f"{name} cannot be set: make a new environment, for instance "
+        way_out = (
+            "make a new environment, for instance "
             f"gymnasium.make_vec(id, num_envs={self.num_envs}, {name}=...)"
         )
+        if name.startswith("np_random"):
+            way_out = "reset(seed=...) starts other streams"
+        message = f"{name} cannot be set: {way_out}"
         raise FrozenAttributeError(message)
 
     def send(self, actions: Any, env_ids: Any) -> None:  # noqa: ARG002

@@ -47,19 +47,25 @@ def parse_reset_mask(
     if options is None or "reset_mask" not in options:
         return None
     mask = options["reset_mask"]
+    # Gymnasium's checks in their order and their words, which its tests look for.
     if not isinstance(mask, np.ndarray):
-        message = f"options['reset_mask']: expected a numpy array, got {type(mask)}"
-        raise TypeError(message)
-    if mask.dtype != np.bool_:
-        message = f"options['reset_mask']: expected dtype bool, got {mask.dtype}"
+        message = f"`options['reset_mask']` must be a numpy array, got {type(mask)}"
         raise TypeError(message)
     if mask.shape != (num_envs,):
         message = (
-            f"options['reset_mask']: expected shape ({num_envs},), got {mask.shape}"
+            f"`options['reset_mask']` must have shape `({num_envs},)`, got {mask.shape}"
         )
         raise ValueError(message)
+    if mask.dtype != np.bool_:
+        message = (
+            f"`options['reset_mask']` must have `dtype=np.bool_`, got {mask.dtype}"
+        )
+        raise TypeError(message)
     if not mask.any():
-        message = "options['reset_mask']: expected at least one True, got none"
+        message = (
+            "`options['reset_mask']` must contain a boolean array with at least one "
+            f"True value, got reset_mask={mask}"
+        )
         raise ValueError(message)
     return mask
 

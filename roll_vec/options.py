@@ -60,14 +60,18 @@ def check_unknown(
     hints : mapping of str
         By keyword, what to do instead; other keywords are compared with those that
         exist.
+
+    Raises
+    ------
+    UnknownOptionError
+        Begins with Python's own words for each of them: TorchRL and `gymnasium.make`
+        look for these, to try again without the keyword.
     """
     known = sorted(known)
     unknown = sorted(set(given) - set(known))
     if unknown:
-        message = (
-            f"unknown keyword{'s' if len(unknown) > 1 else ''} {', '.join(unknown)}; "
-            f"those that exist: {', '.join(known)}"
-        )
+        named = [f"got an unexpected keyword argument {name!r}" for name in unknown]
+        message = f"{'; '.join(named)}; those that exist: {', '.join(known)}"
         ends = [hints.get(name) or close_match(name, known) for name in unknown]
         # Two keywords can have one hint.
         raise UnknownOptionError(message + "".join(dict.fromkeys(ends)))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import gymnasium
+from gymnasium.envs.registration import EnvSpec
 
 from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
 from roll_vec.errors import InvalidOptionError
@@ -79,7 +80,9 @@ def check_keywords(
     return keywords
 
 
-def build(cls: type[Any], keywords: Mapping[str, Any]) -> gymnasium.Env[Any, Any]:
+def build(
+    cls: type[Any], keywords: Mapping[str, Any], spec: EnvSpec | None = None
+) -> gymnasium.Env[Any, Any]:
     """Make one environment, with the text layer where the class takes text.
 
     Parameters
@@ -87,6 +90,8 @@ def build(cls: type[Any], keywords: Mapping[str, Any]) -> gymnasium.Env[Any, Any
     cls : class
     keywords : mapping
         As `check_keywords` returned them.
+    spec : EnvSpec or None
+        Becomes the environment's, where `gymnasium.make` does not give it one.
 
     Raises
     ------
@@ -108,4 +113,6 @@ def build(cls: type[Any], keywords: Mapping[str, Any]) -> gymnasium.Env[Any, Any
         message = f"{given}: have a meaning with action_mode='text' alone"
         raise InvalidOptionError(message)
     env: gymnasium.Env[Any, Any] = cls(**own)
+    if spec is not None:
+        env.unwrapped.spec = spec
     return TextLayer(env, parsed) if takes_text else env

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -385,9 +385,11 @@ def make_pool_vector(
     # gymnasium.make warns of an unknown one; make_vec leaves it to this.
     modes = (None, *cls.metadata.get("render_modes", ()))
     check_choice("render_mode", own.get("render_mode"), modes)
+    # As gymnasium.make(id, **keywords) gives each environment its own.
+    spec = replace(gymnasium.spec(id), kwargs=dict(own), max_episode_steps=limit)
     # The class itself, not the id: another process may not have registered it.
     return PoolVectorEnv(
-        [partial(build, cls, own)] * num_envs,
+        [partial(build, cls, own, spec)] * num_envs,
         workers=workers,
         executor=executor,
         step_timeout=step_timeout,

@@ -23,6 +23,7 @@ __all__ = [
     "expand_seeds",
     "fill_seeds",
     "fold_seed",
+    "generator_at",
     "level_of",
     "retry_seed",
 ]
@@ -162,6 +163,29 @@ def retry_seed(level_seed: int, attempt: int) -> int:
     ``mix(level_seed, 2**63 + t)``.
     """
     return level_seed if attempt == 0 else _mix(level_seed, (1 << 63) + attempt)
+
+
+def generator_at(words: Sequence[int]) -> np.random.Generator:
+    """Return a numpy generator at the position of a compiled PCG64 stream.
+
+    Parameters
+    ----------
+    words : sequence of 6 int
+        A column of `roll_vec.kernels._random`: state high and low, increment high and
+        low, whether a 32-bit draw is left over, and that draw.
+    """
+    state_high, state_low, increment_high, increment_low, has_draw, draw = words
+    bits = np.random.PCG64(0)
+    bits.state = {
+        "bit_generator": "PCG64",
+        "state": {
+            "state": state_high << 64 | state_low,
+            "inc": increment_high << 64 | increment_low,
+        },
+        "has_uint32": has_draw,
+        "uinteger": draw,
+    }
+    return np.random.Generator(bits)
 
 
 def episode_seeds(

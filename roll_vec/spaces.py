@@ -1,20 +1,49 @@
-"""Spaces that Gymnasium lacks."""
+"""The space of texts, and Gymnasium's functions of spaces for it.
+
+Gymnasium's own functions for `Text` look characters up in a list, which `UnicodeText`
+does not have, and `AsyncVectorEnv` reads its shared memory only once: texts that are
+decoded then never change.  Here a text in shared memory is a row of uint32, its length
+and its code points, and what is read is a view.  Flattened it is what Gymnasium makes
+of a `Text` of all Unicode characters.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import multiprocessing
+import sys
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Space, Text, Tuple
-from gymnasium.vector.utils import batch_space
+from gymnasium.spaces import Box, Space, Text, Tuple
+from gymnasium.spaces.utils import flatten, flatten_space, unflatten
+from gymnasium.vector.utils import (
+    batch_space,
+    create_shared_memory,
+    read_from_shared_memory,
+    write_to_shared_memory,
+)
+from numpy.typing import NDArray
 
-__all__ = ["UnicodeText"]
+from roll_vec.errors import shorten
 
+__all__ = ["SharedTexts", "UnicodeText"]
+
+# Stands behind the end of a flattened text: the number of Unicode's characters.
+NO_CHARACTER = sys.maxunicode + 1
+# Texts of models may hold half a surrogate pair.
+_ENCODING = ("utf-32-le", "surrogatepass")
 _SAMPLE_CHARACTERS = "abcdefghijklmnopqrstuvwxyz "
 # Spaces of model answers allow a megabyte, of which nobody wants a sample.
 _SAMPLE_LENGTH = 256
+
+
+@functools.cache
+def _all_languages() -> str:
+    """Return the Basic Multilingual Plane without surrogates, and emoji."""
+    codes = (*range(0xD800), *range(0xE000, 0x10000), *range(0x1F000, 0x1FB00))
+    return "".join(map(chr, codes))
 
 
 @functools.lru_cache(maxsize=64)
@@ -39,6 +68,8 @@ class UnicodeText(Text):
     examples : sequence of str
         What `sample` picks from, where letters at random would say nothing to an
         environment; empty: letters at random.
+    alphabet : str or None
+        The characters that texts are known to consist of; see `characters`.
     """
 
     def __init__(
@@ -48,12 +79,23 @@ class UnicodeText(Text):
         min_length: int = 0,
         seed: int | np.random.Generator | None = None,
         examples: Sequence[str] = (),
+        alphabet: str | None = None,
     ) -> None:
         # Its tables of characters are constant and can be shared.
         self.__dict__.update(_template(max_length, min_length).__dict__)
         if seed is not None:
             Space.__init__(self, dtype=str, seed=seed)
         self.examples = tuple(examples)
+        self.alphabet = alphabet
+
+    @property
+    def characters(self) -> str:
+        """The characters of texts, for programs that must list them, such as Minari.
+
+        The alphabet, or without one the characters of all languages and emoji.  Texts
+        of other characters are contained all the same.
+        """
+        return self.alphabet or _all_languages()
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
         """Return a string at random; see `gymnasium.spaces.Text.sample`."""
@@ -103,3 +145,109 @@ def _batch_unicode_text(space: UnicodeText, n: int = 1) -> Tuple[Any]:
         copied._np_random = None  # type: ignore[assignment]
         copies.append(copied)
     return Tuple(copies)
+
+
+def _encode(space: UnicodeText, text: Any) -> NDArray[np.uint32]:
+    """Return the code points of a text.
+
+    Raises
+    ------
+    TypeError
+        If it is no str.
+    ValueError
+        If it is longer than the space allows.
+    """
+    if not isinstance(text, str):
+        message = f"expected a str, got {text!r}"
+        raise TypeError(message)
+    if len(text) > space.max_length:
+        message = (
+            f"a text of {len(text)} characters is longer than the {space.max_length} "
+            f"that its space allows: {shorten(text)}"
+        )
+        raise ValueError(message)
+    return np.frombuffer(text.encode(*_ENCODING), "<u4")
+
+
+def _decode(codes: NDArray[Any]) -> str:
+    return codes.astype("<u4").tobytes().decode(*_ENCODING)
+
+
+class SharedTexts(Sequence[str]):
+    """The texts of all environments in shared memory, as they are at the moment.
+
+    A copy, a deep copy and a pickle of it is a tuple of str.
+
+    Parameters
+    ----------
+    memory : (n, 1 + max_length) uint32
+        Of each text its length and its code points.
+    """
+
+    def __init__(self, memory: NDArray[np.uint32]) -> None:
+        self._memory = memory
+
+    def __len__(self) -> int:
+        return len(self._memory)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return tuple(map(self._text, self._memory[index]))
+        return self._text(self._memory[index])
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._text, self._memory)
+
+    @staticmethod
+    def _text(row: NDArray[np.uint32]) -> str:
+        return _decode(row[1 : 1 + int(row[0])])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (tuple(self),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (tuple, SharedTexts)) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"SharedTexts({list(self)!r})"
+
+
+@create_shared_memory.register(UnicodeText)
+def _create(space: UnicodeText, n: int = 1, ctx: Any = multiprocessing) -> Any:
+    return ctx.Array("I", n * (1 + space.max_length))
+
+
+@read_from_shared_memory.register(UnicodeText)
+def _read(space: UnicodeText, shared_memory: Any, n: int = 1) -> SharedTexts:
+    memory = np.frombuffer(shared_memory.get_obj(), np.uint32)
+    return SharedTexts(memory.reshape(n, 1 + space.max_length))
+
+
+@write_to_shared_memory.register(UnicodeText)
+def _write(space: UnicodeText, index: int, value: Any, shared_memory: Any) -> None:
+    codes = _encode(space, value)
+    memory = np.frombuffer(shared_memory.get_obj(), np.uint32)
+    row = memory.reshape(-1, 1 + space.max_length)[index]
+    row[0] = len(codes)
+    row[1 : 1 + len(codes)] = codes
+
+
+@flatten_space.register(UnicodeText)
+def _flatten_space(space: UnicodeText) -> Box:
+    return Box(0, NO_CHARACTER, (space.max_length,), np.int32)
+
+
+@flatten.register(UnicodeText)
+def _flatten(space: UnicodeText, x: Any) -> NDArray[np.int32]:  # type: ignore[misc]
+    codes = _encode(space, x)
+    flat = np.full(space.max_length, NO_CHARACTER, np.int32)
+    flat[: len(codes)] = codes
+    return flat
+
+
+@unflatten.register(UnicodeText)
+def _unflatten(space: UnicodeText, x: Any) -> str:  # type: ignore[misc]  # noqa: ARG001
+    codes = np.asarray(x)
+    return _decode(codes[codes < NO_CHARACTER])

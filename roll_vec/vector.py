@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.attributes import BatchAttributes
@@ -29,7 +29,8 @@ from roll_vec.unrolling import ended_message, unroll
 __all__ = ["RollVectorEnv"]
 
 
-class RollVectorEnv(BatchAttributes):
+# skrl looks for VectorEnv among the direct bases.
+class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
     """N environments behind `gymnasium.vector.VectorEnv`.
 
     Made by `gymnasium.make_vec`; the ids and their keywords are in `registration`.

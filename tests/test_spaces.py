@@ -1,8 +1,12 @@
 """The space of texts: what it contains, how it is batched, copied and sampled."""
 
 import copy
+import itertools
+import json
 import pickle
+import sys
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -11,9 +15,13 @@ from gymnasium.vector.utils import (
     batch_space,
     concatenate,
     create_empty_array,
+    create_shared_memory,
     iterate,
+    read_from_shared_memory,
+    write_to_shared_memory,
 )
 
+import roll_vec  # noqa: F401
 from roll_vec.spaces import UnicodeText
 
 
@@ -178,3 +186,100 @@ def test_gymnasiums_functions_of_batches_work(space):
     assert tuple(iterate(batch, texts)) == texts
     out = create_empty_array(space, n=2)
     assert data_equivalence(concatenate(space, texts, out), texts)
+
+
+# ----------------------------------------- shared memory, flattened, stored
+
+TEXTS = ("two\n√", "👍🏽\0", "\ud800 half", "")
+
+
+def test_shared_memory_is_seen_as_it_is_now():
+    space = spaces.Dict({"text": UnicodeText(8), "number": spaces.Discrete(9)})
+    memory = create_shared_memory(space, n=2)
+    seen = read_from_shared_memory(space, memory, n=2)
+    for first, second in itertools.pairwise(TEXTS):
+        for row, text in enumerate((first, second)):
+            write_to_shared_memory(space, row, {"text": text, "number": row}, memory)
+        expected = (first, second)
+        assert tuple(seen["text"]) == seen["text"][:] == expected
+        assert seen["text"][1] == second
+        kept = copy.deepcopy(seen)["text"]
+        assert type(kept) is tuple
+        assert kept == expected == seen["text"]
+        assert pickle.loads(pickle.dumps(seen["text"])) == expected
+
+
+@pytest.mark.parametrize("text", ["123456789", 5, None, b"ab"])
+def test_shared_memory_never_cuts_a_text(text):
+    space = UnicodeText(8)
+    memory = create_shared_memory(space, n=1)
+    write_to_shared_memory(space, 0, "before", memory)
+    with pytest.raises((ValueError, TypeError), match=r"9 characters|expected a str"):
+        write_to_shared_memory(space, 0, text, memory)
+    assert read_from_shared_memory(space, memory, n=1) == ("before",)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_texts_are_flattened_to_code_points(text):
+    space = spaces.Dict({"text": UnicodeText(8), "number": spaces.Discrete(3)})
+    value = {"text": text, "number": 2}
+    flat = spaces.flatten(space, value)
+    assert flat.shape == (spaces.flatdim(space),) == (11,)
+    assert flat in spaces.flatten_space(space)
+    assert spaces.unflatten(space, flat) == value
+    with pytest.raises(ValueError, match="9 characters is longer than the 8"):
+        spaces.flatten(space["text"], "123456789")
+
+
+def test_flattened_as_gymnasiums_text_of_these_characters():
+    codes = [chr(code) for code in range(300)]
+    theirs = spaces.Text(6, min_length=0, charset="".join(codes))
+    expected = spaces.flatten(theirs, "aé\n")
+    expected[expected == len(codes)] = sys.maxunicode + 1
+    flat = spaces.flatten(UnicodeText(6), "aé\n")
+    assert flat.dtype == expected.dtype
+    assert flat.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("id", "more"),
+    [
+        ("roll_vec/Sokoban-v0", {"obs_mode": "text", "action_mode": "text"}),
+        ("roll_vec/FrozenLake-v1", {"obs_mode": "text"}),
+        ("roll_vec/Countdown-v0", {"max_steps": 3}),
+        ("roll_vec/WebShop-v0", {"num_products": 3}),
+    ],
+)
+def test_environments_of_texts_are_flattened_and_stored(id, more):
+    env = gymnasium.make(id, **more)
+    flat = gymnasium.wrappers.FlattenObservation(gymnasium.make(id, **more))
+    assert flat.observation_space.shape[0] < 1 << 16
+    env.action_space.seed(0)
+    observations, actions = [env.reset(seed=0)[0]], []
+    assert flat.reset(seed=0)[0] in flat.observation_space
+    for _ in range(3):
+        actions.append(env.action_space.sample())
+        observation, _, terminated, *_ = env.step(actions[-1])
+        observations.append(observation)
+        codes = flat.step(actions[-1])[0]
+        assert spaces.unflatten(env.observation_space, codes) == observation
+        if terminated:
+            break
+    for space, texts in (
+        (env.observation_space, observations),
+        (env.action_space, actions),
+    ):
+        if isinstance(space, spaces.Text):
+            loaded = stored_by_minari(space)
+            assert all(text in space and text in loaded for text in texts)
+
+
+def stored_by_minari(space):
+    """Return what Minari loads in the place of a text space that it stored."""
+    kept = {"min_length": space.min_length, "charset": space.characters}
+    return spaces.Text(space.max_length, **json.loads(json.dumps(kept)))
+
+
+def test_texts_of_models_are_stored_too():
+    loaded = stored_by_minari(UnicodeText(99))
+    assert all(text in loaded for text in ("ein\tЯ √", "日本語\0", "👍🏽 “”", ""))

@@ -324,8 +324,14 @@ class ArrayEngine:
         """Return a frame of each of some rows."""
         return self.view.frames(self._grids(rows), mode)
 
+    def generators(self) -> tuple[np.random.Generator, ...]:
+        """Return copies of the ``np_random`` of each environment's single form."""
+        raise NotImplementedError
+
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an option or a query of each environment."""
+        if name == "np_random":
+            return self.generators()
         if name in self.STATE_QUERIES:
             env, found = self.single_form(), []
             for row in range(self.num_envs):

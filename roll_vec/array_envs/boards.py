@@ -71,6 +71,7 @@ class BoardView:
             self.space = UnicodeText(
                 height * (width * longest + 1) - 1,
                 min_length=height * (width * shortest + 1) - 1,
+                alphabet="".join(dict.fromkeys("".join([*strings, "\n"]))),
             )
         else:
             highest = {"grid": num_codes - 1, "planes": 1}.get(obs_mode, 255)

@@ -30,7 +30,7 @@ from roll_vec.kernels import frozen_lake as kernels
 from roll_vec.kernels.unroll_frozen_lake import unroll_rows
 from roll_vec.kernels.unroll_lakes import ENDED
 from roll_vec.options import parse_options, takes_keywords_of
-from roll_vec.seeding import check_seed, draw_entropy
+from roll_vec.seeding import check_seed, draw_entropy, generator_at
 from roll_vec.threads import run_rows
 
 __all__ = ["FrozenLake", "FrozenLakeEngine", "FrozenLakeOptions"]
@@ -118,6 +118,10 @@ class FrozenLakeEngine(LakeEngine):
             self.positions,
             self.elapsed_steps,
         )
+
+    def generators(self) -> tuple[np.random.Generator, ...]:
+        """Return copies of the streams that starts and slips are drawn from."""
+        return tuple(map(generator_at, self.noise.T.tolist()))
 
     def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
         """Return ``prob`` 1.0 for some rows, and what is there with text."""

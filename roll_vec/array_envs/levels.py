@@ -194,6 +194,13 @@ class LevelEngine(ArrayEngine):
         self._begin(rows, self.streams.next_seeds(rows))
         self.streams.episodes[rows] += np.uint64(1)
 
+    def generators(self) -> tuple[np.random.Generator, ...]:
+        """Return ``np_random`` of each single form: new in each episode, not drawn."""
+        seeds = episode_seeds(self.streams.starts, self.streams.episodes)
+        return tuple(
+            np.random.Generator(np.random.PCG64(seed)) for seed in seeds.tolist()
+        )
+
     def _begin(self, rows: NDArray[np.int64], seeds: Seeds) -> None:
         # If there is no level this raises, and nothing has moved.
         levels, picks = self.source.pick(seeds)

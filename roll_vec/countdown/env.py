@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import string
 from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, ClassVar
@@ -25,6 +26,7 @@ from roll_vec.errors import (
 from roll_vec.kernels import expressions as kernels
 from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.seeding import level_of
+from roll_vec.spaces import UnicodeText
 from roll_vec.text_batches import check_text
 
 __all__ = ["Countdown", "CountdownOptions"]
@@ -57,6 +59,10 @@ _HINTS = {
     "forbidden_operator": "Your answer has an operator other than {operators} in it.",
     "syntax": "Your answer is no complete expression.",
 }
+_WRONG_VALUE = "Your answer is {value}, not {target}."
+# The longest int64, and the longest value that `_show` returns.
+_LONGEST_INTEGER = -(1 << 63)
+_LONGEST_VALUE = f"-{10**15 - 1}/{10**15 - 1}"
 
 
 class Countdown(BaseLanguageBasedEnv):
@@ -119,8 +125,13 @@ class Countdown(BaseLanguageBasedEnv):
             file = load_tasks(str(options.data))
             file.check(options)
         most: int = options.num_numbers[1]  # type: ignore[index]
+        if file is not None:
+            most = file.most_numbers
+        self.observation_space = UnicodeText(
+            _longest_observation(options, most), alphabet=string.printable
+        )
         self._judge = Judge(
-            most if file is None else file.most_numbers,
+            most,
             operators=options.operators,
             any_numbers=options.numbers_rule == "any",
             unary_minus=options.unary_minus,
@@ -211,7 +222,7 @@ class Countdown(BaseLanguageBasedEnv):
         """Return what an agent is told of a wrong answer."""
         if reason == "wrong_value":
             shown = _show(numerator, denominator)
-            return f"Your answer is {shown}, not {self.target}."
+            return _WRONG_VALUE.format(value=shown, target=self.target)
         return _HINTS[reason].format_map(vars(self.options))
 
     @property
@@ -289,6 +300,16 @@ class Countdown(BaseLanguageBasedEnv):
 def _task_text(nums: list[int], target: int) -> str:
     """Return the observation of a task."""
     return f"Target: {target}, nums: {nums}"
+
+
+@functools.lru_cache(maxsize=32)
+def _longest_observation(options: CountdownOptions, num_numbers: int) -> int:
+    """Return a length that no observation of tasks of so many numbers exceeds."""
+    integer, value = _LONGEST_INTEGER, _LONGEST_VALUE
+    hints = [hint.format_map(vars(options)) for hint in _HINTS.values()]
+    hints.append(_WRONG_VALUE.format(value=value, target=integer))
+    task = _task_text([integer] * num_numbers, integer)
+    return len(task) + 1 + max(map(len, hints))
 
 
 Outcome = tuple[float, str, bool, bool, bool]

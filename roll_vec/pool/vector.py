@@ -8,7 +8,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.autoreset import parse_autoreset_mode, parse_reset_mask
@@ -33,7 +33,8 @@ _ALL_NEED_RESET = (
 )
 
 
-class PoolVectorEnv(RollVectorEnv):
+# skrl looks for VectorEnv among the direct bases.
+class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
     """Environments that are objects, any of them, as one vector environment.
 
     It takes the place of `gymnasium.vector.SyncVectorEnv` and returns what that would,

@@ -13,11 +13,19 @@ from roll_vec.base_envs import BaseLanguageBasedEnv
 from roll_vec.errors import InvalidOptionError, ResetNeededError, shorten
 from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.seeding import level_of
+from roll_vec.spaces import UnicodeText
 from roll_vec.text_batches import check_text
 from roll_vec.webshop.actions import EXAMPLES, INSTRUCTIONS, MAX_QUERY, parse
 from roll_vec.webshop.catalogue import Catalogue, load_catalogue
 from roll_vec.webshop.options import RENDER_MODES, WebShopOptions
-from roll_vec.webshop.pages import Page, as_rich, as_text, linked, page_of
+from roll_vec.webshop.pages import (
+    Page,
+    as_rich,
+    as_text,
+    linked,
+    longest_page,
+    page_of,
+)
 from roll_vec.webshop.products import Goal, Product, Purchase
 from roll_vec.webshop.state import (
     State,
@@ -95,6 +103,7 @@ class WebShop(BaseLanguageBasedEnv):
         self.render_mode = self.options.render_mode
         self.catalogue: Catalogue = load_catalogue(self.options)
         self._select()
+        self.observation_space = UnicodeText(longest_page(self.catalogue))
         first = self.catalogue.products[0]
         self.action_space.examples = (  # type: ignore[attr-defined]
             *EXAMPLES,

@@ -170,6 +170,11 @@ class Goals(Sequence[Goal]):
         self._records.save(directory / "goals.jsonl")
         np.save(directory / "goal_weights.npy", self.weights)
 
+    @property
+    def longest(self) -> int:
+        """Characters that no goal has more of in all its strings."""
+        return self._records.longest
+
     def __len__(self) -> int:
         return len(self._records)
 

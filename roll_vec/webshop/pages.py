@@ -38,6 +38,7 @@ __all__ = [
     "as_text",
     "found",
     "linked",
+    "longest_page",
     "page_of",
 ]
 
@@ -297,6 +298,19 @@ def found(catalogue: Catalogue, query: str, level: int = 0) -> Sequence[int]:
 def as_text(nodes: Sequence[Node]) -> str:
     """Return the observation of WebShop's mode ``text``."""
     return " [SEP] ".join([text.strip() for _, text in nodes])
+
+
+def longest_page(catalogue: Catalogue) -> int:
+    """Return a length that no observation of a page exceeds, in any form.
+
+    A product is a line of JSON, where a text takes 4 characters at least besides its
+    own.  On a product's page a label of n characters takes up to 2 n + 60 as a clicked
+    option, and n + 9 more in the list of available actions: less than 16 (n + 4).  A
+    page of results has of each of its 10 products the title, the price and a link, and
+    an order's JSON has 6 characters for one.  The rest is the instruction and less than
+    2048 characters of headings.
+    """
+    return 2048 + catalogue.goals.longest + 16 * catalogue.products.longest
 
 
 def as_rich(

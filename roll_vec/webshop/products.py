@@ -172,6 +172,11 @@ class Products(Sequence[Product]):
     def _numbers(self) -> dict[str, int]:
         return {asin: number for number, asin in enumerate(self.asins.tolist())}
 
+    @property
+    def longest(self) -> int:
+        """Characters that no product has more of in all its strings."""
+        return self._records.longest
+
     def number_of(self, asin: str) -> int:
         """Return the number of a product.
 

@@ -92,6 +92,11 @@ class Records(Sequence[T], Generic[T]):
         path.write_bytes(self._block)
         np.save(_ends_of(path), self._ends)
 
+    @functools.cached_property
+    def longest(self) -> int:
+        """Bytes of the longest line, at least the characters of all its strings."""
+        return int(np.diff(self._ends, prepend=0).max(initial=0))
+
     def __len__(self) -> int:
         return len(self._ends)
 

@@ -203,9 +203,14 @@ def test_an_unknown_keyword_is_a_type_error_that_lists_what_exists(id):
     for make, also in zip(
         forms(id, dim_rooms=(6, 6), what=1), ([], VECTOR_ONLY), strict=True
     ):
-        with pytest.raises(UnknownOptionError, match="dim_rooms, what") as caught:
+        with pytest.raises(UnknownOptionError) as caught:
             make()
         assert isinstance(caught.value, TypeError)
+        # TorchRL and gymnasium.make look for these words of Python's.
+        assert str(caught.value).startswith(
+            "got an unexpected keyword argument 'dim_rooms'; "
+            "got an unexpected keyword argument 'what'; "
+        )
         listed = str(caught.value).split("those that exist: ")[1]
         # gymnasium.make adds a few words of its own.
         listed = listed.split(" was raised ")[0].split("; ")[0].split(", ")

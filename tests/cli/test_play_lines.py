@@ -151,7 +151,7 @@ def test_what_is_no_text_becomes_a_question_mark_and_is_judged(monkeypatch, run)
     ("arguments", "messages"),
     [
         ((COUNTDOWN, "-o", "num_numbers=9"), [COUNTDOWN, "num_numbers", "at most 6"]),
-        ((COUNTDOWN, "-o", "workers=2"), [COUNTDOWN, "unknown keyword workers"]),
+        ((COUNTDOWN, "-o", "workers=2"), [COUNTDOWN, "keyword argument 'workers'"]),
         (("own_envs:mine/No-v0",), ["mine"]),
         (("no_such_module:mine/No-v0",), ["cannot import no_such_module: No module"]),
     ],

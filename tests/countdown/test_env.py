@@ -146,6 +146,7 @@ def test_several_answers():
     for number, (text, hint) in enumerate(HINTS):
         observation, reward, terminated, truncated, info = env.step(text)
         assert observation == f"{task}\n{hint}"
+        assert observation in env.observation_space
         assert reward == (0.1 if info["action_is_effective"] else 0.0)
         assert not terminated
         assert not truncated
@@ -279,3 +280,13 @@ def test_a_witness_may_leave_numbers_out_where_the_rule_allows_it():
     env = with_task([3, 8, 50], 24, numbers_rule="any")
     assert env.witness == "3 * 8"
     assert env.step(env.witness)[1] == 1.0
+
+
+def test_long_observations_are_in_the_space_which_is_not_much_larger():
+    nums = [10**15 - 2, 10**15 - 1]
+    more = {"max_steps": 2, "max_digits": 18, "number_range": (1, 9)}
+    env = with_task(nums, -(10**18), **more)
+    observation = env.step("/".join(map(str, nums)))[0]
+    assert observation.endswith(f"{nums[0]}/{nums[1]}, not {-(10**18)}.")
+    assert observation in env.observation_space
+    assert env.observation_space.max_length < 2 * len(observation)

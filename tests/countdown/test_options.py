@@ -68,7 +68,7 @@ def test_bad_values_are_named(keywords, message):
 
 
 def test_unknown_keywords_are_named():
-    with pytest.raises(UnknownOptionError, match=r"unknown keyword targets;.*target_r"):
+    with pytest.raises(UnknownOptionError, match=r"argument 'targets';.*target_r"):
         Countdown(targets=3)
     with pytest.raises(TypeError):
         Countdown(3)

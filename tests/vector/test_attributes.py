@@ -57,7 +57,8 @@ def env(case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_is_a_vector_env_that_make_vec_gives_by_default(case, env):
-    assert isinstance(env, VectorEnv)
+    # skrl.wrap_env looks at the direct bases alone.
+    assert VectorEnv in type(env).__bases__
     expected = PoolVectorEnv if is_pooled(case) else roll_vec.RollVectorEnv
     assert type(env) is expected
     assert env.unwrapped is env
@@ -122,6 +123,15 @@ def test_spec_is_settable(case, env):
     assert env.spec is spec
     if not is_pooled(case):
         assert env.get_attr("spec") == (spec,) * NUM_ENVS
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if is_pooled(case)])
+def test_environments_of_pools_have_specs_and_are_there(case, env):
+    sync = make_sync(case, NUM_ENVS, NEXT_STEP)
+    assert env.get_attr("spec") == sync.get_attr("spec")
+    again = gymnasium.make(env.get_attr("spec")[0])
+    assert type(again.unwrapped) is type(env.envs[0].unwrapped)
+    assert [one.action_space for one in env.envs] == [sync.single_action_space] * 3
 
 
 @pytest.mark.parametrize("case", PLAIN)
@@ -276,9 +286,34 @@ def test_set_attr_refuses_and_changes_nothing(env):
     assert env.get_attr("obs_mode") == before
 
 
-def test_generator_is_not_to_be_had_and_says_what_is(env):
-    with pytest.raises(AttributeError, match="np_random_seed"):
-        env.np_random  # noqa: B018
+@pytest.mark.parametrize("mode", MODES)
+def test_generators_stand_where_those_of_sync_do(case, mode):
+    more = {"is_slippery": True} if "is_slippery" in own_keywords(case) else {}
+    env = make_batch(case, NUM_ENVS, autoreset_mode=mode, **more)
+    sync = make_sync(case, NUM_ENVS, mode, **more)
+
+    def assert_where_sync_is():
+        for generators in (env.np_random, env.get_attr("np_random")):
+            assert isinstance(generators, tuple)
+            actual = [one.bit_generator.state for one in generators]
+            assert actual == [one.bit_generator.state for one in sync.np_random]
+            for one in generators:
+                one.random()  # a copy: no environment moves
+
+    # Beyond 64 bits too, which another path seeds.
+    for batch in (env, sync):
+        batch.reset(seed=[0, 2**31, 2**80])
+    assert_where_sync_is()
+    for row in draw_actions(env, 3 * LIMIT):
+        assert_same(play(env, [row]), play(sync, [row]))
+        assert_where_sync_is()
+
+
+def test_generators_before_a_reset_and_for_good(env):
+    first, second, _ = env.np_random
+    assert first.random() != second.random()
+    with pytest.raises(FrozenAttributeError, match=r"reset\(seed="):
+        env.np_random = np.random.default_rng()
 
 
 @pytest.mark.parametrize("case", SINGLES)

@@ -4,6 +4,7 @@ import functools
 import multiprocessing
 import os
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv
@@ -13,11 +14,9 @@ from roll_vec.errors import RollVecError
 from tests.conftest import JIT_OFF
 from tests.vector.cases import (
     CASES,
-    IDS,
     NEXT_STEP,
     SAME_STEP,
     SINGLES,
-    TALKING,
     assert_same,
     draw_actions,
     is_pooled,
@@ -209,9 +208,8 @@ def compare_with_workers(case, mode, shared_memory, context=None, **more):
 @pytest.mark.parametrize(
     ("case", "shared_memory"),
     [
-        *((case, False) for case in SINGLES),
-        # Shared memory gives stale texts there, whatever the environment.
-        *((case, True) for case in SINGLES if case not in TALKING),
+        *((case, True) for case in SINGLES),
+        *((case, False) for case in ("roll_vec/Sokoban-v0", "roll_vec/Countdown-v0")),
     ],
 )
 def test_gymnasiums_workers_over_the_single_forms(case, shared_memory, mode):
@@ -220,13 +218,39 @@ def test_gymnasiums_workers_over_the_single_forms(case, shared_memory, mode):
     compare_with_workers(case, mode, shared_memory)
 
 
-@pytest.mark.parametrize("case", IDS)
-def test_gymnasiums_workers_over_texts(case):
-    compare_with_workers(case, NEXT_STEP, False, obs_mode="text")
-
-
 def test_gymnasiums_workers_by_spawn():
-    compare_with_workers("roll_vec/Sokoban-v0", SAME_STEP, True, "spawn")
+    more = {"obs_mode": "text"}
+    compare_with_workers("roll_vec/Sokoban-v0", SAME_STEP, True, "spawn", **more)
+
+
+def test_make_vec_of_workers_that_share_texts_without_copies():
+    more = {"vectorization_mode": "async", "vector_kwargs": {"copy": False}}
+    more |= {"max_steps": 3, "num_envs": 2}
+    workers = gymnasium.make_vec("roll_vec/Countdown-v0", **more)
+    ours = gymnasium.make_vec("roll_vec/Countdown-v0", num_envs=2, max_steps=3)
+    try:
+        first, expected = workers.reset(seed=0)[0], ours.reset(seed=0)[0]
+        assert tuple(first) == expected
+        for row in draw_actions(ours, 5):
+            seen, expected = workers.step(row)[0], ours.step(row)[0]
+            assert seen is first
+            assert tuple(seen) == expected
+    finally:
+        workers.close()
+
+
+def test_ids_with_the_module_in_a_process_that_never_imported_it():
+    # As RLlib's workers and those of other frameworks.
+    id = "roll_vec:roll_vec/Sokoban-v0"
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        known = "'roll_vec' in __import__('sys').modules"
+        assert not pool.apply(eval, (known,))
+        single = pool.apply_async(gymnasium.make, (id,)).get(SECONDS)
+        batch = pool.apply_async(gymnasium.make_vec, (id, 2)).get(SECONDS)
+    expected = gymnasium.make("roll_vec/Sokoban-v0").reset(seed=3)[0]
+    assert_same(single.reset(seed=3)[0], expected)
+    assert_same(batch.reset(seed=2)[0][1], expected)
 
 
 def test_batches_in_a_pool_of_processes():

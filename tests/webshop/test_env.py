@@ -9,7 +9,7 @@ from roll_vec.errors import ResetNeededError
 from roll_vec.spaces import UnicodeText
 from roll_vec.webshop import actions
 from roll_vec.webshop.env import WebShop
-from tests.webshop.shops import ITEMS, play
+from tests.webshop.shops import ITEMS, play, write
 
 SHIRT, TABLE = "b000000001", "b000000002"
 
@@ -358,3 +358,20 @@ def test_the_oracle_buys_the_best(shop):
         assert env.oracle_action is None
         if note is not None:
             assert note.startswith(f"goal {goal}: ")
+
+
+@pytest.mark.parametrize("mode", ["text", "text_rich"])
+@pytest.mark.parametrize("values", [[f"{i}v" for i in range(150)], ["<é" * 900]])
+def test_no_page_is_longer_than_the_space_says(tmp_path, mode, values):
+    # The goal is a person's, who names none of the many or long options.
+    options = {f"{number}": [{"value": value}] for number, value in enumerate(values)}
+    table = {**ITEMS[1], "customization_options": options}
+    files = write(tmp_path, products=[ITEMS[0], table])
+    more = {"observation_mode": mode, "observation_format": "roll"}
+    env = WebShop(**files, human_goals=True, show_attrs=True, **more)
+    clicks = [f"click[{value}]" for value in values]
+    actions = ["search[oak]", f"click[{TABLE}]", *clicks, "click[buy now]"]
+    seen = [env.reset(seed=0)[0], *(env.step(text)[0] for text in actions)]
+    assert env.state.page == "done"
+    assert all(observation in env.observation_space for observation in seen)
+    assert env.observation_space.max_length < 20 * max(map(len, seen))

@@ -56,7 +56,7 @@ def test_bad_values_are_named(keywords, message):
 
 
 def test_unknown_keywords_are_named():
-    with pytest.raises(UnknownOptionError, match=r"unknown keyword file; .*products"):
+    with pytest.raises(UnknownOptionError, match=r"argument 'file'; .*products"):
         parse_options(WebShopOptions, {"file": "x"})
 
 
