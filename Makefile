@@ -1,4 +1,4 @@
-.PHONY: help install format check test test-jit-off test-bounds test-slow bench stamps clean
+.PHONY: help install format check test test-jit-off test-bounds test-slow bench clean
 
 PYTHON ?= python
 
@@ -35,9 +35,6 @@ test-slow:  ## what the suite leaves out
 bench:  ## the benchmarks, measured
 	$(PYTHON) -m pytest benchmarks --benchmark-enable
 	$(PYTHON) -m roll_vec.cli bench
-
-stamps:  ## mark kernel files that call a changed one, for numba's cache
-	$(PYTHON) -m tests.kernels.cache_stamps
 
 clean:  ## caches and builds
 	rm -rf build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache \

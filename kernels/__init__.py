@@ -11,8 +11,7 @@ The layer's rules:
   of row i's inputs alone.
 - Rules of one environment stand once, in scalar functions of one row; the batch
   kernels loop over them and the single environments call them directly.
-- The numba cache looks at the defining file only.  A file that imports a kernel
-  from another file therefore carries a line ``# depends: <file> sha256:<digest>``
-  per imported file, which ``tests/kernels/test_cache_stamps.py`` checks and
-  ``make stamps`` rewrites: machine code of an older helper cannot survive.
+- Compiled kernels are cached outside the package, in a folder named by the digest
+  of all files here (``_cache.py``): an edit of any of them compiles all anew, and
+  machine code of an older helper cannot survive.
 """

@@ -1,10 +1,11 @@
 """The one decorator of this layer, and a word to the user while it compiles."""
 
 import sys
-import warnings
 
 import numba
 from numba.core import event
+
+from ._cache import FOLDER, KernelCache
 
 _PACKAGE = __name__.rpartition(".")[0]
 
@@ -24,9 +25,10 @@ class _CompileNotice(event.Listener):
         module = event.data["dispatcher"].py_func.__module__
         if module is not None and module.startswith(_PACKAGE):
             self._told = True
+            cached = "" if FOLDER.path is None else f", cached in {FOLDER.path}"
             sys.stderr.write(
                 "roll_vec: compiling kernels for their first use on this machine "
-                "(up to 20 s, cached afterwards)\n"
+                f"(up to 20 s{cached})\n"
             )
             sys.stderr.flush()
 
@@ -36,14 +38,12 @@ class _CompileNotice(event.Listener):
 
 event.register("numba:compile", _CompileNotice())
 
-_warned = False
-
 
 def kernel(function):
     """Compile ``function`` lazily, without the GIL, with an on-disk cache.
 
-    Where the cache has no writable place (read-only install, no home) the kernel
-    is compiled anew in each process, after one warning.
+    Where the cache has no writable place (read-only home, full disk) the kernel is
+    compiled anew in each process, after one warning.
 
     Parameters
     ----------
@@ -54,19 +54,9 @@ def kernel(function):
     -------
     numba.core.dispatcher.Dispatcher, or ``function`` itself with the JIT off
     """
-    global _warned
-    try:
-        return numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError as error:  # numba: "no locator available for file ..."
-        if "cannot cache" not in str(error):
-            raise
-        if not _warned:
-            _warned = True
-            warnings.warn(
-                "roll_vec: no writable directory for numba's cache, so kernels are "
-                "compiled in every process; set NUMBA_CACHE_DIR to a writable "
-                "directory to avoid this",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-        return numba.njit(nogil=True)(function)
+    dispatcher = numba.njit(nogil=True)(function)
+    if dispatcher is not function:
+        dispatcher._cache = KernelCache(  # type: ignore[attr-defined, unused-ignore]
+            function, FOLDER
+        )
+    return dispatcher

@@ -8,8 +8,6 @@ All arithmetic is on uint64 and masked where 32 bits are meant, so that the code
 means the same with the JIT on and off.
 """
 
-# depends: _jit.py sha256:e75ec21cdcff0df5
-
 import numpy as np
 
 from ._jit import kernel

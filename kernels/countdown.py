@@ -18,10 +18,6 @@ a + (b + c) is (a + b) + c, so that the right operand of + need be no sum, nor t
 a product.
 """
 
-# depends: _jit.py sha256:e75ec21cdcff0df5
-# depends: expressions.py sha256:a5934b03c7b7e7b9
-# depends: _random.py sha256:673f9cee7e138a5d
-
 import math
 
 import numpy as np

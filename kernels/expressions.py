@@ -18,8 +18,6 @@ below 1 counted as 1) times 2 to the power of their count less one is below 2**6
 numerators and denominators never exceed it, by induction over the four operations.
 """
 
-# depends: _jit.py sha256:e75ec21cdcff0df5
-
 import numpy as np
 
 from ._jit import kernel

@@ -11,9 +11,6 @@ A map itself holds 1, 2 and 3 only; the start is ice.  Directions are Gymnasium'
 0 left, 1 down, 2 right, 3 up.
 """
 
-# depends: _jit.py sha256:e75ec21cdcff0df5
-# depends: _random.py sha256:673f9cee7e138a5d
-
 import numpy as np
 
 from ._jit import kernel

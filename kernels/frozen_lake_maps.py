@@ -3,10 +3,6 @@
 Source: ROLL at 35bea6a2, `roll/agentic/env/frozen_lake/utils.py`.
 """
 
-# depends: _jit.py sha256:e75ec21cdcff0df5
-# depends: _random.py sha256:673f9cee7e138a5d
-# depends: frozen_lake.py sha256:5ec6ff75e11c9f43
-
 from ._jit import kernel
 from ._random import pcg_integers, pcg_random, pcg_seed
 from .frozen_lake import GOAL, HOLE, ICE

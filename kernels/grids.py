@@ -4,8 +4,6 @@ Nothing here knows an environment; a table gives each code its colours or
 characters.
 """
 
-# depends: _jit.py sha256:e75ec21cdcff0df5
-
 import numpy as np
 
 from ._jit import kernel

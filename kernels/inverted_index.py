@@ -8,8 +8,6 @@ being the term's weight in the query.  Terms are rounded to float32 and summed i
 float64, as in Lucene (9.5, ``BM25Similarity``).
 """
 
-# depends: _jit.py sha256:e75ec21cdcff0df5
-
 import numpy as np
 
 from ._jit import kernel

@@ -1,7 +1,5 @@
 """What every family asks of its rows."""
 
-# depends: _jit.py sha256:e75ec21cdcff0df5
-
 from ._jit import kernel
 
 

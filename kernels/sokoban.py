@@ -16,8 +16,6 @@ Actions are 1 up, 2 down, 3 left, 4 right; 0 is "no valid action": nothing moves
 the step counts.
 """
 
-# depends: _jit.py sha256:e75ec21cdcff0df5
-
 import numpy as np
 
 from ._jit import kernel

@@ -7,9 +7,6 @@ Floor cells are numbered row by row; the number of floor cells stands for a wall
 of a cell, and one more than that for a wall behind it.
 """
 
-# depends: _jit.py sha256:e75ec21cdcff0df5
-# depends: twisters.py sha256:09f32f9638d1e766
-
 import numpy as np
 
 from ._jit import kernel

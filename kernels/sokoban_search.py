@@ -23,8 +23,6 @@ left is not kept: the search goes back over a whole corridor at once, undoing th
 that were made since the fork.
 """
 
-# depends: _jit.py sha256:e75ec21cdcff0df5
-
 import numpy as np
 
 from ._jit import kernel

@@ -17,9 +17,6 @@ in arrays and each step of the way back kept, 23 ns with forks instead, 17 ns in
 from one cell of the player to the next two loads are left, not six.
 """
 
-# depends: _jit.py sha256:e75ec21cdcff0df5
-# depends: sokoban_search.py sha256:60dd883731d8abd3
-
 import numpy as np
 
 from ._jit import kernel

@@ -20,8 +20,6 @@ long.  The twist is done word by word as they are drawn: a room needs some 100 o
 a full twist would make 624.
 """
 
-# depends: _jit.py sha256:e75ec21cdcff0df5
-
 import numpy as np
 
 from ._jit import kernel

@@ -7,10 +7,6 @@ other step by step::
                                           -> rewards[t], places[t], ...
 """
 
-# depends: _jit.py sha256:e75ec21cdcff0df5
-# depends: _random.py sha256:673f9cee7e138a5d
-# depends: frozen_lake.py sha256:5ec6ff75e11c9f43
-
 import numpy as np
 
 from ._jit import kernel

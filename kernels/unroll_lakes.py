@@ -17,10 +17,6 @@ each array costs a reference count, 20 ns a step in all.  So boards are written 
 place.
 """
 
-# depends: _jit.py sha256:e75ec21cdcff0df5
-# depends: _random.py sha256:673f9cee7e138a5d
-# depends: frozen_lake.py sha256:5ec6ff75e11c9f43
-
 import numpy as np
 
 from ._jit import kernel

@@ -1,9 +1,5 @@
 """Many steps of many rooms in one call; `unroll_lakes` draws the order."""
 
-# depends: _jit.py sha256:e75ec21cdcff0df5
-# depends: sokoban.py sha256:fce3fcd1e0fca4c7
-# depends: unroll_lakes.py sha256:f350ba9d8b84d5e2
-
 import numpy as np
 
 from ._jit import kernel

@@ -5,12 +5,12 @@ Each test looks at a process of its own: the suite's has compiled long ago.
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 
 import pytest
 
+import roll_vec
 from tests.conftest import JIT_OFF, ROOT
 
 needs_jit = pytest.mark.skipif(JIT_OFF, reason="nothing is compiled with the JIT off")
@@ -18,18 +18,18 @@ needs_jit = pytest.mark.skipif(JIT_OFF, reason="nothing is compiled with the JIT
 NOTICE = "roll_vec: compiling kernels for their first use on this machine"
 
 
-def run(code, root=ROOT, **variables):
+def run(code, **variables):
     """Run code in a new interpreter; return what it wrote to stdout and stderr."""
     environment = {
         **os.environ,
-        "PYTHONPATH": str(root),
+        "PYTHONPATH": str(ROOT),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     environment.update(variables)
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         env={key: value for key, value in environment.items() if value is not None},
-        cwd=root,
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
@@ -67,7 +67,7 @@ def test_importing_the_kernels_compiles_nothing(tmp_path):
     )
     assert out == "True 0\n"
     assert err == ""
-    assert not list(tmp_path.rglob("*.nb*"))
+    assert not list(tmp_path.iterdir())
 
 
 EPISODES = """
@@ -194,12 +194,19 @@ MIX_OF_ONE = f"{0x5E41AB08}\n"
 
 @needs_jit
 def test_the_first_compilation_is_told_once_and_a_warm_start_is_silent(tmp_path):
+    beside = set((ROOT / "kernels").rglob("*.nb*"))
     cold = run(MIX, NUMBA_CACHE_DIR=str(tmp_path))
     warm = run(MIX, NUMBA_CACHE_DIR=str(tmp_path))
     assert cold[0] == warm[0] == MIX_OF_ONE
     assert cold[1].count(NOTICE) == 1
     assert len(cold[1].splitlines()) == 1
     assert warm[1] == ""
+    # The notice names the folder; nothing stands anywhere else.
+    (folder,) = (tmp_path / "roll_vec").iterdir()
+    assert f"cached in {folder})" in cold[1]
+    assert folder.name.startswith(f"kernels-{roll_vec.__version__}-")
+    assert list(tmp_path.iterdir()) == [folder.parent]
+    assert set((ROOT / "kernels").rglob("*.nb*")) == beside
 
 
 @needs_jit
@@ -219,30 +226,20 @@ def test_without_a_place_for_the_cache_kernels_work_after_one_warning(
     # A file where a directory should be cannot be written into, not even by root.
     blocker = tmp_path / "file"
     blocker.write_text("")
-    for package in ("roll_vec", "roll_vec/kernels"):
-        shutil.copytree(
-            ROOT / package,
-            tmp_path / package,
-            ignore=shutil.ignore_patterns("__pycache__", "kernels"),
-            dirs_exist_ok=True,
-        )
-    (tmp_path / "roll_vec/kernels/__pycache__").write_text("")
     everywhere = "HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE"
     out, err = run(
-        "import warnings\n"
-        "warnings.simplefilter('always')\n"
-        "from roll_vec.kernels import frozen_lake, grids, sokoban, sokoban_rooms\n"
-        + MIX,
-        tmp_path,
+        "import warnings\nwarnings.simplefilter('always')\n" + MIX,
         NUMBA_CACHE_DIR=str(blocker / "cache") if own_directory else None,
         **{name: str(blocker / name) for name in everywhere},
     )
     assert out == MIX_OF_ONE
     assert err.count("RuntimeWarning") == 1
-    assert err.count("no writable directory for numba's cache") == 1
+    assert err.count("no folder for compiled kernels") == 1
+    assert str(blocker) in err
     assert err.count("NUMBA_CACHE_DIR") == 1
     assert err.count(NOTICE) == 1
-    assert not list(tmp_path.rglob("*.nb*"))
+    assert "cached in" not in err
+    assert list(tmp_path.iterdir()) == [blocker]
 
 
 def test_with_the_jit_off_kernels_are_plain_functions():

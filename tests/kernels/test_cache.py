@@ -1,0 +1,266 @@
+"""Compiled kernels on disk: where they stand, when they are used, what may fail."""
+
+import errno
+import os
+import re
+import shutil
+import stat
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba.core import config
+from numba.core.registry import CPUDispatcher
+
+from roll_vec.kernels import _cache
+
+HELPER = "def step(x):\n    return x + 1\n"
+CALLER = """
+def play(x):
+    return step(x) * 10
+
+def get(array, index):
+    return array[index]
+"""
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """Two kernel files in a folder, and a root for their caches."""
+    root = tmp_path / "cache" / "roll_vec"
+    monkeypatch.setattr(_cache, "cache_root", lambda: root)
+    (tmp_path / "sources").mkdir()
+    (tmp_path / "sources/helper.py").write_text(HELPER)
+    (tmp_path / "sources/caller.py").write_text(CALLER)
+    return root
+
+
+class Process:
+    """Kernels as a new process has them: nothing compiled, its own cache folder."""
+
+    def __init__(self, root):
+        self._sources = root.parent.parent / "sources"
+        self.folder = _cache.CacheFolder(self._sources)
+        self.step = self.load("helper", "step")
+        self.play = self.load("caller", "play", step=self.step)
+
+    def load(self, module, name, **others):
+        """Return a kernel of a file; also with the JIT off."""
+        path = self._sources / f"{module}.py"
+        # As the import system does, without its memory of equal times and sizes.
+        scope = {"__name__": f"sources.{module}", **others}
+        exec(compile(path.read_text(), str(path), "exec"), scope)
+        dispatcher = CPUDispatcher(scope[name], targetoptions={"nopython": True})
+        dispatcher._cache = _cache.KernelCache(scope[name], self.folder)
+        return dispatcher
+
+
+def hits(kernel):
+    return sum(kernel.stats.cache_hits.values())
+
+
+def files(root):
+    return sorted(path for path in root.rglob("*") if path.is_file())
+
+
+def test_a_second_process_loads_what_the_first_one_compiled(root):
+    first, second = Process(root), Process(root)
+    assert (first.play(4), hits(first.play)) == (50, 0)
+    assert (second.play(4), hits(second.play)) == (50, 1)
+    assert second.play.stats.cache_path == str(first.folder.path)
+    assert {path.parent for path in files(root)} == {first.folder.path}
+    assert first.folder.path.parent == root
+
+
+def test_an_edited_helper_compiles_its_callers_anew(root):
+    old = Process(root)
+    assert old.play(4) == 50
+    (root.parent.parent / "sources/helper.py").write_text(HELPER.replace("1", "2"))
+    new = Process(root)
+    assert (new.play(4), hits(new.play)) == (60, 0)
+    assert new.folder.path != old.folder.path
+
+
+def test_a_file_that_is_edited_while_the_process_runs_stops_the_cache(root):
+    process = Process(root)
+    assert process.play(4) == 50
+    stored = files(root)
+    path = root.parent.parent / "sources/helper.py"
+    path.write_text(HELPER.replace("1", "22"))
+    # A notebook reloads the helper, then a caller whose own file is unchanged.
+    step = process.load("helper", "step")
+    assert process.load("caller", "play", step=step)(4) == 260
+    assert files(root) == stored
+
+
+def test_bounds_checks_have_machine_code_of_their_own(root, monkeypatch):
+    array = np.zeros(3)
+    assert Process(root).load("caller", "get")(array, 2) == 0
+    monkeypatch.setattr(config, "BOUNDSCHECK", 1)
+    checked = Process(root).load("caller", "get")
+    with pytest.raises(IndexError):
+        checked(array, 3)
+
+
+def damage(content):
+    """Return damaged contents of a cache file, by name."""
+    flipped = bytearray(content)
+    flipped[len(content) // 2] ^= 1
+    foreign = b"no pickle"
+    return {
+        "empty": b"",
+        "truncated": content[:-1],
+        "one bit": bytes(flipped),
+        "foreign": _cache._CHECKSUM(foreign).digest() + foreign,
+    }
+
+
+@pytest.mark.parametrize("kind", ["empty", "truncated", "one bit", "foreign", "folder"])
+def test_damaged_files_are_named_once_and_written_anew(root, kind):
+    first = Process(root)
+    first.play(4), first.step(4)
+    for path in files(root):
+        content = path.read_bytes()
+        path.unlink()
+        if kind == "folder":
+            path.mkdir()
+        else:
+            path.write_bytes(damage(content)[kind])
+    second = Process(root)
+    with pytest.warns(RuntimeWarning) as warned:
+        assert (second.play(4), second.step(4)) == (50, 5)
+    (message,) = [str(warning.message) for warning in warned]
+    assert str(first.folder.path) in message
+    assert "caller.play" in message
+    if kind != "folder":
+        third = Process(root)
+        assert (third.play(4), hits(third.play)) == (50, 1)
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES])
+def test_a_full_disk_is_told_once_and_leaves_nothing(root, monkeypatch, code):
+    def write_half(path, content):
+        with path.open("wb") as file:
+            file.write(content[: len(content) // 2])
+        raise OSError(code, os.strerror(code))
+
+    process = Process(root)
+    monkeypatch.setattr(Path, "write_bytes", write_half)
+    with pytest.warns(RuntimeWarning) as warned:
+        assert (process.play(4), process.step(4)) == (50, 5)
+    (message,) = [str(warning.message) for warning in warned]
+    assert str(process.folder.path) in message
+    assert os.strerror(code) in message
+    assert files(root) == []
+
+
+def test_a_folder_that_goes_during_the_run_is_made_again(root):
+    process = Process(root)
+    process.play(4)
+    shutil.rmtree(root)
+    assert process.play(4.0) == 50
+    assert files(root)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows has no such modes")
+@pytest.mark.parametrize("place", ["root", "folder"])
+@pytest.mark.parametrize("fault", ["file", "open to others", "of another user"])
+def test_nothing_is_read_from_a_folder_of_somebody_else(
+    root, monkeypatch, place, fault
+):
+    sources = root.parent.parent / "sources"
+    first, second = _cache.CacheFolder(sources), _cache.CacheFolder(sources)
+    first.write("kernel", b"machine code")
+    suspect = root if place == "root" else first.path
+    if fault == "file":
+        suspect.rename(root.parent / "elsewhere")
+        suspect.write_text("")
+    elif fault == "open to others":
+        suspect.chmod(0o777)
+    else:
+        status = os.stat_result((*suspect.stat()[:4], os.geteuid() + 1, *[0] * 5))
+        own = Path.stat
+        monkeypatch.setattr(
+            Path, "stat", lambda path: status if path == suspect else own(path)
+        )
+    with pytest.raises(OSError, match=re.escape(str(suspect))):
+        second.read("kernel")
+    assert second.read("kernel") is None
+    assert second.path is None
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows has no such modes")
+def test_folders_are_the_users_alone(root):
+    folder = _cache.CacheFolder(root.parent.parent / "sources")
+    folder.write("kernel", b"")
+    for path in (root, folder.path):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o700
+
+
+TODAY = [i / 20 for i in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("ages", "kept"),
+    [([0, 29, 31, 99], [0, 29]), ([*TODAY, 2, 3], TODAY)],
+)
+def test_folders_out_of_use_go_when_a_new_one_is_made(root, ages, kept):
+    root.mkdir(0o700, parents=True)
+    for days in ages:
+        (root / f"kernels-{days}").mkdir()
+        used = time.time() - (days + 0.1) * 24 * 60 * 60
+        os.utime(root / f"kernels-{days}", (0, used))
+    (root / "another thing").mkdir()
+    os.utime(root / "another thing", (0, 0))
+    folder = _cache.CacheFolder(root.parent.parent / "sources")
+    folder.write("kernel", b"")
+    assert {path.name for path in root.iterdir()} == {
+        "another thing",
+        folder.path.name,
+        *(f"kernels-{days}" for days in kept),
+    }
+
+
+def test_the_time_of_a_folder_is_that_of_its_last_use(root):
+    sources = root.parent.parent / "sources"
+    first = _cache.CacheFolder(sources)
+    first.write("kernel", b"")
+    os.utime(first.path, (0, 0))
+    _cache.CacheFolder(sources).read("kernel")
+    assert time.time() - first.path.stat().st_mtime < 60
+
+
+def test_recompile_does_not_load_what_was_stored(root):
+    process = Process(root)
+    process.play(4)
+    process.play.recompile()
+    assert (process.play(4), hits(process.play)) == (50, 0)
+
+
+@pytest.mark.parametrize(
+    ("platform", "variables", "expected"),
+    [
+        ("linux", {}, "/home/me/.cache/roll_vec"),
+        ("linux", {"XDG_CACHE_HOME": "/x"}, "/x/roll_vec"),
+        ("linux", {"XDG_CACHE_HOME": "x"}, "/home/me/.cache/roll_vec"),
+        ("darwin", {"XDG_CACHE_HOME": "/x"}, "/home/me/Library/Caches/roll_vec"),
+        ("win32", {"LOCALAPPDATA": "/local"}, "/local/roll_vec"),
+        ("win32", {}, "/home/me/AppData/Local/roll_vec"),
+        ("linux", {"NUMBA_CACHE_DIR": "/n", "XDG_CACHE_HOME": "/x"}, "/n/roll_vec"),
+        ("linux", {"HOME": "relative"}, None),
+    ],
+)
+def test_the_place_follows_the_platform(monkeypatch, platform, variables, expected):
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("LOCALAPPDATA", raising=False)
+    for name, value in {"HOME": "/home/me", **variables}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(config, "CACHE_DIR", variables.get("NUMBA_CACHE_DIR", ""))
+    if expected is None:
+        with pytest.raises(RuntimeError, match="home folder"):
+            _cache.cache_root()
+    else:
+        assert _cache.cache_root() == Path(expected)
