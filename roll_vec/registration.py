@@ -313,7 +313,7 @@ def make_pool_vector(
     """
     from roll_vec.options import check_choice, check_int
     from roll_vec.pool import PoolVectorEnv
-    from roll_vec.pooled import build, check_keywords
+    from roll_vec.pooled import build, check_keywords, pin_keywords
 
     environment = ENVIRONMENTS[id]
     num_envs = check_int("num_envs", num_envs, 1)
@@ -327,7 +327,7 @@ def make_pool_vector(
     check_choice("render_mode", own.get("render_mode"), modes)
     # The class itself, not the id: another process may not have registered it.
     return PoolVectorEnv(
-        [partial(build, cls, own)] * num_envs,
+        [partial(build, cls, pin_keywords(cls, own))] * num_envs,
         workers=workers,
         executor=executor,
         step_timeout=step_timeout,

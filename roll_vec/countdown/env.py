@@ -105,6 +105,7 @@ class Countdown(BaseLanguageBasedEnv):
         "render_modes": list(RENDER_MODES),
         "render_fps": 4,
     }
+    DATA_FILES: ClassVar[Mapping[str, str]] = {"data": ""}
 
     def __init__(self, **keywords: Any) -> None:
         super().__init__()

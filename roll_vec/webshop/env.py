@@ -19,6 +19,7 @@ from roll_vec.webshop.catalogue import Catalogue, load_catalogue
 from roll_vec.webshop.options import RENDER_MODES, WebShopOptions
 from roll_vec.webshop.pages import Page, as_rich, as_text, linked, page_of
 from roll_vec.webshop.products import Goal, Product, Purchase
+from roll_vec.webshop.sources import DATA_FILES
 from roll_vec.webshop.state import (
     State,
     clicked_option,
@@ -87,6 +88,7 @@ class WebShop(BaseLanguageBasedEnv):
         "render_modes": list(RENDER_MODES),
         "render_fps": 4,
     }
+    DATA_FILES: ClassVar[Mapping[str, str]] = DATA_FILES
 
     def __init__(self, **keywords: Any) -> None:
         super().__init__()

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
+from roll_vec.data_files import check_path, fingerprint
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_bool, check_choice, check_int
 from roll_vec.webshop.search import BACKENDS
 
-__all__ = ["EMBEDDED_PRODUCTS", "CatalogueOptions"]
+__all__ = ["DATA_FILES", "EMBEDDED_PRODUCTS", "MANIFEST", "CatalogueOptions"]
 
-_FILES = ("products", "attributes", "human_instructions", "title_nouns")
+# The file that stands for a whole stored catalogue: it has digests of the others.
+MANIFEST = "catalogue.json"
+# The keywords that are paths, those of title nouns last; see `pin_files`.
+DATA_FILES = {
+    "products": MANIFEST,
+    "attributes": "",
+    "human_instructions": "",
+    "title_nouns": "",
+}
+_FILES = tuple(DATA_FILES)
 # How much of a shop is made where nothing else is said.
 EMBEDDED_PRODUCTS = 1000
 
@@ -65,7 +74,7 @@ class CatalogueOptions:
 
     def __post_init__(self) -> None:
         for name in _FILES:
-            self._put(name, _check_path(name, getattr(self, name)))
+            self._put(name, check_path(name, getattr(self, name)))
         if self.num_products is not None:
             self._put("num_products", check_int("num_products", self.num_products, 1))
         self._put("human_goals", check_bool("human_goals", self.human_goals))
@@ -107,40 +116,20 @@ class CatalogueOptions:
         fields = dataclasses.fields(CatalogueOptions)
         return CatalogueOptions(**{f.name: getattr(self, f.name) for f in fields})
 
-    def stamps(self) -> tuple[Hashable, ...]:
-        """Return what changes when one of the files does, that of title nouns last.
+    def fingerprints(self) -> tuple[str | None, ...]:
+        """Return the digests of the files' contents, that of title nouns last.
+
+        None for a file that was not given, and for title nouns that are to be written.
 
         Raises
         ------
         InvalidOptionError
-            If a file is not there.
+            If a file cannot be read.
         """
-        return tuple(_stamp(name, getattr(self, name)) for name in _FILES)
+        return tuple(_fingerprint(name, getattr(self, name)) for name in _FILES)
 
 
-def _check_path(name: str, value: Any) -> str | None:
-    if value is None:
+def _fingerprint(name: str, path: str | None) -> str | None:
+    if path is None or (name == "title_nouns" and not Path(path).exists()):
         return None
-    if not isinstance(value, (str, os.PathLike)):
-        message = f"{name}: expected the path of a file or None, got {value!r}"
-        raise InvalidOptionError(message)
-    return os.fsdecode(value)
-
-
-def _stamp(name: str, path: str | None) -> Hashable:
-    if path is None:
-        return None
-    found = Path(path).absolute()
-    try:
-        read = found / "catalogue.json" if found.is_dir() else found
-        status = read.stat()
-    except FileNotFoundError as error:
-        if name == "title_nouns":
-            # It is written then.
-            return str(found)
-        message = f"{name}: {path} cannot be read: {error}"
-        raise InvalidOptionError(message) from error
-    except (OSError, ValueError) as error:
-        message = f"{name}: {path} cannot be read: {error}"
-        raise InvalidOptionError(message) from error
-    return str(found), status.st_mtime_ns, status.st_size
+    return fingerprint(name, path, DATA_FILES[name])

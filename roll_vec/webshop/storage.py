@@ -16,12 +16,11 @@ from roll_vec.webshop.goals import Goals
 from roll_vec.webshop.parts import Parts
 from roll_vec.webshop.products import Products
 from roll_vec.webshop.search import backend_class
-from roll_vec.webshop.sources import CatalogueOptions
+from roll_vec.webshop.sources import MANIFEST, CatalogueOptions
 
 __all__ = ["check_files", "open_stored", "save", "stored_options"]
 
 _FORMAT = 1
-_MAIN = "catalogue.json"
 # What a stored catalogue was made with and cannot be changed by who opens it.
 _FIXED = ("human_goals", "catalog_seed", "search_backend")
 
@@ -58,7 +57,7 @@ def save(parts: Parts, options: CatalogueOptions, directory: Path) -> None:
 
 def _is_replaceable(directory: Path) -> bool:
     return directory.is_dir() and (
-        (directory / _MAIN).is_file() or not any(directory.iterdir())
+        (directory / MANIFEST).is_file() or not any(directory.iterdir())
     )
 
 
@@ -80,7 +79,7 @@ def _write(parts: Parts, options: CatalogueOptions, directory: Path) -> None:
             for path in files
         },
     }
-    (directory / _MAIN).write_text(json.dumps(main, indent=1), encoding="utf-8")
+    (directory / MANIFEST).write_text(json.dumps(main, indent=1), encoding="utf-8")
 
 
 def _digest(path: Path) -> str:
@@ -160,12 +159,12 @@ def check_files(directory: Path) -> int:
 
 
 def _read_main(directory: Path) -> dict[str, Any]:
-    path = directory / _MAIN
+    path = directory / MANIFEST
     try:
         main: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         made_for = main["format"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        _refuse(directory, f"{_MAIN} cannot be read: {error}")
+        _refuse(directory, f"{MANIFEST} cannot be read: {error}")
     if made_for != _FORMAT:
         problem = f"it has the format {made_for}, this version reads {_FORMAT}"
         _refuse(directory, f"{problem}; store it anew with roll-vec webshop index")
