@@ -238,8 +238,12 @@ def _read_parquet(path: str) -> Columns:
     try:
         with parquet.ParquetFile(path) as file:
             for field in ("nums", "target"):
-                if field not in file.schema_arrow.names:
-                    _refuse(path, 0, field, "there is no such column")
+                count = file.schema_arrow.names.count(field)
+                if count != 1:
+                    number = (
+                        f"are {count} such columns" if count else "is no such column"
+                    )
+                    _refuse(path, 0, field, f"there {number}")
             columns = file.read(columns=["nums", "target"])
             nums = columns["nums"].combine_chunks()
             target = columns["target"].combine_chunks()
@@ -267,7 +271,11 @@ def _read_parquet(path: str) -> Columns:
             int64 = arrow.int64()
             numbers = numbers.cast(int64).to_numpy(zero_copy_only=False)
             target = target.cast(int64).to_numpy(zero_copy_only=False)
-    except arrow.ArrowException as error:
-        message = f"data: {path} is no parquet file of tasks: {error}"
+    except InvalidOptionError:
+        raise
+    except Exception as error:
+        # Damage makes pyarrow raise many things, names that are no UTF-8 among them.
+        problem = f"{type(error).__name__}: {error}"
+        message = f"data: {path} is no parquet file of tasks: {problem}"
         raise InvalidOptionError(message) from error
     return lengths, numbers, target

@@ -229,7 +229,9 @@ def test_damage_is_named(stored):
 def test_another_format_is_refused(stored):
     main = json.loads((stored / "catalogue.json").read_text())
     (stored / "catalogue.json").write_text(json.dumps({**main, "format": 99}))
-    with pytest.raises(InvalidOptionError, match=r"has the format 99.*store it anew"):
+    with pytest.raises(
+        InvalidOptionError, match=r"has the format 99.*store the catalogue anew"
+    ):
         Catalogue.load(products=stored)
 
 
