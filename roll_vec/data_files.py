@@ -24,6 +24,7 @@ __all__ = [
     "PinnedFile",
     "check_path",
     "fingerprint",
+    "folder_status",
     "hash_file",
     "pin_files",
     "refuse_change",
@@ -99,6 +100,21 @@ def fingerprint(argument: str, path: str, manifest: str = "") -> str:
 
 def _key(status: os.stat_result) -> Status:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+def folder_status(path: str) -> tuple[tuple[str, Status], ...]:
+    """Return name and status of every file in a folder and below, locks left out.
+
+    It changes whenever a file does, also where the manifest stays as it is.
+    """
+    found: list[tuple[str, Status]] = []
+    with os.scandir(path) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                found += folder_status(entry.path)
+            elif not entry.name.endswith(".lock"):
+                found.append((entry.path, _key(entry.stat())))
+    return tuple(sorted(found))
 
 
 def hash_file(path: Path) -> str:

@@ -256,6 +256,7 @@ def load_catalogue(
     """
     source = options.source()
     *read, nouns = source.fingerprints()
+    status = source.stored_status()
 
     def make() -> Catalogue:
         parts = open_stored(source) if source.is_stored else build(source, progress)
@@ -264,11 +265,11 @@ def load_catalogue(
         _refuse_changes(source, [*read, digests[-1]], digests, "reading it began")
         return Catalogue(source, parts, digests)
 
-    catalogue = _loaded.get((source, *read, nouns), make)
+    catalogue = _loaded.get((source, *read, nouns, status), make)
     written = catalogue._digests[-1]
     if written != nouns:
         # The file of title nouns was made; who comes next need not read it.
-        _loaded.get((source, *read, written), lambda: catalogue)
+        _loaded.get((source, *read, written, status), lambda: catalogue)
     return catalogue
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
-from roll_vec.data_files import check_path, fingerprint
+from roll_vec.data_files import check_path, fingerprint, folder_status
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_bool, check_choice, check_int
 from roll_vec.webshop.search import BACKENDS
@@ -127,6 +128,22 @@ class CatalogueOptions:
             If a file cannot be read.
         """
         return tuple(_fingerprint(name, getattr(self, name)) for name in _FILES)
+
+    def stored_status(self) -> Hashable:
+        """Return what changes with any file of a stored catalogue; else None.
+
+        Raises
+        ------
+        InvalidOptionError
+            If the folder cannot be read.
+        """
+        if not self.is_stored:
+            return None
+        try:
+            return folder_status(str(self.products))
+        except OSError as error:
+            message = f"products: {self.products} cannot be read: {error}"
+            raise InvalidOptionError(message) from error
 
 
 def _fingerprint(name: str, path: str | None) -> str | None:
