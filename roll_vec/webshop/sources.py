@@ -27,6 +27,8 @@ DATA_FILES = {
 _FILES = tuple(DATA_FILES)
 # How much of a shop is made where nothing else is said.
 EMBEDDED_PRODUCTS = 1000
+# As many as WebShop's largest file has; they take some ten minutes.
+MOST_EMBEDDED = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -46,7 +48,7 @@ class CatalogueOptions:
         Nouns of titles by asin; see `roll_vec.webshop.title_nouns`.
     num_products : int or None
         How many items of the file are read, or how many products the embedded shop
-        has; None: all, or 1000.
+        has, 2**20 at most; None: all, or 1000.
     human_goals : bool
         Whether people's instructions are the goals, or one for each choice of options
         of a product that has an instruction.
@@ -78,6 +80,12 @@ class CatalogueOptions:
             self._put(name, check_path(name, getattr(self, name)))
         if self.num_products is not None:
             self._put("num_products", check_int("num_products", self.num_products, 1))
+            if self.products is None and self.num_products > MOST_EMBEDDED:
+                message = (
+                    f"num_products: the embedded shop has at most {MOST_EMBEDDED} "
+                    f"products, got {self.num_products}"
+                )
+                raise InvalidOptionError(message)
         self._put("human_goals", check_bool("human_goals", self.human_goals))
         self._put("memory_map", check_bool("memory_map", self.memory_map))
         seed = check_int("catalog_seed", self.catalog_seed, 0, (1 << 64) - 1)
