@@ -43,7 +43,7 @@ class ActionOptions(TextOptions):
     env_instruction : str or None
         The game, in place of our description at the head of the instructions.
     action_pattern, special_token_list, format_penalty, match, action_separator, \
-max_actions_per_turn
+max_actions_per_turn, max_answer_chars
         See `roll_vec.text_actions.TextOptions`; of ``text`` alone.
 
     Raises
@@ -97,7 +97,7 @@ class LevelOptions(ActionOptions):
     render_mode : str or None
         ``human``, ``rgb_array``, ``ansi`` or ``text``.
     action_mode, env_instruction, action_pattern, special_token_list, \
-format_penalty, match, action_separator, max_actions_per_turn
+format_penalty, match, action_separator, max_actions_per_turn, max_answer_chars
         See `ActionOptions`.
 
     Raises
