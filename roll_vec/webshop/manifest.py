@@ -6,14 +6,13 @@ other fields, and ``files``: size, CRC-32 and SHA-256 of each file by its relati
 
 from __future__ import annotations
 
-import functools
 import json
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from roll_vec.data_files import hash_file
+from roll_vec.data_files import hash_file, read_blocks
 from roll_vec.errors import InvalidOptionError
 
 __all__ = ["check_file", "read_manifest", "refuse_damage", "write_manifest"]
@@ -116,7 +115,6 @@ def _check_of(body: Mapping[str, Any]) -> int:
 
 def _checksum(path: Path) -> int:
     value = 0
-    with path.open("rb") as file:
-        for block in iter(functools.partial(file.read, 1 << 20), b""):
-            value = zlib.crc32(block, value)
+    for block in read_blocks(path):
+        value = zlib.crc32(block, value)
     return value
