@@ -60,6 +60,11 @@ class SeededEnv(ClosableEnv):
 
     Attributes
     ----------
+    DATA_FILES : mapping from str to str, of the class
+        Keywords that are paths of data files.  A pool of the registered id remembers
+        their absolute paths and contents, and builds no environment from others.  The
+        value is the name of the file that stands for all others where the path is a
+        folder, or empty.
     level_seed : int or None
         Seed of the current episode, below 2**32: the (folded) seed of the stream in
         its episode 0, `roll_vec.seeding.episode_seed` later.  None before a reset.
@@ -68,6 +73,7 @@ class SeededEnv(ClosableEnv):
         for, so that it costs nothing where nobody draws.
     """
 
+    DATA_FILES: ClassVar[Mapping[str, str]] = {}
     level_seed: int | None = None
     _stream: int | None = None
     _episode: int = -1

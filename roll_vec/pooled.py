@@ -11,12 +11,13 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
 from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
+from roll_vec.data_files import pin_files, unpin_files
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import NO_HINTS, check_choice, check_unknown
 from roll_vec.text_actions import ACTION_MODES, TextOptions
 from roll_vec.text_layer import TextLayer
 
-__all__ = ["build", "check_keywords", "parameters_of"]
+__all__ = ["build", "check_keywords", "parameters_of", "pin_keywords"]
 
 
 def _own_parameters(cls: type[Any]) -> dict[str, inspect.Parameter]:
@@ -80,6 +81,14 @@ def check_keywords(
     return keywords
 
 
+def pin_keywords(cls: type[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return keywords for `build` that name data files by path and content.
+
+    They mean the same in another folder and process; see `SeededEnv.DATA_FILES`.
+    """
+    return pin_files(keywords, getattr(cls, "DATA_FILES", {}))
+
+
 def build(
     cls: type[Any], keywords: Mapping[str, Any], spec: EnvSpec | None = None
 ) -> gymnasium.Env[Any, Any]:
@@ -89,14 +98,16 @@ def build(
     ----------
     cls : class
     keywords : mapping
-        As `check_keywords` returned them.
+        As `check_keywords` or `pin_keywords` returned them.
     spec : EnvSpec or None
         Becomes the environment's, where `gymnasium.make` does not give it one.
 
     Raises
     ------
     InvalidOptionError
+        Also where a data file has changed since it was pinned.
     """
+    keywords = unpin_files(keywords)
     layered = _layer_parameters(cls)
     own = {name: keywords[name] for name in keywords if name not in layered}
     options = {name: keywords[name] for name in keywords if name in layered}

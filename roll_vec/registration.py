@@ -29,6 +29,10 @@ __all__ = [
     "register_all",
 ]
 
+# Bounds of what has a use: above them memory or hours would be gone before an error.
+MAX_ENVS = 1 << 27
+MAX_POOLED_ENVS = 1 << 20
+
 
 @dataclass(frozen=True)
 class Environment:
@@ -286,7 +290,7 @@ def make_vector(
     ----------
     id : str
     num_envs : int
-        At least 1.
+        1 to 2**27.
     max_episode_steps : int or None
         None: the registered limit; -1: none.
     autoreset_mode, copy, group_size, group_id_info
@@ -315,13 +319,19 @@ def make_vector(
     known = set(environment.defaults()) | _keywords_of(make_vector)
     check_unknown(keywords, known, _hints(make_pool_vector, _STACKED_HINT))
     # Everything is checked before the arrays of the batch are allocated.
-    num_envs = check_int("num_envs", num_envs, 1)
+    num_envs = check_int("num_envs", num_envs, 1, MAX_ENVS)
     shared = _check_shared(autoreset_mode, copy, group_size, group_id_info)
     limit = _check_limit(max_episode_steps, environment.max_episode_steps)
     options = parse_options(options_class, {**environment.keywords, **keywords})
-    engine = environment.load("Engine")(
-        options, num_envs, limit, resolve_num_threads(num_threads)
-    )
+    threads = resolve_num_threads(num_threads)
+    try:
+        engine = environment.load("Engine")(options, num_envs, limit, threads)
+    except MemoryError as error:
+        message = (
+            f"num_envs: {num_envs} environments of {id} with these keywords do not fit "
+            f"into the memory: {error}; take fewer, or smaller ones"
+        )
+        raise InvalidOptionError(message) from None
     return RollVectorEnv(engine, **shared)
 
 
@@ -350,7 +360,7 @@ def make_pool_vector(
     ----------
     id : str
     num_envs : int
-        At least 1.
+        1 to 2**20.
     max_episode_steps : int or None
         None: the registered limit; -1: none.
     autoreset_mode, copy, group_size, group_id_info
@@ -372,10 +382,10 @@ def make_pool_vector(
     """
     from roll_vec.options import check_choice, check_int
     from roll_vec.pool import PoolVectorEnv
-    from roll_vec.pooled import build, check_keywords
+    from roll_vec.pooled import build, check_keywords, pin_keywords
 
     environment = ENVIRONMENTS[id]
-    num_envs = check_int("num_envs", num_envs, 1)
+    num_envs = check_int("num_envs", num_envs, 1, MAX_POOLED_ENVS)
     shared = _check_shared(autoreset_mode, copy, group_size, group_id_info)
     limit = _check_limit(max_episode_steps, environment.max_episode_steps)
     given = {**environment.keywords, **keywords}
@@ -389,7 +399,7 @@ def make_pool_vector(
     spec = replace(gymnasium.spec(id), kwargs=dict(own), max_episode_steps=limit)
     # The class itself, not the id: another process may not have registered it.
     return PoolVectorEnv(
-        [partial(build, cls, own, spec)] * num_envs,
+        [partial(build, cls, pin_keywords(cls, own), spec)] * num_envs,
         workers=workers,
         executor=executor,
         step_timeout=step_timeout,

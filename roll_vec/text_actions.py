@@ -15,16 +15,18 @@ The rules are those of ROLL's ``default_parser_action_func``
 Here ``action_pattern=None`` takes the string as it came, special tokens included, and
 three options go beyond ROLL: ``match="last"``, several actions a turn, a limit to them.
 
-Patterns of literal tags around ``(.*?)``, as ROLL's and RAGEN's are, take time linear
-in the length of the text, whatever it says; any other pattern is Python's `re`'s, which
-can be made to backtrack without end by patterns that allow for it, such as
-``(a+)+b``.
+Patterns take time linear in the length of the text, whatever it says, and find what
+Python's `re` finds.  A few need `re` itself, which can be made to backtrack without
+end: those with look-around or back references, and what else `roll_vec.text_patterns`
+lists.  For them a warning is given, and texts are limited to `MAX_RE_CHARS` characters
+unless ``max_answer_chars`` sets another limit.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -36,7 +38,9 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice, check_int, check_number
 from roll_vec.text_search import (
     Found,
+    LimitedSearch,
     PatternSearch,
+    ProgramSearch,
     Search,
     Tagged,
     TakeAll,
@@ -54,6 +58,8 @@ __all__ = [
 
 # How an environment with integer actions is acted in.
 ACTION_MODES = ("discrete", "text")
+# Longest text that is left to Python's `re`.
+MAX_RE_CHARS = 1 << 14
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +84,10 @@ class TextOptions:
     max_actions_per_turn : int
         With a separator: how many actions of a turn are kept; those behind them are
         ignored.
+    max_answer_chars : int or None
+        With a pattern: the longest text, in characters and without special tokens, that
+        is searched; a longer one has no valid action.  None: no limit, or 16,384 for a
+        pattern that only Python's `re` can search for.
 
     Raises
     ------
@@ -90,6 +100,7 @@ class TextOptions:
     match: str = "first"
     action_separator: str | None = None
     max_actions_per_turn: int = 5
+    max_answer_chars: int | None = None
 
     def __post_init__(self) -> None:
         self._check_text_options()
@@ -124,7 +135,14 @@ class TextOptions:
                 f"got {separator!r}"
             )
             raise InvalidOptionError(message)
+        most = self.max_answer_chars
+        if most is not None:
+            if pattern is None:
+                message = f"max_answer_chars: {most!r} has no meaning without a pattern"
+                raise InvalidOptionError(message)
+            most = check_int("max_answer_chars", most, 1)
         checked = {
+            "max_answer_chars": most,
             "special_token_list": tuple(tokens),
             "format_penalty": penalty,
             "max_actions_per_turn": check_int(
@@ -133,6 +151,22 @@ class TextOptions:
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+
+
+def _warn_of_time(pattern: re.Pattern[str]) -> None:
+    """Warn of a pattern that a text may make `re` search for without end."""
+    from roll_vec.text_patterns import repeats
+
+    if repeats(pattern):
+        warnings.warn(
+            f"action_pattern: {pattern.pattern!r} needs Python's re, which some texts "
+            f"keep busy for hours, so that texts of more than {MAX_RE_CHARS} "
+            "characters have no valid action; a pattern without look-around, back "
+            "references and repetitions of what may be empty is searched for in linear "
+            "time, or set max_answer_chars",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def _listed(value: Any) -> list[Any]:
@@ -242,6 +276,8 @@ class TextActions:
             self._tokens = ()
         self._token_mark = _common_character(self._tokens, self._tags)
         self._search = self._choose_search()
+        if options.max_answer_chars is not None:
+            self._search = LimitedSearch(self._search, options.max_answer_chars)
 
     def _choose_search(self) -> Search:
         pattern, last = self.options.action_pattern, self.options.match == "last"
@@ -252,7 +288,18 @@ class TextActions:
             return Tagged(*self._tags, last=last)
         if self._tags:
             return TwiceTagged(*self._tags, last=last)
-        return PatternSearch(_compile(pattern), strips=bool(self._tokens), last=last)
+        compiled, strips = _compile(pattern), bool(self._tokens)
+        # The program needs numba, which texts of tags do without.
+        from roll_vec.text_patterns import program_of
+
+        program = program_of(compiled)
+        if program is not None:
+            return ProgramSearch(program, compiled.groups, strips=strips, last=last)
+        if self.options.max_answer_chars is None:
+            _warn_of_time(compiled)
+            search = PatternSearch(compiled, strips=strips, last=last)
+            return LimitedSearch(search, MAX_RE_CHARS)
+        return PatternSearch(compiled, strips=strips, last=last)
 
     def _clean(self, text: str) -> str:
         """Return a text without special tokens."""

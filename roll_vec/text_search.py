@@ -1,17 +1,24 @@
-"""How a pattern's groups are found in a text: literal tags in one pass, others by `re`.
+"""How a pattern's groups are found in a text: in linear time, wherever that can be.
 
 `re` goes through the rest of the text once for every opening tag that is not closed, so
 that a megabyte of them takes hours; the searches for literal tags here never go back.
+Most other patterns have a program, see `roll_vec.text_patterns`.  The rest is `re`'s.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from roll_vec.text_patterns import PatternProgram
 
 __all__ = [
     "Found",
+    "LimitedSearch",
     "PatternSearch",
+    "ProgramSearch",
     "Search",
     "Tagged",
     "TakeAll",
@@ -150,8 +157,50 @@ class TwiceTagged(Search):
         return None
 
 
+class LimitedSearch(Search):
+    """Search as another one does, in texts up to a length; longer ones have nothing.
+
+    Parameters
+    ----------
+    search : Search
+    max_chars : int
+    """
+
+    def __init__(self, search: Search, max_chars: int) -> None:
+        self.search, self.max_chars = search, max_chars
+
+    def find(self, text: str) -> Found:
+        """Return content and thinking; see `Search.find`."""
+        return None if len(text) > self.max_chars else self.search.find(text)
+
+
+class ProgramSearch(Search):
+    """Search for a pattern that has a program, in linear time."""
+
+    def __init__(
+        self, program: PatternProgram, groups: int, *, strips: bool, last: bool
+    ) -> None:
+        self.program, self.groups = program, groups
+        self.strips, self.last = strips, last
+
+    def find(self, text: str) -> Found:
+        """Return content and thinking; see `Search.find`."""
+        if not self.groups:
+            return None
+        if self.strips:
+            text = text.strip()
+        places = self.program.search(text, last=self.last)
+        if places is None or min(places[: 2 * min(self.groups, 2)]) < 0:
+            return None
+        first, second = text[places[0] : places[1]], ""
+        if self.groups > 1:
+            second = text[places[2] : places[3]]
+            first, second = second, first
+        return first.strip(), second.strip()
+
+
 class PatternSearch(Search):
-    """Search for any other pattern."""
+    """Search for any other pattern by `re`, whose time may know no bounds."""
 
     def __init__(self, pattern: re.Pattern[str], *, strips: bool, last: bool) -> None:
         self.pattern, self.strips, self.last = pattern, strips, last

@@ -346,3 +346,45 @@ def test_array_environments_refuse_to_send_and_receive():
     for call in (lambda: env.send([1], [0]), env.recv):
         with pytest.raises(UnsupportedError, match="in one call: use step"):
             call()
+
+
+@pytest.mark.parametrize(
+    ("name", "keywords", "message"),
+    [
+        ("Sokoban", {"dim_room": (65536, 65536)}, "dim_room: .* at most 1048576 cells"),
+        ("Sokoban", {"dim_x": 65536, "dim_y": 65536}, "at most 1048576 cells, got 65"),
+        (
+            "Sokoban",
+            {"num_boxes": 10**6},
+            "num_boxes: .* at most 14 boxes, got 1000000",
+        ),
+        (
+            "Sokoban",
+            {"dim_room": (900, 900), "num_boxes": 10**5},
+            "num_boxes: .* takes at most 332 boxes, got 100000",
+        ),
+        ("Sokoban", {"num_gen_steps": 10**9}, "num_gen_steps: .* at most 1048576, got"),
+        ("Sokoban", {"search_depth": 10**12}, "search_depth: expected at most"),
+        ("Sokoban", {"num_levels": 10**12}, "num_levels: expected at most"),
+        ("Sokoban", {"num_envs": 10**12}, "num_envs: expected at most 134217728, got"),
+        ("RandomFrozenLake", {"size": 10**6}, "size: .* at most 1048576 cells"),
+        ("FrozenLake", {"num_envs": 10**9}, "num_envs: expected at most 134217728"),
+        ("Countdown", {"num_envs": 10**8}, "num_envs: expected at most 1048576, got"),
+        ("Countdown", {"num_numbers": 10**9}, "num_numbers: expected at most 6, got"),
+        ("WebShop", {"num_products": 10**9}, "num_products: .* at most 1048576 prod"),
+    ],
+)
+def test_sizes_beyond_use_are_refused_before_anything_is_made(name, keywords, message):
+    version = "v1" if name == "FrozenLake" else "v0"
+    with pytest.raises(InvalidOptionError, match=message):
+        gymnasium.make_vec(f"roll_vec/{name}-{version}", **keywords)
+
+
+def test_a_batch_beyond_the_memory_is_refused_by_name(monkeypatch):
+    def allocate(*_):
+        message = "Unable to allocate 7 EiB"
+        raise MemoryError(message)
+
+    monkeypatch.setattr("roll_vec.array_envs.sokoban.SokobanEngine.__init__", allocate)
+    with pytest.raises(InvalidOptionError, match=r"num_envs: 7 environments .* 7 EiB"):
+        gymnasium.make_vec("roll_vec/Sokoban-v0", num_envs=7)

@@ -26,6 +26,8 @@ PATTERNS = (
     "<answer>.*?</answer>",
     r"(<think>)?(.*?)<answer>",
     r"\\boxed{(.*?)}",
+    r"(?i)<answer>\s*(\w*)\s*</answer>",
+    r"(a|up|\|)+ *(<|$)",
     "aa(.*?)b(.*?)aa",
     "aa(.*?)aa",
 )
@@ -267,9 +269,41 @@ def test_tags_take_linear_work(piece, last):
             assert text.read <= 5 * len(text)
 
 
+def test_a_pattern_that_keeps_re_busy_for_hours_is_searched_for_at_once():
+    options = TextOptions(action_pattern=r"<answer>\s*((?:\w+\s*)+)</answer>")
+    parser = TextActions(options, LOOKUP)
+    assert parser.parse("<answer>" + "a" * 30_000).is_valid is False
+    assert parser.parse("<answer>" * 4000 + "up</answer>").action == 1
+
+
+def test_longer_texts_have_no_valid_action():
+    options = TextOptions(action_pattern=ANSWER, max_answer_chars=23)
+    parser = TextActions(options, LOOKUP)
+    texts = ["<answer>up</answer>    ", "<answer>up</answer>     ", "<|im_end|>"]
+    texts[2] += texts[0]
+    # Special tokens do not count, and what is beside them is stripped.
+    for text, code in zip(texts, (1, 0, 1), strict=True):
+        assert parser.parse(text).is_valid is bool(code)
+        assert parser.parse_batch([text]).codes.tolist() == [[code]]
+
+
+def test_a_pattern_for_re_alone_is_warned_of_and_limited():
+    options = TextOptions(action_pattern=r"(?<=<)(\w+)(?=>)")
+    with pytest.warns(UserWarning, match=r"action_pattern: .* more than 16384 charac"):
+        parser = TextActions(options, LOOKUP)
+    swapped = TextActions(TextOptions(action_pattern=r"(\w)(?=>)"), {1: "u"})
+    assert swapped.parse("u>").action == 1
+    assert parser.find("<up>" + "a" * 16_380) is not None
+    assert parser.find("<up>" + "a" * 16_381) is None
+    limited = TextOptions(action_pattern=r"(?<=<)(\w+)(?=>)", max_answer_chars=10**6)
+    assert TextActions(limited).find("<up>" + "a" * 16_381) == ("up", "")
+
+
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
+        ({"max_answer_chars": 9}, "max_answer_chars: 9 has no meaning without a pat"),
+        ({"action_pattern": "(a)", "max_answer_chars": 0}, "max_answer_chars: .*got 0"),
         ({"action_pattern": "("}, "action_pattern: .*'\\('"),
         ({"action_pattern": 3}, "action_pattern: .*got 3"),
         ({"special_token_list": "<s>"}, "special_token_list: .*'<s>'"),

@@ -118,7 +118,7 @@ class FrozenLakeOptions(ActionOptions):
     render_mode : str or None
         ``human``, ``rgb_array``, ``ansi`` or ``text``.
     action_mode, env_instruction, action_pattern, special_token_list, \
-format_penalty, match, action_separator, max_actions_per_turn
+format_penalty, match, action_separator, max_actions_per_turn, max_answer_chars
         See `ActionOptions`.
 
     Raises

@@ -16,7 +16,17 @@ from roll_vec.options import (
 )
 from roll_vec.text_actions import ACTION_MODES, TextOptions
 
-__all__ = ["OBS_MODES", "RENDER_MODES", "ActionOptions", "LevelOptions"]
+__all__ = [
+    "MAX_CELLS",
+    "OBS_MODES",
+    "RENDER_MODES",
+    "ActionOptions",
+    "LevelOptions",
+    "check_cells",
+]
+
+MAX_CELLS = 1 << 20
+"""Most cells of a generated board."""
 
 RENDER_MODES = ("human", "rgb_array", "ansi", "text")
 OBS_MODES = ("grid", "planes", "tiny_rgb", "rgb", "text")
@@ -33,7 +43,7 @@ class ActionOptions(TextOptions):
     env_instruction : str or None
         The game, in place of our description at the head of the instructions.
     action_pattern, special_token_list, format_penalty, match, action_separator, \
-max_actions_per_turn
+max_actions_per_turn, max_answer_chars
         See `roll_vec.text_actions.TextOptions`; of ``text`` alone.
 
     Raises
@@ -87,7 +97,7 @@ class LevelOptions(ActionOptions):
     render_mode : str or None
         ``human``, ``rgb_array``, ``ansi`` or ``text``.
     action_mode, env_instruction, action_pattern, special_token_list, \
-format_penalty, match, action_separator, max_actions_per_turn
+format_penalty, match, action_separator, max_actions_per_turn, max_answer_chars
         See `ActionOptions`.
 
     Raises
@@ -127,3 +137,19 @@ format_penalty, match, action_separator, max_actions_per_turn
     def _put(self, name: str, value: Any) -> None:
         """Replace a field by its validated form, while the options are made."""
         object.__setattr__(self, name, value)
+
+
+def check_cells(name: str, shape: tuple[int, int]) -> None:
+    """Refuse a generated board that is too large, before anything is allocated.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    rows, columns = shape
+    if rows * columns > MAX_CELLS:
+        message = (
+            f"{name}: expected a board of at most {MAX_CELLS} cells, got {rows} rows "
+            f"and {columns} columns, which are {rows * columns} cells"
+        )
+        raise InvalidOptionError(message)

@@ -19,7 +19,7 @@ from roll_vec.array_envs.lakes import (
     make_view,
 )
 from roll_vec.array_envs.levels import LevelEngine, Levels, LevelSource
-from roll_vec.array_envs.options import LevelOptions
+from roll_vec.array_envs.options import LevelOptions, check_cells
 from roll_vec.array_envs.single import LevelEnv
 from roll_vec.array_envs.tapes import Tape
 from roll_vec.array_envs.text_mode import BatchResult
@@ -54,7 +54,7 @@ class RandomFrozenLakeOptions(LevelOptions):
     Parameters
     ----------
     size : int
-        Rows and columns of the map, at least 2.
+        Rows and columns of the map, 2 to 1024.
     p : float
         Probability, from 0 to 1, that a cell is ice and not a hole.
     is_slippery : bool
@@ -78,6 +78,7 @@ start_level, render_mode
     def __post_init__(self) -> None:
         super().__post_init__()
         self._put("size", check_int("size", self.size, 2))
+        check_cells("size", (self.size, self.size))
         self._put("p", check_number("p", self.p, 0.0, 1.0))
         self._put("is_slippery", check_bool("is_slippery", self.is_slippery))
 

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.data_files import fingerprint
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.kernels import sokoban as kernels
 from roll_vec.process_cache import ProcessCache
@@ -167,12 +168,13 @@ def _load_path(path: str) -> LevelSet:
         if files[0].is_dir():
             found = files[0].iterdir()
             files = sorted(f for f in found if f.suffix in _SUFFIXES and f.is_file())
-        stats = [(str(file), file.stat()) for file in files]
+        key = tuple((str(file), fingerprint("levels", str(file))) for file in files)
+    except InvalidOptionError:
+        raise
     except (OSError, ValueError) as error:
         _refuse(f": {path}", f"cannot be read: {error}")
     if not files:
         _refuse(f": {path}", f"has no files {', '.join(_SUFFIXES)}")
-    key = tuple((name, stat.st_mtime_ns, stat.st_size) for name, stat in stats)
     return _loaded.get(
         (path, key), lambda: LevelSet(_stack([_read(file) for file in files]), path)
     )

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.array_envs.options import LevelOptions
+from roll_vec.array_envs.options import MAX_CELLS, LevelOptions, check_cells
 from roll_vec.array_envs.sokoban_levels import load_levels
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels import sokoban_rooms as rooms
@@ -35,6 +35,10 @@ ACTION_LOOKUP = {1: "Up", 2: "Down", 3: "Left", 4: "Right"}
 _ROOMS_PER_THREAD = 4
 
 
+# Distances from each target to each cell, 2 GB of them.
+_MAX_DISTANCES = 1 << 28
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SokobanOptions(LevelOptions):
     """The keywords of `roll_vec/Sokoban-v0`.
@@ -42,7 +46,7 @@ class SokobanOptions(LevelOptions):
     Parameters
     ----------
     dim_room : (int, int)
-        Rows and columns, walls included; at least 3 each.
+        Rows and columns, walls included; at least 3 each, and at most 2**20 cells.
     dim_x, dim_y : int or None
         Rows and columns in another way, only together.
     num_boxes : int
@@ -87,19 +91,27 @@ start_level, render_mode
         self._put("search_depth", check_int("search_depth", self.search_depth, 1))
         walk = self.num_gen_steps
         if walk is not None:
-            self._put("num_gen_steps", check_int("num_gen_steps", walk, 1))
+            walk = check_int("num_gen_steps", walk, 1, MAX_CELLS)
+            self._put("num_gen_steps", walk)
         if self.levels is not None:
             self._refuse_generation()
             self._put("dim_room", self.levels.shape)
             return
         if walk is None:
             self._put("num_gen_steps", int(1.7 * sum(self.dim_room)))
+        check_cells("dim_room", self.dim_room)
         inner = (self.dim_room[0] - 2) * (self.dim_room[1] - 2)
         if inner <= self.num_boxes + 1:
             message = (
                 f"num_boxes: a room of dim_room={self.dim_room} has {inner} inner "
                 f"cells, which is room for at most {max(inner - 2, 0)} boxes, "
                 f"got {self.num_boxes}"
+            )
+            raise InvalidOptionError(message)
+        if inner * self.num_boxes > _MAX_DISTANCES:
+            message = (
+                f"num_boxes: a room of dim_room={self.dim_room} takes at most "
+                f"{_MAX_DISTANCES // inner} boxes, got {self.num_boxes}"
             )
             raise InvalidOptionError(message)
 

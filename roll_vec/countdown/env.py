@@ -111,6 +111,7 @@ class Countdown(BaseLanguageBasedEnv):
         "render_modes": list(RENDER_MODES),
         "render_fps": 4,
     }
+    DATA_FILES: ClassVar[Mapping[str, str]] = {"data": ""}
 
     @takes_keywords_of(CountdownOptions)
     def __init__(self, **keywords: Any) -> None:

@@ -7,13 +7,13 @@ import importlib
 import json
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.countdown.options import CountdownOptions
+from roll_vec.data_files import fingerprint, refuse_change
 from roll_vec.errors import InvalidOptionError, MissingExtraError, shorten
 from roll_vec.process_cache import ProcessCache
 
@@ -22,6 +22,9 @@ __all__ = ["TaskFile", "load_tasks"]
 _MAX_DIGITS = 18
 _INT64 = 1 << 63
 
+# How many numbers each row has, all numbers, all targets.
+Columns = tuple[Any, Any, Any]
+
 
 class TaskFile:
     """The tasks of one file, not to be written.
@@ -29,6 +32,9 @@ class TaskFile:
     Parameters
     ----------
     path : str
+        Absolute.
+    digest : str
+        Of the file's content, which a pickle names beside the path.
     lengths : (n,) int64
         How many numbers each row has, at least 1.
     numbers : (sum of lengths,) int64
@@ -44,11 +50,12 @@ class TaskFile:
     def __init__(
         self,
         path: str,
+        digest: str,
         lengths: NDArray[np.int64],
         numbers: NDArray[np.int64],
         targets: NDArray[np.int64],
     ) -> None:
-        self.path = path
+        self.path, self.digest = path, digest
         self._starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         self._numbers, self._targets = numbers, targets
         for array in (self._starts, self._numbers, self._targets):
@@ -70,7 +77,7 @@ class TaskFile:
         return len(self._targets)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return load_tasks, (self.path,)
+        return load_tasks, (self.path, self.digest)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> TaskFile:
         return self
@@ -108,29 +115,40 @@ def _greatest(needs: NDArray[np.int64], what: str) -> tuple[int, int, str]:
 _loaded: ProcessCache[TaskFile] = ProcessCache()
 
 
-def load_tasks(path: str) -> TaskFile:
-    """Return the tasks of a file; the same object until the file changes.
+def load_tasks(path: str, digest: str | None = None) -> TaskFile:
+    """Return the tasks of a file; the same object until its content changes.
 
     Parameters
     ----------
     path : str
-        A ``.parquet``, ``.jsonl`` or ``.jsonl.gz`` file.
+        The absolute path of a ``.parquet``, ``.jsonl`` or ``.jsonl.gz`` file.
+    digest : str or None
+        Of the content that it must have; None: any.
 
     Raises
     ------
     InvalidOptionError
-        If it cannot be read or a row is malformed: names row and field.
+        If it has another content or cannot be read, or a row is malformed: names row
+        and field.
     MissingExtraError
         For a parquet file without pyarrow.
     """
+    found = fingerprint("data", path)
+    if digest not in (None, found):
+        refuse_change("data", path, "the environment was pickled")
+    return _loaded.get((path, found), lambda: _read(path, found))
+
+
+def _read(path: str, digest: str) -> TaskFile:
+    read = _read_parquet if path.endswith(".parquet") else _read_jsonl
     try:
-        found = Path(path).stat()
-        key = (str(Path(path).absolute()), found.st_mtime_ns, found.st_size)
-        read = _read_parquet if path.endswith(".parquet") else _read_jsonl
-        return _loaded.get(key, lambda: read(path))
+        columns = read(path)
     except OSError as error:
         message = f"data: {path} cannot be read: {error}"
         raise InvalidOptionError(message) from error
+    if fingerprint("data", path) != digest:
+        refuse_change("data", path, "reading it began")
+    return _make(path, digest, *columns)
 
 
 def _refuse(path: str, row: int, field: str, problem: str) -> NoReturn:
@@ -138,7 +156,7 @@ def _refuse(path: str, row: int, field: str, problem: str) -> NoReturn:
     raise InvalidOptionError(message)
 
 
-def _make(path: str, lengths: Any, numbers: Any, targets: Any) -> TaskFile:
+def _make(path: str, digest: str, lengths: Any, numbers: Any, targets: Any) -> TaskFile:
     """Return the tasks after the checks that both kinds of file need."""
     lengths, numbers, targets = (
         np.array(values, np.int64) for values in (lengths, numbers, targets)
@@ -157,7 +175,7 @@ def _make(path: str, lengths: Any, numbers: Any, targets: Any) -> TaskFile:
             f"have them, got {numbers[outside[0]]}"
         )
         _refuse(path, row, "nums", problem)
-    return TaskFile(path, lengths, numbers, targets)
+    return TaskFile(path, digest, lengths, numbers, targets)
 
 
 def _lines(path: str) -> Iterator[str]:
@@ -166,8 +184,8 @@ def _lines(path: str) -> Iterator[str]:
         yield from file
 
 
-def _read_jsonl(path: str) -> TaskFile:
-    """Return the tasks of a file with a JSON object in each line."""
+def _read_jsonl(path: str) -> Columns:
+    """Return the columns of a file with a JSON object in each line."""
     lengths: list[int] = []
     numbers: list[int] = []
     targets: list[int] = []
@@ -182,7 +200,7 @@ def _read_jsonl(path: str) -> TaskFile:
     except (UnicodeDecodeError, EOFError, zlib.error) as error:
         message = f"data: {path}, after row {len(targets) - 1}: {error}"
         raise InvalidOptionError(message) from error
-    return _make(path, lengths, numbers, targets)
+    return lengths, numbers, targets
 
 
 def _parse_line(path: str, row: int, line: str) -> tuple[list[int], int]:
@@ -209,8 +227,8 @@ def _is_int64(value: Any) -> bool:
     return type(value) is int and -_INT64 <= value < _INT64
 
 
-def _read_parquet(path: str) -> TaskFile:
-    """Return the tasks of a parquet file with the columns ``nums`` and ``target``."""
+def _read_parquet(path: str) -> Columns:
+    """Return the columns of a parquet file with the columns ``nums`` and ``target``."""
     try:
         arrow = importlib.import_module("pyarrow")
         parquet = importlib.import_module("pyarrow.parquet")
@@ -220,8 +238,12 @@ def _read_parquet(path: str) -> TaskFile:
     try:
         with parquet.ParquetFile(path) as file:
             for field in ("nums", "target"):
-                if field not in file.schema_arrow.names:
-                    _refuse(path, 0, field, "there is no such column")
+                count = file.schema_arrow.names.count(field)
+                if count != 1:
+                    number = (
+                        f"are {count} such columns" if count else "is no such column"
+                    )
+                    _refuse(path, 0, field, f"there {number}")
             columns = file.read(columns=["nums", "target"])
             nums = columns["nums"].combine_chunks()
             target = columns["target"].combine_chunks()
@@ -249,7 +271,11 @@ def _read_parquet(path: str) -> TaskFile:
             int64 = arrow.int64()
             numbers = numbers.cast(int64).to_numpy(zero_copy_only=False)
             target = target.cast(int64).to_numpy(zero_copy_only=False)
-    except arrow.ArrowException as error:
-        message = f"data: {path} is no parquet file of tasks: {error}"
+    except InvalidOptionError:
+        raise
+    except Exception as error:
+        # Damage makes pyarrow raise many things, names that are no UTF-8 among them.
+        problem = f"{type(error).__name__}: {error}"
+        message = f"data: {path} is no parquet file of tasks: {problem}"
         raise InvalidOptionError(message) from error
-    return _make(path, lengths, numbers, target)
+    return lengths, numbers, target

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from pathlib import Path
 from typing import Any
 
 from roll_vec.countdown.answers import OPERATORS
+from roll_vec.data_files import check_path
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.countdown import MAX_NUMBERS
 from roll_vec.options import (
@@ -118,7 +118,7 @@ class CountdownOptions:
         for name in ("format_score", "score"):
             self._put(name, check_number(name, getattr(self, name), -1e300, 1e300))
         self._put("max_steps", check_int("max_steps", self.max_steps, 1))
-        self._put("data", _check_path(self.data))
+        self._put("data", _check_data(self.data))
         num_levels, start_level = check_levels(self.num_levels, self.start_level)
         self._put("num_levels", num_levels)
         self._put("start_level", start_level)
@@ -205,15 +205,10 @@ def check_operators(value: Any) -> str:
     return "".join(operator for operator in OPERATORS if operator in value)
 
 
-def _check_path(value: Any) -> str | None:
-    """Return the path of a data file as a str."""
-    if value is None:
-        return None
-    if not isinstance(value, (str, os.PathLike)):
-        message = f"data: expected the path of a file or None, got {value!r}"
+def _check_data(value: Any) -> str | None:
+    """Return the absolute path of a data file as a str."""
+    path = check_path("data", value)
+    if path is not None and not path.endswith((".parquet", ".jsonl", ".jsonl.gz")):
+        message = f"data: expected a .parquet, .jsonl or .jsonl.gz file, got {value}"
         raise InvalidOptionError(message)
-    path = Path(os.fsdecode(value))
-    if not path.name.endswith((".parquet", ".jsonl", ".jsonl.gz")):
-        message = f"data: expected a .parquet, .jsonl or .jsonl.gz file, got {path}"
-        raise InvalidOptionError(message)
-    return str(path)
+    return path

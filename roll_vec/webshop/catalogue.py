@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from roll_vec.data_files import refuse_change
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.process_cache import ProcessCache
@@ -19,7 +21,7 @@ from roll_vec.webshop.parts import Parts
 from roll_vec.webshop.products import Goal, Product, Purchase
 from roll_vec.webshop.reward import RewardTerms, score
 from roll_vec.webshop.solver import Solution, solve
-from roll_vec.webshop.sources import CatalogueOptions
+from roll_vec.webshop.sources import DATA_FILES, CatalogueOptions
 from roll_vec.webshop.storage import open_stored, save
 
 __all__ = ["Catalogue", "load_catalogue"]
@@ -48,8 +50,13 @@ class Catalogue:
         ``embedded``, ``rule`` or ``spacy:`` with model and version.
     """
 
-    def __init__(self, options: CatalogueOptions, parts: Parts) -> None:
-        self.options, self._parts = options, parts
+    def __init__(
+        self,
+        options: CatalogueOptions,
+        parts: Parts,
+        digests: tuple[str | None, ...] = (),
+    ) -> None:
+        self.options, self._parts, self._digests = options, parts, digests
         self.products, self.goals = parts.products, parts.goals
         self.title_nouns_source = parts.title_nouns_source
         self._kept_hits = functools.lru_cache(maxsize=8192)(self._find)
@@ -223,7 +230,8 @@ class Catalogue:
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return load_catalogue, (self.options,)
+        facts = (self.options, self._digests, self.title_nouns_source)
+        return _load_again, facts
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Catalogue:
         return self
@@ -235,7 +243,7 @@ _loaded: ProcessCache[Catalogue] = ProcessCache()
 def load_catalogue(
     options: CatalogueOptions, progress: Progress | None = None
 ) -> Catalogue:
-    """Return the catalogue for some options, the same one until a file changes.
+    """Return the catalogue for some options, the same until a file's content changes.
 
     Parameters
     ----------
@@ -248,15 +256,52 @@ def load_catalogue(
     InvalidOptionError, MissingExtraError
     """
     source = options.source()
+    *read, nouns = source.fingerprints()
+    status = source.stored_status()
 
     def make() -> Catalogue:
         parts = open_stored(source) if source.is_stored else build(source, progress)
-        return Catalogue(source, parts)
+        # Title nouns may have been written meanwhile.
+        digests = source.fingerprints()
+        _refuse_changes(source, [*read, digests[-1]], digests, "reading it began")
+        return Catalogue(source, parts, digests)
 
-    *read, nouns = source.stamps()
-    catalogue = _loaded.get((source, *read, nouns), make)
-    *unchanged, written = source.stamps()
-    if written != nouns and unchanged == read:
+    catalogue = _loaded.get((source, *read, nouns, status), make)
+    written = catalogue._digests[-1]
+    if written != nouns:
         # The file of title nouns was made; who comes next need not read it.
-        _loaded.get((source, *read, written), lambda: catalogue)
+        _loaded.get((source, *read, written, status), lambda: catalogue)
+    return catalogue
+
+
+def _refuse_changes(
+    options: CatalogueOptions,
+    before: Sequence[str | None],
+    now: Sequence[str | None],
+    since: str,
+) -> None:
+    for name, digest, found in zip(DATA_FILES, before, now, strict=True):
+        if digest != found:
+            refuse_change(name, getattr(options, name), since)
+
+
+def _load_again(
+    options: CatalogueOptions, digests: Sequence[str | None], nouns_source: str
+) -> Catalogue:
+    """Return the catalogue that a pickle stands for.
+
+    Raises
+    ------
+    InvalidOptionError
+        If a file has another content, or title nouns have another source.
+    """
+    since = "the catalogue was pickled"
+    _refuse_changes(options, digests, options.fingerprints(), since)
+    catalogue = load_catalogue(options)
+    if catalogue.title_nouns_source != nouns_source:
+        message = (
+            f"title_nouns: expected those of {nouns_source}, as {since}, got those of "
+            f"{catalogue.title_nouns_source}; rewards depend on them"
+        )
+        raise InvalidOptionError(message)
     return catalogue

@@ -27,6 +27,7 @@ from roll_vec.webshop.pages import (
     page_of,
 )
 from roll_vec.webshop.products import Goal, Product, Purchase
+from roll_vec.webshop.sources import DATA_FILES
 from roll_vec.webshop.state import (
     State,
     clicked_option,
@@ -95,6 +96,7 @@ class WebShop(BaseLanguageBasedEnv):
         "render_modes": list(RENDER_MODES),
         "render_fps": 4,
     }
+    DATA_FILES: ClassVar[Mapping[str, str]] = DATA_FILES
 
     @takes_keywords_of(WebShopOptions)
     def __init__(self, **keywords: Any) -> None:
@@ -152,16 +154,19 @@ class WebShop(BaseLanguageBasedEnv):
             shown = shorten(instruction)
             message = f"instruction_text: expected a str or None, got {shown}"
             raise InvalidOptionError(message)
-        goal = self._choose_goal(given.get("session"), self._level(episode.level_seed))
+        level = self._level(episode.level_seed)
+        state = State(self._choose_goal(given.get("session"), level))
+        # Raises for a damaged record, before anything moves.
+        page = self._page(state, level)
         self._commit_episode(episode)
         self._instruction = instruction
-        self.state = State(goal)
         self.num_env_steps = 0
-        observation = self._open(self.state)
+        self._open(state, page)
+        observation = self._observe(page, state)
         if self.options.observation_format == "roll":
             observation = self._with_actions(self.get_instruction_text())
         info = {
-            "goal": goal,
+            "goal": state.goal,
             "available_actions": self._available_actions(),
             "title_nouns": self.catalogue.title_nouns_source,
         }
@@ -213,15 +218,18 @@ class WebShop(BaseLanguageBasedEnv):
             order = Purchase(str(after.asin), after.options)
             terms = self.catalogue.reward(after.goal, order)
             after = after._replace(reward=terms.reward)
-        self.state = after or before
-        self.num_env_steps += 1
-        observation = self._open(self.state)
+        state = after or before
+        # Raises for a damaged record, before anything moves.
+        page = self._page(state)
+        observation = self._observe(page, state)
         # Only what leaves these alike can look alike.
         effective = after is not None and (
             (before.page, before.asin, before.page_no)
             != (after.page, after.asin, after.page_no)
             or self._observe(self._page(before), before) != observation
         )
+        self.num_env_steps += 1
+        self._open(state, page)
         if self.options.observation_format == "roll":
             observation = self._with_actions(observation)
         info: dict[str, Any] = {
@@ -234,9 +242,9 @@ class WebShop(BaseLanguageBasedEnv):
             return observation, 0.0, False, False, info
         info["success"] = terms.reward == 1
         info["purchased"] = {
-            "asin": self.state.asin,
-            "options": list(self.state.options.items()),
-            "price": self._product(self.state).price,
+            "asin": state.asin,
+            "options": list(state.options.items()),
+            "price": self._product(state).price,
         }
         info["reward_terms"] = {
             term: value for term, value in terms._asdict().items() if value is not None
@@ -266,17 +274,16 @@ class WebShop(BaseLanguageBasedEnv):
         product: Product = products[products.number_of(str(state.asin))]
         return product
 
-    def _page(self, state: State) -> Page:
-        level = self._level(self.level_seed or 0)
+    def _page(self, state: State, level: int | None = None) -> Page:
+        if level is None:
+            level = self._level(self.level_seed or 0)
         return page_of(
             self.catalogue, state, level=level, show_attrs=self.options.show_attrs
         )
 
-    def _open(self, state: State) -> str:
-        """Return the observation of a page, and let it be clicked."""
-        page = self._page(state)
-        self._clickables = page.clickables
-        return self._observe(page, state)
+    def _open(self, state: State, page: Page) -> None:
+        """Move to a page, and let it be clicked."""
+        self.state, self._clickables = state, page.clickables
 
     def _observe(self, page: Page, state: State) -> str:
         if self.options.observation_mode == "text_rich":

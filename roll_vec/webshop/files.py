@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
@@ -16,6 +17,8 @@ __all__ = ["HumanInstruction", "Listing", "Shop", "read_json", "read_listings"]
 DEFAULT_PRICE = 100.0
 NO_ATTRIBUTES = ("DUMMY_ATTR",)
 _ASIN_LENGTH = 10
+# Of the 1.18 million products of WebShop's file none has a hundredth of it.
+_MAX_WAYS = 1_000_000
 _KINDS: dict[type[Any], str] = {str: "a string", list: "a list", dict: "an object"}
 _PRICE_CHARACTERS = frozenset("0123456789.")
 
@@ -197,9 +200,10 @@ def _parse_pricing(text: Any, where: _Where) -> tuple[float, ...]:
         try:
             prices.append(float(digits))
         except ValueError:
-            where.refuse("pricing", f"expected a price such as $34.0, got {text!r}")
-    if not prices:
-        where.refuse("pricing", f"expected a price such as $34.0, got {text!r}")
+            prices.append(math.inf)
+    if not prices or math.inf in prices:
+        shown = shorten(text)
+        where.refuse("pricing", f"expected a price such as $34.0, got {shown}")
     return tuple(prices)
 
 
@@ -221,6 +225,12 @@ def _parse_options(groups: Any, where: _Where) -> dict[str, tuple[str, ...]]:
             # A slash would be read as part of an address.
             values.append(value.strip().replace("/", " | ").lower())
         options[name.lower()] = tuple(values)
+    # Each way to choose is a goal.
+    ways = math.prod(map(len, options.values()))
+    if ways > _MAX_WAYS:
+        where.refuse(
+            field, f"expected at most {_MAX_WAYS} ways to choose, got {ways} ways"
+        )
     return options
 
 

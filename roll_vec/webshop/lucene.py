@@ -7,19 +7,22 @@ where documents with equal scores come in ascending order of their keys.
 
 from __future__ import annotations
 
-import json
 import threading
-import zlib
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels import inverted_index as kernels
+from roll_vec.webshop.manifest import (
+    check_file,
+    read_manifest,
+    refuse_damage,
+    write_manifest,
+)
 from roll_vec.webshop.words import stem, words
 
 __all__ = ["LuceneIndex"]
@@ -28,20 +31,11 @@ _K1, _B = np.float32(0.9), np.float32(0.4)
 # Lucene refuses a query with more of them; here the rest of it is not read.
 _MAX_QUERY_TERMS = 1024
 
-_FORMAT = 1
+_FORMAT = 2
 _FOLDER = "lucene"
 _MAIN = "index.json"
-_ARRAYS = {
-    "numbers": np.int64,
-    "starts": np.int64,
-    "documents": np.int32,
-    "saturations": np.float32,
-    "idf": np.float32,
-    "form_terms": np.int32,
-}
+_ARRAYS = ("numbers", "starts", "documents", "saturations", "idf", "form_terms")
 _LISTS = ("terms", "forms")
-# What reading a file raises that is not as it was written.
-_DAMAGE = (OSError, ValueError, EOFError, KeyError, TypeError, RecursionError)
 
 
 class LuceneIndex:
@@ -145,55 +139,44 @@ class LuceneIndex:
         """Write the index into a directory; see `SearchBackend.save`."""
         folder = directory / _FOLDER
         folder.mkdir(exist_ok=True)
-        main: dict[str, Any] = {"format": _FORMAT, "lengths": {}, "checks": {}}
+        lengths: dict[str, int] = {}
         for name in _ARRAYS:
             np.save(folder / f"{name}.npy", self._arrays[name])
-            main["lengths"][name] = len(self._arrays[name])
-            main["checks"][name] = zlib.crc32(self._arrays[name].data)
+            lengths[name] = len(self._arrays[name])
         for name, entries in zip(_LISTS, (self._terms, self._forms), strict=True):
-            data = "\n".join(entries).encode()
-            (folder / f"{name}.txt").write_bytes(data)
-            main["lengths"][name] = len(entries)
-            main["checks"][name] = zlib.crc32(data)
-        (folder / _MAIN).write_text(json.dumps(main, indent=1), encoding="utf-8")
+            (folder / f"{name}.txt").write_bytes("\n".join(entries).encode())
+            lengths[name] = len(entries)
+        names = [f"{name}.npy" for name in _ARRAYS] + [f"{name}.txt" for name in _LISTS]
+        files = [folder / name for name in names]
+        write_manifest(folder / _MAIN, _FORMAT, {"lengths": lengths}, files)
 
     @classmethod
     def open(cls, directory: Path, memory_map: bool) -> LuceneIndex:
         """Return an index that was saved; see `SearchBackend.open`."""
         folder = directory / _FOLDER
-        path = folder / _MAIN
+        main = read_manifest(folder / _MAIN, _FORMAT)
+        # Before anything is made of them: a damaged header may ask for any memory.
+        for name, known in main["files"].items():
+            check_file(folder / name, known)
+        lengths: dict[str, int] = main["lengths"]
         try:
-            main = json.loads(path.read_text(encoding="utf-8"))
-            if main["format"] != _FORMAT:
-                _refuse(path, f"it has the format {main['format']!r}, not {_FORMAT}")
-            lengths, checks = dict(main["lengths"]), dict(main["checks"])
-            arrays, lists = {}, {}
-            for name, dtype in _ARRAYS.items():
-                path = folder / f"{name}.npy"
+            arrays = {
                 # An empty array cannot be mapped.
-                mapped = memory_map and lengths[name] > 0
-                values = np.load(path, mmap_mode="r" if mapped else None)
-                if values.shape != (lengths[name],) or values.dtype != dtype:
-                    _refuse(path, f"it has {values.shape} entries of {values.dtype}")
-                if zlib.crc32(values.data) != checks[name]:
-                    _refuse(path, "it has changed since it was stored")
-                arrays[name] = values
-            for name in _LISTS:
-                path = folder / f"{name}.txt"
-                data = path.read_bytes()
-                if zlib.crc32(data) != checks[name]:
-                    _refuse(path, "it has changed since it was stored")
-                lists[name] = data.decode().split("\n") if lengths[name] else []
-        except _DAMAGE as error:
-            if isinstance(error, InvalidOptionError):
-                raise
-            _refuse(path, str(error))
-        return cls(arrays, lists["terms"], lists["forms"])
-
-
-def _refuse(path: Path, problem: str) -> NoReturn:
-    message = f"products: {path} cannot be read: {problem}"
-    raise InvalidOptionError(message)
+                name: np.load(
+                    folder / f"{name}.npy",
+                    mmap_mode="r" if memory_map and lengths[name] else None,
+                )
+                for name in _ARRAYS
+            }
+            lists = [
+                (folder / f"{name}.txt").read_bytes().decode().split("\n")
+                if lengths[name]
+                else []
+                for name in _LISTS
+            ]
+        except (OSError, ValueError) as error:
+            refuse_damage(folder, str(error))
+        return cls(arrays, *lists)
 
 
 class _Forms(dict[str, int]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import mmap
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar, overload
@@ -12,7 +13,7 @@ from typing import Any, Generic, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError
+from roll_vec.webshop.manifest import refuse_damage
 
 __all__ = ["Records"]
 
@@ -36,6 +37,10 @@ class Records(Sequence[T], Generic[T]):
         Where each line ends, in bytes.
     decode : function of (int, dict)
         Makes the object from its number and its JSON.
+    checks : (n,) uint32 or None
+        The CRC-32 of each line, where the block has been stored.
+    path : Path or None
+        Of the block.
     """
 
     def __init__(
@@ -43,8 +48,11 @@ class Records(Sequence[T], Generic[T]):
         block: bytes | mmap.mmap,
         ends: NDArray[np.int64],
         decode: Callable[[int, dict[str, Any]], T],
+        checks: NDArray[np.uint32] | None = None,
+        path: Path | None = None,
     ) -> None:
         self._block, self._ends, self._decode = block, ends, decode
+        self._checks, self._path = checks, path
         self._read = functools.lru_cache(_KEPT)(self._read_uncached)
 
     @classmethod
@@ -71,11 +79,14 @@ class Records(Sequence[T], Generic[T]):
         Raises
         ------
         InvalidOptionError
-            If the two files do not belong together.
+            If the files do not belong together.  A damaged record is refused when it
+            is read.
         OSError, ValueError
             If they cannot be read.
         """
-        ends = np.load(_ends_of(path), mmap_mode="r" if memory_map else None)
+        mode: Any = "r" if memory_map else None
+        ends = np.load(_ends_of(path), mmap_mode=mode)
+        checks = np.load(_checks_of(path), mmap_mode=mode)
         block: bytes | mmap.mmap = b""
         with path.open("rb") as file:
             if memory_map and len(ends):
@@ -83,14 +94,18 @@ class Records(Sequence[T], Generic[T]):
             else:
                 block = file.read()
         if (int(ends[-1]) if len(ends) else 0) != len(block):
-            message = f"products: {path} does not fit {_ends_of(path).name} beside it"
-            raise InvalidOptionError(message)
-        return cls(block, ends, decode)
+            refuse_damage(path, f"it does not fit {_ends_of(path).name} beside it")
+        return cls(block, ends, decode, checks, path)
 
     def save(self, path: Path) -> None:
-        """Write the lines to a path, and where they end to a file beside it."""
+        """Write the lines to a path, their ends and checksums to files beside it."""
+        checks = self._checks
+        if checks is None:
+            lines = [self._line(number) for number in range(len(self))]
+            checks = np.array([zlib.crc32(line) for line in lines], np.uint32)
         path.write_bytes(self._block)
         np.save(_ends_of(path), self._ends)
+        np.save(_checks_of(path), checks)
 
     @functools.cached_property
     def longest(self) -> int:
@@ -105,6 +120,14 @@ class Records(Sequence[T], Generic[T]):
     @overload
     def __getitem__(self, index: slice) -> list[T]: ...
     def __getitem__(self, index: int | slice) -> T | list[T]:
+        """Return an object, or several.
+
+        Raises
+        ------
+        IndexError
+        InvalidOptionError
+            If the record is not what was stored.
+        """
         if isinstance(index, slice):
             return [self._read(number) for number in range(*index.indices(len(self)))]
         if index < 0:
@@ -114,11 +137,21 @@ class Records(Sequence[T], Generic[T]):
             raise IndexError(message)
         return self._read(index)
 
-    def _read_uncached(self, number: int) -> T:
+    def _line(self, number: int) -> bytes:
         start = int(self._ends[number - 1]) if number else 0
-        line = self._block[start : int(self._ends[number])]
+        return self._block[start : int(self._ends[number])]
+
+    def _read_uncached(self, number: int) -> T:
+        line = self._line(number)
+        if self._checks is not None and zlib.crc32(line) != self._checks[number]:
+            problem = f"record {number} has changed since it was stored"
+            refuse_damage(Path(str(self._path)), problem)
         return self._decode(number, json.loads(line))
 
 
 def _ends_of(path: Path) -> Path:
     return path.with_suffix(".npy")
+
+
+def _checks_of(path: Path) -> Path:
+    return path.with_suffix(".crc32.npy")

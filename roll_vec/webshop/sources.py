@@ -8,15 +8,27 @@ from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
+from roll_vec.data_files import check_path, fingerprint, folder_status
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_bool, check_choice, check_int
 from roll_vec.webshop.search import BACKENDS
 
-__all__ = ["EMBEDDED_PRODUCTS", "CatalogueOptions"]
+__all__ = ["DATA_FILES", "EMBEDDED_PRODUCTS", "MANIFEST", "CatalogueOptions"]
 
-_FILES = ("products", "attributes", "human_instructions", "title_nouns")
+# The file that stands for a whole stored catalogue: it has digests of the others.
+MANIFEST = "catalogue.json"
+# The keywords that are paths, those of title nouns last; see `pin_files`.
+DATA_FILES = {
+    "products": MANIFEST,
+    "attributes": "",
+    "human_instructions": "",
+    "title_nouns": "",
+}
+_FILES = tuple(DATA_FILES)
 # How much of a shop is made where nothing else is said.
 EMBEDDED_PRODUCTS = 1000
+# As many as WebShop's largest file has; they take some ten minutes.
+MOST_EMBEDDED = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -36,7 +48,7 @@ class CatalogueOptions:
         Nouns of titles by asin; see `roll_vec.webshop.title_nouns`.
     num_products : int or None
         How many items of the file are read, or how many products the embedded shop
-        has; None: all, or 1000.
+        has, 2**20 at most; None: all, or 1000.
     human_goals : bool
         Whether people's instructions are the goals, or one for each choice of options
         of a product that has an instruction.
@@ -65,9 +77,15 @@ class CatalogueOptions:
 
     def __post_init__(self) -> None:
         for name in _FILES:
-            self._put(name, _check_path(name, getattr(self, name)))
+            self._put(name, check_path(name, getattr(self, name)))
         if self.num_products is not None:
             self._put("num_products", check_int("num_products", self.num_products, 1))
+            if self.products is None and self.num_products > MOST_EMBEDDED:
+                message = (
+                    f"num_products: the embedded shop has at most {MOST_EMBEDDED} "
+                    f"products, got {self.num_products}"
+                )
+                raise InvalidOptionError(message)
         self._put("human_goals", check_bool("human_goals", self.human_goals))
         self._put("memory_map", check_bool("memory_map", self.memory_map))
         seed = check_int("catalog_seed", self.catalog_seed, 0, (1 << 64) - 1)
@@ -107,40 +125,36 @@ class CatalogueOptions:
         fields = dataclasses.fields(CatalogueOptions)
         return CatalogueOptions(**{f.name: getattr(self, f.name) for f in fields})
 
-    def stamps(self) -> tuple[Hashable, ...]:
-        """Return what changes when one of the files does, that of title nouns last.
+    def fingerprints(self) -> tuple[str | None, ...]:
+        """Return the digests of the files' contents, that of title nouns last.
+
+        None for a file that was not given, and for title nouns that are to be written.
 
         Raises
         ------
         InvalidOptionError
-            If a file is not there.
+            If a file cannot be read.
         """
-        return tuple(_stamp(name, getattr(self, name)) for name in _FILES)
+        return tuple(_fingerprint(name, getattr(self, name)) for name in _FILES)
+
+    def stored_status(self) -> Hashable:
+        """Return what changes with any file of a stored catalogue; else None.
+
+        Raises
+        ------
+        InvalidOptionError
+            If the folder cannot be read.
+        """
+        if not self.is_stored:
+            return None
+        try:
+            return folder_status(str(self.products))
+        except OSError as error:
+            message = f"products: {self.products} cannot be read: {error}"
+            raise InvalidOptionError(message) from error
 
 
-def _check_path(name: str, value: Any) -> str | None:
-    if value is None:
+def _fingerprint(name: str, path: str | None) -> str | None:
+    if path is None or (name == "title_nouns" and not Path(path).exists()):
         return None
-    if not isinstance(value, (str, os.PathLike)):
-        message = f"{name}: expected the path of a file or None, got {value!r}"
-        raise InvalidOptionError(message)
-    return os.fsdecode(value)
-
-
-def _stamp(name: str, path: str | None) -> Hashable:
-    if path is None:
-        return None
-    found = Path(path).absolute()
-    try:
-        read = found / "catalogue.json" if found.is_dir() else found
-        status = read.stat()
-    except FileNotFoundError as error:
-        if name == "title_nouns":
-            # It is written then.
-            return str(found)
-        message = f"{name}: {path} cannot be read: {error}"
-        raise InvalidOptionError(message) from error
-    except (OSError, ValueError) as error:
-        message = f"{name}: {path} cannot be read: {error}"
-        raise InvalidOptionError(message) from error
-    return str(found), status.st_mtime_ns, status.st_size
+    return fingerprint(name, path, DATA_FILES[name])

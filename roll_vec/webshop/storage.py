@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import hashlib
-import json
-import os
 import tempfile
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
+from roll_vec.data_files import hash_file
 from roll_vec.errors import InvalidOptionError
 from roll_vec.webshop.goals import Goals
+from roll_vec.webshop.manifest import (
+    check_file,
+    read_manifest,
+    refuse_damage,
+    write_manifest,
+)
 from roll_vec.webshop.parts import Parts
 from roll_vec.webshop.products import Products
 from roll_vec.webshop.search import backend_class
-from roll_vec.webshop.sources import CatalogueOptions
+from roll_vec.webshop.sources import MANIFEST, CatalogueOptions
 
 __all__ = ["check_files", "open_stored", "save", "stored_options"]
 
-_FORMAT = 1
-_MAIN = "catalogue.json"
+_FORMAT = 2
+# Blocks of records are checked a record at a time, when it is read.
+_RECORDS = ".jsonl"
 # What a stored catalogue was made with and cannot be changed by who opens it.
 _FIXED = ("human_goals", "catalog_seed", "search_backend")
 
@@ -58,7 +62,7 @@ def save(parts: Parts, options: CatalogueOptions, directory: Path) -> None:
 
 def _is_replaceable(directory: Path) -> bool:
     return directory.is_dir() and (
-        (directory / _MAIN).is_file() or not any(directory.iterdir())
+        (directory / MANIFEST).is_file() or not any(directory.iterdir())
     )
 
 
@@ -66,29 +70,13 @@ def _write(parts: Parts, options: CatalogueOptions, directory: Path) -> None:
     parts.products.save(directory)
     parts.goals.save(directory)
     parts.search_index.save(directory)
-    files = sorted(path for path in directory.rglob("*") if path.is_file())
-    main = {
-        "format": _FORMAT,
+    content = {
         "options": dataclasses.asdict(options),
         "title_nouns": parts.title_nouns_source,
         "num_skipped": parts.num_skipped,
-        "files": {
-            path.relative_to(directory).as_posix(): {
-                "bytes": path.stat().st_size,
-                "sha256": _digest(path),
-            }
-            for path in files
-        },
     }
-    (directory / _MAIN).write_text(json.dumps(main, indent=1), encoding="utf-8")
-
-
-def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        for block in iter(functools.partial(file.read, 1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()
+    files = (path for path in directory.rglob("*") if path.is_file())
+    write_manifest(directory / MANIFEST, _FORMAT, content, list(files))
 
 
 def open_stored(options: CatalogueOptions) -> Parts:
@@ -100,7 +88,7 @@ def open_stored(options: CatalogueOptions) -> Parts:
         If it is no stored catalogue, or one made with other options.
     """
     directory = Path(str(options.products))
-    main = _read_main(directory)
+    main = read_manifest(directory / MANIFEST, _FORMAT)
     made = main["options"]
     for name in _FIXED:
         if getattr(options, name) != made[name]:
@@ -109,20 +97,20 @@ def open_stored(options: CatalogueOptions) -> Parts:
                 f"got {getattr(options, name)!r}; give {name}={made[name]!r}"
             )
             raise InvalidOptionError(message)
+    for name, known in main["files"].items():
+        # The search index checks its own files, but not whose index it is.
+        whole = name.endswith(".json") if "/" in name else not name.endswith(_RECORDS)
+        check_file(directory / name, known, whole=whole)
     try:
-        for name, known in main["files"].items():
-            size = (directory / name).stat().st_size
-            if size != known["bytes"]:
-                _refuse(directory, f"{name} has {size} bytes, not {known['bytes']}")
         products = Products.open(directory, options.memory_map)
         goals = Goals.open(directory, products, options.memory_map)
         index = backend_class(options.search_backend).open(
             directory, options.memory_map
         )
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError) as error:
         if isinstance(error, InvalidOptionError):
             raise
-        _refuse(directory, str(error))
+        refuse_damage(directory, str(error))
     return Parts(products, goals, index, main["title_nouns"], main["num_skipped"])
 
 
@@ -134,7 +122,7 @@ def stored_options(directory: Path) -> dict[str, Any]:
     InvalidOptionError
         If the folder has no stored catalogue.
     """
-    options: dict[str, Any] = _read_main(directory)["options"]
+    options: dict[str, Any] = read_manifest(directory / MANIFEST, _FORMAT)["options"]
     return options
 
 
@@ -147,31 +135,13 @@ def check_files(directory: Path) -> int:
         If a file is not what was stored.
     """
     total = 0
-    for name, known in _read_main(directory)["files"].items():
+    for name, known in read_manifest(directory / MANIFEST, _FORMAT)["files"].items():
         path = directory / name
         try:
-            digest = _digest(path)
+            digest = hash_file(path)
         except OSError as error:
-            _refuse(directory, str(error))
+            refuse_damage(path, str(error))
         if digest != known["sha256"]:
-            _refuse(directory, f"{name} has changed since it was stored")
+            refuse_damage(path, "it has changed since it was stored")
         total += int(known["bytes"])
     return total
-
-
-def _read_main(directory: Path) -> dict[str, Any]:
-    path = directory / _MAIN
-    try:
-        main: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        made_for = main["format"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        _refuse(directory, f"{_MAIN} cannot be read: {error}")
-    if made_for != _FORMAT:
-        problem = f"it has the format {made_for}, this version reads {_FORMAT}"
-        _refuse(directory, f"{problem}; store it anew with roll-vec webshop index")
-    return main
-
-
-def _refuse(directory: Path, problem: str) -> NoReturn:
-    message = f"products: {os.fspath(directory)} is no stored catalogue: {problem}"
-    raise InvalidOptionError(message)

@@ -9,25 +9,30 @@ from __future__ import annotations
 
 import functools
 import importlib
-import json
 import os
 import shutil
 import tempfile
 import weakref
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError, MissingExtraError
+from roll_vec.webshop.manifest import (
+    check_file,
+    read_manifest,
+    refuse_damage,
+    write_manifest,
+)
 
 __all__ = ["TantivyIndex"]
 
 _FOLDER = "tantivy"
+_FORMAT = 2
 _MAIN = "files.json"
 _NUMBERS = "numbers.npy"
 _FIELD = "text"
@@ -180,9 +185,8 @@ class TantivyIndex:
             ignore=shutil.ignore_patterns("*.lock", _MAIN),
             dirs_exist_ok=True,
         )
-        paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-        checks = {path.relative_to(folder).as_posix(): _check(path) for path in paths}
-        (folder / _MAIN).write_text(json.dumps(checks, indent=1), encoding="utf-8")
+        files = (path for path in folder.rglob("*") if path.is_file())
+        write_manifest(folder / _MAIN, _FORMAT, {}, list(files))
 
     @classmethod
     def open(cls, directory: Path, memory_map: bool) -> TantivyIndex:  # noqa: ARG003
@@ -191,34 +195,16 @@ class TantivyIndex:
         See `SearchBackend.open`.
         """
         folder = directory / _FOLDER
-        path = folder / _MAIN
         _tantivy()
+        main = read_manifest(folder / _MAIN, _FORMAT)
+        for name, known in main["files"].items():
+            check_file(folder / name, known)
         try:
-            checks = dict(json.loads(path.read_text(encoding="utf-8")))
-            for name, check in checks.items():
-                path = folder / name
-                if _check(path) != check:
-                    _refuse(path, "it has changed since it was stored")
-            path = folder
             return cls(folder)
-        except (OSError, ValueError, TypeError, RecursionError) as error:
+        except (OSError, ValueError) as error:
             if isinstance(error, InvalidOptionError):
                 raise
-            _refuse(path, str(error))
-
-
-def _refuse(path: Path, problem: str) -> NoReturn:
-    message = f"products: {path} cannot be read: {problem}"
-    raise InvalidOptionError(message)
-
-
-def _check(path: Path) -> int:
-    """Return the checksum of a file."""
-    value = 0
-    with path.open("rb") as file:
-        for block in iter(functools.partial(file.read, 1 << 20), b""):
-            value = zlib.crc32(block, value)
-    return value
+            refuse_damage(folder, str(error))
 
 
 def _remove(folder: Path, process: int) -> None:

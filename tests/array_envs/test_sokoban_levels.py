@@ -191,7 +191,7 @@ def test_an_unknown_letter_is_told_with_its_line(path):
         ([*EXPECTED[:2], EXPECTED[2] * 0], r"levels\[2\]: expected exactly one pl"),
         ([ONE, 3], r"levels\[1\]: expected a text beside texts, got 3"),
         ([ONE, "; nothing\n"], r"levels\[1\]: there are no levels"),
-        ("nowhere.txt", "nowhere.txt: cannot be read"),
+        ("nowhere.txt", "levels: .*nowhere.txt cannot be read"),
         ("a\0b", "cannot be read"),
         ("", "expected an array .* got ''"),
         (ONE, r"expected an array .* or a list of texts, got '#####\\n"),

@@ -41,13 +41,14 @@ def test_files_are_told_apart_by_name_and_stored(run, files):
     assert run("webshop", "index", *files, "--out", "shop").code == 0
 
 
-def test_a_report_says_what_is_in_a_catalogue(run, files):
+def test_a_report_says_what_is_in_a_catalogue(run, files, tmp_path):
     made = run("webshop", "index", *files, "--out", "shop", "--check", "--human-goals")
     found = rows(made.out)
     assert found["products"] == "3"
     assert found["categories"] == "garden 2, fashion 1"
     assert found["goals"] == "1 by people"
-    assert found["products file"] == "items_shuffle_3.json"
+    # A path that is too long goes on in the next line.
+    assert str(tmp_path / "items_shuffle_3.json").startswith(found["products file"])
     assert found["title nouns"] == "file"
     assert found["goals that cannot earn 1.0"] == "1 of 1"
     assert "'brown'" in made.out
@@ -56,7 +57,7 @@ def test_a_report_says_what_is_in_a_catalogue(run, files):
     again = rows(run("webshop", "index", "shop", "--check").out)
     for name in ("products", "goals", "title nouns", "goals that cannot earn 1.0"):
         assert again[name] == found[name]
-    assert again["products file"] == "shop"
+    assert str(tmp_path / "shop").startswith(again["products file"])
 
 
 def test_a_check_alone_stores_nothing(run, tmp_path):
@@ -71,7 +72,8 @@ def test_a_damaged_folder_is_named(run, fails, files, tmp_path):
     run("webshop", "index", *files, "--out", "shop")
     path = tmp_path / "shop" / "products.jsonl"
     path.write_bytes(path.read_bytes().replace(b"Oak", b"Elm"))
-    assert "products.jsonl has changed" in fails("webshop", "index", "shop", "--check")
+    message = fails("webshop", "index", "shop", "--check")
+    assert "products.jsonl cannot be read: record 1 has changed" in message
 
 
 @pytest.mark.parametrize(
@@ -86,8 +88,8 @@ def test_a_damaged_folder_is_named(run, fails, files, tmp_path):
             ("items_ins.json", "--attributes", "b.json", "--check"),
             "items_ins.json and b.json would both be attributes",
         ),
-        (("nowhere.json", "--check"), "products: nowhere.json cannot be read"),
-        (("--attributes", "a.json", "--check"), "attributes: 'a.json' needs products"),
+        (("nowhere.json", "--check"), "nowhere.json cannot be read"),
+        (("--attributes", "a.json", "--check"), "a.json' needs products"),
         (("--num-products", "0", "--check"), "expected an integer from 1 up"),
     ],
 )

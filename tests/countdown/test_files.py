@@ -6,11 +6,13 @@ import os
 import pickle
 import sys
 
+import numpy as np
 import pytest
 
 from roll_vec.countdown import Countdown
 from roll_vec.countdown.files import load_tasks
 from roll_vec.errors import InvalidOptionError, MissingExtraError
+from tests.mutations import mutate_bytes
 
 ROWS = [
     ([44, 19, 35], 98),
@@ -183,6 +185,26 @@ def test_malformed_parquet_is_named(tmp_path):
     parquet.write_table(pa.table({"nums": [[1]]}), path)
     with pytest.raises(InvalidOptionError, match="target: there is no such column"):
         Countdown(data=path)
+    columns = [pa.array([[1]]), pa.array([2]), pa.array([3])]
+    parquet.write_table(pa.table(columns, ["nums", "target", "target"]), path)
+    with pytest.raises(InvalidOptionError, match="target: there are 2 such columns"):
+        Countdown(data=path)
+
+
+def test_damaged_files_are_read_or_refused(path):
+    good, rng = path.read_bytes(), np.random.default_rng(5)
+    refused = 0
+    for number in range(25):
+        bad = mutate_bytes(good, rng)
+        if number == 0 and path.suffix == ".parquet":
+            bad = good.replace(b"target", b"targe\xff")
+        path.write_bytes(bad)
+        try:
+            tasks(Countdown(data=path), range(5))
+        except InvalidOptionError as error:
+            refused += 1
+            assert str(path) in str(error)  # noqa: PT017
+    assert refused > 10
 
 
 @pytest.mark.parametrize("kind", ["large", "fixed", "small"])

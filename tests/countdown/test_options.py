@@ -86,7 +86,7 @@ def test_values_are_kept_in_one_form():
     assert options.number_range == (1, 9)
     assert options.operators == "+/"
     assert (options.score, type(options.score)) == (2.0, float)
-    assert options.data == "tasks.jsonl"
+    assert options.data == str(Path("tasks.jsonl").absolute())
     assert CountdownOptions(num_numbers=[2, 5]).num_numbers == (2, 5)
     with pytest.raises(FrozenInstanceError):
         options.score = 1.0

@@ -229,7 +229,9 @@ def test_damage_is_named(stored):
 def test_another_format_is_refused(stored):
     main = json.loads((stored / "catalogue.json").read_text())
     (stored / "catalogue.json").write_text(json.dumps({**main, "format": 99}))
-    with pytest.raises(InvalidOptionError, match=r"has the format 99.*store it anew"):
+    with pytest.raises(
+        InvalidOptionError, match=r"has the format 99.*store the catalogue anew"
+    ):
         Catalogue.load(products=stored)
 
 
@@ -257,10 +259,10 @@ def test_processes_share_a_stored_catalogue(small, stored):
     ("keywords", "message"),
     [
         ({"products": 3}, "products: expected the path of a file or None, got 3"),
-        ({"products": "nowhere.json"}, r"products: nowhere\.json cannot be read"),
+        ({"products": "nowhere.json"}, r"products: .*nowhere\.json cannot be read"),
         ({"products": "a\0b"}, "products: .* cannot be read"),
-        ({"attributes": "a.json"}, r"attributes: 'a\.json' needs products"),
-        ({"title_nouns": "a.json"}, r"title_nouns: 'a\.json' needs products"),
+        ({"attributes": "a.json"}, r"attributes: .*a\.json' needs products"),
+        ({"title_nouns": "a.json"}, r"title_nouns: .*a\.json' needs products"),
         ({"num_products": 0}, "num_products: expected at least 1, got 0"),
         ({"human_goals": "no"}, "human_goals: expected True or False"),
         ({"catalog_seed": -1}, "catalog_seed: expected at least 0"),

@@ -276,8 +276,10 @@ def test_a_damaged_file_is_named(memory_map, tmp_path):
         path.write_bytes(good)
     LuceneIndex.open(tmp_path, memory_map)
     main = tmp_path / "lucene/index.json"
-    main.write_text(main.read_text().replace('"format": 1', '"format": 2'))
-    with pytest.raises(InvalidOptionError, match="it has the format 2, not 1"):
+    main.write_text(main.read_text().replace('"format": 2', '"format": 1'))
+    with pytest.raises(
+        InvalidOptionError, match="it has the format 1, this version reads 2"
+    ):
         LuceneIndex.open(tmp_path, memory_map)
 
 

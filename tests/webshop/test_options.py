@@ -36,9 +36,9 @@ BAD = [
     ({"env_instruction": 3}, "env_instruction: expected a str or None"),
     ({"render_mode": "rgb_array"}, "render_mode"),
     # Those of the catalogue are checked as well.
-    ({"attributes": "a.json"}, "attributes: 'a.json' needs products"),
-    ({"human_instructions": "a.json"}, "human_instructions: 'a.json' needs products"),
-    ({"title_nouns": "a.json"}, "title_nouns: 'a.json' needs products"),
+    ({"attributes": "/a.json"}, "attributes: '/a.json' needs products"),
+    ({"human_instructions": "/a.json"}, "human_instructions: '/a.json' needs products"),
+    ({"title_nouns": "/a.json"}, "title_nouns: '/a.json' needs products"),
     ({"products": 3}, "products: expected the path"),
     ({"num_products": 0}, "num_products"),
     ({"human_goals": None}, "human_goals"),
