@@ -1,13 +1,13 @@
 """Many steps of many rooms in one call; `unroll_lakes` draws the order."""
 
 # depends: _jit.py sha256:e75ec21cdcff0df5
-# depends: sokoban.py sha256:fce3fcd1e0fca4c7
+# depends: sokoban.py sha256:3c6a853dec9c7f14
 # depends: unroll_lakes.py sha256:f350ba9d8b84d5e2
 
 import numpy as np
 
 from ._jit import kernel
-from .sokoban import NO_ACTION, step_row
+from .sokoban import NO_ACTION, UP, step_row
 from .unroll_lakes import ENDED, PLAYING
 
 
@@ -19,6 +19,7 @@ def unroll_rows(
     until,
     same_step,
     actions,
+    first_action,
     width,
     max_steps,
     grids,
@@ -50,8 +51,8 @@ def unroll_rows(
         Where an episode ends the next one begins in the same step, and not in a step
         of its own, whose results are zeros.
     actions : (T, n) int64, read
-        0 to 4; ignored in a step that begins an episode.
-    width, max_steps : int
+        As those of `sokoban.step_rows`; ignored in a step that begins an episode.
+    first_action, width, max_steps : int
         See `sokoban.step_rows`.
     grids, players, boxes_left, elapsed_steps : updated
         See `sokoban.step_rows`.
@@ -64,7 +65,7 @@ def unroll_rows(
     seen_next : (T, n, H * W) uint8, written
         Grids after each step before an episode began in it.
     """
-    begin = until
+    begin, shift = until, UP - first_action
     for j in range(start, stop):
         begin = min(begin, times[rows[j]])
     for now in range(begin, until):
@@ -75,7 +76,7 @@ def unroll_rows(
                 continue
             plays, ended = states[i] == PLAYING, False
             if plays:
-                before, action = players[i], actions[t, i]
+                before, action = players[i], actions[t, i] + shift
                 player, left, reward = step_row(
                     grids, i, width, before, boxes_left[i], action
                 )

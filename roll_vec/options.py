@@ -29,6 +29,12 @@ Options = TypeVar("Options")
 
 MAX_INT = (1 << 31) - 1
 
+# For keywords that some environments have and others cannot have.
+_HINTS = {
+    "action_start": "roll_vec/Sokoban-v0 and roll_vec/RandomFrozenLake-v0 alone have "
+    "action_start; elsewhere actions are as the action space says, from its start on",
+}
+
 
 def parse_options(options_class: type[Options], given: Mapping[str, Any]) -> Options:
     """Return the options for keywords, validated.
@@ -54,6 +60,7 @@ def check_unknown(given: Iterable[str], known: Iterable[str]) -> None:
             f"unknown keyword{'s' if len(unknown) > 1 else ''} {', '.join(unknown)}; "
             f"those that exist: {', '.join(known)}"
         )
+        message += "".join(f"; {_HINTS[name]}" for name in unknown if name in _HINTS)
         raise UnknownOptionError(message)
 
 
