@@ -6,8 +6,8 @@
     None, 1           1 to 4     "no valid action": nothing moves, the step counts
     0, FrozenLake-v1  0 to 3     an action like the others
 
-With None the first 0 that is played gives a warning, as code that counts actions from 0
-would never play the last one, and nothing would say so.
+With None the first 0 that is played gives a warning: an agent that counts its actions
+from 0 would never play the last one, and nothing else would say so.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class ActionCodes:
     lowest : int
         The least integer that is accepted: 0.
     usual : int
-        The least integer that is played without a word: ``first`` as long as 0 would
-        give the warning, ``lowest`` otherwise.  A range check from ``usual`` on finds
-        both what is to be refused and the 0, so the warning costs nothing besides.
+        The least integer that needs no warning: ``first`` as long as a 0 would give
+        it, then ``lowest``.  One range check from ``usual`` on finds a 0 and what is
+        to be refused, so that the warning costs nothing more.
     """
 
     def __init__(self, options: Any) -> None:

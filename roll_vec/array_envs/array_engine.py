@@ -228,7 +228,7 @@ class ArrayEngine:
         checked = np.ascontiguousarray(batch, np.int64)
         if not checked.flags.writeable:
             checked = checked.copy()
-        # A 0 that is to be warned of, too: `step` knows whether it is played.
+        # Also with a 0 that needs a warning: only `step` knows whether it is played.
         outside = any_outside(
             checked.reshape(-1), self.action_codes.usual, self.action_codes.last
         )

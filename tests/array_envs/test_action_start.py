@@ -28,10 +28,8 @@ from tests.conftest import JIT_OFF
 from tests.vector.cases import MODES, assert_same
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
-SMALL = {
-    SOKOBAN: {"dim_room": (5, 5), "num_boxes": 1, "max_episode_steps": 9},
-    LAKE: {"max_episode_steps": 9},
-}
+FEW = {"max_episode_steps": 9, "num_levels": 3}
+SMALL = {SOKOBAN: {"dim_room": (5, 5), "num_boxes": 1, **FEW}, LAKE: FEW}
 NUM_ENVS, STEPS = 3, 20 if JIT_OFF else 60
 DISABLED = AutoresetMode.DISABLED
 
