@@ -13,7 +13,8 @@ of every grid is wall, which is why no index is checked: two cells ahead of a pl
 still inside.
 
 Actions are 1 up, 2 down, 3 left, 4 right; 0 is "no valid action": nothing moves,
-the step counts.
+the step counts.  Batch kernels take actions from ``first_action`` on instead, and add
+the difference where they read one, without a pass of its own.
 """
 
 import numpy as np
@@ -123,10 +124,11 @@ def step_row(grids, i, width, player, boxes_left, action):
 
 
 @kernel
-def _aim_rows(start, stop, actions, skip_mask, width, deltas):
+def _aim_rows(start, stop, actions, skip_mask, first_action, width, deltas):
     """Write the deltas (n,) int32 of actions, 0 for rows to skip."""
+    shift = UP - first_action
     for i in range(np.uint64(start), np.uint64(stop)):
-        deltas[i] = _delta(NO_ACTION if skip_mask[i] else actions[i], width)
+        deltas[i] = _delta(NO_ACTION if skip_mask[i] else actions[i] + shift, width)
 
 
 @kernel
@@ -146,6 +148,7 @@ def _end_rows(
     stop,
     actions,
     skip_mask,
+    first_action,
     max_steps,
     gains,
     boxes_left,
@@ -165,7 +168,7 @@ def _end_rows(
         rewards[i] = _reward(gain, boxes_left[i]) if plays else 0.0
         terminations[i] = solved
         truncations[i] = plays & (elapsed_steps[i] == max_steps)
-        valid[i] = plays & (actions[i] != NO_ACTION)
+        valid[i] = plays & (actions[i] >= first_action)
         successes[i] = solved
 
 
@@ -175,6 +178,7 @@ def step_rows(
     stop,
     actions,
     skip_mask,
+    first_action,
     width,
     max_steps,
     grids,
@@ -195,8 +199,11 @@ def step_rows(
     start, stop : int
         The rows to work on.
     actions : (n,) int64, read
-        0 to 4; ignored in skipped rows.
+        ``first_action`` and the next three: up, down, left, right; one below
+        ``first_action`` is "no valid action".  Ignored in skipped rows.
     skip_mask : (n,) bool, read
+    first_action : int
+        1 for ROLL's actions.
     width : int
     max_steps : int
         Steps after which an episode is truncated, also beside a success; 0: never.
@@ -205,16 +212,17 @@ def step_rows(
     rewards : (n,) float64, written
     terminations, truncations : (n,) bool, written
     effective, valid, successes : (n,) bool, written
-        The player moved; the action was not 0; no box is left.
+        The player moved; the action was valid; no box is left.
     """
     deltas, gains = np.empty(stop, np.int32), np.empty(stop, np.int32)
-    _aim_rows(start, stop, actions, skip_mask, width, deltas)
+    _aim_rows(start, stop, actions, skip_mask, first_action, width, deltas)
     _push_rows(start, stop, deltas, grids, players, effective, gains)
     _end_rows(
         start,
         stop,
         actions,
         skip_mask,
+        first_action,
         max_steps,
         gains,
         boxes_left,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ._jit import kernel
-from .sokoban import NO_ACTION, step_row
+from .sokoban import NO_ACTION, UP, step_row
 from .unroll_lakes import ENDED, PLAYING
 
 
@@ -15,6 +15,7 @@ def unroll_rows(
     until,
     same_step,
     actions,
+    first_action,
     width,
     max_steps,
     grids,
@@ -46,8 +47,8 @@ def unroll_rows(
         Where an episode ends the next one begins in the same step, and not in a step
         of its own, whose results are zeros.
     actions : (T, n) int64, read
-        0 to 4; ignored in a step that begins an episode.
-    width, max_steps : int
+        As those of `sokoban.step_rows`; ignored in a step that begins an episode.
+    first_action, width, max_steps : int
         See `sokoban.step_rows`.
     grids, players, boxes_left, elapsed_steps : updated
         See `sokoban.step_rows`.
@@ -60,7 +61,7 @@ def unroll_rows(
     seen_next : (T, n, H * W) uint8, written
         Grids after each step before an episode began in it.
     """
-    begin = until
+    begin, shift = until, UP - first_action
     for j in range(start, stop):
         begin = min(begin, times[rows[j]])
     for now in range(begin, until):
@@ -71,7 +72,7 @@ def unroll_rows(
                 continue
             plays, ended = states[i] == PLAYING, False
             if plays:
-                before, action = players[i], actions[t, i]
+                before, action = players[i], actions[t, i] + shift
                 player, left, reward = step_row(
                     grids, i, width, before, boxes_left[i], action
                 )

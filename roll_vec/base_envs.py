@@ -243,6 +243,12 @@ class BaseDiscreteActionEnv(SeededEnv, ABC):
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take one action; 0, where no valid action, is accepted as "none".
 
+        Parameters
+        ----------
+        action : int
+            Of the action space: action + ``action_space.start`` for an agent that
+            counts from 0.  The subclass itself says what is done with a 0 below it.
+
         Returns
         -------
         observation, reward, terminated, truncated, info

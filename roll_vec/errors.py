@@ -17,10 +17,17 @@
     ├── SpaceMismatchError       RuntimeError
     ├── UnsupportedError         NotImplementedError
     └── MissingExtraError        gymnasium.error.DependencyNotInstalled, ImportError
+
+and the warnings that it gives::
+
+    RollVecWarning               UserWarning
+    └── ActionStartWarning
 """
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Mapping
 
 import numpy as np
@@ -28,6 +35,7 @@ from gymnasium import error as gym_error
 from numpy.typing import NDArray
 
 __all__ = [
+    "ActionStartWarning",
     "ClosedError",
     "EnvironmentFaultError",
     "FrozenAttributeError",
@@ -39,12 +47,14 @@ __all__ = [
     "PendingResultsError",
     "ResetNeededError",
     "RollVecError",
+    "RollVecWarning",
     "SpaceMismatchError",
     "UnbatchedActionError",
     "UnknownOptionError",
     "UnsupportedError",
     "describe_rows",
     "shorten",
+    "warn_caller",
 ]
 
 
@@ -162,6 +172,27 @@ class PendingResultsError(RollVecError, gym_error.AlreadyPendingCallError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.args[0], self.name))
+
+
+class RollVecWarning(UserWarning):
+    """Root of the warnings of roll_vec."""
+
+
+class ActionStartWarning(RollVecWarning):
+    """Given where 0 is played as an action and stands for "no valid action"."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user's code that called, through wrappers or not."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_ours(module: object) -> bool:
+    """Tell whether a module is one of this package or of Gymnasium."""
+    return str(module).partition(".")[0] in ("roll_vec", "gymnasium")
 
 
 def describe_rows(rows: NDArray[np.int64]) -> str:

@@ -33,6 +33,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 MAX_INT = (1 << 31) - 1
 NO_HINTS: Mapping[str, str] = {}
 
+# For keywords that some environments have and others cannot have.
+_HINTS = {
+    "action_start": "; roll_vec/Sokoban-v0 and roll_vec/RandomFrozenLake-v0 alone have "
+    "action_start; elsewhere actions are as the action space says, from its start on",
+}
+
 
 def parse_options(options_class: type[Options], given: Mapping[str, Any]) -> Options:
     """Return the options for keywords, validated.
@@ -72,6 +78,7 @@ def check_unknown(
     if unknown:
         named = [f"got an unexpected keyword argument {name!r}" for name in unknown]
         message = f"{'; '.join(named)}; those that exist: {', '.join(known)}"
+        hints = {**_HINTS, **hints}
         ends = [hints.get(name) or close_match(name, known) for name in unknown]
         # Two keywords can have one hint.
         raise UnknownOptionError(message + "".join(dict.fromkeys(ends)))

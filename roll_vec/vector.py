@@ -180,7 +180,9 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         Parameters
         ----------
         actions : (num_envs,) integers, or a sequence of num_envs actions
-            Ignored for an environment that this step resets.
+            Of the action space: for an agent that counts from 0, action +
+            ``single_action_space.start``.  Ignored for an environment that this step
+            resets.
 
         Returns
         -------

@@ -13,8 +13,9 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from roll_vec.array_envs.action_codes import ActionCodes
 from roll_vec.array_envs.boards import BoardView
-from roll_vec.array_envs.options import RENDER_MODES
+from roll_vec.array_envs.options import NUM_ACTIONS, RENDER_MODES
 from roll_vec.array_envs.tapes import Tape
 from roll_vec.array_envs.text_mode import (
     BatchResult,
@@ -54,8 +55,6 @@ class ArrayEngine:
     """Attributes of the single form that differ from row to row and may be read."""
     SHARED_QUERIES: ClassVar[tuple[str, ...]] = ()
     """Attributes and side-effect-free methods that are the same for all rows."""
-    FIRST_ACTION: ClassVar[int] = 1
-    """Of the action space; one below it, if not negative, is "no valid action"."""
     DISCRETE_INFOS: ClassVar[tuple[str, ...] | None] = None
     """Keys of a step's infos with integer actions, where they are not all."""
 
@@ -77,8 +76,12 @@ class ArrayEngine:
         self.max_steps = min((limit for limit in limits if limit), default=0)
         self.render_mode = options.render_mode
         self.single_observation_space = observation_space or view.space
-        self.single_action_space: Space[Any] = Discrete(4, start=self.FIRST_ACTION)
-        self.text_actions = make_text_actions(options, self.FIRST_ACTION)
+        self.action_codes = ActionCodes(options)
+        self.first_action = self.action_codes.first
+        self.single_action_space: Space[Any] = Discrete(
+            NUM_ACTIONS, start=self.first_action
+        )
+        self.text_actions = make_text_actions(options)
         if self.text_actions is not None:
             self.single_action_space = text_space(self.text_actions)
             self._instruction = describe_game(options, self.text_actions)
@@ -92,7 +95,7 @@ class ArrayEngine:
         if self.text_actions is not None:
             texts = check_texts(actions, skip_mask)
             return self.text_actions.parse_batch(texts, skip_mask)
-        low, high = max(self.FIRST_ACTION - 1, 0), self.FIRST_ACTION + 3
+        codes = self.action_codes
         try:
             batch = np.asarray(actions)
         except ValueError:
@@ -118,16 +121,18 @@ class ArrayEngine:
         if not checked.flags.writeable:
             checked = checked.copy()
         # numpy's min and max cost ten times as much.
-        if any_outside(checked, low, high):
-            outside = (checked < low) | (checked > high)
+        if any_outside(checked, codes.usual, codes.last):
+            outside = (checked < codes.lowest) | (checked > codes.last)
             rows = np.flatnonzero(outside & ~skip_mask)
             if len(rows):
                 message = (
-                    f"actions: expected {low} to {high}, got "
+                    f"actions: expected {codes.lowest} to {codes.last}, got "
                     f"{batch[rows[:8]].tolist()} in environments {describe_rows(rows)}"
                 )
                 raise InvalidActionError(message)
-            checked = np.where(outside, low, checked)
+            if ((checked < codes.usual) & ~(outside | skip_mask)).any():
+                codes.warn("single_action_space")
+            checked = np.where(outside, codes.lowest, checked)
         return checked
 
     def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
@@ -190,8 +195,8 @@ class ArrayEngine:
     ) -> UnrollResult | None:
         """Take T steps; see `roll_vec.engine.Unrolling.unroll`.
 
-        None with texts, and where actions are to be refused, which depends on the
-        step in NEXT_STEP mode.
+        None with texts, and where actions are to be refused or warned of, which
+        depends on the step in NEXT_STEP mode.
         """
         checked = self._check_plan(actions)
         if checked is None:
@@ -226,8 +231,11 @@ class ArrayEngine:
         checked = np.ascontiguousarray(batch, np.int64)
         if not checked.flags.writeable:
             checked = checked.copy()
-        low, high = max(self.FIRST_ACTION - 1, 0), self.FIRST_ACTION + 3
-        return None if any_outside(checked.reshape(-1), low, high) else checked
+        # Also with a 0 that needs a warning: only `step` knows whether it is played.
+        outside = any_outside(
+            checked.reshape(-1), self.action_codes.usual, self.action_codes.last
+        )
+        return None if outside else checked
 
     def _make_tape(
         self,

@@ -46,7 +46,6 @@ def _as_places_and_boards(seen: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any
 class FrozenLakeEngine(LakeEngine):
     """N lakes with one map; see `roll_vec.engine.Engine`."""
 
-    FIRST_ACTION: ClassVar[int] = 0
     DISCRETE_INFOS: ClassVar[tuple[str, ...] | None] = ("prob",)
     STATE_QUERIES: ClassVar[tuple[str, ...]] = ("num_env_steps", "s")
     SHARED_QUERIES: ClassVar[tuple[str, ...]] = (
@@ -165,7 +164,7 @@ class FrozenLakeEngine(LakeEngine):
                 tape.mode is not AutoresetMode.DISABLED,
                 tape.same_step,
                 tape.actions,
-                self.FIRST_ACTION,
+                self.first_action,
                 self.max_steps,
                 self.maps,
                 self.neighbours,
@@ -237,8 +236,6 @@ class FrozenLake(BoardEnv):
     lastaction : int or None
     initial_state_distrib : (H * W,) float64
     """
-
-    first_action = 0
 
     @takes_keywords_of(FrozenLakeOptions)
     def __init__(self, **keywords: Any) -> None:

@@ -106,7 +106,7 @@ class LakeEngine(ArrayEngine):
                 stop,
                 actions,
                 skip_mask,
-                self.FIRST_ACTION,
+                self.first_action,
                 max_steps,
                 self.maps,
                 self.neighbours,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from roll_vec.text_actions import ACTION_MODES, TextOptions
 
 __all__ = [
     "MAX_CELLS",
+    "NUM_ACTIONS",
     "OBS_MODES",
     "RENDER_MODES",
     "ActionOptions",
@@ -29,6 +31,8 @@ MAX_CELLS = 1 << 20
 """Most cells of a generated board."""
 
 RENDER_MODES = ("human", "rgb_array", "ansi", "text")
+# Up, down, left and right.
+NUM_ACTIONS = 4
 OBS_MODES = ("grid", "planes", "tiny_rgb", "rgb", "text")
 
 
@@ -71,9 +75,31 @@ max_actions_per_turn, max_answer_chars
                 message = f"{', '.join(changed)}: needs action_mode='text'"
                 raise InvalidOptionError(message)
 
+    @property
+    def first_action(self) -> int:
+        """The least action; the other three follow."""
+        return 0
+
     def describe(self) -> str:
         """Return what the game is about, for the instructions."""
         raise NotImplementedError
+
+
+def check_action_start(value: Any) -> int | None:
+    """Return an ``action_start``: 0, 1 or None."""
+    if value is None:
+        return None
+    try:
+        start = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        start = -1
+    if start not in (0, 1):
+        message = (
+            "action_start: expected 0 (actions 0 to 3), 1 (actions 1 to 4, 0 is no "
+            f"valid action) or None (1, with a warning), got {value!r}"
+        )
+        raise InvalidOptionError(message)
+    return start
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -88,8 +114,12 @@ class LevelOptions(ActionOptions):
         Characters of the codes in text.
     grid_vocab : dict from str to str, or None
         What the characters mean, for prompts.
-    action_lookup : dict from 1..4 to str, or None
-        Names of the actions.
+    action_start : int or None
+        1: the actions are 1 to 4, ROLL's, and 0 is "no valid action": nothing moves,
+        the step counts.  0: they are 0 to 3, and each of them moves.  None is 1, and
+        warns once where 0 is played.  Texts play the same whatever it is.
+    action_lookup : dict from int to str, or None
+        Names of the actions, from ``action_start`` on.
     obs_mode : str
         ``grid``, ``planes``, ``tiny_rgb``, ``rgb`` or ``text``.
     num_levels, start_level : int
@@ -110,6 +140,7 @@ format_penalty, match, action_separator, max_actions_per_turn, max_answer_chars
     max_steps: int | None = None
     grid_lookup: Mapping[int, str] | None = None
     grid_vocab: Mapping[str, str] | None = None
+    action_start: int | None = None
     action_lookup: Mapping[int, str] | None = None
     obs_mode: str = "grid"
     num_levels: int = 0
@@ -120,8 +151,15 @@ format_penalty, match, action_separator, max_actions_per_turn, max_answer_chars
         super().__post_init__()
         if self.max_steps is not None:
             self._put("max_steps", check_int("max_steps", self.max_steps, 1))
-        for name in ("grid_lookup", "action_lookup"):
-            default = getattr(self, name.upper())
+        self._put("action_start", check_action_start(self.action_start))
+        shift = self.first_action - 1
+        lookups = {
+            "grid_lookup": self.GRID_LOOKUP,
+            "action_lookup": {
+                code + shift: name for code, name in self.ACTION_LOOKUP.items()
+            },
+        }
+        for name, default in lookups.items():
             self._put(name, check_lookup(name, getattr(self, name), default))
         vocab: Any = self.GRID_VOCAB if self.grid_vocab is None else self.grid_vocab
         if not isinstance(vocab, Mapping):
@@ -133,6 +171,11 @@ format_penalty, match, action_separator, max_actions_per_turn, max_answer_chars
         num_levels, start_level = check_levels(self.num_levels, self.start_level)
         self._put("num_levels", num_levels)
         self._put("start_level", start_level)
+
+    @property
+    def first_action(self) -> int:
+        """The least action; the other three follow."""
+        return 1 if self.action_start is None else self.action_start
 
     def _put(self, name: str, value: Any) -> None:
         """Replace a field by its validated form, while the options are made."""

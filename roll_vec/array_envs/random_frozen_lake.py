@@ -58,8 +58,8 @@ class RandomFrozenLakeOptions(LevelOptions):
     p : float
         Probability, from 0 to 1, that a cell is ice and not a hole.
     is_slippery : bool
-    max_steps, grid_lookup, grid_vocab, action_lookup, obs_mode, num_levels, \
-start_level, render_mode
+    max_steps, grid_lookup, grid_vocab, action_start, action_lookup, obs_mode, \
+num_levels, start_level, render_mode
         See `LevelOptions`, which has those of text as well.
 
     Raises
@@ -227,7 +227,7 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
                 until,
                 tape.same_step,
                 tape.actions,
-                self.FIRST_ACTION,
+                self.first_action,
                 self.max_steps,
                 self.maps,
                 self.neighbours,
@@ -281,9 +281,11 @@ class RandomFrozenLake(LevelEnv):
     Notes
     -----
     Actions: 1 left, 2 down, 3 right, 4 up; 0 is accepted as "no valid action":
-    nothing moves, nothing is drawn, the reward is 0, the step counts.  Reward: 1 on
-    the goal.  Info of a step: ``action_is_effective`` (the player moved),
-    ``action_is_valid``, ``success``.
+    nothing moves, nothing is drawn, the reward is 0, the step counts.  It gives a
+    warning, once, unless ``action_start=1``.  An agent that counts from 0 plays
+    action + ``action_space.start``, or with ``action_start=0``: 0 left, 1 down,
+    2 right, 3 up.  Reward: 1 on the goal.  Info of a step: ``action_is_effective``
+    (the player moved), ``action_is_valid``, ``success``.
 
     Attributes
     ----------

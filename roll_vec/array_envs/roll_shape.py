@@ -116,6 +116,8 @@ def _keywords(config: Any, options_class: type[Any]) -> dict[str, Any]:
     check_choice("render_mode", config.render_mode, _MODES)
     known = {field.name for field in fields(options_class)}
     given = {key: value for key, value in asdict(config).items() if key in known}
+    # 0 is ROLL's own "no valid action": it needs no warning.
+    given["action_start"] = 1
     given["obs_mode"] = "text" if config.render_mode == "text" else "rgb"
     return given
 

@@ -9,8 +9,10 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.array_envs.action_codes import ActionCodes
 from roll_vec.array_envs.array_engine import METADATA
 from roll_vec.array_envs.boards import BoardView
+from roll_vec.array_envs.options import NUM_ACTIONS
 from roll_vec.array_envs.text_mode import (
     describe_game,
     make_text_actions,
@@ -38,14 +40,15 @@ class BoardEnv(ClosableEnv):
     """
 
     metadata = METADATA
-    first_action = 1
 
     def __init__(self, options: Any, view: BoardView) -> None:
         self.options, self.view = options, view
         self.render_mode = options.render_mode
         self.observation_space = view.space
-        space: Any = gymnasium.spaces.Discrete(4, start=self.first_action)
-        self.text_actions = make_text_actions(options, self.first_action)
+        self._action_codes = ActionCodes(options)
+        self.first_action = self._action_codes.first
+        space: Any = gymnasium.spaces.Discrete(NUM_ACTIONS, start=self.first_action)
+        self.text_actions = make_text_actions(options)
         if self.text_actions is not None:
             space = text_space(self.text_actions)
         self.action_space = space
@@ -78,8 +81,9 @@ class BoardEnv(ClosableEnv):
         Parameters
         ----------
         action : int, or str with ``action_mode="text"``
-            Of the action space; for ROLL's environments also 0, "no valid action".
-            Any string will do.
+            Of the action space: action + ``action_space.start`` for one that counts
+            from 0.  Where the space starts at 1 also 0, "no valid action".  Any string
+            will do.
 
         Returns
         -------
@@ -114,17 +118,19 @@ class BoardEnv(ClosableEnv):
 
     def _check_action(self, action: Any) -> int:
         self._check_started()
-        low, high = max(self.first_action - 1, 0), self.first_action + 3
+        codes = self._action_codes
         try:
             number = operator.index(action)
         except TypeError:
-            number = low - 1
-        if not low <= number <= high:
-            message = (
-                f"action: expected an integer from {low} to {high}, "
-                f"got {shorten(action)}{text_hint(action)}"
-            )
-            raise InvalidActionError(message)
+            number = codes.lowest - 1
+        if not codes.usual <= number <= codes.last:
+            if not codes.lowest <= number <= codes.last:
+                message = (
+                    f"action: expected an integer from {codes.lowest} to {codes.last}, "
+                    f"got {shorten(action)}{text_hint(action)}"
+                )
+                raise InvalidActionError(message)
+            codes.warn("action_space")
         return number
 
     def _grid(self) -> NDArray[np.uint8]:

@@ -135,6 +135,7 @@ class SokobanEngine(LevelEngine):
                 stop,
                 actions,
                 skip_mask,
+                self.first_action,
                 self.options.dim_room[1],
                 max_steps,
                 self.cells,
@@ -168,6 +169,7 @@ class SokobanEngine(LevelEngine):
                 until,
                 tape.same_step,
                 tape.actions,
+                self.first_action,
                 self.options.dim_room[1],
                 self.max_steps,
                 self.cells,
@@ -218,7 +220,10 @@ class Sokoban(LevelEnv):
 
     Notes
     -----
-    Actions: 1 up, 2 down, 3 left, 4 right; 0 is accepted as "no valid action".
+    Actions: 1 up, 2 down, 3 left, 4 right; 0 is accepted as "no valid action", and
+    gives a warning, once, unless ``action_start=1``.  An agent that counts from 0 plays
+    action + ``action_space.start``, or with ``action_start=0``: 0 up, 1 down, 2 left,
+    3 right.
     Reward: -0.1 a step, +1 and -1 for a box pushed on and off a target, +10 with all
     boxes on targets, which ends the episode.  Info of a step: ``action_is_effective``
     (the player moved), ``action_is_valid``, ``success``.
@@ -290,14 +295,14 @@ class Sokoban(LevelEnv):
             self.dim_room[1],
             self.player,
             self.boxes_left,
-            action,
+            action - self.first_action + kernels.UP,
         )
         effective = bool(player != self.player)
         self.player, self.boxes_left = int(player), int(boxes_left)
         success = self.boxes_left == 0
         info = {
             "action_is_effective": effective,
-            "action_is_valid": action != kernels.NO_ACTION,
+            "action_is_valid": action >= self.first_action,
             "success": success,
         }
         return float(reward), success, info

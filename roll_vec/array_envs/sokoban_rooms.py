@@ -61,8 +61,8 @@ class SokobanOptions(LevelOptions):
         of.  ``dim_room`` becomes their size, the other keywords above must stay at
         their defaults; ``num_levels`` of 0 becomes the number of all from
         ``start_level`` on.
-    max_steps, grid_lookup, grid_vocab, action_lookup, obs_mode, num_levels, \
-start_level, render_mode
+    max_steps, grid_lookup, grid_vocab, action_start, action_lookup, obs_mode, \
+num_levels, start_level, render_mode
         See `LevelOptions`, which has those of text as well.
 
     Raises

@@ -43,11 +43,11 @@ BatchResult = tuple[
 ]
 
 
-def make_text_actions(options: Any, first_action: int) -> TextActions | None:
+def make_text_actions(options: Any) -> TextActions | None:
     """Return the parser for an environment's options; None with integer actions."""
     if options.action_mode != "text":
         return None
-    return TextActions(options, options.action_lookup, first_action - 1)
+    return TextActions(options, options.action_lookup, options.first_action - 1)
 
 
 def text_space(text_actions: TextActions) -> UnicodeText:

@@ -15,6 +15,11 @@ from roll_vec.registration import ENVIRONMENTS, make_pool_vector, make_vector
 
 __all__ = ["add_parser"]
 
+_ACTION_START = """\
+action_start: the actions are 1 to 4, and 0 is "no valid action". An agent that counts
+from 0 plays action + single_action_space.start, or 0 to 3 with action_start=0.
+"""
+
 _EPILOG = """\
 A keyword is given with -o, for example:
   roll-vec rollout roll_vec/Sokoban-v0 -o num_boxes=4
@@ -80,6 +85,8 @@ def _run(arguments: argparse.Namespace) -> int:
                 **environment.defaults(),
             }
             sys.stdout.write(f"{environment.id}\n{_wrapped(defaults)}\n\n")
+        if any("action_start" in environment.defaults() for environment in listed):
+            sys.stdout.write(f"{_ACTION_START}\n")
         if listed:
             shared = _defaults(maker)
             # Said above, and without effect.

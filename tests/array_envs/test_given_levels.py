@@ -86,7 +86,8 @@ def test_an_episode_plays_the_level_of_its_seed(num_levels, start_level):
 
 
 def test_play_equals_the_oracle_with_different_numbers_of_boxes():
-    env = batch(EXPECTED, 6, autoreset_mode="Disabled", max_episode_steps=-1)
+    more = {"max_episode_steps": -1, "action_start": 1}
+    env = batch(EXPECTED, 6, autoreset_mode="Disabled", **more)
     single = gymnasium.make(ID, levels=EXPECTED).unwrapped
     rng = np.random.default_rng(0)
     grids, _ = env.reset(seed=0)

@@ -120,7 +120,8 @@ def test_sokoban_in_a_batch(golden, tag, limit):
     rooms = np.flatnonzero(fields["code"] == 0)
     fields = {key: values[rooms] for key, values in fields.items()}
     n, length = len(rooms), fields["length"]
-    env = gymnasium.make_vec(SOKOBAN, num_envs=n, **sokoban_config(tag), **limit)
+    keywords = {"action_start": 1, **sokoban_config(tag), **limit}
+    env = gymnasium.make_vec(SOKOBAN, num_envs=n, **keywords)
     obs, info = env.reset(seed=seeds_of(fields))
     assert info == {}
     np.testing.assert_array_equal(obs, as_grid(fields["fixed"], fields["state"]))
@@ -152,7 +153,8 @@ def test_sokoban_in_a_batch(golden, tag, limit):
 def sokoban_alone(tag, how):
     config = sokoban_config(tag)
     if how == "make":
-        return gymnasium.make(SOKOBAN, max_steps=MAX_STEPS, **config).unwrapped
+        keywords = {"max_steps": MAX_STEPS, "action_start": 1, **config}
+        return gymnasium.make(SOKOBAN, **keywords).unwrapped
     return roll_vec.SokobanEnv(roll_vec.SokobanEnvConfig(max_steps=MAX_STEPS, **config))
 
 

@@ -65,7 +65,8 @@ def test_a_set_has_no_more_levels_than_it_says(id):
 
 def test_playing_a_level_does_not_wear_it(id):
     # Two environments and two visits of one level: each has a board of its own.
-    env = gymnasium.make_vec(id, num_envs=3, num_levels=2, **CONFIG[id])
+    more = {"num_levels": 2, "action_start": 1}
+    env = gymnasium.make_vec(id, num_envs=3, **more, **CONFIG[id])
     first, _ = env.reset(seed=[0, 0, 2])
     for action in (1, 2, 3, 4, 2, 3):
         env.step([action, 0, 0])

@@ -32,6 +32,7 @@ LIMITS = [
 @pytest.mark.parametrize(("max_steps", "max_episode_steps", "limit"), LIMITS)
 def test_the_smaller_limit_holds_in_both_forms(id, max_steps, max_episode_steps, limit):
     keywords = {"max_steps": max_steps, "max_episode_steps": max_episode_steps}
+    keywords["action_start"] = 1
     env = gymnasium.make(id, **keywords)
     batch = gymnasium.make_vec(id, num_envs=2, autoreset_mode="Disabled", **keywords)
     env.reset(seed=0)
@@ -68,8 +69,9 @@ def test_fixed_lakes_have_gymnasiums_limits(id, given, limit):
 
 @pytest.mark.parametrize("id", [SOKOBAN, RANDOM_LAKE])
 def test_steps_are_counted_anew_in_each_episode(id):
-    env = gymnasium.make(id, max_steps=3, max_episode_steps=-1)
-    batch = gymnasium.make_vec(id, num_envs=2, max_steps=3, autoreset_mode="SameStep")
+    keywords = {"max_steps": 3, "action_start": 1}
+    env = gymnasium.make(id, max_episode_steps=-1, **keywords)
+    batch = gymnasium.make_vec(id, 2, autoreset_mode="SameStep", **keywords)
     env.reset(seed=0)
     batch.reset(seed=0)
     truncated, truncations = [], []
@@ -84,7 +86,8 @@ def test_steps_are_counted_anew_in_each_episode(id):
 
 @pytest.mark.parametrize("id", [SOKOBAN, RANDOM_LAKE])
 def test_a_reset_in_mid_episode_starts_the_count_again(id):
-    batch = gymnasium.make_vec(id, num_envs=2, max_steps=3, autoreset_mode="Disabled")
+    keywords = {"max_steps": 3, "action_start": 1}
+    batch = gymnasium.make_vec(id, 2, autoreset_mode="Disabled", **keywords)
     batch.reset(seed=0)
     batch.step([0, 0])
     batch.reset(options={"reset_mask": np.array([True, False])})

@@ -44,7 +44,7 @@ def letters(env):
 
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
 def test_play_equals_the_oracle(config):
-    env = gymnasium.make(ID, **config).unwrapped
+    env = gymnasium.make(ID, action_start=1, **config).unwrapped
     rng = np.random.default_rng(2)
     for seed in [0, 2**32 - 1, *range(1, 5 if JIT_OFF else 30)]:
         grid, info = env.reset(seed=seed)
@@ -96,8 +96,8 @@ def test_later_episodes_are_those_of_the_documented_seeds(config):
 
 
 def test_action_0_moves_nothing_and_draws_nothing_in_both_forms():
-    env, twin = (gymnasium.make(ID).unwrapped for _ in range(2))
-    batch = gymnasium.make_vec(ID, num_envs=2, max_episode_steps=None)
+    env, twin = (gymnasium.make(ID, action_start=1).unwrapped for _ in range(2))
+    batch = gymnasium.make_vec(ID, 2, max_episode_steps=None, action_start=1)
     assert not env.action_space.contains(0)
     before, _ = env.reset(seed=11)
     twin.reset(seed=11)
@@ -216,7 +216,7 @@ def test_a_configuration_without_maps_ends_in_an_error(monkeypatch):
 @pytest.mark.parametrize("form", ["single", "vector"])
 def test_nothing_has_moved_where_a_map_fails(form, monkeypatch):
     few_draws(monkeypatch, 1)
-    config = {"p": 0.4}
+    config = {"p": 0.4, "action_start": 1}
 
     def works(seed):
         try:

@@ -183,7 +183,7 @@ def test_names_of_the_guide(family):
 def test_text_observations_are_the_single_forms(family):
     env_class, config_class, id = family
     env = env_class(config_class(render_mode="text"))
-    twin = gymnasium.make(id, obs_mode="text", max_steps=100).unwrapped
+    twin = gymnasium.make(id, obs_mode="text", action_start=1).unwrapped
     for seed in (1010, None, 3):
         text, info = env.reset(seed=seed)
         assert type(text) is str
@@ -200,7 +200,7 @@ def test_text_observations_are_the_single_forms(family):
 def test_pixel_observations_are_the_single_forms(family):
     env_class, config_class, id = family
     env = env_class(config_class(render_mode="rgb_array"))
-    twin = gymnasium.make(id, obs_mode="rgb").unwrapped
+    twin = gymnasium.make(id, obs_mode="rgb", action_start=1).unwrapped
     words = env_class(config_class())
     image, _ = env.reset(seed=8)
     words.reset(seed=8)

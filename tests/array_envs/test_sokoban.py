@@ -51,7 +51,7 @@ def seed_with_solution(env, lengths):
 
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
 def test_play_equals_the_oracle(config):
-    env = gymnasium.make(ID, **config).unwrapped
+    env = gymnasium.make(ID, action_start=1, **config).unwrapped
     rng = np.random.default_rng(0)
     for seed in range(3 if JIT_OFF else 12):
         grid, info = env.reset(seed=seed)
@@ -97,8 +97,8 @@ def test_rooms_are_the_oracles_for_the_first_seed_that_has_one(config):
 
 
 def test_action_0_is_no_valid_action_in_both_forms():
-    env = gymnasium.make(ID, max_steps=3).unwrapped
-    batch = gymnasium.make_vec(ID, num_envs=2, max_steps=3)
+    env = gymnasium.make(ID, max_steps=3, action_start=1).unwrapped
+    batch = gymnasium.make_vec(ID, num_envs=2, max_steps=3, action_start=1)
     assert not env.action_space.contains(0)
     before, _ = env.reset(seed=7)
     batch.reset(seed=[7, 7])
@@ -120,7 +120,8 @@ def test_action_0_is_no_valid_action_in_both_forms():
 
 
 def test_attributes_of_the_room():
-    env = gymnasium.make(ID, dim_room=[5, 7], num_boxes=2).unwrapped
+    keywords = {"dim_room": [5, 7], "num_boxes": 2, "action_start": 1}
+    env = gymnasium.make(ID, **keywords).unwrapped
     grid, _ = env.reset(seed=3)
     assert env.dim_room == (5, 7)
     assert env.num_boxes == 2

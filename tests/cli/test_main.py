@@ -49,6 +49,8 @@ def test_envs_lists_every_id_with_its_keywords(run):
         "max_episode_steps=200",
         "roll_vec/RandomFrozenLake-v0\n",
         "autoreset_mode='NextStep'",
+        "action_start=None",
+        "plays action + single_action_space.start",
     ):
         assert text in outcome.out
 

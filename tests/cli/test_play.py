@@ -37,6 +37,11 @@ def test_play_shows_the_board_after_each_line(play):
     assert "success False" in moved
 
 
+def test_keys_move_alike_whatever_the_codes_of_the_actions_are(play):
+    frames = play("wdas\nw\n", SOKOBAN, "--seed", 1010)
+    assert play("wdas\nw\n", SOKOBAN, "--seed", 1010, "-o", "action_start=0") == frames
+
+
 def test_arrows_are_the_letters_in_both_of_their_forms(play):
     letters = play("wasd\n", SOKOBAN)
     assert play("\x1b[A\x1b[D\x1b[B\x1b[C\n", SOKOBAN) == letters

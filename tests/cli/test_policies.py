@@ -180,3 +180,13 @@ def test_oracle_has_no_answer_to_a_task_without_one(tmp_path):
     env.reset(seed=0)
     assert make_policy("oracle", env, 0)(None) == ["", ""]
     env.close()
+
+
+def test_policies_play_the_codes_of_the_environment():
+    env = gymnasium.make_vec("roll_vec/Sokoban-v0", num_envs=64, action_start=0)
+    env.reset(seed=0)
+    drawn = make_policy("random", env, 0)(None)
+    assert set(drawn.tolist()) == {0, 1, 2, 3}
+    for policy in ("random", "constant:0"):
+        assert env.step(make_policy(policy, env, 0)(None))[4]["action_is_valid"].all()
+    env.close()

@@ -100,12 +100,14 @@ def play_with_any_array(env):
 
 sizes = {
     "roll_vec/Sokoban-v0": [
-        {"max_steps": 4}, {"dim_room": (7, 5), "num_boxes": 1, "num_levels": 5},
+        {"max_steps": 4},
+        {"dim_room": (7, 5), "num_boxes": 1, "num_levels": 5, "action_start": 0},
     ],
     "roll_vec/FrozenLake-v1": [{}, {"desc": ["SFF", "FFG"], "is_slippery": False}],
     "roll_vec/FrozenLake8x8-v1": [{"reward_schedule": (1, -1.0, 0)}],
     "roll_vec/RandomFrozenLake-v0": [
-        {"max_steps": 4, "is_slippery": False}, {"size": 5, "num_levels": 3},
+        {"max_steps": 4, "is_slippery": False},
+        {"size": 5, "num_levels": 3, "action_start": np.int64(0)},
     ],
 }
 for id, configs in sizes.items():

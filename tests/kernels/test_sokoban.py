@@ -60,10 +60,11 @@ def random_board(rng, height, width, num_boxes):
 class Rows:
     """The state of some rooms, and a step of all of them."""
 
-    def __init__(self, boards, num_boxes, max_steps=0):
+    def __init__(self, boards, num_boxes, max_steps=0, first_action=1):
         boards = np.asarray(boards, np.uint8)
         n, self.height, self.width = boards.shape
         self.num_boxes, self.max_steps = num_boxes, max_steps
+        self.first_action = first_action
         self.grids = np.ascontiguousarray(boards.reshape(n, -1))
         self.players = np.array(
             [np.flatnonzero(g >= PLAYER)[0] for g in self.grids], np.int32
@@ -90,6 +91,7 @@ class Rows:
             n if stop is None else stop,
             np.asarray(actions, np.int64),
             skip_mask,
+            self.first_action,
             self.width,
             self.max_steps,
             *self.state,
@@ -98,16 +100,17 @@ class Rows:
         return outputs
 
 
+@pytest.mark.parametrize("first_action", [0, 1])
 @pytest.mark.parametrize("max_steps", [0, 25])
 @pytest.mark.parametrize(
     ("height", "width", "num_boxes"),
     [(6, 6, 3), (5, 5, 1), (3, 9, 1), (9, 4, 2), (7, 12, 5), (6, 6, 2)],
 )
-def test_steps_equal_the_oracle(height, width, num_boxes, max_steps):
+def test_steps_equal_the_oracle(height, width, num_boxes, max_steps, first_action):
     rng = np.random.default_rng(height * 100 + width + max_steps)
     n, steps = (6, 30) if JIT_OFF else (60, 60)
     boards = [random_board(rng, height, width, num_boxes) for _ in range(n)]
-    rows = Rows(boards, num_boxes, max_steps)
+    rows = Rows(boards, num_boxes, max_steps, first_action)
     games = [
         OracleSokoban(FIXED[board], np.minimum(board, PLAYER), max_steps)
         for board in boards
@@ -116,7 +119,7 @@ def test_steps_equal_the_oracle(height, width, num_boxes, max_steps):
         actions = rng.integers(0, 5, n)
         skip_mask = rng.random(n) < 0.2
         before = rows.grids.copy()
-        outputs = rows.step(actions, skip_mask)
+        outputs = rows.step(actions - 1 + first_action, skip_mask)
         for i, game in enumerate(games):
             seen = {name: values[i] for name, values in outputs.items()}
             if skip_mask[i]:

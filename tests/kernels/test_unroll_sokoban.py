@@ -46,7 +46,7 @@ def make_results():
     return results
 
 
-def by_steps(rooms, actions, same_step, seen, seen_next):
+def by_steps(rooms, actions, first_action, same_step, seen, seen_next):
     """Return the results of T calls of `step_rows`."""
     results = make_results()
     skipped = np.zeros(N, np.bool_)
@@ -54,7 +54,8 @@ def by_steps(rooms, actions, same_step, seen, seen_next):
         if not same_step:
             begin(rooms, np.flatnonzero(skipped))
         out = [results[key][t] for key in RESULTS]
-        one.step_rows(0, N, actions[t], skipped, WIDTH, LIMIT, *rooms, *out)
+        numbers = first_action, WIDTH, LIMIT
+        one.step_rows(0, N, actions[t], skipped, *numbers, *rooms, *out)
         ended = results["terminations"][t] | results["truncations"][t]
         seen_next[t] = rooms[0]
         if same_step:
@@ -65,14 +66,18 @@ def by_steps(rooms, actions, same_step, seen, seen_next):
     return results, ended
 
 
+@pytest.mark.parametrize("first_action", [0, 1])
 @pytest.mark.parametrize("same_step", [False, True])
-def test_unroll_rows_equals_as_many_steps(same_step):
-    actions = np.random.default_rng(1).integers(0, 5, (T, N))
+def test_unroll_rows_equals_as_many_steps(same_step, first_action):
+    low, high = first_action - 1, first_action + 4
+    actions = np.random.default_rng(1).integers(low, high, (T, N))
     seen = [np.full((T, N, ROOM.size), 99, np.uint8) for _ in range(4)]
     if not same_step:
         seen[1], seen[3] = seen[0], seen[2]
     plain = make_rooms()
-    expected, ended = by_steps(plain, actions, same_step, seen[0], seen[1])
+    expected, ended = by_steps(
+        plain, actions, first_action, same_step, seen[0], seen[1]
+    )
 
     rooms, results = make_rooms(), make_results()
 
@@ -84,6 +89,7 @@ def test_unroll_rows_equals_as_many_steps(same_step):
             until,
             same_step,
             actions,
+            first_action,
             WIDTH,
             LIMIT,
             *rooms,

@@ -60,7 +60,9 @@ IDS = tuple(id for id, known in ENVIRONMENTS.items() if not known.pooled)
 # And those of this package that are pools.
 POOLED_IDS = tuple(id for id, known in ENVIRONMENTS.items() if known.pooled)
 _SMALL: dict[str, dict[str, Any]] = {
-    "roll_vec/Sokoban-v0": {"dim_room": (5, 5), "num_boxes": 1},
+    # Random play has 0, "no valid action", in it and means it.
+    "roll_vec/Sokoban-v0": {"dim_room": (5, 5), "num_boxes": 1, "action_start": 1},
+    "roll_vec/RandomFrozenLake-v0": {"action_start": 1},
 }
 _TEXT = {"obs_mode": "text", "action_mode": "text", "format_penalty": -0.25}
 # So few tasks that an answer to one of them is now and then right.
@@ -141,6 +143,11 @@ def is_pooled(case: str) -> bool:
 def own_keywords(case: str) -> dict[str, Any]:
     """Return the keywords of a case's single form with their defaults."""
     return ENVIRONMENTS[id_of(case)].defaults()
+
+
+def meant(case: str) -> dict[str, Any]:
+    """Return what says that 0 is played on purpose, where a case needs it."""
+    return {"action_start": 1} if "action_start" in own_keywords(case) else {}
 
 
 LEVEL_IDS = tuple(id for id in IDS if "num_levels" in own_keywords(id))

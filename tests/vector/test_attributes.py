@@ -31,6 +31,7 @@ from tests.vector.cases import (
     make_batch,
     make_single,
     make_sync,
+    meant,
     own_keywords,
     play,
 )
@@ -66,7 +67,7 @@ def test_is_a_vector_env_that_make_vec_gives_by_default(case, env):
 
 @pytest.mark.parametrize("case", PLAIN)
 def test_make_vec_in_sync_mode_gives_the_single_forms(case):
-    more = {"max_episode_steps": LIMIT}
+    more = {"max_episode_steps": LIMIT, **meant(case)}
     ours = gymnasium.make_vec(case, num_envs=NUM_ENVS, **more)
     sync = gymnasium.make_vec(case, NUM_ENVS, vectorization_mode="sync", **more)
     assert isinstance(sync, gymnasium.vector.SyncVectorEnv)
@@ -105,6 +106,7 @@ def test_spec_rebuilds_the_batch(case):
     more = {"autoreset_mode": SAME_STEP, "group_size": 3, "max_episode_steps": 5}
     if not is_pooled(case):
         more["obs_mode"] = "text"
+    more.update(meant(case))
     env = gymnasium.make_vec(case, num_envs=6, **more)
     assert env.spec.id == case
     again = gymnasium.make_vec(env.spec)
@@ -165,6 +167,7 @@ def test_default_limit_is_the_registered_one(case):
     assert gymnasium.spec(case).max_episode_steps == registered
     # An action that goes nowhere is taken until the limit.
     more = {"is_slippery": False} if "is_slippery" in own_keywords(case) else {}
+    more.update(meant(case))
     for limit in ({}, {"max_episode_steps": None}):
         env = gymnasium.make_vec(case, num_envs=2, **more, **limit)
         env.reset(seed=0)

@@ -1,0 +1,64 @@
+"""The integers that array environments are acted in by, and the warning of action 0.
+
+::
+
+    action_start      actions    0 is
+    None, 1           1 to 4     "no valid action": nothing moves, the step counts
+    0, FrozenLake-v1  0 to 3     an action like the others
+
+With None the first 0 that is played gives a warning: an agent that counts its actions
+from 0 would never play the last one, and nothing else would say so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from roll_vec.array_envs.options import NUM_ACTIONS
+from roll_vec.errors import ActionStartWarning, warn_caller
+
+__all__ = ["ActionCodes"]
+
+
+class ActionCodes:
+    """Which integers an environment or a batch accepts.
+
+    Parameters
+    ----------
+    options : ActionOptions
+
+    Attributes
+    ----------
+    first, last : int
+        The actions.
+    lowest : int
+        The least integer that is accepted: 0.
+    usual : int
+        The least integer that needs no warning: ``first`` as long as a 0 would give
+        it, then ``lowest``.  One range check from ``usual`` on finds a 0 and what is
+        to be refused, so that the warning costs nothing more.
+    """
+
+    def __init__(self, options: Any) -> None:
+        self.first = options.first_action
+        self.last = self.first + NUM_ACTIONS - 1
+        self.lowest = self.usual = 0
+        if getattr(options, "action_start", 0) is None:
+            self.usual = self.first
+
+    def warn(self, space: str) -> None:
+        """Say what 0 means, once; again if the warning was raised as an error.
+
+        Parameters
+        ----------
+        space : str
+            Name of the attribute that has the space of one action.
+        """
+        warn_caller(
+            'the action 0 is "no valid action" here: nothing moves, the step counts. '
+            f"The actions are {self.first} to {self.last}: play action + {space}.start "
+            "if yours count from 0, or make the environment with action_start=0. "
+            f"action_start={self.first} keeps them without this warning",
+            ActionStartWarning,
+        )
+        self.usual = self.lowest
