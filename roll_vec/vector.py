@@ -129,6 +129,8 @@ class RollVectorEnv(BatchAttributes):
             If a mask leaves out environments that were never reset.
         LevelGenerationError
             If the configuration has no levels; nothing has moved then.
+        KeyboardInterrupt
+            While levels are drawn, too; nothing has moved then.
         ClosedError
         """
         self._check_open()
@@ -150,11 +152,16 @@ class RollVectorEnv(BatchAttributes):
         rest = options
         if mask is not None and options is not None:
             rest = {key: options[key] for key in options if key != "reset_mask"}
+        # Made before and taken over after: an interrupt may come in between.
+        next_seeds = self._seeds
+        if any(started is not None for started in chosen):
+            next_seeds = next_seeds.copy()
+            for row, started in zip(rows.tolist(), chosen, strict=True):
+                if started is not None:
+                    next_seeds[row] = started
         self.engine.reset(rows, chosen, rest)
 
-        for row, started in zip(rows.tolist(), chosen, strict=True):
-            if started is not None:
-                self._seeds[row] = started
+        self._seeds = next_seeds
         self._unstarted[rows] = False
         self._any_unstarted = False
         # Not in place: the array may be the one that stands for no row.
