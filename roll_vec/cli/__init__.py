@@ -19,7 +19,7 @@ from typing import NoReturn
 import roll_vec
 from roll_vec.cli import bench, envs, play, rollout, webshop
 from roll_vec.cli._arguments import Parser
-from roll_vec.cli._errors import one_line
+from roll_vec.cli._errors import INTERRUPTED, USER_ERROR, one_line, say_error
 from roll_vec.errors import RollVecError
 
 __all__ = ["main"]
@@ -40,9 +40,6 @@ examples:
 
 Each command has its own --help.
 """
-
-_USER_ERROR = 2
-_INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -71,16 +68,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         # From --help, --version, or a signal that asks the program to end.
         return request.code if isinstance(request.code, int) else 0
     except KeyboardInterrupt:
-        sys.stderr.write("roll-vec: interrupted\n")
-        return _INTERRUPTED
+        say_error("interrupted")
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader, `head` for one, has seen enough. Python would complain once more
         # when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except RollVecError as error:
-        sys.stderr.write(f"roll-vec: error: {one_line(error)}\n")
-        return _USER_ERROR
+        say_error(f"error: {one_line(error)}")
+        return USER_ERROR
     return code
 
 

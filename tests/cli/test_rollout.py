@@ -1,12 +1,17 @@
 import errno
 import json
+import os
 import re
+import signal
+import subprocess
 import sys
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+
+from roll_vec.array_envs.sokoban_rooms import RoomGenerator
 
 SOKOBAN = "roll_vec/Sokoban-v0"
 SMALL = ("--num-envs", 4, "--steps", 120)
@@ -342,11 +347,60 @@ def test_missing_extra_is_named_before_anything_runs(
     assert run("rollout", SOKOBAN, *SMALL, switch).code == 0
 
 
-def test_interrupt_ends_the_rollout_at_once(run, tmp_path):
+def test_interrupt_shows_and_saves_what_was_done(run, tmp_path):
     (tmp_path / "impatient.py").write_text(
-        "def act(observations):\n    raise KeyboardInterrupt\n"
+        "calls = []\n"
+        "def act(observations):\n"
+        "    calls.append(1)\n"
+        "    if len(calls) == 111:\n"
+        "        raise KeyboardInterrupt\n"
+        "    return [1] * len(observations)\n"
     )
-    outcome = run("rollout", SOKOBAN, *SMALL, "--policy", "impatient:act")
-    assert (outcome.code, outcome.out) == (130, "")
-    assert outcome.err == "roll-vec: interrupted\n"
+    outcome = run(
+        *("rollout", SOKOBAN, *SMALL, "--policy", "impatient:act", "--save", "e.npz")
+    )
+    assert outcome.code == 130
+    assert outcome.err == "roll-vec: interrupted after 110 of 120 steps\n"
+    table = table_of(outcome.out)
+    assert (table["environment steps"], table["episodes"]) == ("436", "4")
+    assert np.load(tmp_path / "e.npz")["lengths"].tolist() == [100] * 4
     assert not (tmp_path / "rollout.png").exists()
+
+
+def test_interrupt_of_the_first_reset_shows_that_nothing_was_done(run, monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RoomGenerator, "__call__", interrupt)
+    outcome = run("rollout", SOKOBAN, *SMALL)
+    assert outcome.code == 130
+    assert outcome.err == "roll-vec: interrupted after 0 of 120 steps\n"
+    table = table_of(outcome.out)
+    assert (table["environment steps"], table["steps/s"]) == ("0", "–")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends signals otherwise")
+def test_signal_comes_through_while_millions_of_rooms_are_drawn(tmp_path):
+    # A pseudo-terminal: the bar shows when the rooms have been begun.
+    import pty
+
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "roll_vec.cli", "rollout", SOKOBAN, "--no-image"]
+    with subprocess.Popen(
+        [*command, "--num-envs", "300000", "--steps", "1", "-o", "dim_room=(9, 9)"],
+        stdout=subprocess.PIPE,
+        stderr=slave,
+        text=True,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
+    ) as process:
+        os.close(slave)
+        shown = b""
+        while not re.search(rb"/300,000 rooms", shown):
+            shown += os.read(master, 4096)
+        process.send_signal(signal.SIGINT)
+        while b"interrupted after" not in shown:
+            shown += os.read(master, 4096)
+        out, _ = process.communicate()
+    os.close(master)
+    assert process.returncode == 130
+    assert table_of(out)["environment steps"] == "0"
