@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import inspect
 import operator
 from collections.abc import Iterable, Mapping
@@ -21,6 +22,7 @@ __all__ = [
     "check_number",
     "check_optional_text",
     "check_unknown",
+    "close_match",
     "parse_options",
     "signature_of",
 ]
@@ -55,6 +57,13 @@ def check_unknown(given: Iterable[str], known: Iterable[str]) -> None:
             f"those that exist: {', '.join(known)}"
         )
         raise UnknownOptionError(message)
+
+
+def close_match(name: str, choices: Iterable[str]) -> str | None:
+    """Return the choice that a misspelt name was probably meant to be, or None."""
+    by_folded = {choice.casefold(): choice for choice in choices}
+    matches = difflib.get_close_matches(name.casefold(), by_folded, n=1)
+    return by_folded[matches[0]] if matches else None
 
 
 def signature_of(options_class: type[Any]) -> inspect.Signature:

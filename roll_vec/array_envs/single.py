@@ -15,6 +15,7 @@ from roll_vec.array_envs.text_mode import (
     describe_game,
     make_text_actions,
     play_text,
+    symbol_meanings,
     text_space,
 )
 from roll_vec.base_envs import SeededEnv
@@ -57,6 +58,11 @@ class BoardEnv(gymnasium.Env[Any, Any]):
     def action_lookup(self) -> dict[int, str]:
         """Names of the actions."""
         return dict(self.options.action_lookup)
+
+    @property
+    def symbol_meanings(self) -> list[tuple[str, str]]:
+        """Symbols of a board as text, each with what it means."""
+        return symbol_meanings(self.options)
 
     def get_all_actions(self) -> list[int]:
         """Return all valid actions."""
