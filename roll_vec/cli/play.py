@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from gymnasium.spaces import Text
 
 from roll_vec.cli._arguments import add_environment_arguments
-from roll_vec.cli._environments import make_playable
+from roll_vec.cli._environments import full_id, make_playable
 from roll_vec.cli._errors import UsageError
 from roll_vec.cli._game import (
     BoardGame,
@@ -87,12 +87,12 @@ def _run(arguments: argparse.Namespace) -> int:
     UsageError
         The actions are neither directions nor anything that can be typed.
     """
-    title, out = arguments.id, sys.stdout
+    title, out = full_id(arguments.id), sys.stdout
     with ExitStack() as game_end, ExitStack() as silence:
         # Not echoed from the start on: what is pressed while kernels are compiled is
         # played afterwards.
         batches = silence.enter_context(read_keys(sys.stdin))
-        env = make_playable(arguments.id, arguments.options)
+        env = make_playable(title, arguments.options)
         game_end.callback(env.close)
         by_keys = not isinstance(env.action_space, Text) and all_directions(
             action_names(env)

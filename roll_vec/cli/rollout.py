@@ -16,7 +16,7 @@ from roll_vec.cli._arguments import (
     autoreset_mode,
     integer_from,
 )
-from roll_vec.cli._environments import make_vector
+from roll_vec.cli._environments import full_id, make_vector
 from roll_vec.cli._episodes import Rollout, roll_out
 from roll_vec.cli._errors import (
     FAILED,
@@ -171,6 +171,7 @@ def add_parser(commands: Any) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     """Carry the command out; whatever can be wrong is found before the first step."""
+    arguments.id = full_id(arguments.id)
     _check_target("--save", arguments.save)
     _check_target("--image", arguments.image)
     if not arguments.quiet:

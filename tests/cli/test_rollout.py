@@ -342,7 +342,9 @@ def test_missing_extra_is_named_before_anything_runs(
 ):
     monkeypatch.setitem(sys.modules, module, None)
     line = fails("rollout", SOKOBAN, *SMALL)
-    assert f'needs {package}: pip install "roll-vec[cli]"' in line
+    assert (
+        f'needs {package}: in your checkout of roll_vec, pip install ".[cli]"' in line
+    )
     assert switch in line
     assert run("rollout", SOKOBAN, *SMALL, switch).code == 0
 

@@ -81,5 +81,5 @@ def test_png_reads_back_as_the_same_pixels(tmp_path):
 
 def test_png_without_pillow_names_the_extra(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "roll-vec\[cli\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "\.\[cli\]"'):
         save_png(tmp_path / "picture.png", mosaic(frames(1)))

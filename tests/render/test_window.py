@@ -95,5 +95,5 @@ def test_window_refuses_what_is_no_frame():
 
 def test_window_without_pygame_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pygame", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "roll-vec\[render\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "\.\[render\]"'):
         Window().show(FRAME)
