@@ -28,6 +28,8 @@ from roll_vec.unrolling import ended_message, unroll
 
 __all__ = ["RollVectorEnv"]
 
+_BOARDS_IN_WINDOW = 16
+
 
 class RollVectorEnv(BatchAttributes):
     """N environments behind `gymnasium.vector.VectorEnv`.
@@ -375,9 +377,13 @@ class RollVectorEnv(BatchAttributes):
         from roll_vec.render.mosaic import mosaic
         from roll_vec.render.window import Window
 
+        shown = self._all_rows[:_BOARDS_IN_WINDOW]
         if self._window is None:
-            self._window = Window()
-        frames = self.engine.frames(self._all_rows[:16], "rgb_array")
+            title = "roll_vec"
+            if len(shown) < self.num_envs:
+                title += f": {len(shown)} of {self.num_envs:,}"
+            self._window = Window(title)
+        frames = self.engine.frames(shown, "rgb_array")
         self._window.show(mosaic(frames), self.metadata["render_fps"])
 
     def close_extras(self, **kwargs: Any) -> None:

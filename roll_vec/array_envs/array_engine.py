@@ -321,7 +321,7 @@ class ArrayEngine:
 
     def frames(self, rows: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some rows."""
-        return self.view.frames(self._grids(rows), mode)
+        return self.view.frames(self._grids(rows), mode, self.options.render_scale)
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an option or a query of each environment."""

@@ -59,7 +59,7 @@ class RandomFrozenLakeOptions(LevelOptions):
         Probability, from 0 to 1, that a cell is ice and not a hole.
     is_slippery : bool
     max_steps, grid_lookup, grid_vocab, action_lookup, obs_mode, num_levels, \
-start_level, render_mode
+start_level, render_mode, render_scale
         See `LevelOptions`, which has those of text as well.
 
     Raises

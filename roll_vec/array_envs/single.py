@@ -140,7 +140,7 @@ class BoardEnv(gymnasium.Env[Any, Any]):
 
         Returns
         -------
-        (16 H, 16 W, 3) uint8, str or None
+        (16 H, 16 W, 3) uint8 times ``render_scale``, str or None
             None in ``human`` mode, which shows a window, and without a mode.
         """
         if self.render_mode is None:
@@ -153,7 +153,11 @@ class BoardEnv(gymnasium.Env[Any, Any]):
         if self.render_mode == "human":
             self._show()
             return None
-        return self.view.frames(self._grid()[np.newaxis], self.render_mode)[0]
+        return self._frame(self.render_mode)
+
+    def _frame(self, mode: str) -> Any:
+        grids = self._grid()[np.newaxis]
+        return self.view.frames(grids, mode, self.options.render_scale)[0]
 
     def _show(self) -> None:
         """In human mode, show the board in a window."""
@@ -163,8 +167,7 @@ class BoardEnv(gymnasium.Env[Any, Any]):
             from roll_vec.render.window import Window
 
             self._window = Window()
-        frame = self.view.frames(self._grid()[np.newaxis], "rgb_array")[0]
-        self._window.show(frame, self.metadata["render_fps"])
+        self._window.show(self._frame("rgb_array"), self.metadata["render_fps"])
 
     def close(self) -> None:
         """Close the window, if there is one."""

@@ -58,7 +58,7 @@ class SokobanOptions(LevelOptions):
         their defaults; ``num_levels`` of 0 becomes the number of all from
         ``start_level`` on.
     max_steps, grid_lookup, grid_vocab, action_lookup, obs_mode, num_levels, \
-start_level, render_mode
+start_level, render_mode, render_scale
         See `LevelOptions`, which has those of text as well.
 
     Raises

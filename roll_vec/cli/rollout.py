@@ -31,9 +31,9 @@ from roll_vec.cli._picture import NoPictureError, draw_boards
 from roll_vec.cli._report import Facts, fault_rows, result_table, save_episodes
 from roll_vec.cli._transcript import Transcript, is_text
 from roll_vec.cli.policies import FORMS, Policy, make_policy
-from roll_vec.errors import InvalidActionError
+from roll_vec.errors import InvalidActionError, InvalidOptionError
 from roll_vec.progress import listen
-from roll_vec.render.mosaic import save_png
+from roll_vec.render.mosaic import picture_format, save_picture
 
 __all__ = ["add_parser"]
 
@@ -144,8 +144,9 @@ def add_parser(commands: Any) -> None:
         "--image",
         type=Path,
         default=Path("rollout.png"),
-        metavar="FILE.png",
-        help="where the picture of the boards goes (default: %(default)s)",
+        metavar="FILE",
+        help="where the picture of the boards goes, as the suffix says: .png, .jpg, "
+        ".gif or .bmp; -o render_scale=N sizes its boards (default: %(default)s)",
     )
     picture.add_argument(
         "--no-image",
@@ -174,6 +175,7 @@ def _run(arguments: argparse.Namespace) -> int:
     arguments.id = full_id(arguments.id)
     _check_target("--save", arguments.save)
     _check_target("--image", arguments.image)
+    _check_suffix("--image", arguments.image)
     if not arguments.quiet:
         require("rich", "a rollout without --quiet")
     if arguments.image is not None:
@@ -285,7 +287,7 @@ def _picture(env: Any, arguments: argparse.Namespace) -> str:
     except NoPictureError as error:
         return f"no picture: {error}"
     with _writing("--image", arguments.image):
-        save_png(arguments.image, picture)
+        save_picture(arguments.image, picture)
     return f"{what}: {arguments.image}"
 
 
@@ -357,6 +359,16 @@ def _check_target(argument: str, path: Path | None) -> None:
         return
     message = f"argument {argument}: cannot write {str(path)!r}: {reason}"
     raise UsageError(message)
+
+
+def _check_suffix(argument: str, path: Path | None) -> None:
+    """Raise UsageError where a file's suffix stands for no format of pictures."""
+    if path is not None:
+        try:
+            picture_format(path)
+        except InvalidOptionError as error:
+            message = f"argument {argument}: {error}"
+            raise UsageError(message) from error
 
 
 @contextmanager

@@ -240,7 +240,7 @@ def test_autoreset_mode_that_an_id_cannot_do_is_an_error(fails, registered):
     assert "argument --autoreset: Odd-v0 can only do SameStep" in line
 
 
-@pytest.mark.parametrize("function", ["save_png", "save_episodes"])
+@pytest.mark.parametrize("function", ["save_picture", "save_episodes"])
 def test_file_that_cannot_be_written_after_all_is_an_error(
     fails, monkeypatch, function
 ):
@@ -251,6 +251,29 @@ def test_file_that_cannot_be_written_after_all_is_an_error(
     line = fails("rollout", SOKOBAN, *SMALL, "--save", "a.npz", "--image", "a.png")
     assert "'a." in line
     assert "No space left on device" in line
+
+
+def test_picture_is_in_the_format_of_its_suffix(run, fails, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    for suffix, expected in ((".jpg", "JPEG"), (".PNG", "PNG")):
+        outcome = run("rollout", SOKOBAN, *SMALL, "--image", f"boards{suffix}")
+        assert f"boards at the end: boards{suffix}" in outcome.out
+        with image.open(tmp_path / f"boards{suffix}") as saved:
+            assert saved.format == expected
+    for name in ("boards", "boards.npz"):
+        line = fails("rollout", SOKOBAN, *SMALL, "--image", name)
+        assert "--image: a picture's file name ends in one of .bmp, .gif," in line
+        assert repr(name) in line
+
+
+def test_picture_of_some_boards_says_of_how_many(run, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    flags = ("--num-envs", 6, "--steps", 2, "--boards", 4, "-o", "render_scale=2")
+    outcome = run("rollout", "roll_vec/FrozenLake-v1", *flags)
+    assert "4 of 6 boards at the end: rollout.png" in outcome.out
+    # Boards are as large as was asked for: 4 tiles of 16 pixels, twice.
+    with image.open(tmp_path / "rollout.png") as saved:
+        assert saved.size == (2 * 128 + 24, 2 * 128 + 24)
 
 
 def test_quiet_writes_files_and_nothing_else(run, tmp_path):
@@ -300,7 +323,10 @@ def test_policy_of_the_user_sees_observations_and_acts(run, tmp_path):
     ("arguments", "messages"),
     [
         ((), ["ID"]),
-        (("roll_vec/Sokobam-v0",), ["roll_vec/Sokobam-v0", "Did you mean: `Sokoban`"]),
+        (
+            ("roll_vec/Sokobam-v0",),
+            ["roll_vec/Sokobam-v0", "did you mean roll_vec/Sokoban-v0?"],
+        ),
         (("no_such:CartPole-v1",), ["No module named 'no_such'"]),
         ((SOKOBAN, "--num-envs", 0), ["--num-envs", "from 1 up", "'0'"]),
         ((SOKOBAN, "--steps", "many"), ["--steps", "from 1 up", "'many'"]),
