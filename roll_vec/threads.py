@@ -73,7 +73,8 @@ def resolve_num_threads(num_threads: int | None) -> int:
 class SliceSizer:
     """Chooses how many rows of long work run before Python may be interrupted.
 
-    It measures the slices, so keep it from call to call.  Threads may share one.
+    It measures the slices, so keep it from call to call.  Threads may share one.  No
+    slice has less than one row: a room of 200 by 200 cells takes seconds alone.
 
     Parameters
     ----------
@@ -150,16 +151,19 @@ def run_rows(
         run.do_part(parts - 1)
         while wait(futures, SLICE_SECONDS).not_done:
             run.report()
-    except BaseException:
-        _end(futures, run)
+    except BaseException as error:
+        run.is_cancelled = True
+        if not isinstance(error, Exception):
+            # Parts that wait behind the work of another caller are not begun.
+            futures = [future for future in futures if not future.cancel()]
+        _wait_for_all(futures)
         raise
     for future in futures:
         future.result()
 
 
-def _end(futures: list[Future[None]], run: _Run) -> None:
+def _wait_for_all(futures: list[Future[None]]) -> None:
     """Wait until no thread works any longer, whatever comes in between."""
-    run.is_cancelled = True
     while True:
         try:
             wait(futures)

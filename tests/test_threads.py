@@ -313,6 +313,32 @@ def test_interrupt_while_the_caller_waits_for_threads():
     assert len(slices) == number
 
 
+def test_interrupted_caller_does_not_wait_for_the_work_of_another():
+    # The pool's one thread is busy: the part of the second caller is never begun.
+    busy, release = threading.Event(), threading.Event()
+
+    def occupy(start, stop):
+        if start == 0:
+            busy.set()
+            release.wait(SECONDS)
+
+    first = threading.Thread(target=run_rows, args=(occupy, 2, 2, 1))
+    first.start()
+    busy.wait(SECONDS)
+    begun = []
+
+    def work(start, stop):
+        begun.append(start)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_rows(work, 2, 2, 1)
+    assert not release.is_set()
+    release.set()
+    first.join(SECONDS)
+    assert begun == [1]
+
+
 def test_part_ends_where_work_returns_false():
     begun = []
 

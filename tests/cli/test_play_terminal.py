@@ -228,8 +228,8 @@ def test_frames_are_drawn_over_one_another(monkeypatch, lines):
     assert ("\x1b[H\x1b[2J" in shown) == (lines == "5")
 
 
-@pytest.mark.parametrize("arguments", [("roll_vec/Sokoban-v0",), ("no_such:Env-v0",)])
-def test_nothing_is_echoed_while_the_game_is_made(monkeypatch, arguments):
+@pytest.mark.parametrize("more", [(), ("-o", "num_boxes=0")])
+def test_nothing_is_echoed_while_the_game_is_made(monkeypatch, more):
     echo = []
 
     def make(*given):
@@ -242,7 +242,7 @@ def test_nothing_is_echoed_while_the_game_is_made(monkeypatch, arguments):
     with os.fdopen(theirs, "r+b", buffering=0) as device:
         settings = termios.tcgetattr(theirs)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(device))
-        main(["play", *arguments])
+        assert main(["play", "roll_vec/Sokoban-v0", *more]) == (2 if more else 0)
         assert echo == [False]
         assert termios.tcgetattr(theirs) == settings
     os.close(ours)
