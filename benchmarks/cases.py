@@ -206,9 +206,19 @@ def rooms(quick: bool) -> Case:
         )
         for n, count in counts.items()
     ]
-    contenders.append(
-        _ours("large", "room_times", size=10, num_boxes=4, cores=1, patience=4.0)
-    )
+    # Some rooms take a hundred times as long as most: the mean is what a batch pays.
+    contenders += [
+        _ours(
+            f"large, {statistic}",
+            "room_times",
+            size=10,
+            num_boxes=4,
+            statistic=statistic,
+            cores=1,
+            patience=4.0,
+        )
+        for statistic in ("median", "mean")
+    ]
     targets = {3: 1000.0}
     rows = [
         Row(
@@ -219,7 +229,16 @@ def rooms(quick: bool) -> Case:
         )
         for n in counts
     ]
-    rows.append(Row("a room, 10x10, 4 boxes", "large", "", 5, ALONE))
+    rows += [
+        Row(
+            f"a room, 10x10, 4 boxes, the {statistic}",
+            f"large, {statistic}",
+            "",
+            5,
+            ALONE,
+        )
+        for statistic in ("median", "mean")
+    ]
     return Case("rooms", "Rooms", contenders, rows)
 
 

@@ -115,7 +115,7 @@ def rooms(size: int, num_boxes: int, count: int = 1000) -> Rate:
     return Rate(work, "rooms/s", _room_facts(size, num_boxes, count))
 
 
-def room_times(size: int, num_boxes: int) -> Latency:
+def room_times(size: int, num_boxes: int, statistic: str) -> Latency:
     """Draw one room at a time, each with the next seed."""
     options = _room_options(size, num_boxes)
     seeds = itertools.count()
@@ -124,7 +124,7 @@ def room_times(size: int, num_boxes: int) -> Latency:
         draw_rooms(options, np.array([next(seeds)], np.uint64))
         return 1
 
-    return Latency(work, "ms", _room_facts(size, num_boxes, 1))
+    return Latency(work, "ms", _room_facts(size, num_boxes, 1), statistic)
 
 
 def _room_options(size: int, num_boxes: int) -> SokobanOptions:

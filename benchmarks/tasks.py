@@ -42,14 +42,24 @@ class Rate:
                 return done / elapsed
 
 
+@dataclass
 class Latency(Rate):
-    """Work that is timed call by call; its unit is ``ms``, the median of a round."""
+    """Work that is timed call by call; its unit is ``ms``, of one call of a round.
+
+    Parameters
+    ----------
+    statistic : "median" or "mean"
+        Of the times of a round.  They differ where a few calls take far longer.
+    """
+
+    statistic: str = "median"
 
     def measure(self, seconds: float) -> float:
-        """Work for about so many seconds; return the median time of a call in ms."""
+        """Work for about so many seconds; return the time of a call in ms."""
         times: list[float] = []
         while sum(times) < seconds or not times:
             begun = time.perf_counter()
             self.work()
             times.append(time.perf_counter() - begun)
-        return statistics.median(times) * 1e3
+        summary = statistics.median if self.statistic == "median" else statistics.fmean
+        return summary(times) * 1e3

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.infos import Infos
-from roll_vec.options import close_match
+from roll_vec.options import did_you_mean
 
 __all__ = ["final_obs", "parse_autoreset_mode", "parse_reset_mask"]
 
@@ -29,7 +29,7 @@ def parse_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
         modes = [known.value for known in AutoresetMode]
         accepted = ", ".join(map(repr, modes))
         message = f"autoreset_mode: expected one of {accepted}, got {mode!r}"
-        raise InvalidOptionError(message + close_match(mode, modes)) from None
+        raise InvalidOptionError(message + did_you_mean(mode, modes)) from None
 
 
 def parse_reset_mask(

@@ -120,14 +120,17 @@ class MissingExtraError(RollVecError, gym_error.DependencyNotInstalled, ImportEr
     """
 
     def __init__(self, feature: str, *, extra: str, package: str) -> None:
-        super().__init__(
-            f'{feature} needs {package}: pip install "roll-vec[{extra}]"',
-        )
+        super().__init__(f"{feature} needs {package}: {how_to_install(extra)}")
         self.feature, self.extra, self.package = feature, extra, package
 
     def __reduce__(self) -> tuple[object, ...]:
         # Exceptions rebuild themselves from positional arguments alone.
         return (_missing_extra, (self.feature, self.extra, self.package))
+
+
+def how_to_install(extra: str) -> str:
+    """Return the words that say how to get an extra of this package."""
+    return f'in your checkout of roll_vec, pip install ".[{extra}]"'
 
 
 def _missing_extra(feature: str, extra: str, package: str) -> MissingExtraError:

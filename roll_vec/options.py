@@ -23,6 +23,7 @@ __all__ = [
     "check_optional_text",
     "check_unknown",
     "close_match",
+    "did_you_mean",
     "parse_options",
     "takes_keywords_of",
 ]
@@ -79,28 +80,33 @@ def check_unknown(
         named = [f"got an unexpected keyword argument {name!r}" for name in unknown]
         message = f"{'; '.join(named)}; those that exist: {', '.join(known)}"
         hints = {**_HINTS, **hints}
-        ends = [hints.get(name) or close_match(name, known) for name in unknown]
+        ends = [hints.get(name) or did_you_mean(name, known) for name in unknown]
         # Two keywords can have one hint.
         raise UnknownOptionError(message + "".join(dict.fromkeys(ends)))
 
 
-def close_match(value: Any, choices: Iterable[Any]) -> str:
-    """Return the end of a message, ``; did you mean x?``, or nothing.
+def close_match(value: Any, choices: Iterable[Any]) -> str | None:
+    """Return the choice that a misspelt name was probably meant to be, or None.
 
     Parameters
     ----------
     value : object
-        A misspelt name.
     choices : iterable
         The names that exist; those that are no str are left out.
     """
     if not isinstance(value, str):
-        return ""
+        return None
     # Upper and lower case are alike here: "Planes" means "planes".
-    names = {choice.lower(): choice for choice in choices if isinstance(choice, str)}
+    names = {name.casefold(): name for name in choices if isinstance(name, str)}
     # At 0.6, the default, num_threads is taken for num_boxes.
-    matches = difflib.get_close_matches(value.lower(), names, n=1, cutoff=0.7)
-    return f"; did you mean {names[matches[0]]}?" if matches else ""
+    matches = difflib.get_close_matches(value.casefold(), names, n=1, cutoff=0.7)
+    return names[matches[0]] if matches else None
+
+
+def did_you_mean(value: Any, choices: Iterable[Any]) -> str:
+    """Return the end of a message, ``; did you mean x?``, or nothing."""
+    match = close_match(value, choices)
+    return "" if match is None else f"; did you mean {match}?"
 
 
 def takes_keywords_of(options_class: type[Any]) -> Callable[[Function], Function]:
@@ -196,7 +202,7 @@ def check_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:
         message = (
             f"{name}: expected one of {', '.join(map(repr, choices))}, got {value!r}"
         )
-        raise InvalidOptionError(message + close_match(value, choices))
+        raise InvalidOptionError(message + did_you_mean(value, choices))
     return value
 
 

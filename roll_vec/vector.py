@@ -28,6 +28,8 @@ from roll_vec.unrolling import ended_message, unroll
 
 __all__ = ["RollVectorEnv"]
 
+_BOARDS_IN_WINDOW = 16
+
 
 # skrl looks for VectorEnv among the direct bases.
 class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
@@ -130,6 +132,8 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
             If a mask leaves out environments that were never reset.
         LevelGenerationError
             If the configuration has no levels; nothing has moved then.
+        KeyboardInterrupt
+            While levels are drawn, too; nothing has moved then.
         ClosedError
         """
         self._check_open()
@@ -151,11 +155,16 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         rest = options
         if mask is not None and options is not None:
             rest = {key: options[key] for key in options if key != "reset_mask"}
+        # Made before and taken over after: an interrupt may come in between.
+        next_seeds = self._seeds
+        if any(started is not None for started in chosen):
+            next_seeds = next_seeds.copy()
+            for row, started in zip(rows.tolist(), chosen, strict=True):
+                if started is not None:
+                    next_seeds[row] = started
         self.engine.reset(rows, chosen, rest)
 
-        for row, started in zip(rows.tolist(), chosen, strict=True):
-            if started is not None:
-                self._seeds[row] = started
+        self._seeds = next_seeds
         self._unstarted[rows] = False
         self._any_unstarted = False
         # Not in place: the array may be the one that stands for no row.
@@ -371,9 +380,13 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         from roll_vec.render.mosaic import mosaic
         from roll_vec.render.window import Window
 
+        shown = self._all_rows[:_BOARDS_IN_WINDOW]
         if self._window is None:
-            self._window = Window()
-        frames = self.engine.frames(self._all_rows[:16], "rgb_array")
+            title = "roll_vec"
+            if len(shown) < self.num_envs:
+                title += f": {len(shown)} of {self.num_envs:,}"
+            self._window = Window(title)
+        frames = self.engine.frames(shown, "rgb_array")
         self._window.show(mosaic(frames), self.metadata["render_fps"])
 
     def close_extras(self, **kwargs: Any) -> None:

@@ -1,6 +1,7 @@
 """Rows over threads: every row once, errors after all parts, rules of the variable."""
 
 import os
+import signal
 import threading
 
 import numpy as np
@@ -8,7 +9,13 @@ import pytest
 
 from roll_vec import threads
 from roll_vec.errors import InvalidOptionError
-from roll_vec.threads import ENVIRONMENT_VARIABLE, resolve_num_threads, run_rows
+from roll_vec.progress import listen
+from roll_vec.threads import (
+    ENVIRONMENT_VARIABLE,
+    SliceSizer,
+    resolve_num_threads,
+    run_rows,
+)
 
 SECONDS = 60  # only a deadlock takes so long
 
@@ -223,3 +230,133 @@ def test_callers_from_many_threads_do_not_meet():
     for caller in callers:
         caller.join(SECONDS)
     assert not errors
+
+
+# --------------------------------------------------------------------- slices
+
+
+class FixedSlices(SliceSizer):
+    """Slices of one size, so that a test knows where they end."""
+
+    def __init__(self, rows):
+        super().__init__("rows")
+        self.rows = rows
+
+    def add(self, num_rows, seconds):
+        """Take no measure."""
+
+
+@pytest.mark.parametrize("num_threads", [1, 2, 3])
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+def test_slices_cover_every_row_once_and_tell_how_far_they_are(num_threads, rows):
+    counts = np.zeros(100, np.int64)
+    reports = []
+
+    def work(start, stop):
+        assert stop - start <= max(rows, 100 // num_threads)
+        counts[start:stop] += 1
+
+    with listen(lambda *report: reports.append(report)):
+        run_rows(work, 100, num_threads, 10, FixedSlices(rows))
+    assert (counts == 1).all()
+    assert all(unit == "rows" and total == 100 for unit, _, total in reports)
+    done = [report[1] for report in reports]
+    assert done == sorted(done)
+    if rows < 100 and num_threads == 1:
+        assert done[-1] == 100
+
+
+@pytest.mark.parametrize("num_threads", [1, 3])
+def test_interrupt_ends_every_thread_after_its_slice(num_threads):
+    begun, ended = [], []
+    all_begun = threading.Barrier(num_threads)
+
+    def work(start, stop):
+        begun.append(start)
+        if len(begun) <= num_threads:
+            all_begun.wait(SECONDS)
+        ended.append(start)
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_rows(work, 10**9, num_threads, 1, FixedSlices(1))
+    number = len(begun)
+    assert len(ended) == number
+    assert number < 10**8  # of a thousand million rows
+    # The threads go on to serve, and nobody is at the old work any longer.
+    run_rows(lambda start, stop: None, 8, num_threads, 1)
+    assert len(begun) == number
+
+
+def test_interrupt_while_the_caller_waits_for_threads():
+    # Its own part is short: the signal comes while it waits for the others.
+    caller = threading.get_ident()
+    begun = threading.Event()
+    slices = []
+
+    def work(start, stop):
+        if threading.get_ident() == caller:
+            begun.wait(SECONDS)
+            return False
+        slices.append(start)
+        if len(slices) == 1:
+            begun.set()
+            signal.raise_signal(signal.SIGINT)
+        return None
+
+    with pytest.raises(KeyboardInterrupt):
+        run_rows(work, 10**9, 2, 1, FixedSlices(1))
+    number = len(slices)
+    assert number < 10**8
+    run_rows(lambda start, stop: None, 8, 2, 1)
+    assert len(slices) == number
+
+
+def test_interrupted_caller_does_not_wait_for_the_work_of_another():
+    # The pool's one thread is busy: the part of the second caller is never begun.
+    busy, release = threading.Event(), threading.Event()
+
+    def occupy(start, stop):
+        if start == 0:
+            busy.set()
+            release.wait(SECONDS)
+
+    first = threading.Thread(target=run_rows, args=(occupy, 2, 2, 1))
+    first.start()
+    busy.wait(SECONDS)
+    begun = []
+
+    def work(start, stop):
+        begun.append(start)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_rows(work, 2, 2, 1)
+    assert not release.is_set()
+    release.set()
+    first.join(SECONDS)
+    assert begun == [1]
+
+
+def test_part_ends_where_work_returns_false():
+    begun = []
+
+    def work(start, stop):
+        begun.append(start)
+        return start != 2
+
+    run_rows(work, 10, 1, 1, FixedSlices(1))
+    assert begun == [0, 1, 2]
+
+
+def test_slices_grow_from_what_was_measured():
+    slices = SliceSizer("rows")
+    slices.add(1, 1e-9)
+    assert slices.rows == 16
+    slices.add(4, 1e-9)  # small and quick: nothing is learnt about 16
+    assert slices.rows == 16
+    slices.add(16, 16 * threads.SLICE_SECONDS)
+    assert slices.rows == 1
+    slices.add(1, 60.0)
+    assert slices.rows == 1

@@ -30,6 +30,7 @@ from roll_vec.infos import masked_infos
 from roll_vec.kernels.rows import any_outside
 from roll_vec.kernels.unroll_lakes import BEGUN, ENDED
 from roll_vec.text_batches import check_texts, text_hint
+from roll_vec.threads import SliceSizer
 
 __all__ = ["METADATA", "ArrayEngine"]
 
@@ -89,6 +90,7 @@ class ArrayEngine:
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.elapsed_steps = np.zeros(num_envs, np.int32)
         self.successes = np.zeros(num_envs, np.bool_)
+        self.unroll_slices = SliceSizer("environments")
 
     def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> Any:
         """Return the actions as (n,) int64, or parsed; see `Engine.check_actions`."""
@@ -330,7 +332,7 @@ class ArrayEngine:
 
     def frames(self, rows: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some rows."""
-        return self.view.frames(self._grids(rows), mode)
+        return self.view.frames(self._grids(rows), mode, self.options.render_scale)
 
     def generators(self) -> tuple[np.random.Generator, ...]:
         """Return copies of the ``np_random`` of each environment's single form."""

@@ -12,6 +12,7 @@ from gymnasium.spaces import Box, Space
 from numpy.typing import NDArray
 
 from roll_vec.kernels import grids as kernels
+from roll_vec.render.mosaic import upscale
 from roll_vec.spaces import UnicodeText
 from roll_vec.threads import run_rows
 
@@ -166,7 +167,7 @@ class BoardView:
         """Return the observation of one (H, W) grid: an own array, or a str."""
         return self.observe(grid[np.newaxis])[0]
 
-    def frames(self, grids: Grids, mode: str) -> tuple[Any, ...]:
+    def frames(self, grids: Grids, mode: str, scale: int = 1) -> tuple[Any, ...]:
         """Return a frame of each grid.
 
         Parameters
@@ -175,9 +176,14 @@ class BoardView:
         mode : str
             ``rgb_array``, or ``text`` (the characters alone), or ``ansi`` (coloured,
             unless the variable NO_COLOR is set).
+        scale : int
+            Every pixel of ``rgb_array`` becomes a square of this side.
         """
         if mode == "rgb_array":
-            return tuple(self._show(grids, "rgb"))
+            frames = tuple(self._show(grids, "rgb"))
+            if scale == 1:
+                return frames
+            return tuple(upscale(frame, scale) for frame in frames)
         if mode == "text":
             return self._texts(grids)
         from roll_vec.render import ansi

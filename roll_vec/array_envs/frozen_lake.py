@@ -188,6 +188,7 @@ class FrozenLakeEngine(LakeEngine):
             self.num_envs,
             self.num_threads,
             1 + STEP_ROWS_PER_THREAD // len(tape.actions),
+            self.unroll_slices,
         )
 
     def _show_tape(self, seen: NDArray[Any], out: Any) -> Any:

@@ -15,10 +15,15 @@ from roll_vec.array_envs.lakes import (
     GRID_VOCAB,
     describe_lake,
 )
-from roll_vec.array_envs.options import OBS_MODES, RENDER_MODES, ActionOptions
+from roll_vec.array_envs.options import (
+    MAX_SCALE,
+    OBS_MODES,
+    RENDER_MODES,
+    ActionOptions,
+)
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels import frozen_lake as kernels
-from roll_vec.options import check_bool, check_choice, check_number
+from roll_vec.options import check_bool, check_choice, check_int, check_number
 
 __all__ = ["FrozenLakeOptions", "parse_map", "start_distribution", "tile_codes"]
 
@@ -117,6 +122,8 @@ class FrozenLakeOptions(ActionOptions):
         or ``text``.
     render_mode : str or None
         ``human``, ``rgb_array``, ``ansi`` or ``text``.
+    render_scale : int
+        See `LevelOptions`.
     action_mode, env_instruction, action_pattern, special_token_list, \
 format_penalty, match, action_separator, max_actions_per_turn, max_answer_chars
         See `ActionOptions`.
@@ -136,6 +143,7 @@ format_penalty, match, action_separator, max_actions_per_turn, max_answer_chars
     reward_schedule: Sequence[float] = (1, 0, 0)
     obs_mode: str = "position"
     render_mode: str | None = None
+    render_scale: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -172,6 +180,7 @@ format_penalty, match, action_separator, max_actions_per_turn, max_answer_chars
         put("reward_schedule", rewards)
         check_choice("obs_mode", self.obs_mode, ("position", *OBS_MODES))
         check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))
+        put("render_scale", check_int("render_scale", self.render_scale, 1, MAX_SCALE))
 
     @property
     def map(self) -> NDArray[np.bytes_]:

@@ -125,6 +125,9 @@ class LevelSource:
             if self._keeps:
                 return self._keep(numbers), numbers.astype(np.int64)
             seeds = numbers + np.uint64(self.start_level)
+        if len(seeds) < 2 or (seeds[1:] > seeds[:-1]).all():
+            # To sort ten million seeds takes seconds, and cannot be interrupted.
+            return self.generate(seeds), np.arange(len(seeds))
         unique, inverse = np.unique(seeds, return_inverse=True)
         return self.generate(unique), inverse
 
@@ -202,7 +205,7 @@ class LevelEngine(ArrayEngine):
         )
 
     def _begin(self, rows: NDArray[np.int64], seeds: Seeds) -> None:
-        # If there is no level this raises, and nothing has moved.
+        # If there is no level, or upon Ctrl-C, this raises, and nothing has moved.
         levels, picks = self.source.pick(seeds)
         self.elapsed_steps[rows] = 0
         self._place(rows, levels, picks, seeds)

@@ -19,6 +19,7 @@ from roll_vec.text_actions import ACTION_MODES, TextOptions
 
 __all__ = [
     "MAX_CELLS",
+    "MAX_SCALE",
     "NUM_ACTIONS",
     "OBS_MODES",
     "RENDER_MODES",
@@ -30,6 +31,8 @@ __all__ = [
 MAX_CELLS = 1 << 20
 """Most cells of a generated board."""
 
+# A larger factor would be a slip: of a 6x6 room it makes 6144 pixels in square.
+MAX_SCALE = 64
 RENDER_MODES = ("human", "rgb_array", "ansi", "text")
 # Up, down, left and right.
 NUM_ACTIONS = 4
@@ -126,6 +129,8 @@ class LevelOptions(ActionOptions):
         A finite set of levels; 0 is unlimited.
     render_mode : str or None
         ``human``, ``rgb_array``, ``ansi`` or ``text``.
+    render_scale : int
+        From 1 to 64: every pixel of a rendered picture becomes a square of this side.
     action_mode, env_instruction, action_pattern, special_token_list, \
 format_penalty, match, action_separator, max_actions_per_turn, max_answer_chars
         See `ActionOptions`.
@@ -146,6 +151,7 @@ format_penalty, match, action_separator, max_actions_per_turn, max_answer_chars
     num_levels: int = 0
     start_level: int = 0
     render_mode: str | None = None
+    render_scale: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -168,6 +174,9 @@ format_penalty, match, action_separator, max_actions_per_turn, max_answer_chars
         self._put("grid_vocab", dict(vocab))
         check_choice("obs_mode", self.obs_mode, OBS_MODES)
         check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))
+        self._put(
+            "render_scale", check_int("render_scale", self.render_scale, 1, MAX_SCALE)
+        )
         num_levels, start_level = check_levels(self.num_levels, self.start_level)
         self._put("num_levels", num_levels)
         self._put("start_level", start_level)

@@ -35,7 +35,7 @@ from roll_vec.options import (
     parse_options,
     takes_keywords_of,
 )
-from roll_vec.threads import run_rows
+from roll_vec.threads import SliceSizer, run_rows
 
 __all__ = ["RandomFrozenLake", "RandomFrozenLakeEngine", "RandomFrozenLakeOptions"]
 
@@ -59,7 +59,7 @@ class RandomFrozenLakeOptions(LevelOptions):
         Probability, from 0 to 1, that a cell is ice and not a hole.
     is_slippery : bool
     max_steps, grid_lookup, grid_vocab, action_start, action_lookup, obs_mode, \
-num_levels, start_level, render_mode
+num_levels, start_level, render_mode, render_scale
         See `LevelOptions`, which has those of text as well.
 
     Raises
@@ -92,6 +92,7 @@ class MapGenerator:
 
     def __init__(self, options: RandomFrozenLakeOptions, num_threads: int) -> None:
         self.options, self.num_threads = options, num_threads
+        self._slices = SliceSizer("maps")
 
     def __call__(self, seeds: NDArray[np.uint64]) -> Levels:
         """Return maps (m, size * size) uint8 and start cells (m,) int64."""
@@ -105,7 +106,7 @@ class MapGenerator:
 
         neighbours = kernels.make_neighbours(size, size)
 
-        def work(start: int, stop: int) -> None:
+        def work(start: int, stop: int) -> bool:
             stream = np.zeros((PCG_WORDS, 1), np.uint64)
             frontier = np.zeros(size * size, np.int64)
             seen = np.zeros(size * size, np.bool_)
@@ -123,8 +124,9 @@ class MapGenerator:
                 starts,
                 ok,
             )
+            return bool(ok[start:stop].all())
 
-        run_rows(work, len(seeds), self.num_threads, _MAPS_PER_THREAD)
+        run_rows(work, len(seeds), self.num_threads, _MAPS_PER_THREAD, self._slices)
         if not ok.all():
             seed = seeds[np.flatnonzero(~ok)[0]]
             message = (
@@ -251,6 +253,7 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
             len(rows),
             self.num_threads,
             1 + STEP_ROWS_PER_THREAD // len(tape.actions),
+            self.unroll_slices,
         )
 
     def single_form(self) -> RandomFrozenLake:

@@ -17,6 +17,7 @@ from roll_vec.array_envs.text_mode import (
     describe_game,
     make_text_actions,
     play_text,
+    symbol_meanings,
     text_space,
 )
 from roll_vec.base_envs import ClosableEnv, SeededEnv
@@ -61,6 +62,11 @@ class BoardEnv(ClosableEnv):
     def action_lookup(self) -> dict[int, str]:
         """Names of the actions."""
         return dict(self.options.action_lookup)
+
+    @property
+    def symbol_meanings(self) -> list[tuple[str, str]]:
+        """Symbols of a board as text, each with what it means."""
+        return symbol_meanings(self.options)
 
     def get_all_actions(self) -> list[int]:
         """Return all valid actions."""
@@ -145,7 +151,7 @@ class BoardEnv(ClosableEnv):
 
         Returns
         -------
-        (16 H, 16 W, 3) uint8, str or None
+        (16 H, 16 W, 3) uint8 times ``render_scale``, str or None
             None in ``human`` mode, which shows a window, and without a mode.
         """
         self._check_open()
@@ -159,7 +165,11 @@ class BoardEnv(ClosableEnv):
         if self.render_mode == "human":
             self._show()
             return None
-        return self.view.frames(self._grid()[np.newaxis], self.render_mode)[0]
+        return self._frame(self.render_mode)
+
+    def _frame(self, mode: str) -> Any:
+        grids = self._grid()[np.newaxis]
+        return self.view.frames(grids, mode, self.options.render_scale)[0]
 
     def _show(self) -> None:
         """In human mode, show the board in a window."""
@@ -169,8 +179,7 @@ class BoardEnv(ClosableEnv):
             from roll_vec.render.window import Window
 
             self._window = Window()
-        frame = self.view.frames(self._grid()[np.newaxis], "rgb_array")[0]
-        self._window.show(frame, self.metadata["render_fps"])
+        self._window.show(self._frame("rgb_array"), self.metadata["render_fps"])
 
     def close(self) -> None:
         """Close the environment and the window, if there is one."""

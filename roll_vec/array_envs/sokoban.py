@@ -190,6 +190,7 @@ class SokobanEngine(LevelEngine):
             len(rows),
             self.num_threads,
             1 + STEP_ROWS_PER_THREAD // len(tape.actions),
+            self.unroll_slices,
         )
 
     def _grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:

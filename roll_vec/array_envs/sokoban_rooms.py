@@ -15,7 +15,7 @@ from roll_vec.array_envs.sokoban_levels import load_levels
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels import sokoban_rooms as rooms
 from roll_vec.options import check_int
-from roll_vec.threads import run_rows
+from roll_vec.threads import SliceSizer, run_rows
 
 __all__ = ["RoomGenerator", "SokobanOptions", "draw_rooms"]
 
@@ -62,7 +62,7 @@ class SokobanOptions(LevelOptions):
         their defaults; ``num_levels`` of 0 becomes the number of all from
         ``start_level`` on.
     max_steps, grid_lookup, grid_vocab, action_start, action_lookup, obs_mode, \
-num_levels, start_level, render_mode
+num_levels, start_level, render_mode, render_scale
         See `LevelOptions`, which has those of text as well.
 
     Raises
@@ -201,6 +201,7 @@ def draw_rooms(
     seeds: NDArray[np.uint64],
     num_threads: int = 1,
     max_attempts: int = rooms.MAX_ATTEMPTS,
+    slices: SliceSizer | None = None,
 ) -> tuple[NDArray[np.uint8], NDArray[np.int8]]:
     """Return one room a seed, and what became of its last attempt.
 
@@ -212,6 +213,8 @@ def draw_rooms(
     num_threads : int
     max_attempts : int
         1 shows what ROLL's generator makes of the seeds themselves.
+    slices : SliceSizer or None
+        What earlier calls with these options have measured.
 
     Returns
     -------
@@ -223,7 +226,7 @@ def draw_rooms(
     grids = np.zeros((len(seeds), *options.dim_room), np.uint8)
     statuses = np.full(len(seeds), -1, np.int8)
 
-    def work(start: int, stop: int) -> None:
+    def work(start: int, stop: int) -> bool:
         rooms.generate_rooms(
             start,
             stop,
@@ -236,8 +239,10 @@ def draw_rooms(
             grids,
             statuses,
         )
+        return not (statuses[start:stop] > rooms.ROOM).any()
 
-    run_rows(work, len(seeds), num_threads, _ROOMS_PER_THREAD)
+    slices = slices or SliceSizer("rooms")
+    run_rows(work, len(seeds), num_threads, _ROOMS_PER_THREAD, slices)
     return grids, statuses
 
 
@@ -246,10 +251,13 @@ class RoomGenerator:
 
     def __init__(self, options: SokobanOptions, num_threads: int) -> None:
         self.options, self.num_threads = options, num_threads
+        self._slices = SliceSizer("rooms")
 
     def __call__(self, seeds: NDArray[np.uint64]) -> tuple[NDArray[np.uint8]]:
         """Return the rooms of some level seeds, (m, H, W) uint8."""
-        grids, statuses = draw_rooms(self.options, seeds, self.num_threads)
+        grids, statuses = draw_rooms(
+            self.options, seeds, self.num_threads, slices=self._slices
+        )
         if statuses.any():
             seed = seeds[np.flatnonzero(statuses > 0)[0]]
             options = self.options

@@ -34,6 +34,7 @@ __all__ = [
     "make_text_actions",
     "play_text",
     "play_texts",
+    "symbol_meanings",
     "text_space",
 ]
 
@@ -69,12 +70,7 @@ def describe_game(options: Any, text_actions: TextActions | None) -> str:
     """
     game = options.env_instruction
     lines = [options.describe() if game is None else game]
-    # A symbol of one's own means what the one that it stands for means.
-    default_symbols, default_vocab = options.GRID_LOOKUP, options.GRID_VOCAB
-    meanings = [
-        (symbol, options.grid_vocab.get(symbol, default_vocab[default_symbols[code]]))
-        for code, symbol in options.grid_lookup.items()
-    ]
+    meanings = symbol_meanings(options)
     shown = ", ".join(f"{symbol} is {meaning}" for symbol, meaning in meanings)
     lines.append(f"Symbols of the board: {shown}.")
     names = options.action_lookup
@@ -85,6 +81,16 @@ def describe_game(options: Any, text_actions: TextActions | None) -> str:
         lines.append(f"Actions: {', '.join(names.values())}.")
         lines.append(_describe_answer(text_actions, list(names.values())))
     return "\n".join(lines)
+
+
+def symbol_meanings(options: Any) -> list[tuple[str, str]]:
+    """Return each symbol of a text board and what it means, in the order of codes."""
+    # A symbol of one's own means what the one that it stands for means.
+    default_symbols, default_vocab = options.GRID_LOOKUP, options.GRID_VOCAB
+    return [
+        (symbol, options.grid_vocab.get(symbol, default_vocab[default_symbols[code]]))
+        for code, symbol in options.grid_lookup.items()
+    ]
 
 
 def _describe_answer(text_actions: TextActions, names: list[str]) -> str:

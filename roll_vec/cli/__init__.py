@@ -1,8 +1,8 @@
-"""The command line: ``roll-vec``, also ``python -m roll_vec.cli``.
+"""The command line: ``roll-vec``, also ``python -m roll_vec``.
 
 Importing it needs the core alone. What a command needs beyond that it imports when it
 runs, and names the extra where it is missing. Errors of the user are one line on
-stderr and exit code 2; Ctrl-C is 130.
+stderr and exit code 2; Ctrl-C is 130; what fails for another reason is 1.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import metadata
+from pathlib import Path
 from typing import NoReturn
 
 import roll_vec
 from roll_vec.cli import bench, envs, play, rollout, webshop
 from roll_vec.cli._arguments import Parser
-from roll_vec.cli._errors import one_line
+from roll_vec.cli._errors import FAILED, INTERRUPTED, USER_ERROR, one_line, say_error
 from roll_vec.errors import RollVecError
 
 __all__ = ["main"]
@@ -41,9 +42,6 @@ examples:
 Each command has its own --help.
 """
 
-_USER_ERROR = 2
-_INTERRUPTED = 130
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
@@ -53,6 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv : sequence of str, optional
         The arguments without the program's name; by default those of the process.
     """
+    if sys.stdout is None:
+        # Closed by the shell.
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - for the whole run
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         # A terminal or pipe that lacks a character gets a question mark, and so does
         # whoever is sent something that is no text.
@@ -71,17 +72,36 @@ def main(argv: Sequence[str] | None = None) -> int:
         # From --help, --version, or a signal that asks the program to end.
         return request.code if isinstance(request.code, int) else 0
     except KeyboardInterrupt:
-        sys.stderr.write("roll-vec: interrupted\n")
-        return _INTERRUPTED
-    except BrokenPipeError:
-        # The reader, `head` for one, has seen enough. Python would complain once more
-        # when it flushes stdout at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        say_error("interrupted")
+        return INTERRUPTED
+    except OSError as error:
+        refusal = _refusal_of_output()
+        if refusal is None:
+            raise
+        # The reader, `head` for one, has seen enough.
+        if isinstance(error, BrokenPipeError):
+            return 0
+        say_error(f"error: cannot write the output: {refusal}")
+        return FAILED
     except RollVecError as error:
-        sys.stderr.write(f"roll-vec: error: {one_line(error)}\n")
-        return _USER_ERROR
+        say_error(f"error: {one_line(error)}")
+        return USER_ERROR
     return code
+
+
+def _refusal_of_output() -> str | None:
+    """Return why stdout takes nothing any longer; None: it does.
+
+    It is asked with an empty line.  What it did not take is thrown away, so that Python
+    does not complain once more when it flushes stdout at exit.
+    """
+    try:
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return error.strerror or str(error)
+    return None
 
 
 def _parser() -> Parser:
@@ -92,7 +112,7 @@ def _parser() -> Parser:
         nargs=0,
         help="show the versions of this program and of gymnasium and exit",
     )
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_commands()
     for command in (rollout, play, envs, webshop, bench):
         command.add_parser(commands)
     return parser

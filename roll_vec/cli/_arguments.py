@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import ast
+import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from gymnasium.vector import AutoresetMode
 
 from roll_vec.cli._errors import UsageError
+from roll_vec.options import close_match
 
 __all__ = [
     "Parser",
@@ -38,9 +40,52 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(*args, **kwargs)
+        self._commands: Any = None
+
+    def add_commands(self) -> Any:
+        """Return the action that commands are added to; without one this shows help."""
+
+        def show_help(arguments: argparse.Namespace) -> int:
+            del arguments
+            self.print_help()
+            return 0
+
+        self.set_defaults(run=show_help)
+        self._commands = self.add_subparsers(title="commands", metavar="COMMAND")
+        return self._commands
+
+    def parse_known_args(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse, and refuse what is left: here the options of the command are known."""
+        namespace, rest = super().parse_known_args(*args, **kwargs)
+        if rest:
+            self.error(f"unrecognized arguments: {' '.join(rest)}{self._advice(rest)}")
+        return namespace, rest
+
+    def _advice(self, rest: list[str]) -> str:
+        """Return what the first of some unknown options was meant to be."""
+        name, _, value = rest[0].partition("=")
+        if not name.startswith("--"):
+            return ""
+        meant = [close_match(name, self._option_string_actions)]
+        if "-o" in self._option_string_actions:
+            keyword = name[2:].replace("-", "_")
+            value = value or (rest[1] if len(rest) > 1 else "VALUE")
+            meant.append(f"the environment's keyword -o {keyword}={value}")
+        advice = ", or ".join(text for text in meant if text)
+        return f"; did you mean {advice}?" if advice else ""
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError with the message and where to look."""
+        unknown = re.search(r"COMMAND: invalid choice: '(.*?)'", message)
+        if unknown is not None and self._commands is not None:
+            known = self._commands.choices
+            message = f"there is no command {unknown[1]!r}"
+            meant = close_match(unknown[1], known)
+            message += (
+                f", expected one of {', '.join(known)}"
+                if meant is None
+                else f"; did you mean {meant}?"
+            )
         message = f"{message} (see {self.prog} --help)"
         raise UsageError(message)
 
@@ -114,8 +159,9 @@ def add_environment_arguments(
     parser.add_argument(
         "id",
         metavar="ID",
-        help="registered gymnasium id, for example roll_vec/Sokoban-v0; module:ID "
-        "imports the module that registers it first",
+        help="registered gymnasium id, for example roll_vec/Sokoban-v0, which "
+        "roll_vec/Sokoban means, too; module:ID imports the module that registers it "
+        "first",
     )
     parser.add_argument(
         "--seed",
@@ -133,5 +179,6 @@ def add_environment_arguments(
         default={},
         metavar="KEY=VALUE",
         help="keyword of the environment, as a Python literal or else as text; may be "
-        'repeated: -o dim_room="(10, 10)" -o num_boxes=4 -o max_episode_steps=50',
+        'repeated: -o dim_room="(10, 10)" -o num_boxes=4 -o max_episode_steps=50; '
+        '"roll-vec envs ID" lists those that there are',
     )

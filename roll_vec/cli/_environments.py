@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -13,10 +14,12 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from roll_vec.cli._errors import UsageError, one_line
 from roll_vec.cli._imports import import_from_here
 from roll_vec.errors import MissingExtraError
+from roll_vec.options import close_match
 from roll_vec.registration import ENVIRONMENTS
 
 __all__ = [
     "find_spec",
+    "full_id",
     "import_module",
     "is_pooled",
     "make_playable",
@@ -27,8 +30,8 @@ __all__ = [
 _Env = TypeVar("_Env")
 
 
-def find_spec(env_id: str) -> EnvSpec:
-    """Return the registered specification of an id.
+def full_id(env_id: str) -> str:
+    """Return an id with the version that it means: without one, the newest.
 
     Raises
     ------
@@ -36,14 +39,48 @@ def find_spec(env_id: str) -> EnvSpec:
         Nothing is registered by that name, or the module before its colon cannot be
         imported.
     """
-    module, _, name = env_id.rpartition(":")
+    module, colon, name = env_id.rpartition(":")
     if module:
         import_module(module)
-    try:
-        return gymnasium.spec(name)
-    except Exception as error:
-        message = f"{env_id}: {one_line(error)} (see roll-vec envs)"
-        raise UsageError(message) from error
+    if name in gymnasium.registry:
+        return env_id
+    versions = [
+        known for known in gymnasium.registry if known == f"{name}-v{_version(known)}"
+    ]
+    if not versions:
+        raise UsageError(_unknown_id(env_id, name))
+    return f"{module}{colon}{max(versions, key=_version)}"
+
+
+def find_spec(env_id: str) -> EnvSpec:
+    """Return the registered specification of an id; errors as `full_id`."""
+    return gymnasium.spec(full_id(env_id).rpartition(":")[2])
+
+
+def _unknown_id(env_id: str, name: str) -> str:
+    """Return the message about an id that nothing is registered by."""
+    namespace, _, bare = name.rpartition("/")
+    # Of one name in several namespaces and versions the last one stays below.
+    known = sorted(
+        gymnasium.registry,
+        key=lambda one: (one in ENVIRONMENTS, "/" not in one, _version(one)),
+    )
+    known = [one for one in known if one.startswith(f"{namespace}/")] or known
+    by_name = {_bare_name(one): one for one in known}
+    meant = close_match(_bare_name(bare), by_name)
+    advice = "" if meant is None else f"; did you mean {by_name[meant]}?"
+    return f"there is no environment {env_id}{advice} (see roll-vec envs)"
+
+
+def _version(env_id: str) -> int:
+    """Return the version of an id; -1 where it has none."""
+    found = re.search(r"-v(\d+)$", env_id)
+    return -1 if found is None else int(found[1])
+
+
+def _bare_name(env_id: str) -> str:
+    """Return an id without its namespace and version."""
+    return re.sub(r"-v\d+$", "", env_id.rpartition("/")[2])
 
 
 def import_module(name: str) -> None:

@@ -59,8 +59,14 @@ class Rollout:
     """Steps of single environments after the first step of the vector."""
     timed_seconds: float
     """Time of those, policy and bookkeeping included."""
-    last_error: str | None = None
-    """What was wrong in the last environment of a pool that failed; None: none did."""
+    steps: int
+    """Steps of the vector."""
+    is_interrupted: bool = False
+    """Whether Ctrl-C ended it before all steps were made."""
+    faults: int = 0
+    """Episodes that ended because an environment of a pool failed."""
+    first_error: str | None = None
+    """What was wrong in the first environment that failed; None: none did."""
 
     @property
     def steps_per_second(self) -> float | None:
@@ -103,37 +109,48 @@ def roll_out(
     Returns
     -------
     Rollout
+        Upon Ctrl-C, what was done until then.
     """
     # Without an autoreset the finished environments are reset here, by mask.
     disabled = mode_of(env) is AutoresetMode.DISABLED
     ledger = _Ledger(env)
-    begin = perf_counter()
-    observations, _ = env.reset(seed=seed)
-    first_end = now = begin
-    first_steps = 0
+    begin = first_end = now = perf_counter()
+    done = first_steps = 0
     next_report = 0.0
-    for step in range(1, steps + 1):
-        actions = policy(observations)
-        seen, resetting = observations, ledger.resetting
-        observations, rewards, terminations, truncations, infos = env.step(actions)
-        if transcript is not None:
-            transcript.add(seen, actions, rewards, resetting)
-        finished = ledger.add(rewards, terminations, truncations, infos)
-        if disabled and finished is not None and step < steps:
-            observations, _ = env.reset(options={"reset_mask": finished})
-        now = perf_counter()
-        if step == 1:
-            first_end, first_steps = now, ledger.env_steps
-        if on_progress is not None and (now >= next_report or step == steps):
-            on_progress(step, ledger.env_steps - first_steps, now - first_end)
-            next_report = now + interval
+    is_interrupted = False
+    try:
+        observations, _ = env.reset(seed=seed)
+        first_end = now = perf_counter()
+        while done < steps:
+            actions = policy(observations)
+            seen, resetting = observations, ledger.resetting
+            observations, rewards, terminations, truncations, infos = env.step(actions)
+            if transcript is not None:
+                transcript.add(seen, actions, rewards, resetting)
+            finished = ledger.add(rewards, terminations, truncations, infos)
+            done += 1
+            if disabled and finished is not None and done < steps:
+                observations, _ = env.reset(options={"reset_mask": finished})
+            now = perf_counter()
+            if done == 1:
+                first_end, first_steps = now, ledger.env_steps
+            if on_progress is not None and (now >= next_report or done == steps):
+                on_progress(done, ledger.env_steps - first_steps, now - first_end)
+                next_report = now + interval
+    except KeyboardInterrupt:
+        is_interrupted = True
+        if done == 0:
+            first_end = now = perf_counter()
     return Rollout(
         episodes=ledger.episodes(),
         env_steps=ledger.env_steps,
         startup_seconds=first_end - begin,
         timed_env_steps=ledger.env_steps - first_steps,
         timed_seconds=now - first_end,
-        last_error=ledger.last_error,
+        steps=done,
+        is_interrupted=is_interrupted,
+        faults=ledger.faults,
+        first_error=ledger.first_error,
     )
 
 
@@ -148,7 +165,8 @@ class _Ledger:
         self._same_step = mode is AutoresetMode.SAME_STEP
         self._returns = np.zeros(env.num_envs)
         self._lengths = np.zeros(env.num_envs, dtype=np.int64)
-        self.last_error: str | None = None
+        self.faults = 0
+        self.first_error: str | None = None
         self._is_pool = hasattr(env.unwrapped, "faults")
         # In next-step mode: what ended last step, and is only reset by this one.
         self.resetting: NDArray[np.bool_] | None = None
@@ -171,9 +189,9 @@ class _Ledger:
             np.add(self._returns, rewards, out=self._returns, where=playing)
             self._lengths += playing
             self.env_steps += int(np.count_nonzero(playing))
-        if self._is_pool:
-            self._note_error(infos)
         finished = terminations | truncations
+        if self._is_pool:
+            self._add_faults(infos, finished)
         ended = np.flatnonzero(finished)
         if not ended.size:
             self.resetting = None
@@ -234,9 +252,16 @@ class _Ledger:
                 success[:] = np.asarray(last_step)[ended]
         return success
 
-    def _note_error(self, infos: Mapping[str, Any]) -> None:
-        """Keep one of the messages of a pool's environments that failed."""
-        for found in (infos.get("final_info", {}), infos):
-            rows = np.flatnonzero(found.get("_error", ()))
-            if rows.size:
-                self.last_error = str(found["error"][rows[0]])
+    def _add_faults(
+        self, infos: Mapping[str, Any], finished: NDArray[np.bool_]
+    ) -> None:
+        """Count episodes that a fault ended, and keep the first message."""
+        for layout in (infos.get("final_info", {}), infos):
+            if "_error" not in layout:
+                continue
+            failed = np.asarray(layout["_error"])
+            if layout is not infos or not self._same_step:
+                # The plain keys of same-step mode are those of resets.
+                self.faults += int(np.count_nonzero(failed & finished))
+            if self.first_error is None and failed.any():
+                self.first_error = str(layout["error"][failed.argmax()])

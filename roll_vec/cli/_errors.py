@@ -1,10 +1,24 @@
-"""The error of a command line that cannot be carried out."""
+"""What a command says when it cannot be carried out, and its exit codes."""
 
 from __future__ import annotations
 
+import sys
+
 from roll_vec.errors import RollVecError
 
-__all__ = ["UsageError", "one_line"]
+__all__ = [
+    "FAILED",
+    "INTERRUPTED",
+    "USER_ERROR",
+    "UsageError",
+    "one_line",
+    "say_error",
+]
+
+# Exit codes.
+FAILED = 1
+USER_ERROR = 2
+INTERRUPTED = 130
 
 
 class UsageError(RollVecError):
@@ -14,3 +28,8 @@ class UsageError(RollVecError):
 def one_line(error: BaseException) -> str:
     """Return the message of any exception as one line, never an empty one."""
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def say_error(message: str) -> None:
+    """Write a line of the program on stderr."""
+    sys.stderr.write(f"roll-vec: {message}\n")

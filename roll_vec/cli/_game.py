@@ -10,10 +10,23 @@ from typing import Any
 
 import numpy as np
 
+from roll_vec.registration import ENVIRONMENTS
+
 __all__ = ["BoardGame", "Game", "Score", "action_names", "all_directions", "title_of"]
 
-# What a person was told or has typed need not be shown once more.
-_NOT_SHOWN = frozenset(("env_instruction", "action_content", "think_content"))
+# What a person was told, has typed or can see need not be shown, nor what the words
+# of `Score.details` say.
+_NOT_SHOWN = frozenset(
+    (
+        "action_content",
+        "action_is_effective",
+        "action_is_valid",
+        "env_instruction",
+        "prob",
+        "success",
+        "think_content",
+    )
+)
 _DIRECTIONS = frozenset(("up", "down", "left", "right"))
 _UNDO_STEPS = 1000
 _SHORT = 60
@@ -80,6 +93,10 @@ class Score:
     def details(self) -> list[str]:
         """Return what fits on a line of the info, each entry as a few words."""
         details = []
+        if not self.info.get("action_is_valid", True):
+            details.append("no valid action")
+        elif not self.info.get("action_is_effective", True):
+            details.append("nothing changed")
         for key, value in self.info.items():
             if key in _NOT_SHOWN:
                 continue
@@ -136,6 +153,25 @@ class Game:
             observation=observation,
             info=info,
         )
+
+    def rehearse(self) -> None:
+        """Take a step that leaves no trace, if steps are compiled upon the first one.
+
+        Compilation takes seconds and says so on stderr.
+        """
+        env_id = "" if self.env.spec is None else self.env.spec.id
+        if env_id in ENVIRONMENTS and not ENVIRONMENTS[env_id].pooled:
+            twin = copy.deepcopy(self.env)
+            twin.step(twin.action_space.sample())
+
+    def symbols(self) -> list[str]:
+        """Return what the symbols on a board are, a few words each."""
+        bare = self.env.unwrapped
+        meanings = getattr(bare, "symbol_meanings", None)
+        if meanings is None:
+            vocab = getattr(bare, "grid_vocab", None)
+            meanings = vocab.items() if isinstance(vocab, Mapping) else ()
+        return [f"{str(symbol).strip()} {meaning}" for symbol, meaning in meanings]
 
     def view(self) -> str:
         """Return what there is to see: as it is rendered, or else the observation."""

@@ -13,7 +13,7 @@ from gymnasium.spaces import Text
 from roll_vec.cli._game import Game, action_names
 from roll_vec.cli._keys import ending_signals
 from roll_vec.cli._oracles import has_oracle, hint
-from roll_vec.cli._screen import wants_colour
+from roll_vec.cli._screen import WIDTH, wants_colour
 from roll_vec.render.ansi import paint, strip_colours
 
 __all__ = ["COMMANDS", "LinePlayer", "is_typed"]
@@ -31,7 +31,7 @@ lines:
 """
 
 _PROMPT = "> "
-_WIDTH = 88
+_SHOWN_ACTIONS = 12
 
 
 def is_typed(env: Any) -> bool:
@@ -151,11 +151,17 @@ class LinePlayer:
         game.step(action)
         score = game.score
         view = self._view()
-        # At the end some environments show what they showed before, others nothing.
-        if view.strip() and not (score.is_over and view == self._shown):
+        # Some environments show what they showed before, or at the end nothing.
+        if view.strip() and view != self._shown:
             self._show()
         reward = f"reward {score.reward:+g}"
         self._say(" · ".join([reward, *score.details()]), "2")
+        if not score.info.get("action_is_valid", True) and not score.is_over:
+            actions = self._available()
+            more = ", ..." if len(actions) > _SHOWN_ACTIONS else ""
+            if actions:
+                shown = ", ".join(actions[:_SHOWN_ACTIONS])
+                self._say(f"Actions of this page: {shown}{more}", "33")
         if score.is_over:
             self._say(*score.outcome())
             self._say(self._after_the_end, "2")
@@ -173,6 +179,10 @@ class LinePlayer:
             expected = ", ".join(self._names)
             self._say(f"There is no action {said!r}; expected one of {expected}", "33")
             return None
+        meant = self._meant(line)
+        if meant is not None:
+            self._say(f"{line.strip()!r} is no action: it is written {meant}", "33")
+            return None
         if env.has_wrapper_attr("text_actions"):
             parser = env.get_wrapper_attr("text_actions")
             if parser is not None and parser.find(line) is None:
@@ -183,6 +193,26 @@ class LinePlayer:
             return None
         return line
 
+    def _available(self) -> list[str]:
+        """Return the actions that there are now, where the environment lists them."""
+        env = self.game.env
+        if not env.has_wrapper_attr("get_available_actions"):
+            return []
+        return [
+            str(action) for action in env.get_wrapper_attr("get_available_actions")()
+        ]
+
+    def _meant(self, line: str) -> str | None:
+        """Return the action that a line is a part of, such as "buy"; None: of none."""
+        available = self._available()
+        if not available:
+            return None
+        word = line.strip().casefold()
+        actions = [*available, *getattr(self.game.env.action_space, "examples", ())]
+        if any(word == action.casefold() for action in actions):
+            return None
+        return next((action for action in actions if word in action.casefold()), None)
+
     # ------------------------------------------------------------- on the screen
 
     def _instruct(self) -> None:
@@ -191,7 +221,7 @@ class LinePlayer:
         told = self.game.first_info.get("env_instruction")
         if told is None and env.has_wrapper_attr("get_instructions"):
             told = env.get_wrapper_attr("get_instructions")()
-        width = min(shutil.get_terminal_size().columns, _WIDTH)
+        width = min(shutil.get_terminal_size().columns, WIDTH)
         for line in str(told or "").splitlines():
             self._say(textwrap.fill(line, width))
         expected = f"one of {', '.join(self._names)}" if self._by_name else "an answer"

@@ -43,18 +43,22 @@ def draw_boards(
         The environment cannot render frames, or something that it needs is missing.
     """
     count = min(count, env.num_envs)
+    # Where a size was asked for, that is it.
+    enlarged = 1 if "render_scale" in options else _ENLARGED
+    at_end = "boards at the end"
+    if count < env.num_envs:
+        at_end = f"{count:,} of {env.num_envs:,} {at_end}"
     if env.render_mode != "rgb_array":
         message = 'the environment has no render_mode "rgb_array"'
         raise NoPictureError(message)
     try:
         if hasattr(env.unwrapped, "render_envs"):
-            return _arranged(
-                env.unwrapped.render_envs(range(count))
-            ), "boards at the end"
+            frames = env.unwrapped.render_envs(range(count))
+            return _arranged(frames, enlarged), at_end
         if env.num_envs <= _MAX_RENDERED:
-            return _arranged(_frames(env)[:count]), "boards at the end"
+            return _arranged(_frames(env)[:count], enlarged), at_end
         frames = _preview(env_id, options, min(count, _MAX_RENDERED), seed)
-        return _arranged(frames), "boards of another, smaller rollout"
+        return _arranged(frames, enlarged), "boards of another, smaller rollout"
     except (NoPictureError, UsageError) as error:
         raise NoPictureError(one_line(error)) from error
     except Exception as error:
@@ -81,8 +85,8 @@ def _frames(env: Vector) -> list[Any]:
     return list(env.render() or ())
 
 
-def _arranged(boards: Any) -> NDArray[np.uint8]:
-    """Return the frames side by side, enlarged where they are small."""
+def _arranged(boards: Any, enlarged: int) -> NDArray[np.uint8]:
+    """Return the frames side by side, those that are small enlarged."""
     boards = list(boards)
     for board in boards:
         if not isinstance(board, np.ndarray) or board.ndim != 3 or board.shape[2] != 3:
@@ -92,4 +96,4 @@ def _arranged(boards: Any) -> NDArray[np.uint8]:
         message = "the environment renders nothing"
         raise NoPictureError(message)
     small = max(boards[0].shape[:2]) <= _SMALL_FRAME
-    return mosaic(boards, scale=_ENLARGED if small else 1)
+    return mosaic(boards, scale=enlarged if small else 1)

@@ -61,8 +61,8 @@ def fault_rows(env: Any, rollout: Rollout) -> list[tuple[str, str]]:
     if not counts:
         return []
     rows = [("faults", ", ".join(counts))]
-    if rollout.last_error is not None:
-        rows.append(("last fault", one_line(Exception(rollout.last_error))))
+    if rollout.first_error is not None:
+        rows.append(("first fault", one_line(Exception(rollout.first_error))))
     return rows
 
 

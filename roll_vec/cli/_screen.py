@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from typing import TextIO
 
-__all__ = ["is_screen", "wants_colour"]
+__all__ = ["WIDTH", "is_screen", "wants_colour"]
+
+# Lines of text are no longer than this, however wide the screen is.
+WIDTH = 88
 
 
 def is_screen(out: TextIO) -> bool:

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from roll_vec.cli._environments import import_module
+from roll_vec.cli._environments import full_id, import_module
 from roll_vec.cli._errors import UsageError
 from roll_vec.registration import ENVIRONMENTS, make_pool_vector, make_vector
 
@@ -68,6 +68,8 @@ def _run(arguments: argparse.Namespace) -> int:
     module, _, wanted = arguments.id.rpartition(":")
     if module:
         import_module(module)
+    if wanted:
+        wanted = full_id(wanted)
     if wanted and wanted not in ENVIRONMENTS:
         message = (
             f"argument ID: expected one of {', '.join(ENVIRONMENTS)}, got {wanted!r}"

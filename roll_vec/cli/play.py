@@ -6,15 +6,16 @@ import argparse
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import takewhile
 from typing import Any, TextIO
 
 from gymnasium.spaces import Text
 
 from roll_vec.cli._arguments import add_environment_arguments
-from roll_vec.cli._environments import make_playable
+from roll_vec.cli._environments import full_id, make_playable
 from roll_vec.cli._errors import UsageError
 from roll_vec.cli._game import (
     BoardGame,
@@ -25,7 +26,7 @@ from roll_vec.cli._game import (
 )
 from roll_vec.cli._keys import UNKNOWN_KEY, read_keys
 from roll_vec.cli._lines import COMMANDS, LinePlayer, is_typed
-from roll_vec.cli._screen import is_screen, wants_colour
+from roll_vec.cli._screen import WIDTH, is_screen, wants_colour
 from roll_vec.render.ansi import paint, strip_colours
 
 __all__ = ["add_parser"]
@@ -79,38 +80,40 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    """Carry the command out, until the person or the input ends it."""
-    env = make_playable(arguments.id, arguments.options)
-    try:
-        player = _player(env, arguments)
-    except BaseException:
-        env.close()
-        raise
-    try:
-        player.play(sys.stdin)
-    finally:
-        player.game.close()
-    return 0
-
-
-def _player(env: Any, arguments: argparse.Namespace) -> _KeyPlayer | LinePlayer:
-    """Return the player for what the actions are: directions, or what can be typed.
+    """Carry the command out, until the person or the input ends it.
 
     Raises
     ------
     UsageError
-        The actions are neither.
+        The actions are neither directions nor anything that can be typed.
     """
-    title, out = arguments.id, sys.stdout
-    if not isinstance(env.action_space, Text) and all_directions(action_names(env)):
-        return _KeyPlayer(BoardGame(env, arguments.seed), title, out)
-    if is_typed(env):
-        return LinePlayer(Game(env, arguments.seed), title, out)
-    message = (
-        f"{title_of(env)} cannot be played: its actions are neither text nor named by "
-        "an action_lookup, such as {1: 'Up', 2: 'Down'}"
-    )
-    raise UsageError(message)
+    title, out = full_id(arguments.id), sys.stdout
+    with ExitStack() as game_end, ExitStack() as silence:
+        # Not echoed from the start on: what is pressed while kernels are compiled is
+        # played afterwards.
+        batches = silence.enter_context(read_keys(sys.stdin))
+        env = make_playable(title, arguments.options)
+        game_end.callback(env.close)
+        by_keys = not isinstance(env.action_space, Text) and all_directions(
+            action_names(env)
+        )
+        if not (by_keys or is_typed(env)):
+            message = (
+                f"{title_of(env)} cannot be played: its actions are neither text nor "
+                "named by an action_lookup, such as {1: 'Up', 2: 'Down'}"
+            )
+            raise UsageError(message)
+        if by_keys:
+            board_game = BoardGame(env, arguments.seed)
+            board_game.rehearse()
+            game_end.callback(board_game.close)
+            _KeyPlayer(board_game, title, out).play(batches)
+            return 0
+        game = Game(env, arguments.seed)
+        game.rehearse()
+        silence.close()
+        LinePlayer(game, title, out).play(sys.stdin)
+    return 0
 
 
 class _KeyPlayer:
@@ -133,9 +136,9 @@ class _KeyPlayer:
             UNKNOWN_KEY: self._unknown,
         }
 
-    def play(self, keyboard: TextIO) -> None:
+    def play(self, batches: Iterable[list[str]]) -> None:
         """Act on keys until one of them is "quit" or there are no more."""
-        with self._screen(), read_keys(keyboard) as batches:
+        with self._screen():
             self._draw()
             for keys in batches:
                 before_quit = list(takewhile(lambda key: key != "quit", keys))
@@ -198,6 +201,8 @@ class _KeyPlayer:
         game, score = self.game, self.game.score
         yield self._painted(f"{self._title} · seed {game.seed}", "1")
         yield from self._board().split("\n")
+        for line in self._legend():
+            yield self._painted(line, "2")
         yield f"step {score.steps} · return {score.total:g}"
         last = [f"{score.direction} {score.reward:+g}"] if score.direction else []
         last += score.details()
@@ -219,6 +224,14 @@ class _KeyPlayer:
                 lambda found: found[0] + " " * (found[1] is None), board
             )
         return board
+
+    def _legend(self) -> list[str]:
+        """Return lines that say what the symbols of the board are."""
+        # A symbol stays beside its meaning.
+        words = [words.replace(" ", "\0") for words in self.game.symbols()]
+        width = min(shutil.get_terminal_size().columns, WIDTH)
+        lines = textwrap.wrap(" · ".join(words), width, break_on_hyphens=False)
+        return [line.replace("\0", " ") for line in lines]
 
     def _message(self) -> str:
         """Return the remark on the last key, or how the episode ended."""

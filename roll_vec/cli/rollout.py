@@ -16,17 +16,24 @@ from roll_vec.cli._arguments import (
     autoreset_mode,
     integer_from,
 )
-from roll_vec.cli._environments import make_vector
+from roll_vec.cli._environments import full_id, make_vector
 from roll_vec.cli._episodes import Rollout, roll_out
-from roll_vec.cli._errors import UsageError, one_line
+from roll_vec.cli._errors import (
+    FAILED,
+    INTERRUPTED,
+    UsageError,
+    one_line,
+    say_error,
+)
 from roll_vec.cli._imports import require
 from roll_vec.cli._oracles import ORACLES
 from roll_vec.cli._picture import NoPictureError, draw_boards
 from roll_vec.cli._report import Facts, fault_rows, result_table, save_episodes
 from roll_vec.cli._transcript import Transcript, is_text
 from roll_vec.cli.policies import FORMS, Policy, make_policy
-from roll_vec.errors import InvalidActionError
-from roll_vec.render.mosaic import save_png
+from roll_vec.errors import InvalidActionError, InvalidOptionError
+from roll_vec.progress import listen
+from roll_vec.render.mosaic import picture_format, save_picture
 
 __all__ = ["add_parser"]
 
@@ -137,8 +144,9 @@ def add_parser(commands: Any) -> None:
         "--image",
         type=Path,
         default=Path("rollout.png"),
-        metavar="FILE.png",
-        help="where the picture of the boards goes (default: %(default)s)",
+        metavar="FILE",
+        help="where the picture of the boards goes, as the suffix says: .png, .jpg, "
+        ".gif or .bmp; -o render_scale=N sizes its boards (default: %(default)s)",
     )
     picture.add_argument(
         "--no-image",
@@ -164,8 +172,10 @@ def add_parser(commands: Any) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     """Carry the command out; whatever can be wrong is found before the first step."""
+    arguments.id = full_id(arguments.id)
     _check_target("--save", arguments.save)
     _check_target("--image", arguments.image)
+    _check_suffix("--image", arguments.image)
     if not arguments.quiet:
         require("rich", "a rollout without --quiet")
     if arguments.image is not None:
@@ -201,7 +211,8 @@ def _run(arguments: argparse.Namespace) -> int:
             with _writing("--save", arguments.save):
                 save_episodes(arguments.save, facts, rollout.episodes)
             notes.append(f"episodes: {arguments.save}")
-        if arguments.image is not None:
+        # Who presses Ctrl-C does not want to wait for a picture.
+        if arguments.image is not None and not rollout.is_interrupted:
             notes.append(_picture(env, arguments))
     finally:
         env.close()
@@ -215,6 +226,21 @@ def _run(arguments: argparse.Namespace) -> int:
             notes += ["last texts:", *transcript.lines(console.width)]
         for note in notes:
             console.print(note, markup=False, highlight=False, soft_wrap=True)
+    return _verdict(rollout, arguments)
+
+
+def _verdict(rollout: Rollout, arguments: argparse.Namespace) -> int:
+    """Return the exit code; say on stderr why it is not 0."""
+    if rollout.is_interrupted:
+        say_error(f"interrupted after {rollout.steps:,} of {arguments.steps:,} steps")
+        return INTERRUPTED
+    if rollout.faults == len(rollout.episodes) > 0:
+        first = one_line(Exception(rollout.first_error))
+        say_error(
+            f"error: all {rollout.faults:,} episodes ended by faults, the first by "
+            f"this: {first}"
+        )
+        return FAILED
     return 0
 
 
@@ -261,7 +287,7 @@ def _picture(env: Any, arguments: argparse.Namespace) -> str:
     except NoPictureError as error:
         return f"no picture: {error}"
     with _writing("--image", arguments.image):
-        save_png(arguments.image, picture)
+        save_picture(arguments.image, picture)
     return f"{what}: {arguments.image}"
 
 
@@ -281,7 +307,7 @@ def _progress(arguments: argparse.Namespace) -> Iterator[Progress | None]:
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:,}/{task.total:,} steps"),
+        TextColumn("{task.completed:,}/{task.total:,} {task.fields[unit]}"),
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
         console=console,
@@ -290,15 +316,32 @@ def _progress(arguments: argparse.Namespace) -> Iterator[Progress | None]:
         auto_refresh=False,
     )
     with bar:
-        task = bar.add_task("starting", total=arguments.steps, rate="")
+        task = bar.add_task("starting", total=arguments.steps, rate="", unit="steps")
         bar.refresh()
+        is_stepping = False
 
         def show(done: int, env_steps: int, seconds: float) -> None:
+            nonlocal is_stepping
+            is_stepping = True
             rate = f"{env_steps / seconds:,.0f} steps/s" if seconds > 0 else ""
-            bar.update(task, description="stepping", completed=done, rate=rate)
+            bar.update(
+                task,
+                description="stepping",
+                completed=done,
+                total=arguments.steps,
+                rate=rate,
+                unit="steps",
+            )
             bar.refresh()
 
-        yield show
+        def show_long_call(unit: str, done: int, total: int) -> None:
+            bar.update(task, description=f"drawing {unit}")
+            if not is_stepping:
+                bar.update(task, completed=done, total=total, unit=unit)
+            bar.refresh()
+
+        with listen(show_long_call):
+            yield show
 
 
 def _check_target(argument: str, path: Path | None) -> None:
@@ -316,6 +359,16 @@ def _check_target(argument: str, path: Path | None) -> None:
         return
     message = f"argument {argument}: cannot write {str(path)!r}: {reason}"
     raise UsageError(message)
+
+
+def _check_suffix(argument: str, path: Path | None) -> None:
+    """Raise UsageError where a file's suffix stands for no format of pictures."""
+    if path is not None:
+        try:
+            picture_format(path)
+        except InvalidOptionError as error:
+            message = f"argument {argument}: {error}"
+            raise UsageError(message) from error
 
 
 @contextmanager

@@ -58,7 +58,7 @@ def add_parser(commands: Any) -> None:
         help="store and check the catalogues of WebShop",
         description="Store and check the catalogues of roll_vec/WebShop-v0.",
     )
-    inner = parent.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    inner = parent.add_commands()
     parser = inner.add_parser(
         "index",
         help="store a catalogue, or say what is in one",
@@ -74,6 +74,11 @@ def add_parser(commands: Any) -> None:
     for name in ("attributes", "human-instructions", "title-nouns"):
         parser.add_argument(f"--{name}", metavar="FILE", help=argparse.SUPPRESS)
     parser.add_argument("--out", metavar="DIR", help="where the catalogue is stored")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="replace the catalogue that is in the folder of --out",
+    )
     parser.add_argument(
         "--check",
         action="store_true",
@@ -122,6 +127,11 @@ def _run(arguments: argparse.Namespace) -> int:
     if is_folder and arguments.out:
         message = f"argument --out: {stored} is a stored catalogue already"
         raise UsageError(message)
+    if arguments.out and not arguments.force:
+        target = Path(arguments.out)
+        if target.is_dir() and any(target.iterdir()):
+            message = f"argument --out: {target} is not empty; --force replaces it"
+            raise UsageError(message)
     keywords: dict[str, Any] = {**files, "num_products": arguments.num_products}
     fixed = ("human_goals", "catalog_seed", "search_backend")
     given = {name: getattr(arguments, name) for name in fixed}

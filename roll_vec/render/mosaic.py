@@ -1,17 +1,27 @@
-"""Many frames in one picture, and pictures in PNG files."""
+"""Many frames in one picture, and pictures in files."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from os import PathLike
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError, MissingExtraError
 
-__all__ = ["mosaic", "save_png", "upscale"]
+__all__ = ["mosaic", "picture_format", "save_picture", "upscale"]
+
+# Pillow's names of the formats that a file's suffix stands for.
+_FORMATS = {
+    ".bmp": "BMP",
+    ".gif": "GIF",
+    ".jpeg": "JPEG",
+    ".jpg": "JPEG",
+    ".png": "PNG",
+}
 
 _BACKGROUND = (24, 26, 34)
 
@@ -91,19 +101,40 @@ def mosaic(
     return picture
 
 
-def save_png(path: str | PathLike[str], picture: NDArray[np.uint8]) -> None:
-    """Write (H, W, 3) uint8 pixels as a PNG file, whatever the name's ending.
+def picture_format(path: str | PathLike[str]) -> str:
+    """Return the format that a file's suffix stands for, as Pillow calls it.
 
     Raises
     ------
+    InvalidOptionError
+        It stands for none.
+    """
+    suffix = Path(path).suffix
+    if suffix.lower() not in _FORMATS:
+        message = (
+            f"a picture's file name ends in one of {', '.join(_FORMATS)}, "
+            f"got {str(path)!r}"
+        )
+        raise InvalidOptionError(message)
+    return _FORMATS[suffix.lower()]
+
+
+def save_picture(path: str | PathLike[str], picture: NDArray[np.uint8]) -> None:
+    """Write (H, W, 3) uint8 pixels to a file, in the format of its suffix.
+
+    Raises
+    ------
+    InvalidOptionError
+        The suffix stands for no format.
     MissingExtraError
         Pillow is not installed.
     OSError
         The file cannot be written.
     """
+    file_format = picture_format(path)
     try:
         from PIL import Image
     except ImportError as error:
         feature = "saving a picture"
         raise MissingExtraError(feature, extra="cli", package="pillow") from error
-    Image.fromarray(np.ascontiguousarray(picture)).save(path, format="PNG")
+    Image.fromarray(np.ascontiguousarray(picture)).save(path, format=file_format)

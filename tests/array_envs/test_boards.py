@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import roll_vec  # noqa: F401  registers the ids
 from roll_vec.array_envs import boards
 from roll_vec.array_envs.boards import BoardView
+from roll_vec.errors import InvalidOptionError
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.render import ansi, tiles
 from tests.conftest import JIT_OFF
@@ -145,6 +146,26 @@ def test_frames_of_both_forms_equal_naive_renderings(id, mode):
             assert_shown(
                 frame, family, grids[i], {"rgb_array": "rgb"}.get(mode, "text")
             )
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_render_scale_enlarges_the_pixels_of_frames_alone(id):
+    keywords = {"render_mode": "rgb_array", "obs_mode": "rgb"}
+    env = gymnasium.make(id, render_scale=3, **keywords)
+    batch = gymnasium.make_vec(id, num_envs=2, render_scale=3, **keywords)
+    for reset, render in ((env, env.render), (batch, lambda: batch.render()[0])):
+        observations, _ = reset.reset(seed=4)
+        pixels = observations if reset is env else observations[0]
+        expected = pixels.repeat(3, axis=0).repeat(3, axis=1)
+        np.testing.assert_array_equal(render(), expected)
+    text = gymnasium.make(id, render_scale=3, render_mode="text")
+    plain = gymnasium.make(id, render_mode="text")
+    for one in (text, plain):
+        one.reset(seed=4)
+    assert text.render() == plain.render()
+    for scale in (0, 65, 1.5, True):
+        with pytest.raises(InvalidOptionError, match="render_scale: expected"):
+            gymnasium.make_vec(id, render_scale=scale)
 
 
 def test_spaces_say_what_is_observed():

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import roll_vec  # noqa: F401  registers the ids
+from roll_vec import threads
 from roll_vec.array_envs import levels
 from roll_vec.array_envs.levels import LevelSource, LevelStreams
+from roll_vec.progress import listen
 from roll_vec.seeding import episode_seed, fold_seed
 from tests.conftest import JIT_OFF
 
@@ -220,3 +222,46 @@ def test_streams_plan_before_they_move():
     first, second = streams.next_seeds(some).tolist()
     assert (first, second) == (episode_seed(fold_seed(2**40), 1), episode_seed(0, 1))
     assert streams.episodes.tolist() == [0, 0, 1, 0]
+
+
+# ------------------------------------------------------------------- interrupts
+
+
+@pytest.mark.parametrize("num_levels", [0, 500])
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_interrupt_while_levels_are_drawn_moves_nothing(
+    id, num_levels, num_threads, monkeypatch
+):
+    monkeypatch.setattr(threads, "SLICE_SECONDS", 0.0)  # a slice is one level
+    keywords = {**CONFIG[id], "num_levels": num_levels, "num_threads": num_threads}
+    n = 300
+    env, other = (
+        gymnasium.make_vec(id, num_envs=n, autoreset_mode="Disabled", **keywords)
+        for _ in range(2)
+    )
+
+    def interrupt(unit, done, total):
+        assert unit in ("rooms", "maps")
+        assert 0 < done < total
+        raise KeyboardInterrupt
+
+    for seed in (7, None):  # before the first reset, and after it
+        with listen(interrupt), pytest.raises(KeyboardInterrupt):
+            env.reset(seed=1234567)
+        np.testing.assert_array_equal(
+            env.reset(seed=seed)[0], other.reset(seed=seed)[0]
+        )
+        assert env.get_attr("np_random_seed") == other.get_attr("np_random_seed")
+    actions = np.full(n, 2)
+    stepped, expected = env.step(actions), other.step(actions)
+    for part in range(4):
+        np.testing.assert_array_equal(stepped[part], expected[part])
+
+
+def test_levels_do_not_depend_on_slices(id, monkeypatch):
+    whole = gymnasium.make_vec(id, num_envs=200, num_threads=1).reset(seed=3)[0]
+    for seconds in (0.0, 1e-4):  # slices of one level, and of a few
+        monkeypatch.setattr(threads, "SLICE_SECONDS", seconds)
+        for num_threads in (1, 3):
+            env = gymnasium.make_vec(id, num_envs=200, num_threads=num_threads)
+            np.testing.assert_array_equal(env.reset(seed=3)[0], whole)

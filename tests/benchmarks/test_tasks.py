@@ -1,11 +1,13 @@
 """Our own tasks at a tiny size, levels and floors."""
 
 import importlib
+import time
 
 import numpy as np
 import pytest
 
 from benchmarks import floors, levels, ours
+from benchmarks.tasks import Latency
 from tests.conftest import JIT_OFF
 
 LAKE = {"id": ours.FROZEN_LAKE, "num_envs": 2}
@@ -15,7 +17,7 @@ TINY = [
     ("ours.steps", ROOMS),
     ("ours.unroll", {**ROOMS, "length": 3}),
     ("ours.rooms", {"size": 6, "num_boxes": 1, "count": 2}),
-    ("ours.room_times", {"size": 6, "num_boxes": 1}),
+    ("ours.room_times", {"size": 6, "num_boxes": 1, "statistic": "mean"}),
     ("peers.gymnasium.frozen_lake", {"num_envs": 2}),
     ("peers.gymnasium.single", {"id": ours.FROZEN_LAKE}),
     ("countdown.tasks", {}),
@@ -45,6 +47,13 @@ def test_task_works_at_a_tiny_size(name, options):
     task = make(**options)
     assert task.measure(0.0) > 0
     assert {*task.facts} <= {"batch", "observation", "levels"}
+
+
+@pytest.mark.parametrize(("statistic", "expected"), [("median", 1e3), ("mean", 3e3)])
+def test_time_of_a_call_is_its_median_or_its_mean(monkeypatch, statistic, expected):
+    clock = iter([0, 1, 1, 2, 2, 9])  # calls of 1, 1 and 7 seconds
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
+    assert Latency(lambda: 1, "ms", statistic=statistic).measure(9) == expected
 
 
 def test_levels_of_a_file_in_our_codes(tmp_path):

@@ -205,7 +205,7 @@ def test_fault_ends_an_episode_of_unknown_success(mode):
     assert episodes.returns.tolist() == [1.0, 0.0, 1.0]
     assert episodes.terminated.tolist() == [True, False, True]
     assert episodes.truncated.tolist() == [False, True, False]
-    assert rollout.last_error == "exception in step: OSError: out of [paper]"
+    assert rollout.first_error == "exception in step: OSError: out of [paper]"
 
 
 def test_transcript_keeps_what_was_played_and_not_what_was_reset():

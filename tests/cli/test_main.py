@@ -1,10 +1,15 @@
+import importlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import roll_vec
+
+FULL = Path("/dev/full")
+SOKOBAN = "roll_vec/Sokoban-v0"
 
 
 def test_help_names_the_commands_and_gives_examples(run):
@@ -33,9 +38,56 @@ def test_version_is_that_of_the_package(run):
     assert outcome.out.startswith(f"roll-vec {roll_vec.__version__} ")
 
 
-def test_no_command_and_an_unknown_one_are_errors(fails):
-    assert "COMMAND" in fails()
-    assert "'fly'" in fails("fly")
+@pytest.mark.parametrize("arguments", [(), ("webshop",)])
+def test_no_command_shows_the_help(run, arguments):
+    outcome = run(*arguments)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out == run(*arguments, "--help").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "messages"),
+    [
+        (("fly",), ["'fly'", "expected one of rollout, play, envs, webshop, bench"]),
+        (("rolout", SOKOBAN), ["'rolout'", "did you mean rollout?"]),
+        (("webshop", "indx"), ["did you mean index?", "roll-vec webshop --help"]),
+        (("rollout", SOKOBAN, "--step-s=3"), ["--step-s=3; did you mean --steps, or"]),
+        (
+            ("rollout", SOKOBAN, "--boxes", 4),
+            ["--boxes 4", "did you mean --boards, or the environment's", "-o boxes=4?"],
+        ),
+        (("envs", "--all"), ["unrecognized arguments: --all (see"]),
+        (
+            ("rollout", "roll_vec/Sokobn-v0"),
+            ["Sokobn-v0; did you mean roll_vec/Sokoba"],
+        ),
+        (("play", "Sokoban"), ["no environment Sokoban; did you mean roll_vec/Sokob"]),
+        (("envs", "FrozenLak-v1"), ["did you mean roll_vec/FrozenLake-v1?"]),
+        (("rollout", "roll_vec/Nothing"), ["no environment roll_vec/Nothing (see"]),
+        (("rollout", "CartPole-v9"), ["did you mean CartPole-v1?"]),
+    ],
+)
+def test_misspelt_words_are_answered_with_the_likely_ones(fails, arguments, messages):
+    line = fails(*arguments)
+    for message in messages:
+        assert message in line
+
+
+def test_id_without_a_version_is_the_newest(run, own, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    assert run("envs", "roll_vec/Sokoban").out == run("envs", SOKOBAN).out
+    echo = importlib.import_module(own).Echo
+    roll_vec.register("mine/Echo-v12", echo)
+    roll_vec.register("mine/Echo-v3", echo)
+    outcome = run("rollout", f"{own}:mine/Echo", "--num-envs", 2, "--steps", 2)
+    assert "mine/Echo-v12 × 2" in outcome.out
+
+
+def test_program_is_run_by_the_name_of_the_package():
+    done = subprocess.run(
+        [sys.executable, "-m", "roll_vec", "--version"], capture_output=True, check=True
+    )
+    assert done.stdout.startswith(b"roll-vec ")
 
 
 def test_envs_lists_every_id_with_its_keywords(run):
@@ -72,7 +124,7 @@ def test_envs_lists_one_id_or_those_of_a_module(run, own, fails):
     everything = run("envs", f"{own}:").out
     for text in ("roll_vec/Sokoban-v0\n", "mine/Echo-v0\n", "length=5"):
         assert text in everything
-    assert "roll_vec/Sokoban-v0, " in fails("envs", "mine/Nothing-v0")
+    assert "roll_vec/Sokoban-v0, " in fails("envs", "CartPole-v1")
     assert "cannot import no_such_module" in fails("envs", "no_such_module:")
 
 
@@ -89,7 +141,9 @@ def test_command_line_is_imported_with_the_core_alone():
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert done.stderr.endswith('needs rich: pip install "roll-vec[cli]"\n')
+    assert done.stderr.endswith(
+        'needs rich: in your checkout of roll_vec, pip install ".[cli]"\n'
+    )
     assert done.stderr.count("\n") == 1
 
 
@@ -119,3 +173,34 @@ def test_reader_that_leaves_early_is_no_error():
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 0
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no full device")
+@pytest.mark.parametrize(
+    "arguments", [("envs",), ("rollout", SOKOBAN, "--num-envs=2", "--steps=2")]
+)
+def test_output_that_cannot_be_written_is_one_line(arguments, tmp_path):
+    with FULL.open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "roll_vec.cli", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+            check=False,
+        )
+    assert done.returncode == 1
+    lines = [line for line in done.stderr.splitlines() if "compiling" not in line]
+    assert lines == [
+        "roll-vec: error: cannot write the output: No space left on device"
+    ]
+
+
+def test_error_of_the_system_elsewhere_keeps_its_traceback(run, tmp_path, monkeypatch):
+    def refuse(*arguments):
+        raise OSError(28, "No space left for something else")
+
+    monkeypatch.setattr("roll_vec.cli.envs.import_module", refuse)
+    with pytest.raises(OSError, match="something else"):
+        run("envs", "module:")

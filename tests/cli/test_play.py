@@ -1,7 +1,11 @@
+import re
+
 import gymnasium
 import pytest
 
+from roll_vec.array_envs.sokoban import Sokoban
 from roll_vec.cli import _keys
+from roll_vec.cli.play import _KeyPlayer
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
 
@@ -34,7 +38,8 @@ def test_play_shows_the_board_after_each_line(play):
     assert f"\n{board(SOKOBAN, [4, 3, 2], 1010)}\n" in moved
     assert "step 3 · return -0.3" in moved
     assert "down -0.1" in moved
-    assert "success False" in moved
+    # What is there for programs is not shown.
+    assert not re.search("success|action_is|True|False", moved)
 
 
 def test_keys_move_alike_whatever_the_codes_of_the_actions_are(play):
@@ -116,7 +121,32 @@ def test_success_of_sokoban_is_solved(play):
         "dim_room=(5,5)",
     )[-1]
     assert f"Solved in {len(path)} steps" in frame
-    assert "success True" in frame
+
+
+def test_legend_says_what_the_symbols_are_in_this_game(play):
+    assert "\n# wall · _ empty · O target · " in play("", SOKOBAN)[0]
+    lake = play("", LAKE)[0]
+    assert "P player · _ empty · O hole · G goal · " in lake
+    own = play("", SOKOBAN, "-o", "grid_lookup={2: '+'}")[0]
+    assert "\n+ target\n" in own
+
+
+def test_key_that_moves_nothing_says_so(play):
+    walked = play("aaaaa\n", SOKOBAN, "--seed", 1010)[1]
+    assert "\nleft -0.1 · nothing changed" in walked
+
+
+def test_kernels_are_compiled_before_the_first_board(play, monkeypatch):
+    events = []
+    step, draw = Sokoban._play, _KeyPlayer._draw
+    monkeypatch.setattr(
+        Sokoban, "_play", lambda *given: (events.append("step"), step(*given))[1]
+    )
+    monkeypatch.setattr(
+        _KeyPlayer, "_draw", lambda player: (events.append("draw"), draw(player))[1]
+    )
+    assert "step 0 · return 0" in play("", SOKOBAN)[0]
+    assert events == ["step", "draw"]
 
 
 def test_help_and_keys_that_do_nothing(play):

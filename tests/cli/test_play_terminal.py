@@ -11,7 +11,8 @@ import sys
 
 import pytest
 
-from roll_vec.cli import main
+from roll_vec.cli import main, play
+from roll_vec.cli._environments import make_playable
 from roll_vec.render.ansi import strip_colours
 
 pty = pytest.importorskip("pty")
@@ -223,5 +224,25 @@ def test_frames_are_drawn_over_one_another(monkeypatch, lines):
     # Cells are spaced, the sequences around them are not.
     assert strip_colours(shown).count("\n# # # # # # \r") == 4
     # The frame before is erased: line by line, or the screen where it is too small.
-    assert ("\x1b[11A\r\x1b[J" in shown) == (lines == "50")
+    assert ("\x1b[13A\r\x1b[J" in shown) == (lines == "50")
     assert ("\x1b[H\x1b[2J" in shown) == (lines == "5")
+
+
+@pytest.mark.parametrize("more", [(), ("-o", "num_boxes=0")])
+def test_nothing_is_echoed_while_the_game_is_made(monkeypatch, more):
+    echo = []
+
+    def make(*given):
+        echo.append(bool(termios.tcgetattr(theirs)[3] & termios.ECHO))
+        return make_playable(*given)
+
+    monkeypatch.setattr(play, "make_playable", make)
+    ours, theirs = pty.openpty()
+    os.write(ours, b"q")
+    with os.fdopen(theirs, "r+b", buffering=0) as device:
+        settings = termios.tcgetattr(theirs)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(device))
+        assert main(["play", "roll_vec/Sokoban-v0", *more]) == (2 if more else 0)
+        assert echo == [False]
+        assert termios.tcgetattr(theirs) == settings
+    os.close(ours)

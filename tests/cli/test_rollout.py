@@ -1,12 +1,17 @@
 import errno
 import json
+import os
 import re
+import signal
+import subprocess
 import sys
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+
+from roll_vec.array_envs.sokoban_rooms import RoomGenerator
 
 SOKOBAN = "roll_vec/Sokoban-v0"
 SMALL = ("--num-envs", 4, "--steps", 120)
@@ -235,7 +240,7 @@ def test_autoreset_mode_that_an_id_cannot_do_is_an_error(fails, registered):
     assert "argument --autoreset: Odd-v0 can only do SameStep" in line
 
 
-@pytest.mark.parametrize("function", ["save_png", "save_episodes"])
+@pytest.mark.parametrize("function", ["save_picture", "save_episodes"])
 def test_file_that_cannot_be_written_after_all_is_an_error(
     fails, monkeypatch, function
 ):
@@ -246,6 +251,29 @@ def test_file_that_cannot_be_written_after_all_is_an_error(
     line = fails("rollout", SOKOBAN, *SMALL, "--save", "a.npz", "--image", "a.png")
     assert "'a." in line
     assert "No space left on device" in line
+
+
+def test_picture_is_in_the_format_of_its_suffix(run, fails, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    for suffix, expected in ((".jpg", "JPEG"), (".PNG", "PNG")):
+        outcome = run("rollout", SOKOBAN, *SMALL, "--image", f"boards{suffix}")
+        assert f"boards at the end: boards{suffix}" in outcome.out
+        with image.open(tmp_path / f"boards{suffix}") as saved:
+            assert saved.format == expected
+    for name in ("boards", "boards.npz"):
+        line = fails("rollout", SOKOBAN, *SMALL, "--image", name)
+        assert "--image: a picture's file name ends in one of .bmp, .gif," in line
+        assert repr(name) in line
+
+
+def test_picture_of_some_boards_says_of_how_many(run, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    flags = ("--num-envs", 6, "--steps", 2, "--boards", 4, "-o", "render_scale=2")
+    outcome = run("rollout", "roll_vec/FrozenLake-v1", *flags)
+    assert "4 of 6 boards at the end: rollout.png" in outcome.out
+    # Boards are as large as was asked for: 4 tiles of 16 pixels, twice.
+    with image.open(tmp_path / "rollout.png") as saved:
+        assert saved.size == (2 * 128 + 24, 2 * 128 + 24)
 
 
 def test_quiet_writes_files_and_nothing_else(run, tmp_path):
@@ -295,7 +323,10 @@ def test_policy_of_the_user_sees_observations_and_acts(run, tmp_path):
     ("arguments", "messages"),
     [
         ((), ["ID"]),
-        (("roll_vec/Sokobam-v0",), ["roll_vec/Sokobam-v0", "Did you mean: `Sokoban`"]),
+        (
+            ("roll_vec/Sokobam-v0",),
+            ["roll_vec/Sokobam-v0", "did you mean roll_vec/Sokoban-v0?"],
+        ),
         (("no_such:CartPole-v1",), ["No module named 'no_such'"]),
         ((SOKOBAN, "--num-envs", 0), ["--num-envs", "from 1 up", "'0'"]),
         ((SOKOBAN, "--steps", "many"), ["--steps", "from 1 up", "'many'"]),
@@ -337,16 +368,67 @@ def test_missing_extra_is_named_before_anything_runs(
 ):
     monkeypatch.setitem(sys.modules, module, None)
     line = fails("rollout", SOKOBAN, *SMALL)
-    assert f'needs {package}: pip install "roll-vec[cli]"' in line
+    assert (
+        f'needs {package}: in your checkout of roll_vec, pip install ".[cli]"' in line
+    )
     assert switch in line
     assert run("rollout", SOKOBAN, *SMALL, switch).code == 0
 
 
-def test_interrupt_ends_the_rollout_at_once(run, tmp_path):
+def test_interrupt_shows_and_saves_what_was_done(run, tmp_path):
     (tmp_path / "impatient.py").write_text(
-        "def act(observations):\n    raise KeyboardInterrupt\n"
+        "calls = []\n"
+        "def act(observations):\n"
+        "    calls.append(1)\n"
+        "    if len(calls) == 111:\n"
+        "        raise KeyboardInterrupt\n"
+        "    return [1] * len(observations)\n"
     )
-    outcome = run("rollout", SOKOBAN, *SMALL, "--policy", "impatient:act")
-    assert (outcome.code, outcome.out) == (130, "")
-    assert outcome.err == "roll-vec: interrupted\n"
+    outcome = run(
+        *("rollout", SOKOBAN, *SMALL, "--policy", "impatient:act", "--save", "e.npz")
+    )
+    assert outcome.code == 130
+    assert outcome.err == "roll-vec: interrupted after 110 of 120 steps\n"
+    table = table_of(outcome.out)
+    assert (table["environment steps"], table["episodes"]) == ("436", "4")
+    assert np.load(tmp_path / "e.npz")["lengths"].tolist() == [100] * 4
     assert not (tmp_path / "rollout.png").exists()
+
+
+def test_interrupt_of_the_first_reset_shows_that_nothing_was_done(run, monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RoomGenerator, "__call__", interrupt)
+    outcome = run("rollout", SOKOBAN, *SMALL)
+    assert outcome.code == 130
+    assert outcome.err == "roll-vec: interrupted after 0 of 120 steps\n"
+    table = table_of(outcome.out)
+    assert (table["environment steps"], table["steps/s"]) == ("0", "–")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends signals otherwise")
+def test_signal_comes_through_while_millions_of_rooms_are_drawn(tmp_path):
+    # A pseudo-terminal: the bar shows when the rooms have been begun.
+    import pty
+
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "roll_vec.cli", "rollout", SOKOBAN, "--no-image"]
+    with subprocess.Popen(
+        [*command, "--num-envs", "300000", "--steps", "1", "-o", "dim_room=(9, 9)"],
+        stdout=subprocess.PIPE,
+        stderr=slave,
+        text=True,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
+    ) as process:
+        os.close(slave)
+        shown = b""
+        while not re.search(rb"/300,000 rooms", shown):
+            shown += os.read(master, 4096)
+        process.send_signal(signal.SIGINT)
+        while b"interrupted after" not in shown:
+            shown += os.read(master, 4096)
+        out, _ = process.communicate()
+    os.close(master)
+    assert process.returncode == 130
+    assert table_of(out)["environment steps"] == "0"

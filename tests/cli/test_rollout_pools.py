@@ -82,13 +82,31 @@ def test_processes_that_start_anew_find_modules_of_the_working_directory(run, ow
     assert run("rollout", f"{own}:mine/Echo-v0", *SMALL, *flags).code == 0
 
 
-def test_faults_are_counted_and_the_last_one_is_shown(run, own):
+def test_faults_are_counted_and_the_first_one_is_shown(run, own):
     arguments = ("rollout", ECHO, *SMALL, "--policy", "constant:raise")
     table = table_of(run(*arguments).out)
     assert (table["episodes"], table["faults"]) == ("24", "24 by exceptions")
     # Square brackets are no markup.
-    assert table["last fault"] == "exception in step: OSError: out of [paper]"
+    assert table["first fault"] == "exception in step: OSError: out of [paper]"
     assert table["success rate"] == "–"
+
+
+@pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
+def test_rollout_of_faults_alone_fails(run, own, tmp_path, mode):
+    arguments = ("rollout", ECHO, *SMALL, "--autoreset", mode, "--quiet")
+    outcome = run(*arguments, "--policy", "constant:raise")
+    assert outcome.code == 1
+    assert re.search(
+        r"^roll-vec: error: all \d+ episodes ended by faults, the first by this: "
+        r"exception in step: OSError: out of \[paper\]$",
+        outcome.err,
+        re.MULTILINE,
+    )
+    # Some are no reason to fail.
+    (tmp_path / "half.py").write_text(
+        "def act(texts):\n    return ['raise', *(text[-1] for text in texts[1:])]\n"
+    )
+    assert run(*arguments, "--policy", "half:act").code == 0
 
 
 def test_dead_workers_are_counted(run, own):
@@ -96,7 +114,7 @@ def test_dead_workers_are_counted(run, own):
     arguments = ("rollout", ECHO, "--num-envs", 2, "--steps", 1, *options)
     table = table_of(run(*arguments, "--policy", "constant:exit").out)
     assert table["faults"] == "2 by dead workers"
-    assert "exit code 3" in table["last fault"]
+    assert "exit code 3" in table["first fault"]
 
 
 def test_success_that_is_not_said_is_not_a_rate_of_zero(run, own):

@@ -38,7 +38,18 @@ def test_files_are_told_apart_by_name_and_stored(run, files):
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out == "3 products and 5 goals in shop; title nouns: file\n"
     assert len(Catalogue.load(products="shop").goals) == 5
+
+
+def test_stored_catalogue_is_replaced_only_by_force(run, fails, files, tmp_path):
+    few = ("webshop", "index", "--num-products", 20, "--out", "shop")
     assert run("webshop", "index", *files, "--out", "shop").code == 0
+    assert "--out: shop is not empty; --force replaces it" in fails(*few)
+    assert len(Catalogue.load(products="shop").products) == 3
+    assert run(*few, "--force").code == 0
+    assert len(Catalogue.load(products="shop").products) == 20
+    # An empty folder is no catalogue.
+    (tmp_path / "new").mkdir()
+    assert run(*few[:-1], "new").code == 0
 
 
 def test_a_report_says_what_is_in_a_catalogue(run, files, tmp_path):
@@ -135,4 +146,4 @@ def test_a_person_reads_the_page_as_it_is_laid_out(play):
     assert "[back to search]" in shown
     # A hint is the oracle's next action; to buy is none on a page of results.
     assert re.search(r"> :hint\n(click|search)\[.*\]\n", shown)
-    assert "action_is_valid False" in shown
+    assert "no valid action" in shown

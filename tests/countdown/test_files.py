@@ -257,5 +257,5 @@ def test_a_parquet_file_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     path = tmp_path / "tasks.parquet"
     path.write_bytes(b"")
-    with pytest.raises(MissingExtraError, match=r'pip install "roll-vec\[parquet\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "\.\[parquet\]"'):
         Countdown(data=path)

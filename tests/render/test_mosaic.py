@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from roll_vec.errors import InvalidOptionError, MissingExtraError
-from roll_vec.render.mosaic import mosaic, save_png, upscale
+from roll_vec.render.mosaic import mosaic, save_picture, upscale
 
 
 def frames(count, height=4, width=4):
@@ -69,17 +69,25 @@ def test_mosaic_of_nonsense_is_an_error_that_says_so(arguments, message):
         mosaic(**arguments)
 
 
-def test_png_reads_back_as_the_same_pixels(tmp_path):
+@pytest.mark.parametrize(("suffix", "expected"), [(".png", "PNG"), (".BMP", "BMP")])
+def test_picture_reads_back_as_the_same_pixels(tmp_path, suffix, expected):
     image = pytest.importorskip("PIL.Image")
     picture = mosaic(frames(3))
-    # A view that is not contiguous, under a name with another ending.
-    save_png(tmp_path / "picture.out", picture[:, ::-1])
-    with image.open(tmp_path / "picture.out") as saved:
-        assert saved.format == "PNG"
+    # A view that is not contiguous.
+    save_picture(tmp_path / f"picture{suffix}", picture[:, ::-1])
+    with image.open(tmp_path / f"picture{suffix}") as saved:
+        assert saved.format == expected
         np.testing.assert_array_equal(np.asarray(saved), picture[:, ::-1])
 
 
-def test_png_without_pillow_names_the_extra(monkeypatch, tmp_path):
+@pytest.mark.parametrize("name", ["picture", "picture.out", ".png"])
+def test_picture_of_unknown_format_is_refused(tmp_path, name):
+    with pytest.raises(InvalidOptionError, match=r"\.jpg, \.png, got"):
+        save_picture(tmp_path / name, mosaic(frames(1)))
+    assert not (tmp_path / name).exists()
+
+
+def test_picture_without_pillow_names_the_extra(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "roll-vec\[cli\]"'):
-        save_png(tmp_path / "picture.png", mosaic(frames(1)))
+    with pytest.raises(MissingExtraError, match=r'pip install "\.\[cli\]"'):
+        save_picture(tmp_path / "picture.png", mosaic(frames(1)))

@@ -2,9 +2,11 @@ import copy
 import pickle
 import sys
 
+import gymnasium
 import numpy as np
 import pytest
 
+import roll_vec  # noqa: F401  registers the ids
 from roll_vec.errors import InvalidOptionError, MissingExtraError
 from roll_vec.render.window import Window
 
@@ -36,6 +38,21 @@ def test_window_opens_at_the_first_frame_and_enlarges_it(pygame):
     assert screen.shape == (48, 96, 3)
     np.testing.assert_array_equal(screen, FRAME.repeat(6, axis=0).repeat(6, axis=1))
     assert pygame.display.get_caption()[0] == "a title"
+
+
+def test_window_of_a_batch_says_how_much_of_it_is_seen(pygame):
+    def title(num_envs):
+        env = gymnasium.make_vec(
+            "roll_vec/FrozenLake-v1", num_envs=num_envs, render_mode="human"
+        )
+        env.metadata["render_fps"] = 0
+        env.reset(seed=0)
+        shown = pygame.display.get_caption()[0]
+        env.close()
+        return shown
+
+    assert title(16) == "roll_vec"
+    assert title(4096) == "roll_vec: 16 of 4,096"
 
 
 def test_window_follows_a_frame_of_another_size(pygame):
@@ -95,5 +112,5 @@ def test_window_refuses_what_is_no_frame():
 
 def test_window_without_pygame_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pygame", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "roll-vec\[render\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "\.\[render\]"'):
         Window().show(FRAME)

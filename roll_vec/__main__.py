@@ -1,0 +1,10 @@
+"""Run the command line: ``python -m roll_vec``."""
+
+from __future__ import annotations
+
+import sys
+
+from roll_vec.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
