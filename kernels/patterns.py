@@ -75,7 +75,7 @@ def _match(program, masks, begin, must_advance, visited, stack, slots):
     top = 1
     while top:
         top -= 1
-        at, place = stack[top, 0], stack[top, 1]
+        at, place = np.int64(stack[top, 0]), np.int64(stack[top, 1])
         if at < 0:
             slots[-at - 1] = place
             continue
@@ -117,7 +117,7 @@ def search(program, masks, last, visited, stack, slots, found):
         Of each character: bit `NEWLINE`, bit `WORD`, and those of the classes.
     last : bool
     visited : ((m * (n + 1) + 63) // 64,) uint64, zeros, updated
-    stack : (k * (n + 1) + 2, 2) int64, written
+    stack : (k * (n + 1) + 2, 2) int32, written
         k is the number of instructions `SPLIT` and `SAVE`.
     slots : (NUM_SLOTS,) int64, written
     found : (NUM_SLOTS,) int64, written

@@ -121,7 +121,7 @@ def folder_status(path: str) -> tuple[tuple[str, Status], ...]:
 def read_blocks(path: Path) -> Iterator[memoryview]:
     """Give a file a block at a time, each in the place of the one before.
 
-    The buffer stays in the processor's cache: twice as fast as new blocks.
+    The buffer stays in the processor's cache, where new blocks would not.
     """
     buffer = memoryview(bytearray(1 << 17))
     with path.open("rb", buffering=0) as file:

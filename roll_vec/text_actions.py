@@ -60,6 +60,9 @@ __all__ = [
 ACTION_MODES = ("discrete", "text")
 # Longest text that is left to Python's `re`.
 MAX_RE_CHARS = 1 << 14
+# Longest text for patterns with a program, whose work takes memory: what the action
+# spaces of text allow.
+MAX_PROGRAM_CHARS = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +89,9 @@ class TextOptions:
         ignored.
     max_answer_chars : int or None
         With a pattern: the longest text, in characters and without special tokens, that
-        is searched; a longer one has no valid action.  None: no limit, or 16,384 for a
-        pattern that only Python's `re` can search for.
+        is searched; a longer one has no valid action.  None: no limit for literal tags
+        around ``(.*?)``; 16,384 for a pattern that only Python's `re` can search for;
+        2**20 for any other.
 
     Raises
     ------
@@ -293,13 +297,19 @@ class TextActions:
         from roll_vec.text_patterns import program_of
 
         program = program_of(compiled)
-        if program is not None:
-            return ProgramSearch(program, compiled.groups, strips=strips, last=last)
-        if self.options.max_answer_chars is None:
-            _warn_of_time(compiled)
+        search: Search
+        if program is None:
+            most = MAX_RE_CHARS
             search = PatternSearch(compiled, strips=strips, last=last)
-            return LimitedSearch(search, MAX_RE_CHARS)
-        return PatternSearch(compiled, strips=strips, last=last)
+            if self.options.max_answer_chars is None:
+                _warn_of_time(compiled)
+        else:
+            most = MAX_PROGRAM_CHARS
+            groups = compiled.groups
+            search = ProgramSearch(program, groups, strips=strips, last=last)
+        if self.options.max_answer_chars is None:
+            search = LimitedSearch(search, most)
+        return search
 
     def _clean(self, text: str) -> str:
         """Return a text without special tokens."""

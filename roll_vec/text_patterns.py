@@ -3,7 +3,8 @@
 Python's own parser reads the expression, and Python's own `re` says which characters a
 class has, so that a program means what the expression means.  What has no program is
 left to `re`: look-around, back references, conditions, atomic groups, flags of a part,
-repetitions of what may be empty, and expressions of more than 512 instructions.
+repetitions of what may be empty, and expressions of more than 512 instructions or 128
+branches.
 Groups within repetitions are those of Python 3.11 and later, in older ones too.
 """
 
@@ -25,6 +26,8 @@ __all__ = ["PatternProgram", "program_of", "repeats"]
 
 # Repetitions with bounds are written out.
 _MAX_INSTRUCTIONS = 512
+# Each takes 8 bytes a character while a text is searched.
+_MAX_BRANCHES = 128
 # A mask has 64 bits: two that all programs share, and one for "known".
 _FIRST_CLASS, _MAX_CLASSES = 2, 61
 _KNOWN = np.uint64(1 << 63)
@@ -97,6 +100,8 @@ class PatternProgram:
         self._program = np.array(self._instructions, np.int64)
         jumps = np.isin(self._program[:, 0], (kernels.SPLIT, kernels.SAVE))
         self._num_pushes = int(np.count_nonzero(jumps))
+        if self._num_pushes > _MAX_BRANCHES:
+            raise _UnsupportedError
         del self._state, self._compiler
         # By character: bit b of class b, and whether that was found out.
         self._masks = np.zeros(_NUM_CHARACTERS, np.uint64)
@@ -217,7 +222,7 @@ class PatternProgram:
             masks = self._masks[codes]
         size = len(text) + 1
         visited = np.zeros((len(self._program) * size + 63) // 64, np.uint64)
-        stack = np.empty((self._num_pushes * size + 2, 2), np.int64)
+        stack = np.empty((self._num_pushes * size + 2, 2), np.int32)
         slots = np.empty(kernels.NUM_SLOTS, np.int64)
         found = np.empty(kernels.NUM_SLOTS, np.int64)
         if kernels.search(self._program, masks, last, visited, stack, slots, found):

@@ -276,6 +276,12 @@ def test_a_pattern_that_keeps_re_busy_for_hours_is_searched_for_at_once():
     assert parser.parse("<answer>" * 4000 + "up</answer>").action == 1
 
 
+def test_a_text_beyond_the_action_space_is_not_searched_by_a_program():
+    parser = TextActions(TextOptions(action_pattern=r"^(\w+)"), LOOKUP)
+    assert parser.find("up" + " " * ((1 << 20) - 2)) == ("up", "")
+    assert parser.find("up" + "|" * ((1 << 20) - 1)) is None
+
+
 def test_longer_texts_have_no_valid_action():
     options = TextOptions(action_pattern=ANSWER, max_answer_chars=23)
     parser = TextActions(options, LOOKUP)

@@ -47,6 +47,7 @@ def test_common_expressions_have_a_program(pattern):
         r"(a)\B",
         "(a{1000})",
         "((a{30}){30})",
+        "(a{0,200})",
         "(" + "".join(map(chr, range(200, 300))) + ")",
         *(["(?>a)(b)", "(a)b*+"] if sys.version_info >= (3, 11) else []),
     ],

@@ -27,7 +27,7 @@ DATA_FILES = {
 _FILES = tuple(DATA_FILES)
 # How much of a shop is made where nothing else is said.
 EMBEDDED_PRODUCTS = 1000
-# As many as WebShop's largest file has; they take some ten minutes.
+# A thousand take a quarter to half a second, so that these take minutes.
 MOST_EMBEDDED = 1 << 20
 
 
