@@ -17,6 +17,8 @@
     ├── SpaceMismatchError       RuntimeError
     ├── UnsupportedError         NotImplementedError
     └── MissingExtraError        gymnasium.error.DependencyNotInstalled, ImportError
+
+and one warning, `EnvironmentFaultWarning`, a UserWarning.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from numpy.typing import NDArray
 __all__ = [
     "ClosedError",
     "EnvironmentFaultError",
+    "EnvironmentFaultWarning",
     "FrozenAttributeError",
     "InvalidActionError",
     "InvalidOptionError",
@@ -145,6 +148,13 @@ class EnvironmentFaultError(RollVecError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.errors,))
+
+
+class EnvironmentFaultWarning(UserWarning):
+    """Warns of the first fault of a pool whose faults do not raise.
+
+    The text ends with the traceback, where an exception was the fault.
+    """
 
 
 class PendingResultsError(RollVecError, gym_error.AlreadyPendingCallError):

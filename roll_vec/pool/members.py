@@ -6,21 +6,27 @@ The calling thread, a worker thread and a worker process all run `Task`s on
 
 from __future__ import annotations
 
-import contextlib
 import pickle
+import traceback
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
 
 from roll_vec.base_envs import BaseDiscreteActionEnv
-from roll_vec.errors import shorten
+from roll_vec.env_results import split_reset, split_step
 from roll_vec.pool.observations import same_data
 
 __all__ = ["Description", "Fault", "Members", "ResetOrder", "Restoration", "Task"]
 
 StepValues = tuple[Any, float, bool, bool, dict[str, Any]]
+
+# Characters of a traceback that are kept.
+MAX_TRACEBACK = 8192
+LOST = "the instance was lost"
+_HERE = Path(__file__).parent
 
 
 class Task(NamedTuple):
@@ -38,12 +44,14 @@ class Fault(NamedTuple):
     """Why a task failed.
 
     ``kind`` is ``exception``, ``timeout`` or ``worker_death``; ``exception`` is there
-    where one was raised and could be brought here.
+    where one was raised and could be brought here, ``traceback`` where it was raised in
+    another process.
     """
 
     kind: str
     message: str
     exception: BaseException | None = None
+    traceback: str = ""
 
 
 class Description(NamedTuple):
@@ -91,7 +99,7 @@ def describe_exception(operation: str, error: BaseException) -> str:
     """Return one line about an exception of an environment."""
     try:
         text = str(error)
-    except Exception:
+    except BaseException:
         text = "(its text could not be had)"
     name = type(error).__name__
     return (
@@ -99,6 +107,21 @@ def describe_exception(operation: str, error: BaseException) -> str:
         if text
         else (f"exception in {operation}: {name}")
     )
+
+
+def format_traceback(error: BaseException) -> str:
+    """Return the traceback of an environment's exception, from its own code on."""
+    where = error.__traceback__
+    while where is not None and Path(where.tb_frame.f_code.co_filename).parent == _HERE:
+        where = where.tb_next
+    try:
+        lines = traceback.format_exception(
+            type(error), error, where or error.__traceback__
+        )
+        text = "".join(lines)
+    except BaseException:
+        return ""
+    return text if len(text) <= MAX_TRACEBACK else f"...{text[-MAX_TRACEBACK:]}"
 
 
 def as_number(reward: Any) -> float:
@@ -125,17 +148,9 @@ def check_step(result: Any) -> StepValues:
     TypeError
         If it is not five values of the right kinds.
     """
-    if not isinstance(result, (tuple, list)) or len(result) != 5:
-        message = (
-            "step: expected (observation, reward, terminated, truncated, info), "
-            f"got {shorten(result)}"
-        )
-        raise TypeError(message)
-    observation, reward, terminated, truncated, info = result
-    if not isinstance(info, dict):
-        message = f"step returned the info {shorten(info)}, expected a dict"
-        raise TypeError(message)
-    return observation, as_number(reward), bool(terminated), bool(truncated), info
+    observation, reward, terminated, truncated, info = split_step(result)
+    reward = as_number(reward)
+    return observation, reward, bool(terminated), bool(truncated), dict(info)
 
 
 def check_reset(result: Any) -> tuple[Any, dict[str, Any]]:
@@ -146,14 +161,8 @@ def check_reset(result: Any) -> tuple[Any, dict[str, Any]]:
     TypeError
         If it is not an observation and a dict.
     """
-    if not isinstance(result, (tuple, list)) or len(result) != 2:
-        message = f"reset: expected (observation, info), got {shorten(result)}"
-        raise TypeError(message)
-    observation, info = result
-    if not isinstance(info, dict):
-        message = f"reset returned the info {shorten(info)}, expected a dict"
-        raise TypeError(message)
-    return observation, info
+    observation, info = split_reset(result)
+    return observation, dict(info)
 
 
 class Members:
@@ -243,8 +252,7 @@ class Members:
             If the instance was lost.
         """
         if row not in self.envs:
-            message = "the instance was lost"
-            raise LookupError(message)
+            raise LookupError(LOST)
         return check_step(self.envs[row].step(action))
 
     def call(self, row: int, called: tuple[str, Any, Any]) -> Any:
@@ -290,13 +298,38 @@ class Members:
             raise
 
     def close(self, row: int, _: None = None) -> None:
-        """Let go of an instance; what its `close` raises is of no account."""
+        """Let go of an instance; nothing that its `close` raises is told.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            In the thread of the caller.
+        """
         env = self.envs.pop(row, None)
         if env is not None:
-            with contextlib.suppress(Exception, SystemExit):
+            try:
                 env.close()
+            except self._passed:
+                raise
+            except BaseException:
+                pass
 
     def close_all(self) -> None:
-        """Let go of all instances."""
+        """Let go of all instances.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            In the thread of the caller: once the others are closed, or at once for the
+            second one.
+        """
+        interrupt: BaseException | None = None
         for row in list(self.envs):
-            self.close(row)
+            try:
+                self.close(row)
+            except self._passed as error:
+                if interrupt is not None:
+                    raise
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt

@@ -162,7 +162,9 @@ class PoolVectorEnv(RollVectorEnv):
             if mask is not None and not mask.all():
                 raise ResetNeededError(_ALL_NEED_RESET)
         with self._interruptible():
-            return super().reset(seed=seed, options=options)
+            result = super().reset(seed=seed, options=options)
+        self.engine.counts.warn_once(stacklevel=2)
+        return result
 
     def step(
         self, actions: Any
@@ -180,7 +182,9 @@ class PoolVectorEnv(RollVectorEnv):
         if self.engine.instances.needs_reset:
             raise ResetNeededError(_ALL_NEED_RESET)
         with self._interruptible():
-            return super().step(actions)
+            result = super().step(actions)
+        self.engine.counts.warn_once(stacklevel=2)
+        return result
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
@@ -269,7 +273,7 @@ class PoolVectorEnv(RollVectorEnv):
         min_envs : int or None
             Wait for so many; None for all.  All that are ready are returned.
         timeout : float or None
-            Seconds after which fewer, or none, are returned.
+            Seconds after which fewer, or none, are returned; infinity is None.
 
         Returns
         -------
@@ -287,11 +291,14 @@ class PoolVectorEnv(RollVectorEnv):
         self._check_open()
         with self._interruptible():
             try:
-                rows, batch = self._flights.recv(min_envs, timeout)
+                self._flights.wait(min_envs, timeout)
             except EnvironmentFaultError:
                 self._flights.clear()
                 self.engine.demand_reset()
                 raise
+        # Before anything is taken: a warning can be made to raise.
+        self.engine.counts.warn_once(stacklevel=2)
+        rows, batch = self._flights.take()
         # Not in place: the array may be the one that stands for no row.
         self._finished = self._finished.copy()
         self._finished[rows] = False

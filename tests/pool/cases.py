@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Any
 
 import numpy as np
+import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from roll_vec.pool import PoolVectorEnv
@@ -39,6 +40,12 @@ WORKER_IDS = [
     f"{kind.get('executor', 'thread')}{kind['workers']}" if kind else "serial"
     for kind in WORKERS
 ]
+
+# For tests that make environments fail: the first fault of a pool warns, and warnings
+# are errors here.
+FAULTS_ON_PURPOSE = pytest.mark.filterwarnings(
+    "ignore::roll_vec.errors.EnvironmentFaultWarning"
+)
 
 KINDS = {
     "text": lambda n: talkers(n),

@@ -13,7 +13,15 @@ from roll_vec.errors import (
     RollVecError,
 )
 from roll_vec.pool import PoolVectorEnv
-from tests.pool.cases import EXECUTOR_IDS, EXECUTORS, KINDS, draw_actions, play, pool
+from tests.pool.cases import (
+    EXECUTOR_IDS,
+    EXECUTORS,
+    FAULTS_ON_PURPOSE,
+    KINDS,
+    draw_actions,
+    play,
+    pool,
+)
 from tests.pool.envs import Drifter, drifters, talkers
 from tests.vector.cases import assert_same
 
@@ -70,6 +78,7 @@ def test_actions(kind, workers):
         assert_same(play(env, actions), play(twin, actions))
 
 
+@FAULTS_ON_PURPOSE
 def test_the_rows_of_bad_actions_are_named():
     with pool(talkers(3)) as env:
         env.reset(seed=1)

@@ -14,6 +14,7 @@ from roll_vec.pool import replay
 from roll_vec.seeding import episode_seed
 from tests.pool.cases import (
     DISABLED,
+    FAULTS_ON_PURPOSE,
     LIMIT,
     MODES,
     NEXT_STEP,
@@ -25,6 +26,8 @@ from tests.pool.cases import (
 )
 from tests.pool.envs import drifters, talkers
 from tests.vector.cases import assert_same
+
+pytestmark = FAULTS_ON_PURPOSE
 
 
 @pytest.mark.parametrize(
