@@ -38,8 +38,10 @@ RowInfos: TypeAlias = list[dict[str, Any]]
 _DTYPES: dict[type, type] = {bool: np.bool_, int: np.int64, float: np.float64}
 _INT64 = range(-(1 << 63), 1 << 63)
 EXACT = 1 << 53  # up to here every integer is a float64
-# The deepest nesting of dicts that is stacked: far from Python's limit of recursion.
+# The deepest nesting of dicts that is stacked, far from Python's limit of recursion,
+# and how many dicts there can be in one info.
 MAX_DEPTH = 64
+MAX_DICTS = 1 << 16
 
 
 def blanks(shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
@@ -120,34 +122,55 @@ def find_unstackable(infos: RowInfos) -> dict[int, str]:
 
     Values can be anything; keys must have a text and be comparable, and dicts must end.
     """
-    keys = set(map(type, chain.from_iterable(infos)))
-    values = set(map(type, chain.from_iterable(map(dict.values, infos))))
-    if keys <= {str} and not any(issubclass(kind, dict) for kind in values):
-        return {}
+    level: list[dict[Any, Any]] = infos
+    # Without a loop in Python, as long as nothing is odd.
+    for _ in range(4):
+        if not set(map(type, chain.from_iterable(map(dict.keys, level)))) <= {str}:
+            break
+        kinds = set(map(type, chain.from_iterable(map(dict.values, level))))
+        if not any(issubclass(kind, dict) for kind in kinds):
+            return {}
+        values = chain.from_iterable(map(dict.values, level))
+        level = [value for value in values if isinstance(value, dict)]
     reasons = {}
     for i, info in enumerate(infos):
         try:
-            why = _why_unstackable(info)
+            _check_stackable(info)
         except Exception as error:
-            why = f"{type(error).__name__} was raised"
-        if why:
-            reasons[i] = why
+            reasons[i] = f"{type(error).__name__}: {error}"
     return reasons
 
 
-def _why_unstackable(info: dict[Any, Any], depth: int = 0) -> str:
-    """Return why an info cannot be stacked; an empty string if it can."""
-    if depth > MAX_DEPTH:
-        return f"dicts are nested more than {MAX_DEPTH} deep"
-    for key, value in info.items():
-        if type(key) is not str:
-            # What stacking does with keys, and keys of a user's own class can raise.
-            f"_{key}", key == object()
-        if isinstance(value, dict):
-            why = _why_unstackable(value, depth + 1)
-            if why:
-                return why
-    return ""
+def _check_stackable(info: dict[Any, Any]) -> None:
+    """Do what stacking does with the keys of an info, and of the dicts in it.
+
+    Raises
+    ------
+    ValueError
+        If the dicts do not end.
+    Exception
+        Whatever a key of a user's own class raises.
+    """
+    level, count = [info], 0
+    for _ in range(MAX_DEPTH):
+        for part in level:
+            for key in part:
+                if type(key) is not str:
+                    f"_{key}", key == object()
+        level = [
+            value
+            for part in level
+            for value in part.values()
+            if isinstance(value, dict)
+        ]
+        count += len(level)
+        if not level:
+            return
+        if count > MAX_DICTS:
+            message = f"there are more than {MAX_DICTS} dicts in it"
+            raise ValueError(message)
+    message = f"dicts are nested more than {MAX_DEPTH} deep in it"
+    raise ValueError(message)
 
 
 def _stack(values: list[Any], rows: Sequence[int], num_envs: int) -> Any:

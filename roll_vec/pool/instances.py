@@ -77,7 +77,11 @@ class Instances:
         from roll_vec.pool.processes import ProcessWorkers
 
         return ProcessWorkers(
-            self.env_fns, num_workers, options.time_limits, options.context
+            self.env_fns,
+            num_workers,
+            options.time_limits,
+            options.context,
+            self.attributes,
         )
 
     def run(

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
+from gymnasium.utils import EzPickle
 
-from roll_vec.base_envs import BaseDiscreteActionEnv
+from roll_vec.base_envs import BaseDiscreteActionEnv, SeededEnv
 from roll_vec.env_results import split_reset, split_step
 from roll_vec.pool.observations import same_data
 
@@ -93,6 +94,8 @@ class Restoration(NamedTuple):
     """Pickled tasks since, in order."""
     observation: Any
     """What the last call must return again, in a tuple; empty: nothing was returned."""
+    snapshot: bytes | None = None
+    """What begins the history in place of an order."""
 
 
 def describe_exception(operation: str, error: BaseException) -> str:
@@ -165,6 +168,15 @@ def check_reset(result: Any) -> tuple[Any, dict[str, Any]]:
     return observation, dict(info)
 
 
+def _has_states(env: SeededEnv) -> bool:
+    """Return whether an environment has the optional `get_state` and `set_state`."""
+    kind = type(env)
+    return (
+        kind.get_state is not SeededEnv.get_state
+        and kind.set_state is not SeededEnv.set_state
+    )
+
+
 class Members:
     """Some environments of the pool, and the operations on them.
 
@@ -204,15 +216,57 @@ class Members:
         env = self.envs[row] = self.env_fns[row]()
         return self._describe(env)
 
-    def load(self, row: int, pickled: bytes) -> None:
-        """Take over an instance that `fetch` pickled."""
-        env = pickle.loads(pickled)
-        if env is not None:
-            self.envs[row] = env
+    def load(
+        self, row: int, pickled: bytes, attributes: Mapping[str, Any] | None = None
+    ) -> None:
+        """Take over what `fetch` or `snapshot` pickled.
+
+        A state is put into a new instance, with these attributes set.
+        """
+        is_state, content = pickle.loads(pickled)
+        if is_state:
+            self._build_with(row, attributes or {})
+            self.envs[row].set_state(content)  # type: ignore[attr-defined]
+        elif content is not None:
+            self.envs[row] = content
 
     def fetch(self, row: int, _: None = None) -> bytes:
         """Return the instance, pickled; None for one that was lost."""
-        return pickle.dumps(self.envs.get(row))
+        return pickle.dumps((False, self.envs.get(row)))
+
+    def snapshot(self, row: int, limit: int) -> bytes:
+        """Return where an instance is, pickled: its state, or else itself.
+
+        Raises
+        ------
+        TypeError
+            If its state is lost where it is pickled.
+        ValueError
+            If that takes more than ``limit`` bytes.
+        """
+        env = self.envs[row]
+        pickled = b""
+        # Of a wrapped one, the wrappers would have a state as well.
+        if isinstance(env, SeededEnv) and _has_states(env):
+            pickled = pickle.dumps((True, env.get_state()))
+        if not pickled:
+            layer: Any = env
+            while layer is not None:
+                if isinstance(layer, EzPickle):
+                    message = f"{type(layer).__name__} is pickled without its state"
+                    raise TypeError(message)
+                layer = layer.env if isinstance(layer, gymnasium.Wrapper) else None
+            pickled = self.fetch(row)
+        if len(pickled) > limit:
+            message = f"it takes {len(pickled)} bytes, and {limit} are kept"
+            raise ValueError(message)
+        return pickled
+
+    def _build_with(self, row: int, attributes: Mapping[str, Any]) -> None:
+        """Make an instance and set its attributes."""
+        self.build(row)
+        for name, value in attributes.items():
+            self.envs[row].set_wrapper_attr(name, value)
 
     def _describe(self, env: gymnasium.Env[Any, Any]) -> Description:
         bare = env.unwrapped
@@ -231,9 +285,7 @@ class Members:
     def reset(self, row: int, order: ResetOrder) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; return observation and info."""
         if order.rebuild:
-            self.build(row)
-            for name, value in order.attributes.items():
-                self.envs[row].set_wrapper_attr(name, value)
+            self._build_with(row, order.attributes)
         env = self.envs[row]
         if order.rebuild and order.position is not None:
             env.unwrapped.resume(*order.position)  # type: ignore[attr-defined]
@@ -279,16 +331,16 @@ class Members:
         seen: tuple[Any, ...] = ()
         self.envs.pop(row, None)
         try:
-            if past.order is None:
-                self.build(row)
-                for name, value in past.attributes.items():
-                    self.set(row, (name, value))
+            if past.snapshot is not None:
+                self.load(row, past.snapshot, past.attributes)
+            elif past.order is None:
+                self._build_with(row, past.attributes)
             else:
                 seen = self.reset(row, past.order)[:1]
             for pickled in past.calls:
                 task: Task = pickle.loads(pickled)
                 result = getattr(self, task.operation)(row, task.argument)
-                if task.operation not in ("set", "load"):
+                if task.operation != "set":
                     seen = result[:1]
             if not same_data(seen, past.observation):
                 message = "the same actions led to another observation"

@@ -83,7 +83,20 @@ class PoolVectorEnv(RollVectorEnv):
     Where a worker process dies, the environment that it was running has lost its
     episode; the worker's others are built again in a new process and led to where they
     were by repeating their actions.  An environment that acts on an outside world does
-    so twice then: give each a worker of its own, ``workers=num_envs``.
+    so twice then: give each a worker of its own, ``workers=num_envs``.  Up to 1 MiB of
+    actions is kept of an environment, and up to 64 MiB of a pool with more than 64, but
+    no less than 64 KiB each.  Then its worker pickles it, and the actions before that
+    are dropped.  One that cannot be pickled, or takes more than 16 times the limit,
+    loses its episode where its worker dies after that.
+
+    The first fault of a pool warns, by `EnvironmentFaultWarning` with the traceback,
+    unless faults raise.
+
+    Infos have Gymnasium's layout, see `roll_vec.infos`.  An info that has none, as a
+    dict that holds itself, is a fault of that environment.
+
+    `close` closes every environment, whatever the others raise then: nothing of that
+    is told but a KeyboardInterrupt in the calling thread.
 
     Raises
     ------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import os
+import signal
 from contextlib import closing
 from typing import Any
 
@@ -144,6 +146,13 @@ def pool(fns: Any, **keywords: Any) -> closing[PoolVectorEnv]:
 def sync(fns: Any, **keywords: Any) -> closing[SyncVectorEnv]:
     """Return a context that makes Gymnasium's batch and closes it."""
     return closing(SyncVectorEnv(fns, **keywords))
+
+
+def kill_workers(env):
+    """Kill all workers, and wait until they are dead."""
+    for lane in env.engine.workers._lanes:
+        os.kill(lane.process.pid, signal.SIGKILL)
+        lane.process.join()
 
 
 def fail_at(env, twin, command, mode, steps=(1, 6), num_steps=10):

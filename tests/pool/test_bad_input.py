@@ -1,5 +1,8 @@
 """Bad input is named, and nothing has moved."""
 
+import multiprocessing
+import pickle
+
 import gymnasium
 import numpy as np
 import pytest
@@ -187,3 +190,16 @@ def test_seeds_and_masks(workers):
                 env.reset(options={"reset_mask": mask})
         actions = draw_actions("text", 2, 6)
         assert_same(play(env, actions), play(twin, actions))
+
+
+def test_processes_in_a_daemon_process_say_what_to_use(monkeypatch):
+    with pool(talkers(1), workers=1, executor="process") as env:
+        pickled = pickle.dumps(env)
+    config = multiprocessing.current_process()._config
+    monkeypatch.setitem(config, "daemon", True)
+    for make in (
+        lambda: PoolVectorEnv(talkers(1), workers=1, executor="process"),
+        lambda: pickle.loads(pickled),
+    ):
+        with pytest.raises(InvalidOptionError, match=r"daemon.*'thread' or"):
+            make()

@@ -47,6 +47,11 @@ def endless():
     return info
 
 
+def doubled(info):
+    info["again"] = info
+    return info
+
+
 class Odd(Talker):
     """Adds odd entries to the infos of the steps, and resets, that ask for it."""
 
@@ -89,6 +94,7 @@ def test_keys_need_not_be_texts(kind, workers):
 
 # What cannot be stacked, or not be sent.
 REFUSED = {
+    "itself twice": lambda: doubled(endless()),
     "itself": endless,
     "key": lambda: {Unequal(): 1},
     "nested key": lambda: {"inventory": {Unequal(): 1}},
@@ -128,7 +134,7 @@ def test_recv_loses_nothing_beside_a_fault_of_infos(workers):
         observations, *_, truncations, infos = env.recv(3)
         assert infos["env_id"].tolist() == [0, 1, 2]
         assert truncations.tolist() == [False, True, False]
-        assert infos["error"][1].endswith("nested more than 64 deep")
+        assert infos["error"][1].endswith("nested more than 64 deep in it")
         assert observations[0] == "1: odd"
         env.send(("go",) * 3, [0, 1, 2])
         assert env.recv(3)[4]["_level"].tolist() == [False, True, False]
