@@ -265,7 +265,9 @@ class ProcessWorkers(QueuedWorkers[ProcessLane]):
             return []
         try:
             value, fault = pickle.loads(message)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             text = f"exception: a result cannot be unpickled: {error}"
             value, fault = None, Fault("exception", text, error)
         task, pickled = lane.queue[0], lane.pickled[0]
@@ -276,7 +278,7 @@ class ProcessWorkers(QueuedWorkers[ProcessLane]):
                 self._mark_gone(task.row, fault.message)
         elif task.operation == "snapshot":
             if fault is not None:
-                self._histories[task.row].give_up(fault.message)
+                self._histories[task.row].refuse_snapshots(fault.message)
         elif fault is None and task.operation in ("build", "load", "reset"):
             self._gone.pop(task.row, None)
         elif fault is not None and task.operation == "step" and task.row in self._gone:
@@ -346,7 +348,9 @@ class ProcessWorkers(QueuedWorkers[ProcessLane]):
                 f"worker death: its process ended with exit code {exit_code} {where}"
             )
             fault = Fault("worker_death", message)
-        if task.operation in OWN_TASKS:
+        if task.operation == "snapshot":
+            self._histories[task.row].lose_snapshot(fault.message)
+        elif task.operation == "restore":
             self._mark_gone(task.row, fault.message)
         else:
             self._gone[task.row] = fault.message

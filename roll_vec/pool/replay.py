@@ -8,9 +8,10 @@ for each environment (``workers=num_envs``) leaves nothing to be repeated.  What
 
 The pool keeps these calls, up to `calls_limit` bytes of each environment.  With more
 of them the worker takes a snapshot of the instance, and the calls before it are
-dropped.  A snapshot is kept up to `SNAPSHOT_FACTOR` times that size.  An environment
-without one, be it larger or that the instance cannot be pickled, cannot be restored
-until its next seeded reset: it loses its episode with the worker.
+dropped.  A snapshot is kept up to `SNAPSHOT_FACTOR` times that size.  Without one, be
+it larger or that the instance cannot be pickled, so many bytes of calls are kept; with
+more the environment cannot be restored until its next seeded reset: it loses its
+episode with the worker.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ class History:
         self._order: ResetOrder | None = None
         self._snapshot: bytes | None = None
         self._next_snapshot: bytes | None = None
+        self._refusal = ""
+        self._num_lost = 0
         self._begin()
 
     def _begin(self) -> None:
@@ -94,6 +97,7 @@ class History:
             # what it returns after a restoration, for an instance can lose its state
             # where it is pickled.
             self._next_snapshot = value
+            self._num_lost = 0
 
     def _add(self, pickled: bytes) -> None:
         if self.obstacle:
@@ -104,21 +108,33 @@ class History:
             self._begin()
         self._calls.append(pickled)
         self._num_bytes += len(pickled)
+        if self._refusal and self._num_bytes > SNAPSHOT_FACTOR * self._limit:
+            self.obstacle = (
+                f"its history is too long, and there is no snapshot: {self._refusal}"
+            )
+            self._snapshot = None
+            self._begin()
 
     def is_due(self, task: Task) -> bool:
         """Return whether a snapshot should be taken before a task."""
-        if self._num_bytes <= self._limit or self._next_snapshot is not None:
+        if self._num_bytes <= self._limit:
+            return False
+        if self._refusal or self._next_snapshot is not None:
             return False
         if task.operation == "reset":
             order: ResetOrder = task.argument
             return order.seed is None and order.position is None and not order.rebuild
         return task.operation in ("step", "set")
 
-    def give_up(self, why: str) -> None:
-        """Drop the calls: there is no snapshot that could take their place."""
-        self.obstacle = f"its history is too long, and there is no snapshot: {why}"
-        self._snapshot = None
-        self._begin()
+    def refuse_snapshots(self, why: str) -> None:
+        """Ask for no more snapshots: there are none."""
+        self._refusal = why
+
+    def lose_snapshot(self, why: str) -> None:
+        """Note that the worker died at it; the second time, it is to blame."""
+        self._num_lost += 1
+        if self._num_lost > 1:
+            self.refuse_snapshots(why)
 
     def restoration(self) -> Restoration:
         """Return how the environment is restored; only where that is possible."""

@@ -86,8 +86,9 @@ class PoolVectorEnv(RollVectorEnv):
     so twice then: give each a worker of its own, ``workers=num_envs``.  Up to 1 MiB of
     actions is kept of an environment, and up to 64 MiB of a pool with more than 64, but
     no less than 64 KiB each.  Then its worker pickles it, and the actions before that
-    are dropped.  One that cannot be pickled, or takes more than 16 times the limit,
-    loses its episode where its worker dies after that.
+    are dropped.  Of one that cannot be pickled, or takes more than 16 times the limit,
+    16 times as many actions are kept; after that it loses its episode, too, where its
+    worker dies.
 
     The first fault of a pool warns, by `EnvironmentFaultWarning` with the traceback,
     unless faults raise.
