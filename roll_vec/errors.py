@@ -21,7 +21,9 @@
 and the warnings that it gives::
 
     RollVecWarning               UserWarning
-    └── ActionStartWarning
+    ├── ActionStartWarning
+    ├── EnvironmentFaultWarning
+    └── SlowPatternWarning
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ __all__ = [
     "ActionStartWarning",
     "ClosedError",
     "EnvironmentFaultError",
+    "EnvironmentFaultWarning",
     "FrozenAttributeError",
     "InvalidActionError",
     "InvalidOptionError",
@@ -48,6 +51,7 @@ __all__ = [
     "ResetNeededError",
     "RollVecError",
     "RollVecWarning",
+    "SlowPatternWarning",
     "SpaceMismatchError",
     "UnbatchedActionError",
     "UnknownOptionError",
@@ -183,6 +187,17 @@ class RollVecWarning(UserWarning):
 
 class ActionStartWarning(RollVecWarning):
     """Given where 0 is played as an action and stands for "no valid action"."""
+
+
+class EnvironmentFaultWarning(RollVecWarning):
+    """Given at the first fault of a pool whose faults do not raise.
+
+    The text ends with the traceback, where an exception was the fault.
+    """
+
+
+class SlowPatternWarning(RollVecWarning):
+    """Given for an ``action_pattern`` that some texts keep busy for hours."""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

@@ -3,7 +3,8 @@
 A dict of arrays with one entry an environment; each key K has a bool mask ``_K``
 that says which environments have it.  Entries without it are zero, or None in an
 object array.  A key that no environment has is absent.  A key whose values are dicts
-has such a layout as its value.
+has such a layout as its value.  A key need not be a str: that of the mask is its text
+after an underscore.  A key that is the name of another key's mask is left out.
 
 An engine gives infos either in this layout or as a list with one dict an environment
 (`RowInfos`), which `stack_infos` brings into the layout when all rows are there.
@@ -12,6 +13,7 @@ An engine gives infos either in this layout or as a list with one dict an enviro
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +25,7 @@ __all__ = [
     "RowInfos",
     "blanks",
     "final_infos",
+    "find_unstackable",
     "masked_infos",
     "merge_rows",
     "stack_infos",
@@ -35,6 +38,10 @@ RowInfos: TypeAlias = list[dict[str, Any]]
 _DTYPES: dict[type, type] = {bool: np.bool_, int: np.int64, float: np.float64}
 _INT64 = range(-(1 << 63), 1 << 63)
 EXACT = 1 << 53  # up to here every integer is a float64
+# The deepest nesting of dicts that is stacked, far from Python's limit of recursion,
+# and how many dicts there can be in one info.
+MAX_DEPTH = 64
+MAX_DICTS = 1 << 16
 
 
 def blanks(shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
@@ -64,7 +71,7 @@ def masked_infos(values: dict[str, NDArray[Any]], mask: NDArray[np.bool_]) -> In
     infos: Infos = {}
     for key, value in values.items():
         infos[key] = value
-        infos["_" + key] = mask.copy()
+        infos[f"_{key}"] = mask.copy()
     return infos
 
 
@@ -95,19 +102,81 @@ def stack_infos(infos: RowInfos, rows: Sequence[int] | None, num_envs: int) -> I
                 values, owners = columns.setdefault(key, ([], []))
                 values.append(value)
                 owners.append(row)
+    names = {f"_{key}" for key in columns}
     stacked: Infos = {}
     for key, (values, owners) in columns.items():
+        if key in names:
+            continue
         stacked[key] = _stack(values, owners, num_envs)
-        mask = np.zeros(num_envs, np.bool_)
+        name = f"_{key}"
+        # Two keys can have one text, 1 and "1": the mask is of either, as Gymnasium's.
+        mask = stacked.get(name)
+        if mask is None:
+            mask = stacked[name] = np.zeros(num_envs, np.bool_)
         mask[slice(None) if len(values) == num_envs else owners] = True
-        stacked["_" + key] = mask
     return stacked
+
+
+def find_unstackable(infos: RowInfos) -> dict[int, str]:
+    """Return which infos `stack_infos` cannot take, by their index, and why.
+
+    Values can be anything; keys must have a text and be comparable, and dicts must end.
+    """
+    level: list[dict[Any, Any]] = infos
+    # Without a loop in Python, as long as nothing is odd.
+    for _ in range(4):
+        if not set(map(type, chain.from_iterable(map(dict.keys, level)))) <= {str}:
+            break
+        kinds = set(map(type, chain.from_iterable(map(dict.values, level))))
+        if not any(issubclass(kind, dict) for kind in kinds):
+            return {}
+        values = chain.from_iterable(map(dict.values, level))
+        level = [value for value in values if isinstance(value, dict)]
+    reasons = {}
+    for i, info in enumerate(infos):
+        try:
+            _check_stackable(info)
+        except Exception as error:
+            reasons[i] = f"{type(error).__name__}: {error}"
+    return reasons
+
+
+def _check_stackable(info: dict[Any, Any]) -> None:
+    """Do what stacking does with the keys of an info, and of the dicts in it.
+
+    Raises
+    ------
+    ValueError
+        If the dicts do not end.
+    Exception
+        Whatever a key of a user's own class raises.
+    """
+    level, count = [info], 0
+    for _ in range(MAX_DEPTH):
+        for part in level:
+            for key in part:
+                if type(key) is not str:
+                    f"_{key}", key == object()
+        level = [
+            value
+            for part in level
+            for value in part.values()
+            if isinstance(value, dict)
+        ]
+        count += len(level)
+        if not level:
+            return
+        if count > MAX_DICTS:
+            message = f"there are more than {MAX_DICTS} dicts in it"
+            raise ValueError(message)
+    message = f"dicts are nested more than {MAX_DEPTH} deep in it"
+    raise ValueError(message)
 
 
 def _stack(values: list[Any], rows: Sequence[int], num_envs: int) -> Any:
     """Return the array, or the nested layout, of one key's values."""
     types = set(map(type, values))
-    if types == {dict}:
+    if all(issubclass(kind, dict) for kind in types):
         return stack_infos(values, rows, num_envs)
     dtype, shape = _common(values, types)
     if dtype is object:
@@ -137,6 +206,9 @@ def _common(values: list[Any], types: set[type]) -> tuple[Any, tuple[int, ...]]:
             if len(forms) == 1 and values[0].dtype != object:
                 return values[0].dtype, values[0].shape
             return object, ()
+        if kind is np.timedelta64:
+            units = {value.dtype for value in values}
+            return (units.pop() if len(units) == 1 else object), ()
         if issubclass(kind, np.number):
             return kind, ()
     elif types == {int, float} and all(
@@ -172,9 +244,9 @@ def merge_rows(
     for key, value in values.items():
         if key not in infos:
             infos[key] = blanks(num_envs, value.dtype)
-            infos["_" + key] = np.zeros(num_envs, np.bool_)
+            infos[f"_{key}"] = np.zeros(num_envs, np.bool_)
         infos[key][rows] = value
-        infos["_" + key][rows] = True
+        infos[f"_{key}"][rows] = True
     return infos
 
 
@@ -201,14 +273,14 @@ def final_infos(infos: Infos | RowInfos, finished: NDArray[np.bool_]) -> Infos:
         return stack_infos(ended, rows, len(infos))
     final: Infos = {}
     for key in [key for key in infos if not key.startswith("_")]:
-        value, mask = infos[key], infos["_" + key]
+        value, mask = infos[key], infos[f"_{key}"]
         final_mask = mask & finished
         if final_mask.any():
             final[key] = blanks(value.shape, value.dtype)
             final[key][final_mask] = value[final_mask]
-            final["_" + key] = final_mask
+            final[f"_{key}"] = final_mask
             value[final_mask] = blanks(1, value.dtype)
             mask &= ~finished
             if not mask.any():
-                del infos[key], infos["_" + key]
+                del infos[key], infos[f"_{key}"]
     return final

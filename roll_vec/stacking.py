@@ -100,15 +100,15 @@ def stack_infos_in_time(steps: Sequence[Infos], num_envs: int) -> Infos:
     stacked: Infos = {}
     nobody = np.zeros(num_envs, np.bool_)
     # A mask has no mask.
-    found = [key for step in steps for key in step if "_" + key in step]
+    found = [key for step in steps for key in step if f"_{key}" in step]
     for key in dict.fromkeys(found):
         values = [step.get(key) for step in steps]
-        masks = np.stack([step.get("_" + key, nobody) for step in steps])
+        masks = np.stack([step.get(f"_{key}", nobody) for step in steps])
         if all(isinstance(value, (dict, type(None))) for value in values):
             stacked[key] = stack_infos_in_time([v or {} for v in values], num_envs)
         else:
             stacked[key] = _stack_values(values, masks)
-        stacked["_" + key] = masks
+        stacked[f"_{key}"] = masks
     return stacked
 
 
@@ -149,9 +149,12 @@ def _of_row(value: Any, row: int) -> Any:
         return {
             key: _of_row(part, row)
             for key, part in value.items()
-            if "_" + key in value and value["_" + key][row]
+            if f"_{key}" in value and value[f"_{key}"][row]
         }
-    return value[row : row + 1].tolist()[0] if value.ndim == 1 else value[row]
+    # Python's durations have no unit, and numpy's finest ones would be bare integers.
+    if value.ndim > 1 or value.dtype.kind in "mM":
+        return value[row]
+    return value[row : row + 1].tolist()[0]
 
 
 # ------------------------------------------------------------------------ out

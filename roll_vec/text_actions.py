@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -34,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError
+from roll_vec.errors import InvalidOptionError, SlowPatternWarning, warn_caller
 from roll_vec.options import check_choice, check_int, check_number
 from roll_vec.text_search import (
     Found,
@@ -162,14 +161,13 @@ def _warn_of_time(pattern: re.Pattern[str]) -> None:
     from roll_vec.text_patterns import repeats
 
     if repeats(pattern):
-        warnings.warn(
+        warn_caller(
             f"action_pattern: {pattern.pattern!r} needs Python's re, which some texts "
             f"keep busy for hours, so that texts of more than {MAX_RE_CHARS} "
             "characters have no valid action; a pattern without look-around, back "
             "references and repetitions of what may be empty is searched for in linear "
             "time, or set max_answer_chars",
-            UserWarning,
-            stacklevel=2,
+            SlowPatternWarning,
         )
 
 

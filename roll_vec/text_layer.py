@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium
 
 from roll_vec.base_envs import MAX_TEXT, BaseDiscreteActionEnv, ClosableEnv
+from roll_vec.env_results import split_reset, split_step
 from roll_vec.spaces import UnicodeText
 from roll_vec.text_actions import TextActions, TextOptions
 from roll_vec.text_batches import check_text
@@ -78,7 +79,7 @@ class TextLayer(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """Start a new episode; the info has ``env_instruction``."""
         self._check_open()
-        observation, info = self.env.reset(seed=seed, options=options)
+        observation, info = split_reset(self.env.reset(seed=seed, options=options))
         self._last_success = {}
         self._keep(observation)
         inner: Any = self.env.unwrapped
@@ -110,7 +111,8 @@ class TextLayer(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         self._check_open()
         action = check_text(action)
         if self._takes_all:
-            observation, reward, terminated, truncated, info = self.env.step(action)
+            result = split_step(self.env.step(action))
+            observation, reward, terminated, truncated, info = result
             info = {
                 "action_is_valid": True,
                 **info,
@@ -127,7 +129,7 @@ class TextLayer(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
                 actions = (0,) if self._has_no_op else ()
             result = self._play(actions)
         else:
-            result = self.env.step(said.action_content)
+            result = split_step(self.env.step(said.action_content))
         observation, reward, terminated, truncated, info = result
         info = {"action_is_valid": True, **info}
         if not said.is_valid:
@@ -148,7 +150,8 @@ class TextLayer(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         total: Any = None
         effective = False
         for action in actions:
-            observation, reward, terminated, truncated, info = self.env.step(action)
+            result = split_step(self.env.step(action))
+            observation, reward, terminated, truncated, info = result
             total = reward if total is None else total + reward
             effective = effective or bool(info.get("action_is_effective"))
             if terminated or truncated:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec.infos import final_infos, merge_rows, stack_infos
+from roll_vec.stacking import stack_infos_in_time
 from tests.vector.cases import assert_same
 
 NUM_ENVS = 4
@@ -99,3 +100,15 @@ def test_lists_are_merged_and_cut_row_by_row():
     assert infos == [{"a": 1}, {}, {}]
     merged = merge_rows(infos, np.array([1, 2]), [{"b": 1}, {"b": 2}], 3)
     assert merged == [{"a": 1}, {"b": 1}, {"b": 2}]
+
+
+def test_durations_keep_their_unit():
+    """Also beside environments without one, beside other units, and in time."""
+    one, fine = np.timedelta64(3, "s"), np.timedelta64(5, "ns")
+    layout = stack_infos([{"k": one}, {}], None, 2)
+    assert_same(layout["k"], np.array([3, 0], "m8[s]"))
+    other = stack_infos([{"k": one}, {"k": fine}], None, 2)
+    assert_same(other["k"], np.array([one, fine], object))
+    in_time = stack_infos_in_time([layout, other], 2)
+    assert_same(in_time["k"], np.array([[one, None], [one, fine]], object))
+    assert_same(stack_infos_in_time([layout], 2)["k"], np.array([[3, 0]], "m8[s]"))

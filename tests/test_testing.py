@@ -190,7 +190,7 @@ def test_errors_are_told_once_with_the_checks_that_met_them():
 
     text = message(Raises)
     assert text.count("RuntimeError: broken observations (test_testing.py:") == 1
-    assert "met in [observation-space], [observation-layout]" in text
+    assert "met in [environment-error], [observation-space]" in text
     assert "RuntimeError: broken renderer" in text
 
 

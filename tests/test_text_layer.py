@@ -267,3 +267,14 @@ def test_what_the_environment_calls_invalid_costs_the_penalty_once(pattern):
         _, reward, *_, info = layer.step(text)
         assert reward == 0.75
         assert info["action_is_valid"] is False
+
+
+def test_another_number_of_values_is_named():
+    """And not only in a pool: what the wrapper would unpack says nothing."""
+    env = TextLayer(Echo())
+    env.unwrapped.step = lambda action: ("old", 1.0, True, {})
+    env.unwrapped.reset = lambda **_: "no info"
+    with pytest.raises(TypeError, match=r"4 values, expected 5: .*the old Gym's"):
+        env.step("go")
+    with pytest.raises(TypeError, match=r"'no info', expected 2 values.*, \{\}\)"):
+        env.reset()

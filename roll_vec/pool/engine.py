@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from roll_vec.engine import StepResult
 from roll_vec.errors import EnvironmentFaultError
-from roll_vec.infos import RowInfos
+from roll_vec.infos import RowInfos, find_unstackable
 from roll_vec.pool.actions import check_action_batch
-from roll_vec.pool.faults import FaultCounts
-from roll_vec.pool.instances import Instances, raise_faults
+from roll_vec.pool.faults import FaultCounts, cause_of, raise_faults
+from roll_vec.pool.instances import Instances
 from roll_vec.pool.members import Description, Fault, Task
 from roll_vec.pool.observations import Observations, copy_data
 from roll_vec.pool.options import PoolOptions
@@ -28,6 +28,7 @@ __all__ = ["PoolEngine"]
 Result = tuple[float, bool, bool, dict[str, Any]]
 
 NO_FIT = "exception in {}: the observation is not one of the observation space"
+NO_STACK = "exception in {}: the info cannot be stacked: {}"
 
 
 class PoolEngine:
@@ -62,7 +63,7 @@ class PoolEngine:
         except BaseException:
             self.close()
             raise
-        self.counts = FaultCounts(self.num_envs)
+        self.counts = FaultCounts(self.num_envs, warns=options.on_error != "raise")
         self._elapsed = np.zeros(self.num_envs, np.int64)
         self.last_reset_infos: RowInfos = [{}] * self.num_envs
         self._step_infos: RowInfos = [{}] * self.num_envs
@@ -71,11 +72,12 @@ class PoolEngine:
         self._pending: set[int] = set()
         # Rows that ended without a task.
         self._ended: list[int] = []
-        # What could not be reset, and why.
+        # Rows whose last reset failed, and why.
         self._standing: dict[int, str] = {}
         # Faults that wait to be raised.
         self._raised: dict[int, Fault] = {}
-        self._all_failed = False
+        # The last one of those that left no row that could be reset.
+        self._all_failed: Fault | None = None
 
     @property
     def workers(self) -> Workers:
@@ -135,7 +137,7 @@ class PoolEngine:
             fault = faults.get(row)
             value = None if fault else (seen[row], self.last_reset_infos[row])
             self._end_reset(row, value, fault)
-        self.finish()
+        self._drain()
 
     def begin_advance(self, row: int) -> None:
         """Begin the next episode of a row, as an autoreset."""
@@ -146,17 +148,18 @@ class PoolEngine:
         rebuild = self.instances.rebuild[row]
         order = self.streams.order(row, rebuild, self.instances.attributes[row])
         self._pending.add(row)
+        # Whether it can be reset is open again until this one has ended.
+        self._standing.pop(row, None)
         self.workers.submit(Task(row, "reset", order))
 
     def _end_reset(self, row: int, value: Any, fault: Fault | None) -> bool:
         """Take the outcome of a reset; return False where it is tried again."""
-        if fault is None and not self.observations.fits(value[0]):
-            fault = Fault("exception", NO_FIT.format("reset"))
+        if fault is None:
+            fault = self._find_misfit("reset", value[0], value[1])
         if fault is None:
             observation, self.last_reset_infos[row] = value
             self.observations.put(row, observation)
             self.instances.rebuild[row] = False
-            self._standing.pop(row, None)
         else:
             self._count(row, fault)
             if self.options.on_error == "raise":
@@ -167,11 +170,23 @@ class PoolEngine:
                 return False
             self.counts.add_reset()
             self._standing[row] = fault.message
-            self._all_failed = len(self._standing) == self.num_envs
+            if len(self._standing) == self.num_envs:
+                self._all_failed = fault
             self.last_reset_infos[row] = {"error": fault.message}
             self.observations.put(row, self.observations.last_valid(row))
         self._elapsed[row] = 0
         return True
+
+    def _find_misfit(
+        self, operation: str, observation: Any, info: dict[str, Any]
+    ) -> Fault | None:
+        """Return the fault of what cannot be part of a batch."""
+        if not self.observations.fits(observation):
+            return Fault("exception", NO_FIT.format(operation))
+        why = find_unstackable([info])
+        if why:
+            return Fault("exception", NO_STACK.format(operation, why[0]))
+        return None
 
     def reset_infos(self, rows: NDArray[np.int64]) -> RowInfos:
         """Return the infos of the last resets of some rows, a list of m dicts."""
@@ -193,7 +208,7 @@ class PoolEngine:
     def step(self, actions: list[Any], skip_mask: NDArray[np.bool_]) -> StepResult:
         """Step every row but those of the mask, which may be in a reset."""
         if isinstance(self.workers, SerialWorkers):
-            self.finish()
+            self._drain()
             result = self._step_here(self.workers, actions, skip_mask)
         else:
             result = self._step_there(actions, skip_mask)
@@ -220,6 +235,9 @@ class PoolEngine:
         for row in standing:
             skipped[row] = True
         result = workers.step_all(actions, skipped, self.observations.latest)
+        for row, why in find_unstackable(result.infos).items():
+            fault = Fault("exception", NO_STACK.format("step", why))
+            result.faults[row] = fault
         self.observations.touch()
         for row in standing:
             result.truncations[row] = True
@@ -268,8 +286,8 @@ class PoolEngine:
 
     def _end_step(self, row: int, value: Any, fault: Fault | None) -> Result:
         """Take the outcome of a step."""
-        if fault is None and not self.observations.fits(value[0]):
-            fault = Fault("exception", NO_FIT.format("step"))
+        if fault is None:
+            fault = self._find_misfit("step", value[0], value[4])
         if fault is not None:
             self._count(row, fault)
             if self.options.on_error == "raise":
@@ -294,10 +312,14 @@ class PoolEngine:
         EnvironmentFaultError
             If a fault is to be raised, or no environment can be reset any longer.
         """
+        self._drain()
+        self._raise_if_asked()
+
+    def _drain(self) -> None:
+        """Do so, and leave faults that are to be raised for later."""
         while self._pending:
             for outcome in self._collect(None):
                 self._take(outcome)
-        self._raise_if_asked()
 
     def gather(self, timeout: float | None) -> list[int]:
         """Return rows whose step or reset has ended; wait for the first one.
@@ -342,9 +364,10 @@ class PoolEngine:
             raised, self._raised = self._raised, {}
             self.demand_reset()
             raise_faults(raised)
-        if self._all_failed:
-            self._all_failed = False
-            raise EnvironmentFaultError(self._standing)
+        if self._all_failed is not None:
+            fault, self._all_failed = self._all_failed, None
+            self.counts.drop_warning()
+            raise EnvironmentFaultError(self._standing) from cause_of(fault)
 
     def demand_reset(self) -> None:
         """Drop what is outstanding; every row needs a reset now."""

@@ -1,16 +1,27 @@
-"""How often environments of a pool failed."""
+"""How often environments of a pool failed, and how that is told."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from roll_vec.pool.members import Fault
+from roll_vec.errors import (
+    EnvironmentFaultError,
+    EnvironmentFaultWarning,
+    warn_caller,
+)
+from roll_vec.pool.members import Fault, format_traceback
 
-__all__ = ["FaultCounts"]
+__all__ = ["FaultCounts", "cause_of", "raise_faults"]
 
 
 class FaultCounts:
-    """Counts of faults.
+    """Counts of faults, and the warning of the first one.
+
+    Parameters
+    ----------
+    num_envs : int
+    warns : bool
+        Whether the first fault is to be warned of.
 
     Attributes
     ----------
@@ -21,15 +32,70 @@ class FaultCounts:
         ``reset`` the resets that were given up, after all their attempts.
     """
 
-    def __init__(self, num_envs: int) -> None:
+    def __init__(self, num_envs: int, *, warns: bool) -> None:
         self.by_row = np.zeros(num_envs, np.int64)
         self.by_kind = {"exception": 0, "timeout": 0, "worker_death": 0, "reset": 0}
+        self._warns = warns
+        self._warning = ""
 
     def add(self, row: int, fault: Fault) -> None:
         """Count a failed step or attempt at a reset."""
         self.by_row[row] += 1
         self.by_kind[fault.kind] += 1
+        if not self._warns:
+            return
+        self._warns = False
+        # As text: an exception would keep the frames of the environment alive.
+        self._warning = (
+            f"environment {row} failed: {fault.message}\nThe episode of an environment "
+            "that fails ends as truncated, with infos['error'], and the others go on. "
+            "Later faults are counted in `fault_counts`, and not warned of."
+        )
+        trace = fault.traceback
+        if fault.exception is not None:
+            trace = format_traceback(fault.exception)
+        if trace:
+            self._warning += f"\n\n{trace}"
 
     def add_reset(self) -> None:
         """Count a reset that was given up."""
         self.by_kind["reset"] += 1
+
+    def drop_warning(self) -> None:
+        """Warn no more: an error has told of the fault."""
+        self._warning = ""
+
+    def warn_once(self) -> None:
+        """Warn of the first fault, if there is one and nobody has been warned yet."""
+        if self._warning:
+            message, self._warning = self._warning, ""
+            warn_caller(message, EnvironmentFaultWarning)
+
+
+class _WorkerTraceback(Exception):
+    """The traceback of an exception in a worker process, as its text."""
+
+
+def cause_of(fault: Fault) -> BaseException | None:
+    """Return what an error about a fault is raised from."""
+    if fault.traceback:
+        return _WorkerTraceback(f"in a worker process:\n\n{fault.traceback}")
+    return fault.exception
+
+
+def raise_faults(faults: dict[int, Fault], *, unchanged: bool = False) -> None:
+    """Raise what happened in some rows.
+
+    Parameters
+    ----------
+    faults : dict of int to Fault
+    unchanged : bool
+        Raise what was raised in the first, if anything was.
+    """
+    first = faults[min(faults)]
+    if unchanged and first.exception is not None:
+        if first.traceback:
+            raise first.exception from cause_of(first)
+        raise first.exception
+    error = EnvironmentFaultError({row: fault.message for row, fault in faults.items()})
+    raise error from cause_of(first)

@@ -20,6 +20,9 @@ from roll_vec.pool.observations import copy_data
 
 __all__ = ["Flights"]
 
+# Seconds; the clocks of locks and pipes overflow a little above.
+ENDLESS = 1e9
+
 Batch = tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]
 
 
@@ -126,8 +129,13 @@ class Flights:
                 engine.begin_step(row, action)
         engine.workers.flush()
 
-    def recv(self, min_envs: Any, timeout: Any) -> tuple[NDArray[np.int64], Batch]:
-        """Wait for some rows; return all that are there, and their batch."""
+    def wait(self, min_envs: Any, timeout: Any) -> None:
+        """Wait for some rows.
+
+        Raises
+        ------
+        InvalidOptionError
+        """
         total = len(self)
         wanted = total if min_envs is None else _as_count(min_envs)
         if not 1 <= wanted <= total:
@@ -136,13 +144,17 @@ class Flights:
                 f"whose results are outstanding, got {min_envs!r}"
             )
             raise InvalidOptionError(message)
-        end = None if timeout is None else time.monotonic() + _as_seconds(timeout)
+        seconds = _as_seconds(timeout)
+        end = None if seconds is None else time.monotonic() + seconds
         while len(self._landed) < wanted:
             left = None if end is None else max(end - time.monotonic(), 0.0)
             for row in self._engine.gather(left):
                 self._land(row)
             if end is not None and time.monotonic() >= end:
                 break
+
+    def take(self) -> tuple[NDArray[np.int64], Batch]:
+        """Return all rows that are there, and their batch."""
         rows = sorted(self._landed)
         landed = [self._landed.pop(row) for row in rows]
         return np.array(rows, np.int64), self._batch(rows, landed)
@@ -208,8 +220,11 @@ def _as_count(value: Any) -> int:
         raise InvalidOptionError(message) from None
 
 
-def _as_seconds(value: Any) -> float:
-    if isinstance(value, (int, float, np.number)) and value >= 0:
-        return float(value)
+def _as_seconds(value: Any) -> float | None:
+    """Return a timeout in seconds; None for one that no clock would see the end of."""
+    if value is None:
+        return None
+    if isinstance(value, (int, float, np.integer, np.floating)) and value >= 0:
+        return float(value) if value < ENDLESS else None
     message = f"timeout: expected None or seconds from 0, got {value!r}"
     raise InvalidOptionError(message)

@@ -8,14 +8,15 @@ from typing import Any
 import gymnasium
 from gymnasium.vector.utils import CloudpickleWrapper
 
-from roll_vec.errors import EnvironmentFaultError, InvalidOptionError
+from roll_vec.errors import InvalidOptionError
+from roll_vec.pool.faults import raise_faults
 from roll_vec.pool.members import Fault, Task
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.serial import SerialWorkers
 from roll_vec.pool.threads import ThreadWorkers
 from roll_vec.pool.workers import EnvFns, Workers
 
-__all__ = ["Instances", "raise_faults"]
+__all__ = ["Instances"]
 
 # Longest wait for busy workers when a pool is closed, in seconds.
 PATIENCE = 3.0
@@ -76,7 +77,11 @@ class Instances:
         from roll_vec.pool.processes import ProcessWorkers
 
         return ProcessWorkers(
-            self.env_fns, num_workers, options.time_limits, options.context
+            self.env_fns,
+            num_workers,
+            options.time_limits,
+            options.context,
+            self.attributes,
         )
 
     def run(
@@ -174,19 +179,3 @@ class Instances:
                     self.workers.put_instance(row, env)
         else:
             self.run("load", instances)
-
-
-def raise_faults(faults: dict[int, Fault], *, unchanged: bool = False) -> None:
-    """Raise what happened in some rows.
-
-    Parameters
-    ----------
-    faults : dict of int to Fault
-    unchanged : bool
-        Raise what was raised in the first, if anything was.
-    """
-    first = faults[min(faults)]
-    if unchanged and first.exception is not None:
-        raise first.exception
-    error = EnvironmentFaultError({row: fault.message for row, fault in faults.items()})
-    raise error from first.exception

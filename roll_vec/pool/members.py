@@ -6,21 +6,28 @@ The calling thread, a worker thread and a worker process all run `Task`s on
 
 from __future__ import annotations
 
-import contextlib
 import pickle
+import traceback
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
+from gymnasium.utils import EzPickle
 
-from roll_vec.base_envs import BaseDiscreteActionEnv
-from roll_vec.errors import shorten
+from roll_vec.base_envs import BaseDiscreteActionEnv, SeededEnv
+from roll_vec.env_results import split_reset, split_step
 from roll_vec.pool.observations import same_data
 
 __all__ = ["Description", "Fault", "Members", "ResetOrder", "Restoration", "Task"]
 
 StepValues = tuple[Any, float, bool, bool, dict[str, Any]]
+
+# Characters of a traceback that are kept.
+MAX_TRACEBACK = 8192
+LOST = "the instance was lost"
+_HERE = Path(__file__).parent
 
 
 class Task(NamedTuple):
@@ -38,12 +45,14 @@ class Fault(NamedTuple):
     """Why a task failed.
 
     ``kind`` is ``exception``, ``timeout`` or ``worker_death``; ``exception`` is there
-    where one was raised and could be brought here.
+    where one was raised and could be brought here, ``traceback`` where it was raised in
+    another process.
     """
 
     kind: str
     message: str
     exception: BaseException | None = None
+    traceback: str = ""
 
 
 class Description(NamedTuple):
@@ -85,13 +94,15 @@ class Restoration(NamedTuple):
     """Pickled tasks since, in order."""
     observation: Any
     """What the last call must return again, in a tuple; empty: nothing was returned."""
+    snapshot: bytes | None = None
+    """What begins the history in place of an order."""
 
 
 def describe_exception(operation: str, error: BaseException) -> str:
     """Return one line about an exception of an environment."""
     try:
         text = str(error)
-    except Exception:
+    except BaseException:
         text = "(its text could not be had)"
     name = type(error).__name__
     return (
@@ -99,6 +110,21 @@ def describe_exception(operation: str, error: BaseException) -> str:
         if text
         else (f"exception in {operation}: {name}")
     )
+
+
+def format_traceback(error: BaseException) -> str:
+    """Return the traceback of an environment's exception, from its own code on."""
+    where = error.__traceback__
+    while where is not None and Path(where.tb_frame.f_code.co_filename).parent == _HERE:
+        where = where.tb_next
+    try:
+        lines = traceback.format_exception(
+            type(error), error, where or error.__traceback__
+        )
+        text = "".join(lines)
+    except BaseException:
+        return ""
+    return text if len(text) <= MAX_TRACEBACK else f"...{text[-MAX_TRACEBACK:]}"
 
 
 def as_number(reward: Any) -> float:
@@ -125,17 +151,9 @@ def check_step(result: Any) -> StepValues:
     TypeError
         If it is not five values of the right kinds.
     """
-    if not isinstance(result, (tuple, list)) or len(result) != 5:
-        message = (
-            "step: expected (observation, reward, terminated, truncated, info), "
-            f"got {shorten(result)}"
-        )
-        raise TypeError(message)
-    observation, reward, terminated, truncated, info = result
-    if not isinstance(info, dict):
-        message = f"step returned the info {shorten(info)}, expected a dict"
-        raise TypeError(message)
-    return observation, as_number(reward), bool(terminated), bool(truncated), info
+    observation, reward, terminated, truncated, info = split_step(result)
+    reward = as_number(reward)
+    return observation, reward, bool(terminated), bool(truncated), dict(info)
 
 
 def check_reset(result: Any) -> tuple[Any, dict[str, Any]]:
@@ -146,14 +164,17 @@ def check_reset(result: Any) -> tuple[Any, dict[str, Any]]:
     TypeError
         If it is not an observation and a dict.
     """
-    if not isinstance(result, (tuple, list)) or len(result) != 2:
-        message = f"reset: expected (observation, info), got {shorten(result)}"
-        raise TypeError(message)
-    observation, info = result
-    if not isinstance(info, dict):
-        message = f"reset returned the info {shorten(info)}, expected a dict"
-        raise TypeError(message)
-    return observation, info
+    observation, info = split_reset(result)
+    return observation, dict(info)
+
+
+def _has_states(env: SeededEnv) -> bool:
+    """Return whether an environment has the optional `get_state` and `set_state`."""
+    kind = type(env)
+    return (
+        kind.get_state is not SeededEnv.get_state
+        and kind.set_state is not SeededEnv.set_state
+    )
 
 
 class Members:
@@ -195,15 +216,57 @@ class Members:
         env = self.envs[row] = self.env_fns[row]()
         return self._describe(env)
 
-    def load(self, row: int, pickled: bytes) -> None:
-        """Take over an instance that `fetch` pickled."""
-        env = pickle.loads(pickled)
-        if env is not None:
-            self.envs[row] = env
+    def load(
+        self, row: int, pickled: bytes, attributes: Mapping[str, Any] | None = None
+    ) -> None:
+        """Take over what `fetch` or `snapshot` pickled.
+
+        A state is put into a new instance, with these attributes set.
+        """
+        is_state, content = pickle.loads(pickled)
+        if is_state:
+            self._build_with(row, attributes or {})
+            self.envs[row].set_state(content)  # type: ignore[attr-defined]
+        elif content is not None:
+            self.envs[row] = content
 
     def fetch(self, row: int, _: None = None) -> bytes:
         """Return the instance, pickled; None for one that was lost."""
-        return pickle.dumps(self.envs.get(row))
+        return pickle.dumps((False, self.envs.get(row)))
+
+    def snapshot(self, row: int, limit: int) -> bytes:
+        """Return where an instance is, pickled: its state, or else itself.
+
+        Raises
+        ------
+        TypeError
+            If its state is lost where it is pickled.
+        ValueError
+            If that takes more than ``limit`` bytes.
+        """
+        env = self.envs[row]
+        pickled = b""
+        # Of a wrapped one, the wrappers would have a state as well.
+        if isinstance(env, SeededEnv) and _has_states(env):
+            pickled = pickle.dumps((True, env.get_state()))
+        if not pickled:
+            layer: Any = env
+            while layer is not None:
+                if isinstance(layer, EzPickle):
+                    message = f"{type(layer).__name__} is pickled without its state"
+                    raise TypeError(message)
+                layer = layer.env if isinstance(layer, gymnasium.Wrapper) else None
+            pickled = self.fetch(row)
+        if len(pickled) > limit:
+            message = f"it takes {len(pickled)} bytes, and {limit} are kept"
+            raise ValueError(message)
+        return pickled
+
+    def _build_with(self, row: int, attributes: Mapping[str, Any]) -> None:
+        """Make an instance and set its attributes."""
+        self.build(row)
+        for name, value in attributes.items():
+            self.envs[row].set_wrapper_attr(name, value)
 
     def _describe(self, env: gymnasium.Env[Any, Any]) -> Description:
         bare = env.unwrapped
@@ -222,9 +285,7 @@ class Members:
     def reset(self, row: int, order: ResetOrder) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; return observation and info."""
         if order.rebuild:
-            self.build(row)
-            for name, value in order.attributes.items():
-                self.envs[row].set_wrapper_attr(name, value)
+            self._build_with(row, order.attributes)
         env = self.envs[row]
         if order.rebuild and order.position is not None:
             env.unwrapped.resume(*order.position)  # type: ignore[attr-defined]
@@ -243,8 +304,7 @@ class Members:
             If the instance was lost.
         """
         if row not in self.envs:
-            message = "the instance was lost"
-            raise LookupError(message)
+            raise LookupError(LOST)
         return check_step(self.envs[row].step(action))
 
     def call(self, row: int, called: tuple[str, Any, Any]) -> Any:
@@ -271,16 +331,16 @@ class Members:
         seen: tuple[Any, ...] = ()
         self.envs.pop(row, None)
         try:
-            if past.order is None:
-                self.build(row)
-                for name, value in past.attributes.items():
-                    self.set(row, (name, value))
+            if past.snapshot is not None:
+                self.load(row, past.snapshot, past.attributes)
+            elif past.order is None:
+                self._build_with(row, past.attributes)
             else:
                 seen = self.reset(row, past.order)[:1]
             for pickled in past.calls:
                 task: Task = pickle.loads(pickled)
                 result = getattr(self, task.operation)(row, task.argument)
-                if task.operation not in ("set", "load"):
+                if task.operation != "set":
                     seen = result[:1]
             if not same_data(seen, past.observation):
                 message = "the same actions led to another observation"
@@ -290,13 +350,38 @@ class Members:
             raise
 
     def close(self, row: int, _: None = None) -> None:
-        """Let go of an instance; what its `close` raises is of no account."""
+        """Let go of an instance; nothing that its `close` raises is told.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            In the thread of the caller.
+        """
         env = self.envs.pop(row, None)
         if env is not None:
-            with contextlib.suppress(Exception, SystemExit):
+            try:
                 env.close()
+            except self._passed:
+                raise
+            except BaseException:
+                pass
 
     def close_all(self) -> None:
-        """Let go of all instances."""
+        """Let go of all instances.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            In the thread of the caller: once the others are closed, or at once for the
+            second one.
+        """
+        interrupt: BaseException | None = None
         for row in list(self.envs):
-            self.close(row)
+            try:
+                self.close(row)
+            except self._passed as error:
+                if interrupt is not None:
+                    raise
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt

@@ -113,7 +113,9 @@ class Observations:
             return isinstance(observation, str)
         try:
             concatenate(self.space, [observation], self._probe)
-        except Exception:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
             return False
         return True
 
@@ -135,7 +137,9 @@ class Observations:
             out = create_empty_array(self.space, len(self.latest))
         try:
             self._batch = concatenate(self.space, self.latest, out)
-        except Exception:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
             rows = [row for row, seen in enumerate(self.latest) if not self.fits(seen)]
             if not rows:
                 raise

@@ -21,8 +21,9 @@ from typing import Any
 
 from gymnasium.vector.utils import CloudpickleWrapper
 
+from roll_vec.errors import InvalidOptionError
 from roll_vec.pool.members import Fault, Task
-from roll_vec.pool.replay import History, as_rebuilt
+from roll_vec.pool.replay import SNAPSHOT_FACTOR, History, as_rebuilt, calls_limit
 from roll_vec.pool.worker_process import READY, STOP, work
 from roll_vec.pool.workers import EnvFns, Lane, Outcome, QueuedWorkers
 
@@ -35,6 +36,8 @@ BEFORE_READY = (
     "before it was ready (where processes are spawned, the program's main module must "
     "be importable without effect: if __name__ == '__main__')"
 )
+# Tasks that the workers give themselves.
+OWN_TASKS = ("restore", "snapshot")
 # Seconds between looks at whether a silent worker is alive.  A pipe tells it too,
 # unless an environment left a process of its own that holds the other end.
 ALIVE_CHECK = 1.0
@@ -103,6 +106,13 @@ class ProcessWorkers(QueuedWorkers[ProcessLane]):
     time_limits : mapping of str to float
     context : str or None
         How processes are started; None: as `multiprocessing` does by default.
+    attributes : sequence of mapping
+        What was set, by row, before there were these workers.
+
+    Raises
+    ------
+    InvalidOptionError
+        In a daemon process.
     """
 
     def __init__(
@@ -111,11 +121,21 @@ class ProcessWorkers(QueuedWorkers[ProcessLane]):
         num_workers: int,
         time_limits: Mapping[str, float],
         context: str | None,
+        attributes: Sequence[Mapping[str, Any]],
     ) -> None:
+        if multiprocessing.current_process().daemon:
+            message = (
+                "executor='process': this process is a daemon, which may not start "
+                "processes of its own: use executor='thread' or workers=0 in it, or "
+                "start it with daemon=False"
+            )
+            raise InvalidOptionError(message)
         super().__init__(time_limits)
         self._env_fns = env_fns
         self._context: Any = multiprocessing.get_context(context)
-        self._histories = [History() for _ in env_fns]
+        limit = calls_limit(len(env_fns))
+        self._snapshot_limit = SNAPSHOT_FACTOR * limit
+        self._histories = [History(one, limit) for one in attributes]
         # Rows without an instance, and why they were not restored.
         self._gone: dict[int, str] = {}
         self._unsendable: list[Outcome] = []
@@ -160,6 +180,12 @@ class ProcessWorkers(QueuedWorkers[ProcessLane]):
         lane.process = process
 
     # --------------------------------------------------------------- tasks
+
+    def submit(self, task: Task) -> None:
+        """Take a task, and before it a snapshot of its environment if one is due."""
+        if self._histories[task.row].is_due(task) and task.row not in self._gone:
+            super().submit(Task(task.row, "snapshot", self._snapshot_limit))
+        super().submit(task)
 
     def _send(self, lane: ProcessLane, task: Task) -> None:
         if lane.process is None:
@@ -239,7 +265,9 @@ class ProcessWorkers(QueuedWorkers[ProcessLane]):
             return []
         try:
             value, fault = pickle.loads(message)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             text = f"exception: a result cannot be unpickled: {error}"
             value, fault = None, Fault("exception", text, error)
         task, pickled = lane.queue[0], lane.pickled[0]
@@ -248,6 +276,9 @@ class ProcessWorkers(QueuedWorkers[ProcessLane]):
         if task.operation == "restore":
             if fault is not None:
                 self._mark_gone(task.row, fault.message)
+        elif task.operation == "snapshot":
+            if fault is not None:
+                self._histories[task.row].refuse_snapshots(fault.message)
         elif fault is None and task.operation in ("build", "load", "reset"):
             self._gone.pop(task.row, None)
         elif fault is not None and task.operation == "step" and task.row in self._gone:
@@ -261,7 +292,7 @@ class ProcessWorkers(QueuedWorkers[ProcessLane]):
         if lane.num_sent:
             lane.num_sent -= 1
             lane.in_flight -= len(pickled)
-        is_ours = lane.queue[0].operation == "restore"
+        is_ours = lane.queue[0].operation in OWN_TASKS
         outcomes = super()._finish(lane, value, fault)
         return [] if is_ours else outcomes
 
@@ -317,7 +348,9 @@ class ProcessWorkers(QueuedWorkers[ProcessLane]):
                 f"worker death: its process ended with exit code {exit_code} {where}"
             )
             fault = Fault("worker_death", message)
-        if task.operation == "restore":
+        if task.operation == "snapshot":
+            self._histories[task.row].lose_snapshot(fault.message)
+        elif task.operation == "restore":
             self._mark_gone(task.row, fault.message)
         else:
             self._gone[task.row] = fault.message
@@ -325,7 +358,7 @@ class ProcessWorkers(QueuedWorkers[ProcessLane]):
 
     def _requeue(self, lane: ProcessLane, queue: deque[Task]) -> None:
         """Queue what restores a lane's environments, then what was queued before."""
-        tasks = [task for task in queue if task.operation != "restore"]
+        tasks = [task for task in queue if task.operation not in OWN_TASKS]
         unneeded = set(self._gone)
         for i, task in enumerate(tasks):
             if task.operation in ("build", "load"):
@@ -342,14 +375,16 @@ class ProcessWorkers(QueuedWorkers[ProcessLane]):
             if row in unneeded:
                 continue
             history = self._histories[row]
-            if history.num_calls is None:
-                self._mark_gone(row, "its history is too long")
+            if history.obstacle:
+                self._mark_gone(row, history.obstacle)
             else:
                 self._enqueue(lane, Task(row, "restore", history.restoration()))
         for task in tasks:
             self._enqueue(lane, task)
 
     def _time_limit(self, task: Task) -> float | None:
+        if task.operation == "snapshot":
+            return self._limits.get("reset")
         if task.operation != "restore":
             return super()._time_limit(task)
         past = task.argument

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from roll_vec.infos import RowInfos
 from roll_vec.pool.members import (
+    LOST,
     Fault,
     Members,
     Task,
@@ -74,9 +75,11 @@ class SerialWorkers(Workers):
         self.members.envs[row] = env
 
     def _bind(self) -> list[Callable[[Any], Any]]:
-        envs = [self.members.envs[row] for row in range(self._num_envs)]
-        self._resets = [env.reset for env in envs]
-        self._steps = [env.step for env in envs]
+        """Look up the environments' methods; those that were lost have others."""
+        envs = self.members.envs
+        rows = range(self._num_envs)
+        self._resets = [envs[row].reset if row in envs else _lost for row in rows]
+        self._steps = [envs[row].step if row in envs else _lost for row in rows]
         return self._steps
 
     def step_all(
@@ -109,7 +112,7 @@ class SerialWorkers(Workers):
                 if truncated:
                     truncations[row] = True
                 if type(info) is not dict:
-                    check_step(result)
+                    info = check_step(result)[4]
                 infos[row] = info
             except KeyboardInterrupt:
                 raise
@@ -136,7 +139,7 @@ class SerialWorkers(Workers):
                     result = check_reset(result)
                 observation, info = result
                 if type(info) is not dict:
-                    check_reset(result)
+                    info = check_reset(result)[1]
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
@@ -158,3 +161,8 @@ class SerialWorkers(Workers):
         self._steps = None
         self._resets = []
         self.members.close_all()
+
+
+def _lost(action: Any = None) -> Any:  # noqa: ARG001
+    """Stand for the methods of an instance that was lost."""
+    raise LookupError(LOST)

@@ -84,7 +84,21 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
     Where a worker process dies, the environment that it was running has lost its
     episode; the worker's others are built again in a new process and led to where they
     were by repeating their actions.  An environment that acts on an outside world does
-    so twice then: give each a worker of its own, ``workers=num_envs``.
+    so twice then: give each a worker of its own, ``workers=num_envs``.  Up to 1 MiB of
+    actions is kept of an environment, and up to 64 MiB of a pool with more than 64, but
+    no less than 64 KiB each.  Then its worker pickles it, and the actions before that
+    are dropped.  Of one that cannot be pickled, or takes more than 16 times the limit,
+    16 times as many actions are kept; after that it loses its episode, too, where its
+    worker dies.
+
+    The first fault of a pool warns, by `EnvironmentFaultWarning` with the traceback,
+    unless faults raise.
+
+    Infos have Gymnasium's layout, see `roll_vec.infos`.  An info that has none, as a
+    dict that holds itself, is a fault of that environment.
+
+    `close` closes every environment, whatever the others raise then: nothing of that
+    is told but a KeyboardInterrupt in the calling thread.
 
     Raises
     ------
@@ -163,7 +177,9 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             if mask is not None and not mask.all():
                 raise ResetNeededError(_ALL_NEED_RESET)
         with self._interruptible():
-            return super().reset(seed=seed, options=options)
+            result = super().reset(seed=seed, options=options)
+        self.engine.counts.warn_once()
+        return result
 
     def step(
         self, actions: Any
@@ -181,7 +197,9 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
         if self.engine.instances.needs_reset:
             raise ResetNeededError(_ALL_NEED_RESET)
         with self._interruptible():
-            return super().step(actions)
+            result = super().step(actions)
+        self.engine.counts.warn_once()
+        return result
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
@@ -270,7 +288,7 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
         min_envs : int or None
             Wait for so many; None for all.  All that are ready are returned.
         timeout : float or None
-            Seconds after which fewer, or none, are returned.
+            Seconds after which fewer, or none, are returned; infinity is None.
 
         Returns
         -------
@@ -288,11 +306,14 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
         self._check_open()
         with self._interruptible():
             try:
-                rows, batch = self._flights.recv(min_envs, timeout)
+                self._flights.wait(min_envs, timeout)
             except EnvironmentFaultError:
                 self._flights.clear()
                 self.engine.demand_reset()
                 raise
+        # Before anything is taken: a warning can be made to raise.
+        self.engine.counts.warn_once()
+        rows, batch = self._flights.take()
         # Not in place: the array may be the one that stands for no row.
         self._finished = self._finished.copy()
         self._finished[rows] = False

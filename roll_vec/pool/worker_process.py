@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from roll_vec.pool.members import Fault, Members, Task
+from roll_vec.pool.members import Fault, Members, Task, format_traceback
 
 __all__ = ["READY", "STOP", "work"]
 
@@ -92,6 +92,8 @@ def _run(members: Members, pickled: bytes) -> bytes:
 
 def _portable(fault: Fault, operation: str) -> Fault:
     """Return a fault that can be unpickled on the other side."""
+    if fault.exception is not None:
+        fault = fault._replace(traceback=format_traceback(fault.exception))
     if operation in _RAISING:
         try:
             pickle.loads(pickle.dumps(fault.exception))

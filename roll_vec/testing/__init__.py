@@ -34,6 +34,9 @@ Construction
 Results of reset and step
 
 - ``reset-result``, ``step-result``: two and five values, one entry an environment.
+- ``environment-error``: no reset and no truncated episode has a text in
+  ``infos["error"]``, which is how pools tell that an environment failed; with the
+  traceback, where the batch warned of it with one.
 - ``observation-space``: every batch of observations is in `observation_space`.
 - ``observation-layout``: and has its containers, dtypes and shapes to the letter.
 - ``reward-dtype``, ``reward-finite``: float64 of shape (num_envs,), no NaN or infinity.

@@ -9,9 +9,9 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
-from roll_vec.testing.comparison import difference, misplaced, row, show
+from roll_vec.testing.comparison import difference, mask_of, misplaced, row, show
 from roll_vec.testing.context import NUM_ENVS, Context
-from roll_vec.testing.findings import Problem, check, skip
+from roll_vec.testing.findings import TRACEBACK, Problem, check, skip
 from roll_vec.testing.player import Call
 
 Problems = Iterator[Problem]
@@ -50,6 +50,38 @@ def step_result(ctx: Context, mode: AutoresetMode) -> Problems:
         for name, value in zip(_OUTCOMES, result[1:4], strict=True):
             if np.shape(value) != (NUM_ENVS,):
                 yield Problem(did, f"{name}: {show(value)}", f"shape ({NUM_ENVS},)")
+
+
+@check("environment-error", modes="each")
+def environment_error(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that no episode ends, and no reset fails, by an error told in the infos."""
+    seen: set[str] = set()
+    for call in ctx.played(mode).calls:
+        for env, error in _errors(call):
+            if error in seen:
+                continue
+            seen.add(error)
+            texts = (text for text in ctx.tracebacks if error in text)
+            _, head, trace = next(texts, "").partition(TRACEBACK)
+            yield Problem(
+                call.told,
+                f"environment {env}: {error}",
+                "an environment that does not fail; where infos['error'] is no failure "
+                "but part of the task, ignore this code",
+                head + trace,
+            )
+
+
+def _errors(call: Call) -> Iterator[tuple[int, str]]:
+    """Yield the environments whose reset, or truncated episode, has an error."""
+    for infos in (call.infos, call.infos.get("final_info")):
+        if not isinstance(infos, dict) or "error" not in infos:
+            continue
+        for env in np.flatnonzero(mask_of(infos, "error", NUM_ENVS)).tolist():
+            error = infos["error"][env]
+            is_over = not call.is_step or call.starts[env] or call.truncations[env]
+            if isinstance(error, str) and error and is_over:
+                yield env, error
 
 
 @check("observation-space", modes="each")

@@ -118,13 +118,11 @@ def misplaced(
         yield at, show(value), f"an array of {space.dtype}, shape {space.shape}"
 
 
-def data_keys(infos: dict[str, Any]) -> list[str]:
+def data_keys(infos: dict[Any, Any]) -> list[Any]:
     """List the keys of `infos` that carry data, leaving out the masks of others."""
-    return [
-        key
-        for key in infos
-        if not (isinstance(key, str) and key.startswith("_") and key[1:] in infos)
-    ]
+    # A key need not be a str: the mask of 1 is "_1".
+    masks = {f"_{key}" for key in infos}
+    return [key for key in infos if key not in masks]
 
 
 def mask_of(infos: dict[str, Any], key: str, num_envs: int) -> NDArray[np.bool_]:

@@ -86,6 +86,8 @@ class Context:
         self.tainted: frozenset[tuple[str, ...]] = frozenset()
         self.lacks: set[str] = set()
         self.failed_closings: dict[str, str] = {}
+        # The texts of warnings with a traceback in them.
+        self.tracebacks: list[str] = []
         self._spaces: tuple[spaces.Space[Any], spaces.Space[Any]] | None = None
         self._plan: ActionPlan | None = None
         self._kept: dict[Any, Any] = {}

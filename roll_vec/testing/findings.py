@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from roll_vec.testing.context import Context
 
 __all__ = [
+    "PROBLEMS_SHOWN",
+    "TRACEBACK",
     "CallFailed",
     "Check",
     "ConformanceError",
@@ -29,6 +31,8 @@ __all__ = [
 
 # Of one check in one mode: the rest is more of the same more often than not.
 PROBLEMS_SHOWN = 3
+
+TRACEBACK = "Traceback (most recent call last)"
 
 _WIDTH = 100
 
@@ -47,11 +51,14 @@ class Problem:
         What came of it.
     expected : str
         What should have come of it.
+    details : str
+        Lines that are shown as they are, as those of a traceback.
     """
 
     did: str
     found: str
     expected: str
+    details: str = ""
 
 
 @dataclass(frozen=True)
@@ -204,6 +211,7 @@ def _finding_lines(number: int, finding: Finding) -> list[str]:
         lines += _wrapped("       did:      ", problem.did)
         lines += _wrapped("       found:    ", problem.found)
         lines += _wrapped("       expected: ", problem.expected)
+        lines += textwrap.indent(problem.details.rstrip(), " " * 9).splitlines()
     if len(finding.modes) > 1:
         lines.append(f"       modes:    {', '.join(finding.modes)}")
     return lines

@@ -39,6 +39,7 @@ GROUPS: dict[str, tuple[Check, ...]] = {
     "Results of reset and step": (
         results.reset_result,
         results.step_result,
+        results.environment_error,
         results.observation_space,
         results.observation_layout,
         results.reward_dtype,

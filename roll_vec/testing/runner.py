@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Collection
 from typing import Any
@@ -11,6 +12,7 @@ from gymnasium.vector import AutoresetMode
 from roll_vec.testing.context import Context
 from roll_vec.testing.findings import (
     PROBLEMS_SHOWN,
+    TRACEBACK,
     CallFailed,
     Check,
     ConformanceError,
@@ -28,6 +30,8 @@ __all__ = ["check_vector_env"]
 
 # Of those that met one and the same error.
 _CHECKS_NAMED = 4
+# How a batch that outlives the errors of its environments tells of one.
+_WITH_TRACEBACK = rf"(?s).*{re.escape(TRACEBACK)}"
 
 
 def check_vector_env(
@@ -78,7 +82,8 @@ def check_vector_env(
 
     Notes
     -----
-    Results are compared to the bit.  Warnings of the environment are not shown.
+    Results are compared to the bit.  Warnings of the environment are not shown, but
+    for the traceback that one has of an error which is a finding.
     Global random generators are neither seeded nor read.
     """
     _refuse_bad_arguments(seed, steps, ignore)
@@ -86,6 +91,10 @@ def check_vector_env(
     run = _Run(context, frozenset(ignore), call_limit)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.filterwarnings("always", message=_WITH_TRACEBACK)
+        warnings.showwarning = lambda message, *_: context.tracebacks.append(
+            str(message)
+        )
         run.all()
     if run.report.findings:
         raise ConformanceError(run.report)

@@ -6,6 +6,8 @@ import sys
 import numpy as np
 import pytest
 
+from tests.pool.cases import FAULTS_ON_PURPOSE
+
 COUNTDOWN, ECHO = "roll_vec/Countdown-v0", "own_envs:mine/Echo-v0"
 SMALL = ("--num-envs", 4, "--steps", 12)
 
@@ -82,6 +84,7 @@ def test_processes_that_start_anew_find_modules_of_the_working_directory(run, ow
     assert run("rollout", f"{own}:mine/Echo-v0", *SMALL, *flags).code == 0
 
 
+@FAULTS_ON_PURPOSE
 def test_faults_are_counted_and_the_first_one_is_shown(run, own):
     arguments = ("rollout", ECHO, *SMALL, "--policy", "constant:raise")
     table = table_of(run(*arguments).out)
@@ -91,6 +94,7 @@ def test_faults_are_counted_and_the_first_one_is_shown(run, own):
     assert table["success rate"] == "–"
 
 
+@FAULTS_ON_PURPOSE
 @pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
 def test_rollout_of_faults_alone_fails(run, own, tmp_path, mode):
     arguments = ("rollout", ECHO, *SMALL, "--autoreset", mode, "--quiet")
@@ -109,6 +113,7 @@ def test_rollout_of_faults_alone_fails(run, own, tmp_path, mode):
     assert run(*arguments, "--policy", "half:act").code == 0
 
 
+@FAULTS_ON_PURPOSE
 def test_dead_workers_are_counted(run, own):
     options = ("-o", "workers=2", "-o", "executor=process")
     arguments = ("rollout", ECHO, "--num-envs", 2, "--steps", 1, *options)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import os
+import signal
 from contextlib import closing
 from typing import Any
 
 import numpy as np
+import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from roll_vec.pool import PoolVectorEnv
@@ -39,6 +42,12 @@ WORKER_IDS = [
     f"{kind.get('executor', 'thread')}{kind['workers']}" if kind else "serial"
     for kind in WORKERS
 ]
+
+# For tests that make environments fail: the first fault of a pool warns, and warnings
+# are errors here.
+FAULTS_ON_PURPOSE = pytest.mark.filterwarnings(
+    "ignore::roll_vec.errors.EnvironmentFaultWarning"
+)
 
 KINDS = {
     "text": lambda n: talkers(n),
@@ -137,6 +146,13 @@ def pool(fns: Any, **keywords: Any) -> closing[PoolVectorEnv]:
 def sync(fns: Any, **keywords: Any) -> closing[SyncVectorEnv]:
     """Return a context that makes Gymnasium's batch and closes it."""
     return closing(SyncVectorEnv(fns, **keywords))
+
+
+def kill_workers(env):
+    """Kill all workers, and wait until they are dead."""
+    for lane in env.engine.workers._lanes:
+        os.kill(lane.process.pid, signal.SIGKILL)
+        lane.process.join()
 
 
 def fail_at(env, twin, command, mode, steps=(1, 6), num_steps=10):

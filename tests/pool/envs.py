@@ -66,6 +66,21 @@ class Talker(BaseLanguageBasedEnv):
         return self.turn + number
 
 
+class Picky(Talker):
+    """Refuses to be reset to some level seeds, or with None to any."""
+
+    def __init__(self, never):
+        super().__init__()
+        self.never = never
+
+    def reset(self, *, seed=None, options=None):
+        observation, info = super().reset(seed=seed, options=options)
+        if self.never is None or self.level_seed in self.never:
+            message = f"never {self.level_seed}"
+            raise RuntimeError(message)
+        return observation, info
+
+
 def _raise(env):
     message = "as told"
     raise ValueError(message)
@@ -108,8 +123,8 @@ FAULTS = {
 EXCEPTIONS = {
     "raise": "exception in step: ValueError: as told",
     "exit": "exception in step: SystemExit: 4",
-    "four": "exception in step: TypeError: step: expected",
-    "none": "exception in step: TypeError: step: expected",
+    "four": "exception in step: TypeError: step returned 4 values, expected 5: obs",
+    "none": "exception in step: TypeError: step returned None, expected 5: observ",
     "reward": "exception in step: TypeError: step returned the reward '1.0'",
     "no reward": "exception in step: TypeError: step returned the reward None",
     "info": "exception in step: TypeError: step returned the info ['error']",

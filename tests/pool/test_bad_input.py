@@ -1,5 +1,8 @@
 """Bad input is named, and nothing has moved."""
 
+import multiprocessing
+import pickle
+
 import gymnasium
 import numpy as np
 import pytest
@@ -13,7 +16,15 @@ from roll_vec.errors import (
     RollVecError,
 )
 from roll_vec.pool import PoolVectorEnv
-from tests.pool.cases import EXECUTOR_IDS, EXECUTORS, KINDS, draw_actions, play, pool
+from tests.pool.cases import (
+    EXECUTOR_IDS,
+    EXECUTORS,
+    FAULTS_ON_PURPOSE,
+    KINDS,
+    draw_actions,
+    play,
+    pool,
+)
 from tests.pool.envs import Drifter, drifters, talkers
 from tests.vector.cases import assert_same
 
@@ -70,6 +81,7 @@ def test_actions(kind, workers):
         assert_same(play(env, actions), play(twin, actions))
 
 
+@FAULTS_ON_PURPOSE
 def test_the_rows_of_bad_actions_are_named():
     with pool(talkers(3)) as env:
         env.reset(seed=1)
@@ -178,3 +190,16 @@ def test_seeds_and_masks(workers):
                 env.reset(options={"reset_mask": mask})
         actions = draw_actions("text", 2, 6)
         assert_same(play(env, actions), play(twin, actions))
+
+
+def test_processes_in_a_daemon_process_say_what_to_use(monkeypatch):
+    with pool(talkers(1), workers=1, executor="process") as env:
+        pickled = pickle.dumps(env)
+    config = multiprocessing.current_process()._config
+    monkeypatch.setitem(config, "daemon", True)
+    for make in (
+        lambda: PoolVectorEnv(talkers(1), workers=1, executor="process"),
+        lambda: pickle.loads(pickled),
+    ):
+        with pytest.raises(InvalidOptionError, match=r"daemon.*'thread' or"):
+            make()

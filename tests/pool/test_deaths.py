@@ -3,28 +3,29 @@
 import itertools
 import multiprocessing
 import os
-import signal
 import threading
 
-import numpy as np
 import pytest
 
 from roll_vec.errors import ResetNeededError
-from roll_vec.pool import replay
 from roll_vec.seeding import episode_seed
 from tests.pool.cases import (
     DISABLED,
+    FAULTS_ON_PURPOSE,
     LIMIT,
     MODES,
     NEXT_STEP,
     SAME_STEP,
     draw_actions,
     fail_at,
+    kill_workers,
     pool,
     rows_of,
 )
 from tests.pool.envs import drifters, talkers
 from tests.vector.cases import assert_same
+
+pytestmark = FAULTS_ON_PURPOSE
 
 
 @pytest.mark.parametrize(
@@ -86,13 +87,6 @@ def test_foreign_environments_of_a_dead_worker_are_restored(kind, mode):
                         one.reset(options={"reset_mask": mask})
         assert env.fault_counts.tolist() == [2, 0, 0]
         assert env.get_attr("scale") == (2.0, 2.0, 2.0)
-
-
-def kill_workers(env):
-    """Kill all workers, and wait until they are dead."""
-    for lane in env.engine.workers._lanes:
-        os.kill(lane.process.pid, signal.SIGKILL)
-        lane.process.join()
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -164,25 +158,6 @@ def test_what_repeats_otherwise_is_not_taken_for_restored():
         )
         *_, infos = env.step(("a", "b", "c"))
         assert infos["level"].tolist()[:2] == [episode_seed(1, 1), episode_seed(2, 1)]
-
-
-def test_a_history_that_is_too_long_is_not_kept(monkeypatch):
-    monkeypatch.setattr(replay, "HISTORY_LIMIT", 5)
-    keywords = {"workers": 1, "executor": "process"}
-    with pool(drifters("discrete", 2), **keywords) as env:
-        env.reset(seed=1)
-        for _ in range(6):
-            env.step(np.zeros(2, int))
-        kill_workers(env)
-        *_, infos = env.step(np.zeros(2, int))
-        counts = env.fault_counts
-        assert counts.tolist() == [1, 1]
-        assert "its history is too long" in infos["error"][1]
-        env.reset(seed=1)
-        env.step(np.zeros(2, int))
-        kill_workers(env)
-        env.step(np.zeros(2, int))
-        assert (env.fault_counts - counts).sum() == 1
 
 
 def test_an_environment_that_hangs_while_it_is_restored(tmp_path):

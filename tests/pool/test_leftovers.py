@@ -19,7 +19,7 @@ import pytest
 from roll_vec.errors import ClosedError, ResetNeededError
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.seeding import episode_seed
-from tests.pool.cases import EXECUTOR_IDS, EXECUTORS
+from tests.pool.cases import EXECUTOR_IDS, EXECUTORS, FAULTS_ON_PURPOSE
 from tests.pool.envs import HANGING, RELEASE, talkers
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -108,6 +108,7 @@ def test_close_beside_one_that_hangs(command, monkeypatch):
     assert env.abandoned_threads == is_thread
 
 
+@FAULTS_ON_PURPOSE
 @EACH_WORKER
 def test_after_faults(workers):
     env = used(workers, step_timeout=0.4, reset_timeout=20)

@@ -10,6 +10,7 @@ from roll_vec.pool import PoolVectorEnv
 from tests.pool.cases import (
     EXECUTOR_IDS,
     EXECUTORS,
+    FAULTS_ON_PURPOSE,
     KINDS,
     MODES,
     draw_actions,
@@ -43,6 +44,7 @@ def test_a_copy_goes_on(how, kind, mode, workers):
         play(env, actions[:3])
 
 
+@FAULTS_ON_PURPOSE
 @EACH_EXECUTOR
 @pytest.mark.parametrize("how", COPIES)
 def test_a_copy_before_the_first_reset_and_beside_a_fault(how, workers):
@@ -61,6 +63,7 @@ def test_a_copy_before_the_first_reset_and_beside_a_fault(how, workers):
         third.close()
 
 
+@FAULTS_ON_PURPOSE
 def test_workers_of_a_copy_restore_its_environments():
     """From the instances that the copy was made with."""
     with pool(KINDS["text"](3), workers=1, executor="process") as env:
@@ -73,6 +76,7 @@ def test_workers_of_a_copy_restore_its_environments():
         other.close()
 
 
+@FAULTS_ON_PURPOSE
 def test_a_copy_beside_an_instance_that_was_lost():
     with pool(KINDS["text"](3), workers=1, executor="process") as env:
         env.reset(seed=1)

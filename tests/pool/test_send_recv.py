@@ -15,6 +15,7 @@ from tests.pool.cases import (
     DISABLED,
     EXECUTOR_IDS,
     EXECUTORS,
+    FAULTS_ON_PURPOSE,
     MODES,
     NEXT_STEP,
     SAME_STEP,
@@ -26,6 +27,8 @@ from tests.pool.cases import (
 )
 from tests.pool.envs import RELEASE, drifters, talkers
 from tests.vector.cases import assert_same
+
+pytestmark = FAULTS_ON_PURPOSE
 
 EACH_EXECUTOR = pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
 STEPS = 12
@@ -206,7 +209,7 @@ def test_misuse_moves_nothing(workers):
         env.send(["a"], [0])
         with pytest.raises(InvalidOptionError):
             env.recv(min_envs=2)
-        for timeout in (-1, "x"):
+        for timeout in (-1, -float("inf"), float("nan"), "x", 1j, np.array([1])):
             with pytest.raises(InvalidOptionError):
                 env.recv(timeout=timeout)
         for use in (
@@ -287,3 +290,12 @@ def test_a_fault_in_lockstep_shows_what_was_received_last(workers, reuses):
         observations, *_ = env.step(np.stack([still, fault]))
         assert env.fault_counts.tolist() == [0, 1]
         assert_same(observations[1], received)
+
+
+@EACH_EXECUTOR
+def test_a_timeout_that_never_ends_is_none(workers):
+    with pool(talkers(1), **workers) as env:
+        env.reset(seed=1)
+        for timeout in (float("inf"), 1e300, 10**400, np.float32("inf")):
+            env.send(("a",), [0])
+            assert env.recv(timeout=timeout)[4]["env_id"].tolist() == [0]

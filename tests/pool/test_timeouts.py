@@ -8,6 +8,7 @@ import pytest
 from roll_vec.seeding import episode_seed
 from tests.pool.cases import (
     DISABLED,
+    FAULTS_ON_PURPOSE,
     LIMIT,
     NEXT_STEP,
     OTHERS,
@@ -18,6 +19,8 @@ from tests.pool.cases import (
     rows_of,
 )
 from tests.pool.envs import RELEASE, talkers
+
+pytestmark = FAULTS_ON_PURPOSE
 
 
 @pytest.mark.parametrize(

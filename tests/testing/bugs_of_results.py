@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from tests.testing.finds import table
-from tests.testing.walk import SAME_STEP, Walk
+from tests.testing.walk import SAME_STEP, TIME, Walk
 
 BUGS, finds = table()
 
@@ -143,6 +143,20 @@ class TwoRewardsAndNoInfos(Walk):
 class FourValues(Walk):
     def results(self, rewards, terminations, truncations, infos):
         return self.observations(), rewards, terminations, infos
+
+
+@finds("environment-error")
+class TellsOfItsFailures(Walk):
+    """Not of those that are no end: a task can have errors, too."""
+
+    def step_infos(self, rows, slipped):
+        infos = super().step_infos(rows, slipped)
+        late = rows & (self.state[:, 1] >= TIME)
+        for key, mask in (("error", late), ("warning", rows & ~late)):
+            told = np.full(self.num_envs, None, object)
+            told[mask] = "no paper"
+            infos |= {key: told, f"_{key}": mask} if mask.any() else {}
+        return infos
 
 
 @finds("observation-space", "unseeded-first", "final-obs")

@@ -1,0 +1,164 @@
+"""Environments that cannot be built again, or not be reset, beside others that can."""
+
+import copy
+import pickle
+
+import pytest
+
+from roll_vec.errors import EnvironmentFaultError
+from roll_vec.pool import PoolVectorEnv
+from roll_vec.seeding import episode_seed
+from tests.pool.cases import (
+    DISABLED,
+    EXECUTOR_IDS,
+    EXECUTORS,
+    FAULTS_ON_PURPOSE,
+    MODES,
+    NEXT_STEP,
+    draw_actions,
+    pool,
+    rows_of,
+)
+from tests.pool.envs import Picky, Talker, talkers
+
+pytestmark = FAULTS_ON_PURPOSE
+
+EACH_EXECUTOR = pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
+OTHERS = [0, 2]
+COPIES = {"pickle": lambda env: pickle.loads(pickle.dumps(env)), "deep": copy.deepcopy}
+
+
+class Breakable(Talker):
+    """Cannot be built while a file is there; workers of any kind see it."""
+
+    def __init__(self, broken):
+        if broken.exists():
+            message = "broken"
+            raise OSError(message)
+        super().__init__()
+
+
+@pytest.fixture
+def broken(tmp_path):
+    return tmp_path / "broken"
+
+
+def fns_beside(broken):
+    return [Talker, lambda: Breakable(broken), Talker]
+
+
+def step_both(env, twin, batch, mode):
+    """Step, compare the other environments, and return the infos of the middle one."""
+    result, expected = env.step(batch), twin.step(batch)
+    assert rows_of(result, OTHERS) == rows_of(expected, OTHERS)
+    if mode is DISABLED:
+        for one, ended in ((env, result), (twin, expected)):
+            mask = ended[2] | ended[3]
+            if mask.any():
+                partial = one.reset(options={"reset_mask": mask})
+                if one is env and mask[1]:
+                    result = partial
+    return rows_of(result, [1])[1][0]
+
+
+@EACH_EXECUTOR
+@pytest.mark.parametrize(
+    ("mode", "how"),
+    [*((mode, None) for mode in MODES), *((NEXT_STEP, how) for how in COPIES)],
+)
+def test_one_that_cannot_be_built_again_stands_still(mode, how, workers, broken):
+    """The others go on, a copy goes on alike, and it is tried again later."""
+    env = PoolVectorEnv(fns_beside(broken), autoreset_mode=mode, **workers)
+    with pool(talkers(3), autoreset_mode=mode) as twin:
+        env.reset(seed=1)
+        twin.reset(seed=1)
+        broken.touch()
+        actions = draw_actions("text", 3, 12)
+        fault = ("go", "fault:raise", "go")
+        result, expected = env.step(fault), twin.step(fault[:1] * 3)
+        assert rows_of(result, OTHERS) == rows_of(expected, OTHERS)
+        if mode is DISABLED:
+            env.reset(options={"reset_mask": result[2] | result[3]})
+        for batch in actions[:6]:
+            info = step_both(env, twin, batch, mode)
+            assert info["error"] == "exception in reset: OSError: broken"
+        assert env.faults["reset"] >= 1
+        assert env.call("add", 1)[1] is None
+        if how is not None:
+            other = COPIES[how](env)
+            env.close()
+            env = other
+            info = step_both(env, twin, actions[6], mode)
+            assert info["error"] == "exception in reset: OSError: broken"
+        broken.unlink()
+        infos = [step_both(env, twin, batch, mode) for batch in actions[7:]]
+        assert "level" in infos[0] or "level" in infos[1]
+        assert "error" not in infos[-1]
+        env.close()
+
+
+@EACH_EXECUTOR
+def test_send_and_recv_beside_one_that_stands_still(workers, broken):
+    with pool(fns_beside(broken), **workers) as env:
+        env.reset(seed=1)
+        broken.touch()
+        env.step(("go", "fault:raise", "go"))
+        for _ in range(3):
+            env.send(("go",) * 3, [0, 1, 2])
+            infos = env.recv(3)[4]
+            assert infos["env_id"].tolist() == [0, 1, 2]
+            assert infos["_error"].tolist() == [False, True, False]
+        broken.unlink()
+        for _ in range(2):
+            env.send(("go",) * 3, [0, 1, 2])
+            infos = env.recv(3)[4]
+        assert "_error" not in infos
+
+
+@EACH_EXECUTOR
+def test_whether_all_failed_is_decided_when_all_have_ended(workers):
+    """All stood still; the last attempt of the first one fails before the others'."""
+    with pool([lambda: Picky(None)] * 3, **workers) as env:
+        with pytest.raises(EnvironmentFaultError):
+            env.reset(seed=1)
+        first = [{episode_seed(seed, k) for k in range(3)} for seed in (5, 6)]
+        env.set_attr("never", [None, *first])
+        _, infos = env.reset(seed=[4, 5, 6])
+        assert infos["_error"].tolist() == [True, False, False]
+        assert infos["level"][1:].tolist() == [episode_seed(5, 3), episode_seed(6, 3)]
+
+
+class Marked(Talker):
+    """Notes the steps that it takes in a file of its own."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.path = path
+
+    def step(self, action):
+        with self.path.open("a") as file:
+            file.write(f"{action} ")
+        return super().step(action)
+
+
+@EACH_EXECUTOR
+def test_a_fault_of_an_autoreset_is_raised_after_the_steps_of_the_others(
+    workers, tmp_path
+):
+    """In NEXT_STEP mode, where both are parts of one call."""
+    paths = [tmp_path / name for name in "abc"]
+    fns = [lambda path=path: Marked(path) for path in paths]
+    with pool(fns, on_error="raise", **workers) as env:
+        env.set_attr("length", [1, 9, 9])
+        env.reset(seed=[0, 5, 6])
+        while not env.step(("go",) * 3)[2][0]:
+            pass
+        env.set_attr("fail_resets", [True, False, False])
+        with pytest.raises(EnvironmentFaultError, match=r"\[0\].*reset of"):
+            env.step(("last",) * 3)
+        said = [path.read_text().split()[-1] for path in paths]
+        assert said == ["go", "last", "last"]
+        env.set_attr("fail_resets", False)
+        _, infos = env.reset()
+        assert infos["level"][1:].tolist() == [episode_seed(5, 1), episode_seed(6, 1)]
+        assert infos["_level"].all()

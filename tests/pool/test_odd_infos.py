@@ -1,0 +1,175 @@
+"""Infos of any kind: Gymnasium's layout, or a fault of that environment alone."""
+
+import numpy as np
+import pytest
+
+from tests.pool.cases import (
+    DISABLED,
+    EXECUTOR_IDS,
+    EXECUTORS,
+    FAULTS_ON_PURPOSE,
+    MODES,
+    pool,
+    rows_of,
+    sync,
+)
+from tests.pool.envs import Talker, talkers
+from tests.vector.cases import assert_same
+
+EACH_EXECUTOR = pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
+
+
+class Unequal:
+    """A key that cannot be compared."""
+
+    def __eq__(self, other):
+        raise RuntimeError
+
+    def __hash__(self):
+        return 1
+
+
+class Opaque:
+    """A value that allows nothing to be done with it."""
+
+    def __eq__(self, other):
+        raise RuntimeError
+
+    def __array__(self, *args, **kwargs):
+        raise RuntimeError
+
+    __hash__ = None
+
+
+def endless():
+    info = {}
+    info["self"] = info
+    return info
+
+
+def doubled(info):
+    info["again"] = info
+    return info
+
+
+class Odd(Talker):
+    """Adds odd entries to the infos of the steps, and resets, that ask for it."""
+
+    def __init__(self, make, on_reset):
+        super().__init__()
+        self.make, self.on_reset = make, on_reset
+
+    def reset(self, *, seed=None, options=None):
+        observation, info = super().reset(seed=seed, options=options)
+        return observation, {**info, **(self.make() if self.on_reset else {})}
+
+    def step(self, action):
+        *values, info = super().step(action)
+        return *values, {**info, **(self.make() if action == "odd" else {})}
+
+
+def odd(make, on_reset=True):
+    """Return what builds three environments, the middle one of which is odd."""
+    return [Talker, lambda: Odd(make, on_reset), Talker]
+
+
+# What Gymnasium's batch takes too.
+TAKEN = {
+    "int": lambda: {1: 2, None: "x", (1, 2): 0.5},
+    "nested int": lambda: {"inventory": {0: 3, "deep": {7: [1]}}},
+    "datetime": lambda: {"at": np.datetime64(5, "ns")},
+    "one text": lambda: {1: 2, "1": 3},
+}
+
+
+@EACH_EXECUTOR
+@pytest.mark.parametrize("kind", TAKEN)
+def test_keys_need_not_be_texts(kind, workers):
+    fns = odd(TAKEN[kind])
+    with pool(fns, **workers) as env, sync(fns) as twin:
+        assert_same(env.reset(seed=1), twin.reset(seed=1))
+        for action in ("odd", "go", "odd", "odd", "go"):
+            assert_same(env.step((action,) * 3), twin.step((action,) * 3))
+
+
+# What cannot be stacked, or not be sent.
+REFUSED = {
+    "itself twice": lambda: doubled(endless()),
+    "itself": endless,
+    "key": lambda: {Unequal(): 1},
+    "nested key": lambda: {"inventory": {Unequal(): 1}},
+}
+
+
+@FAULTS_ON_PURPOSE
+@EACH_EXECUTOR
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_cannot_be_stacked_is_a_fault_of_one(kind, mode, workers):
+    """The others go on as if nothing had happened, and nothing stays finished."""
+    with (
+        pool(odd(REFUSED[kind], False), autoreset_mode=mode, **workers) as env,
+        pool(talkers(3), autoreset_mode=mode) as twin,
+    ):
+        for one in (env, twin):
+            one.reset(seed=1)
+        for action in ("odd", "go", "odd", "odd", "go", "go"):
+            result, expected = env.step((action,) * 3), twin.step((action,) * 3)
+            assert rows_of(result, [0, 2]) == rows_of(expected, [0, 2])
+            if mode is DISABLED:
+                for one, ended in ((env, result), (twin, expected)):
+                    mask = ended[2] | ended[3]
+                    if mask.any():
+                        one.reset(options={"reset_mask": mask})
+        assert env.fault_counts[1] >= 2
+        assert env.fault_counts[[0, 2]].tolist() == [0, 0]
+
+
+@FAULTS_ON_PURPOSE
+@EACH_EXECUTOR
+def test_recv_loses_nothing_beside_a_fault_of_infos(workers):
+    with pool(odd(endless, False), **workers) as env:
+        env.reset(seed=1)
+        env.send(("odd",) * 3, [0, 1, 2])
+        observations, *_, truncations, infos = env.recv(3)
+        assert infos["env_id"].tolist() == [0, 1, 2]
+        assert truncations.tolist() == [False, True, False]
+        assert infos["error"][1].endswith("nested more than 64 deep in it")
+        assert observations[0] == "1: odd"
+        env.send(("go",) * 3, [0, 1, 2])
+        assert env.recv(3)[4]["_level"].tolist() == [False, True, False]
+
+
+@FAULTS_ON_PURPOSE
+@EACH_EXECUTOR
+def test_a_reset_whose_info_cannot_be_stacked(workers):
+    with pool(odd(endless), **workers) as env:
+        _, infos = env.reset(seed=1)
+        assert infos["_error"].tolist() == [False, True, False]
+        assert infos["error"][1].startswith("exception in reset: the info cannot be")
+        assert env.step(("go",) * 3)[3].tolist() == [False, True, False]
+
+
+# What no batch of Gymnasium's takes, or not without a loss.
+KEPT = {
+    "opaque": lambda: {"k": Opaque()},
+    "huge": lambda: {"k": 10**400},
+    "shapes": iter([{"k": np.zeros(2)}, {"k": np.zeros(3)}] * 9).__next__,
+    "error": lambda: {"error": "mine"},
+    "mask": lambda: {"turn": 1, "_turn": "left out"},
+}
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_odd_values_are_kept(kind):
+    with pool(odd(KEPT[kind])) as env:
+        env.reset(seed=1)
+        *_, truncations, infos = env.step(("odd",) * 3)
+        assert not truncations.any()
+        assert env.fault_counts.sum() == 0
+        if kind == "mask":
+            assert infos["_turn"].tolist() == [True, True, True]
+        else:
+            key = "error" if kind == "error" else "k"
+            assert infos[f"_{key}"].tolist() == [False, True, False]
+        env.unroll([("odd",) * 3] * 2)
