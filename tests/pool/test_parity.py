@@ -90,6 +90,11 @@ def test_spaces_and_attributes(workers):
                 env.set_attr("scale", [1.0])
             with pytest.raises(AttributeError):
                 env.get_attr("nothing")
+        if workers.get("executor") == "process":
+            with pytest.raises(AttributeError, match="in worker processes: use call"):
+                ours.envs  # noqa: B018
+        else:
+            assert [type(env) for env in ours.envs] == [type(e) for e in theirs.envs]
         actions = draw_actions("dict", 3, 5)
         assert_same(play(ours, actions), play(theirs, actions))
 
