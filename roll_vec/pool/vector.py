@@ -122,6 +122,8 @@ class PoolVectorEnv(RollVectorEnv):
         )
         mode = parse_autoreset_mode(autoreset_mode)
         engine = PoolEngine(tuple(env_fns), observation_mode, options)
+        # Before what is open: closing needs it.
+        self._flights = Flights(engine, mode, group_size if group_id_info else None)
         try:
             super().__init__(
                 engine,
@@ -134,8 +136,6 @@ class PoolVectorEnv(RollVectorEnv):
             engine.close()
             raise
         self.observation_mode = observation_mode
-        shown_size = self.group_size if self.group_id_info else None
-        self._flights = Flights(engine, mode, shown_size)
 
     # ---------------------------------------------------------- lockstep
 
