@@ -15,8 +15,8 @@ Codes of a grid, as everywhere for Sokoban::
 # depends: _jit.py sha256:e75ec21cdcff0df5
 # depends: _random.py sha256:673f9cee7e138a5d
 # depends: sokoban_carving.py sha256:d8000d7a3aade408
-# depends: sokoban_search.py sha256:60dd883731d8abd3
-# depends: sokoban_word_search.py sha256:b2b4d26180c842a4
+# depends: sokoban_search.py sha256:bbb3d0ff4559192b
+# depends: sokoban_word_search.py sha256:fdab921b31f30f02
 # depends: twisters.py sha256:09f32f9638d1e766
 
 from typing import NamedTuple
