@@ -1,4 +1,4 @@
-.PHONY: help install format check test test-jit-off test-bounds test-slow bench stamps clean
+.PHONY: help install format check test test-jit-off test-bounds test-slow test-pins bench stamps clean
 
 PYTHON ?= python
 
@@ -32,6 +32,9 @@ test-bounds:  ## the kernels with every index checked
 test-slow:  ## what the suite leaves out
 	$(PYTHON) -m pytest -m slow
 
+test-pins:  ## worlds and contract beside others' versions; PINS="lowest ragen": some
+	$(PYTHON) -m tests.pins $(PINS)
+
 bench:  ## the benchmarks, measured
 	$(PYTHON) -m pytest benchmarks --benchmark-enable
 	$(PYTHON) -m roll_vec.cli bench
@@ -40,6 +43,6 @@ stamps:  ## mark kernel files that call a changed one, for numba's cache
 	$(PYTHON) -m tests.kernels.cache_stamps
 
 clean:  ## caches and builds
-	rm -rf build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache \
+	rm -rf build dist .pins .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache \
 	    .import_linter_cache .benchmarks *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -17,7 +17,7 @@ VERSION = tuple(map(int, re.findall(r"\d+", gymnasium.__version__)[:3]))
 
 # The first version that behaves as 1.4 does.
 SINCE = {
-    "Discrete takes a dtype": (1, 2, 0),
+    "Discrete takes a dtype": (1, 2, 2),
     "a lake takes success_rate and reward_schedule": (1, 2, 1),
     "RecordVideo takes batches": (1, 2, 1),
     "SyncVectorEnv counts the actions": (1, 2, 1),
