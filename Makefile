@@ -1,4 +1,5 @@
-.PHONY: help install format check test test-jit-off test-bounds test-slow bench clean
+.PHONY: help install format check test test-jit-off test-bounds test-slow test-pins \
+    test-clients bench clean
 
 PYTHON ?= python
 
@@ -32,15 +33,17 @@ test-bounds:  ## the kernels with every index checked
 test-slow:  ## what the suite leaves out
 	$(PYTHON) -m pytest -m slow
 
+test-pins:  ## worlds and contract beside others' versions; PINS="lowest ragen": some
+	$(PYTHON) -m tests.pins $(PINS)
+
 bench:  ## the benchmarks, measured
 	$(PYTHON) -m pytest benchmarks --benchmark-enable
 	$(PYTHON) -m roll_vec.cli bench
 
 clean:  ## caches and builds
-	rm -rf build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache \
+	rm -rf build dist .pins .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache \
 	    .import_linter_cache .benchmarks *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: test-clients
 test-clients:  ## the programs of docs/clients.md, each with its client; CLIENTS="skrl"
 	$(PYTHON) -m tests.clients $(CLIENTS)

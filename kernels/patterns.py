@@ -15,8 +15,6 @@ MATCH                                  There is a match.
 ======  =============================  =============================================
 """
 
-# depends: _jit.py sha256:e75ec21cdcff0df5
-
 import numpy as np
 
 from ._jit import kernel

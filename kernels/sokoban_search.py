@@ -95,7 +95,8 @@ def _look_up(records, slots, board, unused, gone, come, key_words, bits):
         Its slot, or the free one where it belongs.
     """
     hashed = _0
-    for w in range(key_words):
+    for number in range(key_words):
+        w = _U(number)
         word = records[board + w]
         if w == gone >> _6:
             word ^= _1 << (gone & _63)
@@ -108,7 +109,8 @@ def _look_up(records, slots, board, unused, gone, come, key_words, bits):
     while slots[slot] != 0:
         found = _U(slots[slot])
         same = True
-        for w in range(key_words):
+        for number in range(key_words):
+            w = _U(number)
             same = same and records[found + w] == records[unused + w]
         if same:
             return found, slot
@@ -214,7 +216,7 @@ def search(count, num_boxes, search_depth, start, space):
                 slots[slot] = unused
                 found = unused
                 for w in range(key_words, record_words):
-                    records[found + w] = _0
+                    records[found + _U(w)] = _0
                 unused += record_words
                 if unused > crowded and bits < LAST_BITS:
                     bits += 1

@@ -31,7 +31,8 @@ _WALL = _U(1 << 63)
 def _open_directions(around, boxes, seen):
     """Return four bits: the directions that may lead to a new state."""
     blocked, closed = boxes | _WALL, _0
-    for d in range(_4):
+    for number in range(_4):
+        d = _U(number)
         ahead = (around >> (d * _8)) & _63
         behind = (around >> ((d ^ _1) * _8)) & _63
         # With a box behind it is a pull, to another board than that of ``seen``.
@@ -58,7 +59,7 @@ def search_words(count, num_boxes, search_depth, start, space):
 
     targets = _0
     for f in range(cells):
-        targets |= (_1 if space.target_at[f] != 0 else _0) << f
+        targets |= (_1 if space.target_at[f] != 0 else _0) << _U(f)
     boxes, seen = targets, _1 << player
     board, unused = _2, _4
     records[board], records[board + _1] = ((_1 << _U(num_boxes)) - _1) << cells, seen

@@ -61,6 +61,9 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         Whether the last step of each environment ended in success.
     """
 
+    # Until the constructor has ended: closing a half-built environment does nothing.
+    closed = True
+
     def __init__(
         self,
         engine: Engine,
@@ -97,6 +100,14 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         self._all_rows = np.arange(self.num_envs)
         self._observations: Any = None
         self._window: Any = None
+        self.closed = False
+
+    def __del__(self) -> None:
+        """Close nothing, as Gymnasium from 1.3 on.
+
+        Before, `VectorEnv.__del__` closes: it would wait for busy workers inside
+        garbage collection.  Workers end without that.
+        """
 
     # ------------------------------------------------------------- reset
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 from gymnasium.vector.utils import CloudpickleWrapper
@@ -22,7 +22,14 @@ __all__ = ["Instances"]
 PATIENCE = 3.0
 
 
-class _Functions(CloudpickleWrapper[Any]):
+if TYPE_CHECKING:
+    _Wrapper = CloudpickleWrapper[Any]
+else:
+    # Not subscriptable before Gymnasium 1.4.
+    _Wrapper = CloudpickleWrapper
+
+
+class _Functions(_Wrapper):
     """What builds the environments: cloudpickle takes lambdas, and copies share it."""
 
     def __deepcopy__(self, _: dict[int, Any]) -> _Functions:

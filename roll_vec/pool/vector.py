@@ -137,6 +137,8 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
         )
         mode = parse_autoreset_mode(autoreset_mode)
         engine = PoolEngine(tuple(env_fns), observation_mode, options)
+        # Before what is open: closing needs it.
+        self._flights = Flights(engine, mode, group_size if group_id_info else None)
         try:
             super().__init__(
                 engine,
@@ -149,8 +151,6 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             engine.close()
             raise
         self.observation_mode = observation_mode
-        shown_size = self.group_size if self.group_id_info else None
-        self._flights = Flights(engine, mode, shown_size)
 
     # ---------------------------------------------------------- lockstep
 

@@ -8,10 +8,11 @@ import copy
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv, generate_random_map
+from gymnasium.envs.toy_text.frozen_lake import generate_random_map
 
 import roll_vec  # noqa: F401  registers the ids
 from tests.conftest import JIT_OFF
+from tests.gymnasium_versions import Lake, make_lake
 
 ID, ID_8X8 = "roll_vec/FrozenLake-v1", "roll_vec/FrozenLake8x8-v1"
 OPTIONS = [
@@ -35,7 +36,7 @@ OPTIONS = [
 def pair(keywords, **more):
     """Our single form and Gymnasium's, unwrapped."""
     ours = gymnasium.make(ID, **keywords, **more).unwrapped
-    return ours, FrozenLakeEnv(**keywords)
+    return ours, Lake(**keywords)
 
 
 def nested_types(P):
@@ -107,7 +108,7 @@ def test_play_is_gymnasiums(options):
     [(ID, "FrozenLake-v1"), (ID_8X8, "FrozenLake8x8-v1")],
 )
 def test_made_by_id_it_plays_as_gymnasiums_id(ours, theirs):
-    ours, theirs = gymnasium.make(ours), gymnasium.make(theirs)
+    ours, theirs = gymnasium.make(ours), make_lake(theirs)
     assert ours.spec.max_episode_steps == theirs.spec.max_episode_steps
     truncations = 0
     for seed in range(4):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import roll_vec  # noqa: F401  registers the ids
+from tests.gymnasium_versions import LIMIT_ERROR
 
 SOKOBAN, RANDOM_LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 LAKE, LAKE_8X8 = "roll_vec/FrozenLake-v1", "roll_vec/FrozenLake8x8-v1"
@@ -98,7 +99,7 @@ def test_a_reset_in_mid_episode_starts_the_count_again(id):
 @pytest.mark.parametrize("id", [SOKOBAN, LAKE])
 @pytest.mark.parametrize("limit", [0, -2, -100])
 def test_a_limit_below_one_is_a_value_error_in_both_forms(id, limit):
-    with pytest.raises(ValueError, match="max_episode_steps"):
+    with pytest.raises(LIMIT_ERROR, match="max_episode_steps"):
         gymnasium.make(id, max_episode_steps=limit)
     with pytest.raises(ValueError, match="max_episode_steps"):
         gymnasium.make_vec(id, num_envs=2, max_episode_steps=limit)

@@ -12,6 +12,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from roll_vec.array_envs.sokoban_rooms import RoomGenerator
+from tests.gymnasium_versions import needs
 
 SOKOBAN = "roll_vec/Sokoban-v0"
 SMALL = ("--num-envs", 4, "--steps", 120)
@@ -342,7 +343,12 @@ def test_policy_of_the_user_sees_observations_and_acts(run, tmp_path):
         ((SOKOBAN, "-o", "num_envs=3"), ["num_envs", "--num-envs"]),
         ((SOKOBAN, "-o", "boxes=3"), [SOKOBAN, "boxes", "num_boxes"]),
         ((SOKOBAN, "-o", "num_boxes=99"), ["num_boxes", "at most 14", "99"]),
-        (("CartPole-v1", "-o", "boxes=3"), ["CartPole-v1", "boxes"]),
+        pytest.param(
+            ("CartPole-v1", "-o", "boxes=3"),
+            ["CartPole-v1", "boxes"],
+            # Gymnasium's own half-built batch complains.
+            marks=needs("VectorEnv has no __del__"),
+        ),
         (("CartPole-v1", "--threads", 2), ["--threads", "CartPole-v1"]),
         ((SOKOBAN, "--image", "no/a.png"), ["--image", "no/a.png", "directory"]),
         ((SOKOBAN, "--save", "."), ["--save", "'.'", "is a directory"]),

@@ -9,9 +9,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 
 from tests.data.make_golden_sample import make_sample
+from tests.gymnasium_versions import Lake
 from tests.oracles import golden_path, load_golden
 from tests.oracles.frozen_lake import OracleFrozenLake, generate_map
 from tests.oracles.sokoban import OracleSokoban
@@ -170,7 +170,7 @@ def test_frozen_lake_steps_equal_gymnasium(tag, fields):
 def test_frozen_lake_equals_the_installed_gymnasium(options):
     # Two starts, not square, and played on after the end of every fourth episode.
     rows = ["SFFFF", "FHFSF", "FFFHG"]
-    theirs = FrozenLakeEnv(desc=rows, **options)
+    theirs = Lake(desc=rows, **options)
     ours = OracleFrozenLake(rows, **options)
     actions = np.random.default_rng(0)
     for episode in range(40):

@@ -6,6 +6,7 @@ import pytest
 from gymnasium import error as gym_error
 
 from roll_vec import errors
+from tests.gymnasium_versions import LIMIT_ERROR
 from tests.vector.cases import (
     CASES,
     DISABLED,
@@ -290,7 +291,7 @@ class TestConstruction:
     @pytest.mark.parametrize("case", PLAIN)
     @pytest.mark.parametrize("limit", [0, -2])
     def test_single_form_refuses_the_same_limits(self, case, limit):
-        with pytest.raises(ValueError, match="max_episode_steps"):
+        with pytest.raises(LIMIT_ERROR, match="max_episode_steps"):
             gymnasium.make(case, max_episode_steps=limit)
 
     @pytest.mark.parametrize("case", PLAIN)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import SyncVectorEnv
 
+from tests.gymnasium_versions import make_lake
 from tests.vector.cases import (
     DISABLED,
     MODES,
@@ -57,7 +58,7 @@ class FloatProb(gymnasium.Wrapper):
 
 def make_both(name, mode, num_envs=NUM_ENVS, **options):
     def single():
-        return FloatProb(gymnasium.make(name, **options))
+        return FloatProb(make_lake(name, **options))
 
     theirs = SyncVectorEnv([single] * num_envs, autoreset_mode=mode)
     ours = gymnasium.make_vec(

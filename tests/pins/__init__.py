@@ -1,0 +1,1 @@
+"""The same worlds beside everyone's versions of numpy, numba and Gymnasium."""

@@ -1,0 +1,105 @@
+"""Install the package beside sets of versions, and run the tests of each.
+
+Run as ``python -m tests.pins [names of sets]``; without names, all of `SETS`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.pins.sets import SETS, PinSet
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+# One virtual environment a set, kept from run to run.
+FOLDER = ROOT / ".pins"
+TESTS = [
+    "tests/pins",  # the digests of trajectories
+    "tests/array_envs/test_golden.py",
+    "tests/oracles/test_golden.py",
+    "tests/webshop/test_golden.py",
+    "tests/vector/test_lockstep.py",  # beside SyncVectorEnv
+    "tests/vector/test_gymnasium_parity.py",
+    "tests/test_conformance.py",  # the public checker
+    "tests/pool/test_conformance.py",
+    "tests/pool/test_half_built.py",
+]
+SHOW_VERSIONS = """
+import platform, gymnasium, numba, numpy
+print("Python", platform.python_version(), "numpy", numpy.__version__,
+      "numba", numba.__version__, "Gymnasium", gymnasium.__version__, flush=True)
+"""
+
+
+def find_python(versions: tuple[str, ...]) -> str:
+    """Return the first interpreter that is here; without versions, this one."""
+    if not versions:
+        return sys.executable
+    # The shims of pyenv refuse versions that are not activated.
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    for version in versions:
+        name = f"python{version}"
+        candidates = [shutil.which(name), *pyenv.glob(f"{version}*/bin/{name}")]
+        for python in (str(candidate) for candidate in candidates if candidate):
+            run = subprocess.run([python, "-c", ""], capture_output=True, check=False)
+            if run.returncode == 0:
+                return python
+    message = f"none of these is here: {', '.join('python' + v for v in versions)}"
+    raise SystemExit(message)
+
+
+def install(name: str, pins: PinSet) -> Path:
+    """Return the interpreter of a set's virtual environment, built where it is not."""
+    folder = FOLDER / name
+    python = folder / "bin" / "python"
+    done = folder / "installed.txt"
+    wanted = f"{pins}\n{(ROOT / 'pyproject.toml').read_text()}"
+    if done.is_file() and done.read_text() == wanted:
+        return python
+    subprocess.run(
+        [find_python(pins.pythons), "-m", "venv", "--clear", folder], check=True
+    )
+    # pip refuses what cannot be installed together.
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, ".[test]", *pins.requirements], cwd=ROOT, check=True)
+    done.write_text(wanted)
+    return python
+
+
+def run_tests(name: str, python: Path) -> bool:
+    """Run the tests of a set; return whether they passed."""
+    # Compiled code of one set is not for another.
+    temporary = FOLDER / name / "tmp"
+    temporary.mkdir(exist_ok=True)
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    subprocess.run([python, "-c", SHOW_VERSIONS], cwd=ROOT, check=True)
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
+    return subprocess.run(command, cwd=ROOT, env=environment).returncode == 0
+
+
+def main(names: list[str]) -> None:
+    """Install and test the named sets, or all.
+
+    Raises
+    ------
+    SystemExit
+        If a name is unknown, an interpreter is missing, or tests of a set failed.
+    """
+    unknown = sorted(set(names) - set(SETS))
+    if unknown:
+        message = f"PINS: unknown {', '.join(unknown)}; there are {', '.join(SETS)}"
+        raise SystemExit(message)
+    failed = []
+    for name in names or SETS:
+        print(f"\n-- {name}: {' '.join(SETS[name].requirements)}", flush=True)  # noqa: T201
+        if not run_tests(name, install(name, SETS[name])):
+            failed.append(name)
+    if failed:
+        raise SystemExit(f"failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
