@@ -221,7 +221,8 @@ class LinePlayer:
         told = self.game.first_info.get("env_instruction")
         if told is None and env.has_wrapper_attr("get_instructions"):
             told = env.get_wrapper_attr("get_instructions")()
-        width = min(shutil.get_terminal_size().columns, WIDTH)
+        # Python 3.10 says 0 where a terminal does not know its size.
+        width = min(shutil.get_terminal_size().columns or WIDTH, WIDTH)
         for line in str(told or "").splitlines():
             self._say(textwrap.fill(line, width))
         expected = f"one of {', '.join(self._names)}" if self._by_name else "an answer"

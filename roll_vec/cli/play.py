@@ -191,7 +191,9 @@ class _KeyPlayer:
             # Over the frame before, so that what was on the screen earlier stays;
             # a frame higher than the screen leaves nothing of that anyway.
             erase = f"\x1b[{self._drawn_lines}A\r\x1b[J"
-            if max(len(lines), self._drawn_lines) >= shutil.get_terminal_size().lines:
+            # Python 3.10 says 0 where a terminal does not know its size.
+            height = shutil.get_terminal_size().lines or 24
+            if max(len(lines), self._drawn_lines) >= height:
                 erase = "\x1b[H\x1b[2J"
         self._out.write(erase + "\n".join(lines) + "\n")
         self._out.flush()

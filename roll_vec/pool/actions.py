@@ -98,5 +98,7 @@ def _check_integers(
             f"actions of environments {describe_rows(rows)}: expected integers from "
             f"{low} to {high}, got {array[rows[0]]}"
         )
+        if low > 0 and array[rows[0]] < low:
+            message += f"; agents that count from 0 play action + {low}"
         raise InvalidActionError(message)
     return list(actions)

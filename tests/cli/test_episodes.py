@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode
 
 from roll_vec.cli._episodes import roll_out
 from roll_vec.cli._transcript import Transcript, is_text
+from tests.pool.cases import FAULTS_ON_PURPOSE
 
 NUM_ENVS, STEPS, SEED = 6, 300, 5
 
@@ -190,6 +191,7 @@ def test_rate_of_a_single_step_is_unknown():
     assert rollout.steps_per_second is None
 
 
+@FAULTS_ON_PURPOSE
 @pytest.mark.parametrize("mode", AutoresetMode)
 def test_fault_ends_an_episode_of_unknown_success(mode):
     env = gymnasium.make_vec("mine/Echo-v0", num_envs=3, autoreset_mode=mode)

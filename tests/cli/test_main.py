@@ -54,7 +54,7 @@ def test_no_command_shows_the_help(run, arguments):
         (("rollout", SOKOBAN, "--step-s=3"), ["--step-s=3; did you mean --steps, or"]),
         (
             ("rollout", SOKOBAN, "--boxes", 4),
-            ["--boxes 4", "did you mean --boards, or the environment's", "-o boxes=4?"],
+            ["--boxes 4", "did you mean the environment's keyword -o boxes=4?"],
         ),
         (("envs", "--all"), ["unrecognized arguments: --all (see"]),
         (

@@ -203,3 +203,11 @@ def test_processes_in_a_daemon_process_say_what_to_use(monkeypatch):
     ):
         with pytest.raises(InvalidOptionError, match=r"daemon.*'thread' or"):
             make()
+
+
+def test_an_action_that_counts_from_0_is_told_what_to_add():
+    envs = PoolVectorEnv([lambda: gymnasium.make("roll_vec/Sokoban-v0")] * 2)
+    envs.reset(seed=0)
+    with pytest.raises(InvalidActionError, match=r"got 0; .* play action \+ 1"):
+        envs.step([1, 0])
+    envs.close()

@@ -67,9 +67,9 @@ def test_work_is_split_and_the_split_does_not_show(case, rows, more, monkeypatch
     parts = []
     submit = threads.ThreadPoolExecutor.submit
 
-    def counted(pool, work, start, stop):
-        parts.append((start, stop))
-        return submit(pool, work, start, stop)
+    def counted(pool, work, part):
+        parts.append(part)
+        return submit(pool, work, part)
 
     monkeypatch.setattr(threads.ThreadPoolExecutor, "submit", counted)
     digests = {}

@@ -244,7 +244,7 @@ def test_rapidfuzz_is_named_where_it_is_missing(monkeypatch):
     reward._fuzzy.cache_clear()
     reward.is_alike.cache_clear()
     try:
-        with pytest.raises(MissingExtraError, match=r"rapidfuzz.*roll-vec\[webshop\]"):
+        with pytest.raises(MissingExtraError, match=r"rapidfuzz.*\.\[webshop\]"):
             is_alike("a", "b")
     finally:
         reward._fuzzy.cache_clear()
