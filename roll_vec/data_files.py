@@ -54,7 +54,9 @@ def check_path(argument: str, value: Any) -> str | None:
     if not isinstance(value, (str, os.PathLike)):
         message = f"{argument}: expected the path of a file or None, got {value!r}"
         raise InvalidOptionError(message)
-    return str(Path(os.fsdecode(value)).absolute())
+    path = str(Path(os.fsdecode(value)).absolute())
+    # One string for all who check it again: a pickle then holds it once.
+    return value if value == path else path
 
 
 def fingerprint(argument: str, path: str, manifest: str = "") -> str:
