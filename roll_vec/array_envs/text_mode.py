@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.base_envs import MAX_TEXT
-from roll_vec.spaces import UnicodeText
+from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text_actions import ParsedBatch, TextActions
 from roll_vec.text_batches import check_text
 

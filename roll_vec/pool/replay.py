@@ -25,13 +25,13 @@ __all__ = ["SNAPSHOT_FACTOR", "History", "as_rebuilt", "calls_limit"]
 
 # Bytes of calls: of a pool, and of one environment at least and at most.
 POOL_BYTES = 64 << 20
-LEAST_BYTES, MOST_BYTES = 1 << 16, 1 << 20
+MIN_BYTES, MAX_BYTES = 1 << 16, 1 << 20
 SNAPSHOT_FACTOR = 16
 
 
 def calls_limit(num_envs: int) -> int:
     """Return the bytes of pickled calls that a pool keeps of each environment."""
-    return min(max(POOL_BYTES // num_envs, LEAST_BYTES), MOST_BYTES)
+    return min(max(POOL_BYTES // num_envs, MIN_BYTES), MAX_BYTES)
 
 
 class History:

@@ -17,7 +17,7 @@ from roll_vec.errors import InvalidOptionError
 
 __all__ = ["check_file", "read_manifest", "refuse_damage", "write_manifest"]
 
-STORE_ANEW = "store the catalogue anew with roll-vec webshop index"
+_WAY_OUT = "store the catalogue anew with roll-vec webshop index"
 
 
 def refuse_damage(path: Path, problem: str) -> NoReturn:
@@ -74,7 +74,7 @@ def read_manifest(path: Path, version: int) -> dict[str, Any]:
         refuse_damage(path, "it is no manifest of a stored catalogue")
     if main["format"] != version:
         problem = f"it has the format {main['format']!r}, this version reads {version}"
-        refuse_damage(path, f"{problem}; {STORE_ANEW}")
+        refuse_damage(path, f"{problem}; {_WAY_OUT}")
     check = main.pop("check", None)
     try:
         is_whole = check == _check_of(main)

@@ -28,7 +28,7 @@ _FILES = tuple(DATA_FILES)
 # How much of a shop is made where nothing else is said.
 EMBEDDED_PRODUCTS = 1000
 # A thousand take a quarter to half a second, so that these take minutes.
-MOST_EMBEDDED = 1 << 20
+MAX_EMBEDDED = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -80,9 +80,9 @@ class CatalogueOptions:
             self._put(name, check_path(name, getattr(self, name)))
         if self.num_products is not None:
             self._put("num_products", check_int("num_products", self.num_products, 1))
-            if self.products is None and self.num_products > MOST_EMBEDDED:
+            if self.products is None and self.num_products > MAX_EMBEDDED:
                 message = (
-                    f"num_products: the embedded shop has at most {MOST_EMBEDDED} "
+                    f"num_products: the embedded shop has at most {MAX_EMBEDDED} "
                     f"products, got {self.num_products}"
                 )
                 raise InvalidOptionError(message)
