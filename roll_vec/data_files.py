@@ -28,6 +28,7 @@ __all__ = [
     "pin_files",
     "read_blocks",
     "refuse_change",
+    "refuse_unreadable",
     "unpin_files",
 ]
 
@@ -80,8 +81,7 @@ def fingerprint(argument: str, path: str, manifest: str = "") -> str:
             read /= manifest
             status = read.stat()
         if not stat.S_ISREG(status.st_mode):
-            message = f"{argument}: {read} cannot be read: it is no regular file"
-            raise InvalidOptionError(message)
+            refuse_unreadable(argument, read, "it is no regular file")
         known = _known.get(str(read))
         if known is not None and known[0] == _key(status):
             return known[1]
@@ -92,11 +92,10 @@ def fingerprint(argument: str, path: str, manifest: str = "") -> str:
         if is_old and _key(read.stat()) == _key(status):
             _known[str(read)] = _key(status), digest
         return digest
+    except InvalidOptionError:
+        raise
     except (OSError, ValueError) as error:
-        if isinstance(error, InvalidOptionError):
-            raise
-        message = f"{argument}: {path} cannot be read: {error}"
-        raise InvalidOptionError(message) from error
+        refuse_unreadable(argument, path, error)
 
 
 def _key(status: os.stat_result) -> Status:
@@ -135,6 +134,19 @@ def hash_file(path: Path) -> str:
     for block in read_blocks(path):
         digest.update(block)
     return digest.hexdigest()
+
+
+def refuse_unreadable(
+    argument: str, path: str | Path, problem: str | Exception
+) -> NoReturn:
+    """Refuse a file that cannot be read.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    message = f"{argument}: {path} cannot be read: {problem}"
+    raise InvalidOptionError(message)
 
 
 def refuse_change(argument: str, path: str, since: str) -> NoReturn:

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from roll_vec.data_files import hash_file, read_blocks
-from roll_vec.errors import InvalidOptionError
+from roll_vec.data_files import hash_file, read_blocks, refuse_unreadable
 
 __all__ = ["check_file", "read_manifest", "refuse_damage", "write_manifest"]
 
@@ -27,8 +26,7 @@ def refuse_damage(path: Path, problem: str) -> NoReturn:
     ------
     InvalidOptionError
     """
-    message = f"products: {path} cannot be read: {problem}"
-    raise InvalidOptionError(message)
+    refuse_unreadable("products", path, problem)
 
 
 def write_manifest(

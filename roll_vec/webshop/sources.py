@@ -8,7 +8,12 @@ from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
-from roll_vec.data_files import check_path, fingerprint, folder_status
+from roll_vec.data_files import (
+    check_path,
+    fingerprint,
+    folder_status,
+    refuse_unreadable,
+)
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_bool, check_choice, check_int
 from roll_vec.webshop.search import BACKENDS
@@ -150,8 +155,7 @@ class CatalogueOptions:
         try:
             return folder_status(str(self.products))
         except OSError as error:
-            message = f"products: {self.products} cannot be read: {error}"
-            raise InvalidOptionError(message) from error
+            refuse_unreadable("products", str(self.products), error)
 
 
 def _fingerprint(name: str, path: str | None) -> str | None:
