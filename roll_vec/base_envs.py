@@ -37,7 +37,7 @@ class ClosableEnv(gymnasium.Env[Any, Any]):
     _is_closed = False
 
     def close(self) -> None:
-        """Close the environment; what is asked of it later is a `ClosedError`.
+        """Close the environment; later calls raise `ClosedError`.
 
         A subclass that frees something calls ``super().close()`` as well.
         """

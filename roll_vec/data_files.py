@@ -34,8 +34,8 @@ __all__ = [
 
 Status = tuple[int, int, int, int]
 
-# The coarsest clock of a file system (FAT): a file written less than this before it is
-# read can change once more without another status, so that nothing is kept of it.
+# Nanoseconds of the coarsest clock of a file system (FAT).  A file written less than
+# this before it is read can change again and keep its status: its digest is not kept.
 _CLOCK_STEP = 2_000_000_000
 
 # By path: the status that a digest belongs to, and the digest.
@@ -72,7 +72,7 @@ def fingerprint(argument: str, path: str, manifest: str = "") -> str:
     Raises
     ------
     InvalidOptionError
-        If the file cannot be read, or is none that can be read twice.
+        If the file cannot be read, or is not a regular file, such as a pipe.
     """
     try:
         read = Path(path)
@@ -118,9 +118,9 @@ def folder_status(path: str) -> tuple[tuple[str, Status], ...]:
 
 
 def read_blocks(path: Path) -> Iterator[memoryview]:
-    """Give a file a block at a time, each in the place of the one before.
+    """Yield a file a block at a time, each in the buffer of the one before.
 
-    The buffer stays in the processor's cache, where new blocks would not.
+    The buffer stays in the processor's cache; new blocks would not.
     """
     buffer = memoryview(bytearray(1 << 17))
     with path.open("rb", buffering=0) as file:

@@ -29,7 +29,7 @@ __all__ = [
     "register_all",
 ]
 
-# Bounds of what has a use: above them memory or hours would be gone before an error.
+# Far more than anyone uses: without a bound a slip would fill the memory first.
 MAX_ENVS = 1 << 27
 MAX_POOLED_ENVS = 1 << 20
 
@@ -411,7 +411,7 @@ def make_pool_vector(
     )
 
 
-# What is said of a keyword of the other kind of batch.
+# Ends of messages about a keyword of the other kind of batch.
 _STACKED_HINT = (
     "; environments in stacked arrays need no workers and never hang: num_threads says "
     "how many threads step them"

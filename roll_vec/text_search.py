@@ -1,4 +1,4 @@
-"""How a pattern's groups are found in a text: in linear time, wherever that can be.
+"""Searches for a pattern's groups in a text, in linear time where possible.
 
 `re` goes through the rest of the text once for every opening tag that is not closed, so
 that a megabyte of them takes hours; the searches for literal tags here never go back.
@@ -158,7 +158,7 @@ class TwiceTagged(Search):
 
 
 class LimitedSearch(Search):
-    """Search as another one does, in texts up to a length; longer ones have nothing.
+    """Another search, limited to texts up to a length; longer ones have no match.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ class ProgramSearch(Search):
 
 
 class PatternSearch(Search):
-    """Search for any other pattern by `re`, whose time may know no bounds."""
+    """Search for any other pattern by `re`, whose time may have no bound."""
 
     def __init__(self, pattern: re.Pattern[str], *, strips: bool, last: bool) -> None:
         self.pattern, self.strips, self.last = pattern, strips, last

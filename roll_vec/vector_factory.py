@@ -1,4 +1,4 @@
-"""A batch of an id with its type: `roll_vec.make_vec`."""
+"""`roll_vec.make_vec`: make the batch of an id, and return it with its type."""
 
 from __future__ import annotations
 

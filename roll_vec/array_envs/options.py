@@ -30,7 +30,7 @@ __all__ = [
 
 # Of a generated board.
 MAX_CELLS = 1 << 20
-# A larger factor would be a slip: of a 6x6 room it makes 6144 pixels in square.
+# At this scale the picture of a 6x6 room has 6144 x 6144 pixels.
 MAX_SCALE = 64
 RENDER_MODES = ("human", "rgb_array", "ansi", "text")
 # Up, down, left and right.

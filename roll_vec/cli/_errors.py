@@ -1,4 +1,4 @@
-"""What a command says when it cannot be carried out, and its exit codes."""
+"""Error messages and exit codes of the command line."""
 
 from __future__ import annotations
 

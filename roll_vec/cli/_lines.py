@@ -202,7 +202,7 @@ class LinePlayer:
         ]
 
     def _meant(self, line: str) -> str | None:
-        """Return the action that a line is a part of, such as "buy"; None: of none."""
+        """Return the first action that contains a line, such as "buy", or None."""
         available = self._available()
         if not available:
             return None

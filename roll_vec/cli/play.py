@@ -88,8 +88,7 @@ def _run(arguments: argparse.Namespace) -> int:
     """
     title, out = full_id(arguments.id), sys.stdout
     with ExitStack() as game_end, ExitStack() as silence:
-        # Not echoed from the start on: what is pressed while kernels are compiled is
-        # played afterwards.
+        # Keys pressed while kernels are compiled are not echoed, and played afterwards.
         batches = silence.enter_context(read_keys(sys.stdin))
         env = make_playable(title, arguments.options)
         game_end.callback(env.close)
@@ -225,7 +224,7 @@ class _KeyPlayer:
         return board
 
     def _legend(self) -> list[str]:
-        """Return lines that say what the symbols of the board are."""
+        """Return lines that explain the symbols of the board."""
         # A symbol stays beside its meaning.
         words = [words.replace(" ", "\0") for words in self.game.symbols()]
         joined = " · ".join(words)

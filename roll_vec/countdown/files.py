@@ -22,7 +22,7 @@ __all__ = ["TaskFile", "load_tasks"]
 _MAX_DIGITS = 18
 _INT64 = 1 << 63
 
-# How many numbers each row has, all numbers, all targets.
+# The lengths of the rows, all numbers, all targets.
 Columns = tuple[Any, Any, Any]
 
 

@@ -221,7 +221,7 @@ def _as_count(value: Any) -> int:
 
 
 def _as_seconds(value: Any) -> float | None:
-    """Return a timeout in seconds; None for one that no clock would see the end of."""
+    """Return a timeout in seconds, or None for one that no clock can measure."""
     if value is None:
         return None
     if isinstance(value, (int, float, np.integer, np.floating)) and value >= 0:

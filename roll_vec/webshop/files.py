@@ -18,7 +18,7 @@ __all__ = ["HumanInstruction", "Listing", "Shop", "read_json", "read_listings"]
 DEFAULT_PRICE = 100.0
 NO_ATTRIBUTES = ("DUMMY_ATTR",)
 _ASIN_LENGTH = 10
-# Each is a goal of some 1 KB: more of one product would take the whole memory.
+# Each way to choose options is a goal of some 1 KB: more would fill the memory.
 _MAX_WAYS = 1_000_000
 _KINDS: dict[type[Any], str] = {str: "a string", list: "a list", dict: "an object"}
 _PRICE_CHARACTERS = frozenset("0123456789.")

@@ -1,4 +1,4 @@
-"""Manifests: what a stored folder holds, with checksums, so that damage has a name.
+"""Manifests: the files of a stored folder with checksums, to find and name damage.
 
 A manifest is a JSON object with the fields ``format``, ``check``, the CRC-32 of all
 other fields, and ``files``: size, CRC-32 and SHA-256 of each file by its relative path.

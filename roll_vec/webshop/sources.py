@@ -32,7 +32,7 @@ DATA_FILES = {
 _FILES = tuple(DATA_FILES)
 # How much of a shop is made where nothing else is said.
 EMBEDDED_PRODUCTS = 1000
-# A thousand take a quarter to half a second, so that these take minutes.
+# A thousand take up to half a second, so that these take minutes.
 MAX_EMBEDDED = 1 << 20
 
 
@@ -143,7 +143,7 @@ class CatalogueOptions:
         return tuple(_fingerprint(name, getattr(self, name)) for name in _FILES)
 
     def stored_status(self) -> Hashable:
-        """Return what changes with any file of a stored catalogue; else None.
+        """Return the status of all files of a stored catalogue, of another None.
 
         Raises
         ------
