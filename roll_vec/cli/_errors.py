@@ -25,8 +25,8 @@ class UsageError(RollVecError):
     """Raised when an argument cannot be used; the message is for the user."""
 
 
-def one_line(error: BaseException) -> str:
-    """Return the message of any exception as one line, never an empty one."""
+def one_line(error: BaseException | str) -> str:
+    """Return an exception's message, or another text, as one line, never empty."""
     return " ".join(str(error).split()) or type(error).__name__
 
 

@@ -234,11 +234,11 @@ def _verdict(rollout: Rollout, arguments: argparse.Namespace) -> int:
     if rollout.is_interrupted:
         say_error(f"interrupted after {rollout.steps:,} of {arguments.steps:,} steps")
         return INTERRUPTED
-    if rollout.faults == len(rollout.episodes) > 0:
-        first = one_line(Exception(rollout.first_error))
+    first = rollout.first_error
+    if first is not None and rollout.faults == len(rollout.episodes) > 0:
         say_error(
             f"error: all {rollout.faults:,} episodes ended by faults, the first by "
-            f"this: {first}"
+            f"this: {one_line(first)}"
         )
         return FAILED
     return 0
