@@ -24,7 +24,7 @@ TEXT_START, TEXT_END, LAST_LINE_END, LINE_START, LINE_END, WORD_EDGE = range(6)
 # Where groups 1 and 2 begin and end.
 NUM_SLOTS = 4
 
-# Bits of a mask that are the same in every program.
+# Bits of a character's mask that every program shares.
 NEWLINE, WORD = range(2)
 
 _1 = np.uint64(1)
@@ -134,7 +134,7 @@ def search(program, masks, last, visited, stack, slots, found):
         lead += 1
     op, a = program[lead, 0], program[lead, 1]
     while begin <= n:
-        # Most places are passed by their first character alone.
+        # Skip places where the first character cannot match: most of them.
         if op == CLASS:
             while begin < n and not _has(masks, begin, a):
                 begin += 1

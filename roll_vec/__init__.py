@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     )
     from roll_vec.autoreset import final_obs
     from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
+    from roll_vec.factories import make_vec
     from roll_vec.pool import PoolVectorEnv
     from roll_vec.unrolling import Rollout
     from roll_vec.vector import RollVectorEnv
-    from roll_vec.vector_factory import make_vec
 
 __all__ = [
     "BaseDiscreteActionEnv",
@@ -59,7 +59,7 @@ _HOMES = {
     "SokobanEnv": "roll_vec.array_envs.roll_shape",
     "SokobanEnvConfig": "roll_vec.array_envs.roll_shape",
     "final_obs": "roll_vec.autoreset",
-    "make_vec": "roll_vec.vector_factory",
+    "make_vec": "roll_vec.factories",
 }
 
 # The public modules, imported on use; not in `__all__`, as some need an extra.

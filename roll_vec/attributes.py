@@ -45,11 +45,11 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
 
     @property  # type: ignore[override]
     def np_random(self) -> tuple[np.random.Generator, ...]:
-        """``np_random`` of each environment, as of its single form: copies.
+        """Copies of the generators that the single environments would have.
 
-        Each one is where its environment's stream is, so that it tells what would be
-        drawn next; drawing from it does not move the environment.  Before the first
-        reset there are no streams, and the generators come from entropy.
+        Each copy stands where its environment's stream stands: it draws what the
+        environment would draw next, and does not move the environment.  Before the
+        first reset there are no streams, and the generators come from entropy.
         """
         return self.get_attr("np_random")
 

@@ -17,12 +17,9 @@ import numpy as np
 
 from roll_vec.errors import ClosedError
 from roll_vec.seeding import check_seed, draw_entropy, episode_seed, fold_seed
-from roll_vec.spaces import UnicodeText
+from roll_vec.spaces import MAX_TEXT, UnicodeText
 
 __all__ = ["BaseDiscreteActionEnv", "BaseLanguageBasedEnv", "SeededEnv"]
-
-# Observations and actions are whole prompts and answers: a megabyte of characters.
-MAX_TEXT = 1 << 20
 
 
 class Episode(NamedTuple):
@@ -40,7 +37,7 @@ class ClosableEnv(gymnasium.Env[Any, Any]):
     _is_closed = False
 
     def close(self) -> None:
-        """Close the environment; what is asked of it later is a `ClosedError`.
+        """Close the environment; later calls raise `ClosedError`.
 
         A subclass that frees something calls ``super().close()`` as well.
         """

@@ -28,13 +28,14 @@ __all__ = [
     "pin_files",
     "read_blocks",
     "refuse_change",
+    "refuse_unreadable",
     "unpin_files",
 ]
 
 Status = tuple[int, int, int, int]
 
-# The coarsest clock of a file system (FAT): a file written less than this before it is
-# read can change once more without another status, so that nothing is kept of it.
+# Nanoseconds of the coarsest clock of a file system (FAT).  A file written less than
+# this before it is read can change again and keep its status: its digest is not kept.
 _CLOCK_STEP = 2_000_000_000
 
 # By path: the status that a digest belongs to, and the digest.
@@ -73,7 +74,7 @@ def fingerprint(argument: str, path: str, manifest: str = "") -> str:
     Raises
     ------
     InvalidOptionError
-        If the file cannot be read, or is none that can be read twice.
+        If the file cannot be read, or is not a regular file, such as a pipe.
     """
     try:
         read = Path(path)
@@ -82,8 +83,7 @@ def fingerprint(argument: str, path: str, manifest: str = "") -> str:
             read /= manifest
             status = read.stat()
         if not stat.S_ISREG(status.st_mode):
-            message = f"{argument}: {read} cannot be read: it is no regular file"
-            raise InvalidOptionError(message)
+            refuse_unreadable(argument, read, "it is no regular file")
         known = _known.get(str(read))
         if known is not None and known[0] == _key(status):
             return known[1]
@@ -94,11 +94,10 @@ def fingerprint(argument: str, path: str, manifest: str = "") -> str:
         if is_old and _key(read.stat()) == _key(status):
             _known[str(read)] = _key(status), digest
         return digest
+    except InvalidOptionError:
+        raise
     except (OSError, ValueError) as error:
-        if isinstance(error, InvalidOptionError):
-            raise
-        message = f"{argument}: {path} cannot be read: {error}"
-        raise InvalidOptionError(message) from error
+        refuse_unreadable(argument, path, error)
 
 
 def _key(status: os.stat_result) -> Status:
@@ -121,9 +120,9 @@ def folder_status(path: str) -> tuple[tuple[str, Status], ...]:
 
 
 def read_blocks(path: Path) -> Iterator[memoryview]:
-    """Give a file a block at a time, each in the place of the one before.
+    """Yield a file a block at a time, each in the buffer of the one before.
 
-    The buffer stays in the processor's cache, where new blocks would not.
+    The buffer stays in the processor's cache; new blocks would not.
     """
     buffer = memoryview(bytearray(1 << 17))
     with path.open("rb", buffering=0) as file:
@@ -137,6 +136,19 @@ def hash_file(path: Path) -> str:
     for block in read_blocks(path):
         digest.update(block)
     return digest.hexdigest()
+
+
+def refuse_unreadable(
+    argument: str, path: str | Path, problem: str | Exception
+) -> NoReturn:
+    """Refuse a file that cannot be read.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    message = f"{argument}: {path} cannot be read: {problem}"
+    raise InvalidOptionError(message)
 
 
 def refuse_change(argument: str, path: str, since: str) -> NoReturn:

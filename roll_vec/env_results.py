@@ -1,4 +1,4 @@
-"""What `reset` and `step` of one environment returned, counted and named."""
+"""Unpack the results of `reset` and `step` of one environment, or name the fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress of long calls: who listens to it, and how it is reported.
+"""Reports of long calls to a listener.
 
 A call that draws a million levels takes half a minute.  It reports how far it is to the
 function that the calling thread has set with `listen`, and to nobody otherwise.
@@ -14,7 +14,7 @@ from typing import TypeAlias
 __all__ = ["Listener", "listen", "report"]
 
 Listener: TypeAlias = Callable[[str, int, int], None]
-"""Is called with the unit, the number done and the number of all."""
+"""Called with the unit, the number done and the total."""
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 

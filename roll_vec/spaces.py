@@ -28,14 +28,16 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import shorten
 
-__all__ = ["SharedTexts", "UnicodeText"]
+__all__ = ["MAX_TEXT", "SharedTexts", "UnicodeText"]
 
+# Prompts and answers of models: a megabyte of characters.
+MAX_TEXT = 1 << 20
 # Stands behind the end of a flattened text: the number of Unicode's characters.
 NO_CHARACTER = sys.maxunicode + 1
 # Texts of models may hold half a surrogate pair.
 _ENCODING = ("utf-32-le", "surrogatepass")
 _SAMPLE_CHARACTERS = "abcdefghijklmnopqrstuvwxyz "
-# Spaces of model answers allow a megabyte, of which nobody wants a sample.
+# Nobody wants a sample of `MAX_TEXT` characters.
 _SAMPLE_LENGTH = 256
 
 

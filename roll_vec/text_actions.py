@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError, SlowPatternWarning, warn_caller
 from roll_vec.options import check_choice, check_int, check_number
+from roll_vec.spaces import MAX_TEXT
 from roll_vec.text_search import (
     Found,
     LimitedSearch,
@@ -59,9 +60,6 @@ __all__ = [
 ACTION_MODES = ("discrete", "text")
 # Longest text that is left to Python's `re`.
 MAX_RE_CHARS = 1 << 14
-# Longest text for patterns with a program, whose work takes memory: what the action
-# spaces of text allow.
-MAX_PROGRAM_CHARS = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,37 +275,34 @@ class TextActions:
         if options.action_pattern is None:
             self._tokens = ()
         self._token_mark = _common_character(self._tokens, self._tags)
-        self._search = self._choose_search()
-        if options.max_answer_chars is not None:
-            self._search = LimitedSearch(self._search, options.max_answer_chars)
+        self._search, most = self._choose_search()
+        if most is not None:
+            self._search = LimitedSearch(self._search, most)
 
-    def _choose_search(self) -> Search:
+    def _choose_search(self) -> tuple[Search, int | None]:
+        """Return a search and the longest text for it, in characters; None: any."""
         pattern, last = self.options.action_pattern, self.options.match == "last"
+        most = self.options.max_answer_chars
         if pattern is None:
-            return TakeAll()
+            return TakeAll(), None
         # Literal tags begin and end with no white space, so around them none matters.
         if len(self._tags) == 2:
-            return Tagged(*self._tags, last=last)
+            return Tagged(*self._tags, last=last), most
         if self._tags:
-            return TwiceTagged(*self._tags, last=last)
+            return TwiceTagged(*self._tags, last=last), most
         compiled, strips = _compile(pattern), bool(self._tokens)
         # The program needs numba, which texts of tags do without.
         from roll_vec.text_patterns import program_of
 
         program = program_of(compiled)
-        search: Search
-        if program is None:
-            most = MAX_RE_CHARS
-            search = PatternSearch(compiled, strips=strips, last=last)
-            if self.options.max_answer_chars is None:
-                _warn_of_time(compiled)
-        else:
-            most = MAX_PROGRAM_CHARS
+        if program is not None:
             groups = compiled.groups
             search = ProgramSearch(program, groups, strips=strips, last=last)
-        if self.options.max_answer_chars is None:
-            search = LimitedSearch(search, most)
-        return search
+            # The work takes memory.
+            return search, most or MAX_TEXT
+        if most is None:
+            _warn_of_time(compiled)
+        return PatternSearch(compiled, strips=strips, last=last), most or MAX_RE_CHARS
 
     def _clean(self, text: str) -> str:
         """Return a text without special tokens."""

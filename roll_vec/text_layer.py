@@ -7,9 +7,9 @@ from typing import Any
 
 import gymnasium
 
-from roll_vec.base_envs import MAX_TEXT, BaseDiscreteActionEnv, ClosableEnv
+from roll_vec.base_envs import BaseDiscreteActionEnv, ClosableEnv
 from roll_vec.env_results import split_reset, split_step
-from roll_vec.spaces import UnicodeText
+from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text_actions import TextActions, TextOptions
 from roll_vec.text_batches import check_text
 

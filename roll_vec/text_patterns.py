@@ -1,4 +1,4 @@
-"""From a regular expression to a program that is searched for in linear time.
+"""Compile a regular expression to a program for searches in linear time.
 
 Python's own parser reads the expression, and Python's own `re` says which characters a
 class has, so that a program means what the expression means.  What has no program is
@@ -77,7 +77,7 @@ class _UnsupportedError(Exception):
 
 
 class PatternProgram:
-    """The program of an expression, and what it knows of characters.
+    """The program of an expression, with the classes of each character.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class PatternProgram:
         if self._num_pushes > _MAX_BRANCHES:
             raise _UnsupportedError
         del self._state, self._compiler
-        # By character: bit b of class b, and whether that was found out.
+        # By character: bit b is set if it is in class b; 0 if not looked up yet.
         self._masks = np.zeros(_NUM_CHARACTERS, np.uint64)
 
     def __reduce__(self) -> tuple[Any, ...]:

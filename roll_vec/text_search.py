@@ -1,4 +1,4 @@
-"""How a pattern's groups are found in a text: in linear time, wherever that can be.
+"""Searches for a pattern's groups in a text, in linear time where possible.
 
 `re` goes through the rest of the text once for every opening tag that is not closed, so
 that a megabyte of them takes hours; the searches for literal tags here never go back.
@@ -158,7 +158,7 @@ class TwiceTagged(Search):
 
 
 class LimitedSearch(Search):
-    """Search as another one does, in texts up to a length; longer ones have nothing.
+    """Another search, limited to texts up to a length; longer ones have no match.
 
     Parameters
     ----------
@@ -174,52 +174,62 @@ class LimitedSearch(Search):
         return None if len(text) > self.max_chars else self.search.find(text)
 
 
-class ProgramSearch(Search):
-    """Search for a pattern that has a program, in linear time."""
+class _GroupSearch(Search):
+    """Search for a pattern whose groups 1 and 2 are thinking and content.
 
-    def __init__(
-        self, program: PatternProgram, groups: int, *, strips: bool, last: bool
-    ) -> None:
-        self.program, self.groups = program, groups
-        self.strips, self.last = strips, last
+    Parameters
+    ----------
+    groups : int
+        How many the pattern has; of one it is the content, of none nothing is found.
+    strips : bool
+        Whether white space around the text is left out.
+    last : bool
+        Whether the last match counts instead of the first one.
+    """
+
+    def __init__(self, groups: int, *, strips: bool, last: bool) -> None:
+        self.groups, self.strips, self.last = groups, strips, last
 
     def find(self, text: str) -> Found:
         """Return content and thinking; see `Search.find`."""
         if not self.groups:
             return None
-        if self.strips:
-            text = text.strip()
-        places = self.program.search(text, last=self.last)
-        if places is None or min(places[: 2 * min(self.groups, 2)]) < 0:
+        found = self._match(text.strip() if self.strips else text)
+        parts = [part.strip() for part in found if part is not None]
+        if len(parts) < min(self.groups, 2):
             return None
-        first, second = text[places[0] : places[1]], ""
-        if self.groups > 1:
-            second = text[places[2] : places[3]]
-            first, second = second, first
-        return first.strip(), second.strip()
+        return parts[-1], parts[0] if len(parts) > 1 else ""
+
+    def _match(self, text: str) -> Sequence[str | None]:
+        """Return groups 1 and 2 of the match, as far as there are; empty: no match."""
+        raise NotImplementedError
 
 
-class PatternSearch(Search):
-    """Search for any other pattern by `re`, whose time may know no bounds."""
+class ProgramSearch(_GroupSearch):
+    """Search for a pattern that has a program, in linear time."""
+
+    def __init__(
+        self, program: PatternProgram, groups: int, *, strips: bool, last: bool
+    ) -> None:
+        super().__init__(groups, strips=strips, last=last)
+        self.program = program
+
+    def _match(self, text: str) -> Sequence[str | None]:
+        places = self.program.search(text, last=self.last) or ()
+        spans = zip(places[::2], places[1::2], strict=True)
+        return [text[start:end] if start >= 0 else None for start, end in spans]
+
+
+class PatternSearch(_GroupSearch):
+    """Search for any other pattern by `re`, whose time may have no bound."""
 
     def __init__(self, pattern: re.Pattern[str], *, strips: bool, last: bool) -> None:
-        self.pattern, self.strips, self.last = pattern, strips, last
+        super().__init__(pattern.groups, strips=strips, last=last)
+        self.pattern = pattern
 
-    def find(self, text: str) -> Found:
-        """Return content and thinking; see `Search.find`."""
-        if not self.pattern.groups:
-            return None
-        if self.strips:
-            text = text.strip()
+    def _match(self, text: str) -> Sequence[str | None]:
         match = self.pattern.search(text)
         if match is not None and self.last:
             for match in self.pattern.finditer(text):  # noqa: B007
                 pass
-        if match is None:
-            return None
-        think, content = "", match[1]
-        if self.pattern.groups > 1:
-            think, content = match[1], match[2]
-        if think is None or content is None:
-            return None
-        return content.strip(), think.strip()
+        return () if match is None else match.groups()[:2]

@@ -71,7 +71,7 @@ def resolve_num_threads(num_threads: int | None) -> int:
 
 
 class SliceSizer:
-    """Chooses how many rows of long work run before Python may be interrupted.
+    """Chooses how many rows of long work run between two chances to interrupt.
 
     It measures the slices, so keep it from call to call.  Threads may share one.  No
     slice has less than one row: a room of 200 by 200 cells takes seconds alone.
@@ -163,7 +163,7 @@ def run_rows(
 
 
 def _wait_for_all(futures: list[Future[None]]) -> None:
-    """Wait until no thread works any longer, whatever comes in between."""
+    """Wait until no thread works any longer, whatever interrupts the wait."""
     while True:
         try:
             wait(futures)
@@ -174,7 +174,7 @@ def _wait_for_all(futures: list[Future[None]]) -> None:
 
 
 class _Run:
-    """One call of `run_rows`: its parts, and how far each of them is."""
+    """One call of `run_rows`: its parts and their progress."""
 
     def __init__(
         self,
@@ -211,6 +211,6 @@ class _Run:
                 return
 
     def report(self) -> None:
-        """Tell who listens how many rows are done."""
+        """Report how many rows are done."""
         if self._slices is not None:
             report(self._slices.unit, sum(self._done), self._num_rows)

@@ -35,7 +35,7 @@ _BOARDS_IN_WINDOW = 16
 class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
     """N environments behind `gymnasium.vector.VectorEnv`.
 
-    Made by `gymnasium.make_vec`; the ids and their keywords are in `registration`.
+    Made by `gymnasium.make_vec`; the keywords are in `roll_vec.factories`.
 
     Parameters
     ----------

@@ -7,9 +7,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import roll_vec  # noqa: F401  registers the ids
+from roll_vec.factories import make_single as make_object
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.registration import make_single as make_object
 from roll_vec.testing import check_vector_env
 from tests.conftest import JIT_OFF
 from tests.vector.cases import (

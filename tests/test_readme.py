@@ -38,7 +38,7 @@ def test_table_lists_every_id_with_its_limit():
 def test_keywords_are_all_named():
     import inspect
 
-    from roll_vec.registration import make_vector
+    from roll_vec.factories import make_vector
 
     names = set(inspect.signature(make_vector).parameters)
     for environment in ENVIRONMENTS.values():

@@ -13,11 +13,11 @@ PROGRAM = """\
 from typing import ClassVar
 
 import roll_vec
-from roll_vec import registration
+from roll_vec import factories
 from typing_extensions import assert_type
 
 roll_vec.Nonsense  # type: ignore[attr-defined]
-registration.nonsense  # type: ignore[attr-defined]
+factories.nonsense  # type: ignore[attr-defined]
 roll_vec.SokobanEnv(num_boxes=1).ACTION_SPACE
 roll_vec.SokobanEnv({"num_boxes": 1}).ACTION_LOOKUP
 roll_vec.FrozenLakeEnv(3)  # type: ignore[arg-type]

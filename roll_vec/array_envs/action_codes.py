@@ -1,4 +1,4 @@
-"""The integers that array environments are acted in by, and the warning of action 0.
+"""The action codes of array environments, and the warning of action 0.
 
 ::
 
@@ -21,7 +21,7 @@ __all__ = ["ActionCodes"]
 
 
 class ActionCodes:
-    """Which integers an environment or a batch accepts.
+    """The integers that an environment or a batch accepts as actions.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ class ActionCodes:
     lowest : int
         The least integer that is accepted: 0.
     usual : int
-        The least integer that needs no warning: ``first`` as long as a 0 would give
-        it, then ``lowest``.  One range check from ``usual`` on finds a 0 and what is
-        to be refused, so that the warning costs nothing more.
+        The least integer that needs no warning: ``first`` until the warning is given,
+        ``lowest`` afterwards.  One range check from ``usual`` on finds both a 0 and
+        actions to refuse, so that the warning costs nothing more.
     """
 
     def __init__(self, options: Any) -> None:
@@ -47,7 +47,7 @@ class ActionCodes:
             self.usual = self.first
 
     def warn(self, space: str) -> None:
-        """Say what 0 means, once; again if the warning was raised as an error.
+        """Warn of the action 0, once; again if the warning was raised as an error.
 
         Parameters
         ----------

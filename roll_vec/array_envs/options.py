@@ -28,10 +28,9 @@ __all__ = [
     "check_cells",
 ]
 
+# Of a generated board.
 MAX_CELLS = 1 << 20
-"""Most cells of a generated board."""
-
-# A larger factor would be a slip: of a 6x6 room it makes 6144 pixels in square.
+# At this scale the picture of a 6x6 room has 6144 x 6144 pixels.
 MAX_SCALE = 64
 RENDER_MODES = ("human", "rgb_array", "ansi", "text")
 # Up, down, left and right.
@@ -88,7 +87,7 @@ max_actions_per_turn, max_answer_chars
         raise NotImplementedError
 
 
-def check_action_start(value: Any) -> int | None:
+def _check_action_start(value: Any) -> int | None:
     """Return an ``action_start``: 0, 1 or None."""
     if value is None:
         return None
@@ -157,7 +156,7 @@ format_penalty, match, action_separator, max_actions_per_turn, max_answer_chars
         super().__post_init__()
         if self.max_steps is not None:
             self._put("max_steps", check_int("max_steps", self.max_steps, 1))
-        self._put("action_start", check_action_start(self.action_start))
+        self._put("action_start", _check_action_start(self.action_start))
         shift = self.first_action - 1
         lookups = {
             "grid_lookup": self.GRID_LOOKUP,

@@ -35,7 +35,7 @@ ACTION_LOOKUP = {1: "Up", 2: "Down", 3: "Left", 4: "Right"}
 _ROOMS_PER_THREAD = 4
 
 
-# Distances from each target to each cell, 2 GB of them.
+# The kernels keep the distance from each target to each cell: these take 2 GB.
 _MAX_DISTANCES = 1 << 28
 
 

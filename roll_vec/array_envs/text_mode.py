@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.base_envs import MAX_TEXT
-from roll_vec.spaces import UnicodeText
+from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text_actions import ParsedBatch, TextActions
 from roll_vec.text_batches import check_text
 
@@ -85,7 +84,7 @@ def describe_game(options: Any, text_actions: TextActions | None) -> str:
 
 def symbol_meanings(options: Any) -> list[tuple[str, str]]:
     """Return each symbol of a text board and what it means, in the order of codes."""
-    # A symbol of one's own means what the one that it stands for means.
+    # A user's symbol has the meaning of the default symbol of its code.
     default_symbols, default_vocab = options.GRID_LOOKUP, options.GRID_VOCAB
     return [
         (symbol, options.grid_vocab.get(symbol, default_vocab[default_symbols[code]]))

@@ -43,7 +43,7 @@ class Parser(argparse.ArgumentParser):
         self._commands: Any = None
 
     def add_commands(self) -> Any:
-        """Return the action that commands are added to; without one this shows help."""
+        """Return the action to add commands to; a call without a command shows help."""
 
         def show_help(arguments: argparse.Namespace) -> int:
             del arguments
@@ -55,14 +55,14 @@ class Parser(argparse.ArgumentParser):
         return self._commands
 
     def parse_known_args(self, *args: Any, **kwargs: Any) -> Any:
-        """Parse, and refuse what is left: here the options of the command are known."""
+        """Parse, and refuse unknown arguments: only here are the options known."""
         namespace, rest = super().parse_known_args(*args, **kwargs)
         if rest:
             self.error(f"unrecognized arguments: {' '.join(rest)}{self._advice(rest)}")
         return namespace, rest
 
     def _advice(self, rest: list[str]) -> str:
-        """Return what the first of some unknown options was meant to be."""
+        """Return a suggestion for the first of some unknown options, or nothing."""
         name, _, value = rest[0].partition("=")
         if not name.startswith("--"):
             return ""

@@ -31,7 +31,7 @@ _Env = TypeVar("_Env")
 
 
 def full_id(env_id: str) -> str:
-    """Return an id with the version that it means: without one, the newest.
+    """Return an id with its version; where none is given, the newest.
 
     Raises
     ------
@@ -58,9 +58,9 @@ def find_spec(env_id: str) -> EnvSpec:
 
 
 def _unknown_id(env_id: str, name: str) -> str:
-    """Return the message about an id that nothing is registered by."""
+    """Return the message about an id that is not registered."""
     namespace, _, bare = name.rpartition("/")
-    # Of one name in several namespaces and versions the last one stays below.
+    # The dict below keeps the last of several ids with one name: ours, the newest.
     known = sorted(
         gymnasium.registry,
         key=lambda one: (one in ENVIRONMENTS, "/" not in one, _version(one)),

@@ -66,7 +66,7 @@ class Rollout:
     faults: int = 0
     """Episodes that ended because an environment of a pool failed."""
     first_error: str | None = None
-    """What was wrong in the first environment that failed; None: none did."""
+    """The error of the first environment that failed; None: none did."""
 
     @property
     def steps_per_second(self) -> float | None:

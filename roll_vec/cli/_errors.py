@@ -1,4 +1,4 @@
-"""What a command says when it cannot be carried out, and its exit codes."""
+"""Error messages and exit codes of the command line."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class UsageError(RollVecError):
     """Raised when an argument cannot be used; the message is for the user."""
 
 
-def one_line(error: BaseException) -> str:
-    """Return the message of any exception as one line, never an empty one."""
+def one_line(error: BaseException | str) -> str:
+    """Return an exception's message, or another text, as one line, never empty."""
     return " ".join(str(error).split()) or type(error).__name__
 
 

@@ -14,8 +14,7 @@ from roll_vec.registration import ENVIRONMENTS
 
 __all__ = ["BoardGame", "Game", "Score", "action_names", "all_directions", "title_of"]
 
-# What a person was told, has typed or can see need not be shown, nor what the words
-# of `Score.details` say.
+# Keys of infos that a person knows already, or that `Score.details` puts into words.
 _NOT_SHOWN = frozenset(
     (
         "action_content",
@@ -155,9 +154,9 @@ class Game:
         )
 
     def rehearse(self) -> None:
-        """Take a step that leaves no trace, if steps are compiled upon the first one.
+        """Compile what a step needs, by a step of a copy.
 
-        Compilation takes seconds and says so on stderr.
+        Compilation takes seconds and writes a notice on stderr.
         """
         env_id = "" if self.env.spec is None else self.env.spec.id
         if env_id in ENVIRONMENTS and not ENVIRONMENTS[env_id].pooled:
@@ -165,7 +164,7 @@ class Game:
             twin.step(twin.action_space.sample())
 
     def symbols(self) -> list[str]:
-        """Return what the symbols on a board are, a few words each."""
+        """Return the symbols of a board with their meanings, a few words each."""
         bare = self.env.unwrapped
         meanings = getattr(bare, "symbol_meanings", None)
         if meanings is None:

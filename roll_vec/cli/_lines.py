@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
@@ -13,7 +12,7 @@ from gymnasium.spaces import Text
 from roll_vec.cli._game import Game, action_names
 from roll_vec.cli._keys import ending_signals
 from roll_vec.cli._oracles import has_oracle, hint
-from roll_vec.cli._screen import WIDTH, wants_colour
+from roll_vec.cli._screen import text_width, wants_colour
 from roll_vec.render.ansi import paint, strip_colours
 
 __all__ = ["COMMANDS", "LinePlayer", "is_typed"]
@@ -203,7 +202,7 @@ class LinePlayer:
         ]
 
     def _meant(self, line: str) -> str | None:
-        """Return the action that a line is a part of, such as "buy"; None: of none."""
+        """Return the first action that contains a line, such as "buy", or None."""
         available = self._available()
         if not available:
             return None
@@ -221,8 +220,7 @@ class LinePlayer:
         told = self.game.first_info.get("env_instruction")
         if told is None and env.has_wrapper_attr("get_instructions"):
             told = env.get_wrapper_attr("get_instructions")()
-        # Python 3.10 says 0 where a terminal does not know its size.
-        width = min(shutil.get_terminal_size().columns or WIDTH, WIDTH)
+        width = text_width()
         for line in str(told or "").splitlines():
             self._say(textwrap.fill(line, width))
         expected = f"one of {', '.join(self._names)}" if self._by_name else "an answer"

@@ -43,7 +43,7 @@ def draw_boards(
         The environment cannot render frames, or something that it needs is missing.
     """
     count = min(count, env.num_envs)
-    # Where a size was asked for, that is it.
+    # A size that the user chose is kept.
     enlarged = 1 if "render_scale" in options else _ENLARGED
     at_end = "boards at the end"
     if count < env.num_envs:

@@ -62,7 +62,7 @@ def fault_rows(env: Any, rollout: Rollout) -> list[tuple[str, str]]:
         return []
     rows = [("faults", ", ".join(counts))]
     if rollout.first_error is not None:
-        rows.append(("first fault", one_line(Exception(rollout.first_error))))
+        rows.append(("first fault", one_line(rollout.first_error)))
     return rows
 
 

@@ -1,14 +1,27 @@
-"""What the stream that a person looks at can show."""
+"""The screen that a person looks at: its size, and whether it shows colours."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from typing import TextIO
 
-__all__ = ["WIDTH", "is_screen", "wants_colour"]
+__all__ = ["is_screen", "screen_height", "text_width", "wants_colour"]
 
 # Lines of text are no longer than this, however wide the screen is.
-WIDTH = 88
+_MAX_WIDTH = 88
+_USUAL_HEIGHT = 24
+
+
+def text_width() -> int:
+    """Return the number of columns for lines of text."""
+    # Here and below: Python 3.10 says 0 where a terminal does not know its size.
+    return min(shutil.get_terminal_size().columns or _MAX_WIDTH, _MAX_WIDTH)
+
+
+def screen_height() -> int:
+    """Return the number of lines of the screen."""
+    return shutil.get_terminal_size().lines or _USUAL_HEIGHT
 
 
 def is_screen(out: TextIO) -> bool:

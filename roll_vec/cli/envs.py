@@ -11,7 +11,8 @@ from typing import Any
 
 from roll_vec.cli._environments import full_id, import_module
 from roll_vec.cli._errors import UsageError
-from roll_vec.registration import ENVIRONMENTS, make_pool_vector, make_vector
+from roll_vec.factories import make_pool_vector, make_vector
+from roll_vec.registration import ENVIRONMENTS
 
 __all__ = ["add_parser"]
 

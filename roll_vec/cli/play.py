@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +25,7 @@ from roll_vec.cli._game import (
 )
 from roll_vec.cli._keys import UNKNOWN_KEY, read_keys
 from roll_vec.cli._lines import COMMANDS, LinePlayer, is_typed
-from roll_vec.cli._screen import WIDTH, is_screen, wants_colour
+from roll_vec.cli._screen import is_screen, screen_height, text_width, wants_colour
 from roll_vec.render.ansi import paint, strip_colours
 
 __all__ = ["add_parser"]
@@ -89,8 +88,7 @@ def _run(arguments: argparse.Namespace) -> int:
     """
     title, out = full_id(arguments.id), sys.stdout
     with ExitStack() as game_end, ExitStack() as silence:
-        # Not echoed from the start on: what is pressed while kernels are compiled is
-        # played afterwards.
+        # Keys pressed while kernels are compiled are not echoed, and played afterwards.
         batches = silence.enter_context(read_keys(sys.stdin))
         env = make_playable(title, arguments.options)
         game_end.callback(env.close)
@@ -191,9 +189,7 @@ class _KeyPlayer:
             # Over the frame before, so that what was on the screen earlier stays;
             # a frame higher than the screen leaves nothing of that anyway.
             erase = f"\x1b[{self._drawn_lines}A\r\x1b[J"
-            # Python 3.10 says 0 where a terminal does not know its size.
-            height = shutil.get_terminal_size().lines or 24
-            if max(len(lines), self._drawn_lines) >= height:
+            if max(len(lines), self._drawn_lines) >= screen_height():
                 erase = "\x1b[H\x1b[2J"
         self._out.write(erase + "\n".join(lines) + "\n")
         self._out.flush()
@@ -228,11 +224,11 @@ class _KeyPlayer:
         return board
 
     def _legend(self) -> list[str]:
-        """Return lines that say what the symbols of the board are."""
+        """Return lines that explain the symbols of the board."""
         # A symbol stays beside its meaning.
         words = [words.replace(" ", "\0") for words in self.game.symbols()]
-        width = min(shutil.get_terminal_size().columns, WIDTH)
-        lines = textwrap.wrap(" · ".join(words), width, break_on_hyphens=False)
+        joined = " · ".join(words)
+        lines = textwrap.wrap(joined, text_width(), break_on_hyphens=False)
         return [line.replace("\0", " ") for line in lines]
 
     def _message(self) -> str:

@@ -211,7 +211,7 @@ def _run(arguments: argparse.Namespace) -> int:
             with _writing("--save", arguments.save):
                 save_episodes(arguments.save, facts, rollout.episodes)
             notes.append(f"episodes: {arguments.save}")
-        # Who presses Ctrl-C does not want to wait for a picture.
+        # After Ctrl-C nobody wants to wait for a picture.
         if arguments.image is not None and not rollout.is_interrupted:
             notes.append(_picture(env, arguments))
     finally:
@@ -230,15 +230,15 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _verdict(rollout: Rollout, arguments: argparse.Namespace) -> int:
-    """Return the exit code; say on stderr why it is not 0."""
+    """Return the exit code; write on stderr why it is not 0."""
     if rollout.is_interrupted:
         say_error(f"interrupted after {rollout.steps:,} of {arguments.steps:,} steps")
         return INTERRUPTED
-    if rollout.faults == len(rollout.episodes) > 0:
-        first = one_line(Exception(rollout.first_error))
+    first = rollout.first_error
+    if first is not None and rollout.faults == len(rollout.episodes) > 0:
         say_error(
             f"error: all {rollout.faults:,} episodes ended by faults, the first by "
-            f"this: {first}"
+            f"this: {one_line(first)}"
         )
         return FAILED
     return 0

@@ -305,7 +305,7 @@ def _task_text(nums: list[int], target: int) -> str:
 
 @functools.lru_cache(maxsize=32)
 def _longest_observation(options: CountdownOptions, num_numbers: int) -> int:
-    """Return a length that no observation of tasks of so many numbers exceeds."""
+    """Return an upper bound of the length of observations with so many numbers."""
     integer, value = _LONGEST_INTEGER, _LONGEST_VALUE
     hints = [hint.format_map(vars(options)) for hint in _HINTS.values()]
     hints.append(_WRONG_VALUE.format(value=value, target=integer))

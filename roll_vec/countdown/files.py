@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.countdown.options import CountdownOptions
-from roll_vec.data_files import fingerprint, refuse_change
+from roll_vec.data_files import fingerprint, refuse_change, refuse_unreadable
 from roll_vec.errors import InvalidOptionError, MissingExtraError, shorten
 from roll_vec.process_cache import ProcessCache
 
@@ -22,7 +22,7 @@ __all__ = ["TaskFile", "load_tasks"]
 _MAX_DIGITS = 18
 _INT64 = 1 << 63
 
-# How many numbers each row has, all numbers, all targets.
+# The lengths of the rows, all numbers, all targets.
 Columns = tuple[Any, Any, Any]
 
 
@@ -144,8 +144,7 @@ def _read(path: str, digest: str) -> TaskFile:
     try:
         columns = read(path)
     except OSError as error:
-        message = f"data: {path} cannot be read: {error}"
-        raise InvalidOptionError(message) from error
+        refuse_unreadable("data", path, error)
     if fingerprint("data", path) != digest:
         refuse_change("data", path, "reading it began")
     return _make(path, digest, *columns)

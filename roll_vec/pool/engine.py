@@ -76,7 +76,7 @@ class PoolEngine:
         self._standing: dict[int, str] = {}
         # Faults that wait to be raised.
         self._raised: dict[int, Fault] = {}
-        # The last one of those that left no row that could be reset.
+        # The last fault, if no row can be reset any longer.
         self._all_failed: Fault | None = None
 
     @property
@@ -148,7 +148,7 @@ class PoolEngine:
         rebuild = self.instances.rebuild[row]
         order = self.streams.order(row, rebuild, self.instances.attributes[row])
         self._pending.add(row)
-        # Whether it can be reset is open again until this one has ended.
+        # A reset that is under way has not failed yet.
         self._standing.pop(row, None)
         self.workers.submit(Task(row, "reset", order))
 
@@ -180,7 +180,7 @@ class PoolEngine:
     def _find_misfit(
         self, operation: str, observation: Any, info: dict[str, Any]
     ) -> Fault | None:
-        """Return the fault of what cannot be part of a batch."""
+        """Return a fault for a result that does not fit into a batch."""
         if not self.observations.fits(observation):
             return Fault("exception", NO_FIT.format(operation))
         why = find_unstackable([info])
@@ -316,7 +316,7 @@ class PoolEngine:
         self._raise_if_asked()
 
     def _drain(self) -> None:
-        """Do so, and leave faults that are to be raised for later."""
+        """Wait as `finish` does, and leave faults for a later raise."""
         while self._pending:
             for outcome in self._collect(None):
                 self._take(outcome)

@@ -1,4 +1,4 @@
-"""How often environments of a pool failed, and how that is told."""
+"""Faults of a pool: their counts, the warning of the first one, their errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["FaultCounts", "cause_of", "raise_faults"]
 
 
 class FaultCounts:
-    """Counts of faults, and the warning of the first one.
+    """Counts faults and warns of the first one.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class FaultCounts:
         self.by_kind["reset"] += 1
 
     def drop_warning(self) -> None:
-        """Warn no more: an error has told of the fault."""
+        """Drop the warning: an error reports the fault."""
         self._warning = ""
 
     def warn_once(self) -> None:
@@ -77,14 +77,14 @@ class _WorkerTraceback(Exception):
 
 
 def cause_of(fault: Fault) -> BaseException | None:
-    """Return what an error about a fault is raised from."""
+    """Return the cause of an error about a fault."""
     if fault.traceback:
         return _WorkerTraceback(f"in a worker process:\n\n{fault.traceback}")
     return fault.exception
 
 
 def raise_faults(faults: dict[int, Fault], *, unchanged: bool = False) -> None:
-    """Raise what happened in some rows.
+    """Raise the faults of some rows.
 
     Parameters
     ----------

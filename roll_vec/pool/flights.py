@@ -20,8 +20,8 @@ from roll_vec.pool.observations import copy_data
 
 __all__ = ["Flights"]
 
-# Seconds; the clocks of locks and pipes overflow a little above.
-ENDLESS = 1e9
+# The clocks of locks and pipes overflow a little above.
+MAX_SECONDS = 1e9
 
 Batch = tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]
 
@@ -221,10 +221,10 @@ def _as_count(value: Any) -> int:
 
 
 def _as_seconds(value: Any) -> float | None:
-    """Return a timeout in seconds; None for one that no clock would see the end of."""
+    """Return a timeout in seconds, or None for one that no clock can measure."""
     if value is None:
         return None
     if isinstance(value, (int, float, np.integer, np.floating)) and value >= 0:
-        return float(value) if value < ENDLESS else None
+        return float(value) if value < MAX_SECONDS else None
     message = f"timeout: expected None or seconds from 0, got {value!r}"
     raise InvalidOptionError(message)

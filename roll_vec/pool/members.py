@@ -95,7 +95,7 @@ class Restoration(NamedTuple):
     observation: Any
     """What the last call must return again, in a tuple; empty: nothing was returned."""
     snapshot: bytes | None = None
-    """What begins the history in place of an order."""
+    """Begins the history in place of an order."""
 
 
 def describe_exception(operation: str, error: BaseException) -> str:
@@ -235,7 +235,7 @@ class Members:
         return pickle.dumps((False, self.envs.get(row)))
 
     def snapshot(self, row: int, limit: int) -> bytes:
-        """Return where an instance is, pickled: its state, or else itself.
+        """Return the state of an instance, or else the instance, pickled.
 
         Raises
         ------
@@ -246,7 +246,7 @@ class Members:
         """
         env = self.envs[row]
         pickled = b""
-        # Of a wrapped one, the wrappers would have a state as well.
+        # Not of a wrapped one: its wrappers have a state as well.
         if isinstance(env, SeededEnv) and _has_states(env):
             pickled = pickle.dumps((True, env.get_state()))
         if not pickled:
@@ -350,7 +350,7 @@ class Members:
             raise
 
     def close(self, row: int, _: None = None) -> None:
-        """Let go of an instance; nothing that its `close` raises is told.
+        """Close an instance, whatever its `close` raises.
 
         Raises
         ------
@@ -367,7 +367,7 @@ class Members:
                 pass
 
     def close_all(self) -> None:
-        """Let go of all instances.
+        """Close all instances.
 
         Raises
         ------

@@ -25,17 +25,17 @@ __all__ = ["SNAPSHOT_FACTOR", "History", "as_rebuilt", "calls_limit"]
 
 # Bytes of calls: of a pool, and of one environment at least and at most.
 POOL_BYTES = 64 << 20
-LEAST_BYTES, MOST_BYTES = 1 << 16, 1 << 20
+MIN_BYTES, MAX_BYTES = 1 << 16, 1 << 20
 SNAPSHOT_FACTOR = 16
 
 
 def calls_limit(num_envs: int) -> int:
     """Return the bytes of pickled calls that a pool keeps of each environment."""
-    return min(max(POOL_BYTES // num_envs, LEAST_BYTES), MOST_BYTES)
+    return min(max(POOL_BYTES // num_envs, MIN_BYTES), MAX_BYTES)
 
 
 class History:
-    """What one environment did, as far as it is needed to do it again.
+    """The calls and the snapshot from which one environment can be restored.
 
     Parameters
     ----------
@@ -93,9 +93,8 @@ class History:
             if operation == "load":
                 self._snapshot = task.argument
         elif operation == "snapshot":
-            # The next call takes it into use: what that returns is then compared with
-            # what it returns after a restoration, for an instance can lose its state
-            # where it is pickled.
+            # The snapshot is used from the next call on.  After a restoration the
+            # result of that call is compared, because a pickle can lose state.
             self._next_snapshot = value
             self._num_lost = 0
 
@@ -127,11 +126,11 @@ class History:
         return task.operation in ("step", "set")
 
     def refuse_snapshots(self, why: str) -> None:
-        """Ask for no more snapshots: there are none."""
+        """Take no more snapshots."""
         self._refusal = why
 
     def lose_snapshot(self, why: str) -> None:
-        """Note that the worker died at it; the second time, it is to blame."""
+        """Note that a worker died at a snapshot; refuse snapshots the second time."""
         self._num_lost += 1
         if self._num_lost > 1:
             self.refuse_snapshots(why)

@@ -75,7 +75,7 @@ class SerialWorkers(Workers):
         self.members.envs[row] = env
 
     def _bind(self) -> list[Callable[[Any], Any]]:
-        """Look up the environments' methods; those that were lost have others."""
+        """Look up the environments' methods; those of lost instances raise."""
         envs = self.members.envs
         rows = range(self._num_envs)
         self._resets = [envs[row].reset if row in envs else _lost for row in rows]

@@ -30,7 +30,7 @@ __all__ = ["check_vector_env"]
 
 # Of those that met one and the same error.
 _CHECKS_NAMED = 4
-# How a batch that outlives the errors of its environments tells of one.
+# Warnings by which a pool reports an error of an environment.
 _WITH_TRACEBACK = rf"(?s).*{re.escape(TRACEBACK)}"
 
 

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
+from roll_vec.data_files import refuse_unreadable
 from roll_vec.errors import InvalidOptionError, shorten
 
 __all__ = ["HumanInstruction", "Listing", "Shop", "read_json", "read_listings"]
@@ -17,7 +18,7 @@ __all__ = ["HumanInstruction", "Listing", "Shop", "read_json", "read_listings"]
 DEFAULT_PRICE = 100.0
 NO_ATTRIBUTES = ("DUMMY_ATTR",)
 _ASIN_LENGTH = 10
-# Each is a goal of some 1 KB: more of one product would take the whole memory.
+# Each way to choose options is a goal of some 1 KB: more would fill the memory.
 _MAX_WAYS = 1_000_000
 _KINDS: dict[type[Any], str] = {str: "a string", list: "a list", dict: "an object"}
 _PRICE_CHARACTERS = frozenset("0123456789.")
@@ -109,8 +110,7 @@ def read_json(argument: str, path: str) -> Any:
         with opened(path, "rt", encoding="utf-8") as file:
             return json.load(file)
     except OSError as error:
-        message = f"{argument}: {path} cannot be read: {error}"
-        raise InvalidOptionError(message) from error
+        refuse_unreadable(argument, path, error)
     except (ValueError, RecursionError, EOFError, zlib.error) as error:
         message = f"{argument}: {path} is no JSON file: {error}"
         raise InvalidOptionError(message) from error

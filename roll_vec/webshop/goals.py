@@ -172,7 +172,7 @@ class Goals(Sequence[Goal]):
 
     @property
     def longest(self) -> int:
-        """Characters that no goal has more of in all its strings."""
+        """An upper bound of the characters in the strings of any goal."""
         return self._records.longest
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Manifests: what a stored folder holds, with checksums, so that damage has a name.
+"""Manifests: the files of a stored folder with checksums, to find and name damage.
 
 A manifest is a JSON object with the fields ``format``, ``check``, the CRC-32 of all
 other fields, and ``files``: size, CRC-32 and SHA-256 of each file by its relative path.
@@ -12,12 +12,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from roll_vec.data_files import hash_file, read_blocks
-from roll_vec.errors import InvalidOptionError
+from roll_vec.data_files import hash_file, read_blocks, refuse_unreadable
 
 __all__ = ["check_file", "read_manifest", "refuse_damage", "write_manifest"]
 
-STORE_ANEW = "store the catalogue anew with roll-vec webshop index"
+_WAY_OUT = "store the catalogue anew with roll-vec webshop index"
 
 
 def refuse_damage(path: Path, problem: str) -> NoReturn:
@@ -27,8 +26,7 @@ def refuse_damage(path: Path, problem: str) -> NoReturn:
     ------
     InvalidOptionError
     """
-    message = f"products: {path} cannot be read: {problem}"
-    raise InvalidOptionError(message)
+    refuse_unreadable("products", path, problem)
 
 
 def write_manifest(
@@ -74,7 +72,7 @@ def read_manifest(path: Path, version: int) -> dict[str, Any]:
         refuse_damage(path, "it is no manifest of a stored catalogue")
     if main["format"] != version:
         problem = f"it has the format {main['format']!r}, this version reads {version}"
-        refuse_damage(path, f"{problem}; {STORE_ANEW}")
+        refuse_damage(path, f"{problem}; {_WAY_OUT}")
     check = main.pop("check", None)
     try:
         is_whole = check == _check_of(main)

@@ -301,7 +301,7 @@ def as_text(nodes: Sequence[Node]) -> str:
 
 
 def longest_page(catalogue: Catalogue) -> int:
-    """Return a length that no observation of a page exceeds, in any form.
+    """Return an upper bound of the length of any observation.
 
     A product is a line of JSON, where a text takes 4 characters at least besides its
     own.  On a product's page a label of n characters takes up to 2 n + 60 as a clicked

@@ -174,7 +174,7 @@ class Products(Sequence[Product]):
 
     @property
     def longest(self) -> int:
-        """Characters that no product has more of in all its strings."""
+        """An upper bound of the characters in the strings of any product."""
         return self._records.longest
 
     def number_of(self, asin: str) -> int:

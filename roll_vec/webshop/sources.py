@@ -8,7 +8,12 @@ from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
-from roll_vec.data_files import check_path, fingerprint, folder_status
+from roll_vec.data_files import (
+    check_path,
+    fingerprint,
+    folder_status,
+    refuse_unreadable,
+)
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_bool, check_choice, check_int
 from roll_vec.webshop.search import BACKENDS
@@ -27,8 +32,8 @@ DATA_FILES = {
 _FILES = tuple(DATA_FILES)
 # How much of a shop is made where nothing else is said.
 EMBEDDED_PRODUCTS = 1000
-# A thousand take a quarter to half a second, so that these take minutes.
-MOST_EMBEDDED = 1 << 20
+# A thousand take up to half a second, so that these take minutes.
+MAX_EMBEDDED = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -80,9 +85,9 @@ class CatalogueOptions:
             self._put(name, check_path(name, getattr(self, name)))
         if self.num_products is not None:
             self._put("num_products", check_int("num_products", self.num_products, 1))
-            if self.products is None and self.num_products > MOST_EMBEDDED:
+            if self.products is None and self.num_products > MAX_EMBEDDED:
                 message = (
-                    f"num_products: the embedded shop has at most {MOST_EMBEDDED} "
+                    f"num_products: the embedded shop has at most {MAX_EMBEDDED} "
                     f"products, got {self.num_products}"
                 )
                 raise InvalidOptionError(message)
@@ -138,7 +143,7 @@ class CatalogueOptions:
         return tuple(_fingerprint(name, getattr(self, name)) for name in _FILES)
 
     def stored_status(self) -> Hashable:
-        """Return what changes with any file of a stored catalogue; else None.
+        """Return the status of all files of a stored catalogue, of another None.
 
         Raises
         ------
@@ -150,8 +155,7 @@ class CatalogueOptions:
         try:
             return folder_status(str(self.products))
         except OSError as error:
-            message = f"products: {self.products} cannot be read: {error}"
-            raise InvalidOptionError(message) from error
+            refuse_unreadable("products", str(self.products), error)
 
 
 def _fingerprint(name: str, path: str | None) -> str | None:

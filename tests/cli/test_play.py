@@ -1,4 +1,6 @@
+import os
 import re
+import shutil
 
 import gymnasium
 import pytest
@@ -129,6 +131,15 @@ def test_legend_says_what_the_symbols_are_in_this_game(play):
     assert "P player · _ empty · O hole · G goal · " in lake
     own = play("", SOKOBAN, "-o", "grid_lookup={2: '+'}")[0]
     assert "\n+ target\n" in own
+
+
+@pytest.mark.parametrize("env_id", [SOKOBAN, "roll_vec/Countdown-v0"])
+def test_screen_of_unknown_size_is_written_as_a_wide_one(play, monkeypatch, env_id):
+    usual = play("", env_id, "--seed", 1)
+    # As Python 3.10 says it; later versions say 80 and 24.
+    unknown = os.terminal_size((0, 0))
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda: unknown)
+    assert " ".join(play("", env_id, "--seed", 1)).split() == " ".join(usual).split()
 
 
 def test_key_that_moves_nothing_says_so(play):

@@ -414,7 +414,7 @@ def test_interrupt_of_the_first_reset_shows_that_nothing_was_done(run, monkeypat
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends signals otherwise")
-def test_signal_comes_through_while_millions_of_rooms_are_drawn(tmp_path):
+def test_signal_comes_through_while_rooms_are_drawn():
     # A pseudo-terminal: the bar shows when the rooms have been begun.
     import pty
 

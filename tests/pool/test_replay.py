@@ -83,8 +83,8 @@ class Huge(Drifter):
 @pytest.fixture
 def limit(monkeypatch):
     """Let snapshots be due every few steps."""
-    monkeypatch.setattr(replay, "LEAST_BYTES", 400)
-    monkeypatch.setattr(replay, "MOST_BYTES", 400)
+    monkeypatch.setattr(replay, "MIN_BYTES", 400)
+    monkeypatch.setattr(replay, "MAX_BYTES", 400)
     return 400
 
 

@@ -1,0 +1,321 @@
+"""How one environment or a batch of a registered id is made.
+
+Gymnasium finds `make_single`, `make_vector` and `make_pool_vector` by the names in
+`roll_vec.registration`; `make_vec` is for users.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.vector import AutoresetMode
+
+from roll_vec.autoreset import parse_autoreset_mode
+from roll_vec.errors import InvalidOptionError, shorten
+from roll_vec.options import (
+    MAX_INT,
+    check_bool,
+    check_choice,
+    check_int,
+    check_unknown,
+    parse_options,
+)
+from roll_vec.registration import ENVIRONMENTS
+
+if TYPE_CHECKING:
+    from roll_vec.pool import PoolVectorEnv
+    from roll_vec.vector import RollVectorEnv
+
+__all__ = ["make_pool_vector", "make_single", "make_vec", "make_vector"]
+
+# Far more than anyone uses: without a bound a slip would fill the memory first.
+MAX_ENVS = 1 << 27
+MAX_POOLED_ENVS = 1 << 20
+
+
+@overload
+def make_vec(
+    id: Literal["roll_vec/Countdown-v0", "roll_vec/WebShop-v0"],
+    num_envs: int = 1,
+    **keywords: Any,
+) -> PoolVectorEnv: ...
+@overload
+def make_vec(
+    id: str | EnvSpec, num_envs: int = 1, **keywords: Any
+) -> RollVectorEnv: ...
+def make_vec(id: str | EnvSpec, num_envs: int = 1, **keywords: Any) -> RollVectorEnv:
+    """Make a batch as `gymnasium.make_vec` does, and return it with its type.
+
+    Type checkers and editors know `unroll`, `send`, `recv` and `final_obs` of what this
+    returns; `gymnasium.make_vec` gives a `VectorEnv` that has none of them.
+
+    Parameters
+    ----------
+    id : str or EnvSpec
+        An id of this package or one that `roll_vec.register` was given; also
+        ``module:id``, which imports the module first.
+    num_envs : int
+        At least 1.
+    **keywords
+        Those of `make_vector` for Sokoban and the lakes, of
+        `make_pool_vector` for all other ids, and the
+        environment's own.
+
+    Returns
+    -------
+    RollVectorEnv
+        A `PoolVectorEnv`, which is one, for environments that are objects: Countdown,
+        WebShop and those of users.  Its ``spec`` is set, and no wrapper is around it.
+
+    Raises
+    ------
+    gymnasium.error.Error
+        If the id does not exist.
+    InvalidOptionError
+        If the id is not one of ours, or a keyword has a value that cannot be used.
+    UnknownOptionError
+        If a keyword does not exist.
+    """
+    from roll_vec.vector import RollVectorEnv
+
+    env = gymnasium.make_vec(
+        id, num_envs, vectorization_mode="vector_entry_point", **keywords
+    ).unwrapped
+    if not isinstance(env, RollVectorEnv):
+        env.close()
+        message = (
+            f"id: {id} makes a {type(env).__name__}, not one of roll_vec's: use "
+            "gymnasium.make_vec, or register the environment's class by "
+            "roll_vec.register"
+        )
+        raise InvalidOptionError(message)
+    return env
+
+
+# Type checkers would take any name for one that exists.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., Any]:
+        """Return an entry point, ``single/<id>`` or ``vector/<id>``."""
+        form, _, id = name.partition("/")
+        if id in ENVIRONMENTS and form == "single":
+            return partial(make_single, id)
+        if id in ENVIRONMENTS and form == "vector":
+            pooled = ENVIRONMENTS[id].pooled
+            return partial(make_pool_vector if pooled else make_vector, id)
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+
+
+def make_single(id: str, /, **keywords: Any) -> gymnasium.Env[Any, Any]:
+    """Make one environment of a pooled id; `gymnasium.make` comes here.
+
+    Parameters
+    ----------
+    id : str
+    **keywords
+        The environment's own, and those of `roll_vec.text_actions.TextOptions`.
+
+    Raises
+    ------
+    UnknownOptionError, InvalidOptionError
+    """
+    from roll_vec.pooled import build, check_keywords
+
+    cls = ENVIRONMENTS[id].load()
+    return build(cls, check_keywords(cls, keywords))
+
+
+def _check_limit(limit: int | None, registered: int | None) -> int | None:
+    """Return the step limit of a batch, None for none, as `gymnasium.make` reads it."""
+    if limit is None:
+        return registered
+    if limit == -1:
+        return None
+    integer = isinstance(limit, (int, np.integer)) and not isinstance(limit, bool)
+    if not integer or not 1 <= limit <= MAX_INT:
+        message = (
+            "max_episode_steps: expected None (the registered limit), -1 (no limit) or "
+            f"an integer from 1 to {MAX_INT}, got {shorten(limit)}"
+        )
+        raise InvalidOptionError(message)
+    return int(limit)
+
+
+def make_vector(
+    id: str,
+    /,
+    num_envs: int = 1,
+    *,
+    max_episode_steps: int | None = None,
+    autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    copy: bool = True,
+    num_threads: int | None = None,
+    group_size: int = 1,
+    group_id_info: bool = False,
+    disable_env_checker: bool | None = None,
+    **keywords: Any,
+) -> RollVectorEnv:
+    """Make a batch of an array environment; `gymnasium.make_vec` comes here.
+
+    Parameters
+    ----------
+    id : str
+    num_envs : int
+        1 to 2**27.
+    max_episode_steps : int or None
+        None: the registered limit; -1: none.
+    autoreset_mode, copy, group_size, group_id_info
+        See `roll_vec.vector.RollVectorEnv`.
+    num_threads : int or None
+        See `roll_vec.threads.resolve_num_threads`.
+    disable_env_checker : bool or None
+        Accepted as by `gymnasium.make`, and without effect.
+    **keywords
+        The environment's own.
+
+    Returns
+    -------
+    RollVectorEnv
+
+    Raises
+    ------
+    UnknownOptionError, InvalidOptionError
+    """
+    from roll_vec.threads import resolve_num_threads
+    from roll_vec.vector import RollVectorEnv
+
+    environment = ENVIRONMENTS[id]
+    options_class = environment.load("Options")
+    known = set(environment.defaults()) | _keywords_of(make_vector)
+    check_unknown(keywords, known, _hints(make_pool_vector, _STACKED_HINT))
+    # Everything is checked before the arrays of the batch are allocated.
+    num_envs = check_int("num_envs", num_envs, 1, MAX_ENVS)
+    shared = _check_shared(autoreset_mode, copy, group_size, group_id_info)
+    limit = _check_limit(max_episode_steps, environment.max_episode_steps)
+    options = parse_options(options_class, {**environment.keywords, **keywords})
+    threads = resolve_num_threads(num_threads)
+    try:
+        engine = environment.load("Engine")(options, num_envs, limit, threads)
+    except MemoryError as error:
+        message = (
+            f"num_envs: {num_envs} environments of {id} with these keywords do not fit "
+            f"into the memory: {error}; take fewer, or smaller ones"
+        )
+        raise InvalidOptionError(message) from None
+    return RollVectorEnv(engine, **shared)
+
+
+def make_pool_vector(
+    id: str,
+    /,
+    num_envs: int = 1,
+    *,
+    max_episode_steps: int | None = None,
+    autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    copy: bool = True,
+    group_size: int = 1,
+    group_id_info: bool = False,
+    workers: int = 0,
+    executor: str = "thread",
+    step_timeout: float | None = None,
+    reset_timeout: float | None = None,
+    on_error: str = "truncate",
+    context: str | None = None,
+    disable_env_checker: bool | None = None,
+    **keywords: Any,
+) -> PoolVectorEnv:
+    """Make a pool of an id's objects; `gymnasium.make_vec` comes here.
+
+    Parameters
+    ----------
+    id : str
+    num_envs : int
+        1 to 2**20.
+    max_episode_steps : int or None
+        None: the registered limit; -1: none.
+    autoreset_mode, copy, group_size, group_id_info
+        See `roll_vec.vector.RollVectorEnv`.
+    workers, executor, step_timeout, reset_timeout, on_error, context
+        See `roll_vec.pool.PoolVectorEnv`.
+    disable_env_checker : bool or None
+        Accepted as by `gymnasium.make`, and without effect.
+    **keywords
+        The environment's own, and those of `roll_vec.text_actions.TextOptions`.
+
+    Returns
+    -------
+    PoolVectorEnv
+
+    Raises
+    ------
+    UnknownOptionError, InvalidOptionError
+    """
+    from roll_vec.pool import PoolVectorEnv
+    from roll_vec.pooled import build, check_keywords, pin_keywords
+
+    environment = ENVIRONMENTS[id]
+    num_envs = check_int("num_envs", num_envs, 1, MAX_POOLED_ENVS)
+    shared = _check_shared(autoreset_mode, copy, group_size, group_id_info)
+    limit = _check_limit(max_episode_steps, environment.max_episode_steps)
+    given = {**environment.keywords, **keywords}
+    cls = environment.load()
+    known = _keywords_of(make_pool_vector)
+    own = check_keywords(cls, given, known, _hints(make_vector, _POOL_HINT))
+    # gymnasium.make warns of an unknown one; make_vec leaves it to this.
+    modes = (None, *cls.metadata.get("render_modes", ()))
+    check_choice("render_mode", own.get("render_mode"), modes)
+    # As gymnasium.make(id, **keywords) gives each environment its own.
+    spec = replace(gymnasium.spec(id), kwargs=dict(own), max_episode_steps=limit)
+    # The class itself, not the id: another process may not have registered it.
+    return PoolVectorEnv(
+        [partial(build, cls, pin_keywords(cls, own), spec)] * num_envs,
+        workers=workers,
+        executor=executor,
+        step_timeout=step_timeout,
+        reset_timeout=reset_timeout,
+        on_error=on_error,
+        context=context,
+        max_episode_steps=limit,
+        **shared,
+    )
+
+
+# Ends of messages about a keyword of the other kind of batch.
+_STACKED_HINT = (
+    "; environments in stacked arrays need no workers and never hang: num_threads says "
+    "how many threads step them"
+)
+_POOL_HINT = (
+    "; a pool of objects is stepped by workers: workers says how many, executor "
+    "whether they are threads or processes"
+)
+
+
+def _hints(other: Callable[..., Any], hint: str) -> dict[str, str]:
+    """Return a hint for the keywords that the other kind of batch alone has."""
+    shared = _keywords_of(make_vector) & _keywords_of(make_pool_vector)
+    return dict.fromkeys(_keywords_of(other) - shared, hint)
+
+
+def _keywords_of(function: Callable[..., Any]) -> set[str]:
+    return set(inspect.signature(function).parameters) - {"id", "keywords"}
+
+
+def _check_shared(
+    autoreset_mode: Any, copy: Any, group_size: Any, group_id_info: Any
+) -> dict[str, Any]:
+    """Return the keywords that any batch takes, checked."""
+    return {
+        "autoreset_mode": parse_autoreset_mode(autoreset_mode),
+        "copy": check_bool("copy", copy),
+        "group_size": check_int("group_size", group_size, 1),
+        "group_id_info": check_bool("group_id_info", group_id_info),
+    }
