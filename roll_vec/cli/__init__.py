@@ -106,8 +106,10 @@ def _warnings_for_users() -> Iterator[None]:
         lineno: int,
         line: str | None = None,
     ) -> str:
-        if issubclass(category, RollVecWarning):
-            return f"roll-vec: warning: {str(message).rstrip()}\n"
+        text = str(message).rstrip()
+        # Kernels know nothing of the package's errors; they name the package instead.
+        if issubclass(category, RollVecWarning) or text.startswith("roll_vec: "):
+            return f"roll-vec: warning: {text.removeprefix('roll_vec: ')}\n"
         return former(message, category, filename, lineno, line)
 
     with warnings.catch_warnings():

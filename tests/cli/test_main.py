@@ -2,11 +2,13 @@ import importlib
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
 import roll_vec
+from roll_vec.cli import _warnings_for_users
 
 FULL = Path("/dev/full")
 SOKOBAN = "roll_vec/Sokoban-v0"
@@ -223,6 +225,20 @@ def test_warnings_are_lines_of_the_program():
     lines = [line for line in done.stderr.splitlines() if "compiling" not in line]
     assert len(lines) == 1
     assert lines[0].startswith("roll-vec: warning: the action 0 is")
+
+
+def test_warnings_of_kernels_are_of_the_program_and_others_are_not():
+    form = warnings.formatwarning
+    with _warnings_for_users():
+        shown = [
+            warnings.formatwarning(text, RuntimeWarning, "x.py", 3, "")
+            for text in ("roll_vec: the disk is full", "mean of an empty slice")
+        ]
+    assert shown == [
+        "roll-vec: warning: the disk is full\n",
+        "x.py:3: RuntimeWarning: mean of an empty slice\n",
+    ]
+    assert warnings.formatwarning is form
 
 
 def test_error_of_the_system_elsewhere_keeps_its_traceback(run, tmp_path, monkeypatch):
