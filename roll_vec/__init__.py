@@ -13,6 +13,7 @@ from roll_vec.registration import register, register_all
 if TYPE_CHECKING:
     from roll_vec import countdown as countdown
     from roll_vec import errors as errors
+    from roll_vec import progress as progress
     from roll_vec import seeding as seeding
     from roll_vec import spaces as spaces
     from roll_vec import testing as testing
@@ -63,7 +64,15 @@ _HOMES = {
 }
 
 # The public modules, imported on use; not in `__all__`, as some need an extra.
-_MODULES = ("countdown", "errors", "seeding", "spaces", "testing", "webshop")
+_MODULES = (
+    "countdown",
+    "errors",
+    "progress",
+    "seeding",
+    "spaces",
+    "testing",
+    "webshop",
+)
 
 # Type checkers would take any name for one that exists.
 if not TYPE_CHECKING:

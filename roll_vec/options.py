@@ -38,6 +38,22 @@ NO_HINTS: Mapping[str, str] = {}
 _HINTS = {
     "action_start": "; roll_vec/Sokoban-v0 and roll_vec/RandomFrozenLake-v0 alone have "
     "action_start; elsewhere actions are as the action space says, from its start on",
+    **{
+        name: f"; {name} is for batches: gymnasium.make_vec takes it"
+        for name in (
+            "num_envs",
+            "autoreset_mode",
+            "copy",
+            "group_size",
+            "group_id_info",
+            "num_threads",
+            "workers",
+            "executor",
+            "step_timeout",
+            "reset_timeout",
+            "on_error",
+        )
+    },
 }
 
 

@@ -48,7 +48,11 @@ def test_exported_names_exist():
 
 def test_public_modules_are_listed():
     modules = {"countdown", "errors", "seeding", "spaces", "testing", "webshop"}
+    modules |= {"progress"}
     assert set(dir(roll_vec)) == modules | set(roll_vec.__all__)
+    readme = (ROOT / "README.md").read_text("utf-8")
+    named = set(re.findall(r"\broll_vec\.([a-z_]+)", readme)) - {"kernels"}
+    assert named <= set(dir(roll_vec))
     assert callable(roll_vec.countdown.solve)
     assert callable(roll_vec.testing.check_vector_env)
 

@@ -277,6 +277,13 @@ def test_a_keyword_of_another_kind_says_what_to_do(id, more, match):
         gymnasium.make_vec(id, num_envs=2, **more)
 
 
+@pytest.mark.parametrize("id", ["roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"])
+@pytest.mark.parametrize("name", ["num_envs", "group_size", "copy", "workers"])
+def test_a_keyword_of_batches_is_named_as_that(id, name):
+    with pytest.raises(UnknownOptionError, match=f"{name} is for batches: .*make_vec"):
+        gymnasium.make(id, **{name: 2})
+
+
 @pytest.mark.parametrize(
     ("more", "match"),
     [

@@ -58,7 +58,7 @@ class ActionCodes:
             'the action 0 is "no valid action" here: nothing moves, the step counts. '
             f"The actions are {self.first} to {self.last}: play action + {space}.start "
             "if yours count from 0, or make the environment with action_start=0. "
-            f"action_start={self.first} keeps them without this warning",
+            f"action_start={self.first} keeps 0 as it is and gives no warning",
             ActionStartWarning,
         )
         self.usual = self.lowest

@@ -12,7 +12,8 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import NoReturn
@@ -21,7 +22,7 @@ import roll_vec
 from roll_vec.cli import bench, envs, play, rollout, webshop
 from roll_vec.cli._arguments import Parser
 from roll_vec.cli._errors import FAILED, INTERRUPTED, USER_ERROR, one_line, say_error
-from roll_vec.errors import RollVecError
+from roll_vec.errors import RollVecError, RollVecWarning
 
 __all__ = ["main"]
 
@@ -60,17 +61,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        arguments = _parser().parse_args(argv)
-        with warnings.catch_warnings():
-            # Gymnasium's remarks to programmers; our own warnings stay.
-            warnings.filterwarnings("ignore", message=r".*WARN: ")
-            warnings.filterwarnings("ignore", module=r"gymnasium\b")
-            code: int = arguments.run(arguments)
+        code = _run(argv)
         # Here and not at exit, where a closed pipe could no longer be caught.
         sys.stdout.flush()
-    except SystemExit as request:
-        # From --help, --version, or a signal that asks the program to end.
-        return request.code if isinstance(request.code, int) else 0
     except KeyboardInterrupt:
         say_error("interrupted")
         return INTERRUPTED
@@ -87,6 +80,47 @@ def main(argv: Sequence[str] | None = None) -> int:
         say_error(f"error: {one_line(error)}")
         return USER_ERROR
     return code
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    """Run the command that the arguments name and return its exit code."""
+    try:
+        arguments = _parser().parse_args(argv)
+        with _warnings_for_users():
+            code: int = arguments.run(arguments)
+    except SystemExit as request:
+        # From --help, --version, or a signal that asks the program to end.
+        return request.code if isinstance(request.code, int) else 0
+    return code
+
+
+@contextmanager
+def _warnings_for_users() -> Iterator[None]:
+    """Show this package's warnings without a line of Python, others as Python does."""
+    former = warnings.formatwarning
+
+    def format_warning(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        line: str | None = None,
+    ) -> str:
+        text = str(message).rstrip()
+        # Kernels know nothing of the package's errors; they name the package instead.
+        if issubclass(category, RollVecWarning) or text.startswith("roll_vec: "):
+            return f"roll-vec: warning: {text.removeprefix('roll_vec: ')}\n"
+        return former(message, category, filename, lineno, line)
+
+    with warnings.catch_warnings():
+        # Gymnasium's remarks to programmers.
+        warnings.filterwarnings("ignore", message=r".*WARN: ")
+        warnings.filterwarnings("ignore", module=r"gymnasium\b")
+        warnings.formatwarning = format_warning
+        try:
+            yield
+        finally:
+            warnings.formatwarning = former
 
 
 def _refusal_of_output() -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -60,6 +61,10 @@ class Parser(argparse.ArgumentParser):
         if rest:
             self.error(f"unrecognized arguments: {' '.join(rest)}{self._advice(rest)}")
         return namespace, rest
+
+    def print_help(self, file: Any = None) -> None:
+        """Write the help; argparse says nothing where it cannot be written."""
+        (file or sys.stdout).write(self.format_help())
 
     def _advice(self, rest: list[str]) -> str:
         """Return a suggestion for the first of some unknown options, or nothing."""

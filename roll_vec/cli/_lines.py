@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
@@ -210,7 +211,9 @@ class LinePlayer:
         actions = [*available, *getattr(self.game.env.action_space, "examples", ())]
         if any(word == action.casefold() for action in actions):
             return None
-        return next((action for action in actions if word in action.casefold()), None)
+        # Whole words: a letter alone is in the number of some product.
+        part = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
+        return next((one for one in actions if part.search(one.casefold())), None)
 
     # ------------------------------------------------------------- on the screen
 

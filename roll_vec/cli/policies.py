@@ -137,6 +137,8 @@ def _constant(env: Vector, argument: str, seed: int) -> Policy:
             f"argument --policy: constant:A needs an action of {space}, "
             f"got {argument!r}"
         )
+        if own and isinstance(space, Discrete) and isinstance(action, str):
+            message += "; names of actions are taken with -o action_mode=text"
         raise UsageError(message)
     n = env.num_envs
     empty: Any = create_empty_array(space, n)

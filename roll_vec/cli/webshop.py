@@ -33,9 +33,9 @@ products, goals, title nouns and search index. An environment opens it in a mome
 
 _EPILOG = """\
 files are told apart by their names, as WebShop has them:
-  items_human_ins*   instructions by people      (or --human-instructions FILE)
-  items_ins*         attributes, instructions    (or --attributes FILE)
-  *nouns*            nouns of titles by asin     (or --title-nouns FILE)
+  items_human_ins*   instructions by people
+  items_ins*         attributes, instructions
+  *nouns*            nouns of titles by asin
   any other          the products, such as items_shuffle_1000.json
 plain JSON or .json.gz; no file at all: the embedded shop.
 
@@ -71,8 +71,14 @@ def add_parser(commands: Any) -> None:
         metavar="FILES",
         help="WebShop's files, see below; or a folder that was stored",
     )
-    for name in ("attributes", "human-instructions", "title-nouns"):
-        parser.add_argument(f"--{name}", metavar="FILE", help=argparse.SUPPRESS)
+    for name, content in (
+        ("attributes", "attributes and instructions"),
+        ("human-instructions", "instructions by people"),
+        ("title-nouns", "nouns of titles by asin"),
+    ):
+        parser.add_argument(
+            f"--{name}", metavar="FILE", help=f"file of {content}, whatever its name"
+        )
     parser.add_argument("--out", metavar="DIR", help="where the catalogue is stored")
     parser.add_argument(
         "--force",

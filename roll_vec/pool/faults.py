@@ -49,7 +49,7 @@ class FaultCounts:
         self._warning = (
             f"environment {row} failed: {fault.message}\nThe episode of an environment "
             "that fails ends as truncated, with infos['error'], and the others go on. "
-            "Later faults are counted in `fault_counts`, and not warned of."
+            "Later faults give no warning; `fault_counts` has their number."
         )
         trace = fault.traceback
         if fault.exception is not None:

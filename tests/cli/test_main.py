@@ -2,11 +2,13 @@ import importlib
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
 import roll_vec
+from roll_vec.cli import _warnings_for_users
 
 FULL = Path("/dev/full")
 SOKOBAN = "roll_vec/Sokoban-v0"
@@ -24,6 +26,16 @@ def test_help_of_a_command_has_examples(run, command):
     outcome = run(command, "--help")
     assert outcome.code == 0
     assert "example" in outcome.out
+
+
+def test_help_says_what_every_option_is(run):
+    text = " ".join(run("webshop", "index", "--help").out.split())
+    for option in (
+        "--attributes FILE file of attributes and instructions",
+        "--human-instructions FILE file of instructions by people",
+        "--title-nouns FILE file of nouns of titles",
+    ):
+        assert option in text
 
 
 def test_help_of_rollout_shows_the_defaults(run):
@@ -65,6 +77,10 @@ def test_no_command_shows_the_help(run, arguments):
         (("envs", "FrozenLak-v1"), ["did you mean roll_vec/FrozenLake-v1?"]),
         (("rollout", "roll_vec/Nothing"), ["no environment roll_vec/Nothing (see"]),
         (("rollout", "CartPole-v9"), ["did you mean CartPole-v1?"]),
+        (
+            ("rollout", SOKOBAN, "--num-envs=2", "--policy=constant:Up"),
+            ["got 'Up'; names of actions are taken with -o action_mode=text"],
+        ),
     ],
 )
 def test_misspelt_words_are_answered_with_the_likely_ones(fails, arguments, messages):
@@ -177,7 +193,8 @@ def test_reader_that_leaves_early_is_no_error():
 
 @pytest.mark.skipif(not FULL.exists(), reason="there is no full device")
 @pytest.mark.parametrize(
-    "arguments", [("envs",), ("rollout", SOKOBAN, "--num-envs=2", "--steps=2")]
+    "arguments",
+    [("envs",), ("--help",), ("rollout", SOKOBAN, "--num-envs=2", "--steps=2")],
 )
 def test_output_that_cannot_be_written_is_one_line(arguments, tmp_path):
     with FULL.open("w") as full:
@@ -195,6 +212,33 @@ def test_output_that_cannot_be_written_is_one_line(arguments, tmp_path):
     assert lines == [
         "roll-vec: error: cannot write the output: No space left on device"
     ]
+
+
+def test_warnings_are_lines_of_the_program():
+    command = [sys.executable, "-m", "roll_vec", "rollout", SOKOBAN, "--num-envs=2"]
+    done = subprocess.run(
+        [*command, "--steps=2", "--policy=constant:0", "--quiet", "--no-image"],
+        stderr=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    lines = [line for line in done.stderr.splitlines() if "compiling" not in line]
+    assert len(lines) == 1
+    assert lines[0].startswith("roll-vec: warning: the action 0 is")
+
+
+def test_warnings_of_kernels_are_of_the_program_and_others_are_not():
+    form = warnings.formatwarning
+    with _warnings_for_users():
+        shown = [
+            warnings.formatwarning(text, RuntimeWarning, "x.py", 3, "")
+            for text in ("roll_vec: the disk is full", "mean of an empty slice")
+        ]
+    assert shown == [
+        "roll-vec: warning: the disk is full\n",
+        "x.py:3: RuntimeWarning: mean of an empty slice\n",
+    ]
+    assert warnings.formatwarning is form
 
 
 def test_error_of_the_system_elsewhere_keeps_its_traceback(run, tmp_path, monkeypatch):

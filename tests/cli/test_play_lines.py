@@ -131,6 +131,12 @@ def test_part_of_an_action_is_not_played_but_answered_with_the_whole(play):
     assert "step 2 · return 0" in nowhere
 
 
+def test_letters_inside_a_word_are_no_part_of_an_action(play):
+    shown = play("search[lamp]\nc\nac\nlic\n", "roll_vec/WebShop-v0")
+    assert shown.count("reward +0 · no valid action\n") == 3
+    assert "it is written" not in shown
+
+
 def test_action_outside_of_the_space_is_not_taken(play, monkeypatch):
     class Narrow(gymnasium.Env):
         observation_space = action_space = gymnasium.spaces.Text(3)
