@@ -91,7 +91,8 @@ def check_unknown(
         look for these, to try again without the keyword.
     """
     known = sorted(known)
-    unknown = sorted(set(given) - set(known))
+    # Keys of a mapping may be anything.
+    unknown = sorted(set(given) - set(known), key=str)
     if unknown:
         named = [f"got an unexpected keyword argument {name!r}" for name in unknown]
         message = f"{'; '.join(named)}; those that exist: {', '.join(known)}"

@@ -111,6 +111,19 @@ def _make_config(
     return config_class(**values)
 
 
+def _with_size(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Let ``dim_x`` and ``dim_y`` replace a config's ``dim_room``, or it replace them.
+
+    A config made with them has its ``dim_room`` from them.
+    """
+    others: dict[str, Any] = {}
+    if "dim_room" in keywords:
+        others = {"dim_x": None, "dim_y": None}
+    elif {"dim_x", "dim_y"} & keywords.keys():
+        others = {"dim_room": SokobanEnvConfig.dim_room}
+    return {**others, **keywords}
+
+
 def _keywords(config: Any, options_class: type[Any]) -> dict[str, Any]:
     """Return the single form's keywords for a config: text or pixels to observe."""
     check_choice("render_mode", config.render_mode, _MODES)
@@ -171,7 +184,7 @@ class SokobanEnv(_RollEnv, Sokoban):
         config: SokobanEnvConfig | Mapping[str, Any] | None = None,
         **keywords: Any,
     ) -> None:
-        config = _make_config(SokobanEnvConfig, config, keywords)
+        config = _make_config(SokobanEnvConfig, config, _with_size(keywords))
         Sokoban.__init__(self, **_keywords(config, SokobanOptions))
         self._adopt(config)
 

@@ -154,7 +154,7 @@ class LuceneIndex:
     def open(cls, directory: Path, memory_map: bool) -> LuceneIndex:
         """Return an index that was saved; see `SearchBackend.open`."""
         folder = directory / _FOLDER
-        main = read_manifest(folder / _MAIN, _FORMAT)
+        main = read_manifest(folder / _MAIN, _FORMAT, ["lengths"])
         # Before anything is made of them: a damaged header may ask for any memory.
         for name, known in main["files"].items():
             check_file(folder / name, known)

@@ -56,13 +56,22 @@ def write_manifest(
     path.write_text(json.dumps(main, indent=1), encoding="utf-8")
 
 
-def read_manifest(path: Path, version: int) -> dict[str, Any]:
+def read_manifest(
+    path: Path, version: int, fields: Iterable[str] = ()
+) -> dict[str, Any]:
     """Return the fields of a manifest.
+
+    Parameters
+    ----------
+    path : Path
+    version : int
+    fields : iterable of str
+        Those that it has besides ``files``.
 
     Raises
     ------
     InvalidOptionError
-        If it is not there, damaged or of another format.
+        If it is not there, damaged, of another format or that of another folder.
     """
     try:
         main = json.loads(path.read_text(encoding="utf-8"))
@@ -80,6 +89,8 @@ def read_manifest(path: Path, version: int) -> dict[str, Any]:
         is_whole = False
     if not is_whole:
         refuse_damage(path, "it has changed since it was stored")
+    if main.keys() != {"format", "files", *fields}:
+        refuse_damage(path, "it is the manifest of another folder")
     return main
 
 

@@ -24,6 +24,7 @@ from roll_vec.webshop.sources import MANIFEST, CatalogueOptions
 __all__ = ["check_files", "open_stored", "save", "stored_options"]
 
 _FORMAT = 2
+_FIELDS = ("options", "title_nouns", "num_skipped")
 # Blocks of records are checked a record at a time, when it is read.
 _RECORDS = ".jsonl"
 # What a stored catalogue was made with and cannot be changed by who opens it.
@@ -88,7 +89,7 @@ def open_stored(options: CatalogueOptions) -> Parts:
         If it is no stored catalogue, or one made with other options.
     """
     directory = Path(str(options.products))
-    main = read_manifest(directory / MANIFEST, _FORMAT)
+    main = read_manifest(directory / MANIFEST, _FORMAT, _FIELDS)
     made = main["options"]
     for name in _FIXED:
         if getattr(options, name) != made[name]:
@@ -122,7 +123,9 @@ def stored_options(directory: Path) -> dict[str, Any]:
     InvalidOptionError
         If the folder has no stored catalogue.
     """
-    options: dict[str, Any] = read_manifest(directory / MANIFEST, _FORMAT)["options"]
+    options: dict[str, Any] = read_manifest(directory / MANIFEST, _FORMAT, _FIELDS)[
+        "options"
+    ]
     return options
 
 
@@ -135,7 +138,9 @@ def check_files(directory: Path) -> int:
         If a file is not what was stored.
     """
     total = 0
-    for name, known in read_manifest(directory / MANIFEST, _FORMAT)["files"].items():
+    for name, known in read_manifest(directory / MANIFEST, _FORMAT, _FIELDS)[
+        "files"
+    ].items():
         path = directory / name
         try:
             digest = hash_file(path)

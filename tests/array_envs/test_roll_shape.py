@@ -87,6 +87,21 @@ def test_dim_x_and_dim_y_go_together():
 
 
 @pytest.mark.parametrize(
+    "size", [{"dim_room": (8, 7)}, {"dim_x": 8, "dim_y": 7}], ids=str
+)
+@pytest.mark.parametrize(
+    "other", [{"dim_room": (9, 9)}, {"dim_x": 8, "dim_y": 9}], ids=str
+)
+def test_a_size_in_keywords_replaces_that_of_the_config(size, other):
+    for config in (SokobanEnvConfig(**other), other):
+        assert SokobanEnv(config, **size).config.dim_room == (8, 7)
+    config = SokobanEnvConfig(dim_x=9, dim_y=7)
+    assert SokobanEnv(config, dim_x=8).config.dim_room == (8, 7)
+    with pytest.raises(InvalidOptionError, match="dim_room"):
+        SokobanEnv(config, dim_room=(9, 9), dim_x=7, dim_y=7)
+
+
+@pytest.mark.parametrize(
     ("config_class", "name", "value"),
     [
         (SokobanEnvConfig, "dim_room", (2, 2)),
@@ -112,6 +127,8 @@ def test_a_bad_config_fails_where_it_is_written(config_class, name, value):
 def test_an_unknown_field_is_a_type_error(family):
     with pytest.raises(TypeError, match="num_levels"):
         family[1](num_levels=3)
+    with pytest.raises(UnknownOptionError, match=r"argument 1; .*num_levels"):
+        family[0]({"num_levels": 3, 1: 2})
 
 
 # ------------------------------------------------------------------ environments

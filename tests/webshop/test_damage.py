@@ -56,6 +56,19 @@ def test_a_damaged_stored_shop_is_right_or_refused(stored, memory_map):
     assert refused > 30
 
 
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("catalogue.json", "lucene/index.json"),
+        ("lucene/index.json", "catalogue.json"),
+    ],
+)
+def test_the_manifest_of_another_folder_is_refused(stored, name, other):
+    (stored / name).write_bytes((stored / other).read_bytes())
+    with pytest.raises(InvalidOptionError, match=f"{name} cannot be read: it "):
+        Catalogue.load(products=stored)
+
+
 def test_a_header_that_asks_for_memory_is_refused(stored):
     for path in stored.rglob("*.npy"):
         good = path.read_bytes()
