@@ -337,14 +337,21 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
     ) -> Infos:
         """Return the layout of infos with those of the resets of some rows."""
         values = self.engine.reset_infos(rows)
+        if self.group_id_info:
+            groups = rows // self.group_size
+            if isinstance(values, dict):
+                values = {**values, "group_id": groups}
+            else:
+                # In place of one of the environment's own, whatever that is.
+                values = [
+                    {**value, "group_id": group}
+                    for value, group in zip(values, groups.tolist(), strict=True)
+                ]
         if infos is None:
             infos = {} if isinstance(values, dict) else [{}] * self.num_envs
         merged = merge_rows(infos, rows, values, self.num_envs)
         if isinstance(merged, list):
             merged = stack_infos(merged, None, self.num_envs)
-        if self.group_id_info:
-            groups = {"group_id": rows // self.group_size}
-            merge_rows(merged, rows, groups, self.num_envs)
         return merged
 
     def _observe(self) -> Any:
