@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from roll_vec.attributes import BatchAttributes
 from roll_vec.autoreset import final_obs, parse_autoreset_mode, parse_reset_mask
-from roll_vec.engine import Engine, Rollout
+from roll_vec.engine import Engine, Rollout, Unrolling
 from roll_vec.errors import (
     ClosedError,
     InvalidOptionError,
@@ -173,7 +173,16 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
             for row, started in zip(rows.tolist(), chosen, strict=True):
                 if started is not None:
                     next_seeds[row] = started
-        self.engine.reset(rows, chosen, rest)
+        restore = None
+        if mask is None and isinstance(self.engine, Unrolling):
+            restore = self.engine.checkpoint()
+        try:
+            self.engine.reset(rows, chosen, rest)
+        except BaseException:
+            # Ctrl-C may strike while the drawn levels are taken over.
+            if restore is not None:
+                restore()
+            raise
 
         self._seeds = next_seeds
         self._unstarted[rows] = False
