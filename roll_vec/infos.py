@@ -13,6 +13,7 @@ An engine gives infos either in this layout or as a list with one dict an enviro
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -92,13 +93,15 @@ def stack_infos(infos: RowInfos, rows: Sequence[int] | None, num_envs: int) -> I
     num_envs : int
     """
     at: Any = range(num_envs) if rows is None else rows
-    keys = infos[0].keys() if infos else ()
+    # Methods of dict itself: a class with entries as attributes can hide its own.
+    keys = dict.keys(infos[0]) if infos else ()
     columns: dict[str, tuple[list[Any], Any]] = {}
-    if all(info.keys() == keys for info in infos):
-        columns = {key: ([info[key] for info in infos], at) for key in keys}
+    if all(dict.keys(info) == keys for info in infos):
+        get = dict.__getitem__
+        columns = {key: ([get(info, key) for info in infos], at) for key in keys}
     else:
         for row, info in zip(at, infos, strict=True):
-            for key, value in info.items():
+            for key, value in dict.items(info):
                 values, owners = columns.setdefault(key, ([], []))
                 values.append(value)
                 owners.append(row)
@@ -122,16 +125,10 @@ def find_unstackable(infos: RowInfos) -> dict[int, str]:
 
     Values can be anything; keys must have a text and be comparable, and dicts must end.
     """
-    level: list[dict[Any, Any]] = infos
-    # Without a loop in Python, as long as nothing is odd.
-    for _ in range(4):
-        if not set(map(type, chain.from_iterable(map(dict.keys, level)))) <= {str}:
-            break
-        kinds = set(map(type, chain.from_iterable(map(dict.values, level))))
-        if not any(issubclass(kind, dict) for kind in kinds):
+    # A class of a value need not be hashable.
+    with suppress(Exception):
+        if _is_plain(infos):
             return {}
-        values = chain.from_iterable(map(dict.values, level))
-        level = [value for value in values if isinstance(value, dict)]
     reasons = {}
     for i, info in enumerate(infos):
         try:
@@ -141,27 +138,42 @@ def find_unstackable(infos: RowInfos) -> dict[int, str]:
     return reasons
 
 
+def _is_plain(level: RowInfos) -> bool:
+    """Return whether infos can surely be stacked, without a loop over the entries."""
+    for _ in range(4):
+        if not set(map(type, chain.from_iterable(map(dict.keys, level)))) <= {str}:
+            return False
+        kinds = set(map(type, chain.from_iterable(map(dict.values, level))))
+        if not any(issubclass(kind, dict) for kind in kinds):
+            return True
+        values = chain.from_iterable(map(dict.values, level))
+        # Not isinstance: a proxy of a dict says that it is one.
+        level = [value for value in values if issubclass(type(value), dict)]
+    return False
+
+
 def _check_stackable(info: dict[Any, Any]) -> None:
-    """Do what stacking does with the keys of an info, and of the dicts in it.
+    """Do what stacking does with keys and classes of an info, and of the dicts in it.
 
     Raises
     ------
     ValueError
         If the dicts do not end.
     Exception
-        Whatever a key of a user's own class raises.
+        Whatever a user's own class of keys, or the hash of one of values, raises.
     """
     level, count = [info], 0
     for _ in range(MAX_DEPTH):
         for part in level:
-            for key in part:
+            for key in dict.keys(part):
                 if type(key) is not str:
                     f"_{key}", key == object()
+            set(map(type, dict.values(part)))
         level = [
             value
             for part in level
-            for value in part.values()
-            if isinstance(value, dict)
+            for value in dict.values(part)
+            if issubclass(type(value), dict)
         ]
         count += len(level)
         if not level:

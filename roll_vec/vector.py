@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from roll_vec.attributes import BatchAttributes
 from roll_vec.autoreset import final_obs, parse_autoreset_mode, parse_reset_mask
-from roll_vec.engine import Engine, Rollout
+from roll_vec.engine import Engine, Rollout, Unrolling
 from roll_vec.errors import (
     ClosedError,
     InvalidOptionError,
@@ -173,7 +173,16 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
             for row, started in zip(rows.tolist(), chosen, strict=True):
                 if started is not None:
                     next_seeds[row] = started
-        self.engine.reset(rows, chosen, rest)
+        restore = None
+        if mask is None and isinstance(self.engine, Unrolling):
+            restore = self.engine.checkpoint()
+        try:
+            self.engine.reset(rows, chosen, rest)
+        except BaseException:
+            # Ctrl-C may strike while the drawn levels are taken over.
+            if restore is not None:
+                restore()
+            raise
 
         self._seeds = next_seeds
         self._unstarted[rows] = False
@@ -337,14 +346,21 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
     ) -> Infos:
         """Return the layout of infos with those of the resets of some rows."""
         values = self.engine.reset_infos(rows)
+        if self.group_id_info:
+            groups = rows // self.group_size
+            if isinstance(values, dict):
+                values = {**values, "group_id": groups}
+            else:
+                # In place of one of the environment's own, whatever that is.
+                values = [
+                    {**value, "group_id": group}
+                    for value, group in zip(values, groups.tolist(), strict=True)
+                ]
         if infos is None:
             infos = {} if isinstance(values, dict) else [{}] * self.num_envs
         merged = merge_rows(infos, rows, values, self.num_envs)
         if isinstance(merged, list):
             merged = stack_infos(merged, None, self.num_envs)
-        if self.group_id_info:
-            groups = {"group_id": rows // self.group_size}
-            merge_rows(merged, rows, groups, self.num_envs)
         return merged
 
     def _observe(self) -> Any:

@@ -402,7 +402,7 @@ class PoolEngine:
     def successes(self) -> NDArray[np.bool_]:
         """(n,) whether the info of each row's last step had a true ``success``."""
         found = [info.get("success") for info in self._step_infos]
-        return np.array([isinstance(x, (bool, np.bool_)) and bool(x) for x in found])
+        return np.array([type(x) in (bool, np.bool_) and bool(x) for x in found])
 
     # --------------------------------------------------------- the instances
 

@@ -105,6 +105,15 @@ class Instances:
             Or what was raised in the first environment that failed, once all ended.
         """
         chosen = range(len(self)) if rows is None else rows
+        values, faults = self._run(operation, arguments, chosen)
+        if faults:
+            raise_faults(faults, unchanged=True)
+        return [values[row] for row in chosen]
+
+    def _run(
+        self, operation: str, arguments: Sequence[Any], chosen: Sequence[int]
+    ) -> tuple[dict[int, Any], dict[int, Fault]]:
+        """Return what each row gives, and what failed."""
         values: dict[int, Any] = {}
         faults: dict[int, Fault] = {}
         try:
@@ -119,9 +128,7 @@ class Instances:
         except BaseException:
             self.demand_reset()
             raise
-        if faults:
-            raise_faults(faults, unchanged=True)
-        return [values[row] for row in chosen]
+        return values, faults
 
     def demand_reset(self) -> None:
         """Drop what is outstanding; every row needs a reset now."""
@@ -137,10 +144,19 @@ class Instances:
         return tuple(self.run("call", [(name, args, kwargs)] * len(self)))
 
     def set_attribute(self, name: str, values: Sequence[Any]) -> None:
-        """Set an attribute of each instance, now and whenever one is built anew."""
-        self.run("set", [(name, value) for value in values])
-        for attributes, value in zip(self.attributes, values, strict=True):
-            attributes[name] = value
+        """Set an attribute of each instance, now and whenever one is built anew.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            Or what was raised, as `run`; the others have it then.
+        """
+        items = [(name, value) for value in values]
+        done, faults = self._run("set", items, range(len(self)))
+        for row in done:
+            self.attributes[row][name] = values[row]
+        if faults:
+            raise_faults(faults, unchanged=True)
 
     def render(self, rows: Sequence[int]) -> tuple[Any, ...]:
         """Return what `render` of some instances returns."""

@@ -29,9 +29,11 @@ class ThreadLane(Lane):
     ----------
     posted, received : int
         Results that the thread has put into the outbox and that were taken out.
+    last_posted, last_sent : Task or None
+        The last task with such a result, and the last one that the thread was given.
     is_abandoned : bool
         Whether nobody wants the result of the task it is at, nor any more work of it.
-        It and ``posted`` change under ``lock``.
+        It, ``posted`` and ``last_posted`` change under ``lock``.
     is_stopping : bool
         Whether it should close its environments and end.
     """
@@ -44,12 +46,14 @@ class ThreadLane(Lane):
         self.lock = threading.Lock()
         self.posted = 0
         self.received = 0
+        self.last_posted: Task | None = None
+        self.last_sent: Task | None = None
         self.is_abandoned = False
         self.is_stopping = False
         self.thread: threading.Thread | None = None
 
 
-Outbox = SimpleQueue[tuple[ThreadLane, Any, "Fault | None"]]
+Outbox = SimpleQueue[tuple[ThreadLane, Task, Any, "Fault | None"]]
 
 
 def _work(lane: ThreadLane, outbox: Outbox) -> None:
@@ -64,7 +68,8 @@ def _work(lane: ThreadLane, outbox: Outbox) -> None:
         with lane.lock:
             if not lane.is_abandoned:
                 lane.posted += 1
-                outbox.put((lane, value, fault))
+                lane.last_posted = task
+                outbox.put((lane, task, value, fault))
                 # Or the last result and its arrays would live until the next task.
                 del value, fault
                 continue
@@ -138,6 +143,7 @@ class ThreadWorkers(QueuedWorkers[ThreadLane]):
 
     def _send(self, lane: ThreadLane, task: Task) -> None:
         lane.inbox.put(task)
+        lane.last_sent = task
 
     def _poll(self, seconds: float | None) -> list[Outcome]:
         outcomes: list[Outcome] = []
@@ -147,9 +153,11 @@ class ThreadWorkers(QueuedWorkers[ThreadLane]):
             else:
                 arrived = self._outbox.get(timeout=seconds)
             while True:
-                lane, value, fault = arrived
+                lane, task, value, fault = arrived
                 lane.received += 1
-                outcomes += self._finish(lane, value, fault)
+                # Otherwise `drop` has struck it off.
+                if lane.queue and lane.queue[0] is task:
+                    outcomes += self._finish(lane, value, fault)
                 arrived = self._outbox.get_nowait()
         except Empty:
             return outcomes
@@ -176,8 +184,25 @@ class ThreadWorkers(QueuedWorkers[ThreadLane]):
     def drop(self) -> list[int]:
         """Give up all outstanding outcomes; the tasks are run all the same."""
         for lane in self._lanes:
+            with lane.lock:
+                self._poll(0)
+                self._strike_off(lane)
             lane.num_dropped = len(lane.queue)
         return []
+
+    def _strike_off(self, lane: ThreadLane) -> None:
+        """Forget tasks of which no result will come any longer.
+
+        An interrupt can strike between the entry of a task and its sending, or between
+        the arrival of a result and the removal of its task.
+        """
+        lane.received = lane.posted
+        if any(task is lane.last_posted for task in lane.queue):
+            while lane.queue.popleft() is not lane.last_posted:
+                pass
+            lane.began = time.monotonic()
+        if lane.queue and lane.queue[-1] is not lane.last_sent:
+            lane.queue.pop()
 
     def close(self, patience: float) -> None:
         """Close the environments in their threads, and end these."""

@@ -311,14 +311,14 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
                 self._flights.clear()
                 self.engine.demand_reset()
                 raise
-        # Before anything is taken: a warning can be made to raise.
-        self.engine.counts.warn_once()
-        rows, batch = self._flights.take()
-        # Not in place: the array may be the one that stands for no row.
-        self._finished = self._finished.copy()
-        self._finished[rows] = False
-        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
-            self._finished[rows] = batch[2] | batch[3]
+            # Before anything is taken: a warning can be made to raise.
+            self.engine.counts.warn_once()
+            rows, batch = self._flights.take()
+            # Not in place: the array may be the one that stands for no row.
+            self._finished = self._finished.copy()
+            self._finished[rows] = False
+            if self.autoreset_mode is not AutoresetMode.SAME_STEP:
+                self._finished[rows] = batch[2] | batch[3]
         return batch
 
     # ---------------------------------------------------------- faults

@@ -201,3 +201,32 @@ def test_positions_are_python_integers():
     obs, _ = env.reset(seed=0)
     assert isinstance(obs, int)
     assert isinstance(env.step(1)[0], int)
+
+
+@pytest.mark.parametrize(
+    "id", ["roll_vec/FrozenLake-v1", "roll_vec/RandomFrozenLake-v0"]
+)
+def test_interrupt_while_a_reset_is_taken_over_moves_nothing(id, monkeypatch):
+    env, other = (gymnasium.make_vec(id, num_envs=40) for _ in range(2))
+
+    def late(function):
+        def interrupt(*arguments):
+            function(*arguments)
+            raise KeyboardInterrupt
+
+        return interrupt
+
+    for one in (env, other):
+        one.reset(seed=1)
+        one.step(np.full(40, 2))
+    engine = env.unwrapped.engine
+    name = "_begin" if id == "roll_vec/RandomFrozenLake-v0" else "advance"
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, name, late(getattr(engine, name)))
+        with pytest.raises(KeyboardInterrupt):
+            env.reset(seed=9)
+    for _ in range(9):
+        stepped, expected = env.step(np.full(40, 1)), other.step(np.full(40, 1))
+        for part in range(4):
+            np.testing.assert_array_equal(stepped[part], expected[part])
+    np.testing.assert_array_equal(env.reset()[0], other.reset()[0])

@@ -328,3 +328,46 @@ def test_a_fork_cannot_use_the_workers_and_does_not_end_them(workers):
     assert os.waitpid(child, 0)[1] == 0
     env.step(("b",) * 3)
     env.close()
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_an_interrupt_between_a_queue_and_its_thread(is_late, monkeypatch):
+    """Before or after a task is handed over, or a result: both sides still agree."""
+    env = used({"workers": 2})
+    workers = env.engine.workers
+
+    def interrupted(function):
+        def interrupt(*arguments):
+            if is_late:
+                function(*arguments)
+            raise KeyboardInterrupt
+
+        return interrupt
+
+    for name in ("_send", "_finish"):
+        with monkeypatch.context() as patch:
+            patch.setattr(workers, name, interrupted(getattr(workers, name)))
+            with pytest.raises(KeyboardInterrupt):
+                env.step(("a",) * 3)
+            # Of which the caller knows nothing.
+            time.sleep(0.05)
+        _, infos = env.reset(seed=5)
+        assert infos["level"].tolist() == [5, 6, 7]
+        assert env.step(("a",) * 3)[0] == ("1: a",) * 3
+
+
+@EACH_EXECUTOR
+def test_an_interrupt_of_a_recv_loses_no_result_in_silence(workers, monkeypatch):
+    env = used(workers)
+    env.send(("a",) * 3, [0, 1, 2])
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(env._flights, "_batch", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            env.recv(3)
+    with pytest.raises(ResetNeededError):
+        env.send(("a",) * 3, [0, 1, 2])
+    assert env.reset(seed=5)[1]["level"].tolist() == [5, 6, 7]

@@ -162,3 +162,23 @@ def test_a_fault_of_an_autoreset_is_raised_after_the_steps_of_the_others(
         _, infos = env.reset()
         assert infos["level"][1:].tolist() == [episode_seed(5, 1), episode_seed(6, 1)]
         assert infos["_level"].all()
+
+
+class Stubborn(Talker):
+    """Lets nobody set its motto."""
+
+    @property
+    def motto(self):
+        return "mine"
+
+
+@EACH_EXECUTOR
+def test_an_attribute_that_one_refuses_is_kept_by_the_others(workers):
+    """Also by those of them that are built again later."""
+    with pool([Talker, Stubborn, Talker], **workers) as env:
+        env.reset(seed=1)
+        with pytest.raises(AttributeError):
+            env.set_attr("motto", ["a", "b", "c"])
+        env.step(("fault:raise", "go", "go"))
+        env.step(("go",) * 3)
+        assert env.get_attr("motto") == ("a", "mine", "c")

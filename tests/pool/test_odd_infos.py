@@ -41,6 +41,40 @@ class Opaque:
     __hash__ = None
 
 
+class Proxy:
+    """A value that says that it is a dict."""
+
+    __class__ = dict
+
+
+class Hidden:
+    """A value whose class cannot be had by `isinstance`."""
+
+    @property
+    def __class__(self):
+        raise RuntimeError
+
+
+class Attributes(dict):
+    """A dict with its entries as attributes, which hide its methods."""
+
+    def __getattribute__(self, name):
+        return self[name] if name in self else super().__getattribute__(name)
+
+
+class Kind(type):
+    """A class of classes that cannot be hashed."""
+
+    def __eq__(cls, other):
+        raise RuntimeError
+
+    __hash__ = None
+
+
+class Unhashable(metaclass=Kind):
+    """A value whose class cannot be hashed."""
+
+
 def endless():
     info = {}
     info["self"] = info
@@ -98,6 +132,7 @@ REFUSED = {
     "itself": endless,
     "key": lambda: {Unequal(): 1},
     "nested key": lambda: {"inventory": {Unequal(): 1}},
+    "class": lambda: {"k": Unhashable()},
 }
 
 
@@ -153,6 +188,9 @@ def test_a_reset_whose_info_cannot_be_stacked(workers):
 # What no batch of Gymnasium's takes, or not without a loss.
 KEPT = {
     "opaque": lambda: {"k": Opaque()},
+    "proxy": lambda: {"k": Proxy()},
+    "hidden": lambda: {"success": Hidden(), "k": Hidden()},
+    "attributes": lambda: {"k": Attributes(keys=1, items=2, values=3)},
     "huge": lambda: {"k": 10**400},
     "shapes": iter([{"k": np.zeros(2)}, {"k": np.zeros(3)}] * 9).__next__,
     "error": lambda: {"error": "mine"},
@@ -172,4 +210,21 @@ def test_odd_values_are_kept(kind):
         else:
             key = "error" if kind == "error" else "k"
             assert infos[f"_{key}"].tolist() == [False, True, False]
+        assert not env.successes.any()
         env.unroll([("odd",) * 3] * 2)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("own", [{"a": 1}, "x", np.zeros(3)], ids=["dict", "str", "3"])
+def test_an_own_group_id_gives_way(own, mode):
+    fns = odd(lambda: {"group_id": own})
+    with pool(fns, autoreset_mode=mode, group_id_info=True) as env:
+        _, infos = env.reset(seed=1)
+        assert infos["group_id"].tolist() == [0, 1, 2]
+        if mode is DISABLED:
+            _, infos = env.reset(options={"reset_mask": np.array([True, True, False])})
+            assert infos["group_id"].tolist() == [0, 1, 0]
+            assert infos["_group_id"].tolist() == [True, True, False]
+            return
+        for _ in range(8):
+            env.step(("go",) * 3)
