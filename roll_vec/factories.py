@@ -259,7 +259,7 @@ def make_pool_vector(
     UnknownOptionError, InvalidOptionError
     """
     from roll_vec.pool import PoolVectorEnv
-    from roll_vec.pooled import build, check_keywords, pin_keywords
+    from roll_vec.pooled import build, check_keywords, pin_keywords, text_options
 
     environment = ENVIRONMENTS[id]
     num_envs = check_int("num_envs", num_envs, 1, MAX_POOLED_ENVS)
@@ -272,6 +272,8 @@ def make_pool_vector(
     # gymnasium.make warns of an unknown one; make_vec leaves it to this.
     modes = (None, *cls.metadata.get("render_modes", ()))
     check_choice("render_mode", own.get("render_mode"), modes)
+    # Here as well: what workers warn of, nobody reads.
+    text_options(cls, own)
     # As gymnasium.make(id, **keywords) gives each environment its own.
     spec = replace(gymnasium.spec(id), kwargs=dict(own), max_episode_steps=limit)
     # The class itself, not the id: another process may not have registered it.

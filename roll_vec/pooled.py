@@ -17,7 +17,7 @@ from roll_vec.options import NO_HINTS, check_choice, check_unknown
 from roll_vec.text_actions import ACTION_MODES, TextOptions
 from roll_vec.text_layer import TextLayer
 
-__all__ = ["build", "check_keywords", "parameters_of", "pin_keywords"]
+__all__ = ["build", "check_keywords", "parameters_of", "pin_keywords", "text_options"]
 
 
 def _own_parameters(cls: type[Any]) -> dict[str, inspect.Parameter]:
@@ -89,6 +89,31 @@ def pin_keywords(cls: type[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
     return pin_files(keywords, getattr(cls, "DATA_FILES", {}))
 
 
+def text_options(cls: type[Any], keywords: Mapping[str, Any]) -> TextOptions | None:
+    """Return the options of the text layer, None where the class takes no text.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    layered = _layer_parameters(cls)
+    options = {name: keywords[name] for name in keywords if name in layered}
+    mode = options.pop("action_mode", ACTION_MODES[0])
+    check_choice("action_mode", mode, ACTION_MODES)
+    parsed = TextOptions(**options)
+    if issubclass(cls, BaseLanguageBasedEnv) or mode == "text":
+        return parsed
+    if parsed != TextOptions():
+        given = ", ".join(
+            field.name
+            for field in dataclasses.fields(TextOptions)
+            if field.name in options
+        )
+        message = f"{given}: have a meaning with action_mode='text' alone"
+        raise InvalidOptionError(message)
+    return None
+
+
 def build(
     cls: type[Any], keywords: Mapping[str, Any], spec: EnvSpec | None = None
 ) -> gymnasium.Env[Any, Any]:
@@ -110,20 +135,8 @@ def build(
     keywords = unpin_files(keywords)
     layered = _layer_parameters(cls)
     own = {name: keywords[name] for name in keywords if name not in layered}
-    options = {name: keywords[name] for name in keywords if name in layered}
-    mode = options.pop("action_mode", ACTION_MODES[0])
-    check_choice("action_mode", mode, ACTION_MODES)
-    parsed = TextOptions(**options)
-    takes_text = issubclass(cls, BaseLanguageBasedEnv) or mode == "text"
-    if not takes_text and parsed != TextOptions():
-        given = ", ".join(
-            field.name
-            for field in dataclasses.fields(TextOptions)
-            if field.name in options
-        )
-        message = f"{given}: have a meaning with action_mode='text' alone"
-        raise InvalidOptionError(message)
+    options = text_options(cls, keywords)
     env: gymnasium.Env[Any, Any] = cls(**own)
     if spec is not None:
         env.unwrapped.spec = spec
-    return TextLayer(env, parsed) if takes_text else env
+    return env if options is None else TextLayer(env, options)

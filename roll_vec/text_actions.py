@@ -152,13 +152,16 @@ class TextOptions:
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+        if pattern is not None and most is None and not literal_tags(pattern):
+            _warn_of_time(_compile(pattern))
 
 
 def _warn_of_time(pattern: re.Pattern[str]) -> None:
     """Warn of a pattern that a text may make `re` search for without end."""
-    from roll_vec.text_patterns import repeats
+    # The program needs numba, which texts of tags do without.
+    from roll_vec.text_patterns import program_of, repeats
 
-    if repeats(pattern):
+    if program_of(pattern) is None and repeats(pattern):
         warn_caller(
             f"action_pattern: {pattern.pattern!r} needs Python's re, which some texts "
             f"keep busy for hours, so that texts of more than {MAX_RE_CHARS} "
@@ -291,7 +294,6 @@ class TextActions:
         if self._tags:
             return TwiceTagged(*self._tags, last=last), most
         compiled, strips = _compile(pattern), bool(self._tokens)
-        # The program needs numba, which texts of tags do without.
         from roll_vec.text_patterns import program_of
 
         program = program_of(compiled)
@@ -300,8 +302,6 @@ class TextActions:
             search = ProgramSearch(program, groups, strips=strips, last=last)
             # The work takes memory.
             return search, most or MAX_TEXT
-        if most is None:
-            _warn_of_time(compiled)
         return PatternSearch(compiled, strips=strips, last=last), most or MAX_RE_CHARS
 
     def _clean(self, text: str) -> str:

@@ -16,6 +16,7 @@ from roll_vec.errors import (
     ClosedError,
     InvalidActionError,
     InvalidOptionError,
+    SlowPatternWarning,
     UnknownOptionError,
     UnsupportedError,
 )
@@ -395,3 +396,15 @@ def test_a_batch_beyond_the_memory_is_refused_by_name(monkeypatch):
     monkeypatch.setattr("roll_vec.array_envs.sokoban.SokobanEngine.__init__", allocate)
     with pytest.raises(InvalidOptionError, match=r"num_envs: 7 environments .* 7 EiB"):
         gymnasium.make_vec("roll_vec/Sokoban-v0", num_envs=7)
+
+
+def test_a_pool_of_processes_warns_its_caller_of_a_slow_pattern():
+    with pytest.warns(SlowPatternWarning, match="action_pattern") as warned:
+        gymnasium.make_vec(
+            "roll_vec/Countdown-v0",
+            num_envs=1,
+            workers=1,
+            executor="process",
+            action_pattern=r"(a+)\1",
+        ).close()
+    assert [warning.filename for warning in warned] == [__file__]

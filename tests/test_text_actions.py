@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roll_vec.errors import InvalidOptionError
+from roll_vec.errors import InvalidOptionError, SlowPatternWarning
 from roll_vec.text_actions import TextActions, TextOptions
 from roll_vec.text_search import Tagged, TwiceTagged
 
@@ -294,9 +294,10 @@ def test_longer_texts_have_no_valid_action():
 
 
 def test_a_pattern_for_re_alone_is_warned_of_and_limited():
-    options = TextOptions(action_pattern=r"(?<=<)(\w+)(?=>)")
-    with pytest.warns(UserWarning, match=r"action_pattern: .* more than 16384 charac"):
-        parser = TextActions(options, LOOKUP)
+    match = r"action_pattern: .* more than 16384 charac"
+    with pytest.warns(SlowPatternWarning, match=match):
+        options = TextOptions(action_pattern=r"(?<=<)(\w+)(?=>)")
+    parser = TextActions(options, LOOKUP)
     swapped = TextActions(TextOptions(action_pattern=r"(\w)(?=>)"), {1: "u"})
     assert swapped.parse("u>").action == 1
     assert parser.find("<up>" + "a" * 16_380) is not None

@@ -25,6 +25,7 @@ __all__ = [
     "Problem",
     "Report",
     "check",
+    "describe_cause",
     "describe_error",
     "skip",
 ]
@@ -160,6 +161,13 @@ def describe_error(error: BaseException) -> str:
         last = frames[-1]
         text += f" ({Path(last.filename).name}:{last.lineno}, in {last.name})"
     return text
+
+
+def describe_cause(error: BaseException) -> str:
+    """Return the traceback of what an error was raised from; nothing without it."""
+    if error.__cause__ is None:
+        return ""
+    return "".join(traceback.format_exception(error.__cause__)).rstrip()
 
 
 @dataclass

@@ -20,6 +20,7 @@ from roll_vec.testing.findings import (
     Finding,
     Problem,
     Report,
+    describe_cause,
     describe_error,
 )
 from roll_vec.testing.maker import Maker
@@ -132,7 +133,7 @@ class _Run:
         self.context, self.ignore, self.limit = context, ignore, limit
         self.report = Report(context.maker.name)
         # The same error met again in a later check is not a new finding.
-        self._raised: dict[str, tuple[str, list[str]]] = {}
+        self._raised: dict[str, tuple[str, str, list[str]]] = {}
         self._stopped = False
 
     def all(self) -> None:
@@ -200,7 +201,8 @@ class _Run:
             self._remember("an attribute or a result was used", error, check)
 
     def _remember(self, did: str, error: BaseException, check: Check) -> None:
-        checks = self._raised.setdefault(describe_error(error), (did, []))[1]
+        entry = did, describe_cause(error), list[str]()
+        checks = self._raised.setdefault(describe_error(error), entry)[2]
         if check.slug not in checks:
             checks.append(check.slug)
 
@@ -215,8 +217,8 @@ class _Run:
 
     def _add_general(self) -> None:
         raised = [
-            Problem(did, error, f"no error; met in {_some(checks)}")
-            for error, (did, checks) in self._raised.items()
+            Problem(did, error, f"no error; met in {_some(checks)}", cause)
+            for error, (did, cause, checks) in self._raised.items()
         ]
         closings = [
             Problem(f"{written}; …; close()", error, "no error")

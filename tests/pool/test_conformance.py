@@ -51,3 +51,19 @@ def test_errors_that_are_no_failures_pass():
         return PoolVectorEnv([Erring] * num_envs, **keywords)
 
     check_vector_env(make, steps=12)
+
+
+class Unready(Talker):
+    def reset(self, *, seed=None, options=None):
+        raise OSError
+
+
+def test_the_traceback_of_a_reset_that_fails_is_shown():
+    def make(num_envs, **keywords):
+        return PoolVectorEnv([Unready] * num_envs, **keywords)
+
+    with pytest.raises(ConformanceError, match=r"\[raises\]") as caught:
+        check_vector_env(make, steps=2)
+    text = str(caught.value)
+    assert "Traceback (most recent call last):" in text
+    assert "raise OSError\n" in text
