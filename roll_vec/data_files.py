@@ -39,7 +39,7 @@ Status = tuple[int, int, int, int]
 _CLOCK_STEP = 2_000_000_000
 
 # By path: the status that a digest belongs to, and the digest.
-_known: dict[str, tuple[Status, str]] = {}
+_digests: dict[str, tuple[Status, str]] = {}
 
 
 def check_path(argument: str, value: Any) -> str | None:
@@ -84,15 +84,15 @@ def fingerprint(argument: str, path: str, manifest: str = "") -> str:
             status = read.stat()
         if not stat.S_ISREG(status.st_mode):
             refuse_unreadable(argument, read, "it is no regular file")
-        known = _known.get(str(read))
-        if known is not None and known[0] == _key(status):
-            return known[1]
+        entry = _digests.get(str(read))
+        if entry is not None and entry[0] == _key(status):
+            return entry[1]
         began = time.time_ns()
         digest = hash_file(read)
         changes = (status.st_mtime_ns, status.st_ctime_ns)
         is_old = all(abs(began - change) > _CLOCK_STEP for change in changes)
         if is_old and _key(read.stat()) == _key(status):
-            _known[str(read)] = _key(status), digest
+            _digests[str(read)] = _key(status), digest
         return digest
     except InvalidOptionError:
         raise

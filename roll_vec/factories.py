@@ -1,4 +1,4 @@
-"""How one environment or a batch of a registered id is made.
+"""Make one environment, or a batch, of a registered id.
 
 Gymnasium finds `make_single`, `make_vector` and `make_pool_vector` by the names in
 `roll_vec.registration`; `make_vec` is for users.

@@ -100,8 +100,8 @@ def stack_infos_in_time(steps: Sequence[Infos], num_envs: int) -> Infos:
     stacked: Infos = {}
     nobody = np.zeros(num_envs, np.bool_)
     # A mask has no mask.
-    found = [key for step in steps for key in step if f"_{key}" in step]
-    for key in dict.fromkeys(found):
+    keys = [key for step in steps for key in step if f"_{key}" in step]
+    for key in dict.fromkeys(keys):
         values = [step.get(key) for step in steps]
         masks = np.stack([step.get(f"_{key}", nobody) for step in steps])
         if all(isinstance(value, (dict, type(None))) for value in values):

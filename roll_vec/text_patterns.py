@@ -224,10 +224,10 @@ class PatternProgram:
         visited = np.zeros((len(self._program) * size + 63) // 64, np.uint64)
         stack = np.empty((self._num_pushes * size + 2, 2), np.int32)
         slots = np.empty(kernels.NUM_SLOTS, np.int64)
-        found = np.empty(kernels.NUM_SLOTS, np.int64)
-        if kernels.search(self._program, masks, last, visited, stack, slots, found):
-            places: list[int] = found.tolist()
-            return places
+        places = np.empty(kernels.NUM_SLOTS, np.int64)
+        if kernels.search(self._program, masks, last, visited, stack, slots, places):
+            ends: list[int] = places.tolist()
+            return ends
         return None
 
     def _learn(self, codes: NDArray[np.uint32]) -> None:

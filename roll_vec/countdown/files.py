@@ -133,10 +133,10 @@ def load_tasks(path: str, digest: str | None = None) -> TaskFile:
     MissingExtraError
         For a parquet file without pyarrow.
     """
-    found = fingerprint("data", path)
-    if digest not in (None, found):
+    current = fingerprint("data", path)
+    if digest not in (None, current):
         refuse_change("data", path, "the environment was pickled")
-    return _loaded.get((path, found), lambda: _read(path, found))
+    return _loaded.get((path, current), lambda: _read(path, current))
 
 
 def _read(path: str, digest: str) -> TaskFile:
