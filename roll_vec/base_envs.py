@@ -228,6 +228,11 @@ class BaseDiscreteActionEnv(SeededEnv, ABC):
     GRID_LOOKUP: ClassVar[Mapping[int, str]]
 
     @property
+    def takes_no_action(self) -> bool:
+        """Whether a pool hands over 0, "no valid action", below a space from 1 on."""
+        return True
+
+    @property
     def ACTION_SPACE(self) -> gymnasium.Space[Any]:
         """ROLL's name of ``action_space``."""
         return self.action_space

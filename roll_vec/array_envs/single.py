@@ -64,6 +64,11 @@ class BoardEnv(ClosableEnv):
         return dict(self.options.action_lookup)
 
     @property
+    def takes_no_action(self) -> bool:
+        """Whether `step` accepts 0, "no valid action", below the action space."""
+        return self.text_actions is None and self.first_action > 0
+
+    @property
     def symbol_meanings(self) -> list[tuple[str, str]]:
         """Symbols of a board as text, each with what it means."""
         return symbol_meanings(self.options)

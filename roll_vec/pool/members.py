@@ -16,7 +16,7 @@ import gymnasium
 import numpy as np
 from gymnasium.utils import EzPickle
 
-from roll_vec.base_envs import BaseDiscreteActionEnv, SeededEnv
+from roll_vec.base_envs import SeededEnv
 from roll_vec.env_results import split_reset, split_step
 from roll_vec.pool.observations import same_data
 
@@ -279,7 +279,7 @@ class Members:
             env.render_mode,
             resumes,
             resumes and bare.level_seed is None,  # type: ignore[attr-defined]
-            isinstance(bare, BaseDiscreteActionEnv),
+            bool(getattr(bare, "takes_no_action", False)),
         )
 
     def reset(self, row: int, order: ResetOrder) -> tuple[Any, dict[str, Any]]:

@@ -2,11 +2,13 @@
 
 import multiprocessing
 import pickle
+from functools import partial
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
+from gymnasium.vector.utils import batch_space
 
 from roll_vec.errors import (
     InvalidActionError,
@@ -16,6 +18,7 @@ from roll_vec.errors import (
     RollVecError,
 )
 from roll_vec.pool import PoolVectorEnv
+from roll_vec.pool.actions import check_action_batch
 from tests.pool.cases import (
     EXECUTOR_IDS,
     EXECUTORS,
@@ -206,8 +209,14 @@ def test_processes_in_a_daemon_process_say_what_to_use(monkeypatch):
 
 
 def test_an_action_that_counts_from_0_is_told_what_to_add():
-    envs = PoolVectorEnv([lambda: gymnasium.make("roll_vec/Sokoban-v0")] * 2)
-    envs.reset(seed=0)
+    space, nobody = Discrete(2, start=1), np.zeros(2, bool)
     with pytest.raises(InvalidActionError, match=r"got 0; .* play action \+ 1"):
-        envs.step([1, 0])
+        check_action_batch(space, batch_space(space, 2), [1, 0], nobody)
+
+
+def test_no_valid_action_is_handed_over_where_it_has_a_meaning():
+    make = partial(gymnasium.make, "roll_vec/Sokoban-v0", action_start=1)
+    envs = PoolVectorEnv([make] * 2)
+    envs.reset(seed=0)
+    assert envs.step([1, 0])[4]["action_is_valid"].tolist() == [True, False]
     envs.close()
