@@ -19,6 +19,8 @@ def split_step(result: Any) -> tuple[Any, Any, Any, Any, dict[Any, Any]]:
     TypeError
         If there is another number of them, or the info is no dict.
     """
+    if type(result) is tuple and len(result) == 5 and type(result[4]) is dict:
+        return result
     if not isinstance(result, (tuple, list)) or len(result) != 5:
         message = (
             f"step returned {_count(result)}, expected 5: observation, reward, "

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -96,9 +97,12 @@ def stack_infos(infos: RowInfos, rows: Sequence[int] | None, num_envs: int) -> I
     # Methods of dict itself: a class with entries as attributes can hide its own.
     keys = dict.keys(infos[0]) if infos else ()
     columns: dict[str, tuple[list[Any], Any]] = {}
-    if all(dict.keys(info) == keys for info in infos):
-        get = dict.__getitem__
-        columns = {key: ([get(info, key) for info in infos], at) for key in keys}
+    if all(map(keys.__eq__, map(dict.keys, infos))):
+        if set(map(type, infos)) <= {dict}:
+            columns = {key: (list(map(itemgetter(key), infos)), at) for key in keys}
+        else:
+            get = dict.__getitem__
+            columns = {key: ([get(info, key) for info in infos], at) for key in keys}
     else:
         for row, info in zip(at, infos, strict=True):
             for key, value in dict.items(info):
