@@ -1,4 +1,4 @@
-"""Faults of a pool: their counts, the warning of the first one, their errors."""
+"""Counts of the faults of a pool, and the warning and the errors about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the other environments of a worker process that died are brought back.
+"""Restore the other environments of a worker process that died.
 
 Their instances died with it.  Each is built again and led to where it was: one that
 can resume by its current episode's actions, any other by all actions since its last

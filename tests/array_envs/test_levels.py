@@ -227,7 +227,7 @@ def test_streams_plan_before_they_move():
 # ------------------------------------------------------------------- interrupts
 
 
-@pytest.mark.skipif(JIT_OFF, reason="plain functions are for one thread")
+@pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
 @pytest.mark.parametrize("num_levels", [0, 500])
 @pytest.mark.parametrize("num_threads", [1, 2])
 def test_interrupt_while_levels_are_drawn_moves_nothing(
@@ -259,7 +259,7 @@ def test_interrupt_while_levels_are_drawn_moves_nothing(
         np.testing.assert_array_equal(stepped[part], expected[part])
 
 
-@pytest.mark.skipif(JIT_OFF, reason="plain functions are for one thread")
+@pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
 def test_levels_do_not_depend_on_slices(id, monkeypatch):
     whole = gymnasium.make_vec(id, num_envs=200, num_threads=1).reset(seed=3)[0]
     for seconds in (0.0, 1e-4):  # slices of one level, and of a few

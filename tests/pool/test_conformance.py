@@ -34,11 +34,22 @@ class Erring(Talker):
         return *values, {**info, "error": "no such tool", 1: {2: 3}}
 
 
-def test_an_environment_whose_every_step_raises_is_found():
-    def make(num_envs, **keywords):
-        return PoolVectorEnv([Failing] * num_envs, **keywords)
+class Unready(Talker):
+    def reset(self, *, seed=None, options=None):
+        return self.ask(seed)
 
-    with pytest.raises(ConformanceError, match=r"\[environment-error\]") as caught:
+    def ask(self, action):
+        raise OSError
+
+
+@pytest.mark.parametrize(
+    ("cls", "code"), [(Failing, "environment-error"), (Unready, "raises")]
+)
+def test_an_environment_that_always_raises_is_found_with_its_traceback(cls, code):
+    def make(num_envs, **keywords):
+        return PoolVectorEnv([cls] * num_envs, **keywords)
+
+    with pytest.raises(ConformanceError, match=rf"\[{code}\]") as caught:
         check_vector_env(make, steps=2)
     text = str(caught.value)
     assert "Traceback (most recent call last):" in text
@@ -51,19 +62,3 @@ def test_errors_that_are_no_failures_pass():
         return PoolVectorEnv([Erring] * num_envs, **keywords)
 
     check_vector_env(make, steps=12)
-
-
-class Unready(Talker):
-    def reset(self, *, seed=None, options=None):
-        raise OSError
-
-
-def test_the_traceback_of_a_reset_that_fails_is_shown():
-    def make(num_envs, **keywords):
-        return PoolVectorEnv([Unready] * num_envs, **keywords)
-
-    with pytest.raises(ConformanceError, match=r"\[raises\]") as caught:
-        check_vector_env(make, steps=2)
-    text = str(caught.value)
-    assert "Traceback (most recent call last):" in text
-    assert "raise OSError\n" in text
