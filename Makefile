@@ -23,12 +23,14 @@ test:  ## the suite, compiled
 	$(PYTHON) -m pytest
 
 test-jit-off:  ## the kernels as plain Python, with coverage
-	NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest tests/kernels tests/array_envs \
+	NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest tests/kernels tests/stacked tests/envs/sokoban \
+	    tests/envs/frozen_lake tests/adapters \
 	    --cov --cov-report=
 	$(PYTHON) -m coverage report --include='kernels/*' --fail-under=95
 
 test-bounds:  ## the kernels with every index checked
-	NUMBA_BOUNDSCHECK=1 $(PYTHON) -m pytest tests/kernels tests/array_envs
+	NUMBA_BOUNDSCHECK=1 $(PYTHON) -m pytest tests/kernels tests/stacked tests/envs/sokoban \
+	    tests/envs/frozen_lake tests/adapters
 
 test-slow:  ## what the suite leaves out
 	$(PYTHON) -m pytest -m slow

@@ -15,8 +15,8 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import roll_vec  # noqa: F401 - registers the ids
 from benchmarks.tasks import Rate
-from roll_vec.countdown import Countdown, solve
-from roll_vec.countdown.answers import Judge
+from roll_vec.envs.countdown import Countdown, solve
+from roll_vec.envs.countdown.answers import Judge
 
 ID = "roll_vec/Countdown-v0"
 LEVELS = "3-4 numbers of 1-99, to 10-100"

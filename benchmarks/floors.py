@@ -46,24 +46,24 @@ class Floor(NamedTuple):
 _LAKE = _SHARED + 16 + 8 + (32 + 16) + 8
 _ROOM = _SHARED + 8 + 8 + 8 + 6
 FLOORS = [
-    Floor("FrozenLake-v1", FROZEN_LAKE, {}, {"frozen_lake.step_rows": _LAKE}),
+    Floor("FrozenLake-v1", FROZEN_LAKE, {}, {"frozen_lake.rules.step_rows": _LAKE}),
     Floor(
         "Sokoban 6x6, grids",
         SOKOBAN,
         {"num_levels": 4096},
-        {"sokoban.step_rows": _ROOM, "sokoban.place_rows": 0},
+        {"sokoban.rules.step_rows": _ROOM, "sokoban.rules.place_rows": 0},
     ),
     Floor(
         "Sokoban 6x6, planes",
         SOKOBAN,
         {"num_levels": 4096, "obs_mode": "planes"},
-        {"sokoban.step_rows": _ROOM, "grids.write_planes": 36 + 7 * 36},
+        {"sokoban.rules.step_rows": _ROOM, "grids.write_planes": 36 + 7 * 36},
     ),
     Floor(
         "Sokoban 6x6, texts",
         SOKOBAN,
         {"num_levels": 4096, "obs_mode": "text"},
-        {"sokoban.step_rows": _ROOM, "grids.write_code_points": 36 + 41 * 4},
+        {"sokoban.rules.step_rows": _ROOM, "grids.write_code_points": 36 + 41 * 4},
     ),
 ]
 

@@ -11,10 +11,10 @@ from typing import Any
 from gymnasium.vector import SyncVectorEnv
 
 from benchmarks.tasks import Rate
-from roll_vec.array_envs.sokoban_rooms import ACTION_LOOKUP
 from roll_vec.base_envs import BaseLanguageBasedEnv
+from roll_vec.envs.sokoban.rooms import ACTION_LOOKUP
 from roll_vec.pool import PoolVectorEnv
-from roll_vec.text_actions import TextActions, TextOptions
+from roll_vec.text.action_parser import TextActions, TextOptions
 
 ANSWER = "<answer>(.*?)</answer>"
 LENGTH = 240

@@ -22,9 +22,9 @@ import gymnasium
 from gymnasium.vector import AutoresetMode
 
 from benchmarks.tasks import Latency, Rate
-from roll_vec.webshop import Catalogue, WebShop
-from roll_vec.webshop.sources import CatalogueOptions
-from roll_vec.webshop.storage import open_stored
+from roll_vec.envs.webshop import Catalogue, WebShop
+from roll_vec.envs.webshop.catalogue.sources import CatalogueOptions
+from roll_vec.envs.webshop.catalogue.storage import open_stored
 
 
 def next_action(env: WebShop, rng: random.Random) -> str:

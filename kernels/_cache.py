@@ -105,8 +105,11 @@ class CacheFolder:
     """
 
     def __init__(self, sources):
-        files = {path.name: path.read_bytes() for path in sorted(sources.glob("*.py"))}
-        self._sources = {name: _CHECKSUM(text).digest() for name, text in files.items()}
+        self._folder = sources
+        self._sources = {
+            path.relative_to(sources).as_posix(): _CHECKSUM(path.read_bytes()).digest()
+            for path in sorted(sources.rglob("*.py"))
+        }
         versions = sys.version, np.__version__, numba.__version__, __package__
         digest = _CHECKSUM(repr((self._sources, versions)).encode()).hexdigest()
         self._name = f"kernels-{_VERSION}-{digest[:16]}"
@@ -125,8 +128,16 @@ class CacheFolder:
             digest = _file_digest(file, status.st_mtime_ns, status.st_size)
         except OSError:
             digest = None
-        if digest != self._sources.get(Path(file).name):
+        if not self._is_current(Path(file), digest):
             self._usable = False
+
+    def _is_current(self, file, digest):
+        """Return whether a kernel file has the digest that this folder is named by."""
+        try:
+            name = file.relative_to(self._folder).as_posix()
+        except ValueError:
+            return False
+        return digest == self._sources.get(name)
 
     def read(self, name):
         """Return the payload of a file, or None if there is no such file.
@@ -284,7 +295,7 @@ class KernelCache(_Cache):
 
     def __init__(self, function, folder):
         self._folder = folder
-        module = function.__module__.rpartition(".")[2]
+        module = function.__module__.removeprefix(f"{__package__}.")
         self._stem = f"{module}.{function.__qualname__}".replace("<locals>", "_")
         self._enabled = True
         folder.follow(function.__code__.co_filename)

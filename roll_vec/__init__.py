@@ -11,25 +11,23 @@ from typing import TYPE_CHECKING, Any
 from roll_vec.registration import register, register_all
 
 if TYPE_CHECKING:
-    from roll_vec import countdown as countdown
     from roll_vec import errors as errors
     from roll_vec import progress as progress
     from roll_vec import seeding as seeding
     from roll_vec import spaces as spaces
     from roll_vec import testing as testing
-    from roll_vec import webshop as webshop
-    from roll_vec.array_envs.roll_shape import (
+    from roll_vec.adapters.roll import (
         FrozenLakeEnv,
         FrozenLakeEnvConfig,
         SokobanEnv,
         SokobanEnvConfig,
     )
-    from roll_vec.autoreset import final_obs
     from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
     from roll_vec.factories import make_vec
     from roll_vec.pool import PoolVectorEnv
-    from roll_vec.unrolling import Rollout
-    from roll_vec.vector import RollVectorEnv
+    from roll_vec.vector.autoreset import final_obs
+    from roll_vec.vector.env import RollVectorEnv
+    from roll_vec.vector.unroll import Rollout
 
 __all__ = [
     "BaseDiscreteActionEnv",
@@ -52,26 +50,24 @@ __version__ = "0.1.0"
 _HOMES = {
     "BaseDiscreteActionEnv": "roll_vec.base_envs",
     "BaseLanguageBasedEnv": "roll_vec.base_envs",
-    "FrozenLakeEnv": "roll_vec.array_envs.roll_shape",
-    "FrozenLakeEnvConfig": "roll_vec.array_envs.roll_shape",
+    "FrozenLakeEnv": "roll_vec.adapters.roll",
+    "FrozenLakeEnvConfig": "roll_vec.adapters.roll",
     "PoolVectorEnv": "roll_vec.pool",
-    "RollVectorEnv": "roll_vec.vector",
-    "Rollout": "roll_vec.unrolling",
-    "SokobanEnv": "roll_vec.array_envs.roll_shape",
-    "SokobanEnvConfig": "roll_vec.array_envs.roll_shape",
-    "final_obs": "roll_vec.autoreset",
+    "RollVectorEnv": "roll_vec.vector.env",
+    "Rollout": "roll_vec.vector.unroll",
+    "SokobanEnv": "roll_vec.adapters.roll",
+    "SokobanEnvConfig": "roll_vec.adapters.roll",
+    "final_obs": "roll_vec.vector.autoreset",
     "make_vec": "roll_vec.factories",
 }
 
 # The public modules, imported on use; not in `__all__`, as some need an extra.
 _MODULES = (
-    "countdown",
     "errors",
     "progress",
     "seeding",
     "spaces",
     "testing",
-    "webshop",
 )
 
 # Type checkers would take any name for one that exists.

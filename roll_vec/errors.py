@@ -31,10 +31,14 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from gymnasium import error as gym_error
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = [
     "ActionStartWarning",
@@ -66,7 +70,26 @@ class RollVecError(Exception):
     """Root of everything that roll_vec raises on purpose."""
 
 
-class InvalidActionError(RollVecError, ValueError):
+class _InvalidValueError(RollVecError):
+    """Base of errors about one value."""
+
+    @classmethod
+    def expected(cls, name: str, wanted: str, value: object) -> Self:
+        """Return the error ``name: expected <wanted>, got <value>``.
+
+        Parameters
+        ----------
+        name : str
+            The argument or option, with an index or key where one element is wrong.
+        wanted : str
+            The values that are accepted.
+        value : object
+            The value that was passed; its repr is cut to 80 characters.
+        """
+        return cls(f"{name}: expected {wanted}, got {shorten(value)}")
+
+
+class InvalidActionError(_InvalidValueError, ValueError):
     """Raised when actions have the wrong type, shape, dtype or range."""
 
 
@@ -74,7 +97,7 @@ class UnbatchedActionError(InvalidActionError, TypeError):
     """Raised when actions cannot be iterated over; a TypeError as in Gymnasium."""
 
 
-class InvalidOptionError(RollVecError, ValueError):
+class InvalidOptionError(_InvalidValueError, ValueError):
     """Raised when a keyword has a value that cannot be used."""
 
 
@@ -82,7 +105,7 @@ class UnknownOptionError(RollVecError, TypeError):
     """Raised when a keyword does not exist; the message lists those that do."""
 
 
-class InvalidSeedError(RollVecError, gym_error.Error):
+class InvalidSeedError(_InvalidValueError, gym_error.Error):
     """Raised when a seed is negative or not an integer."""
 
 

@@ -17,7 +17,6 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
 
-from roll_vec.autoreset import parse_autoreset_mode
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.options import (
     MAX_INT,
@@ -28,10 +27,11 @@ from roll_vec.options import (
     parse_options,
 )
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.vector.autoreset import parse_autoreset_mode
 
 if TYPE_CHECKING:
     from roll_vec.pool import PoolVectorEnv
-    from roll_vec.vector import RollVectorEnv
+    from roll_vec.vector.env import RollVectorEnv
 
 __all__ = ["make_pool_vector", "make_single", "make_vec", "make_vector"]
 
@@ -83,7 +83,7 @@ def make_vec(id: str | EnvSpec, num_envs: int = 1, **keywords: Any) -> RollVecto
     UnknownOptionError
         If a keyword does not exist.
     """
-    from roll_vec.vector import RollVectorEnv
+    from roll_vec.vector.env import RollVectorEnv
 
     env = gymnasium.make_vec(
         id, num_envs, vectorization_mode="vector_entry_point", **keywords
@@ -121,13 +121,13 @@ def make_single(id: str, /, **keywords: Any) -> gymnasium.Env[Any, Any]:
     ----------
     id : str
     **keywords
-        The environment's own, and those of `roll_vec.text_actions.TextOptions`.
+        The environment's own, and those of `roll_vec.text.action_parser.TextOptions`.
 
     Raises
     ------
     UnknownOptionError, InvalidOptionError
     """
-    from roll_vec.pooled import build, check_keywords
+    from roll_vec.pool.factories import build, check_keywords
 
     cls = ENVIRONMENTS[id].load()
     return build(cls, check_keywords(cls, keywords))
@@ -173,9 +173,9 @@ def make_vector(
     max_episode_steps : int or None
         None: the registered limit; -1: none.
     autoreset_mode, copy, group_size, group_id_info
-        See `roll_vec.vector.RollVectorEnv`.
+        See `roll_vec.vector.env.RollVectorEnv`.
     num_threads : int or None
-        See `roll_vec.threads.resolve_num_threads`.
+        See `roll_vec.stacked.row_threads.resolve_num_threads`.
     disable_env_checker : bool or None
         Accepted as by `gymnasium.make`, and without effect.
     **keywords
@@ -189,8 +189,8 @@ def make_vector(
     ------
     UnknownOptionError, InvalidOptionError
     """
-    from roll_vec.threads import resolve_num_threads
-    from roll_vec.vector import RollVectorEnv
+    from roll_vec.stacked.row_threads import resolve_num_threads
+    from roll_vec.vector.env import RollVectorEnv
 
     environment = ENVIRONMENTS[id]
     options_class = environment.load("Options")
@@ -242,13 +242,13 @@ def make_pool_vector(
     max_episode_steps : int or None
         None: the registered limit; -1: none.
     autoreset_mode, copy, group_size, group_id_info
-        See `roll_vec.vector.RollVectorEnv`.
+        See `roll_vec.vector.env.RollVectorEnv`.
     workers, executor, step_timeout, reset_timeout, on_error, context
         See `roll_vec.pool.PoolVectorEnv`.
     disable_env_checker : bool or None
         Accepted as by `gymnasium.make`, and without effect.
     **keywords
-        The environment's own, and those of `roll_vec.text_actions.TextOptions`.
+        The environment's own, and those of `roll_vec.text.action_parser.TextOptions`.
 
     Returns
     -------
@@ -259,7 +259,12 @@ def make_pool_vector(
     UnknownOptionError, InvalidOptionError
     """
     from roll_vec.pool import PoolVectorEnv
-    from roll_vec.pooled import build, check_keywords, pin_keywords, text_options
+    from roll_vec.pool.factories import (
+        build,
+        check_keywords,
+        pin_keywords,
+        text_options,
+    )
 
     environment = ENVIRONMENTS[id]
     num_envs = check_int("num_envs", num_envs, 1, MAX_POOLED_ENVS)

@@ -54,7 +54,7 @@ class Environment:
     def defaults(self) -> dict[str, Any]:
         """Return the keywords of the single form and their defaults."""
         if self.pooled:
-            from roll_vec.pooled import parameters_of
+            from roll_vec.pool.factories import parameters_of
 
             parameters = parameters_of(self.load())
         else:
@@ -64,22 +64,27 @@ class Environment:
         )
 
 
-_LAKE = "roll_vec.array_envs.frozen_lake:FrozenLake"
+_LAKE = "roll_vec.envs.frozen_lake.gymnasium_lake:FrozenLake"
 ENVIRONMENTS = {
     environment.id: environment
     for environment in (
-        Environment("roll_vec/Sokoban-v0", "roll_vec.array_envs.sokoban:Sokoban", 100),
+        Environment("roll_vec/Sokoban-v0", "roll_vec.envs.sokoban.env:Sokoban", 100),
         Environment("roll_vec/FrozenLake-v1", _LAKE, 100),
         Environment("roll_vec/FrozenLake8x8-v1", _LAKE, 200, {"map_name": "8x8"}),
         Environment(
             "roll_vec/RandomFrozenLake-v0",
-            "roll_vec.array_envs.random_frozen_lake:RandomFrozenLake",
+            "roll_vec.envs.frozen_lake.random_lake:RandomFrozenLake",
             100,
         ),
         Environment(
-            "roll_vec/Countdown-v0", "roll_vec.countdown:Countdown", None, pooled=True
+            "roll_vec/Countdown-v0",
+            "roll_vec.envs.countdown:Countdown",
+            None,
+            pooled=True,
         ),
-        Environment("roll_vec/WebShop-v0", "roll_vec.webshop:WebShop", 50, pooled=True),
+        Environment(
+            "roll_vec/WebShop-v0", "roll_vec.envs.webshop:WebShop", 50, pooled=True
+        ),
     )
 }
 _BUILT_IN_IDS = frozenset(ENVIRONMENTS)
@@ -137,7 +142,7 @@ def register(
     if max_episode_steps is not None:
         max_episode_steps = check_int("max_episode_steps", max_episode_steps, 1)
     if isinstance(cls, type):
-        from roll_vec.pooled import check_keywords
+        from roll_vec.pool.factories import check_keywords
 
         check_keywords(cls, defaults)
     environment = Environment(id, cls, max_episode_steps, defaults, pooled=True)

@@ -1,6 +1,6 @@
 """Seeds at the door: what users may pass, and what streams start from.
 
-The one mix of the project is `roll_vec.kernels._random.mix`; the functions here
+The one mix of the project is `roll_vec.kernels.rng.pcg64.mix`; the functions here
 call it, so that a level's seed can be computed without an environment.
 """
 
@@ -114,7 +114,7 @@ def fill_seeds(seeds: Sequence[int | None], group_size: int) -> list[int | None]
 @functools.cache
 def _compiled_mix() -> Callable[[np.uint64, np.uint64], int]:
     # An import statement in `_mix` would cost more at each call than the mix itself.
-    from roll_vec.kernels._random import mix
+    from roll_vec.kernels.rng.pcg64 import mix
 
     return mix  # type: ignore[no-any-return]
 
@@ -171,7 +171,7 @@ def generator_at(words: Sequence[int]) -> np.random.Generator:
     Parameters
     ----------
     words : sequence of 6 int
-        A column of `roll_vec.kernels._random`: state high and low, increment high and
+        A column of `roll_vec.kernels.rng.pcg64`: state high and low, increment high and
         low, whether a 32-bit draw is left over, and that draw.
     """
     state_high, state_low, increment_high, increment_low, has_draw, draw = words
@@ -192,7 +192,7 @@ def episode_seeds(
     streams: NDArray[np.uint64], episodes: NDArray[np.uint64]
 ) -> NDArray[np.uint64]:
     """Return `episode_seed` of many folded streams at once; all (n,) uint64."""
-    from roll_vec.kernels._random import mix_rows
+    from roll_vec.kernels.rng.pcg64 import mix_rows
 
     mixed = np.empty_like(streams)
     mix_rows(streams, episodes, mixed)

@@ -34,7 +34,6 @@ def _load(module, files):
     if module.__name__ in files:
         return files[module.__name__]
     names = files[module.__name__] = dict(vars(module))
-    package = module.__name__.rpartition(".")[0]
     for name, value in vars(module).items():
         function = getattr(value, "py_func", value)
         if not isinstance(function, types.FunctionType):
@@ -42,6 +41,6 @@ def _load(module, files):
         home = function.__module__
         if home == module.__name__:
             names[name] = types.FunctionType(function.__code__, names, name)
-        elif home.startswith(package + ".") and not home.endswith("._jit"):
+        elif home.startswith("roll_vec.kernels.") and not home.endswith("._jit"):
             names[name] = _load(sys.modules[home], files)[name]
     return names

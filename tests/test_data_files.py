@@ -8,12 +8,12 @@ import gymnasium
 import pytest
 
 from roll_vec import data_files
-from roll_vec.array_envs.sokoban import Sokoban
-from roll_vec.countdown import Countdown
+from roll_vec.envs.countdown import Countdown
+from roll_vec.envs.sokoban.env import Sokoban
+from roll_vec.envs.webshop import WebShop
 from roll_vec.errors import EnvironmentFaultError, InvalidOptionError
-from roll_vec.pooled import build
-from roll_vec.webshop import WebShop
-from tests.webshop.shops import ITEMS, write
+from roll_vec.pool.factories import build
+from tests.envs.webshop.shops import ITEMS, write
 
 LEVELS = ["#####\n#@$.#\n#####\n", "#####\n#.$@#\n#####\n"]
 
@@ -189,7 +189,7 @@ def test_keywords_that_no_file_stands_behind_stay_as_they_are(tmp_path):
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
     paths = write(tmp_path)
     monkeypatch.setattr(
-        "roll_vec.webshop.catalogue.build",
+        "roll_vec.envs.webshop.catalogue.catalogue.build",
         lambda *_: write(tmp_path, products=ITEMS[:2]),
     )
     with pytest.raises(

@@ -11,7 +11,7 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 
 import roll_vec
-from roll_vec.countdown import Countdown
+from roll_vec.envs.countdown import Countdown
 from roll_vec.errors import (
     ClosedError,
     InvalidActionError,
@@ -21,8 +21,8 @@ from roll_vec.errors import (
     UnsupportedError,
 )
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.text_layer import TextLayer
-from tests.vector.cases import assert_same
+from roll_vec.text.wrapper import TextLayer
+from tests.contract.cases import assert_same
 
 ROLL_ENVS = ("SokobanEnv", "FrozenLakeEnv")
 
@@ -393,7 +393,7 @@ def test_a_batch_beyond_the_memory_is_refused_by_name(monkeypatch):
         message = "Unable to allocate 7 EiB"
         raise MemoryError(message)
 
-    monkeypatch.setattr("roll_vec.array_envs.sokoban.SokobanEngine.__init__", allocate)
+    monkeypatch.setattr("roll_vec.envs.sokoban.env.SokobanEngine.__init__", allocate)
     with pytest.raises(InvalidOptionError, match=r"num_envs: 7 environments .* 7 EiB"):
         gymnasium.make_vec("roll_vec/Sokoban-v0", num_envs=7)
 

@@ -15,7 +15,7 @@ from roll_vec.cli._errors import UsageError
 from roll_vec.cli._imports import require
 
 if TYPE_CHECKING:
-    from roll_vec.webshop import Catalogue
+    from roll_vec.envs.webshop import Catalogue
 
 __all__ = ["add_parser"]
 
@@ -120,8 +120,8 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from roll_vec.webshop import Catalogue
-    from roll_vec.webshop.storage import check_files
+    from roll_vec.envs.webshop import Catalogue
+    from roll_vec.envs.webshop.catalogue.storage import check_files
 
     require("rich", "roll-vec webshop index")
     files = _by_kind(arguments)
@@ -142,7 +142,7 @@ def _run(arguments: argparse.Namespace) -> int:
     fixed = ("human_goals", "catalog_seed", "search_backend")
     given = {name: getattr(arguments, name) for name in fixed}
     if is_folder:
-        from roll_vec.webshop.storage import stored_options
+        from roll_vec.envs.webshop.catalogue.storage import stored_options
 
         # Whatever it was stored with is what is looked at.
         given = {

@@ -15,7 +15,7 @@ from roll_vec.errors import (
     describe_rows,
     shorten,
 )
-from roll_vec.text_batches import check_texts, text_hint
+from roll_vec.text.validation import check_texts, text_hint
 
 __all__ = ["check_action_batch"]
 

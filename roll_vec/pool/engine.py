@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.engine import StepResult
 from roll_vec.errors import EnvironmentFaultError
-from roll_vec.infos import RowInfos, find_unstackable
 from roll_vec.pool.actions import check_action_batch
-from roll_vec.pool.faults import FaultCounts, cause_of, raise_faults
-from roll_vec.pool.instances import Instances
-from roll_vec.pool.members import Description, Fault, Task
+from roll_vec.pool.env_handles import Instances
+from roll_vec.pool.env_runner import Description, Fault, Task
+from roll_vec.pool.episodes import Streams
+from roll_vec.pool.fault_handling import FaultCounts, cause_of, raise_faults
 from roll_vec.pool.observations import Observations, copy_data
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.serial import Lockstep, SerialWorkers
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
-from roll_vec.pool.streams import Streams
 from roll_vec.pool.workers import EnvFns, Outcome, Workers
+from roll_vec.vector.engine import StepResult
+from roll_vec.vector.infos import RowInfos, find_unstackable
 
 __all__ = ["PoolEngine"]
 
@@ -107,7 +107,7 @@ class PoolEngine:
         seeds: Sequence[int | None],
         options: dict[str, Any] | None = None,
     ) -> None:
-        """Start new episodes in some rows; see `roll_vec.engine.Engine.reset`."""
+        """Start new episodes in some rows; see `Engine.reset`."""
         for row, seed in zip(rows.tolist(), seeds, strict=True):
             self.streams.start(row, seed, options)
             self._submit_reset(row)

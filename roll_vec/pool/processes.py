@@ -22,7 +22,7 @@ from typing import Any
 from gymnasium.vector.utils import CloudpickleWrapper
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.pool.members import Fault, Task
+from roll_vec.pool.env_runner import Fault, Task
 from roll_vec.pool.replay import SNAPSHOT_FACTOR, History, as_rebuilt, calls_limit
 from roll_vec.pool.worker_process import READY, STOP, work
 from roll_vec.pool.workers import EnvFns, Lane, Outcome, QueuedWorkers

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from roll_vec.pool.members import ResetOrder, Restoration, Task
+from roll_vec.pool.env_runner import ResetOrder, Restoration, Task
 
 __all__ = ["SNAPSHOT_FACTOR", "History", "as_rebuilt", "calls_limit"]
 

@@ -6,8 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from roll_vec.infos import RowInfos
-from roll_vec.pool.members import (
+from roll_vec.pool.env_runner import (
     LOST,
     Fault,
     Members,
@@ -18,6 +17,7 @@ from roll_vec.pool.members import (
     describe_exception,
 )
 from roll_vec.pool.workers import EnvFns, Outcome, Workers
+from roll_vec.vector.infos import RowInfos
 
 __all__ = ["Lockstep", "SerialWorkers"]
 

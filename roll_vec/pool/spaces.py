@@ -10,7 +10,7 @@ from gymnasium.spaces.utils import is_space_dtype_shape_equiv
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
 from roll_vec.errors import InvalidOptionError, SpaceMismatchError
-from roll_vec.pool.members import Description
+from roll_vec.pool.env_runner import Description
 
 __all__ = ["PoolSpaces", "pool_spaces"]
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from roll_vec.pool.members import Fault, Members, Task
+from roll_vec.pool.env_runner import Fault, Members, Task
 from roll_vec.pool.workers import EnvFns, Lane, Outcome, QueuedWorkers
 
 __all__ = ["ThreadWorkers"]

@@ -11,19 +11,19 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
-from roll_vec.autoreset import parse_autoreset_mode, parse_reset_mask
 from roll_vec.errors import (
     EnvironmentFaultError,
     PendingResultsError,
     ResetNeededError,
     describe_rows,
 )
-from roll_vec.infos import Infos
 from roll_vec.pool.engine import PoolEngine
-from roll_vec.pool.flights import Flights
 from roll_vec.pool.options import PoolOptions
+from roll_vec.pool.pending_steps import Flights
 from roll_vec.pool.spaces import ObservationMode
-from roll_vec.vector import RollVectorEnv
+from roll_vec.vector.autoreset import parse_autoreset_mode, parse_reset_mask
+from roll_vec.vector.env import RollVectorEnv
+from roll_vec.vector.infos import Infos
 
 __all__ = ["PoolVectorEnv"]
 
@@ -94,8 +94,8 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
     The first fault of a pool warns, by `EnvironmentFaultWarning` with the traceback,
     unless faults raise.
 
-    Infos have Gymnasium's layout, see `roll_vec.infos`.  An info that has none, as a
-    dict that holds itself, is a fault of that environment.
+    Infos have Gymnasium's layout, see `roll_vec.vector.infos`.  An info that has none,
+    as a dict that holds itself, is a fault of that environment.
 
     `close` closes every environment, whatever the others raise then: nothing of that
     is told but a KeyboardInterrupt in the calling thread.

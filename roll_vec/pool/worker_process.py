@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from roll_vec.pool.members import Fault, Members, Task, format_traceback
+from roll_vec.pool.env_runner import Fault, Members, Task, format_traceback
 
 __all__ = ["READY", "STOP", "work"]
 

@@ -11,7 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import gymnasium
 
 from roll_vec.errors import RollVecError
-from roll_vec.pool.members import Fault, Task
+from roll_vec.pool.env_runner import Fault, Task
 
 __all__ = ["EnvFns", "Lane", "Outcome", "QueuedWorkers", "Workers"]
 

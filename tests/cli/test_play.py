@@ -5,9 +5,9 @@ import shutil
 import gymnasium
 import pytest
 
-from roll_vec.array_envs.sokoban import Sokoban
 from roll_vec.cli import _keys
 from roll_vec.cli.play import _KeyPlayer
+from roll_vec.envs.sokoban.env import Sokoban
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from roll_vec.array_envs.sokoban_rooms import RoomGenerator
+from roll_vec.envs.sokoban.rooms import RoomGenerator
 from tests.gymnasium_versions import needs
 
 SOKOBAN = "roll_vec/Sokoban-v0"

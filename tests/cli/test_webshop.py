@@ -3,8 +3,8 @@ import re
 
 import pytest
 
-from roll_vec.webshop import Catalogue
-from tests.webshop.shops import ITEMS, write
+from roll_vec.envs.webshop import Catalogue
+from tests.envs.webshop.shops import ITEMS, write
 
 SHOP = "roll_vec/WebShop-v0"
 FEW = ("-o", "num_products=20")

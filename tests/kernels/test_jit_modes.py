@@ -53,13 +53,12 @@ def test_importing_the_package_does_not_import_numba():
 @needs_jit
 def test_importing_the_kernels_compiles_nothing(tmp_path):
     out, err = run(
-        "import roll_vec.vector, roll_vec.countdown\n"
-        "from roll_vec.kernels import _random, countdown, expressions, frozen_lake\n"
-        "from roll_vec.kernels import grids, inverted_index, sokoban, sokoban_rooms\n"
-        "from roll_vec.kernels import unroll_lakes, unroll_sokoban\n"
-        "modules = _random, countdown, expressions, frozen_lake\n"
-        "modules += grids, inverted_index, sokoban, sokoban_rooms\n"
-        "modules += unroll_lakes, unroll_sokoban\n"
+        "import roll_vec.vector.env, roll_vec.envs.countdown\n"
+        "import importlib, pkgutil\n"
+        "import roll_vec.kernels as layer\n"
+        "names = [m.name for m in pkgutil.walk_packages(layer.__path__, "
+        "'roll_vec.kernels.')]\n"
+        "modules = [importlib.import_module(name) for name in names]\n"
         "kernels = [k for m in modules for k in vars(m).values() "
         "if hasattr(k, 'signatures')]\n"
         "print(len(kernels) > 30, sum(len(k.signatures) for k in kernels))",
@@ -74,12 +73,16 @@ EPISODES = """
 import inspect, json
 import gymnasium, numpy as np
 import roll_vec
-from roll_vec.kernels import frozen_lake, grids, sokoban, sokoban_rooms
-from roll_vec.kernels import frozen_lake_maps, unroll_frozen_lake
-from roll_vec.kernels import unroll_lakes, unroll_sokoban
-from roll_vec.kernels._random import mix_rows
-from roll_vec.kernels.countdown import draw_task
-from roll_vec.kernels.expressions import judge
+from roll_vec.kernels import grids
+from roll_vec.kernels.frozen_lake import random_maps as frozen_lake_maps
+from roll_vec.kernels.frozen_lake import rules as frozen_lake
+from roll_vec.kernels.frozen_lake import unroll as unroll_frozen_lake
+from roll_vec.kernels.frozen_lake import unroll_random as unroll_lakes
+from roll_vec.kernels.sokoban import rooms as sokoban_rooms, rules as sokoban
+from roll_vec.kernels.sokoban import unroll as unroll_sokoban
+from roll_vec.kernels.rng.pcg64 import mix_rows
+from roll_vec.kernels.countdown.targets import draw_task
+from roll_vec.kernels.countdown.expressions import judge
 
 def play(env, seeds):
     env.reset(seed=seeds)
@@ -156,21 +159,21 @@ BATCH_KERNELS = {
     "mix_rows",
     "judge",
     "draw_task",
-    "roll_vec.kernels.frozen_lake.step_rows",
-    "roll_vec.kernels.frozen_lake.seed_rows",
-    "roll_vec.kernels.frozen_lake.start_rows",
-    "roll_vec.kernels.frozen_lake_maps.generate_maps",
-    "roll_vec.kernels.frozen_lake.write_grids",
+    "roll_vec.kernels.frozen_lake.rules.step_rows",
+    "roll_vec.kernels.frozen_lake.rules.seed_rows",
+    "roll_vec.kernels.frozen_lake.rules.start_rows",
+    "roll_vec.kernels.frozen_lake.random_maps.generate_maps",
+    "roll_vec.kernels.frozen_lake.rules.write_grids",
     "roll_vec.kernels.grids.write_planes",
     "roll_vec.kernels.grids.write_pixels",
     "roll_vec.kernels.grids.write_tiles",
     "roll_vec.kernels.grids.write_code_points",
-    "roll_vec.kernels.sokoban.step_rows",
-    "roll_vec.kernels.sokoban.place_rows",
-    "roll_vec.kernels.sokoban_rooms.generate_rooms",
-    "roll_vec.kernels.unroll_frozen_lake.unroll_rows",
-    "roll_vec.kernels.unroll_lakes.unroll_rows",
-    "roll_vec.kernels.unroll_sokoban.unroll_rows",
+    "roll_vec.kernels.sokoban.rules.step_rows",
+    "roll_vec.kernels.sokoban.rules.place_rows",
+    "roll_vec.kernels.sokoban.rooms.generate_rooms",
+    "roll_vec.kernels.frozen_lake.unroll.unroll_rows",
+    "roll_vec.kernels.frozen_lake.unroll_random.unroll_rows",
+    "roll_vec.kernels.sokoban.unroll.unroll_rows",
 }
 
 
@@ -184,7 +187,7 @@ def test_every_batch_kernel_is_compiled_for_one_signature():
 
 MIX = """
 import numpy as np
-from roll_vec.kernels import _random
+from roll_vec.kernels.rng import pcg64 as _random
 for counter in range(3):
     _random.mix(np.uint64(1), np.uint64(counter))
 seeds = np.zeros(3, np.uint64)
@@ -237,7 +240,8 @@ def test_without_a_place_for_the_cache_kernels_work_after_one_warning(tmp_path):
 def test_with_the_jit_off_kernels_are_plain_functions():
     out, err = run(
         "import numpy as np, types\n"
-        "from roll_vec.kernels import _random, sokoban\n"
+        "from roll_vec.kernels.rng import pcg64 as _random\n"
+        "from roll_vec.kernels.sokoban import rules as sokoban\n"
         "print(type(sokoban.step_rows) is types.FunctionType)\n"
         "with np.errstate(over='ignore'):\n"
         "    print(int(_random.mix(np.uint64(1), np.uint64(1))))",

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from roll_vec.kernels import frozen_lake as one
-from roll_vec.kernels._random import PCG_WORDS
-from roll_vec.kernels.unroll_lakes import BEGUN, ENDED, PLAYING
+from roll_vec.kernels.frozen_lake import rules as one
+from roll_vec.kernels.frozen_lake.unroll_random import BEGUN, ENDED, PLAYING
+from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 
 N, T, LIMIT = 5, 30, 7
 TILES = np.array([[1, 1, 1, 2], [1, 1, 2, 1], [1, 1, 1, 3]], np.uint8)

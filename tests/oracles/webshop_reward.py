@@ -4,7 +4,7 @@ from itertools import product as every_choice
 
 from rapidfuzz import fuzz, utils
 
-from roll_vec.webshop.products import Goal, Product
+from roll_vec.envs.webshop.catalogue.products import Goal, Product
 
 _COLORS = (
     "alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux "

@@ -18,12 +18,12 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / ".pins"
 TESTS = [
     "tests/pins",  # the digests of trajectories
-    "tests/array_envs/test_golden.py",
+    "tests/stacked/test_golden.py",
     "tests/oracles/test_golden.py",
-    "tests/webshop/test_golden.py",
-    "tests/vector/test_lockstep.py",  # beside SyncVectorEnv
-    "tests/vector/test_gymnasium_parity.py",
-    "tests/test_conformance.py",  # the public checker
+    "tests/envs/webshop/test_golden.py",
+    "tests/contract/test_lockstep.py",  # beside SyncVectorEnv
+    "tests/contract/test_gymnasium_parity.py",
+    "tests/contract/test_conformance.py",  # the public checker
     "tests/pool/test_conformance.py",
     "tests/pool/test_half_built.py",
 ]

@@ -17,9 +17,9 @@ from gymnasium.wrappers import vector as wrappers
 
 import roll_vec  # noqa: F401  registers the ids
 from tests.conftest import ROOT
+from tests.contract.cases import MODES, SAME_STEP
 from tests.gymnasium_versions import SINCE, as_in_newest
 from tests.pins.sets import SETS
-from tests.vector.cases import MODES, SAME_STEP
 
 ID = "roll_vec/FrozenLake-v1"
 

@@ -19,6 +19,7 @@ from roll_vec.errors import (
 )
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.pool.actions import check_action_batch
+from tests.contract.cases import assert_same
 from tests.pool.cases import (
     EXECUTOR_IDS,
     EXECUTORS,
@@ -29,7 +30,6 @@ from tests.pool.cases import (
     pool,
 )
 from tests.pool.envs import Drifter, drifters, talkers
-from tests.vector.cases import assert_same
 
 BAD = {
     "text": [

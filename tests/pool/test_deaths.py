@@ -9,6 +9,7 @@ import pytest
 
 from roll_vec.errors import ResetNeededError
 from roll_vec.seeding import episode_seed
+from tests.contract.cases import assert_same
 from tests.pool.cases import (
     DISABLED,
     FAULTS_ON_PURPOSE,
@@ -23,7 +24,6 @@ from tests.pool.cases import (
     rows_of,
 )
 from tests.pool.envs import drifters, talkers
-from tests.vector.cases import assert_same
 
 pytestmark = FAULTS_ON_PURPOSE
 

@@ -5,6 +5,7 @@ import pytest
 
 from roll_vec.errors import EnvironmentFaultError, ResetNeededError
 from roll_vec.seeding import episode_seed
+from tests.contract.cases import assert_same
 from tests.pool.cases import (
     DISABLED,
     EXECUTOR_IDS,
@@ -18,7 +19,6 @@ from tests.pool.cases import (
     rows_of,
 )
 from tests.pool.envs import EXCEPTIONS, Picky, drifters, talkers
-from tests.vector.cases import assert_same
 
 pytestmark = FAULTS_ON_PURPOSE
 

@@ -97,7 +97,7 @@ def test_close_with_results_outstanding(workers):
 
 @pytest.mark.parametrize("command", ["wait", "loop"])
 def test_close_beside_one_that_hangs(command, monkeypatch):
-    monkeypatch.setattr("roll_vec.pool.instances.PATIENCE", 0.2)
+    monkeypatch.setattr("roll_vec.pool.env_handles.PATIENCE", 0.2)
     is_thread = command == "wait"
     env = used({"workers": 3, "executor": "thread" if is_thread else "process"})
     HANGING.clear()

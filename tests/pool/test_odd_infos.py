@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.contract.cases import assert_same
 from tests.pool.cases import (
     DISABLED,
     EXECUTOR_IDS,
@@ -14,7 +15,6 @@ from tests.pool.cases import (
     sync,
 )
 from tests.pool.envs import Talker, talkers
-from tests.vector.cases import assert_same
 
 EACH_EXECUTOR = pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
 

@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 
+from tests.contract.cases import assert_same
 from tests.pool.cases import (
     DISABLED,
     EXECUTOR_IDS,
@@ -20,7 +21,6 @@ from tests.pool.cases import (
     sync,
 )
 from tests.pool.envs import Drifter, drifters
-from tests.vector.cases import assert_same
 
 STEPS = 25
 

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from roll_vec.pool import PoolVectorEnv
+from tests.contract.cases import assert_same
 from tests.pool.cases import (
     EXECUTOR_IDS,
     EXECUTORS,
@@ -18,7 +19,6 @@ from tests.pool.cases import (
     pool,
     rows_of,
 )
-from tests.vector.cases import assert_same
 
 EACH_EXECUTOR = pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
 COPIES = {"pickle": lambda env: pickle.loads(pickle.dumps(env)), "deep": copy.deepcopy}

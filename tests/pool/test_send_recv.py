@@ -11,6 +11,7 @@ from roll_vec.errors import (
     PendingResultsError,
     ResetNeededError,
 )
+from tests.contract.cases import assert_same
 from tests.pool.cases import (
     DISABLED,
     EXECUTOR_IDS,
@@ -26,7 +27,6 @@ from tests.pool.cases import (
     rows_of,
 )
 from tests.pool.envs import RELEASE, drifters, talkers
-from tests.vector.cases import assert_same
 
 pytestmark = FAULTS_ON_PURPOSE
 

@@ -1,0 +1,1 @@
+"""Kernels of Countdown: expressions, and targets that numbers reach."""

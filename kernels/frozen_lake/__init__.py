@@ -1,0 +1,1 @@
+"""Kernels of FrozenLake: rules, unrolls, random maps."""

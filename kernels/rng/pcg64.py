@@ -1,0 +1,278 @@
+"""Random streams as columns of integers, equal to those of numpy.
+
+- `mix`: roll_vec's own counter-based integer mix, the only source of new seeds.
+- PCG64 (XSL-RR 128/64) seeded through SeedSequence as `numpy.random.PCG64(int)`
+  (numpy 2.4 ``bit_generator.pyx``, ``pcg64.h``), with `random` and `integers`.
+
+All arithmetic is on uint64 and masked where 32 bits are meant, so that the code
+means the same with the JIT on and off.
+"""
+
+import numpy as np
+
+from .._jit import kernel
+
+_U = np.uint64
+_MASK32 = _U(0xFFFFFFFF)
+_0, _1, _11, _16 = (_U(n) for n in (0, 1, 11, 16))
+_27, _30, _31, _32 = (_U(n) for n in (27, 30, 31, 32))
+_58, _63, _64 = (_U(n) for n in (58, 63, 64))
+_DOUBLE_53 = 9007199254740992.0
+
+# Retries of a level draw their counters from here on; episodes never get there.
+RETRY = _U(1 << 63)
+
+_GOLDEN = _U(0x9E3779B97F4A7C15)
+_MIX_A = _U(0xBF58476D1CE4E5B9)
+_MIX_B = _U(0x94D049BB133111EB)
+
+
+@kernel
+def _avalanche(word):
+    """Return the splitmix64 finaliser of one uint64 (Steele et al., 2014)."""
+    word = (word ^ (word >> _30)) * _MIX_A
+    word = (word ^ (word >> _27)) * _MIX_B
+    return word ^ (word >> _31)
+
+
+@kernel
+def mix(seed, counter):
+    """Return the seed number ``counter`` of the stream that starts at ``seed``.
+
+    Parameters
+    ----------
+    seed : uint64
+    counter : uint64
+        Episode number 1, 2, ..., or `RETRY` + attempt for a level that failed.
+
+    Returns
+    -------
+    uint64
+        Below 2**32: the upper half of
+        ``avalanche(avalanche(seed + G) + counter * G)`` modulo 2**64, with G the
+        odd constant 0x9E3779B97F4A7C15 and ``avalanche`` splitmix64's finaliser.
+    """
+    return _avalanche(_avalanche(seed + _GOLDEN) + counter * _GOLDEN) >> _32
+
+
+@kernel
+def mix_rows(seeds, counters, out):
+    """Write ``mix(seeds[i], counters[i])`` to ``out[i]``; all (n,) uint64."""
+    for i in range(seeds.shape[0]):
+        out[i] = mix(seeds[i], counters[i])
+
+
+@kernel
+def next_seeds(rows, starts, episodes, out):
+    """Write the seeds of the next episodes of some streams.
+
+    Parameters
+    ----------
+    rows : (m,) int64, read
+    starts, episodes : (n,) uint64, read
+        Seeds that the streams start at; the numbers of their present episodes.
+    out : (m,) uint64, written
+        ``mix(starts[i], episodes[i] + 1)`` of each row i.
+    """
+    for j in range(rows.shape[0]):
+        i = rows[j]
+        out[j] = mix(starts[i], episodes[i] + _1)
+
+
+# ------------------------------------------------------------------ PCG64
+# A state is a column of a (6, n) uint64 array: state high and low, increment high and
+# low, and numpy's buffer for 32-bit draws: whether one is left, and that one.  So
+# words of neighbours lie side by side, and many draws become vectors.  The functions
+# take the array and the column's number: a view of it would cost a reference count,
+# which is as dear as the draw.
+
+PCG_WORDS = 6
+_PCG_HIGH = _U(2549297995355413924)
+_PCG_LOW = _U(4865540595714422341)
+_SEQ_INIT_A = _U(0x43B0D7E5)
+_SEQ_MULT_A = _U(0x931E8875)
+_SEQ_INIT_B = _U(0x8B51F9DD)
+_SEQ_MULT_B = _U(0x58F38DED)
+_SEQ_MIX_L = _U(0xCA01F9DD)
+_SEQ_MIX_R = _U(0x4973F715)
+
+
+@kernel
+def _multiply_high(a, b):
+    """Return the upper 64 bits of the 128-bit product of two uint64."""
+    a_low, a_high = a & _MASK32, a >> _32
+    b_low, b_high = b & _MASK32, b >> _32
+    middle = a_high * b_low + ((a_low * b_low) >> _32)
+    other = a_low * b_high + (middle & _MASK32)
+    return a_high * b_high + (middle >> _32) + (other >> _32)
+
+
+@kernel
+def _pcg_advance(high, low, increment_high, increment_low):
+    """Return a state after one step of the 128-bit congruential generator."""
+    product_low = low * _PCG_LOW
+    product_high = _multiply_high(low, _PCG_LOW) + high * _PCG_LOW + low * _PCG_HIGH
+    new_low = product_low + increment_low
+    # A comparison would become an instruction that vectors lack.
+    either = (product_low | increment_low) & ~new_low
+    carry = ((product_low & increment_low) | either) >> _63
+    return product_high + increment_high + carry, new_low
+
+
+@kernel
+def _pcg_output(high, low):
+    """Return the 64-bit output of a state."""
+    word = high ^ low
+    turn = high >> _58
+    return (word >> turn) | (word << ((_64 - turn) & _63))
+
+
+@kernel
+def _as_uniform(word):
+    """Return the float64 in [0, 1) of a 64-bit output."""
+    return np.float64(word >> _11) * (1.0 / _DOUBLE_53)
+
+
+@kernel
+def pcg_next(states, i):
+    """Return the next 64-bit output of stream i, and advance it."""
+    high, low = _pcg_advance(states[0, i], states[1, i], states[2, i], states[3, i])
+    states[0, i], states[1, i] = high, low
+    return _pcg_output(high, low)
+
+
+@kernel
+def pcg_random(states, i):
+    """Return the next float64 in [0, 1) of stream i, as `Generator.random()`."""
+    return _as_uniform(pcg_next(states, i))
+
+
+@kernel
+def pcg_random_rows(start, stop, draws, states, out):
+    """Draw one uniform from each of some streams, as `pcg_random`.
+
+    Without a branch, so that several draws are made in one vector.
+
+    Parameters
+    ----------
+    start, stop : int
+        The streams to work on.
+    draws : (n,) bool, read
+        False: the stream stays as it is, and what is written is to be ignored.
+    states : (6, n) uint64, updated
+    out : (n,) float64, written
+    """
+    # As views, or the compiler takes their words to overlap.
+    highs, lows, more_highs, more_lows = states[0], states[1], states[2], states[3]
+    for i in range(np.uint64(start), np.uint64(stop)):
+        draw, high, low = draws[i], highs[i], lows[i]
+        next_high, next_low = _pcg_advance(high, low, more_highs[i], more_lows[i])
+        highs[i] = next_high if draw else high
+        lows[i] = next_low if draw else low
+        out[i] = _as_uniform(_pcg_output(next_high, next_low))
+
+
+@kernel
+def _pcg_next32(states, i):
+    """Return the next 32-bit output as uint64: a word's low half, then its high."""
+    if states[4, i] != _0:
+        states[4, i] = _0
+        return states[5, i]
+    word = pcg_next(states, i)
+    states[4, i] = _1
+    states[5, i] = word >> _32
+    return word & _MASK32
+
+
+@kernel
+def pcg_integers(states, i, n):
+    """Return the next int64 in [0, n), as `Generator.integers(n)`, 1 <= n < 2**32.
+
+    Lemire's multiplication with rejection, on 32-bit draws; n = 1 draws nothing.
+    """
+    bound = _U(n)
+    if bound == _1:
+        return np.int64(0)
+    product = _pcg_next32(states, i) * bound
+    low = product & _MASK32
+    if low < bound:
+        threshold = (_MASK32 - (bound - _1)) % bound
+        while low < threshold:
+            product = _pcg_next32(states, i) * bound
+            low = product & _MASK32
+    return np.int64(product >> _32)
+
+
+@kernel
+def _sequence_hash(value, constant):
+    """Return SeedSequence's hash of one word under the current constant."""
+    value = ((value ^ constant) * ((constant * _SEQ_MULT_A) & _MASK32)) & _MASK32
+    return value ^ (value >> _16)
+
+
+@kernel
+def _sequence_mix(x, y):
+    """Return SeedSequence's mix of two words."""
+    word = (_SEQ_MIX_L * x - _SEQ_MIX_R * y) & _MASK32
+    return word ^ (word >> _16)
+
+
+@kernel
+def _sequence_word(pool, constant):
+    """Return one 32-bit word of SeedSequence's output."""
+    word = ((pool ^ constant) * ((constant * _SEQ_MULT_B) & _MASK32)) & _MASK32
+    return word ^ (word >> _16)
+
+
+@kernel
+def pcg_seed(states, i, seed):
+    """Seed stream i as `numpy.random.PCG64(seed)` does, 0 <= seed < 2**64.
+
+    Parameters
+    ----------
+    states : (6, n) uint64, written at column i
+    i : int
+    seed : uint64
+    """
+    # The pool of four words lives in the state while it is mixed.
+    constant = _SEQ_INIT_A
+    for source in range(4):
+        word = _0
+        if source < 2:
+            word = (seed & _MASK32) if source == 0 else seed >> _32
+        states[source, i] = _sequence_hash(word, constant)
+        constant = (constant * _SEQ_MULT_A) & _MASK32
+    for source in range(4):
+        for target in range(4):
+            if source != target:
+                hashed = _sequence_hash(states[source, i], constant)
+                constant = (constant * _SEQ_MULT_A) & _MASK32
+                states[target, i] = _sequence_mix(states[target, i], hashed)
+    p0, p1, p2, p3 = states[0, i], states[1, i], states[2, i], states[3, i]
+    constant = _SEQ_INIT_B
+    w0 = _sequence_word(p0, constant)
+    constant = (constant * _SEQ_MULT_B) & _MASK32
+    w1 = _sequence_word(p1, constant)
+    constant = (constant * _SEQ_MULT_B) & _MASK32
+    w2 = _sequence_word(p2, constant)
+    constant = (constant * _SEQ_MULT_B) & _MASK32
+    w3 = _sequence_word(p3, constant)
+    constant = (constant * _SEQ_MULT_B) & _MASK32
+    w4 = _sequence_word(p0, constant)
+    constant = (constant * _SEQ_MULT_B) & _MASK32
+    w5 = _sequence_word(p1, constant)
+    constant = (constant * _SEQ_MULT_B) & _MASK32
+    w6 = _sequence_word(p2, constant)
+    constant = (constant * _SEQ_MULT_B) & _MASK32
+    w7 = _sequence_word(p3, constant)
+    start_high, start_low = w0 | (w1 << _32), w2 | (w3 << _32)
+    sequence_high, sequence_low = w4 | (w5 << _32), w6 | (w7 << _32)
+    # pcg_setseq_128_srandom: from 0, step, add the start, step.
+    states[2, i] = (sequence_high << _1) | (sequence_low >> _63)
+    states[3, i] = (sequence_low << _1) | _1
+    low = states[3, i] + start_low
+    carry = _1 if low < start_low else _0
+    high = states[2, i] + start_high + carry
+    states[0, i], states[1, i] = _pcg_advance(high, low, states[2, i], states[3, i])
+    states[4, i] = _0
+    states[5, i] = _0

@@ -1,0 +1,1 @@
+"""Kernels of Sokoban: rules, unrolls, room generation."""

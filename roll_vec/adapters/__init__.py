@@ -1,0 +1,1 @@
+"""Environments in the shapes that other frameworks expect, one file each."""

@@ -1,0 +1,254 @@
+"""The environments in the shape that ROLL's users know: a config and text.
+
+Names and defaults are those of ROLL's custom environment guide; rules, levels and
+rewards those of the single forms, which these classes extend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.base_envs import BaseDiscreteActionEnv
+from roll_vec.envs.frozen_lake import engine as lakes
+from roll_vec.envs.frozen_lake import random_lake as random_frozen_lake
+from roll_vec.envs.frozen_lake.random_lake import (
+    RandomFrozenLake,
+    RandomFrozenLakeOptions,
+)
+from roll_vec.envs.sokoban import rooms as sokoban_rooms
+from roll_vec.envs.sokoban.env import Sokoban, SokobanOptions
+from roll_vec.errors import InvalidOptionError, shorten
+from roll_vec.options import check_choice, check_unknown, takes_keywords_of
+from roll_vec.seeding import check_seed
+from roll_vec.stacked.single_env import LevelEnv
+
+__all__ = [
+    "FrozenLakeEnv",
+    "FrozenLakeEnvConfig",
+    "SokobanEnv",
+    "SokobanEnvConfig",
+]
+
+Config = TypeVar("Config")
+
+# What ROLL renders; its observations are in the config's mode.
+_MODES = ("text", "rgb_array")
+
+
+class _RollEnv(LevelEnv, BaseDiscreteActionEnv):
+    """ROLL's methods over a single form."""
+
+    config: Any
+
+    def _adopt(self, config: Any) -> None:
+        # The base's tables are of the class, as users' classes declare them.
+        self.config = config
+        self.ACTION_LOOKUP = self.options.action_lookup  # type: ignore[misc]
+        self.GRID_LOOKUP = self.options.grid_lookup  # type: ignore[misc]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start a new episode; as `LevelEnv.reset`, the seed also by position."""
+        return super().reset(seed=seed, options=options)
+
+    def render(self, mode: str | None = None) -> Any:
+        """Return the board as ``text`` (str) or ``rgb_array`` ((16 H, 16 W, 3) uint8).
+
+        Parameters
+        ----------
+        mode : str or None
+            None: the config's ``render_mode``.
+
+        Raises
+        ------
+        InvalidOptionError, ResetNeededError
+        """
+        mode = self.config.render_mode if mode is None else mode
+        check_choice("mode", mode, _MODES)
+        self._check_started()
+        return self.view.frames(self._grid()[np.newaxis], mode)[0]
+
+    def get_image(self, mode: str = "rgb_array") -> NDArray[np.uint8]:
+        """Return the board as pixels.
+
+        Parameters
+        ----------
+        mode : str
+            ``rgb_array`` alone.
+        """
+        check_choice("mode", mode, ("rgb_array",))
+        image: NDArray[np.uint8] = self.render(mode)
+        return image
+
+
+def _make_config(
+    config_class: type[Config],
+    config: Config | Mapping[str, Any] | None,
+    keywords: Mapping[str, Any],
+) -> Config:
+    """Return the configuration of an environment; keywords replace its fields.
+
+    Raises
+    ------
+    InvalidOptionError, UnknownOptionError
+    """
+    names = [field.name for field in fields(config_class)]  # type: ignore[arg-type]
+    if isinstance(config, config_class):
+        check_unknown(keywords, names)
+        return replace(config, **keywords) if keywords else config  # type: ignore[type-var]
+    if config is not None and not isinstance(config, Mapping):
+        message = (
+            f"config: expected a {config_class.__name__}, a mapping of its fields or "
+            f"None, got {shorten(config)}"
+        )
+        raise InvalidOptionError(message)
+    values = {**(config or {}), **keywords}
+    check_unknown(values, names)
+    return config_class(**values)
+
+
+def _with_size(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Let ``dim_x`` and ``dim_y`` replace a config's ``dim_room``, or it replace them.
+
+    A config made with them has its ``dim_room`` from them.
+    """
+    others: dict[str, Any] = {}
+    if "dim_room" in keywords:
+        others = {"dim_x": None, "dim_y": None}
+    elif {"dim_x", "dim_y"} & keywords.keys():
+        others = {"dim_room": SokobanEnvConfig.dim_room}
+    return {**others, **keywords}
+
+
+def _keywords(config: Any, options_class: type[Any]) -> dict[str, Any]:
+    """Return the single form's keywords for a config: text or pixels to observe."""
+    check_choice("render_mode", config.render_mode, _MODES)
+    known = {field.name for field in fields(options_class)}
+    given = {key: value for key, value in asdict(config).items() if key in known}
+    # 0 is ROLL's own "no valid action": it needs no warning.
+    given["action_start"] = 1
+    given["obs_mode"] = "text" if config.render_mode == "text" else "rgb"
+    return given
+
+
+@dataclass
+class SokobanEnvConfig:
+    """ROLL's configuration of Sokoban; the fields are those of `SokobanOptions`.
+
+    ``render_mode`` is ``text`` or ``rgb_array``, which observations follow.
+    """
+
+    dim_room: tuple[int, int] = SokobanOptions.dim_room
+    max_steps: int = 100
+    num_boxes: int = SokobanOptions.num_boxes
+    search_depth: int = SokobanOptions.search_depth
+    num_gen_steps: int | None = None
+    grid_lookup: Mapping[int, str] | None = None
+    grid_vocab: Mapping[str, str] | None = None
+    action_lookup: Mapping[int, str] | None = None
+    dim_x: int | None = None
+    dim_y: int | None = None
+    render_mode: str = "text"
+
+    def __post_init__(self) -> None:
+        self.grid_lookup = self.grid_lookup or dict(sokoban_rooms.GRID_LOOKUP)
+        self.grid_vocab = self.grid_vocab or dict(sokoban_rooms.GRID_VOCAB)
+        self.action_lookup = self.action_lookup or dict(sokoban_rooms.ACTION_LOOKUP)
+        # Validated at once, so that a bad config fails where it is written.
+        self.dim_room = SokobanOptions(**_keywords(self, SokobanOptions)).dim_room
+
+
+class SokobanEnv(_RollEnv, Sokoban):
+    """Sokoban as ROLL's users make it: ``SokobanEnv(config)``.
+
+    Parameters
+    ----------
+    config : SokobanEnvConfig, mapping or None
+        A mapping has fields of the configuration; None: the defaults.
+    **keywords
+        Fields of the configuration, in place of those of ``config``, which stays as
+        it is.
+
+    Raises
+    ------
+    InvalidOptionError, UnknownOptionError
+    """
+
+    @takes_keywords_of(SokobanEnvConfig)
+    def __init__(
+        self,
+        config: SokobanEnvConfig | Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> None:
+        config = _make_config(SokobanEnvConfig, config, _with_size(keywords))
+        Sokoban.__init__(self, **_keywords(config, SokobanOptions))
+        self._adopt(config)
+
+
+@dataclass
+class FrozenLakeEnvConfig:
+    """ROLL's configuration of FrozenLake, see `RandomFrozenLakeOptions`.
+
+    ``map_seed`` is the seed of the first episode where `reset` is given none.
+    """
+
+    size: int = RandomFrozenLakeOptions.size
+    p: float = RandomFrozenLakeOptions.p
+    is_slippery: bool = RandomFrozenLakeOptions.is_slippery
+    max_steps: int = 100
+    map_seed: int | None = None
+    grid_lookup: Mapping[int, str] | None = None
+    grid_vocab: Mapping[str, str] | None = None
+    action_lookup: Mapping[int, str] | None = None
+    render_mode: str = "text"
+
+    def __post_init__(self) -> None:
+        self.grid_lookup = self.grid_lookup or dict(lakes.GRID_LOOKUP)
+        self.grid_vocab = self.grid_vocab or dict(lakes.GRID_VOCAB)
+        self.action_lookup = self.action_lookup or dict(
+            random_frozen_lake.ACTION_LOOKUP
+        )
+        if self.map_seed is not None:
+            self.map_seed = check_seed(self.map_seed)
+        RandomFrozenLakeOptions(**_keywords(self, RandomFrozenLakeOptions))
+
+
+class FrozenLakeEnv(_RollEnv, RandomFrozenLake):
+    """FrozenLake as ROLL's users make it: ``FrozenLakeEnv(config)``.
+
+    Parameters
+    ----------
+    config : FrozenLakeEnvConfig, mapping or None
+        A mapping has fields of the configuration; None: the defaults.
+    **keywords
+        Fields of the configuration, in place of those of ``config``, which stays as
+        it is.
+
+    Raises
+    ------
+    InvalidOptionError, UnknownOptionError
+    """
+
+    @takes_keywords_of(FrozenLakeEnvConfig)
+    def __init__(
+        self,
+        config: FrozenLakeEnvConfig | Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> None:
+        config = _make_config(FrozenLakeEnvConfig, config, keywords)
+        RandomFrozenLake.__init__(self, **_keywords(config, RandomFrozenLakeOptions))
+        self._adopt(config)
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start a new episode; the first unseeded one is that of ``map_seed``."""
+        if seed is None and not self._started:
+            seed = self.config.map_seed
+        return super().reset(seed, options)

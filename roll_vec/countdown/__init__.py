@@ -1,8 +1,0 @@
-"""Countdown: combine numbers into a target, the answer is an expression in text."""
-
-from roll_vec.countdown.answers import evaluate
-from roll_vec.countdown.env import Countdown
-from roll_vec.countdown.options import CountdownOptions
-from roll_vec.countdown.solver import reachable, solve
-
-__all__ = ["Countdown", "CountdownOptions", "evaluate", "reachable", "solve"]

@@ -1,0 +1,8 @@
+"""Countdown: combine numbers into a target, the answer is an expression in text."""
+
+from roll_vec.envs.countdown.answers import evaluate
+from roll_vec.envs.countdown.env import Countdown
+from roll_vec.envs.countdown.options import CountdownOptions
+from roll_vec.envs.countdown.solver import reachable, solve
+
+__all__ = ["Countdown", "CountdownOptions", "evaluate", "reachable", "solve"]

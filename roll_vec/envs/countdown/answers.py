@@ -1,0 +1,218 @@
+"""From an answer to its value and to what is wrong with it; nothing is run as code.
+
+The grammar, and what is checked in which order, is that of
+`roll_vec.kernels.countdown.expressions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from roll_vec.kernels.countdown import expressions as kernels
+
+__all__ = ["OPERATORS", "REASONS", "Judge", "evaluate", "operator_flags"]
+
+OPERATORS = "+-*/"
+
+REASONS = {
+    kernels.CORRECT: "correct",
+    kernels.WRONG_VALUE: "wrong_value",
+    kernels.DIVISION_BY_ZERO: "division_by_zero",
+    kernels.WRONG_NUMBERS: "wrong_numbers",
+    kernels.EMPTY: "empty",
+    kernels.TOO_LONG: "too_long",
+    kernels.TOO_MANY_TOKENS: "too_many_tokens",
+    kernels.TOO_DEEP: "too_deep",
+    kernels.BAD_CHARACTER: "bad_character",
+    kernels.BAD_NUMBER: "bad_number",
+    kernels.FORBIDDEN_OPERATOR: "forbidden_operator",
+    kernels.SYNTAX: "syntax",
+}
+"""What became of an answer.
+
+===================  ==================================================================
+correct              The value is the target and the numbers are right.
+wrong_value          The numbers are right, the value is another.
+division_by_zero     The numbers are right, but there is no value.
+wrong_numbers        An expression, but not of the given numbers, each used once.
+empty                No answer: nothing but white space.
+too_long             More characters than ``max_chars``.
+too_many_tokens      More numbers, operators and parentheses than ``max_tokens``.
+too_deep             Parentheses within parentheses, more than ``max_depth``.
+bad_character        A character that no expression has.
+bad_number           A leading zero or more digits than ``max_digits``.
+forbidden_operator   An operator that is not among ``operators``.
+syntax               Tokens in an order that makes no expression.
+===================  ==================================================================
+
+The length is looked at first, then one token after the other; the first fault counts.
+"""
+
+_SIGNS = str.maketrans(
+    {"\N{MULTIPLICATION SIGN}": "*", "\N{DIVISION SIGN}": "/", "\N{MINUS SIGN}": "-"}
+)
+
+
+def operator_flags(operators: str) -> int:
+    """Return the kernels' bit mask of some operators."""
+    return sum(1 << OPERATORS.index(operator) for operator in operators)
+
+
+class Judge:
+    """Judges answers to one task after another.
+
+    Parameters
+    ----------
+    num_numbers : int
+        The most numbers that a task has.
+    operators : str
+    any_numbers : bool
+        Whether numbers may be left out.
+    unary_minus, unicode_operators, trailing_target : bool
+    max_chars, max_tokens, max_depth, max_digits : int
+        See `roll_vec.envs.countdown.options.CountdownOptions` for all of these.
+
+    Attributes
+    ----------
+    work : (w,) int64
+        The kernels' workspace, see
+        `roll_vec.kernels.countdown.expressions.make_workspace`.
+    """
+
+    # Thousands of these are in use in turn: what is small stays in the cache.
+    __slots__ = ("_max_chars", "_plain", "_trailing", "_unicode", "work")
+
+    def __init__(
+        self,
+        num_numbers: int,
+        *,
+        operators: str = OPERATORS,
+        any_numbers: bool = False,
+        unary_minus: bool = False,
+        unicode_operators: bool = False,
+        trailing_target: bool = False,
+        max_chars: int = 256,
+        max_tokens: int = 32,
+        max_depth: int = 16,
+        max_digits: int = 9,
+    ) -> None:
+        flags = operator_flags(operators)
+        flags |= kernels.UNARY_MINUS if unary_minus else 0
+        flags |= kernels.ANY_NUMBERS if any_numbers else 0
+        self._max_chars = max_chars
+        self._unicode, self._trailing = unicode_operators, trailing_target
+        self._plain = not (unicode_operators or trailing_target)
+        self.work = kernels.make_workspace(
+            max_tokens, max_depth, max_digits, flags, num_numbers
+        )
+
+    def set_task(self, nums: Sequence[int], target: int) -> None:
+        """Judge by a task from now on."""
+        work = self.work
+        work[kernels.TARGET], work[kernels.COUNT] = target, len(nums)
+        work[kernels.NUMBERS : kernels.NUMBERS + len(nums)] = nums
+
+    def judge(self, text: str) -> tuple[int, int, int]:
+        """Return what became of an answer.
+
+        Returns
+        -------
+        code : int
+            A key of `REASONS`.
+        numerator, denominator : int
+            The value; the denominator is 0 where there is none.
+        """
+        if len(text) > self._max_chars:
+            return kernels.TOO_LONG, 0, 0
+        if not self._plain:
+            text = self._rewrite(text)
+        # What is not ASCII becomes a question mark, which no expression has either.
+        code, numerator, denominator = kernels.judge(
+            text.encode("ascii", "replace"), self.work
+        )
+        if denominator == kernels.NOT_EVALUATED:
+            return self._judge_exactly(code)
+        return code, numerator, denominator
+
+    def _rewrite(self, text: str) -> str:
+        """Return an answer in optional forms in the one that the kernel knows."""
+        if self._unicode:
+            text = text.translate(_SIGNS)
+        if self._trailing:
+            expression, equals, right = text.rpartition("=")
+            if equals and right.strip(" \t\n\r") == str(self.work[kernels.TARGET]):
+                return expression
+        return text
+
+    def _judge_exactly(self, code: int) -> tuple[int, int, int]:
+        """Finish what is too large for the kernel, in integers of any size."""
+        numerator, denominator = _evaluate(kernels.read_postfix(self.work))
+        if code == kernels.WRONG_VALUE:
+            if denominator == 0:
+                code = kernels.DIVISION_BY_ZERO
+            elif numerator == int(self.work[kernels.TARGET]) * denominator:
+                code = kernels.CORRECT
+        return code, numerator, denominator
+
+
+def _evaluate(codes: list[int]) -> tuple[int, int]:
+    """Return the value of a postfix form; the denominator is 0 where it has none."""
+    stack: list[tuple[int, int]] = []
+    for code in codes:
+        if code >= 0:
+            stack.append((code, 1))
+            continue
+        right, right_den = stack.pop()
+        if code == kernels.NEGATE:
+            stack.append((-right, right_den))
+            continue
+        left, left_den = stack.pop()
+        if code == kernels.MULTIPLY:
+            stack.append((left * right, left_den * right_den))
+        elif code == kernels.DIVIDE:
+            if right == 0:
+                return 0, 0
+            sign = 1 if right > 0 else -1
+            stack.append((sign * left * right_den, sign * left_den * right))
+        else:
+            right = right if code == kernels.ADD else -right
+            stack.append((left * right_den + right * left_den, left_den * right_den))
+    return stack[0]
+
+
+def evaluate(
+    text: str,
+    *,
+    unary_minus: bool = False,
+    unicode_operators: bool = False,
+    max_chars: int = 256,
+    max_tokens: int = 32,
+    max_depth: int = 16,
+    max_digits: int = 9,
+) -> Fraction | None:
+    """Return the exact value of an expression.
+
+    Parameters
+    ----------
+    text : str
+        Any text; it is never run as code.
+    unary_minus, unicode_operators, max_chars, max_tokens, max_depth, max_digits
+        See `roll_vec.envs.countdown.options.CountdownOptions`.
+
+    Returns
+    -------
+    Fraction or None
+        None where the text is no expression of the grammar or divides by zero.
+    """
+    judge = Judge(
+        0,
+        unary_minus=unary_minus,
+        unicode_operators=unicode_operators,
+        max_chars=max_chars,
+        max_tokens=max_tokens,
+        max_depth=max_depth,
+        max_digits=max_digits,
+    )
+    _, numerator, denominator = judge.judge(text)
+    return Fraction(int(numerator), int(denominator)) if denominator else None

@@ -1,0 +1,380 @@
+"""Countdown, one environment; a batch of them is a pool."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+import string
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+
+from roll_vec.base_envs import BaseLanguageBasedEnv
+from roll_vec.envs.countdown.answers import REASONS, Judge
+from roll_vec.envs.countdown.files import load_tasks
+from roll_vec.envs.countdown.options import RENDER_MODES, CountdownOptions
+from roll_vec.envs.countdown.solver import solve
+from roll_vec.envs.countdown.tasks import FileTasks, GeneratedTasks, Tasks
+from roll_vec.errors import (
+    InvalidOptionError,
+    LevelGenerationError,
+    ResetNeededError,
+)
+from roll_vec.kernels.countdown import expressions as kernels
+from roll_vec.options import parse_options, takes_keywords_of
+from roll_vec.seeding import level_of
+from roll_vec.spaces import UnicodeText
+from roll_vec.text.validation import check_text
+
+__all__ = ["Countdown", "CountdownOptions"]
+
+# What an agent that answers at random answers.
+EXAMPLES = (
+    "1 + 2 + 3",
+    "(8 - 3) * 4",
+    "6 * 7 - 9 / 3",
+    "12 / (5 - 5)",
+    "25 * 4",
+    "(1 + 2",
+    "seven times six",
+    "",
+)
+
+_HINTS = {
+    "division_by_zero": "Your answer divides by zero.",
+    "wrong_numbers": "Your answer does not use the given numbers as it should.",
+    "empty": "You gave no answer.",
+    "too_long": "Your answer has more than {max_chars} characters.",
+    "too_many_tokens": (
+        "Your answer has more than {max_tokens} numbers, operators and parentheses."
+    ),
+    "too_deep": "Your answer nests more than {max_depth} parentheses.",
+    "bad_character": "Your answer has a character that no expression has.",
+    "bad_number": (
+        "Your answer has a number with a leading zero or more than {max_digits} digits."
+    ),
+    "forbidden_operator": "Your answer has an operator other than {operators} in it.",
+    "syntax": "Your answer is no complete expression.",
+}
+_WRONG_VALUE = "Your answer is {value}, not {target}."
+# The longest int64, and the longest value that `_show` returns.
+_LONGEST_INTEGER = -(1 << 63)
+_LONGEST_VALUE = f"-{10**15 - 1}/{10**15 - 1}"
+
+
+class Countdown(BaseLanguageBasedEnv):
+    """Combine numbers into a target; the answer is an expression in text.
+
+    An observation is ``Target: 24, nums: [3, 8, 1]``.  A correct answer ends the
+    episode, and so does the last one allowed: both are terminations.  With
+    ``max_steps`` above 1 the observation after a wrong answer says in a second line
+    what its value was or what was wrong with it.
+
+    Parameters
+    ----------
+    **keywords
+        Those of `CountdownOptions`.
+
+    Attributes
+    ----------
+    options : CountdownOptions
+    nums : list of int
+        The numbers of the current task; empty before a reset.
+    target : int
+    num_env_steps : int
+        Answers in the current episode.
+
+    Notes
+    -----
+    The info of a step has
+
+    ``value`` (float)
+        Of the expression, infinite beyond a float's range; without the key the answer
+        is no expression or divides by zero.
+    ``reason`` (str)
+        What became of the answer, see `roll_vec.envs.countdown.answers.REASONS`.
+    ``success`` (bool)
+        Whether the answer is correct.
+    ``action_is_valid`` (bool)
+        Whether it is an expression of the grammar.
+    ``action_is_effective`` (bool)
+        Whether it is one of the right numbers, so that its value counted.
+
+    The info of a reset is empty.  Rewards are those of ROLL's and RAGEN's Countdown,
+    where a division by zero has the right form, too; see `CountdownOptions`.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 4,
+    }
+    DATA_FILES: ClassVar[Mapping[str, str]] = {"data": ""}
+
+    @takes_keywords_of(CountdownOptions)
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__()
+        shared = _share(parse_options(CountdownOptions, keywords))
+        self.options, self._outcomes, self._instructions = shared
+        options = self.options
+        self.action_space.examples = EXAMPLES  # type: ignore[attr-defined]
+        self.render_mode = options.render_mode
+        file = None
+        if options.data is not None:
+            file = load_tasks(str(options.data))
+            file.check(options)
+        most: int = options.num_numbers[1]  # type: ignore[index]
+        if file is not None:
+            most = file.most_numbers
+        self.observation_space = UnicodeText(
+            _longest_observation(options, most), alphabet=string.printable
+        )
+        self._judge = Judge(
+            most,
+            operators=options.operators,
+            any_numbers=options.numbers_rule == "any",
+            unary_minus=options.unary_minus,
+            unicode_operators=options.unicode_operators,
+            trailing_target=options.trailing_target,
+            max_chars=options.max_chars,
+            max_tokens=options.max_tokens,
+            max_depth=options.max_depth,
+            max_digits=options.max_digits,
+        )
+        self._tasks: Tasks
+        if file is None:
+            self._tasks = GeneratedTasks(options, self._judge)
+        else:
+            self._tasks = FileTasks(file, self._judge)
+        self.nums: list[int] = []
+        self.target = 0
+        self.num_env_steps = 0
+        self._open = False
+        self._task = self._observation = ""
+
+    def reset(
+        self,
+        *,
+        seed: int | None = None,
+        options: dict[str, Any] | None = None,  # noqa: ARG002
+    ) -> tuple[str, dict[str, Any]]:
+        """Start a new episode; see `roll_vec.base_envs.SeededEnv.reset`.
+
+        Raises
+        ------
+        InvalidSeedError, ClosedError
+        LevelGenerationError
+            If the options hardly have a task; nothing has moved then.
+        """
+        episode = self._plan_episode(seed)
+        settings = self.options
+        level = level_of(episode.level_seed, settings.num_levels, settings.start_level)
+        try:
+            nums, target = self._tasks.draw(level)
+        except LevelGenerationError:
+            self._judge.set_task(self.nums, self.target)
+            raise
+        self._commit_episode(episode)
+        self.nums, self.target = nums, target
+        self.num_env_steps = 0
+        self._open = True
+        self._task = self._observation = _task_text(nums, target)
+        return self._observation, {}
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Answer with an expression.
+
+        Raises
+        ------
+        ResetNeededError
+            Before a reset and after the end of the episode.
+        InvalidActionError
+            If the action is no str.
+        ClosedError
+        """
+        self._check_open()
+        if not self._open:
+            message = "the environment must be reset before it is given an answer"
+            raise ResetNeededError(message)
+        code, numerator, denominator = self._judge.judge(check_text(action))
+        reward, reason, success, valid, effective = self._outcomes[code]
+        info: dict[str, Any] = {
+            "reason": reason,
+            "success": success,
+            "action_is_valid": valid,
+            "action_is_effective": effective,
+        }
+        if denominator:
+            info["value"] = _to_float(int(numerator), int(denominator))
+        self.num_env_steps += 1
+        most = self.options.max_steps
+        terminated = success or self.num_env_steps >= most
+        self._open = not terminated
+        if most > 1:
+            self._observation = self._task
+            if not success:
+                hint = self._hint(reason, int(numerator), int(denominator))
+                self._observation += f"\n{hint}"
+        return self._observation, reward, terminated, False, info
+
+    def _hint(self, reason: str, numerator: int, denominator: int) -> str:
+        """Return what an agent is told of a wrong answer."""
+        if reason == "wrong_value":
+            shown = _show(numerator, denominator)
+            return _WRONG_VALUE.format(value=shown, target=self.target)
+        return _HINTS[reason].format_map(vars(self.options))
+
+    @property
+    def witness(self) -> str | None:
+        """A correct answer to the current task; None where there is none.
+
+        Raises
+        ------
+        InvalidOptionError
+            For a task from a file that is too large for `solve`.
+        """
+        if not self.nums:
+            return None
+        sizes = [len(self.nums)]
+        if self.options.numbers_rule == "any":
+            sizes = list(range(len(self.nums), 0, -1))
+        for size in sizes:
+            for nums in combinations(self.nums, size):
+                found = solve(nums, self.target, self.options.operators)
+                if found is not None:
+                    return found
+        return None
+
+    def get_instructions(self) -> str:
+        """Return what an agent is told before an episode, as its prompt."""
+        return self._instructions
+
+    def render(self) -> str | None:
+        """Return the current observation; None without a render mode."""
+        self._check_open()
+        if self.render_mode is None:
+            return None
+        if not self.nums:
+            message = "the environment must be reset before it is rendered"
+            raise ResetNeededError(message)
+        return self._observation
+
+    def get_state(self) -> dict[str, Any]:
+        """Return everything that later steps and resets depend on."""
+        return {
+            "stream": self.get_stream(),
+            "nums": list(self.nums),
+            "target": self.target,
+            "num_env_steps": self.num_env_steps,
+            "open": self._open,
+            "hint": self._observation[len(self._task) :],
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go back to what `get_state` returned.
+
+        Raises
+        ------
+        InvalidOptionError
+            If the task has more numbers than this environment's have; nothing has
+            moved then.
+        """
+        nums, target = list(state["nums"]), state["target"]
+        room = int(self._judge.work[kernels.POSTFIX]) - kernels.NUMBERS
+        if len(nums) > room:
+            message = f"state: expected at most {room} nums, got {len(nums)}"
+            raise InvalidOptionError(message)
+        steps, is_open = state["num_env_steps"], state["open"]
+        hint = state["hint"]
+        # Raises for what is no task.
+        np.array([operator.index(number) for number in (target, *nums)], np.int64)
+        self.set_stream(state["stream"])
+        self._judge.set_task(nums, target)
+        self.nums, self.target = nums, target
+        self.num_env_steps, self._open = steps, is_open
+        self._task = _task_text(nums, target) if nums else ""
+        self._observation = self._task + hint
+
+
+def _task_text(nums: list[int], target: int) -> str:
+    """Return the observation of a task."""
+    return f"Target: {target}, nums: {nums}"
+
+
+@functools.lru_cache(maxsize=32)
+def _longest_observation(options: CountdownOptions, num_numbers: int) -> int:
+    """Return an upper bound of the length of observations with so many numbers."""
+    integer, value = _LONGEST_INTEGER, _LONGEST_VALUE
+    hints = [hint.format_map(vars(options)) for hint in _HINTS.values()]
+    hints.append(_WRONG_VALUE.format(value=value, target=integer))
+    task = _task_text([integer] * num_numbers, integer)
+    return len(task) + 1 + max(map(len, hints))
+
+
+Outcome = tuple[float, str, bool, bool, bool]
+
+
+@functools.lru_cache(maxsize=32)
+def _share(options: CountdownOptions) -> tuple[CountdownOptions, list[Outcome], str]:
+    """Return what all environments of equal options share: itself, outcomes, prompt."""
+    return options, _outcomes(options), _instructions(options)
+
+
+def _outcomes(options: CountdownOptions) -> list[Outcome]:
+    """Return, for each code, reward, reason, success, validity and effect."""
+    outcomes = []
+    for code in range(len(REASONS)):
+        valid = code <= kernels.WRONG_NUMBERS
+        effective = code <= kernels.DIVISION_BY_ZERO
+        earns_format = effective
+        if options.reward_rule == "tinyzero":
+            earns_format = code != kernels.EMPTY
+        reward = options.format_score if earns_format else 0.0
+        if code == kernels.CORRECT:
+            reward = options.score
+        success = code == kernels.CORRECT
+        outcomes.append((reward, REASONS[code], success, valid, effective))
+    return outcomes
+
+
+def _instructions(options: CountdownOptions) -> str:
+    if options.env_instruction is not None:
+        return options.env_instruction
+    operators = ", ".join(options.operators)
+    uses = {
+        "all": "Use every number exactly once.",
+        "any": "Use each number at most once; you need not use all of them.",
+    }[options.numbers_rule]
+    return (
+        "You are given some whole numbers and a target. Write an arithmetic "
+        f"expression whose value is exactly the target. {uses} Allowed are the "
+        f"numbers, the operators {operators} and parentheses; values in between may be "
+        "fractions or negative. Answer with the expression alone, for example "
+        f'"{_example(options.operators)}".'
+    )
+
+
+def _to_float(numerator: int, denominator: int) -> float:
+    """Return the float nearest to a fraction, infinite beyond its range."""
+    try:
+        return numerator / denominator
+    except OverflowError:
+        return math.inf if numerator > 0 else -math.inf
+
+
+def _show(numerator: int, denominator: int) -> str:
+    """Return a value for a hint, exactly where that is short."""
+    common = math.gcd(numerator, denominator)
+    numerator, denominator = numerator // common, denominator // common
+    if max(abs(numerator), denominator) >= 10**15:
+        return f"about {_to_float(numerator, denominator):.6g}"
+    return str(numerator) if denominator == 1 else f"{numerator}/{denominator}"
+
+
+def _example(operators: str) -> str:
+    """Return an expression with an operator or two."""
+    if len(operators) == 1:
+        return f"8 {operators} 2"
+    return f"(8 {operators[0]} 2) {operators[-1]} 5"

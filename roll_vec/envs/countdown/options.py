@@ -1,0 +1,214 @@
+"""The keywords of Countdown."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any
+
+from roll_vec.data_files import check_path
+from roll_vec.envs.countdown.answers import OPERATORS
+from roll_vec.errors import InvalidOptionError
+from roll_vec.kernels.countdown.targets import MAX_NUMBERS
+from roll_vec.options import (
+    check_bool,
+    check_choice,
+    check_int,
+    check_levels,
+    check_number,
+    check_optional_text,
+)
+
+__all__ = ["CountdownOptions", "check_operators", "check_range"]
+
+RENDER_MODES = ("ansi", "text")
+# A range of targets is a table with a byte for each.
+MAX_TARGETS = 1 << 20
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CountdownOptions:
+    """The keywords of `roll_vec/Countdown-v0`.
+
+    Parameters
+    ----------
+    num_numbers : int or (int, int)
+        How many numbers a task has, 1 to 6, or the fewest and the most.
+    number_range : (int, int)
+        Least and greatest number, at least 0.
+    target_range : (int, int)
+        Least and greatest target; a range of at most 2**20.
+    operators : str
+        Those of ``+-*/`` that tasks are made with and answers may have.
+    format_score, score : float
+        Rewards for an answer of the right numbers and for a correct one.
+    max_steps : int
+        Answers in an episode; until the last one a wrong answer leaves it open.
+    data : path of a .parquet, .jsonl or .jsonl.gz file, or None
+        Plays its rows, ``nums`` and ``target``, instead of generated tasks: the row of
+        a level is the level modulo the number of rows.  The three keywords of
+        generated tasks mean nothing then.
+    num_levels, start_level : int
+        With K = ``num_levels`` above 0 an episode of seed s plays the level
+        ``start_level + s mod K``, else the level s.
+    reward_rule : str
+        ``roll``: 0 without an expression of exactly the numbers, ``format_score`` with
+        one, ``score`` where it also has the value.  ``tinyzero``: 0 without an answer,
+        ``format_score`` with any, ``score`` for a correct one.
+    numbers_rule : str
+        ``all``: each number exactly once; ``any``: each at most once.
+    unary_minus : bool
+        Accept a minus at the beginning of an operand, ``-3 + 11`` or ``2 * -(1 - 4)``.
+    unicode_operators : bool
+        Accept ×, ÷ and the minus sign −.
+    trailing_target : bool
+        Accept ``= `` and the target after the expression.
+    max_chars, max_tokens, max_depth, max_digits : int
+        Limits of an answer: characters; numbers, operators and parentheses;
+        parentheses within parentheses; digits of a number (at most 18).
+    env_instruction : str or None
+        What `get_instructions` returns, instead of its own words.
+    render_mode : str or None
+        ``ansi`` or ``text``, which are the same.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    num_numbers: int | tuple[int, int] = (3, 4)
+    number_range: tuple[int, int] = (1, 99)
+    target_range: tuple[int, int] = (10, 100)
+    operators: str = OPERATORS
+    format_score: float = 0.1
+    score: float = 1.0
+    max_steps: int = 1
+    data: str | os.PathLike[str] | None = None
+    num_levels: int = 0
+    start_level: int = 0
+    reward_rule: str = "roll"
+    numbers_rule: str = "all"
+    unary_minus: bool = False
+    unicode_operators: bool = False
+    trailing_target: bool = False
+    max_chars: int = 256
+    max_tokens: int = 32
+    max_depth: int = 16
+    max_digits: int = 9
+    env_instruction: str | None = None
+    render_mode: str | None = None
+
+    def __post_init__(self) -> None:
+        pair: Any = self.num_numbers
+        if not isinstance(pair, (tuple, list)):
+            pair = (pair, pair)
+        self._put("num_numbers", check_range("num_numbers", pair, 1, MAX_NUMBERS))
+        numbers = check_range("number_range", self.number_range, 0)
+        self._put("number_range", numbers)
+        limit = (1 << 31) - 1
+        targets = check_range("target_range", self.target_range, -limit, limit)
+        if targets[1] - targets[0] >= MAX_TARGETS:
+            message = (
+                f"target_range: expected at most {MAX_TARGETS} targets, "
+                f"got {targets[1] - targets[0] + 1}"
+            )
+            raise InvalidOptionError(message)
+        self._put("target_range", targets)
+        self._put("operators", check_operators(self.operators))
+        for name in ("format_score", "score"):
+            self._put(name, check_number(name, getattr(self, name), -1e300, 1e300))
+        self._put("max_steps", check_int("max_steps", self.max_steps, 1))
+        self._put("data", _check_data(self.data))
+        num_levels, start_level = check_levels(self.num_levels, self.start_level)
+        self._put("num_levels", num_levels)
+        self._put("start_level", start_level)
+        check_choice("reward_rule", self.reward_rule, ("roll", "tinyzero"))
+        check_choice("numbers_rule", self.numbers_rule, ("all", "any"))
+        for name in ("unary_minus", "unicode_operators", "trailing_target"):
+            self._put(name, check_bool(name, getattr(self, name)))
+        for name, most in (
+            ("max_chars", 1 << 20),
+            ("max_tokens", 1 << 10),
+            ("max_depth", 1 << 10),
+            ("max_digits", 18),
+        ):
+            self._put(name, check_int(name, getattr(self, name), 1, most))
+        if self.data is None:
+            self._check_sizes()
+        check_optional_text("env_instruction", self.env_instruction)
+        check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))
+
+    def _check_sizes(self) -> None:
+        """Refuse numbers that could not be drawn exactly, or not be written."""
+        count: int = self.num_numbers[1]  # type: ignore[index]
+        greatest = self.number_range[1]
+        if not is_exact([greatest] * count):
+            message = (
+                f"number_range: {count} numbers up to {greatest} are more than can be "
+                f"enumerated exactly; expected {greatest}**{count} * 2**{count - 1} "
+                "below 2**63"
+            )
+            raise InvalidOptionError(message)
+        digits = len(str(greatest))
+        for name, needed in (
+            ("max_digits", digits),
+            ("max_tokens", 2 * count - 1),
+            ("max_chars", count * (digits + 1) - 1),
+        ):
+            if self.numbers_rule == "all" and getattr(self, name) < needed:
+                message = (
+                    f"{name}: an answer of {count} numbers of {digits} digits takes "
+                    f"at least {needed}, got {getattr(self, name)}"
+                )
+                raise InvalidOptionError(message)
+
+    def _put(self, name: str, value: Any) -> None:
+        """Replace a field by its validated form, while the options are made."""
+        object.__setattr__(self, name, value)
+
+
+def is_exact(nums: list[int]) -> bool:
+    """Return whether int64 is exact for everything that some numbers reach."""
+    bound = 1 << (len(nums) - 1)
+    for number in nums:
+        bound *= max(number, 1)
+    return bound < 1 << 63
+
+
+def check_range(
+    name: str, value: Any, minimum: int, maximum: int = (1 << 31) - 1
+) -> tuple[int, int]:
+    """Return a pair of integers, the second at least the first."""
+    try:
+        low, high = value
+    except (TypeError, ValueError):
+        message = f"{name}: expected two integers, least and greatest, got {value!r}"
+        raise InvalidOptionError(message) from None
+    low = check_int(name, low, minimum, maximum)
+    high = check_int(name, high, minimum, maximum)
+    if high < low:
+        message = f"{name}: expected the least before the greatest, got {value!r}"
+        raise InvalidOptionError(message)
+    return low, high
+
+
+def check_operators(value: Any) -> str:
+    """Return operators in one order."""
+    if (
+        not isinstance(value, str)
+        or not value
+        or len(set(value)) < len(value)
+        or set(value) - set(OPERATORS)
+    ):
+        message = f"operators: expected some of {OPERATORS!r}, each once, got {value!r}"
+        raise InvalidOptionError(message)
+    return "".join(operator for operator in OPERATORS if operator in value)
+
+
+def _check_data(value: Any) -> str | None:
+    """Return the absolute path of a data file as a str."""
+    path = check_path("data", value)
+    if path is not None and not path.endswith((".parquet", ".jsonl", ".jsonl.gz")):
+        message = f"data: expected a .parquet, .jsonl or .jsonl.gz file, got {value}"
+        raise InvalidOptionError(message)
+    return path

@@ -1,0 +1,1 @@
+"""FrozenLake: one map for all episodes, or a random map for each."""

@@ -1,0 +1,331 @@
+"""Given Sokoban levels: the forms they come in, what makes one playable, their set.
+
+The text format is the common one, as Boxoban's files have it::
+
+    # wall   @ player   + player on target   $ box   * box on target   . target
+
+and floor is a space, ``-`` or ``_``.  A level ends at a blank line or at one that
+begins with ``;``.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.data_files import fingerprint
+from roll_vec.errors import InvalidOptionError, shorten
+from roll_vec.kernels.sokoban import rules as kernels
+from roll_vec.process_cache import ProcessCache
+
+__all__ = ["GivenSource", "LevelSet", "load_levels"]
+
+Grids = NDArray[np.uint8]
+
+_LETTERS = {
+    "#": kernels.WALL,
+    " ": kernels.FLOOR,
+    "-": kernels.FLOOR,
+    "_": kernels.FLOOR,
+    ".": kernels.TARGET,
+    "*": kernels.BOX_ON_TARGET,
+    "$": kernels.BOX,
+    "@": kernels.PLAYER,
+    "+": kernels.PLAYER_ON_TARGET,
+}
+_CODES = bytes(_LETTERS.get(chr(byte), 0) for byte in range(256))
+_SUFFIXES = (".txt", ".xsb", ".sok")
+_ACCEPTED = (
+    "an array (L, H, W) or (H, W) of integer codes from 0 to 6, a path of a text file "
+    "or of a folder of them, or a list of texts"
+)
+
+
+class LevelSet:
+    """Levels of one size, checked; shared by all who play them.
+
+    Parameters
+    ----------
+    cells : (l, H, W) uint8, C order
+        Codes of `roll_vec.kernels.sokoban.rules`, the border all wall.
+    path : str or None
+        The absolute path that they come from, which is pickled in their place; it must
+        still have them when it is unpickled.
+
+    Attributes
+    ----------
+    grids : (l, H, W) uint8
+        A view that cannot be written.
+    """
+
+    def __init__(self, cells: Grids, path: str | None = None) -> None:
+        # Kernels are compiled anew for an array that cannot be written, so what they
+        # read is one that can be, and nobody else sees it.
+        self._cells, self.path = cells, path
+        self.grids = cells.view()
+        self.grids.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.grids)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        _, height, width = self.grids.shape
+        return height, width
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LevelSet):
+            return NotImplemented
+        return self is other or np.array_equal(self.grids, other.grids)
+
+    def __hash__(self) -> int:
+        return hash(self.grids.shape)
+
+    def __repr__(self) -> str:
+        source = "" if self.path is None else f" of {self.path}"
+        return f"<{len(self)} levels{source}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.path is not None:
+            return _load_again, (self.path, self._fingerprint())
+        return LevelSet, (self._cells,)
+
+    def _fingerprint(self) -> tuple[tuple[int, ...], int]:
+        return self.grids.shape, zlib.crc32(self._cells.data)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LevelSet:
+        return self
+
+
+class GivenSource:
+    """A part of a set as a `roll_vec.stacked.levels.Source`.
+
+    Parameters
+    ----------
+    levels : LevelSet
+    num_levels, start_level : int
+        An episode of seed e plays the level ``start_level + e mod num_levels``.
+    """
+
+    def __init__(self, levels: LevelSet, num_levels: int, start_level: int) -> None:
+        self.levels, self.num_levels, self.start_level = levels, num_levels, start_level
+
+    def pick(self, seeds: NDArray[np.uint64]) -> tuple[tuple[Grids], NDArray[np.int64]]:
+        """Return the levels, and which of them each seed plays; see `Source.pick`."""
+        numbers = (seeds % np.uint64(self.num_levels)).astype(np.int64)
+        stop = self.start_level + self.num_levels
+        return (self.levels._cells[self.start_level : stop],), numbers
+
+
+_loaded: ProcessCache[LevelSet] = ProcessCache()
+
+
+def load_levels(given: Any) -> LevelSet:
+    """Return levels in any form as a set; of a path always the same until it changes.
+
+    Parameters
+    ----------
+    given : array, str, PathLike, list of str, or LevelSet
+        Codes (L, H, W) or (H, W); a file, or a folder whose ``.txt``, ``.xsb`` and
+        ``.sok`` files are taken in the order of their names; texts.
+
+    Returns
+    -------
+    LevelSet
+        Levels of different sizes are padded with wall below and on the right.
+
+    Raises
+    ------
+    InvalidOptionError
+        Names the file, the level in it, counted from 0, its line and the problem.
+    """
+    if isinstance(given, LevelSet):
+        return given
+    if isinstance(given, str) and (not given or "\n" in given):
+        _refuse("", f"expected {_ACCEPTED}, got {shorten(given)}")
+    if isinstance(given, (str, os.PathLike)):
+        return _load_path(str(Path(os.fsdecode(given)).absolute()))
+    if isinstance(given, (list, tuple)) and any(isinstance(t, str) for t in given):
+        return LevelSet(_stack([_parse(t, f"[{j}]") for j, t in enumerate(given)]))
+    return LevelSet(_stack([_take_array(given)]))
+
+
+def _refuse(where: str, problem: str) -> NoReturn:
+    message = f"levels{where}: {problem}"
+    raise InvalidOptionError(message)
+
+
+def _load_path(path: str) -> LevelSet:
+    try:
+        files = [Path(path)]
+        if files[0].is_dir():
+            found = files[0].iterdir()
+            files = sorted(f for f in found if f.suffix in _SUFFIXES and f.is_file())
+        key = tuple((str(file), fingerprint("levels", str(file))) for file in files)
+    except InvalidOptionError:
+        raise
+    except (OSError, ValueError) as error:
+        _refuse(f": {path}", f"cannot be read: {error}")
+    if not files:
+        _refuse(f": {path}", f"has no files {', '.join(_SUFFIXES)}")
+    return _loaded.get(
+        (path, key), lambda: LevelSet(_stack([_read(file) for file in files]), path)
+    )
+
+
+def _load_again(path: str, fingerprint: tuple[tuple[int, ...], int]) -> LevelSet:
+    """Return the levels that a pickle stands for, which its streams go on in."""
+    levels = _load_path(path)
+    if levels._fingerprint() != fingerprint:
+        _refuse(f": {path}", "expected the levels that were pickled, got others")
+    return levels
+
+
+def _read(file: Path) -> Grids:
+    try:
+        text = file.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        _refuse(f": {file}", f"cannot be read: {error}")
+    return _parse(text, f": {file}")
+
+
+def _split(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of its first line, from 1, and the rows of each level."""
+    rows: list[str] = []
+    for number, line in enumerate([*text.split("\n"), ""], 1):
+        row = line.rstrip()
+        if row and not row.startswith(";"):
+            rows.append(row)
+        elif rows:
+            yield number - len(rows), rows
+            rows = []
+
+
+def _parse(text: Any, where: str) -> Grids:
+    """Return the checked levels of a text."""
+    if not isinstance(text, str):
+        _refuse(where, f"expected a text beside texts, got {shorten(text)}")
+    levels = list(_split(text))
+    if not levels:
+        _refuse(where, "there are no levels")
+    height = max(len(rows) for _, rows in levels)
+    width = max(len(row) for _, rows in levels for row in rows)
+    # What is missing of a row is space, not wall: a gap in the walls stays one.
+    blank = " " * width
+    letters = "".join(
+        row.ljust(width)
+        for _, rows in levels
+        for row in rows + [blank] * (height - len(rows))
+    )
+    if not _LETTERS.keys() >= set(letters):
+        for number, (line, rows) in enumerate(levels):
+            for j, row in enumerate(rows):
+                if unknown := sorted(set(row) - _LETTERS.keys()):
+                    _refuse(
+                        f"{where}, level {number} (line {line + j})",
+                        f"expected only {' '.join(_LETTERS).replace('   ', ' ')} and "
+                        f"spaces, got {''.join(unknown)!r}",
+                    )
+    codes = np.frombuffer(letters.encode("ascii").translate(_CODES), np.uint8)
+    grids = codes.reshape(len(levels), height, width)
+    return _check(grids, lambda j: f"{where}, level {j} (line {levels[j][0]})")
+
+
+def _take_array(given: Any) -> Grids:
+    """Return the checked levels of an array."""
+    try:
+        codes = np.asarray(given)
+    except (TypeError, ValueError):
+        codes = np.empty(0, object)
+    if codes.dtype.kind not in "iu" or codes.ndim not in (2, 3) or not codes.size:
+        shown = f"{codes.dtype} of shape {codes.shape}"
+        if not isinstance(given, np.ndarray):
+            shown = shorten(given)
+        _refuse("", f"expected {_ACCEPTED}, got {shown}")
+    codes = codes.reshape(-1, *codes.shape[-2:])
+    unknown = (codes < 0) | (codes >= kernels.NUM_CODES)
+    if unknown.any():
+        level, row, column = np.argwhere(unknown)[0].tolist()
+        code = codes[level, row, column]
+        _refuse(
+            f"[{level}]",
+            f"expected codes from 0 to 6, got {code} at row {row}, column {column}",
+        )
+    return _check(codes.astype(np.uint8, copy=False), "[{}]".format)
+
+
+def _check(grids: Grids, name: Callable[[int], str]) -> Grids:
+    """Return levels with wall for all that is outside, after looking for faults."""
+
+    def count(*codes: int) -> NDArray[np.int64]:
+        counts: NDArray[np.int64] = np.isin(grids, codes).sum(axis=(1, 2))
+        return counts
+
+    players = count(kernels.PLAYER, kernels.PLAYER_ON_TARGET)
+    left, boxes = count(kernels.BOX), count(kernels.BOX, kernels.BOX_ON_TARGET)
+    targets = count(kernels.TARGET, kernels.BOX_ON_TARGET, kernels.PLAYER_ON_TARGET)
+    outside = _find_outside(grids)
+    lost = np.where(outside, grids, kernels.WALL)
+    faults = {
+        "expected exactly one player, got {players}": players != 1,
+        "expected at least one box, got none": boxes == 0,
+        "expected as many targets as boxes, got {targets} and {boxes}": (
+            targets != boxes
+        ),
+        "all boxes are on targets at the start": left == 0,
+        "the player can leave it: the walls have a gap": (
+            (lost >= kernels.PLAYER).any(axis=(1, 2))
+        ),
+        "there is a box or a target outside the walls": (
+            (lost > kernels.FLOOR).any(axis=(1, 2))
+        ),
+    }
+    faulty = np.any(list(faults.values()), axis=0)
+    if faulty.any():
+        j = int(faulty.argmax())
+        problem = next(problem for problem, found in faults.items() if found[j])
+        _refuse(
+            name(j),
+            problem.format(players=players[j], targets=targets[j], boxes=boxes[j]),
+        )
+    return np.where(outside, np.uint8(kernels.WALL), grids)
+
+
+def _find_outside(grids: Grids) -> NDArray[np.bool_]:
+    """Return where one could get to from beyond the edge, boxes being no obstacle."""
+    outside: NDArray[np.bool_] = grids != kernels.WALL
+    outside[:, 1:-1, 1:-1] = False
+    # Most files have wall all around, and then there is nothing to look at.
+    rows = np.flatnonzero(outside.any(axis=(1, 2)))
+    is_open, reached = grids[rows] != kernels.WALL, outside[rows]
+    while True:
+        grown = reached.copy()
+        grown[:, 1:] |= reached[:, :-1]
+        grown[:, :-1] |= reached[:, 1:]
+        grown[:, :, 1:] |= reached[:, :, :-1]
+        grown[:, :, :-1] |= reached[:, :, 1:]
+        grown &= is_open
+        if np.array_equal(grown, reached):
+            outside[rows] = reached
+            return outside
+        reached = grown
+
+
+def _stack(parts: Sequence[Grids]) -> Grids:
+    """Return the levels of all parts in C order, padded with wall to the largest."""
+    height = max(part.shape[1] for part in parts)
+    width = max(part.shape[2] for part in parts)
+    cells = np.zeros((sum(map(len, parts)), height, width), np.uint8)
+    start = 0
+    for part in parts:
+        stop = start + len(part)
+        cells[start:stop, : part.shape[1], : part.shape[2]] = part
+        start = stop
+    return cells

@@ -1,0 +1,1 @@
+"""The demo shop: products, instructions and words that need no file."""

@@ -1,0 +1,1 @@
+"""Search backends of WebShop: Lucene's ranking, tantivy, one's own."""

@@ -1,0 +1,231 @@
+"""Levels: which one an episode plays, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.kernels.rng.pcg64 import next_seeds
+from roll_vec.seeding import episode_seeds, fold_seed
+from roll_vec.stacked.engine import ArrayEngine
+from roll_vec.stacked.grid_observations import BoardView
+
+__all__ = ["LevelEngine", "LevelSource", "LevelStreams", "Source"]
+
+Seeds = NDArray[np.uint64]
+Levels = tuple[NDArray[Any], ...]
+
+# A set of levels that would take more than this is not kept but drawn each time.
+CACHE_BYTES = 1 << 30
+
+
+class LevelStreams:
+    """The streams of level seeds of N environments.
+
+    Episode k of a stream that starts at s has the seed s for k = 0 and
+    ``mix(s, k)`` later.
+
+    Attributes
+    ----------
+    starts : (n,) uint64
+        Folded seeds, below 2**32.
+    episodes : (n,) uint64
+    """
+
+    def __init__(self, num_envs: int) -> None:
+        self.starts = np.zeros(num_envs, np.uint64)
+        self.episodes = np.zeros(num_envs, np.uint64)
+
+    def plan(
+        self, rows: NDArray[np.int64], seeds: Sequence[int | None]
+    ) -> tuple[Seeds, Seeds]:
+        """Return starts and episodes of the rows' coming episodes; nothing moves."""
+        starts = self.starts[rows]
+        episodes = self.episodes[rows] + np.uint64(1)
+        for j, seed in enumerate(seeds):
+            if seed is not None:
+                starts[j] = fold_seed(seed)
+                episodes[j] = 0
+        return starts, episodes
+
+    def next_seeds(self, rows: NDArray[np.int64]) -> Seeds:
+        """Return the seeds of the rows' next episodes; nothing moves."""
+        seeds = np.empty(len(rows), np.uint64)
+        next_seeds(rows, self.starts, self.episodes, seeds)
+        return seeds
+
+    def commit(self, rows: NDArray[np.int64], starts: Seeds, episodes: Seeds) -> None:
+        """Move the rows' streams to planned episodes."""
+        self.starts[rows] = starts
+        self.episodes[rows] = episodes
+
+
+class Source(Protocol):
+    """Where levels come from."""
+
+    def pick(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
+        """Return levels and, for each episode seed, which of them it plays.
+
+        Parameters
+        ----------
+        seeds : (m,) uint64
+
+        Returns
+        -------
+        levels : tuple of arrays
+            Not to be written.
+        picks : (m,) int64
+            Indices into the levels.
+
+        Raises
+        ------
+        LevelGenerationError
+        """
+
+
+class LevelSource:
+    """Levels by seed, drawn when they are asked for.
+
+    Parameters
+    ----------
+    generate : callable
+        From (m,) uint64 level seeds, each once, to a tuple of arrays of m rows.
+    num_levels, start_level : int
+        With K = ``num_levels`` above 0 an episode of seed e plays the level
+        ``start_level + e mod K``, and each level is drawn once and kept.  With K = 0
+        it plays the level e.
+    level_bytes : int
+        Size of one level; sets above `CACHE_BYTES` are drawn again each time.
+    """
+
+    def __init__(
+        self,
+        generate: Callable[[Seeds], Levels],
+        num_levels: int,
+        start_level: int,
+        level_bytes: int,
+    ) -> None:
+        self.generate = generate
+        self.num_levels, self.start_level = num_levels, start_level
+        self._keeps = num_levels * level_bytes <= CACHE_BYTES
+        self._kept: Levels | None = None
+        self._ready: NDArray[np.bool_] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is kept can be drawn again: it is no state.
+        return {**self.__dict__, "_kept": None, "_ready": None}
+
+    def pick(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
+        """Return levels, and which of them each episode plays; see `Source.pick`."""
+        if self.num_levels:
+            numbers = seeds % np.uint64(self.num_levels)
+            if self._keeps:
+                return self._keep(numbers), numbers.astype(np.int64)
+            seeds = numbers + np.uint64(self.start_level)
+        if len(seeds) < 2 or (seeds[1:] > seeds[:-1]).all():
+            # To sort ten million seeds takes seconds, and cannot be interrupted.
+            return self.generate(seeds), np.arange(len(seeds))
+        unique, inverse = np.unique(seeds, return_inverse=True)
+        return self.generate(unique), inverse
+
+    def _keep(self, numbers: Seeds) -> Levels:
+        """Draw the levels of these numbers that are not kept yet; return all kept."""
+        if self._ready is None:
+            missing = np.unique(numbers)
+        elif np.count_nonzero(self._ready[numbers]) == len(numbers):
+            return self._kept or ()
+        else:
+            missing = np.unique(numbers[~self._ready[numbers]])
+        if len(missing):
+            drawn = self.generate(missing + np.uint64(self.start_level))
+            if self._ready is None or self._kept is None:
+                shapes = [(self.num_levels, *part.shape[1:]) for part in drawn]
+                self._kept = tuple(
+                    np.empty(shape, part.dtype)
+                    for shape, part in zip(shapes, drawn, strict=True)
+                )
+                self._ready = np.zeros(self.num_levels, np.bool_)
+            for kept, part in zip(self._kept, drawn, strict=True):
+                kept[missing] = part
+            self._ready[missing] = True
+        return self._kept or ()
+
+
+class LevelEngine(ArrayEngine):
+    """An engine whose rows play a level an episode.
+
+    A family gives `_place` and sets ``source``.
+
+    Attributes
+    ----------
+    streams : LevelStreams
+    source : Source
+    """
+
+    STREAMS: ClassVar[tuple[str, ...]] = ("streams.starts", "streams.episodes")
+    """What belongs to a family's ``STATE`` besides."""
+
+    source: Source
+
+    def __init__(
+        self,
+        options: Any,
+        num_envs: int,
+        max_episode_steps: int | None,
+        num_threads: int,
+        view: BoardView,
+    ) -> None:
+        super().__init__(options, num_envs, max_episode_steps, num_threads, view)
+        self.streams = LevelStreams(num_envs)
+
+    def reset(
+        self,
+        rows: NDArray[np.int64],
+        seeds: Sequence[int | None],
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        """Start streams or go on in them; see `Engine.reset`."""
+        starts, episodes = self.streams.plan(rows, seeds)
+        self._begin(rows, episode_seeds(starts, episodes))
+        self.streams.commit(rows, starts, episodes)
+
+    def advance(self, rows: NDArray[np.int64]) -> None:
+        """Go on to the next episode in some rows."""
+        self._begin(rows, self.streams.next_seeds(rows))
+        self.streams.episodes[rows] += np.uint64(1)
+
+    def generators(self) -> tuple[np.random.Generator, ...]:
+        """Return ``np_random`` of each single form: new in each episode, not drawn."""
+        seeds = episode_seeds(self.streams.starts, self.streams.episodes)
+        return tuple(
+            np.random.Generator(np.random.PCG64(seed)) for seed in seeds.tolist()
+        )
+
+    def _begin(self, rows: NDArray[np.int64], seeds: Seeds) -> None:
+        # If there is no level, or upon Ctrl-C, this raises, and nothing has moved.
+        levels, picks = self.source.pick(seeds)
+        self.elapsed_steps[rows] = 0
+        self._place(rows, levels, picks, seeds)
+
+    def _place(
+        self,
+        rows: NDArray[np.int64],
+        levels: Levels,
+        picks: NDArray[np.int64],
+        seeds: Seeds,
+    ) -> None:
+        """Set rows to levels.
+
+        Parameters
+        ----------
+        rows : (m,) int64
+        levels : tuple of arrays
+        picks : (m,) int64
+            Which of the levels each row gets.
+        seeds : (m,) uint64
+            The seeds of the rows' episodes.
+        """
+        raise NotImplementedError

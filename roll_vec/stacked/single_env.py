@@ -1,0 +1,242 @@
+"""What the single forms of all array environments share."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.base_envs import ClosableEnv, SeededEnv
+from roll_vec.errors import InvalidActionError, ResetNeededError, shorten
+from roll_vec.stacked.action_codes import ActionCodes
+from roll_vec.stacked.engine import METADATA
+from roll_vec.stacked.grid_observations import BoardView
+from roll_vec.stacked.options import NUM_ACTIONS
+from roll_vec.stacked.text_actions import (
+    describe_game,
+    make_text_actions,
+    play_text,
+    symbol_meanings,
+    text_space,
+)
+from roll_vec.text.validation import text_hint
+
+__all__ = ["BoardEnv", "LevelEnv"]
+
+
+class BoardEnv(ClosableEnv):
+    """One environment that is a board: actions, rendering, ROLL's step limit.
+
+    A family gives `_grid` and `_play`.
+
+    Attributes
+    ----------
+    options
+        The validated keywords.
+    num_env_steps : int
+        Steps of the current episode.
+    """
+
+    metadata = METADATA
+
+    def __init__(self, options: Any, view: BoardView) -> None:
+        self.options, self.view = options, view
+        self.render_mode = options.render_mode
+        self.observation_space = view.space
+        self._action_codes = ActionCodes(options)
+        self.first_action = self._action_codes.first
+        space: Any = gymnasium.spaces.Discrete(NUM_ACTIONS, start=self.first_action)
+        self.text_actions = make_text_actions(options)
+        if self.text_actions is not None:
+            space = text_space(self.text_actions)
+        self.action_space = space
+        self._max_steps = getattr(options, "max_steps", None)
+        self.num_env_steps = 0
+        self._started = False
+        self._window: Any = None
+
+    @property
+    def action_lookup(self) -> dict[int, str]:
+        """Names of the actions."""
+        return dict(self.options.action_lookup)
+
+    @property
+    def takes_no_action(self) -> bool:
+        """Whether `step` accepts 0, "no valid action", below the action space."""
+        return self.text_actions is None and self.first_action > 0
+
+    @property
+    def symbol_meanings(self) -> list[tuple[str, str]]:
+        """Symbols of a board as text, each with what it means."""
+        return symbol_meanings(self.options)
+
+    def get_all_actions(self) -> list[int]:
+        """Return all valid actions."""
+        return list(self.options.action_lookup)
+
+    def get_instructions(self) -> str:
+        """Return the game, the symbols, the actions and the form of an answer."""
+        return describe_game(self.options, self.text_actions)
+
+    def _reset_info(self) -> dict[str, Any]:
+        if self.text_actions is None:
+            return {}
+        return {"env_instruction": self.get_instructions()}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take an action.
+
+        Parameters
+        ----------
+        action : int, or str with ``action_mode="text"``
+            Of the action space: action + ``action_space.start`` for one that counts
+            from 0.  Where the space starts at 1 also 0, "no valid action".  Any string
+            will do.
+
+        Returns
+        -------
+        observation, reward, terminated, truncated, info
+            Terminated by the rules of the game, truncated at ``max_steps``, where the
+            environment has it.
+
+        Raises
+        ------
+        InvalidActionError, ResetNeededError, ClosedError
+            Nothing has moved then.
+        """
+        if self.text_actions is None:
+            reward, terminated, info = self._play(self._check_action(action))
+        else:
+            self._check_started()
+            reward, terminated, info = play_text(self.text_actions, action, self._play)
+        self.num_env_steps += 1
+        truncated = self.num_env_steps == self._max_steps
+        self._show()
+        return self._observe(), reward, terminated, truncated, info
+
+    def _play(self, action: int) -> tuple[float, bool, dict[str, Any]]:
+        """Take one action; return reward, terminated, info."""
+        raise NotImplementedError
+
+    def _check_started(self) -> None:
+        self._check_open()
+        if not self._started:
+            message = "the environment must be reset before it is stepped or rendered"
+            raise ResetNeededError(message)
+
+    def _check_action(self, action: Any) -> int:
+        self._check_started()
+        codes = self._action_codes
+        try:
+            number = operator.index(action)
+        except TypeError:
+            number = codes.lowest - 1
+        if not codes.usual <= number <= codes.last:
+            if not codes.lowest <= number <= codes.last:
+                message = (
+                    f"action: expected an integer from {codes.lowest} to {codes.last}, "
+                    f"got {shorten(action)}{text_hint(action)}"
+                )
+                raise InvalidActionError(message)
+            codes.warn("action_space")
+        return number
+
+    def _grid(self) -> NDArray[np.uint8]:
+        """Return the (H, W) codes; not to be written."""
+        raise NotImplementedError
+
+    def _observe(self) -> Any:
+        return self.view.observe_one(self._grid())
+
+    def render(self) -> Any:
+        """Return a frame as ``render_mode`` says.
+
+        Returns
+        -------
+        (16 H, 16 W, 3) uint8 times ``render_scale``, str or None
+            None in ``human`` mode, which shows a window, and without a mode.
+        """
+        self._check_open()
+        if self.render_mode is None:
+            gymnasium.logger.warn(
+                "render() was called without a render_mode; give one at construction, "
+                f"one of {', '.join(map(repr, self.metadata['render_modes']))}"
+            )
+            return None
+        self._check_started()
+        if self.render_mode == "human":
+            self._show()
+            return None
+        return self._frame(self.render_mode)
+
+    def _frame(self, mode: str) -> Any:
+        grids = self._grid()[np.newaxis]
+        return self.view.frames(grids, mode, self.options.render_scale)[0]
+
+    def _show(self) -> None:
+        """In human mode, show the board in a window."""
+        if self.render_mode != "human":
+            return
+        if self._window is None:
+            from roll_vec.render.window import Window
+
+            self._window = Window()
+        self._window.show(self._frame("rgb_array"), self.metadata["render_fps"])
+
+    def close(self) -> None:
+        """Close the environment and the window, if there is one."""
+        super().close()
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A window belongs to its process.
+        return {**self.__dict__, "_window": None}
+
+
+class LevelEnv(BoardEnv, SeededEnv):
+    """One environment that plays a new level in each episode.
+
+    The seeds of its episodes are those of `SeededEnv`, so it goes through the same
+    worlds as a row of a batch; it draws from ``level_seed`` alone.
+    """
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start a new episode.
+
+        Parameters
+        ----------
+        seed : int or None
+            An int starts a stream of levels at its episode 0; None goes on to the
+            stream's next episode (the first time, of a stream of entropy).
+        options : dict or None
+            Ignored.
+
+        Returns
+        -------
+        observation, info
+            The info is empty, or has ``env_instruction`` with ``action_mode="text"``.
+
+        Raises
+        ------
+        InvalidSeedError, ClosedError
+        LevelGenerationError
+            If the configuration has no levels; nothing has moved then.
+        """
+        episode = self._plan_episode(seed)
+        self._begin(episode.level_seed)
+        self._commit_episode(episode)
+        self.num_env_steps = 0
+        self._started = True
+        self._show()
+        return self._observe(), self._reset_info()
+
+    def _begin(self, episode_seed: int) -> None:
+        """Set the board to the level of an episode's seed."""
+        raise NotImplementedError

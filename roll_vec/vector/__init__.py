@@ -1,0 +1,1 @@
+"""The vector environment over any engine: seeds, autoreset, infos, unrolls."""

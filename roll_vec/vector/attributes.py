@@ -1,0 +1,138 @@
+"""What can be read of a batch's environments by name: options, state, seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import VectorEnv
+from numpy.typing import NDArray
+
+from roll_vec.errors import (
+    FrozenAttributeError,
+    InvalidOptionError,
+    UnsupportedError,
+)
+from roll_vec.vector.engine import Engine
+
+__all__ = ["BatchAttributes"]
+
+
+class BatchAttributes(VectorEnv[Any, Any, Any]):
+    """The part of `roll_vec.vector.env.RollVectorEnv` that tells what there is.
+
+    And what there is not: attributes to set, and results that come one by one.
+
+    Attributes
+    ----------
+    engine : Engine
+    """
+
+    engine: Engine
+    _seeds: list[int | None]
+    _any_unstarted: bool
+
+    @property
+    def successes(self) -> NDArray[np.bool_]:
+        """(num_envs,) bool: whether each environment's last step was a success."""
+        return self.engine.successes.copy()
+
+    @property
+    def np_random_seed(self) -> tuple[int | None, ...]:  # type: ignore[override]
+        """The seed that each environment's stream started from, None before."""
+        return tuple(self._seeds)
+
+    @property  # type: ignore[override]
+    def np_random(self) -> tuple[np.random.Generator, ...]:
+        """Copies of the generators that the single environments would have.
+
+        Each copy stands where its environment's stream stands: it draws what the
+        environment would draw next, and does not move the environment.  Before the
+        first reset there are no streams, and the generators come from entropy.
+        """
+        return self.get_attr("np_random")
+
+    @np_random.setter
+    def np_random(self, value: Any) -> None:
+        self.set_attr("np_random", value)
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Return the attribute ``name`` of each environment, called if it is a method.
+
+        Configuration, state and the methods of the single form that have no side
+        effect; see `get_attr`.
+        """
+        if name == "render":
+            return self.render_envs(range(self.num_envs)) or (None,) * self.num_envs
+        found = self.get_attr(name)
+        if not all(callable(value) for value in found):
+            return found
+        return tuple(value(*args, **kwargs) for value in found)
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of each environment as a tuple.
+
+        Raises
+        ------
+        AttributeError
+            Lists the names that exist.
+        """
+        if name == "np_random_seed":
+            return self.np_random_seed
+        if name == "np_random" and self._any_unstarted:
+            return tuple(np.random.default_rng() for _ in range(self.num_envs))
+        if name in ("observation_space", "action_space"):
+            return (getattr(self, f"single_{name}"),) * self.num_envs
+        if name in ("metadata", "render_mode", "spec"):
+            return (getattr(self, name),) * self.num_envs
+        return self.engine.get_attribute(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Refuse: what an array environment is, is fixed when it is made.
+
+        Raises
+        ------
+        InvalidOptionError
+            If ``values`` is a list or tuple of another length than num_envs.
+        FrozenAttributeError
+        """
+        if isinstance(values, (list, tuple)) and len(values) != self.num_envs:
+            message = (
+                f"values: expected {self.num_envs} of them or a single one, "
+                f"got {len(values)}"
+            )
+            raise InvalidOptionError(message)
+        way_out = (
+            "make a new environment, for instance "
+            f"gymnasium.make_vec(id, num_envs={self.num_envs}, {name}=...)"
+        )
+        if name.startswith("np_random"):
+            way_out = "reset(seed=...) starts other streams"
+        message = f"{name} cannot be set: {way_out}"
+        raise FrozenAttributeError(message)
+
+    def send(self, actions: Any, env_ids: Any) -> None:  # noqa: ARG002
+        """Refuse: array environments step all at once; see `PoolVectorEnv.send`.
+
+        Raises
+        ------
+        UnsupportedError
+        """
+        message = (
+            f"{self!r} steps all its environments in one call: use step; send and "
+            "recv are for pooled environments, which answer at different times"
+        )
+        raise UnsupportedError(message)
+
+    def recv(
+        self,
+        min_envs: int | None = 1,  # noqa: ARG002
+        timeout: float | None = None,  # noqa: ARG002
+    ) -> Any:
+        """Refuse, as `send`."""
+        self.send(None, None)
+
+    def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
+        """Return a frame of some environments."""
+        raise NotImplementedError

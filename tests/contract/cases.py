@@ -1,0 +1,362 @@
+"""What the tests of the vector contract share: small batches, play, comparison."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.spaces import Text
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+
+import roll_vec
+from roll_vec.registration import ENVIRONMENTS
+from tests.conftest import JIT_OFF
+from tests.contract.own_envs import Guess, Lamps
+
+MODES = tuple(AutoresetMode)
+NEXT_STEP, SAME_STEP, DISABLED = (
+    AutoresetMode.NEXT_STEP,
+    AutoresetMode.SAME_STEP,
+    AutoresetMode.DISABLED,
+)
+
+# Random play meets ends by the rules and by this limit, also both on one step.
+LIMIT = 12
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kind of batch that keeps the contract.
+
+    Parameters
+    ----------
+    id : str
+    keywords : dict
+        Of the environment: worlds that are small enough for random play.
+    vector : dict
+        Of the batch alone.
+    limit : int
+        Met by random play, as are ends by the rules.
+    """
+
+    id: str
+    keywords: dict[str, Any] = field(default_factory=dict)
+    vector: dict[str, Any] = field(default_factory=dict)
+    limit: int = LIMIT
+
+
+# Ids of a user's own, and where they come from.
+OWN = {"tests_vector/Guess-v0": Guess, "tests_vector/Lamps-v0": Lamps}
+
+# An array id is a case by its own name.
+IDS = tuple(id for id, known in ENVIRONMENTS.items() if not known.pooled)
+# And those of this package that are pools.
+POOLED_IDS = tuple(id for id, known in ENVIRONMENTS.items() if known.pooled)
+_SMALL: dict[str, dict[str, Any]] = {
+    # Random play has 0, "no valid action", in it and means it.
+    "roll_vec/Sokoban-v0": {"dim_room": (5, 5), "num_boxes": 1, "action_start": 1},
+    "roll_vec/RandomFrozenLake-v0": {"action_start": 1},
+}
+_TEXT = {"obs_mode": "text", "action_mode": "text", "format_penalty": -0.25}
+# So few tasks that an answer to one of them is now and then right.
+_TASKS = {"num_numbers": 2, "number_range": (1, 4), "target_range": (1, 9)}
+# So few products, wanted without options, that an order is now and then right.
+_SHOP = {"num_products": 3, "human_goals": True}
+_THREADS: dict[str, Any] = {"workers": 2}
+_PROCESSES: dict[str, Any] = {"workers": 2, "executor": "process"}
+if JIT_OFF:
+    # Wrap-around is silenced in the thread of the test alone.
+    _THREADS = _PROCESSES = {"workers": 0}
+_TABLE = {
+    **{id: Case(id, _SMALL.get(id, {})) for id in IDS},
+    **{
+        f"{id} text": Case(id, {**_SMALL.get(id, {}), **_TEXT})
+        for id in IDS
+        if id != "roll_vec/FrozenLake8x8-v1"
+    },
+    **{
+        f"{id}{workers}": Case(id, keywords, vector, limit)
+        for id, keywords, limit in (
+            ("roll_vec/Countdown-v0", {**_TASKS, "max_steps": 5}, 4),
+            ("tests_vector/Guess-v0", {}, 6),
+            ("tests_vector/Lamps-v0", {}, 6),
+        )
+        for workers, vector in (
+            ("", {}),
+            (" in threads", _THREADS),
+            (" in processes", _PROCESSES),
+        )
+    },
+    # What workers do is the pool's and no family's.
+    "roll_vec/WebShop-v0": Case("roll_vec/WebShop-v0", _SHOP, limit=6),
+}
+# Of array ids that are acted in by text, and of pools.
+TEXTS = tuple(name for name in _TABLE if name.endswith("text"))
+PROCESSES = tuple(name for name in _TABLE if name.endswith("processes"))
+POOLS = tuple(n for n, c in _TABLE.items() if c.id not in IDS and n not in PROCESSES)
+# All but processes, which take a while to start.
+CASES = (*IDS, *TEXTS, *POOLS)
+# Those that differ in their single forms.
+SINGLES = tuple(name for name in CASES if not _TABLE[name].vector)
+# Those whose observations are texts.
+TALKING = tuple(name for name in (*TEXTS, *POOLS) if "Lamps" not in name)
+
+
+def register_own() -> None:
+    """Register the ids of a user's own, unless they are."""
+    for env_id, cls in OWN.items():
+        if env_id not in ENVIRONMENTS:
+            roll_vec.register(env_id, cls)
+
+
+def forget_own() -> None:
+    """Take these ids back."""
+    for env_id in OWN:
+        ENVIRONMENTS.pop(env_id, None)
+        gymnasium.registry.pop(env_id, None)
+
+
+def id_of(case: str) -> str:
+    """Return the id that a case is made from; it is registered."""
+    if _TABLE[case].id in OWN:
+        register_own()
+    return _TABLE[case].id
+
+
+def limit_of(case: str) -> int:
+    """Return the step limit of a case."""
+    return _TABLE[case].limit
+
+
+def is_pooled(case: str) -> bool:
+    """Return whether a case's batches are pools."""
+    return _TABLE[case].id not in IDS
+
+
+def own_keywords(case: str) -> dict[str, Any]:
+    """Return the keywords of a case's single form with their defaults."""
+    return ENVIRONMENTS[id_of(case)].defaults()
+
+
+def meant(case: str) -> dict[str, Any]:
+    """Return what says that 0 is played on purpose, where a case needs it."""
+    return {"action_start": 1} if "action_start" in own_keywords(case) else {}
+
+
+LEVEL_IDS = tuple(id for id in IDS if "num_levels" in own_keywords(id))
+LEVELS = tuple(
+    case
+    for case in CASES
+    if _TABLE[case].id not in OWN and "num_levels" in own_keywords(case)
+)
+
+
+def keywords(case: str, **more: Any) -> dict[str, Any]:
+    """Return the keywords of a small world with a short limit."""
+    return {"max_episode_steps": limit_of(case), **_TABLE[case].keywords, **more}
+
+
+_made: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def make_batch(case: str, num_envs: int = 4, **more: Any) -> Any:
+    """Return a native batch of small worlds."""
+    given = {**_TABLE[case].vector, **keywords(case, **more)}
+    env = gymnasium.make_vec(id_of(case), num_envs=num_envs, **given)
+    _made.add(env)
+    return env
+
+
+def close_batches() -> None:
+    """Close what `make_batch` made and is still there."""
+    for env in list(_made):
+        env.close()
+    _made.clear()
+
+
+def make_single(case: str, **more: Any) -> gymnasium.Env[Any, Any]:
+    """Return one small world, as `gymnasium.make` gives it."""
+    return gymnasium.make(id_of(case), **keywords(case, **more))
+
+
+def make_sync(
+    case: str, num_envs: int, autoreset_mode: AutoresetMode, **more: Any
+) -> SyncVectorEnv:
+    """Return Gymnasium's batch of the same worlds."""
+    return SyncVectorEnv(
+        [lambda: make_single(case, **more) for _ in range(num_envs)],
+        autoreset_mode=autoreset_mode,
+    )
+
+
+def fewer(steps: int) -> int:
+    """Return a number of steps or rows, cut where kernels run uncompiled."""
+    return max(steps // 20, 20) if JIT_OFF else steps
+
+
+def lowest_action(env: Any) -> Any:
+    """Return the action that ends nothing from a start: "no valid action", or left."""
+    space = env.unwrapped.single_action_space
+    if isinstance(space, Text):
+        return "nothing of use"
+    return max(int(space.start) - 1, 0)
+
+
+def draw_actions(env: Any, steps: int, seed: int = 0) -> np.ndarray:
+    """Return (steps, num_envs) random actions, "no valid action" among them.
+
+    Integers, or an object array of texts: good answers, bad ones, garbage, none.
+    """
+    shape = (steps, env.unwrapped.num_envs)
+    rng = np.random.default_rng(seed)
+    space = env.unwrapped.single_action_space
+    if not isinstance(space, Text):
+        low, high = lowest_action(env), int(space.start + space.n)
+        return rng.integers(low, high, shape)
+    return draw_texts(space, shape, rng)
+
+
+def draw_texts(
+    space: Any, shape: tuple[int, int], rng: np.random.Generator
+) -> np.ndarray:
+    """Return texts for a space, some of them actions."""
+    useful = [*space.examples]
+    if space.examples == _countdown_examples():
+        useful = _answers() * 2 + useful
+    elif "click[buy now]" in space.examples:
+        useful = _orders() * 4 + useful
+    said = np.array([*useful * 2, *GARBAGE], object)
+    return said[rng.integers(len(said), size=shape)]
+
+
+def one(env: Any, value: Any, row: int = 1) -> list[Any]:
+    """Return a batch of good actions but for one."""
+    actions = [lowest_action(env)] * env.num_envs
+    actions[row] = value
+    return actions
+
+
+GARBAGE = (
+    "",
+    "\n",
+    "up and away",
+    " LEFT\t",
+    "1 +",
+    "9" * 40,
+    "<answer>Up</answer>",
+    "√ 12 ÷ 4 = 3\0",
+    "1/0",
+)
+
+
+def _countdown_examples() -> tuple[str, ...]:
+    from roll_vec.envs.countdown.env import EXAMPLES
+
+    return EXAMPLES
+
+
+@functools.cache
+def _answers() -> list[str]:
+    """Return correct answers to some of the small tasks, and wrong ones."""
+    env = make_single("roll_vec/Countdown-v0").unwrapped
+    answers = []
+    for seed in range(40):
+        env.reset(seed=seed)
+        answers += [env.witness, " - ".join(map(str, env.nums))]
+    return sorted(set(answers))
+
+
+@functools.cache
+def _orders() -> list[str]:
+    """Return the ways to orders of the products of the small shop."""
+    products = make_single("roll_vec/WebShop-v0").unwrapped.catalogue.products
+    clicks = [f"click[{product.asin.lower()}]" for product in products]
+    return [*clicks, "search[<r>]", "click[buy now]", "click[buy now]"]
+
+
+def rows_at(observations: Any, rows: Any) -> Any:
+    """Return the observations of some rows: of indices, a mask, or of one row."""
+    if not isinstance(observations, tuple):
+        return observations[rows]
+    if isinstance(rows, (int, np.integer)):
+        return observations[rows]
+    indices = np.arange(len(observations))[rows]
+    return tuple(observations[row] for row in indices)
+
+
+def info_of(infos: dict[str, Any], row: int) -> dict[str, Any]:
+    """Return the infos of one environment as its single form gives them."""
+    own = {}
+    for key, values in infos.items():
+        if not key.startswith("_") and infos["_" + key][row]:
+            if isinstance(values, dict):
+                own[key] = info_of(values, row)
+            else:
+                own[key] = values[row : row + 1].tolist()[0]
+    return own
+
+
+def play(env: VectorEnv, actions: Sequence[Any]) -> list[Any]:
+    """Return copies of what `step` and, in DISABLED mode, partial resets return.
+
+    Nothing is left to be reset in DISABLED mode at the end.
+    """
+    results: list[Any] = []
+    for row in actions:
+        result = env.step(row)
+        results.append(copy.deepcopy(result))
+        finished = result[2] | result[3]
+        if env.metadata["autoreset_mode"] is DISABLED and finished.any():
+            partial = env.reset(options={"reset_mask": finished.copy()})
+            results.append(copy.deepcopy(partial))
+    return results
+
+
+def _same(actual: Any, expected: Any) -> bool:
+    kind = type(expected)
+    if type(actual) is not kind:
+        return False
+    if kind is np.ndarray:
+        if actual.dtype != expected.dtype or actual.shape != expected.shape:
+            return False
+        if expected.dtype == object:
+            return _same(actual.tolist(), expected.tolist())
+        return bool(actual.tobytes() == expected.tobytes())
+    if kind is dict:
+        return actual.keys() == expected.keys() and all(
+            _same(actual[key], expected[key]) for key in expected
+        )
+    if kind is tuple or kind is list:
+        return len(actual) == len(expected) and all(map(_same, actual, expected))
+    return bool(actual == expected)
+
+
+def assert_same(actual: Any, expected: Any, where: str = "result") -> None:
+    """Compare types, dtypes, shapes, keys and values to the bit, all the way down."""
+    if _same(actual, expected):
+        return
+    if type(actual) is type(expected):
+        if isinstance(expected, dict) and actual.keys() == expected.keys():
+            for key in expected:
+                assert_same(actual[key], expected[key], f"{where}[{key!r}]")
+        if isinstance(expected, (tuple, list)) and len(actual) == len(expected):
+            for index, (one, other) in enumerate(zip(actual, expected, strict=True)):
+                assert_same(one, other, f"{where}[{index}]")
+    kinds = [
+        f"{type(x).__name__} {getattr(x, 'dtype', '')}" for x in (actual, expected)
+    ]
+    pytest.fail(f"{where}, {kinds[0]}:\n{actual}\nexpected, {kinds[1]}:\n{expected}")
+
+
+def assert_undisturbed(env: Any, twin: Any) -> None:
+    """Check that two batches go on alike."""
+    actions = draw_actions(env, fewer(60), seed=8)
+    assert_same(play(env, actions), play(twin, actions))
+    assert env.np_random_seed == twin.np_random_seed

@@ -1,0 +1,51 @@
+"""Settings for the vector contract."""
+
+import pytest
+
+from roll_vec.stacked.row_threads import ENVIRONMENT_VARIABLE
+from tests.conftest import JIT_OFF
+from tests.contract.cases import (
+    close_batches,
+    draw_actions,
+    forget_own,
+    lowest_action,
+    make_batch,
+    play,
+    register_own,
+)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread_where_integers_warn(monkeypatch):
+    """With the JIT off, keep to the thread in which wrap-around is silenced."""
+    if JIT_OFF:
+        monkeypatch.setenv(ENVIRONMENT_VARIABLE, "1")
+
+
+@pytest.fixture(autouse=True)
+def _batches_are_closed():
+    """Leave no workers of one test to the next."""
+    yield
+    close_batches()
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _own_ids():
+    """Leave the ids of a user's own to no other tests."""
+    register_own()
+    yield
+    forget_own()
+
+
+@pytest.fixture
+def twins(case):
+    """Two batches after the same steps, at the same point."""
+    pair = [make_batch(case, 4) for _ in range(2)]
+    for env in pair:
+        env.reset(seed=3)
+        play(env, draw_actions(env, 7))
+        # In the middle of an episode, and nothing waits to be reset.
+        env.reset()
+        *_, terminations, truncations, _ = env.step([lowest_action(env)] * 4)
+        assert not (terminations | truncations).any()
+    return pair

@@ -1,0 +1,120 @@
+"""Trajectories depend on seeds and actions: not on processes, threads or batches."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from roll_vec.stacked import row_threads as threads
+from tests.conftest import JIT_OFF, ROOT
+from tests.contract.cases import (
+    CASES,
+    POOLS,
+    assert_same,
+    draw_actions,
+    make_batch,
+    play,
+)
+from tests.contract.trajectories import WIDE, all_digests, digest_of
+
+# PYTHONHASHSEED, ROLL_VEC_NUM_THREADS, sizes of the batches.
+PROCESSES = [
+    ("0", "1", [8]),
+    ("1", "2", [3, 5]),
+    ("random", "3", [1, 6, 1]),
+    ("random", None, [4, 4]),
+]
+
+
+def run_process(hash_seed, num_threads, sizes):
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    environment.pop(threads.ENVIRONMENT_VARIABLE, None)
+    if num_threads is not None:
+        environment[threads.ENVIRONMENT_VARIABLE] = num_threads
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.contract.trajectories", *map(str, sizes)],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
+def test_processes_threads_and_splits_agree():
+    # Here first: the processes then find the kernels compiled.
+    expected = all_digests([8])
+    running = [run_process(*arguments) for arguments in PROCESSES]
+    try:
+        for process in running:
+            output, _ = process.communicate(timeout=300)
+            assert process.returncode == 0
+            assert json.loads(output) == expected
+    finally:
+        for process in running:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
+    # Who runs a pool makes no difference, and everything else does.
+    pools = [name for name in expected if " in " in name]
+    assert len(pools) == 2 * (len(POOLS) // 2 + 1)
+    for name in pools:
+        case, _, worked = name.partition(" in ")
+        alone = f"{case} {worked.split()[1]}"
+        assert expected.pop(name) == expected[alone]
+    assert len(set(expected.values())) == len(expected)
+
+
+@pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
+@pytest.mark.parametrize(("case", "rows", "more"), WIDE)
+def test_work_is_split_and_the_split_does_not_show(case, rows, more, monkeypatch):
+    parts = []
+    submit = threads.ThreadPoolExecutor.submit
+
+    def counted(pool, work, part):
+        parts.append(part)
+        return submit(pool, work, part)
+
+    monkeypatch.setattr(threads.ThreadPoolExecutor, "submit", counted)
+    digests = {}
+    for num_threads in (1, 2, 5):
+        before = len(parts)
+        digests[num_threads] = digest_of(
+            case, [rows], 8, "SameStep", num_threads=num_threads, **more
+        )
+        assert (len(parts) > before) == (num_threads > 1)
+    assert len(set(digests.values())) == 1
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_global_generators_are_neither_read_nor_seeded(case):
+    import random
+
+    states = []
+    results = []
+    for seed in (0, 1):
+        random.seed(seed)
+        np.random.seed(seed)
+        env = make_batch(case)
+        env.reset(seed=0)
+        results.append(play(env, draw_actions(env, 30)))
+        states.append((random.getstate(), np.random.get_state()[1].tolist()))
+        random.seed(seed)
+        np.random.seed(seed)
+        fresh = random.getstate(), np.random.get_state()[1].tolist()
+        assert states[-1] == fresh
+    assert_same(results[0], results[1])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_batches_in_turn_do_not_meet(case):
+    one, two, alone = (make_batch(case) for _ in range(3))
+    one.reset(seed=1)
+    two.reset(seed=1000)
+    alone.reset(seed=1)
+    for row in draw_actions(one, 40):
+        two.step(row[::-1].copy())
+        assert_same(one.step(row), alone.step(row))

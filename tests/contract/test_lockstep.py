@@ -1,0 +1,205 @@
+"""Native batches in lockstep with Gymnasium's SyncVectorEnv over the single forms.
+
+Everything that `reset` and `step` return is compared to the bit at every step, under
+random partial resets and seed lists.
+
+This has been seen to fail with each of these bugs planted, one at a time:
+
+- an autoreset seeds the stream anew (with its seed + i + 1) instead of going on;
+- the step count of an episode survives its reset;
+- `final_obs` is taken after the reset;
+- in the step that resets an environment, the infos' mask says it stepped;
+- with ``copy=False`` the observations of the step before are returned;
+- slips are drawn from the stream of the neighbour;
+- a partial reset does not clear a pending autoreset;
+- a partial reset takes its seeds from the front of the list, not from its rows;
+- a level of a finite set is taken from the episode's number instead of its seed;
+- the members of a group are seeded as if there were no groups.
+"""
+
+import numpy as np
+import pytest
+
+from tests.conftest import JIT_OFF
+from tests.contract.cases import (
+    CASES,
+    DISABLED,
+    IDS,
+    LEVELS,
+    MODES,
+    NEXT_STEP,
+    PROCESSES,
+    SAME_STEP,
+    SINGLES,
+    TEXTS,
+    assert_same,
+    draw_actions,
+    fewer,
+    make_batch,
+    make_sync,
+    own_keywords,
+)
+
+NUM_ENVS = 6
+STEPS = 2000
+
+
+class Lockstep:
+    """Gymnasium's batch and two of ours, with and without copies, told the same."""
+
+    def __init__(self, case, mode, group_size=1, seed=0, **more):
+        self.group_size = group_size
+        self.expected = make_sync(case, NUM_ENVS, mode, **more)
+        own = {"autoreset_mode": mode, "group_size": group_size, **more}
+        self.copying = make_batch(case, NUM_ENVS, **own)
+        self.reusing = make_batch(case, NUM_ENVS, copy=False, **own)
+        self.mode = mode
+        self.rng = np.random.default_rng(seed)
+        self.finished = np.zeros(NUM_ENVS, np.bool_)
+        self.terminations = self.truncations = 0
+        self.reused = None
+
+    def close(self):
+        for env in (self.expected, self.copying, self.reusing):
+            env.close()
+
+    def compare(self, expected, copying, reusing):
+        assert_same(copying, expected, "with copies")
+        assert_same(reusing, expected, "without copies")
+        observations = reusing[0]
+        if isinstance(observations, np.ndarray):
+            assert self.reused is None or observations is self.reused
+            self.reused = observations
+
+    def reset(self, seed=None, mask=None):
+        own_seed = seed
+        if isinstance(seed, int):
+            seed = [seed + i // self.group_size for i in range(NUM_ENVS)]
+        # SyncVectorEnv takes the mask out of the options: each gets a dict.
+        options = [None if mask is None else {"reset_mask": mask} for _ in range(3)]
+        self.compare(
+            self.expected.reset(seed=seed, options=options[0]),
+            self.copying.reset(seed=own_seed, options=options[1]),
+            self.reusing.reset(seed=own_seed, options=options[2]),
+        )
+        self.finished &= False if mask is None else ~mask
+
+    def step(self, actions):
+        expected = self.expected.step(actions)
+        self.compare(expected, self.copying.step(actions), self.reusing.step(actions))
+        _, _, terminations, truncations, _ = expected
+        self.terminations += int(terminations.sum())
+        self.truncations += int(truncations.sum())
+        self.finished = terminations | truncations
+
+    def draw_seed(self):
+        """Return an int, a list with Nones in it, or None."""
+        kind = self.rng.integers(3)
+        if kind == 0:
+            return int(self.rng.integers(1 << 40))
+        if kind == 1:
+            seeds = self.rng.integers(1 << 34, size=NUM_ENVS).tolist()
+            return [s if self.rng.random() < 0.6 else None for s in seeds]
+        return None
+
+    def disturb(self):
+        """Reset everything or a random part of it, with or without seeds."""
+        mask = None
+        if self.rng.random() < 0.8:
+            mask = self.rng.random(NUM_ENVS) < 0.5
+            mask[self.rng.integers(NUM_ENVS)] = True
+        self.reset(self.draw_seed(), mask)
+
+    def run(self, steps):
+        self.reset(int(self.rng.integers(1 << 31)))
+        for number, actions in enumerate(draw_actions(self.expected, steps)):
+            if self.rng.random() < 0.04:
+                self.disturb()
+            if self.mode is DISABLED and self.finished.any():
+                self.reset(self.draw_seed(), self.finished.copy())
+            if self.mode is NEXT_STEP:
+                # These are ignored, whatever they are.
+                actions[self.finished] = 99
+            forms = [actions, actions.tolist(), tuple(actions.tolist())]
+            if actions.dtype != object:
+                forms[2] = actions.astype(np.int8)
+            self.step(forms[number % 3])
+        assert self.copying.np_random_seed == self.expected.np_random_seed
+
+
+def run_lockstep(steps, *args, **more):
+    lockstep = Lockstep(*args, **more)
+    try:
+        lockstep.run(steps)
+    finally:
+        lockstep.close()
+    return lockstep
+
+
+FINITE = [
+    pytest.param(case, num_levels, id=f"{case}-{num_levels}_levels")
+    for case in (*CASES, PROCESSES[0])
+    for num_levels in ((0, 3) if case in LEVELS and case in SINGLES else (0,))
+]
+
+
+@pytest.mark.parametrize("group_size", [1, 2])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("case", "num_levels"), FINITE)
+def test_batch_equals_sync_vector_env(case, num_levels, mode, group_size):
+    levels = {"num_levels": num_levels, "start_level": 5} if num_levels else {}
+    # Objects and their workers take longer than arrays, and meet ends sooner.
+    steps = STEPS if case in IDS else 600 if case in TEXTS else 200
+    lockstep = run_lockstep(fewer(steps), case, mode, group_size, **levels)
+    # So few steps as are taken uncompiled need not meet both.
+    assert lockstep.terminations or JIT_OFF
+    assert lockstep.truncations or JIT_OFF
+
+
+VIEWS = [
+    (case, obs_mode)
+    for case in IDS
+    for obs_mode in ("position", "grid", "planes", "tiny_rgb", "rgb", "text")
+    if obs_mode != "position" or own_keywords(case)["obs_mode"] == "position"
+]
+
+
+@pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
+@pytest.mark.parametrize(("case", "obs_mode"), VIEWS)
+def test_every_observation_mode_equals_sync_vector_env(case, obs_mode, mode):
+    run_lockstep(fewer(60), case, mode, obs_mode=obs_mode)
+
+
+# Of different sizes and numbers of boxes.
+GIVEN = ["#####\n#@$.#\n#####", " ####\n##+ #\n# *$ #\n#.$  #\n######"]
+
+VARIANTS = [
+    ("roll_vec/Sokoban-v0", {"dim_room": (6, 7), "num_boxes": 3}),
+    ("roll_vec/Sokoban-v0", {"max_steps": 5}),
+    ("roll_vec/Sokoban-v0", {"max_steps": 12}),
+    ("roll_vec/Sokoban-v0", {"max_steps": 7, "max_episode_steps": -1}),
+    (
+        "roll_vec/Sokoban-v0",
+        {"dim_room": (6, 6), "dim_x": 7, "dim_y": 5, "num_gen_steps": 9},
+    ),
+    (
+        "roll_vec/Sokoban-v0",
+        {"levels": GIVEN, "dim_room": (6, 6), "num_boxes": 3},
+    ),
+    ("roll_vec/FrozenLake-v1", {"is_slippery": False, "reward_schedule": (5, -1, 0.1)}),
+    ("roll_vec/FrozenLake-v1", {"desc": ["SSF", "FHG"], "success_rate": 0.9}),
+    ("roll_vec/FrozenLake-v1", {"map_name": "8x8", "max_episode_steps": None}),
+    ("roll_vec/RandomFrozenLake-v0", {"size": 6, "p": 0.7, "max_steps": 4}),
+    ("roll_vec/RandomFrozenLake-v0", {"is_slippery": False, "num_levels": 1}),
+    ("roll_vec/Countdown-v0", {"max_steps": 1, "max_episode_steps": None}),
+    ("roll_vec/Countdown-v0", {"max_steps": 3, "max_episode_steps": None}),
+    ("roll_vec/Countdown-v0", {"max_steps": 3, "format_penalty": -0.5}),
+    ("roll_vec/Countdown-v0", {"action_pattern": "<answer>(.*?)</answer>"}),
+    ("tests_vector/Lamps-v0", {"action_mode": "text", "action_separator": "|"}),
+]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("case", "more"), VARIANTS)
+def test_options_equal_sync_vector_env(case, more, mode):
+    run_lockstep(fewer(250), case, mode, **more)

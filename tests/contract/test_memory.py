@@ -1,0 +1,154 @@
+"""What an environment of a batch costs in memory."""
+
+import gc
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from roll_vec.spaces import UnicodeText
+from tests.conftest import JIT_OFF
+from tests.contract.cases import (
+    IDS,
+    LEVEL_IDS,
+    SINGLES,
+    TALKING,
+    TEXTS,
+    draw_actions,
+    is_pooled,
+    make_batch,
+    own_keywords,
+)
+
+FEW, MANY = 4096, 16384
+# Strings and dicts of Python 3.10 are larger.
+KIBIBYTE = 1024 if sys.version_info >= (3, 11) else 1124
+
+pytestmark = pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
+
+
+def grid_of_six(case):
+    """Return the keywords that make an id's boards 6 × 6."""
+    if "dim_room" in own_keywords(case):
+        return {"dim_room": (6, 6), "num_boxes": 3, "num_levels": 64}
+    if is_pooled(case):
+        return {}
+    if "size" in own_keywords(case):
+        return {"size": 6}
+    view = {"obs_mode": "grid"} if case in IDS else {}
+    return {"desc": ["SFFFFF"] * 5 + ["FFFFFG"], **view}
+
+
+def allocated_by(case, num_envs, **more):
+    """Return the bytes that are kept, and the most at any time, of a batch in use."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        env = make_batch(case, num_envs, **grid_of_six(case), **more)
+        env.reset(seed=0)
+        for row in draw_actions(env, 2):
+            result = env.step(row)
+        kept, peak = tracemalloc.get_traced_memory()
+        assert result is not None
+    finally:
+        tracemalloc.stop()
+    return kept, peak
+
+
+@pytest.mark.parametrize(
+    ("case", "mode"),
+    [
+        *((id, mode) for id in IDS for mode in ("NextStep", "SameStep")),
+        *((case, "SameStep") for case in TEXTS[:1]),
+    ],
+)
+def test_environment_takes_less_than_a_kibibyte(case, mode):
+    # What is made once is there before anything is counted.
+    allocated_by(case, 2)
+    few, few_peak = allocated_by(case, FEW, autoreset_mode=mode)
+    many, many_peak = allocated_by(case, MANY, autoreset_mode=mode)
+    assert (many - few) / (MANY - FEW) < KIBIBYTE
+    assert (many_peak - few_peak) / (MANY - FEW) < 2 * KIBIBYTE
+
+
+@pytest.mark.parametrize("case", [case for case in SINGLES if is_pooled(case)])
+def test_pooled_environment_takes_a_few_kibibytes(case):
+    allocated_by(case, 2)
+    few, few_peak = allocated_by(case, 64)
+    many, many_peak = allocated_by(case, 256)
+    # Two spaces, a parser, attributes and names of each object.
+    assert (many - few) / 192 < 6 * KIBIBYTE
+    assert (many_peak - few_peak) / 192 < 8 * KIBIBYTE
+
+
+@pytest.mark.parametrize("case", SINGLES)
+def test_steps_leave_nothing_behind(case):
+    env = make_batch(case, 64, autoreset_mode="SameStep")
+    env.reset(seed=0)
+    actions = draw_actions(env, 60)
+
+    def kept_after(rows):
+        for row in rows:
+            env.step(row)
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        first = kept_after(actions)
+        later = kept_after(actions)
+    finally:
+        tracemalloc.stop()
+    assert later - first < 64 * KIBIBYTE
+
+
+@pytest.mark.parametrize("case", [*IDS, *(case for case in TALKING if case in SINGLES)])
+def test_spaces_of_texts_share_all_but_their_generator(case):
+    num_envs = 256 if is_pooled(case) else FEW
+    more = {"obs_mode": "text"} if case in IDS else {}
+    tracemalloc.start()
+    try:
+        env = make_batch(case, num_envs, **more)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept / num_envs < (6 if is_pooled(case) else 2) * KIBIBYTE
+    pairs = [(env.observation_space, env.single_observation_space)]
+    if case in TALKING:
+        pairs.append((env.action_space, env.single_action_space))
+    for batched, single in pairs:
+        assert isinstance(single, UnicodeText)
+        assert len(batched) == num_envs
+        for space in batched:
+            assert space == single
+            for name, value in vars(space).items():
+                assert value is vars(single)[name] or name == "_np_random"
+
+
+@pytest.mark.parametrize("case", LEVEL_IDS)
+def test_kept_levels_are_one_array_each(case):
+    env = make_batch(case, 32, num_levels=500)
+    env.reset(seed=0)
+    kept = env.engine.source._kept
+    assert all(isinstance(part, np.ndarray) for part in kept)
+    assert all(len(part) == 500 for part in kept)
+    before = [id(part) for part in kept]
+    for row in draw_actions(env, 40):
+        env.step(row)
+    assert [id(part) for part in env.engine.source._kept] == before
+
+
+@pytest.mark.parametrize("case", LEVEL_IDS)
+def test_sets_too_large_to_keep_are_drawn_again(case, monkeypatch):
+    from roll_vec.stacked import levels
+
+    kept = make_batch(case, 6, num_levels=20)
+    monkeypatch.setattr(levels, "CACHE_BYTES", 100)
+    drawn = make_batch(case, 6, num_levels=20)
+    kept.reset(seed=0)
+    drawn.reset(seed=0)
+    for row in draw_actions(kept, 40):
+        np.testing.assert_array_equal(kept.step(row)[0], drawn.step(row)[0])
+    assert kept.engine.source._kept is not None
+    assert drawn.engine.source._kept is None

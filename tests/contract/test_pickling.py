@@ -1,0 +1,195 @@
+"""A batch pickled or copied in mid-episode goes on like the one it was made from."""
+
+import copy
+import pickle
+
+import gymnasium
+import pytest
+
+from roll_vec.stacked import row_threads as threads
+from tests.conftest import JIT_OFF
+from tests.contract.cases import (
+    CASES,
+    DISABLED,
+    IDS,
+    LEVEL_IDS,
+    MODES,
+    NEXT_STEP,
+    POOLS,
+    SAME_STEP,
+    SINGLES,
+    assert_same,
+    draw_actions,
+    fewer,
+    is_pooled,
+    lowest_action,
+    make_batch,
+    make_single,
+    play,
+)
+
+
+def by_pickle(env):
+    return pickle.loads(pickle.dumps(env))
+
+
+def by_oldest_pickle(env):
+    return pickle.loads(pickle.dumps(env, protocol=2))
+
+
+def by_cloudpickle(env):
+    cloudpickle = pytest.importorskip("cloudpickle")
+    return cloudpickle.loads(cloudpickle.dumps(env))
+
+
+DUPLICATES = [by_pickle, by_oldest_pickle, by_cloudpickle, copy.deepcopy]
+
+
+@pytest.mark.parametrize("duplicate", DUPLICATES)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("case", CASES)
+def test_duplicate_goes_on_like_the_original(case, mode, duplicate):
+    env = make_batch(case, 6, autoreset_mode=mode, group_size=2)
+    env.reset(seed=[1, 2**70, 3, 4, 5, 6])
+    play(env, draw_actions(env, 17))
+    twin = duplicate(env)
+    assert twin is not env
+    assert twin.spec == env.spec
+    assert twin.autoreset_mode is mode
+    assert twin.metadata == env.metadata
+    actions = draw_actions(env, fewer(60), seed=1)
+    # One after the other: they share nothing.
+    expected = play(env, actions)
+    assert_same(play(twin, actions), expected)
+    assert_same(twin.reset(), env.reset())
+    assert twin.np_random_seed == env.np_random_seed
+
+
+@pytest.mark.parametrize("duplicate", DUPLICATES)
+@pytest.mark.parametrize("case", CASES)
+def test_pending_autoreset_is_kept(case, duplicate):
+    env = make_batch(case, 3, max_episode_steps=1, autoreset_mode=NEXT_STEP)
+    env.reset(seed=0)
+    row = draw_actions(env, 1)[0]
+    env.step(row)
+    twin = duplicate(env)
+    assert_same(twin.step(row), env.step(row))
+    assert_same(twin.step(row), env.step(row))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_ended_environments_stay_ended(case):
+    env = make_batch(case, 3, max_episode_steps=1, autoreset_mode=DISABLED)
+    env.reset(seed=0)
+    row = draw_actions(env, 1)[0]
+    env.step(row)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        by_pickle(env).step(row)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_before_the_first_reset_and_after_close(case):
+    env = make_batch(case, 3)
+    twin = by_pickle(env)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        twin.step([lowest_action(env)] * 3)
+    assert_same(twin.reset(seed=0), env.reset(seed=0))
+    env.close()
+    with pytest.raises(gymnasium.error.ClosedEnvironmentError):
+        by_pickle(env).reset()
+
+
+@pytest.mark.parametrize("duplicate", DUPLICATES)
+@pytest.mark.parametrize(
+    ("case", "more"),
+    [
+        *((id, {"obs_mode": obs_mode}) for id in IDS for obs_mode in ("grid", "text")),
+        *((case, {}) for case in POOLS),
+    ],
+)
+def test_without_copies_each_writes_its_own_array(case, more, duplicate):
+    env = make_batch(case, 3, copy=False, **more)
+    observations, _ = env.reset(seed=0)
+    kept = copy.deepcopy(observations)
+    twin = duplicate(env)
+    actions = draw_actions(env, 20)
+    results = play(twin, actions)
+    assert_same(observations, kept)
+    assert_same(play(env, actions), results)
+
+
+@pytest.mark.parametrize("case", LEVEL_IDS)
+def test_kept_levels_are_not_pickled(case):
+    env = make_batch(case, 4, num_levels=1000)
+    fresh = len(pickle.dumps(env))
+    env.reset(seed=0)
+    play(env, draw_actions(env, 30))
+    assert env.engine.source._kept is not None
+    assert len(pickle.dumps(env)) < fresh + 4000
+    for duplicate in DUPLICATES:
+        twin = duplicate(env)
+        assert twin.engine.source._kept is None
+        actions = draw_actions(env, 30, seed=2)
+        assert_same(play(twin, actions), play(by_pickle(env), actions))
+    # The original keeps its own.
+    assert env.engine.source._kept is not None
+
+
+@pytest.mark.skipif(JIT_OFF, reason="threads do not silence integers that wrap")
+def test_threads_are_not_pickled():
+    rows = 140000
+    env = make_batch("roll_vec/FrozenLake-v1", rows, num_threads=2)
+    env.reset(seed=0)
+    actions = draw_actions(env, 2)
+    env.step(actions[0])
+    assert threads._pools
+    twin = by_pickle(env)
+    assert_same(twin.step(actions[1]), env.step(actions[1]))
+
+
+@pytest.mark.parametrize("case", IDS)
+def test_windows_are_not_pickled(case, monkeypatch):
+    pygame = pytest.importorskip("pygame")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    env = make_batch(case, 2, render_mode="human")
+    env.reset(seed=0)
+    twin = by_pickle(env)
+    assert twin._window is None
+    assert env._window is not None
+    twin.close()
+    assert pygame.display.get_init()
+    env.close()
+    assert not pygame.display.get_init()
+
+
+@pytest.mark.parametrize("duplicate", DUPLICATES)
+@pytest.mark.parametrize("case", SINGLES)
+def test_single_form_goes_on_like_the_original(case, duplicate):
+    env = make_single(case)
+    env.reset(seed=2**40)
+    drawn = draw_actions(make_batch(case, 1), 49)[:, 0].tolist()
+
+    def run(form, actions):
+        results = []
+        for action in actions:
+            results.append(form.step(action))
+            if results[-1][2] or results[-1][3]:
+                results.append(form.reset())
+        return results
+
+    run(env, drawn[:9])
+    twin = duplicate(env)
+    assert_same(run(twin, drawn[9:]), run(env, drawn[9:]))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_pickle_is_small(case):
+    # State, streams and spaces, with nothing of the levels or of code.
+    sizes = []
+    for num_envs in (64, 128):
+        env = make_batch(case, num_envs, autoreset_mode=SAME_STEP)
+        env.reset(seed=0)
+        sizes.append(len(pickle.dumps(env)))
+    # Instances have attributes of their own, with names and spaces.
+    each = 4096 if is_pooled(case) else 1024
+    assert sizes[1] - sizes[0] < 64 * each

@@ -1,0 +1,267 @@
+"""Fork and spawn: batches in child processes, and Gymnasium's workers over ours."""
+
+import functools
+import multiprocessing
+import os
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AsyncVectorEnv
+
+from roll_vec.errors import RollVecError
+from roll_vec.stacked import row_threads as threads
+from tests.conftest import JIT_OFF
+from tests.contract.cases import (
+    CASES,
+    NEXT_STEP,
+    SAME_STEP,
+    SINGLES,
+    assert_same,
+    draw_actions,
+    is_pooled,
+    make_batch,
+    make_single,
+    play,
+)
+
+SECONDS = 120  # only a hang takes so long
+
+pytestmark = [
+    pytest.mark.skipif(JIT_OFF, reason="children do not silence integers that wrap"),
+    # Python 3.12 and newer warn about a fork beside threads; that it is safe with
+    # ours is what is tested.
+    pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
+]
+
+METHODS = [
+    method
+    for method in ("fork", "spawn")
+    if method in multiprocessing.get_all_start_methods()
+]
+ROWS = 140000
+POOLED = (
+    "roll_vec/Countdown-v0",
+    "roll_vec/Countdown-v0 in threads",
+    "tests_vector/Guess-v0 in processes",
+)
+
+
+def answer(work, pipe):
+    """In the child: send what the work gives, or its error."""
+    with pipe:
+        try:
+            pipe.send(work())
+        except BaseException as error:
+            pipe.send(error)
+            raise
+
+
+def run_in_child(method, work):
+    """Return what the work gives in a child process; a hang is a failure."""
+    context = multiprocessing.get_context(method)
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=answer, args=(work, theirs))
+    process.start()
+    theirs.close()
+    try:
+        with ours:
+            assert ours.poll(SECONDS), f"a {method}ed process gives no answer"
+            result = ours.recv()
+        process.join(SECONDS)
+        assert process.exitcode == 0
+    finally:
+        if process.is_alive():
+            process.kill()
+            process.join()
+        process.close()
+    assert not isinstance(result, BaseException), result
+    return result
+
+
+def play_on(env, actions):
+    """Play and return the results; there may be a pool of threads or none."""
+    return play(env, actions)
+
+
+def make_and_play(case, num_envs, more):
+    env = make_batch(case, num_envs, **more)
+    return [env.reset(seed=1), play(env, draw_actions(env, 5))]
+
+
+THREADED = [
+    ("roll_vec/FrozenLake-v1", {"num_threads": 2}),
+    ("roll_vec/Sokoban-v0", {"num_threads": 2, "num_levels": 50}),
+]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("case", "more"), THREADED)
+def test_child_goes_on_where_the_parent_used_threads(case, more, method):
+    env = make_batch(case, ROWS, **more)
+    env.reset(seed=0)
+    actions = draw_actions(env, 4)
+    play(env, actions[:2])
+    assert threads._pools
+    work = functools.partial(play_on, env, actions[2:])
+    results = run_in_child(method, work)
+    # The parent's own is untouched, and its threads still work.
+    assert_same(play(env, actions[2:]), results)
+
+
+def play_refused(env, actions):
+    """Return the error of a pool whose workers are another process's."""
+    with pytest.raises(RollVecError) as caught:
+        play(env, actions)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("case", POOLED[1:])
+def test_pool_with_workers_says_that_it_does_not_fork(case):
+    env, twin = make_batch(case, 4), make_batch(case.partition(" in ")[0], 4)
+    env.reset(seed=0)
+    twin.reset(seed=0)
+    actions = draw_actions(env, 20)
+    if "fork" in METHODS:
+        told = run_in_child("fork", functools.partial(play_refused, env, actions))
+        assert "make the pool in the process that steps it" in told
+    assert_same(play(env, actions), play(twin, actions))
+
+
+@pytest.mark.parametrize(
+    ("case", "method"),
+    [
+        (case, method)
+        for case in POOLED
+        for method in METHODS
+        if case == POOLED[0] or method != "fork"
+    ],
+)
+def test_pool_goes_on_in_a_child(case, method):
+    env = make_batch(case, 4)
+    env.reset(seed=0)
+    actions = draw_actions(env, 24)
+    play(env, actions[:4])
+    results = run_in_child(method, functools.partial(play_on, env, actions[4:]))
+    assert_same(play(env, actions[4:]), results)
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m != "spawn"])
+@pytest.mark.parametrize("case", CASES)
+def test_child_makes_batches_of_its_own(case, method):
+    more = {} if is_pooled(case) else {"num_threads": 2}
+    work = functools.partial(make_and_play, case, 32, more)
+    assert_same(run_in_child(method, work), work())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_plain_fork_after_threads():
+    env = make_batch("roll_vec/Sokoban-v0", 64, num_threads=3)
+    env.reset(seed=0)
+    row = draw_actions(env, 1)[0]
+    child = os.fork()
+    if not child:
+        # Nothing of the test may go on here, whatever happens.
+        try:
+            observations, *_ = env.step(row)
+            env.reset(seed=5)
+            os._exit(int(observations.sum()) % 251)
+        finally:
+            os._exit(255)
+    expected, *_ = env.step(row)
+    env.reset(seed=5)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == int(expected.sum()) % 251
+
+
+def test_forked_child_forgets_the_pools():
+    if "fork" not in METHODS:
+        pytest.skip("there is no fork here")
+    threads.run_rows(lambda start, stop: None, 8, 2, 1)
+    assert threads._pools
+    assert run_in_child("fork", lambda: len(threads._pools)) == 0
+    assert threads._pools
+
+
+def make_env_fns(case, num_envs, **more):
+    return [functools.partial(make_single, case, **more)] * num_envs
+
+
+def compare_with_workers(case, mode, shared_memory, context=None, **more):
+    ours = make_batch(case, 3, autoreset_mode=mode, **more)
+    workers = AsyncVectorEnv(
+        make_env_fns(case, 3, **more),
+        shared_memory=shared_memory,
+        autoreset_mode=mode,
+        context=context,
+    )
+    try:
+        assert_same(ours.reset(seed=4), workers.reset(seed=4))
+        for row in draw_actions(ours, 25):
+            workers.step_async(row)
+            assert_same(ours.step(row), workers.step_wait(timeout=SECONDS))
+    finally:
+        workers.close(timeout=SECONDS)
+
+
+@pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
+@pytest.mark.parametrize(
+    ("case", "shared_memory"),
+    [
+        *((case, True) for case in SINGLES),
+        *((case, False) for case in ("roll_vec/Sokoban-v0", "roll_vec/Countdown-v0")),
+    ],
+)
+def test_gymnasiums_workers_over_the_single_forms(case, shared_memory, mode):
+    # After threads were used in this process.
+    make_batch("roll_vec/Sokoban-v0", 64, num_threads=2).reset(seed=0)
+    compare_with_workers(case, mode, shared_memory)
+
+
+def test_gymnasiums_workers_by_spawn():
+    more = {"obs_mode": "text"}
+    compare_with_workers("roll_vec/Sokoban-v0", SAME_STEP, True, "spawn", **more)
+
+
+def test_make_vec_of_workers_that_share_texts_without_copies():
+    more = {"vectorization_mode": "async", "vector_kwargs": {"copy": False}}
+    more |= {"max_steps": 3, "num_envs": 2}
+    workers = gymnasium.make_vec("roll_vec/Countdown-v0", **more)
+    ours = gymnasium.make_vec("roll_vec/Countdown-v0", num_envs=2, max_steps=3)
+    try:
+        first, expected = workers.reset(seed=0)[0], ours.reset(seed=0)[0]
+        assert tuple(first) == expected
+        for row in draw_actions(ours, 5):
+            seen, expected = workers.step(row)[0], ours.step(row)[0]
+            assert seen is first
+            assert tuple(seen) == expected
+    finally:
+        workers.close()
+
+
+def test_ids_with_the_module_in_a_process_that_never_imported_it():
+    # As RLlib's workers and those of other frameworks.
+    id = "roll_vec:roll_vec/Sokoban-v0"
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        known = "'roll_vec' in __import__('sys').modules"
+        assert not pool.apply(eval, (known,))
+        single = pool.apply_async(gymnasium.make, (id,)).get(SECONDS)
+        batch = pool.apply_async(gymnasium.make_vec, (id, 2)).get(SECONDS)
+    expected = gymnasium.make("roll_vec/Sokoban-v0").reset(seed=3)[0]
+    assert_same(single.reset(seed=3)[0], expected)
+    assert_same(batch.reset(seed=2)[0][1], expected)
+
+
+def test_batches_in_a_pool_of_processes():
+    # As data loaders do: one batch a worker, parts of one that is whole elsewhere.
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(2) as pool:
+        parts = pool.starmap_async(first_observations, [(0, 3), (3, 5)]).get(SECONDS)
+    observations, _ = make_batch("roll_vec/Sokoban-v0", 8).reset(seed=20)
+    np.testing.assert_array_equal(np.concatenate(parts), observations)
+
+
+def first_observations(first, size):
+    env = make_batch("roll_vec/Sokoban-v0", size)
+    return env.reset(seed=20 + first)[0]

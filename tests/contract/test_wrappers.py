@@ -1,0 +1,393 @@
+"""Gymnasium's vector wrappers around our batches, in every mode that they take."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.spaces import Box
+from gymnasium.wrappers import vector as wrappers
+
+from tests.contract.cases import (
+    CASES,
+    DISABLED,
+    IDS,
+    LIMIT,
+    MODES,
+    NEXT_STEP,
+    POOLS,
+    SAME_STEP,
+    SINGLES,
+    TEXTS,
+    assert_same,
+    draw_actions,
+    fewer,
+    make_batch,
+    make_single,
+    make_sync,
+)
+from tests.gymnasium_versions import needs
+
+NUM_ENVS = 4
+LAMPS = "tests_vector/Lamps-v0"
+OBSERVING_MODES = [NEXT_STEP, DISABLED]  # others are refused by the base class
+
+
+def batches(case, mode, **more):
+    """Return a batch of ours and one of Gymnasium's, of the same worlds."""
+    ours = make_batch(case, NUM_ENVS, autoreset_mode=mode, **more)
+    return ours, make_sync(case, NUM_ENVS, mode, **more)
+
+
+def play_wrapped(env, steps, seed=0):
+    """Yield what resets and steps return; DISABLED environments are reset wholly."""
+    yield env.reset(seed=seed)
+    for row in draw_actions(env, steps):
+        result = env.step(row)
+        yield result
+        mode = env.unwrapped.metadata["autoreset_mode"]
+        if mode is DISABLED and (result[2] | result[3]).any():
+            yield env.reset()
+
+
+def assert_wrapped_alike(wrap, case, mode, steps=60, **more):
+    ours, theirs = (wrap(env) for env in batches(case, mode, **more))
+    assert ours.observation_space == theirs.observation_space
+    assert ours.action_space == theirs.action_space
+    both = zip(play_wrapped(ours, steps), play_wrapped(theirs, steps), strict=True)
+    for result, expected in both:
+        assert_same(result, expected)
+    ours.close()
+    theirs.close()
+
+
+# --------------------------------------------------- RecordEpisodeStatistics
+
+
+def episodes_alone(case, seed, actions, mode):
+    """Return (step, return, length) of the episodes of a plain loop."""
+    env = make_single(case)
+    env.reset(seed=seed)
+    found = []
+    total, length, pending = 0.0, 0, False
+    for step, action in enumerate(actions):
+        if pending:
+            # Only NEXT_STEP spends a step of the batch on it.
+            env.reset()
+            pending = False
+            if mode is NEXT_STEP:
+                continue
+        _, reward, terminated, truncated, _ = env.step(action)
+        total, length = total + float(reward), length + 1
+        if terminated or truncated:
+            found.append((step, total, length))
+            total, length, pending = 0.0, 0, True
+    return found
+
+
+COUNTED_MODES = [
+    NEXT_STEP,
+    pytest.param(
+        SAME_STEP,
+        marks=needs("RecordEpisodeStatistics counts the first step in SAME_STEP"),
+    ),
+    DISABLED,
+]
+
+
+@pytest.mark.parametrize("mode", COUNTED_MODES)
+@pytest.mark.parametrize("case", CASES)
+def test_episode_statistics_are_those_of_a_plain_loop(case, mode):
+    env = wrappers.RecordEpisodeStatistics(
+        make_batch(case, NUM_ENVS, autoreset_mode=mode)
+    )
+    env.reset(seed=3)
+    actions = draw_actions(env, fewer(200))
+    found = [[] for _ in range(NUM_ENVS)]
+    for step, row in enumerate(actions):
+        _, _, terminations, truncations, infos = env.step(row)
+        finished = terminations | truncations
+        assert ("episode" in infos) == finished.any()
+        for i in np.flatnonzero(finished):
+            episode = infos["episode"]
+            assert infos["_episode"][i]
+            found[i].append((step, float(episode["r"][i]), int(episode["l"][i])))
+        if mode is DISABLED and finished.any():
+            # The wrapper takes the mask out of the options.
+            env.reset(options={"reset_mask": finished})
+    for i in range(NUM_ENVS):
+        expected = episodes_alone(case, 3 + i, actions[:, i].tolist(), mode)
+        assert found[i] == expected
+    assert env.episode_count == sum(map(len, found))
+
+
+@pytest.mark.parametrize("mode", COUNTED_MODES)
+@pytest.mark.parametrize("case", CASES)
+def test_partial_reset_keeps_the_statistics_of_the_others(case, mode):
+    # Over SyncVectorEnv, which takes the mask out of the options before the wrapper
+    # can see it, the statistics of all are cleared.
+    env = wrappers.RecordEpisodeStatistics(
+        make_batch(case, NUM_ENVS, autoreset_mode=mode)
+    )
+    env.reset(seed=3)
+    rng = np.random.default_rng(0)
+    returns, lengths = np.zeros(NUM_ENVS), np.zeros(NUM_ENVS, np.int64)
+    pending = np.zeros(NUM_ENVS, np.bool_)
+    seen = 0
+    for row in draw_actions(env, fewer(200)):
+        mask = rng.random(NUM_ENVS) < 0.1
+        if mode is DISABLED:
+            mask |= pending
+        if mask.any():
+            env.reset(options={"reset_mask": mask.copy()})
+            returns[mask], lengths[mask], pending[mask] = 0.0, 0, False
+        _, rewards, terminations, truncations, infos = env.step(row)
+        returns, lengths = returns + rewards, lengths + 1
+        if mode is NEXT_STEP:
+            returns[pending], lengths[pending] = 0.0, 0
+        finished = terminations | truncations
+        for i in np.flatnonzero(finished):
+            assert infos["episode"]["r"][i] == returns[i]
+            assert infos["episode"]["l"][i] == lengths[i]
+            seen += 1
+        if mode is SAME_STEP:
+            returns[finished], lengths[finished] = 0.0, 0
+        pending = finished
+    assert seen
+
+
+@pytest.mark.parametrize("mode", COUNTED_MODES)
+def test_episode_statistics_of_truncated_episodes(mode):
+    env = wrappers.RecordEpisodeStatistics(
+        make_batch("roll_vec/Sokoban-v0", 3, autoreset_mode=mode)
+    )
+    env.reset(seed=0)
+    for _ in range(LIMIT):
+        *_, infos = env.step([0, 0, 0])
+    assert infos["episode"]["l"].tolist() == [LIMIT] * 3
+    total = 0.0
+    for _ in range(LIMIT):
+        total += -0.1
+    assert infos["episode"]["r"].tolist() == [total] * 3
+
+
+# ------------------------------------------------------------ other wrappers
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("case", CASES)
+def test_infos_as_lists(case, mode):
+    assert_wrapped_alike(wrappers.DictInfoToList, case, mode)
+
+
+@needs("DictInfoToList takes keys without a mask")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("case", CASES)
+def test_infos_as_lists_with_statistics(case, mode):
+    def wrap(env):
+        return wrappers.DictInfoToList(wrappers.RecordEpisodeStatistics(env))
+
+    for result in play_wrapped(wrap(batches(case, mode)[0]), 40):
+        infos = result[-1]
+        assert isinstance(infos, list)
+        assert len(infos) == NUM_ENVS
+        if len(result) == 5:
+            finished = result[2] | result[3]
+            has_episode = ["episode" in info for info in infos]
+            assert has_episode == finished.tolist()
+
+
+REWARD_WRAPPERS = [
+    lambda env: wrappers.TransformReward(env, lambda rewards: rewards * 2 - 1),
+    lambda env: wrappers.ClipReward(env, -0.05, 0.5),
+    lambda env: wrappers.NormalizeReward(env),
+    lambda env: wrappers.VectorizeTransformReward(
+        env, gymnasium.wrappers.TransformReward, func=lambda reward: reward + 1
+    ),
+    lambda env: wrappers.RecordEpisodeStatistics(wrappers.ClipReward(env, -0.05, 0.5)),
+]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("wrap", REWARD_WRAPPERS[:-1])
+@pytest.mark.parametrize("case", SINGLES)
+def test_reward_wrappers(case, wrap, mode):
+    assert_wrapped_alike(wrap, case, mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("wrap", REWARD_WRAPPERS)
+@pytest.mark.parametrize("case", SINGLES)
+def test_reward_wrappers_spoil_nothing(case, wrap, mode):
+    # ClipReward writes into the rewards it is given.
+    plain = make_batch(case, NUM_ENVS, autoreset_mode=mode)
+    wrapped = wrap(make_batch(case, NUM_ENVS, autoreset_mode=mode))
+    results, expected = play_wrapped(wrapped, 40), play_wrapped(plain, 40)
+    for one, two in zip(results, expected, strict=True):
+        assert_same(one[0], two[0])
+        assert_same(one[2:4], two[2:4])
+
+
+def to_float(env):
+    space = env.single_observation_space
+    single = Box(0.0, 8.0, space.shape, np.float32)
+    return wrappers.TransformObservation(
+        env,
+        lambda observations: observations.astype(np.float32) / 2,
+        observation_space=Box(0.0, 8.0, (NUM_ENVS, *space.shape), np.float32),
+        single_observation_space=single,
+    )
+
+
+def flat(env):
+    size = int(np.prod(env.single_observation_space.shape))
+    return wrappers.ReshapeObservation(env, (size // 3, 3))
+
+
+OBSERVATION_WRAPPERS = [
+    (to_float, "grid"),
+    (wrappers.FlattenObservation, "grid"),
+    (wrappers.FlattenObservation, "planes"),
+    (flat, "rgb"),
+    (lambda env: wrappers.DtypeObservation(env, np.float32), "planes"),
+    (wrappers.GrayscaleObservation, "tiny_rgb"),
+    (wrappers.GrayscaleObservation, "rgb"),
+    (
+        lambda env: wrappers.RescaleObservation(
+            wrappers.DtypeObservation(env, np.float32), np.float32(0), np.float32(1)
+        ),
+        "tiny_rgb",
+    ),
+    (
+        lambda env: wrappers.VectorizeTransformObservation(
+            env,
+            gymnasium.wrappers.TransformObservation,
+            func=lambda observation: 1 - observation,
+            observation_space=env.single_observation_space,
+        ),
+        "planes",
+    ),
+]
+
+
+@pytest.mark.parametrize("mode", OBSERVING_MODES)
+@pytest.mark.parametrize(("wrap", "obs_mode"), OBSERVATION_WRAPPERS)
+@pytest.mark.parametrize("case", IDS)
+def test_observation_wrappers(case, wrap, obs_mode, mode):
+    assert_wrapped_alike(wrap, case, mode, steps=30, obs_mode=obs_mode)
+
+
+@pytest.mark.parametrize("case", IDS)
+def test_resized_observations(case):
+    pytest.importorskip("cv2")
+
+    def wrap(env):
+        return wrappers.ResizeObservation(env, (24, 24))
+
+    assert_wrapped_alike(wrap, case, NEXT_STEP, steps=20, obs_mode="rgb")
+
+
+@pytest.mark.parametrize(
+    ("case", "more"),
+    [
+        *((id, {"obs_mode": mode}) for id in IDS for mode in ("grid", "planes")),
+        (LAMPS, {}),
+    ],
+)
+def test_normalized_observations(case, more):
+    wrap = wrappers.NormalizeObservation
+    assert_wrapped_alike(wrap, case, NEXT_STEP, **more)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("case", CASES)
+def test_action_wrappers(case, mode):
+    ours, theirs = batches(case, mode)
+    space = ours.single_action_space
+
+    def mirror(row):
+        if row.dtype == object:
+            return row[::-1]
+        return 2 * int(space.start) + int(space.n) - 1 - row
+
+    wrapped = wrappers.TransformAction(ours, mirror)
+    wrapped.reset(seed=0)
+    theirs.reset(seed=0)
+    for row in draw_actions(ours, 8):
+        if row.dtype != object:
+            row = np.maximum(row, int(space.start))
+        result, expected = wrapped.step(row), theirs.step(mirror(row))
+        assert_same(result, expected)
+        if (expected[2] | expected[3]).any():
+            break
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("case", [*IDS, LAMPS])
+def test_arrays_of_torch(case, mode):
+    torch = pytest.importorskip("torch")
+    if mode is SAME_STEP:
+        pytest.skip("the wrapper cannot convert Gymnasium's object arrays")
+    env = wrappers.NumpyToTorch(make_batch(case, NUM_ENVS, autoreset_mode=mode))
+    observations, _ = env.reset(seed=0)
+    assert isinstance(observations, torch.Tensor)
+    actions = torch.as_tensor(draw_actions(env, 1)[0])
+    observations, rewards, *_ = env.step(actions)
+    assert rewards.shape == (NUM_ENVS,)
+
+
+@needs("DictInfoToList takes keys without a mask")
+@pytest.mark.parametrize("mode", [NEXT_STEP, DISABLED])
+@pytest.mark.parametrize(
+    ("case", "more"),
+    [
+        *((id, {"obs_mode": mode}) for id in IDS for mode in ("grid", "text")),
+        *((case, {}) for case in (*TEXTS, *POOLS)),
+    ],
+)
+def test_wrappers_in_a_row(case, more, mode):
+    env = make_batch(case, NUM_ENVS, autoreset_mode=mode, **more)
+    env = wrappers.RecordEpisodeStatistics(env)
+    env = wrappers.NormalizeReward(wrappers.ClipReward(env, -1.0, 1.0))
+    env = wrappers.DictInfoToList(env)
+    for result in play_wrapped(env, 30):
+        assert result[0] in env.observation_space
+        assert isinstance(result[-1], list)
+
+
+# ----------------------------------------------------------------- rendering
+
+
+@pytest.mark.parametrize("case", [*IDS, *TEXTS])
+def test_human_rendering(case, monkeypatch):
+    pytest.importorskip("cv2")
+    pygame = pytest.importorskip("pygame")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    env = make_batch(case, NUM_ENVS, render_mode="rgb_array")
+    env.metadata["render_fps"] = 1000
+    env = wrappers.HumanRendering(env)
+    env.reset(seed=0)
+    for row in draw_actions(env, 3):
+        env.step(row)
+    assert pygame.display.get_init()
+    env.close()
+
+
+@needs("RecordVideo takes batches")
+@pytest.mark.parametrize("mode", OBSERVING_MODES)
+@pytest.mark.parametrize("case", [*IDS, *TEXTS])
+def test_video_is_recorded(case, mode, tmp_path):
+    pytest.importorskip("moviepy")
+    env = wrappers.RecordVideo(
+        make_batch(case, NUM_ENVS, autoreset_mode=mode, render_mode="rgb_array"),
+        video_folder=str(tmp_path / "videos"),
+        episode_trigger=lambda episode: episode == 0,
+        video_length=4,
+        gc_trigger=None,
+    )
+    env.reset(seed=0)
+    for row in draw_actions(env, 6):
+        result = env.step(row)
+        if mode is DISABLED and (result[2] | result[3]).any():
+            env.reset()
+    env.close()
+    (video,) = (tmp_path / "videos").glob("*.mp4")
+    assert video.stat().st_size > 0

@@ -1,0 +1,261 @@
+"""Tasks from files: rows as they are, loaded once, refused by name."""
+
+import gzip
+import json
+import os
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+from roll_vec.envs.countdown import Countdown
+from roll_vec.envs.countdown.files import load_tasks
+from roll_vec.errors import InvalidOptionError, MissingExtraError
+from tests.mutations import mutate_bytes
+
+ROWS = [
+    ([44, 19, 35], 98),
+    ([3, 8, 3, 8], 24),
+    ([7], -7),
+    ([100, 0, 999_999_999], 12_345_678_901),
+    ([1, 1], 5),
+]
+
+
+def write_jsonl(path, rows):
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "wt", encoding="utf-8") as file:
+        for nums, target in rows:
+            file.write(json.dumps({"target": target, "id": "é", "nums": nums}) + "\n")
+    return path
+
+
+def write_parquet(path, rows, nums_type=None, target_type=None):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pa.table(
+        {
+            "target": pa.array([t for _, t in rows], target_type or pa.int64()),
+            "nums": pa.array([n for n, _ in rows], nums_type or pa.list_(pa.int64())),
+            "id": ["x"] * len(rows),
+        }
+    )
+    parquet.write_table(table, path, row_group_size=2)
+    return path
+
+
+@pytest.fixture(params=["tasks.jsonl", "tasks.jsonl.gz", "tasks.parquet"])
+def path(request, tmp_path):
+    write = write_parquet if request.param.endswith("parquet") else write_jsonl
+    return write(tmp_path / request.param, ROWS)
+
+
+def tasks(env, seeds):
+    found = []
+    for seed in seeds:
+        env.reset(seed=seed)
+        found.append((env.nums, env.target))
+    return found
+
+
+def test_rows_are_played_as_they_are(path):
+    env = Countdown(data=path)
+    assert tasks(env, range(12)) == [ROWS[seed % 5] for seed in range(12)]
+    assert env.reset(seed=8)[0] == "Target: 12345678901, nums: [100, 0, 999999999]"
+    env.reset(seed=1)
+    assert env.witness == "8 / (3 - 8 / 3)"
+    assert env.step(env.witness)[1] == 1.0
+    env.reset(seed=2)
+    assert env.witness is None
+    assert env.step("7")[1] == 0.1
+    env.reset()
+    assert env.nums == ROWS[env.level_seed % 5][0]
+    some = Countdown(data=path, num_levels=2, start_level=3)
+    assert tasks(some, range(4)) == [ROWS[3], ROWS[4]] * 2
+
+
+def test_a_file_is_loaded_once_and_not_to_be_written(path):
+    first, second = Countdown(data=path), Countdown(data=str(path), max_steps=2)
+    assert first._tasks.file is second._tasks.file
+    first.reset(seed=0)
+    first.nums.append(3)
+    assert tasks(second, [0]) == [ROWS[0]]
+    with pytest.raises(ValueError, match="read-only"):
+        first._tasks.file._numbers[0] = 1
+
+
+def test_a_changed_file_is_loaded_again(tmp_path):
+    path = write_jsonl(tmp_path / "tasks.jsonl", ROWS)
+    old = Countdown(data=path)
+    write_jsonl(path, ROWS[1:])
+    os.utime(path, ns=(1, 1))
+    assert tasks(Countdown(data=path), [0]) == [ROWS[1]]
+    assert tasks(old, [0]) == [ROWS[0]]
+
+
+def test_pickled_environments_read_the_file_and_carry_no_rows(tmp_path):
+    path = write_jsonl(tmp_path / "tasks.jsonl", ROWS * 5000)
+    env = Countdown(data=path)
+    env.reset(seed=1)
+    pickled = pickle.dumps(env)
+    assert len(pickled) < 10_000
+    restored = pickle.loads(pickled)
+    assert restored._tasks.file is env._tasks.file
+    assert restored.step("8/(3-8/3)")[1] == 1.0
+    assert tasks(restored, range(5)) == ROWS
+
+
+BAD_LINES = [
+    ("", "has no rows"),
+    ("[1, 2]", "row 0, nums and target: expected a JSON object"),
+    ("{", "row 0, nums and target: not a JSON object"),
+    ("[" * 100_000, "row 0, nums and target: not a JSON object"),
+    ('{"nums": [1]}', "row 0, target: missing"),
+    ('{"target": 1}', "row 0, nums: missing"),
+    ('{"nums": [1], "target": 1}\n{"nums": 3, "target": 1}', "row 1, nums: expected a"),
+    ('{"nums": [], "target": 1}', "row 0, nums: expected at least one number"),
+    ('{"nums": [1, true], "target": 1}', "row 0, nums: expected a list of integers"),
+    ('{"nums": [1.0], "target": 1}', "row 0, nums: expected a list of integers"),
+    ('{"nums": ["1"], "target": 1}', "row 0, nums: expected a list of integers"),
+    ('{"nums": [1], "target": 1}\n{"nums": [1, -1], "target": 1}', "row 1, nums: exp"),
+    ('{"nums": [1000000000000000000], "target": 1}', "row 0, nums: expected numbers"),
+    (f'{{"nums": [{"9" * 30}], "target": 1}}', "row 0, nums: expected a list of int"),
+    (f'{{"nums": [1], "target": {"9" * 9000}}}', "row 0, nums and target: not a JSON"),
+    ('{"nums": [1], "target": 1.5}', "row 0, target: expected an integer, got 1.5"),
+    ('{"nums": [1], "target": null}', "row 0, target: expected an integer, got None"),
+    ('{"nums": [1], "target": 9223372036854775808}', "row 0, target: expected an"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_LINES, ids=lambda text: text[:30])
+def test_malformed_lines_are_named(tmp_path, text, message):
+    path = tmp_path / "tasks.jsonl"
+    path.write_text(text, "utf-8")
+    for _ in range(2):
+        with pytest.raises(InvalidOptionError) as raised:
+            load_tasks(str(path))
+        assert message in str(raised.value)
+        assert str(path) in str(raised.value)
+        assert len(str(raised.value)) < 400
+    path.write_text('{"nums": [1], "target": 1}\n\n', "utf-8")
+    assert len(load_tasks(str(path))) == 1
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    for name, content in (
+        ("none.jsonl", None),
+        ("none.parquet", None),
+        ("bytes.jsonl", b'{"nums": [1], "target": 1}\n\xff'),
+        ("not.jsonl.gz", b"{}"),
+        ("cut.jsonl.gz", gzip.compress(b'{"nums": [1], "target": 1}\n' * 99)[:-9]),
+        ("broken.jsonl.gz", gzip.compress(b"{}" * 99)[:12] + b"\xff" * 20),
+        ("not.parquet", b"{}"),
+    ):
+        path = tmp_path / name
+        if name.endswith("parquet"):
+            pytest.importorskip("pyarrow")
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(InvalidOptionError, match=name):
+            Countdown(data=path)
+
+
+def test_malformed_parquet_is_named(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    good = [([1, 2], 3)] * 3
+
+    def fails(message, *arguments):
+        path = write_parquet(tmp_path / "tasks.parquet", *arguments)
+        with pytest.raises(InvalidOptionError, match=message):
+            Countdown(data=path)
+
+    fails("row 3, nums: missing", [*good, (None, 1)])
+    fails("row 3, target: missing", [*good, ([1], None)])
+    fails("row 3, nums: expected integers, got null", [*good, ([1, None], 1)])
+    fails("row 3, nums: expected at least one", [*good, ([], 1)])
+    fails("row 3, nums: expected numbers from 0", [*good, ([1, -2], 1), ([1], 1)])
+    fails("nums: expected lists of integers, got list", good, pa.list_(pa.float64()))
+    fails("nums: expected lists", [("1+2", 3)], pa.string())
+    fails("target: expected integers, got double", good, None, pa.float64())
+    fails("has no rows", [])
+    path = tmp_path / "other.parquet"
+    import pyarrow.parquet as parquet
+
+    parquet.write_table(pa.table({"nums": [[1]]}), path)
+    with pytest.raises(InvalidOptionError, match="target: there is no such column"):
+        Countdown(data=path)
+    columns = [pa.array([[1]]), pa.array([2]), pa.array([3])]
+    parquet.write_table(pa.table(columns, ["nums", "target", "target"]), path)
+    with pytest.raises(InvalidOptionError, match="target: there are 2 such columns"):
+        Countdown(data=path)
+
+
+def test_damaged_files_are_read_or_refused(path):
+    good, rng = path.read_bytes(), np.random.default_rng(5)
+    refused = 0
+    for number in range(25):
+        bad = mutate_bytes(good, rng)
+        if number == 0 and path.suffix == ".parquet":
+            bad = good.replace(b"target", b"targe\xff")
+        path.write_bytes(bad)
+        try:
+            tasks(Countdown(data=path), range(5))
+        except InvalidOptionError as error:
+            refused += 1
+            assert str(path) in str(error)  # noqa: PT017
+    assert refused > 10
+
+
+@pytest.mark.parametrize("kind", ["large", "fixed", "small"])
+def test_kinds_of_parquet_lists(tmp_path, kind):
+    pa = pytest.importorskip("pyarrow")
+    nums_type = {
+        "large": pa.large_list(pa.int32()),
+        "fixed": pa.list_(pa.int64(), 2),
+        "small": pa.list_(pa.uint8()),
+    }[kind]
+    rows = [([1, 2], 3), ([4, 5], 6), ([7, 8], 9)]
+    path = write_parquet(tmp_path / "tasks.parquet", rows, nums_type, pa.int16())
+    assert tasks(Countdown(data=path), range(3)) == rows
+
+
+LIMITS = [
+    ([1, 10**9], "max_digits", 10, "a number of 10 digits"),
+    ([1] * 17, "max_tokens", 33, "numbers for 33 tokens"),
+    ([999_999_999] * 16 + [10**8] * 10, "max_tokens", 51, "numbers for 51 tokens"),
+]
+
+
+@pytest.mark.parametrize(("nums", "name", "needed", "what"), LIMITS)
+def test_rows_beyond_the_limits_are_named_with_the_keyword(
+    tmp_path, nums, name, needed, what
+):
+    path = write_jsonl(tmp_path / "tasks.jsonl", [*ROWS, (nums, sum(nums)), *ROWS])
+    with pytest.raises(InvalidOptionError) as raised:
+        Countdown(data=path)
+    assert f"row 5, nums: {what}" in str(raised.value)
+    assert f"give {name}={needed}" in str(raised.value)
+    env = Countdown(data=path, **{name: needed}, max_chars=300)
+    env.reset(seed=5)
+    assert env.step("+".join(map(str, nums)))[1] == 1.0
+    if len(nums) > 6:
+        with pytest.raises(InvalidOptionError, match="nums: expected 1 to 6"):
+            _ = env.witness
+
+
+def test_rows_with_too_many_characters_are_named(tmp_path):
+    nums = [10**17] * 15
+    path = write_jsonl(tmp_path / "tasks.jsonl", [(nums, 3)])
+    with pytest.raises(InvalidOptionError, match="give max_chars=284 instead of 256"):
+        Countdown(data=path, max_digits=18)
+    Countdown(data=path, max_digits=18, max_chars=284)
+    Countdown(data=path, max_digits=18, numbers_rule="any")
+
+
+def test_a_parquet_file_without_pyarrow(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    path = tmp_path / "tasks.parquet"
+    path.write_bytes(b"")
+    with pytest.raises(MissingExtraError, match=r'pip install "\.\[parquet\]"'):
+        Countdown(data=path)

@@ -1,0 +1,121 @@
+"""States, copies and pickles go on as the original does."""
+
+import copy
+import json
+import pickle
+
+import pytest
+
+from roll_vec.envs.countdown import Countdown
+from roll_vec.errors import InvalidOptionError
+
+
+def play(env, episodes=6):
+    """Return what some episodes give, good and bad answers among them."""
+    results = []
+    for episode in range(episodes):
+        results.append((env.reset(), env.level_seed, env.nums, env.target))
+        for answer in ("1", f"{env.nums[0]}+1", env.witness)[episode % 3 :]:
+            results.append(env.step(answer))
+            if results[-1][2]:
+                break
+    results.append(env.np_random.random())
+    return results
+
+
+def go_on(env):
+    """Finish the episode that is open, then play."""
+    return [env.step("1/3"), env.step(env.witness), play(env)]
+
+
+def in_an_episode():
+    env = Countdown(max_steps=3, render_mode="text")
+    env.reset(seed=5)
+    env.reset()
+    env.np_random.random()
+    env.step("2+2")
+    return env
+
+
+def through_state(env):
+    other = Countdown(max_steps=3, render_mode="text")
+    other.set_state(env.get_state())
+    return other
+
+
+def through_json(env):
+    other = Countdown(max_steps=3, render_mode="text")
+    other.reset(seed=99)
+    other.step("1")
+    other.set_state(json.loads(json.dumps(env.get_state())))
+    return other
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [
+        through_state,
+        through_json,
+        copy.deepcopy,
+        lambda env: pickle.loads(pickle.dumps(env)),
+    ],
+)
+def test_a_duplicate_goes_on_alike_and_apart(duplicate):
+    env = in_an_episode()
+    first, second = duplicate(env), duplicate(env)
+    assert first.render() == env.render()
+    assert first.get_state() == env.get_state()
+    expected = go_on(env)
+    assert go_on(first) == expected
+    assert go_on(second) == expected
+
+
+def test_a_state_is_a_snapshot():
+    env = in_an_episode()
+    state = env.get_state()
+    kept = copy.deepcopy(state)
+    expected = go_on(env)
+    assert state == kept
+    for _ in range(2):
+        env.set_state(state)
+        assert go_on(env) == expected
+    assert state == kept
+
+
+@pytest.mark.parametrize("moment", ["new", "ended"])
+def test_states_outside_an_episode(moment):
+    env = Countdown()
+    if moment == "ended":
+        env.reset(seed=3)
+        env.step("1")
+    state = env.get_state()
+    if moment == "ended":
+        expected = play(env)
+        env.set_state(state)
+        assert play(env) == expected
+    else:
+        env.reset(seed=3)
+        env.set_state(state)
+        assert env.get_state() == state
+    env.set_state(state)
+    with pytest.raises(Exception, match="must be reset"):
+        env.step("1")
+
+
+def test_a_state_that_does_not_fit_moves_nothing():
+    env = in_an_episode()
+    before = env.get_state()
+    with pytest.raises(InvalidOptionError, match="at most 4 nums, got 5"):
+        env.set_state({**before, "nums": [1, 2, 3, 4, 5]})
+    for target in (1 << 64, "24"):
+        with pytest.raises((OverflowError, TypeError)):
+            env.set_state({**before, "target": target})
+        assert env.get_state() == before
+    for key in before:
+        with pytest.raises(KeyError):
+            env.set_state({k: v for k, v in before.items() if k != key})
+        assert env.get_state() == before
+
+
+def test_a_batch_of_environments_is_light():
+    assert len(pickle.dumps(Countdown())) < 6000

@@ -1,0 +1,11 @@
+import pytest
+
+from tests.envs.sokoban.given_levels import COLLECTION
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A file of given levels."""
+    file = tmp_path / "levels.txt"
+    file.write_text(COLLECTION)
+    return file

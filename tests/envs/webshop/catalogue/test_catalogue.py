@@ -1,0 +1,306 @@
+import copy
+import json
+import multiprocessing
+import os
+import pickle
+import threading
+
+import pytest
+
+from roll_vec.envs.webshop import Catalogue, Goal, Product, Purchase
+from roll_vec.envs.webshop.catalogue.storage import check_files
+from roll_vec.errors import InvalidOptionError, UnknownOptionError
+from tests.envs.webshop.shops import ITEMS, NOUNS, original, write
+
+SHIRT, TABLE, BOX = (item["asin"] for item in ITEMS)
+
+
+@pytest.fixture
+def small(tmp_path):
+    return Catalogue.load(**write(tmp_path))
+
+
+@pytest.fixture
+def stored(small, tmp_path):
+    small.save(tmp_path / "stored")
+    return tmp_path / "stored"
+
+
+def contents(catalogue):
+    """Return everything that a catalogue says."""
+    products = [
+        {name: getattr(product, name) for name in Product.__dataclass_fields__}
+        for product in catalogue.products
+    ]
+    goals = [
+        {name: getattr(goal, name) for name in Goal.__dataclass_fields__}
+        for goal in catalogue.goals
+    ]
+    queries = ("red shirt", "table", "solid oak tables", "nothing of it", "wash the")
+    found = [catalogue.search(query) for query in queries]
+    return products, goals, found, catalogue.title_nouns_source
+
+
+def test_products_goals_and_search_are_public(small):
+    assert [product.asin for product in small.products] == [SHIRT, TABLE, BOX]
+    assert small.products[0].options["color"] == ("red", "navy blue")
+    assert small.products.number_of(TABLE) == 1
+    assert len(small.goals) == 5
+    ((asin, score),) = small.search("SHIRTS")
+    assert asin == SHIRT
+    assert score > 0
+    assert small.search("zebra") == small.search("") == []
+    assert [asin for asin, _ in small.search("oak mystery", k=1)] == [TABLE]
+    assert small.hits("oak") == (1,)
+
+
+def test_products_are_found_by_what_they_have(small):
+    assert small.having("category", "garden") == (1, 2)
+    assert small.having("query", "men's shirts") == (0,)
+    assert small.having("attributes", "solid wood") == (1,)
+    assert small.having("attributes", "nothing") == ()
+
+
+def test_a_purchase_earns_what_its_terms_say(small):
+    number = next(i for i, goal in enumerate(small.goals) if goal.asin == SHIRT)
+    goal = small.goals[number]
+    terms = small.reward(number, Purchase(SHIRT, goal.goal_options))
+    assert terms.reward == 1.0
+    assert small.reward(goal, (SHIRT, goal.goal_options)) == terms
+    without = small.reward(goal, Purchase(SHIRT))
+    assert without.r_option == 0.0
+    assert without.reward == 0.5
+    assert small.reward(goal, Purchase(TABLE)).reward < 0.5
+
+
+@pytest.mark.parametrize(
+    ("goal", "purchase", "message"),
+    [
+        (5, (SHIRT, {}), "goal: expected a number below 5, got 5"),
+        (-1, (SHIRT, {}), "goal: expected a number below 5, got -1"),
+        (0, ("B1", {}), "purchase: there is no product 'B1'"),
+        (0, ([], {}), "purchase: there is no product"),
+        (0, (SHIRT, {"color": "blue"}), "has no 'color' 'blue'; it has"),
+        (0, (SHIRT, {"scent": "red"}), "has no 'scent' 'red'"),
+    ],
+)
+def test_a_purchase_that_cannot_be_is_an_error(small, goal, purchase, message):
+    with pytest.raises(InvalidOptionError, match=message):
+        small.reward(goal, purchase)
+
+
+def test_a_catalogue_describes_itself(small, tmp_path):
+    assert small.describe() == {
+        "products": 3,
+        "skipped_items": 0,
+        "categories": {"garden": 2, "fashion": 1},
+        "with_options": 2,
+        "price": (25.5, 100.0, small.products[1].price),
+        "goals": 5,
+        "human_goals": False,
+        "splits": {"all": 5, "test": 5, "eval": 0, "train": 0},
+        "title_nouns": "file",
+        "search_backend": "lucene",
+        "catalog_seed": 0,
+        "files": {
+            name: str(tmp_path / f"{name}.json")
+            for name in ("products", "attributes", "human_instructions")
+        },
+    }
+
+
+def test_equal_keywords_share_one_catalogue(tmp_path):
+    paths = write(tmp_path)
+    first = Catalogue.load(**paths)
+    assert Catalogue.load(**paths, num_products=None) is first
+    assert Catalogue.load(**paths, catalog_seed=1) is not first
+    assert pickle.loads(pickle.dumps(first)) is first
+    assert copy.deepcopy(first) is first
+    assert len(pickle.dumps(first)) < 2000
+
+
+def test_threads_share_one_catalogue(tmp_path):
+    paths = write(tmp_path)
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.append(Catalogue.load(**paths)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(found) == 4
+    assert all(catalogue is found[0] for catalogue in found)
+
+
+def test_a_changed_file_is_read_again(tmp_path):
+    paths = write(tmp_path)
+    first = Catalogue.load(**paths)
+    write(tmp_path, products=ITEMS[:2])
+    os.utime(paths["products"], ns=(1, 1))
+    second = Catalogue.load(**paths)
+    assert (len(first.products), len(second.products)) == (3, 2)
+
+
+def test_nothing_is_half_loaded(tmp_path):
+    paths = write(tmp_path)
+    write(tmp_path, products=[*ITEMS[:2], {**ITEMS[2], "name": None}])
+    with pytest.raises(InvalidOptionError, match=r"item 2 \(A000000003\), name"):
+        Catalogue.load(**paths)
+    write(tmp_path)
+    assert len(Catalogue.load(**paths).products) == 3
+
+
+def test_prices_and_limits_are_the_seeds(tmp_path):
+    paths = write(tmp_path)
+    tables = [
+        Catalogue.load(**paths, catalog_seed=seed).products[1].price for seed in (0, 1)
+    ]
+    assert tables[0] != tables[1]
+    assert all(100.0 <= price <= 150.5 for price in tables)
+
+
+@pytest.mark.parametrize("memory_map", [False, True])
+def test_a_stored_catalogue_says_the_same(small, stored, memory_map):
+    opened = Catalogue.load(products=stored, memory_map=memory_map)
+    assert opened is not small
+    assert contents(opened) == contents(small)
+    expected = {**small.describe(), "files": {"products": str(stored)}}
+    assert opened.describe() == expected
+
+
+def test_a_stored_catalogue_can_be_stored_again(stored, tmp_path):
+    opened = Catalogue.load(products=stored, memory_map=True)
+    opened.save(tmp_path / "again")
+    assert contents(Catalogue.load(products=tmp_path / "again")) == contents(opened)
+    # In the place of what it is read from.
+    opened.save(stored)
+    assert contents(opened) == contents(Catalogue.load(products=stored))
+
+
+def test_saving_spares_what_is_no_catalogue(small, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "file").write_text("mine")
+    with pytest.raises(InvalidOptionError, match=r"directory: .*other is there and"):
+        small.save(other)
+    assert (other / "file").read_text() == "mine"
+    (other / "file").unlink()
+    small.save(other)
+    assert len(Catalogue.load(products=other).products) == 3
+    with pytest.raises(InvalidOptionError, match=r"directory: .* cannot be written"):
+        small.save(tmp_path / "products.json" / "folder")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == [
+        "other"
+    ]
+
+
+def test_what_a_catalogue_was_stored_with_stays(stored):
+    for name, value, known in (
+        ("human_goals", True, False),
+        ("catalog_seed", 7, 0),
+        ("search_backend", "tantivy", "'lucene'"),
+    ):
+        with pytest.raises(InvalidOptionError, match=f"{name}: .*give {name}={known}"):
+            Catalogue.load(products=stored, **{name: value})
+
+
+def test_damage_is_named(stored):
+    assert check_files(stored) > 1000
+    paths = [path for path in stored.rglob("*") if path.is_file()]
+    assert len(paths) > 5
+    for path in paths:
+        name, block = path.name, path.read_bytes()
+        path.unlink()
+        with pytest.raises(InvalidOptionError, match=name.replace(".", r"\.")):
+            Catalogue.load(products=stored)
+        path.write_bytes(block[:-7])
+        with pytest.raises(InvalidOptionError, match=name.replace(".", r"\.")):
+            Catalogue.load(products=stored)
+        changed = bytes([block[0] ^ 1]) + block[1:]
+        path.write_bytes(changed)
+        with pytest.raises(InvalidOptionError, match=name.replace(".", r"\.")):
+            check_files(stored)
+        path.write_bytes(block)
+    assert len(Catalogue.load(products=stored).products) == 3
+
+
+def test_another_format_is_refused(stored):
+    main = json.loads((stored / "catalogue.json").read_text())
+    (stored / "catalogue.json").write_text(json.dumps({**main, "format": 99}))
+    with pytest.raises(
+        InvalidOptionError, match=r"has the format 99.*store the catalogue anew"
+    ):
+        Catalogue.load(products=stored)
+
+
+def _search_in_child(path, queue):
+    catalogue = Catalogue.load(products=path, memory_map=True)
+    queue.put((catalogue.search("red shirt"), catalogue.goals[0].instruction_text))
+
+
+def test_processes_share_a_stored_catalogue(small, stored):
+    context = multiprocessing.get_context("spawn")
+    queue = context.SimpleQueue()
+    children = [
+        context.Process(target=_search_in_child, args=(stored, queue)) for _ in range(2)
+    ]
+    for child in children:
+        child.start()
+    found = [queue.get() for _ in children]
+    for child in children:
+        child.join(60)
+    expected = (small.search("red shirt"), small.goals[0].instruction_text)
+    assert found == [expected] * 2
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"products": 3}, "products: expected the path of a file or None, got 3"),
+        ({"products": "nowhere.json"}, r"products: .*nowhere\.json cannot be read"),
+        ({"products": "a\0b"}, "products: .* cannot be read"),
+        ({"attributes": "a.json"}, r"attributes: .*a\.json' needs products"),
+        ({"title_nouns": "a.json"}, r"title_nouns: .*a\.json' needs products"),
+        ({"num_products": 0}, "num_products: expected at least 1, got 0"),
+        ({"human_goals": "no"}, "human_goals: expected True or False"),
+        ({"catalog_seed": -1}, "catalog_seed: expected at least 0"),
+        ({"search_backend": "google"}, "search_backend: expected one of 'lucene'"),
+        ({"memory_map": True}, "memory_map: expected products to be the folder"),
+    ],
+)
+def test_bad_keywords_are_named(keywords, message):
+    with pytest.raises(InvalidOptionError, match=message):
+        Catalogue.load(**keywords)
+
+
+def test_unknown_keywords_are_named():
+    with pytest.raises(UnknownOptionError, match="split"):
+        Catalogue.load(split="train")
+
+
+def test_keywords_of_files_do_not_go_with_a_stored_catalogue(stored, tmp_path):
+    paths = write(tmp_path)
+    for name in ("attributes", "title_nouns"):
+        with pytest.raises(InvalidOptionError, match=f"{name}: .*is part of a stored"):
+            Catalogue.load(products=stored, **{name: paths[name]})
+    with pytest.raises(InvalidOptionError, match="num_products: 2 is part of"):
+        Catalogue.load(products=stored, num_products=2)
+
+
+def test_progress_is_told(tmp_path):
+    told = []
+    Catalogue.load(
+        **write(tmp_path, title_nouns=NOUNS),
+        progress=lambda *facts: told.append(facts),
+    )
+    last = {what: (done, total) for what, done, total in told}
+    assert last["files"] == last["goals"] == last["search index"] == (3, 3)
+
+
+def test_the_originals_catalogue_survives_being_stored(shared, tmp_path):
+    catalogue = Catalogue.load(**original(shared))
+    catalogue.save(tmp_path / "stored")
+    opened = Catalogue.load(products=tmp_path / "stored", memory_map=True)
+    assert contents(opened) == contents(catalogue)

@@ -1,0 +1,136 @@
+"""Damaged shops: whatever is changed, a shop is as it was, or it is refused by name."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from roll_vec.envs.webshop import Catalogue, WebShop
+from roll_vec.envs.webshop.catalogue.catalogue import load_catalogue
+from roll_vec.envs.webshop.catalogue.sources import CatalogueOptions
+from roll_vec.errors import InvalidOptionError
+from tests.envs.webshop.shops import ATTRIBUTES, HUMAN, ITEMS, NOUNS, write
+from tests.mutations import mutate_bytes, mutate_json
+
+CONTENTS = {
+    "products": ITEMS,
+    "attributes": ATTRIBUTES,
+    "human_instructions": HUMAN,
+    "title_nouns": NOUNS,
+}
+
+
+def visit(catalogue):
+    """Return everything in a catalogue, as JSON."""
+    everything = [vars(record) for record in (*catalogue.products, *catalogue.goals)]
+    searches = [catalogue.search(query) for query in ("red shirt", "oak table", "box")]
+    return json.dumps([everything, searches, catalogue.title_nouns_source])
+
+
+@pytest.fixture
+def stored(tmp_path):
+    Catalogue.load(**write(tmp_path)).save(tmp_path / "stored")
+    return tmp_path / "stored"
+
+
+@pytest.mark.parametrize("memory_map", [False, True])
+def test_a_damaged_stored_shop_is_right_or_refused(stored, memory_map):
+    rng = np.random.default_rng(10 + memory_map)
+    expected = visit(Catalogue.load(products=stored, memory_map=memory_map))
+    refused = 0
+    for path in sorted(path for path in stored.rglob("*") if path.is_file()):
+        good = path.read_bytes()
+        for _ in range(3):
+            # Anew, for what is mapped of the old one must stay.
+            path.unlink()
+            path.write_bytes(mutate_bytes(good, rng))
+            try:
+                shop = Catalogue.load(products=stored, memory_map=memory_map)
+                assert visit(shop) == expected
+            except InvalidOptionError as error:
+                refused += 1
+                assert f"{stored}/" in str(error)  # noqa: PT017
+        path.unlink()
+        path.write_bytes(good)
+    assert refused > 30
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("catalogue.json", "lucene/index.json"),
+        ("lucene/index.json", "catalogue.json"),
+    ],
+)
+def test_the_manifest_of_another_folder_is_refused(stored, name, other):
+    (stored / name).write_bytes((stored / other).read_bytes())
+    with pytest.raises(InvalidOptionError, match=f"{name} cannot be read: it "):
+        Catalogue.load(products=stored)
+
+
+def test_a_header_that_asks_for_memory_is_refused(stored):
+    for path in stored.rglob("*.npy"):
+        good = path.read_bytes()
+        bad = re.sub(rb"'shape': \((\d+),\), \}( *)", _claim, good)
+        assert bad != good
+        assert len(bad) == len(good)
+        path.write_bytes(bad)
+        with pytest.raises(InvalidOptionError, match=rf"{path.name} cannot be read"):
+            Catalogue.load(products=stored)
+        path.write_bytes(good)
+
+
+def _claim(match):
+    claim = b"'shape': (999999999999,), }"
+    return claim + b" " * (len(match[0]) - len(claim))
+
+
+def test_a_damaged_record_is_refused_where_it_is_read_and_nothing_moves(stored):
+    block = stored / "products.jsonl"
+    # Of equal size, still JSON, and another price.
+    damaged = block.read_bytes().replace(b'"price": 25.5', b'"price": 15.5')
+    block.write_bytes(damaged)
+    with pytest.raises(InvalidOptionError, match=r"products\.jsonl .* record 0 has ch"):
+        WebShop(products=stored)
+    damaged = damaged.replace(b'"price": 15.5', b'"price": 25.5')
+    damaged = damaged.replace(b"Oak Table", b"Elm Table")
+    block.write_bytes(damaged)
+    env = WebShop(products=stored)
+    shirt = next(n for n, goal in enumerate(env.catalogue.goals) if "1" in goal.asin)
+    env.reset(seed=0, options={"session": shirt})
+    before = env.get_state()
+    with pytest.raises(InvalidOptionError, match="record 1 has changed"):
+        env.step("search[table]")
+    assert env.get_state() == before
+    assert env.step("search[shirt]")[4]["action_is_valid"]
+
+
+def test_files_of_malformed_entries_are_read_or_refused(tmp_path):
+    rng = np.random.default_rng(12)
+    refused = 0
+    for number in range(60):
+        name = list(CONTENTS)[number % 4]
+        paths = write(tmp_path, **{name: mutate_json(CONTENTS[name], rng)})
+        try:
+            visit(load_catalogue(CatalogueOptions(**paths)))
+        except InvalidOptionError as error:
+            refused += 1
+            assert paths[name] in str(error)  # noqa: PT017
+    assert 10 < refused < 50
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"pricing": f"${'9' * 400}"}, r"item 1 \(B000000002\), pricing: expected"),
+        (
+            {"customization_options": {k: [{"value": "a"}] * 99 for k in "abcdefgh"}},
+            r"item 1 \(B000000002\), customization_options: .*9227446944279201 ways",
+        ),
+    ],
+)
+def test_items_beyond_measure_are_refused(tmp_path, change, message):
+    paths = write(tmp_path, products=[ITEMS[0], {**ITEMS[1], **change}])
+    with pytest.raises(InvalidOptionError, match=message):
+        Catalogue.load(**paths)

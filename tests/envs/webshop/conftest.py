@@ -1,0 +1,23 @@
+"""A small shop of files, and environments in it."""
+
+import pytest
+
+from roll_vec.envs.webshop.env import WebShop
+from tests.envs.webshop.shops import shirt_goal, write
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("shop"))
+
+
+@pytest.fixture
+def shop(files):
+    """Return a function that makes an environment and plays a shirt's goal."""
+
+    def make(**keywords):
+        env = WebShop(**files, **keywords)
+        env.reset(seed=0, options={"session": shirt_goal(env)})
+        return env
+
+    return make

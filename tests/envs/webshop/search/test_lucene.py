@@ -1,0 +1,317 @@
+"""Search equals Lucene's, table by table, and a plain statement of its rules."""
+
+import gzip
+import json
+import random
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from roll_vec.envs.webshop.catalogue.products import Product
+from roll_vec.envs.webshop.search.backends import BACKENDS, backend_class, document_of
+from roll_vec.envs.webshop.search.english_analyzer import stem, words
+from roll_vec.envs.webshop.search.lucene import LuceneIndex
+from roll_vec.errors import InvalidOptionError
+from tests.conftest import JIT_OFF, ROOT
+from tests.oracles import bm25
+
+pytest.importorskip("regex")
+pytest.importorskip("nltk")
+
+
+def product(**fields):
+    texts = ("asin", "title", "description", "price_tag")
+    texts += ("category", "product_category", "query")
+    made = dict.fromkeys(texts, "") | {"price": 1.0, "options": {}}
+    made |= dict.fromkeys(("bullets", "attributes", "title_nouns"), ())
+    return Product(**(made | fields))
+
+
+def read_product(item):
+    """Return the product of an item of WebShop's file, as far as it is indexed."""
+    bullets = item["small_description"]
+    options = {
+        name.lower(): tuple(
+            content["value"].strip().replace("/", " | ").lower() for content in contents
+        )
+        for name, contents in (item["customization_options"] or {}).items()
+        if contents is not None
+    }
+    return product(
+        asin=item["asin"],
+        title=item["name"],
+        description=item["full_description"],
+        bullets=tuple(bullets if isinstance(bullets, list) else [bullets]),
+        options=options,
+    )
+
+
+@pytest.fixture(scope="module")
+def shop(shared):
+    """The documents and the keys of WebShop's small split."""
+    with gzip.open(shared / "data/webshop/items_shuffle_1000.json.gz", "rt") as file:
+        products = [read_product(item) for item in json.load(file)]
+    return list(map(document_of, products)), [product.asin for product in products]
+
+
+@pytest.fixture(scope="module")
+def golden(shared):
+    with gzip.open(shared / "golden/webshop_lucene_top50.json.gz", "rt") as file:
+        return json.load(file)
+
+
+def listed(index, query, k=50):
+    numbers, scores = index.search(query, k)
+    assert (numbers.dtype, scores.dtype) == (np.int64, np.float32)
+    return list(zip(numbers.tolist(), scores.tolist(), strict=True))
+
+
+def test_every_golden_query_has_lucenes_order_and_scores(shop, golden):
+    documents, keys = shop
+    index = LuceneIndex.build(documents, keys)
+    queries = list(golden)[:: 20 if JIT_OFF else 1]
+    for query in queries:
+        numbers, scores = index.search(query)
+        assert [keys[number] for number in numbers] == [key for key, _ in golden[query]]
+        expected = [score for _, score in golden[query]]
+        np.testing.assert_allclose(scores, expected, rtol=0, atol=5.001e-5)
+
+
+def test_the_document_of_a_product():
+    sold = product(
+        title="A Tent",
+        description="Keeps RAIN out.",
+        bullets=("Light", "Green"),
+        options={"color": ("red", "blue"), "size": ("s",)},
+    )
+    text = "a tent keeps rain out. light color: red, blue, and size: s"
+    assert document_of(sold) == text
+    assert document_of(product(title="X")) == "x   "
+
+
+WORDS = [
+    "red",
+    "reds",
+    "dress",
+    "dresses",
+    "a",
+    "the",
+    "walk",
+    "walking",
+    "\u2605",
+    "x",
+]
+WORDS += [f"n{number}" for number in range(30)]
+
+
+def random_shop(seed):
+    """Documents, some empty or with stop words alone, many equal, and their keys."""
+    rng = random.Random(seed)
+    documents = [
+        " ".join(
+            rng.choices(WORDS[: rng.choice([5, 40])], k=rng.choice([0, 3, 30, 300]))
+        )
+        for _ in range(rng.randint(1, 12))
+    ]
+    documents *= rng.randint(1, 4)
+    keys = [f"K{number:03}" for number in rng.sample(range(1000), len(documents))]
+    return documents, keys
+
+
+@pytest.mark.parametrize("seed", range(5 if JIT_OFF else 40))
+def test_search_is_that_of_the_rules(seed):
+    documents, keys = random_shop(seed)
+    index = LuceneIndex.build(iter(documents), keys)
+    terms = [list(map(stem, words(document))) for document in documents]
+    rng = random.Random(seed)
+    for k in (1, 3, 50):
+        query = rng.choices([*WORDS, "walked", "unknown"], k=rng.randint(0, 6))
+        expected = bm25.rank(terms, keys, [stem(w) for w in words(" ".join(query))], k)
+        found = listed(index, " ".join(query), k)
+        assert [number for number, _ in found] == [number for number, _ in expected]
+        scores = [float(score) for _, score in expected]
+        np.testing.assert_allclose([s for _, s in found], scores, rtol=1e-6)
+
+
+def test_lengths_are_stored_in_four_bits():
+    for length in [*range(24), 39, 40, 41, 57, 300, 70_001]:
+        documents = ["red " + "x " * (length - 1)] if length else [""]
+        documents += ["red walk", "walk"]
+        index = LuceneIndex.build(documents, ["a", "b", "c"])
+        terms = [document.split() for document in documents]
+        expected = bm25.rank(terms, "abc", ["red"], 9)
+        assert listed(index, "red") == [(n, float(score)) for n, score in expected]
+
+
+def test_the_order_of_equal_scores_is_that_of_keys_not_of_products():
+    index = LuceneIndex.build(["red"] * 4, ["d", "a", "c", "b"])
+    assert [number for number, _ in listed(index, "red")] == [1, 3, 2, 0]
+    assert [number for number, _ in listed(index, "red", 2)] == [1, 3]
+
+
+def test_words_that_no_document_has_are_stemmed_first():
+    index = LuceneIndex.build(["walking boots", "red boots"], ["a", "b"])
+    assert listed(index, "walked") == listed(index, "walking") != []
+    assert listed(index, "runner") == []
+    # A stem is no word: "gener" is what "general" becomes.
+    index = LuceneIndex.build(["generals"], ["a"])
+    assert listed(index, "general") == listed(index, "gener") != []
+
+
+def test_of_a_long_query_the_first_1024_terms_count():
+    documents = [" ".join(f"n{n}" for n in range(1024)), "late", "n0"]
+    index = LuceneIndex.build(documents, ["a", "b", "c"])
+    for prefix, size in (("n", 1024), ("unknown", 1023)):
+        first = [f"{prefix}{number}" for number in range(size)]
+        terms = ["n0", *first] if prefix == "unknown" else first
+        assert len(set(terms)) == 1024
+        query = " ".join(terms)
+        assert 2 in [number for number, _ in listed(index, query)]
+        assert listed(index, query + " late") == listed(index, query)
+        assert 1 in [number for number, _ in listed(index, "late " + query)]
+        assert listed(index, "late n0 " * 3000)[0][0] in (1, 2)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        " ",
+        "the",
+        "[",
+        "\0\ud800",
+        "a" * 100_000,
+        "red\n" * 50_000,
+        '"+-&&||!(){}^~*?:',
+    ],
+    ids=lambda query: ascii(query[:9]),
+)
+def test_any_text_is_a_query(query):
+    index = LuceneIndex.build(["red walk", "walk"], ["a", "b"])
+    assert [number for number, _ in listed(index, query)] == [0] * ("red" in query)
+
+
+def test_a_known_query_takes_no_stemmer(tmp_path):
+    LuceneIndex.build(["walking boots, 50.00"], ["a"]).save(tmp_path)
+    code = (
+        "import sys, pathlib\n"
+        "from roll_vec.envs.webshop.search.lucene import LuceneIndex\n"
+        f"index = LuceneIndex.open(pathlib.Path({str(tmp_path)!r}), True)\n"
+        "for query in ('boots', 'walking for 30.00', 'walked'):\n"
+        "    print(len(index.search(query)[0]), 'nltk' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split("\n")[:3] == ["1 False", "1 False", "1 True"]
+
+
+@pytest.mark.parametrize("memory_map", [True, False])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_stored_index_finds_the_same(seed, memory_map, tmp_path):
+    documents, keys = random_shop(seed) if seed else ([], [])
+    index = LuceneIndex.build(documents, keys)
+    index.save(tmp_path)
+    index.save(tmp_path)
+    opened = LuceneIndex.open(tmp_path, memory_map)
+    for query in ("red dress", "walked \u2605", "", "x n1 n2 n3"):
+        assert listed(opened, query) == listed(index, query)
+    again = tmp_path / "again"
+    again.mkdir()
+    opened.save(again)
+    for path in (tmp_path / "lucene").iterdir():
+        assert path.read_bytes() == (again / "lucene" / path.name).read_bytes()
+
+
+def test_mapped_and_read_arrays_are_not_to_be_written(tmp_path):
+    built = LuceneIndex.build(["red"], ["a"])
+    built.save(tmp_path)
+    for index in (built, *(LuceneIndex.open(tmp_path, mode) for mode in (True, False))):
+        for values in index._arrays.values():
+            assert type(values) is np.ndarray
+            assert not values.flags.writeable
+
+
+@pytest.mark.skipif(JIT_OFF, reason="nothing is compiled with the JIT off")
+def test_kernels_are_compiled_once_for_all_kinds_of_index(tmp_path):
+    from roll_vec.kernels.webshop import bm25 as kernels
+
+    built = LuceneIndex.build(*random_shop(1))
+    built.save(tmp_path)
+    for index in (built, *(LuceneIndex.open(tmp_path, mode) for mode in (True, False))):
+        for k in (0, 5, 50):
+            index.search("red dress", k)
+    LuceneIndex.build([], []).search("red")
+    for kernel in (kernels.add_scores, kernels.find_best):
+        assert len(kernel.signatures) == 1
+
+
+@pytest.mark.parametrize("memory_map", [True, False])
+def test_a_damaged_file_is_named(memory_map, tmp_path):
+    LuceneIndex.build(*random_shop(1)).save(tmp_path)
+    paths = sorted((tmp_path / "lucene").iterdir())
+    assert len(paths) == 9
+    for path in paths:
+        good = path.read_bytes()
+        middle = len(good) - 3
+        flipped = good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1 :]
+        for bad in (None, b"", good[:-1], good[: len(good) // 2], flipped, b"[" * 9999):
+            path.unlink()
+            if bad is not None:
+                path.write_bytes(bad)
+            with pytest.raises(InvalidOptionError, match=r"products: .*lucene"):
+                LuceneIndex.open(tmp_path, memory_map)
+            path.write_bytes(good)
+        message = rf"{path.name} cannot be read"
+        path.unlink()
+        with pytest.raises(InvalidOptionError, match=message):
+            LuceneIndex.open(tmp_path, memory_map)
+        path.write_bytes(good)
+    LuceneIndex.open(tmp_path, memory_map)
+    main = tmp_path / "lucene/index.json"
+    main.write_text(main.read_text().replace('"format": 2', '"format": 1'))
+    with pytest.raises(
+        InvalidOptionError, match="it has the format 1, this version reads 2"
+    ):
+        LuceneIndex.open(tmp_path, memory_map)
+
+
+def test_threads_find_the_same():
+    indexes = [LuceneIndex.build(*random_shop(seed)) for seed in (1, 2, 3)]
+    rng = random.Random(0)
+    queries = [
+        (rng.randrange(3), " ".join(rng.choices(WORDS, k=4)))
+        for _ in range(20 if JIT_OFF else 400)
+    ]
+
+    def search(query):
+        return listed(indexes[query[0]], query[1])
+
+    expected = list(map(search, queries))
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(3):
+            assert list(pool.map(search, queries)) == expected
+
+
+def test_documents_and_keys_must_be_as_many():
+    done = []
+    LuceneIndex.build(["a", "b"], ["k", "l"], done.append)
+    assert done == [1, 2]
+    for documents in (["a"], ["a", "b", "c"]):
+        with pytest.raises(ValueError, match="expected 2 documents"):
+            LuceneIndex.build(documents, ["k", "l"])
+
+
+def test_backends_by_name():
+    assert BACKENDS == ("lucene", "tantivy")
+    for name in BACKENDS:
+        assert backend_class(name).name == name
+    with pytest.raises(InvalidOptionError, match="'lucene', 'tantivy', got 'solr'"):
+        backend_class("solr")

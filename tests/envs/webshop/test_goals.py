@@ -1,0 +1,166 @@
+import bisect
+import gzip
+import json
+import random
+
+import numpy as np
+import pytest
+
+from roll_vec.envs.webshop.catalogue.building import _product
+from roll_vec.envs.webshop.catalogue.files import Shop, read_json, read_listings
+from roll_vec.envs.webshop.goals import Goals, GoalSelection, make_goals
+from roll_vec.errors import InvalidOptionError
+from tests.envs.webshop.shops import ATTRIBUTES, HUMAN, ITEMS, original
+
+
+def goals_of(shop, human=False, seed=0):
+    listings = read_listings(shop)
+    rng = random.Random(seed)
+    products = [_product(listing, (), rng) for listing in listings]
+    entries, weights = make_goals(listings, products, human, rng)
+    return Goals.pack(entries, weights, products), products
+
+
+def small(human=False, seed=0):
+    return goals_of(Shop(ITEMS, ATTRIBUTES, HUMAN), human, seed)
+
+
+@pytest.mark.parametrize("kind", ["synthetic", "human"])
+def test_goals_and_prices_equal_the_originals(shared, kind):
+    files = original(shared)
+    names = ("products", "attributes", "human_instructions")
+    shop = Shop(*(read_json(name, files[name]) for name in names))
+    goals, products = goals_of(shop, kind == "human")
+    path = shared / "golden" / f"webshop_goals_{kind}_seed0.json.gz"
+    golden = json.loads(gzip.decompress(path.read_bytes()))
+    assert len(goals) == golden["num_goals"]
+    assert {p.asin: p.price for p in products} == golden["product_prices"]
+    for goal, known in zip(goals, golden["goals"], strict=False):
+        found = {name: getattr(goal, name) for name in known}
+        assert json.loads(json.dumps(found)) == known
+
+
+def test_a_goal_is_made_for_each_choice_of_options():
+    goals, _ = small()
+    texts = [goal.instruction_text for goal in goals]
+    assert sorted(text.partition(", and price")[0] for text in texts) == [
+        "Find me machine wash men's shirts with color: navy blue, and size: small",
+        "Find me machine wash men's shirts with color: navy blue, and size: x | large",
+        "Find me machine wash men's shirts with color: red, and size: small",
+        "Find me machine wash men's shirts with color: red, and size: x | large",
+        "Find me tables",
+    ]
+    (table,) = [goal for goal in goals if goal.asin == "B000000002"]
+    assert table.goal_options == {}
+    # "machine wash" is asked for five times, "solid wood" once.
+    assert table.weight == (1 / 1 + 1 / 5) / 2
+
+
+def test_limits_are_one_a_product_and_above_its_price():
+    for seed in range(20):
+        goals, products = small(seed=seed)
+        price = {product.asin: product.price for product in products}
+        limits = {(goal.asin, goal.price_upper) for goal in goals}
+        assert len(limits) == 2
+        for asin, limit in limits:
+            above = [step for step in range(10, 1000, 10) if step > price[asin]]
+            assert limit in above[1:4]
+        for goal in goals:
+            words = f", and price lower than {goal.price_upper:.2f} dollars"
+            assert goal.instruction_text.endswith(words)
+
+
+def test_the_dearest_have_no_limit():
+    dear = {**ITEMS[1], "pricing": "$985"}
+    items = [dear, {**dear, "asin": "B000000009", "pricing": "$5000"}]
+    asked = {item["asin"]: ATTRIBUTES["B000000002"] for item in items}
+    goals, _ = goals_of(Shop(items, asked, {}))
+    assert [goal.price_upper for goal in goals] == [1_000_000.0] * 2
+    assert [goal.instruction_text for goal in goals] == ["Find me tables"] * 2
+
+
+def test_a_persons_goal_loses_its_full_stops():
+    goals, _ = small(human=True)
+    (goal,) = goals
+    assert goal.instruction_text.startswith("i want a table. , and price lower than ")
+    assert goal.goal_options == ("brown",)
+    assert goal.weight == 1
+
+
+def test_a_shop_without_goals_says_which_file_has_them():
+    with pytest.raises(InvalidOptionError, match=r"human_goals: True.*human_instr"):
+        goals_of(Shop(ITEMS, ATTRIBUTES, {}), human=True)
+    with pytest.raises(InvalidOptionError, match=r"human_goals: False.*attributes"):
+        goals_of(Shop(ITEMS, {}, HUMAN))
+
+
+def random_idx(cumulated, rng):
+    """WebShop's draw, in its own terms."""
+    position = rng.uniform(0, cumulated[-1])
+    return min(bisect.bisect(cumulated, position), len(cumulated) - 2)
+
+
+def test_goals_are_drawn_one_place_off_as_in_webshop():
+    weights = np.array([0.5, 3.0, 0.25, 1.0])
+    selection = GoalSelection(np.array([7, 5, 9, 2]), weights)
+    cumulated = [0.0, *np.cumsum(weights).tolist()]
+    ours, theirs = random.Random(3), random.Random(3)
+    drawn = [selection.draw(ours) for _ in range(2000)]
+    assert drawn == [[7, 5, 9, 2][random_idx(cumulated, theirs)] for _ in range(2000)]
+    assert set(drawn) == {5, 9, 2}
+    assert GoalSelection(np.array([4]), np.ones(1)).draw(ours) == 4
+
+
+def test_a_limit_draws_distinct_goals_with_the_generator_that_shuffled():
+    goals, _ = small()
+    rng = random.Random(233)
+    rng.shuffle(list(range(5)))
+    cumulated = [0.0, *np.cumsum(goals.weights).tolist()]
+    expected = []
+    while len(expected) < 3:
+        found = random_idx(cumulated, rng)
+        if found not in expected:
+            expected.append(found)
+    assert goals.select(limit_goals=3)[:] == expected
+    assert goals.select(limit_goals=5)[:] == list(range(5))
+    assert goals.select(limit_goals=99)[:] == list(range(5))
+
+
+def test_a_filter_comes_before_the_limit():
+    goals, _ = small()
+    shirts = [i for i, goal in enumerate(goals) if "shirt" in goal.instruction_text]
+    seen = []
+
+    def keep(i, goal):
+        seen.append(goal is goals[i])
+        return "shirt" in goal.instruction_text
+
+    assert goals.select(keep)[:] == shirts
+    assert seen == [True] * 5
+    limited = goals.select(keep, 2)
+    assert len(limited) == 2
+    assert set(limited[:]) <= set(shirts)
+    with pytest.raises(InvalidOptionError, match=r"filter_goals: none of the 5 goals"):
+        goals.select(lambda i, goal: False)
+
+
+def test_splits_are_places_after_filter_and_limit():
+    items, asked = [], {}
+    for number in range(1600):
+        asin = f"A{number:09d}"
+        items.append({**ITEMS[1], "asin": asin})
+        asked[asin] = ATTRIBUTES["B000000002"]
+    goals, _ = goals_of(Shop(items, asked, {}))
+    for split, expected in (
+        ("all", range(1600)),
+        ("test", range(500)),
+        ("eval", range(500, 1500)),
+        ("train", range(1500, 1600)),
+    ):
+        assert goals.select(split=split)[:] == list(expected)
+    odd = goals.select(lambda i, goal: i % 2 == 1, None, "eval")
+    assert odd[:] == list(range(1001, 1600, 2))
+    assert goals.select(split="eval") is goals.select(split="eval")
+    few, _ = small()
+    with pytest.raises(InvalidOptionError, match=r"split: 'train' begins at goal 1500"):
+        few.select(split="train")

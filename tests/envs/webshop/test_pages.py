@@ -1,0 +1,301 @@
+"""What is on a page, in both forms, and what can be clicked there."""
+
+import pytest
+
+from roll_vec.envs.webshop.pages import as_rich, as_text, found, linked, page_of
+from roll_vec.envs.webshop.state import State, searched
+from tests.envs.webshop.standin import catalogue, product
+
+START = State(0)
+HEAD = "Instruction: [SEP] Find me a shirt [SEP] Back to Search"
+
+
+def text_of(shop, state, **more):
+    return as_text(page_of(shop, state, **more).nodes)
+
+
+def rich_of(shop, state, **more):
+    nodes = page_of(shop, state, **more).nodes
+    return as_rich(nodes, state.options, state.opened)
+
+
+def on(page, asin="A1", **fields):
+    return START._replace(page=page, keywords="x", asin=asin, **fields)
+
+
+def test_the_front_page():
+    shop = catalogue([product()])
+    assert page_of(shop, START).clickables == ("search",)
+    assert text_of(shop, START) == (
+        "WebShop [SEP] Instruction: [SEP] Find me a shirt [SEP] Search"
+    )
+    assert rich_of(shop, START) == (
+        "WebShop\nInstruction: \nFind me a shirt\n[button] Search [button_]\n"
+    )
+
+
+def test_results():
+    shop = catalogue([product(asin=f"A{n}", title=f"T {n}") for n in range(23)])
+    state = searched(START, "x")
+    page = page_of(shop, state)
+    assert page.clickables == (
+        "back to search",
+        "next >",
+        *(f"a{n}" for n in range(10)),
+    )
+    assert [one.asin for one in page.products] == [f"A{n}" for n in range(10)]
+    assert as_text(page.nodes).startswith(
+        f"{HEAD} [SEP] Page 1 (Total results: 23) [SEP] Next > [SEP] A0 [SEP] T 0 "
+        "[SEP] $5.0 [SEP] A1 [SEP] T 1"
+    )
+    last = page_of(shop, state._replace(page_no=3))
+    assert last.clickables == (
+        "back to search",
+        "< prev",
+        "next >",
+        "a20",
+        "a21",
+        "a22",
+    )
+    assert as_text(last.nodes).startswith(
+        f"{HEAD} [SEP] Page 3 (Total results: 23) [SEP] < Prev [SEP] Next > [SEP] A20"
+    )
+    assert rich_of(shop, state._replace(page_no=3, opened=frozenset(["A21"]))) == (
+        "Instruction:\nFind me a shirt\n[button] Back to Search [button_]\n"
+        "Page 3 (Total results: 23)\n[button] < Prev [button_]\n"
+        "[button] Next > [button_]\n"
+        "\n[button] A20 [button_]\nT 20\n$5.0\n"
+        "\n[clicked button] A21 [clicked button_]\nT 21\n$5.0\n"
+        "\n[button] A22 [button_]\nT 22\n$5.0\n"
+    )
+    # Pages after the last one are there, and empty.
+    beyond = page_of(shop, state._replace(page_no=6))
+    assert as_text(beyond.nodes) == (
+        f"{HEAD} [SEP] Page 6 (Total results: 23) [SEP] < Prev [SEP] Next >"
+    )
+    assert beyond.clickables == ("back to search", "< prev", "next >")
+
+
+def test_nothing_is_found():
+    shop = catalogue([product()], hits=())
+    assert text_of(shop, searched(START, "x")) == (
+        f"{HEAD} [SEP] Page 1 (Total results: 0) [SEP] Next >"
+    )
+
+
+def test_a_product():
+    options = {"size": ("s", "l"), "color": ("red",)}
+    shop = catalogue([product(options=options, price_tag="$5.0 to $7.5")])
+    page = page_of(shop, on("item"))
+    assert page.clickables == (
+        *("back to search", "< prev", "description", "features", "reviews", "buy now"),
+        *("s", "l", "red"),
+    )
+    assert as_text(page.nodes) == (
+        f"{HEAD} [SEP] < Prev [SEP] size [SEP] s [SEP] l [SEP] color [SEP] red [SEP] "
+        "A Title [SEP] Price: $5.0 to $7.5 [SEP] Rating: N.A. [SEP] Description [SEP] "
+        "Features [SEP] Reviews [SEP] Buy Now"
+    )
+    assert rich_of(shop, on("item", options={"color": "red", "size": "l"})) == (
+        # The last label comes first.
+        "You have clicked red.\nYou have clicked l.\n"
+        "Instruction:\nFind me a shirt\n[button] Back to Search [button_]\n"
+        "[button] < Prev [button_]\n"
+        "size\n  [button] s [button_]\n  [clicked button] l [clicked button_]\n"
+        "color\n  [clicked button] red [clicked button_]\n"
+        "A Title\nPrice: $5.0 to $7.5\nRating: N.A.\n[button] Description [button_]\n"
+        "[button] Features [button_]\n[button] Reviews [button_]\n"
+        "[button] Buy Now [button_]\n"
+    )
+
+
+def test_a_products_attributes_where_they_are_shown():
+    shop = catalogue([product()])
+    page = page_of(shop, on("item"), show_attrs=True)
+    assert page.clickables[-3:] == ("reviews", "attributes", "buy now")
+    assert as_text(page.nodes).endswith("Reviews [SEP] Attributes [SEP] Buy Now")
+    assert rich_of(shop, on("attributes"), show_attrs=True) == (
+        "Instruction:\nFind me a shirt\n[button] Back to Search [button_]\n"
+        "[button] < Prev [button_]\n soft\n long sleeve\nfashion\nmen's shirts\n"
+        "Clothing › Shirts\n"
+    )
+
+
+def test_sub_pages():
+    shop = catalogue([product(bullets=("one", "", " two ", "\n", "a\nb"))])
+    for page, below in (
+        ("description", ["A description."]),
+        ("features", ["one", "", "two", "a\nb"]),
+        ("reviews", []),
+        ("attributes", ["soft", "long sleeve", "fashion", "men's shirts"]),
+    ):
+        shown = page_of(shop, on(page))
+        assert shown.clickables == ("back to search", "< prev")
+        expected = " [SEP] ".join([HEAD, "< Prev", *below])
+        if page == "attributes":
+            expected += " [SEP] Clothing › Shirts"
+        assert as_text(shown.nodes) == expected
+    assert rich_of(shop, on("features")).endswith(
+        "[button] < Prev [button_]\n one\n \n  two \n a\nb\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("description", "shown"),
+    [
+        ("", []),
+        ("\n", []),
+        (" \r\n\t", []),
+        ("  ", [" "]),
+        ("\t\f\r", [" "]),
+        ("\x0b", ["\x0b"]),
+        ("\xa0", ["\xa0"]),
+        (" a ", [" a "]),
+        ("a & <b>", ["a & <b>"]),
+    ],
+)
+def test_white_space(description, shown):
+    shop = catalogue([product(description=description)])
+    nodes = page_of(shop, on("description")).nodes
+    assert [text for _, text in nodes[4:]] == shown
+    expected = " [SEP] ".join([HEAD, "< Prev", *(text.strip() for text in shown)])
+    assert text_of(shop, on("description")) == expected
+    assert rich_of(shop, on("description")).endswith(
+        "[button] < Prev [button_]\n" + "".join(f"{text}\n" for text in shown)
+    )
+
+
+def test_white_space_elsewhere():
+    shop = catalogue(
+        [product(title=" ", options={"": ("", "a"), " ": ("\n",)})], instruction=""
+    )
+    page = page_of(shop, on("item"))
+    assert as_text(page.nodes) == (
+        "Instruction: [SEP] Back to Search [SEP] < Prev [SEP] a [SEP]  [SEP]  [SEP] "
+        "Price: $5.0 [SEP] Rating: N.A. [SEP] Description [SEP] Features [SEP] Reviews "
+        "[SEP] Buy Now"
+    )
+    assert page.clickables[-3:] == ("", "a", "\n")
+
+
+def test_values_with_the_names_of_others():
+    options = {
+        "color": ("red", "one size"),
+        "more": ("description", "buy now"),
+        "size": ("one size", "l"),
+    }
+    page = page_of(catalogue([product(options=options)]), on("item"))
+    assert page.clickables == (
+        *("back to search", "< prev", "description", "features", "reviews", "buy now"),
+        *("red", "one size", "l"),
+    )
+    assert as_text(page.nodes).count("one size") == 2
+
+
+def test_labels_are_clicked_as_the_address_has_them():
+    options = {
+        "size": ('5"', "größe", "back\\slash", "plain"),
+        "plain": ("size", "other"),
+    }
+    shop = catalogue([product(options=options)])
+    for value in ('5"', "größe", "back\\slash"):
+        shown = rich_of(shop, on("item", options={"size": value}))
+        # The name of the group stands in the address, the value in another form.
+        assert shown.startswith("You have clicked size.\nInstruction:")
+        assert f"  [button] {value} [button_]" in shown
+    shown = rich_of(shop, on("item", options={"plain": "other"}))
+    assert shown.startswith("You have clicked other.\nYou have clicked plain.\n")
+
+
+def test_a_label_of_two_groups_is_clicked_in_both():
+    options = {"a": ("x",), "b": ("x",)}
+    shop = catalogue([product(options=options)])
+    shown = rich_of(shop, on("item", options={"b": "x"}))
+    assert shown.count("You have clicked x.\n") == 2
+    assert shown.count("[clicked button] x [clicked button_]") == 2
+
+
+def test_the_order():
+    shop = catalogue([product()])
+    options = {"size": "l", "color": '<r&d>\'s "é"'}
+    page = page_of(shop, on("done", options=options, reward=1 / 3))
+    assert page.clickables == ()
+    assert as_text(page.nodes) == (
+        "Thank you for shopping with us! [SEP] Your code: [SEP] None [SEP] (Paste it "
+        "in your MTurk interface.) [SEP] Purchased [SEP] asin [SEP] A1 [SEP] options "
+        '[SEP] {"color": "\\u003cr\\u0026d\\u003e\\u0027s \\"\\u00e9\\"", "size": "l"} '
+        "[SEP] attrs [SEP] None [SEP] category [SEP] None [SEP] query [SEP] None [SEP] "
+        "product category [SEP] None [SEP] Target [SEP] asin [SEP] options [SEP] attrs "
+        "[SEP] price upper [SEP] instuction text [SEP] category [SEP] product category "
+        "[SEP] query [SEP] Goal [SEP] None [SEP] Reward [SEP] Your score (min 0.0, max "
+        "1.0) [SEP] 0.3333333333333333 [SEP] Reward Details [SEP] None"
+    )
+
+
+MANY = catalogue(
+    [
+        product(
+            asin=f"A{n}",
+            category=("fashion", "garden")[n % 2],
+            query=("men's shirts", "tables")[n % 2],
+            attributes=("soft", "easy care")[n % 2 :],
+        )
+        for n in range(120)
+    ],
+    hits=(3, 1),
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "numbers"),
+    [
+        ("shirts", (3, 1)),
+        ("<x> shirts", (3, 1)),
+        ("<c>garden", (3, 1)),
+        ("<c> garden", tuple(range(1, 120, 2))),
+        ("<c> garden and more", tuple(range(1, 120, 2))),
+        ("<c>  garden", ()),
+        ("<c> gardens", ()),
+        ("<c>", ()),
+        ("<q> men's shirts", tuple(range(0, 120, 2))),
+        ("<q>  men's shirts ", tuple(range(0, 120, 2))),
+        ("<q> men's", ()),
+        ("<q>", ()),
+        ("<a> soft", tuple(range(0, 120, 2))),
+        ("<a>  easy care ", tuple(range(120))),
+        ("<a> hard", ()),
+        ("<a>", ()),
+    ],
+)
+def test_searches_of_a_kind(query, numbers):
+    assert tuple(found(MANY, query)) == numbers
+    shown = text_of(MANY, searched(START, query))
+    assert f"Page 1 (Total results: {len(numbers)})" in shown
+
+
+def test_products_drawn_at_random():
+    drawn = found(MANY, "<r>", 7)
+    assert len(drawn) == len(set(drawn)) == 50
+    assert found(MANY, "<r>", 7) == drawn
+    assert found(MANY, "<r>", 8) != drawn
+    assert found(MANY, "<r> again", 7) != drawn
+    assert found(MANY, "<r> \ud800", 7) != drawn
+    # Pinned: new draws would be a new version of the id.
+    assert drawn[:5] == [51, 90, 73, 50, 118]
+    few = catalogue([product(asin=f"A{n}") for n in range(3)])
+    assert sorted(found(few, "<r>")) == [0, 1, 2]
+    # Turning pages goes through one draw.
+    pages = [
+        page_of(MANY, State(0, "results", "<r>", number), level=7).products
+        for number in range(1, 7)
+    ]
+    shown = [MANY.products.number_of(one.asin) for page in pages for one in page]
+    assert shown == drawn
+
+
+def test_links():
+    shop = catalogue([product(asin=asin) for asin in ("A1", "a2", "Ab3")])
+    page = page_of(shop, searched(START, "x"))
+    assert page.clickables[-3:] == ("a1", "a2", "ab3")
+    for link, asin in (("a1", "A1"), ("a2", "a2"), ("ab3", "Ab3")):
+        assert linked(shop, link, lambda: page) == asin

@@ -1,0 +1,256 @@
+import gzip
+import json
+import random
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roll_vec.envs.webshop import reward
+from roll_vec.envs.webshop.catalogue.catalogue import Catalogue
+from roll_vec.envs.webshop.catalogue.products import Purchase
+from roll_vec.envs.webshop.reward import find_color, is_alike, score
+from roll_vec.errors import MissingExtraError
+from tests.envs.webshop.shops import original
+from tests.oracles import webshop_reward as oracle
+from tests.oracles.webshop_reward import VALUES, make_goal, make_product
+
+# Seeds: a drawn generator is drawn from number by number, which takes long.
+rngs = st.integers(0, 1 << 32).map(random.Random)
+
+
+def purchases(shared, kind):
+    """Give goal, asin, options and terms of each purchase in the golden episodes."""
+    name = f"webshop_trajectories_{kind}_seed0.jsonl.gz"
+    with gzip.open(shared / "golden" / name, "rt", encoding="utf-8") as file:
+        for line in file:
+            episode = json.loads(line)
+            for step in episode["steps"]:
+                if step["done"]:
+                    nodes = step["obs"].split(" [SEP] ")
+                    asin = nodes[nodes.index("asin") + 1]
+                    options = json.loads(nodes[nodes.index("options") + 1])
+                    terms = {"reward": step["reward"], **step["info"]}
+                    yield episode["goal_index"], Purchase(asin, options), terms
+
+
+@pytest.mark.parametrize(("kind", "count"), [("synthetic", 116), ("human", 11)])
+def test_terms_equal_those_of_the_original(shared, kind, count):
+    catalogue = Catalogue.load(**original(shared, kind == "human"))
+    seen = 0
+    for goal, purchase, expected in purchases(shared, kind):
+        terms = catalogue.reward(goal, purchase)._asdict()
+        assert {k: v for k, v in terms.items() if v is not None} == expected
+        seen += 1
+    assert seen == count
+
+
+def test_terms_equal_the_oracles_on_the_original_shop(shared):
+    catalogue = Catalogue.load(**original(shared))
+    rng = random.Random(4)
+    for _ in range(1500):
+        goal = catalogue.goals[rng.randrange(len(catalogue.goals))]
+        own = catalogue.products[catalogue.products.number_of(goal.asin)]
+        near = catalogue.having("query", goal.query)
+        number = rng.choice([rng.randrange(1000), *near[:5]])
+        product = rng.choice([own, catalogue.products[number]])
+        options = {n: rng.choice(v) for n, v in product.options.items() if v}
+        nouns = own.title_nouns
+        expected = oracle.reward(goal, nouns, product, options)
+        assert score(goal, nouns, product, options)._asdict() == expected
+
+
+@given(rngs)
+def test_terms_equal_the_oracles_on_random_purchases(rng):
+    wanted, bought = (oracle.random_product(rng, asin) for asin in ("B1", "B2"))
+    goal = oracle.random_goal(rng, wanted)
+    options = {n: rng.choice(v) for n, v in bought.options.items() if v}
+    terms = score(goal, wanted.title_nouns, bought, options)
+    expected = oracle.reward(goal, wanted.title_nouns, bought, options)
+    assert terms._asdict() == expected
+    assert [type(v) for v in terms] == [type(v) for v in expected.values()]
+    weights = terms.w_att + (terms.w_option or 0.0) + terms.w_price
+    assert weights == pytest.approx(1.0)
+    assert 0.0 <= terms.reward <= 1.0
+
+
+words = st.sampled_from(
+    [*VALUES, "xx large", "l", "\xa0", "\u0130\xdf", "2-pack", "__"]
+)
+texts = st.lists(words | st.text(max_size=4), max_size=4).map(" ".join)
+
+
+@given(texts, texts)
+def test_texts_are_alike_where_the_original_says_so(a, b):
+    assert is_alike(a, b) == oracle._similar(a, b)
+
+
+@given(texts)
+def test_colors_are_the_first_of_the_list_anywhere_in_a_text(text):
+    assert find_color(text) == oracle._first_color(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "alike"),
+    [
+        ("large", "x-large", True),
+        ("x-large", "large", True),
+        ("x-large", "('size', 'large')", False),
+        ("large", "('size', 'x-large')", True),
+        # 85.7, and 85.0, which is not above 85.
+        ("2 cotton", "cotton of", True),
+        ("lasting size cotton x", "cotton cotton lasting skin", False),
+        # Deleted letters are not replaced by spaces: 88.9 and not 80.
+        ("caf\xe9 cr\xe8me", "cafe creme", True),
+        # Above 255 they are letters like any other.
+        ("\u0107af\u0107af", "af af", False),
+        ("", "", False),
+    ],
+)
+def test_alike_is_above_85(text, wanted, alike):
+    assert is_alike(text, wanted) is alike
+
+
+@pytest.mark.parametrize(
+    ("text", "color"),
+    [
+        ("navy blue", "blue"),
+        ("tank top", "tan"),
+        ("credit", "red"),
+        ("Red", "Red"),
+        ("xl", "xl"),
+    ],
+)
+def test_the_first_color_is_found_within_words(text, color):
+    assert find_color(text) == color
+
+
+def r_option(wanted, chosen):
+    product = make_product()
+    goal = make_goal(product, goal_options=wanted)
+    return score(goal, (), product, dict(enumerate(chosen))).r_option
+
+
+@pytest.mark.parametrize(
+    ("wanted", "chosen", "expected"),
+    [
+        # A person's: colours are found in both.
+        (("navy blue",), ["light blue"], 1.0),
+        (("tank top",), ["tan"], 1.0),
+        # Of a pair: only a name or a value that is a colour.
+        ({"style": "tank top"}, ["tank top"], 0.0),
+        ({"color": "blue"}, ["navy blue"], 1.0),
+        ({"color": "navy blue"}, ["light blue"], 1.0),
+        ({"color": "light navy"}, ["navy blue"], 0.0),
+        ({"red": "any"}, ["bloodred"], 1.0),
+        # The words of the pair, the name too.
+        ({"size": "large"}, ["size"], 1.0),
+        # A pair is compared as Python prints it.
+        ({"size": "8\xa0x"}, ["8\xa0x"], 0.0),
+        ({"size": "8\xa0x"}, ["8 xa0x"], 1.0),
+        # Each wanted option counts once, one choice may serve several.
+        (("large", "size large"), ["large", "large"], 1.0),
+        (("large", "small", "red"), ["large"], 1 / 3),
+        ((), ["large"], None),
+    ],
+)
+def test_options_are_compared_with_their_colors_found(wanted, chosen, expected):
+    assert r_option(wanted, chosen) == expected
+
+
+@pytest.mark.parametrize(
+    ("goal_nouns", "nouns", "related", "r_type", "title_score"),
+    [
+        ("a b c d", "a", True, 1.0, 0.25),
+        ("a b c d", "a", False, 1.0, 0.25),
+        ("a b c d e", "a", False, 0.5, 0.2),
+        ("a b c d e", "a", True, 1.0, 0.2),
+        # Query and category are overruled.
+        ("a b c d e f g h i j k", "a", True, 0.1, 1 / 11),
+        ("a b c d e f g h i j", "a", True, 1.0, 0.1),
+        ("a b", "c", True, 0.0, 0.0),
+        # Repetitions count in the goal's title alone.
+        ("a a a b", "a a b b", True, 1.0, 0.5),
+        ("", "a", True, 1.0, 0.2),
+        ("", "a", False, 0.5, 0.2),
+        ("a", "", True, 0.0, 0.0),
+    ],
+)
+def test_type_depends_on_titles_before_query_and_category(
+    goal_nouns, nouns, related, r_type, title_score
+):
+    place = {} if related else {"query": "other", "product_category": "Other"}
+    goal = make_goal(make_product())
+    product = make_product("B2", title_nouns=tuple(nouns.split()), **place)
+    terms = score(goal, goal_nouns.split(), product, {})
+    assert (terms.r_type, terms.title_score) == (r_type, title_score)
+
+
+@pytest.mark.parametrize(
+    ("path", "match"),
+    [
+        ("Shirts \u203a Clothing", True),
+        ("Men \u203a Men", False),
+        ("Men \u203a Hats", False),
+        # An empty piece is a piece.
+        ("Men \u203a ", False),
+        ("Men\u203aShirts\u203a", True),
+    ],
+)
+def test_categories_match_in_two_pieces(path, match):
+    goal = make_goal(make_product())
+    terms = score(goal, (), make_product(product_category=path), {})
+    assert terms.category_match is match
+
+
+def test_empty_pieces_of_two_paths_match():
+    goal = make_goal(make_product(product_category="Men \u203a"))
+    terms = score(goal, (), make_product(product_category="Men \u203a Hats \u203a"), {})
+    assert terms.category_match
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"attributes": ("hand or machine wash",)},
+        {"title": "To MACHINE WASH"},
+        {"bullets": ("soft machine", "wash")},
+        {"description": "machine washable"},
+    ],
+)
+def test_attributes_are_found_in_the_list_and_in_texts(fields):
+    goal = make_goal(make_product())
+    without = make_product(attributes=("soft",))
+    assert score(goal, (), without, {}).r_att == 0.0
+    product = make_product(**{"attributes": ("soft",), **fields})
+    assert score(goal, (), product, {}).r_att == 1.0
+
+
+def test_an_attribute_is_looked_for_in_texts_as_it_is_written():
+    goal = make_goal(make_product(), attributes=("Soft",))
+    product = make_product(attributes=("x",), description="Soft")
+    assert score(goal, (), product, {}).r_att == 0.0
+
+
+def test_a_price_at_the_limit_is_within_it():
+    goal = make_goal(make_product(), price_upper=20.0)
+    assert score(goal, (), make_product(price=20.0), {}).r_price is True
+    assert score(goal, (), make_product(price=20.01), {}).r_price is False
+
+
+def test_rapidfuzz_is_named_where_it_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rapidfuzz", None)
+    reward._fuzzy.cache_clear()
+    reward.is_alike.cache_clear()
+    try:
+        with pytest.raises(MissingExtraError, match=r"rapidfuzz.*\.\[webshop\]"):
+            is_alike("a", "b")
+    finally:
+        reward._fuzzy.cache_clear()
+
+
+def test_what_is_remembered_is_bounded():
+    caches = [v for v in vars(reward).values() if hasattr(v, "cache_info")]
+    assert caches
+    assert all(cache.cache_info().maxsize is not None for cache in caches)

@@ -1,0 +1,256 @@
+import random
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from roll_vec.envs.webshop.actions import parse
+from roll_vec.envs.webshop.catalogue.catalogue import Catalogue
+from roll_vec.envs.webshop.pages import PAGE_SIZE, found, page_of
+from roll_vec.envs.webshop.reward import score
+from roll_vec.envs.webshop.solver import best_options, can_be_chosen, solve
+from roll_vec.envs.webshop.state import State, clicked_option, pressed
+from tests.envs.webshop.shops import original
+from tests.oracles import webshop_reward as oracle
+from tests.oracles.webshop_reward import (
+    VALUES,
+    SmallShop,
+    make_goal,
+    make_product,
+    random_shop,
+)
+
+# Seeds: a drawn generator is drawn from number by number, which takes long.
+rngs = st.integers(0, 1 << 32).map(random.Random)
+
+
+def clickable(product):
+    """Return what clicks can choose, by group: each is tried on the page itself."""
+    state = State(0, "item", asin=product.asin)
+    shop = SmallShop([product], [make_goal(product)])
+    groups = {name: [] for name in product.options}
+    for value in page_of(shop, state).clickables:
+        name, argument = parse(f"click[{value}]")
+        is_click = name == "click" and argument == value != "search"
+        if is_click and value in product.group_of_value and not pressed(state, value):
+            (group,) = clicked_option(state, value, product).options
+            groups[group].append(value)
+    return groups
+
+
+@given(rngs)
+@example(random.Random(3_019_437_420))  # two groups share a value that is the best
+def test_options_are_the_best_of_all_choices(rng):
+    wanted, bought = (oracle.random_product(rng, asin) for asin in ("B1", "B2"))
+    goal = oracle.random_goal(rng, wanted)
+    options, terms = best_options(goal, wanted.title_nouns, bought)
+    expected = oracle.best_options(goal, wanted.title_nouns, bought, clickable(bought))
+    assert (options, terms._asdict()) == expected
+    assert terms == score(goal, wanted.title_nouns, bought, options)
+
+
+@given(rngs)
+def test_a_purchase_is_the_best_of_all_products(rng):
+    shop = random_shop(rng, 6)
+    for goal in shop.goals:
+        solution = solve(shop, goal)
+        own = shop.products[shop.products.number_of(goal.asin)]
+        best = max(
+            oracle.best_options(goal, own.title_nouns, product, clickable(product))[1][
+                "reward"
+            ]
+            for product in shop.products
+        )
+        bought = shop.products[shop.products.number_of(solution.purchase.asin)]
+        terms = score(goal, own.title_nouns, bought, solution.purchase.options)
+        assert solution.terms == terms
+        assert terms.reward == best
+        assert (solution.why is None) == (best == 1.0)
+        assert "\n" not in (solution.why or "")
+        own_best = best_options(goal, own.title_nouns, own)[1].reward
+        if own_best == best:
+            assert bought is own
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_values_that_the_page_cannot_choose_are_known(value):
+    product = make_product(options={"any": (value,)})
+    assert can_be_chosen(value) == bool(clickable(product)["any"])
+
+
+def test_some_values_cannot_be_chosen():
+    possible = {"next >", "a]b", " x", "x-large"}
+    impossible = {
+        *("search", "buy now", "back to search", "< prev", "description", "features"),
+        *("reviews", "attributes", "a[b]", "two\nlines", ""),
+    }
+    assert {
+        value for value in possible | impossible if can_be_chosen(value)
+    } == possible
+
+
+def test_of_groups_that_share_a_value_the_last_one_has_it():
+    product = make_product(options={"top": ("large", "red"), "bottom": ("large",)})
+    goal = make_goal(product, goal_options=("large", "red"))
+    options, terms = best_options(goal, ("shirt",), product)
+    assert options == {"bottom": "large", "top": "red"}
+    assert terms.reward == 1.0
+
+
+@pytest.mark.parametrize(
+    ("groups", "wanted", "expected"),
+    [
+        # One value may count twice.
+        (
+            {"a": ("2 pack", "4 pack"), "b": ("2 pack large", "large")},
+            ("2 pack", "large"),
+            {"b": "2 pack large"},
+        ),
+        # Fewest choices, though they count for others than the first ones do.
+        (
+            {"a": ("large", "2 pack cotton"), "b": ("2 pack",)},
+            ("large", "2 pack", "cotton"),
+            {"a": "2 pack cotton"},
+        ),
+        # Of equally many those that come first.
+        (
+            {"a": ("large", "2 pack"), "b": ("large fit",), "c": ("2 pack set",)},
+            ("large", "2 pack"),
+            {"a": "large", "c": "2 pack set"},
+        ),
+    ],
+)
+def test_few_choices_and_then_the_order_of_the_page_decide(groups, wanted, expected):
+    product = make_product(options=groups)
+    goal = make_goal(product, goal_options=wanted)
+    assert best_options(goal, ("shirt",), product)[0] == expected
+
+
+def test_nothing_is_chosen_where_nothing_earns():
+    product = make_product(options={"size": ("large",)})
+    goal = make_goal(product, goal_options=("large",))
+    options, terms = best_options(goal, ("lamp",), product)
+    assert (options, terms.reward) == ({}, 0.0)
+
+
+def test_many_values_do_not_take_long():
+    values = tuple(f"number {i} of {j}" for i in range(20) for j in range(20))
+    groups = {f"group {i}": values[i::8] for i in range(8)}
+    product = make_product(options=groups)
+    wanted = {name: values[0] for name, values in groups.items()}
+    goal = make_goal(product, goal_options=wanted)
+    options, terms = best_options(goal, ("shirt",), product)
+    assert terms.reward == 1.0
+    assert 1 <= len(options) <= 8
+
+
+def test_another_product_is_bought_where_the_own_one_earns_less():
+    own = make_product("B1", options={"style": ("tank top",)})
+    other = make_product("B2", options={"style": ("style tan", "tank")})
+    best = make_product("B3", options={"fit": ("style k", "k tank top style")})
+    attributes = ("machine wash", "soft", "wear", "easy", "wash")
+    goal = make_goal(own, goal_options={"style": "tank top"}, attributes=attributes)
+    shop = SmallShop([own, other, best], [goal])
+    solution = solve(shop, goal)
+    assert solution.purchase == ("B1", {})
+    assert "r_option is 0, as no choice of B1 counts for 'style: tank top'" in (
+        solution.why
+    )
+    enough = make_product("B4", options={"style": ("style top",)})
+    solution = solve(SmallShop([other, enough, own], [goal]), goal)
+    assert solution.purchase == ("B4", {"style": "style top"})
+    assert (solution.terms.reward, solution.why) == (1.0, None)
+
+
+def test_what_stands_in_the_way_is_named():
+    product = make_product(
+        title="table " + "a b c d e f g h i j k",
+        title_nouns=("table",) * 11,
+        price=50.0,
+        attributes=("x",),
+    )
+    goal = make_goal(product, attributes=("soft", "it's gone\nfar"), price_upper=40.0)
+    why = solve(SmallShop([product], [goal]), goal).why
+    assert why == (
+        "no purchase earns more than 0.0333: r_type is 0.1, as the title has 9% of the "
+        'nouns of the wanted title; r_att is 0.5 without "it\'s gone\\nfar"; r_price '
+        "is false: $50.0 is above $40.0"
+    )
+
+
+def test_titles_without_nouns_are_like_any_other():
+    own = make_product("B1", title_nouns=(), price=50.0)
+    other = make_product("B2", title_nouns=("lamp",))
+    goal = make_goal(own)
+    assert solve(SmallShop([own, other], [goal]), goal).purchase.asin == "B2"
+
+
+@pytest.mark.parametrize(
+    ("fields", "query"),
+    [
+        ({"title": "Plain [NEW] Shirt\n\x85[B1]"}, "plain new shirt b1"),
+        ({"title": "<r> shirt"}, "r shirt"),
+        ({"title": "[]", "description": "Oil"}, "oil easy to wash"),
+        ({"title": "", "query": "men's shirts"}, "<q> men's shirts"),
+        ({"title": "", "query": "a[b]", "category": "tea"}, "<c> tea"),
+        ({"title": "", "query": "a[b]", "category": "green tea"}, ""),
+    ],
+)
+def test_a_query_shows_the_product(fields, query):
+    product = make_product("B2", **fields)
+
+    class Shop(SmallShop):
+        def hits(self, query):
+            return (
+                (0,)
+                if query == "oil easy to wash"
+                and "Oil" in fields.get("description", "")
+                else super().hits(query)
+            )
+
+    goal = make_goal(product)
+    shop = Shop([product], [goal])
+    solution = solve(shop, goal)
+    assert (solution.query, solution.page) == (query, int(bool(query)))
+    assert solution.why == (None if query else "no search shows B2, which earns 1")
+    if query:
+        assert parse(f"search[{query}]") == ("search", query)
+
+
+def test_the_page_of_the_results_is_counted():
+    products = [make_product(f"B{number}") for number in range(100, 135)]
+    goal = make_goal(products[24], goal_options=())
+    shop = SmallShop(products, [goal])
+    shop.hits = lambda query: tuple(range(35))
+    assert solve(shop, goal).page == 3
+
+
+@pytest.mark.parametrize(
+    ("human", "step", "reachable"), [(False, 7, 929), (True, 1, 13)]
+)
+def test_solutions_of_the_original_shop(shared, human, step, reachable):
+    catalogue = Catalogue.load(**original(shared, human))
+    earned = 0
+    for number in range(0, len(catalogue.goals), step):
+        goal = catalogue.goals[number]
+        solution = catalogue.solve(number)
+        assert catalogue.reward(number, solution.purchase) == solution.terms
+        earned += solution.why is None
+        bought = catalogue.products.number_of(solution.purchase.asin)
+        shown = found(catalogue, solution.query)
+        first = (solution.page - 1) * PAGE_SIZE
+        assert bought in shown[first : first + PAGE_SIZE]
+        if number % 35 == 0:
+            own = catalogue.products[catalogue.products.number_of(goal.asin)]
+            product = catalogue.products[bought]
+            expected = oracle.reward(
+                goal, own.title_nouns, product, solution.purchase.options
+            )
+            assert solution.terms._asdict() == expected
+    assert earned == reachable
+
+
+def test_equal_shops_have_equal_solutions():
+    first, second = (random_shop(random.Random(8), 12) for _ in range(2))
+    solutions = [[solve(shop, goal) for goal in shop.goals] for shop in (first, second)]
+    assert solutions[0] == solutions[1]

@@ -1,0 +1,334 @@
+"""Answers are read and evaluated as the oracle does, whatever they are."""
+
+import random
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from roll_vec.envs.countdown.answers import REASONS, Judge, evaluate
+from roll_vec.kernels.countdown import expressions as kernels
+from tests.conftest import JIT_OFF
+from tests.oracles import countdown as oracle
+
+MANY = 300 if JIT_OFF else 1000
+FORMS = (
+    {},
+    {"unary_minus": True},
+    {"operators": "+-"},
+    {"any_numbers": True},
+    {"max_tokens": 5},
+    {"max_depth": 1, "max_digits": 2},
+    {"max_chars": 300, "max_tokens": 300, "max_depth": 40, "max_digits": 18},
+)
+
+
+def judged(text, nums, target, **form):
+    """Return what `oracle.judge` returns, from the package."""
+    judge = Judge(len(nums), **form)
+    judge.set_task(nums, target)
+    return by(judge, text)
+
+
+def by(judge, text):
+    code, numerator, denominator = judge.judge(text)
+    if denominator == 0:
+        return REASONS[code], None
+    assert denominator > 0
+    value = oracle.Fraction(int(numerator), int(denominator))
+    return REASONS[code], value
+
+
+def test_every_code_has_a_reason_and_is_explained():
+    codes = [v for k, v in vars(kernels).items() if k in map(str.upper, words())]
+    assert sorted(codes) == sorted(REASONS) == list(range(12))
+    for word in words():
+        assert kernels_named(word) in REASONS
+
+
+def words():
+    return list(REASONS.values())
+
+
+def kernels_named(word):
+    return getattr(kernels, word.upper())
+
+
+# The forms that scorers in use accept or run by mistake, and what is right.
+PITFALLS = [
+    ("2**3*1", [2, 3, 1], 8, "syntax"),
+    ("5//2*1", [5, 2, 1], 2, "syntax"),
+    ("--5+3", [5, 3], 8, "syntax"),
+    ("-3+11", [3, 11], 8, "syntax"),
+    ("10/3*3", [10, 3, 3], 10, "correct"),
+    ("7.0+1", [7, 0, 1], 8, "bad_character"),
+    ("3!+2", [3, 2], 8, "bad_character"),
+    ("factorial(3)+2", [3, 2], 8, "bad_character"),
+    ("sqrt(9)+5", [9, 5], 8, "bad_character"),
+    ("x+8-x", [8], 8, "bad_character"),
+    ("1e1-2", [1, 1, 2], 8, "bad_character"),
+    ("0x1", [0, 1], 1, "bad_character"),
+    ("1_0+2", [1, 0, 2], 12, "bad_character"),
+    ("3or 8", [3, 8], 3, "bad_character"),
+    ("8 if 1 else 2", [8, 1, 2], 8, "bad_character"),
+    ("2*4 # 5", [2, 4, 5], 8, "bad_character"),
+    ("99999999/99999998*7", [99999999, 99999998, 7], 7, "wrong_value"),
+    ("100000+9", [100000, 9], 100008, "wrong_value"),
+    ("07+1", [7, 1], 8, "bad_number"),
+    ("00", [0], 0, "bad_number"),
+    ("9**9**9", [9, 9, 9], 8, "syntax"),
+    ("99**99**7", [99, 99, 7], 8, "syntax"),
+    ("().__class__.__base__.__subclasses__()", [3], 3, "syntax"),
+    ("__import__('os').system('true')", [3], 3, "bad_character"),
+    ("(" * 100_000, [3], 3, "too_long"),
+    ("9" * (1 << 20), [3], 3, "too_long"),
+    ("(" * 17 + "3" + ")" * 17, [3], 3, "too_deep"),
+    ("(" * 16 + "3" + ")" * 16, [3], 3, "too_many_tokens"),
+    ("(" * 17, [3], 3, "too_deep"),
+    ("(" * 15 + "3" + ")" * 15, [3], 3, "correct"),
+    ("1+" * 16 + "1", [1] * 17, 17, "too_many_tokens"),
+    ("1234567890", [1234567890], 1234567890, "bad_number"),
+    ("3 8", [3, 8], 11, "syntax"),
+    ("3(8)", [3, 8], 24, "syntax"),
+    ("(3)(8)", [3, 8], 24, "syntax"),
+    ("3*", [3], 3, "syntax"),
+    ("*3", [3], 3, "syntax"),
+    ("(3", [3], 3, "syntax"),
+    ("3)", [3], 3, "syntax"),
+    ("()", [3], 3, "syntax"),
+    ("", [3], 3, "empty"),
+    (" \t\r\n", [3], 3, "empty"),
+    ("\f3", [3], 3, "bad_character"),
+    ("3\0", [3], 3, "bad_character"),
+    ("٣", [3], 3, "bad_character"),
+    ("３", [3], 3, "bad_character"),
+    ("\ud800", [3], 3, "bad_character"),
+    ("3 × 8", [3, 8], 24, "bad_character"),
+    ("3+8=11", [3, 8], 11, "bad_character"),
+    ("3/(8-8)", [3, 8, 8], 1, "division_by_zero"),
+    ("3/(8-8)", [3, 8], 1, "wrong_numbers"),
+    ("0/(8-8)", [0, 8, 8], 0, "division_by_zero"),
+    ("1/(3-3)*0", [1, 3, 3, 0], 0, "division_by_zero"),
+    ("3+8", [3, 8, 1], 11, "wrong_numbers"),
+    ("3+8+8", [3, 8], 19, "wrong_numbers"),
+    ("3+3", [3, 8], 6, "wrong_numbers"),
+    ("8/(3-8/3)", [8, 3, 8, 3], 24, "correct"),
+    ("3-8", [8, 3], -5, "correct"),
+    ("7/2", [7, 2], 3, "wrong_value"),
+    ("7/2", [7, 2], 4, "wrong_value"),
+    ("7-8-9*1", [7, 8, 9, 1], -10, "correct"),
+    ("8/4/2", [8, 4, 2], 1, "correct"),
+    ("1/(2-5)*(3-9)", [1, 2, 5, 3, 9], 2, "correct"),
+]
+
+
+@pytest.mark.parametrize(("text", "nums", "target", "reason"), PITFALLS)
+def test_pitfalls(text, nums, target, reason):
+    found, value = judged(text, nums, target)
+    assert found == reason
+    assert (found, value) == oracle.judge(text, nums, target)
+
+
+@pytest.mark.parametrize(
+    ("text", "nums", "target", "reason"),
+    [
+        ("-3+11", [3, 11], 8, "correct"),
+        ("2*-(1-4)", [2, 1, 4], 6, "correct"),
+        ("-(3)/-6*2", [3, 6, 2], 1, "correct"),
+        ("2--3", [2, 3], 5, "correct"),
+        ("6/-(2+1)", [6, 2, 1], -2, "correct"),
+        ("--5+3", [5, 3], 8, "syntax"),
+        ("2---3", [2, 3], 5, "syntax"),
+        ("+3", [3], 3, "syntax"),
+        ("-", [3], 3, "syntax"),
+        ("-)", [3], 3, "syntax"),
+        ("(-)3", [3], 3, "syntax"),
+    ],
+)
+def test_a_minus_before_an_operand(text, nums, target, reason):
+    assert judged(text, nums, target, unary_minus=True)[0] == reason
+    assert oracle.judge(text, nums, target, unary_minus=True)[0] == reason
+    assert judged(text, nums, target)[0] == "syntax"
+    assert oracle.judge(text, nums, target)[0] == "syntax"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("3×8", "correct"), ("48÷2*1", "wrong_numbers"), ("8 − 3", "wrong_value")],
+)
+def test_signs_of_print(text, reason):
+    assert judged(text, [3, 8], 24, unicode_operators=True)[0] == reason
+    assert judged(text, [3, 8], 24)[0] == "bad_character"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("3*8=24", "correct"),
+        ("3*8 =\n24 ", "correct"),
+        ("3+8 = 24", "wrong_value"),
+        ("3*8", "correct"),
+        ("3*8=25", "bad_character"),
+        ("3*8=024", "bad_character"),
+        ("3*8=24=24", "bad_character"),
+        ("3*8=", "bad_character"),
+        ("24=3*8", "bad_character"),
+        ("=24", "empty"),
+    ],
+)
+def test_the_target_at_the_end(text, reason):
+    assert judged(text, [3, 8], 24, trailing_target=True)[0] == reason
+    assert judged("3-8=-5", [3, 8], -5, trailing_target=True)[0] == "correct"
+
+
+def test_operators_that_are_not_allowed():
+    assert judged("3*8", [3, 8], 24, operators="+-")[0] == "forbidden_operator"
+    assert judged("*8", [3, 8], 24, operators="+-")[0] == "syntax"
+    assert judged("3+(8*", [3, 8], 24, operators="+-")[0] == "forbidden_operator"
+
+
+def test_some_numbers_may_be_left_out():
+    for text, reason in [
+        ("3*8", "correct"),
+        ("3*8*1", "correct"),
+        ("3*8*1*1", "wrong_numbers"),
+        ("3*3", "wrong_numbers"),
+    ]:
+        assert judged(text, [1, 3, 8], 24, any_numbers=True)[0] == reason
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("max_chars", " " * 254 + "1+1", "too_long"),
+        ("max_tokens", "1+" * 16 + "1", "too_many_tokens"),
+        ("max_depth", "(" * 17 + "1", "too_deep"),
+        ("max_digits", "1234567890", "bad_number"),
+    ],
+)
+def test_limits_hold_exactly_and_can_be_raised(name, text, reason):
+    default = {"max_chars": 256, "max_tokens": 32, "max_depth": 16, "max_digits": 9}
+    limit = default[name]
+    assert judged(text, [1], 1)[0] == reason
+    assert judged(text, [1], 1, **{name: limit + 1})[0] != reason
+    assert judged(text, [1], 1, **{name: limit - 1})[0] == reason
+
+
+@pytest.mark.parametrize("digits", [9, 18])
+def test_values_beyond_int64_are_exact(digits):
+    greatest = 10**digits - 1
+    limits = {"max_chars": 1000, "max_tokens": 100, "max_digits": digits}
+    nums = [greatest] * 12
+    product = "*".join(map(str, nums))
+    cases = [
+        (product, greatest**12),
+        (f"{product}/{greatest}", greatest**11),
+        (f"{product}-{product}", 0),
+        (f"1/({product})", oracle.Fraction(1, greatest**12)),
+        (f"(1-{product})/({product}-1)", -1),
+        (f"5/({product}-{product})", None),
+        (f"7+({product}-{product})/{product}", 7),
+    ]
+    for text, value in cases:
+        found, exact = judged(text, [1], 1, **limits)
+        assert (found, exact) == ("wrong_numbers", value)
+        assert (found, exact) == oracle.judge(text, [1], 1, **limits)
+        leaves = [int(n) for n in text.translate(dict.fromkeys(b"+-*/()", " ")).split()]
+        expected = oracle.judge(text, leaves, 7, **limits)
+        assert judged(text, leaves, 7, **limits) == expected
+        assert evaluate(text, **limits) == value
+
+
+def test_a_minus_before_what_is_beyond_int64():
+    large = "*".join(["999999999"] * 3)
+    for text in (f"-{large}", f"1/-({large})", f"-({large}-2)*-3", f"-({large}/-7)"):
+        expected = oracle.judge(text, [1], 1, unary_minus=True)
+        assert judged(text, [1], 1, unary_minus=True) == expected
+
+
+@pytest.mark.parametrize("side", [-1, 0, 1])
+@pytest.mark.parametrize("bits", [62, 63])
+def test_at_the_bound_of_int64(side, bits):
+    """With products around 2**62 and 2**63, where the kernel hands over."""
+    leaf = (1 << bits) // 16 + side
+    for text in (f"{leaf}*16", f"16*{leaf}-1", f"1/({leaf}*16)", f"{leaf}+{leaf}*16"):
+        for target in (16 * leaf - 1 - (bits == 63) * 16, 17 * (leaf // 2)):
+            task = [leaf, 16], target
+            expected = oracle.judge(text, *task, max_digits=18)
+            assert judged(text, *task, max_digits=18) == expected
+
+
+ALPHABETS = [
+    "0123456789+-*/()",
+    "0123456789+-*/() \t\n\r",
+    "012+-*/() ._=xe#!'\"\\\0\x7f\f\v",
+]
+token = st.sampled_from(
+    ["0", "1", "7", "12", "999999999", "+", "-", "*", "/", "(", ")", " ", "**", "07"]
+)
+texts = st.one_of(
+    *(st.text(alphabet, max_size=80) for alphabet in ALPHABETS),
+    st.lists(token, max_size=40).map("".join),
+    st.lists(token, max_size=40).map(" ".join),
+    st.binary(max_size=80).map(lambda raw: raw.decode("latin-1")),
+    st.text(max_size=40),
+)
+
+
+@settings(deadline=None, max_examples=MANY)
+@given(texts, st.lists(st.integers(0, 12), max_size=4), st.sampled_from(FORMS))
+@example("(" * 16 + "1" + ")" * 16, [1], {"max_tokens": 33})
+@example("1/0", [0, 1], {})
+def test_any_text_is_judged_as_by_the_oracle(text, nums, form):
+    assert judged(text, nums, 12, **form) == oracle.judge(text, nums, 12, **form)
+
+
+def compare_expressions(count, seed):
+    """Compare `count` expressions of the grammar, with and without a small fault."""
+    rng = random.Random(seed)
+    judges = {size: Judge(size) for size in range(1, 9)}
+    seen = dict.fromkeys(REASONS.values(), 0)
+    for _ in range(count):
+        largest = rng.choice((9, 99, 9999, 999_999_999))
+        nums = [rng.randint(0, largest) for _ in range(rng.randint(1, 8))]
+        text = oracle.random_expression(rng, nums)
+        if rng.random() < 0.1:
+            at = rng.randrange(len(text) + 1)
+            text = text[:at] + rng.choice("+-*/() 07.") + text[at + 1 :]
+        elif rng.random() < 0.1:
+            nums[rng.randrange(len(nums))] += rng.randint(0, 1)
+        rng.shuffle(nums)
+        _, value = oracle.judge(text, nums, 0)
+        target = rng.randint(-9, 99)
+        if value is not None and rng.random() < 0.5:
+            target = int(value)
+        if abs(target) >= 1 << 63:
+            continue
+        judge = judges[len(nums)]
+        judge.set_task(nums, target)
+        expected = oracle.judge(text, nums, target)
+        assert by(judge, text) == expected, (text, nums, target)
+        seen[expected[0]] += 1
+    return seen
+
+
+def test_expressions_agree_with_the_oracle():
+    seen = compare_expressions(1000 if JIT_OFF else 20_000, 0)
+    for reason in ("correct", "wrong_value", "wrong_numbers", "syntax"):
+        assert seen[reason] > 10
+    assert seen["division_by_zero"]
+
+
+@pytest.mark.slow
+def test_a_million_expressions_agree_with_the_oracle():
+    for seed in range(1, 11):
+        compare_expressions(105_000, seed)
+
+
+def test_evaluate():
+    assert evaluate("1/3 + 2") == oracle.Fraction(7, 3)
+    assert evaluate("-1") is None
+    assert evaluate("-1", unary_minus=True) == -1
+    assert evaluate("2 × 3", unicode_operators=True) == 6
+    assert evaluate("1/(2-2)") is None
+    assert evaluate("") is None

@@ -1,0 +1,204 @@
+"""What numbers reach, and which task a level has, as brute force and the rule say."""
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from roll_vec.envs.countdown.answers import evaluate, operator_flags
+from roll_vec.envs.countdown.options import CountdownOptions
+from roll_vec.envs.countdown.solver import needs_signs, reachable, solve
+from roll_vec.kernels.countdown import expressions
+from roll_vec.kernels.countdown import targets as kernels
+from roll_vec.kernels.rng.pcg64 import mix
+from tests.conftest import JIT_OFF
+from tests.oracles import countdown as oracle
+
+OPERATORS = ("+-*/", "+-", "*/", "+", "-", "*", "/", "-*", "-/", "+*/", "-*/", "+-/")
+
+
+def draws(seed, count, most=4, largest=99):
+    """Yield lists of numbers, some with zeros, ones and repetitions."""
+    rng = random.Random(seed)
+    for i in range(count):
+        size = rng.randint(1, most)
+        high = (largest, 5, 12)[i % 3]
+        yield [rng.randint(i % 2, high) for _ in range(size)]
+
+
+def marked(nums, operators, low, high):
+    """Return the integers that the kernel of the tasks marks, and its count."""
+    table = np.zeros(kernels.table_size(max(len(nums), 1)), np.int64)
+    marks = np.full(high - low + 1, 9, np.uint8)
+    count = kernels.mark_targets(
+        np.array(nums, np.int64),
+        len(nums),
+        operator_flags(operators),
+        needs_signs(operators, low),
+        low,
+        high,
+        table,
+        marks,
+    )
+    return [low + int(i) for i in np.flatnonzero(marks)], int(count)
+
+
+@pytest.mark.parametrize("operators", OPERATORS)
+def test_reachable_integers_are_those_of_brute_force(operators):
+    count, most = (4, 3) if JIT_OFF else (12, 4)
+    for nums in draws(len(operators), count, most):
+        expected = oracle.all_integers(nums, operators)
+        assert reachable(nums, operators) == expected
+        positive = [value for value in expected if value >= 1]
+        assert reachable(nums, operators, (1, 1 << 60)) == positive
+        for low, high in ((10, 100), (0, 30), (1, 7), (-20, 20)):
+            kept = [value for value in expected if low <= value <= high]
+            assert reachable(nums, operators, (low, high)) == kept
+            assert marked(nums, operators, low, high) == (kept, len(kept))
+
+
+@pytest.mark.parametrize("operators", ["+-*/", "-/", "*/", "/"])
+def test_every_reachable_integer_has_an_expression_and_no_other_one(operators):
+    with_zeros = [[5, 0], [0, 5], [0, 0, 3], [3, 2, 2, 0]]
+    drawn = draws(1, 2 if JIT_OFF else 8, 3 if JIT_OFF else 4, 20)
+    for nums in (*with_zeros, *drawn):
+        reached = set(oracle.all_integers(nums, operators))
+        for target in range(-30, 60):
+            found = solve(nums, target, operators)
+            assert (found is not None) == (target in reached)
+            if found is not None:
+                verdict = oracle.judge(found, nums, target, operators=operators)
+                assert verdict == ("correct", target)
+                assert solve(nums, target, operators) == found
+
+
+@pytest.mark.skipif(JIT_OFF, reason="hundreds of thousands of values")
+@pytest.mark.parametrize("size", [5, 6])
+def test_five_and_six_numbers(size):
+    """Every integer that random expressions reach is found, with an expression."""
+    rng = random.Random(size)
+    nums = [rng.randint(1, 30) for _ in range(size)]
+    found = set(reachable(nums, target_range=(1, 1000)))
+    assert found == set(marked(nums, "+-*/", 1, 1000)[0])
+    hits = set()
+    for _ in range(4000):
+        rng.shuffle(nums)
+        value = evaluate(oracle.random_expression(rng, nums))
+        if value is not None and value.denominator == 1 and 1 <= value <= 1000:
+            hits.add(int(value))
+    assert len(hits) > 100
+    assert hits <= found
+    for target in [*sorted(hits)[::40], max(found)]:
+        assert oracle.judge(solve(nums, target), nums, target) == ("correct", target)
+    missing = min(set(range(1, 1002)) - found)
+    assert missing == 1001 or solve(nums, missing) is None
+
+
+@pytest.mark.slow
+def test_five_numbers_are_those_of_brute_force():
+    nums = [1, 3, 7, 8, 10]
+    assert reachable(nums) == oracle.all_integers(nums)
+
+
+def test_the_game_shows_hardest_one():
+    nums = [25, 50, 75, 100, 3, 6]
+    if not JIT_OFF:
+        assert oracle.judge(solve(nums, 952), nums, 952) == ("correct", 952)
+    assert solve([3, 3, 8, 8], 24) == "8 / (3 - 8 / 3)"
+    assert solve([5, 5, 5, 1], 24) == "(5 - 1 / 5) * 5"
+
+
+def task_by_the_rule(level, options):
+    """Return the task of a level as the kernel's description has it."""
+
+    def word(counter, low, high):
+        drawn = int(mix(np.uint64(level), np.uint64((1 << 62) + counter)))
+        return low + drawn * (high - low + 1) // 2**32
+
+    count = word(0, *options.num_numbers)
+    for attempt in range(1000):
+        nums = [word(8 * attempt + 1 + i, *options.number_range) for i in range(count)]
+        targets = [
+            value
+            for value in oracle.all_integers(nums, options.operators)
+            if options.target_range[0] <= value <= options.target_range[1]
+        ]
+        if targets:
+            return nums, targets[word(8 * attempt + 7, 0, len(targets) - 1)]
+    return None
+
+
+def draw(level, options):
+    """Return the task that the kernel draws, or None."""
+    fewest, most = options.num_numbers
+    low, high = options.target_range
+    signed = needs_signs(options.operators, low)
+    settings = np.array(
+        [fewest, most, *options.number_range, low, high, 0, signed], np.int64
+    )
+    settings[kernels.OPERATORS] = operator_flags(options.operators)
+    work = expressions.make_workspace(32, 16, 9, 15, most)
+    table = np.zeros(kernels.table_size(most), np.int64)
+    marks = np.zeros(high - low + 1, np.uint8)
+    if not kernels.draw_task(level, settings, work, table, marks):
+        return None
+    count = work[expressions.COUNT]
+    nums = work[expressions.NUMBERS : expressions.NUMBERS + count].tolist()
+    return nums, int(work[expressions.TARGET])
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {},
+        {"num_numbers": 1},
+        {"num_numbers": (1, 3), "operators": "-"},
+        {"num_numbers": (2, 3), "operators": "-*", "target_range": (-9, 9)},
+        {"num_numbers": 2, "number_range": (0, 2), "target_range": (4, 4)},
+        {"num_numbers": 3, "number_range": (0, 1000), "target_range": (400, 500)},
+    ],
+)
+def test_tasks_are_those_of_the_rule(keywords):
+    options = CountdownOptions(**keywords)
+    levels = [0, 1, 2**32 - 1, 2**32, *range(1000, 1004 if JIT_OFF else 1040)]
+    for level in levels:
+        assert draw(level, options) == task_by_the_rule(level, options)
+
+
+def test_options_without_a_task():
+    options = CountdownOptions(
+        num_numbers=2, operators="+", number_range=(1, 4), target_range=(9, 9)
+    )
+    assert draw(0, options) is None
+    assert task_by_the_rule(0, options) is None
+
+
+def test_the_choice_is_uniform():
+    """Of targets over all that one set of numbers reaches; and of the counts."""
+    levels = 300 if JIT_OFF else 20_000
+    options = CountdownOptions(num_numbers=2, number_range=(6, 6), target_range=(0, 40))
+    drawn = Counter(draw(level, options)[1] for level in range(levels))
+    targets = [0, 1, 12, 36]
+    assert sorted(drawn) == targets
+    # Four standard deviations of a binomial distribution.
+    deviation = (levels * 1 / 4 * 3 / 4) ** 0.5
+    assert all(abs(n - levels / 4) < 4 * deviation for n in drawn.values())
+    options = CountdownOptions(num_numbers=(1, 2), target_range=(1, 200))
+    sizes = Counter(len(draw(level, options)[0]) for level in range(levels))
+    assert abs(sizes[1] - levels / 2) < 4 * (levels / 4) ** 0.5
+
+
+@pytest.mark.parametrize("operators", OPERATORS)
+@pytest.mark.parametrize("signed", [True, False])
+def test_tables_have_room_for_all_values(operators, signed):
+    for size in range(2, 4 if JIT_OFF else 6):
+        nums = np.array([2, 3, 7, 11, 19][:size], np.int64)
+        length = kernels.table_size(size, size + 1)
+        table = np.full(length + 50, -77, np.int64)
+        flags = operator_flags(operators)
+        kernels.fill_table(nums, size, 1 << size, flags, signed, table)
+        assert (table[length:] == -77).all()
+        for number in range(size):
+            start = table[1 << number]
+            assert table[start : start + 2].tolist() == [nums[number], 1]

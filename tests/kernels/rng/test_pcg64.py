@@ -1,0 +1,199 @@
+"""The streams equal those of `random` and of numpy; the mix is what it always was."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from roll_vec.kernels.rng import pcg64 as kernels
+from tests.conftest import JIT_OFF
+
+U = np.uint64
+TOP32, TOP64 = 2**32 - 1, 2**64 - 1
+MASK = TOP64
+
+_some = random.Random(0)
+SEEDS = [0, 1, 2, 3, 1010, 2**31 - 1, 2**31, TOP32 - 1, TOP32]
+SEEDS += [_some.getrandbits(32) for _ in range(6 if JIT_OFF else 60)]
+SEEDS64 = [*SEEDS, 2**32, 2**63 - 1, 2**63, TOP64 - 1, TOP64]
+SEEDS64 += [_some.getrandbits(64) for _ in range(6 if JIT_OFF else 60)]
+# 1, powers of two and their neighbours, and some bounds that reject often.
+BOUNDS = [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 100, 129, 1000, 2**16, 2**16 + 1, 2**30 + 1]
+BOUNDS += [2**31 - 2, 2**31 - 1]
+
+
+def seeded_as_pcg(seed):
+    """A row of three, between two that must stay as they are."""
+    states = np.full((kernels.PCG_WORDS, 3), 77, U)
+    kernels.pcg_seed(states, 1, U(seed))
+    return states
+
+
+# -------------------------------------------------------------------- the mix
+
+
+def plain_avalanche(word):
+    """The finaliser of splitmix64 in Python's integers."""
+    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & MASK
+    return word ^ (word >> 31)
+
+
+def plain_mix(seed, counter):
+    golden = 0x9E3779B97F4A7C15
+    start = plain_avalanche((seed + golden) & MASK)
+    return plain_avalanche((start + counter * golden) & MASK) >> 32
+
+
+# Written down once and for all: a change here is a change of every world.
+PINNED = {
+    (0, 0): 0x48218226,
+    (0, 1): 0xA706DD2F,
+    (1, 1): 0x5E41AB08,
+    (1, 2): 0xF18D6CE9,
+    (1010, 1): 0xE3E335A5,
+    (123456789, 1000): 0xB707B93A,
+    (TOP32, 1): 0xE91B2C10,
+    (0, 2**63 + 1): 0x5385D77F,
+    (1010, 2**63 + 1): 0x83134778,
+    (1010, 2**63 + 2): 0xBFD97609,
+    (TOP32, 2**63 + 1999): 0xEF2CC456,
+    (TOP64, TOP64): 0x2DFE1AA5,
+}
+
+
+@pytest.mark.parametrize(("arguments", "value"), PINNED.items())
+def test_mix_has_its_pinned_values(arguments, value):
+    seed, counter = arguments
+    assert int(kernels.mix(U(seed), U(counter))) == value
+    assert plain_mix(seed, counter) == value
+
+
+def test_avalanche_is_splitmix64():
+    # The first outputs of Vigna's splitmix64.c from the states 0 and 1234567.
+    golden = 0x9E3779B97F4A7C15
+    assert int(kernels._avalanche(U(golden))) == 0xE220A8397B1DCDAF
+    state = 1234567
+    for output in (6457827717110365317, 3203168211198807973, 9817491932198370423):
+        state = (state + golden) & MASK
+        assert int(kernels._avalanche(U(state))) == output
+
+
+@settings(deadline=None)
+@given(st.integers(0, TOP64), st.integers(0, TOP64))
+def test_mix_equals_the_formula_in_plain_integers(seed, counter):
+    mixed = int(kernels.mix(U(seed), U(counter)))
+    assert mixed == plain_mix(seed, counter)
+    assert mixed <= TOP32
+
+
+def test_mix_rows_is_mix_of_each_row():
+    seeds, counters = np.array(SEEDS64, U), np.array(SEEDS64[::-1], U)
+    mixed = np.zeros_like(seeds)
+    kernels.mix_rows(seeds, counters, mixed)
+    expected = [plain_mix(s, c) for s, c in zip(SEEDS64, SEEDS64[::-1], strict=True)]
+    assert mixed.tolist() == expected
+
+
+def test_next_seeds_are_those_of_the_episodes_after():
+    starts, episodes = np.array(SEEDS, U), np.arange(len(SEEDS), dtype=U)
+    rows, seeds = np.array([3, 0, 4]), np.zeros(3, U)
+    kernels.next_seeds(rows, starts, episodes, seeds)
+    assert seeds.tolist() == [plain_mix(SEEDS[i], i + 1) for i in (3, 0, 4)]
+    assert episodes.tolist() == list(range(len(SEEDS)))
+
+
+def test_retries_begin_where_no_episode_comes():
+    assert int(kernels.RETRY) == 2**63
+
+
+# ---------------------------------------------------------------------- PCG64
+
+
+@pytest.mark.parametrize("seed", SEEDS64)
+def test_pcg_seed_is_pcg64(seed):
+    states = seeded_as_pcg(seed)
+    theirs = np.random.PCG64(seed).state
+    high, low, increment_high, increment_low, has_half, half = states[:, 1].tolist()
+    assert (high << 64) + low == theirs["state"]["state"]
+    assert (increment_high << 64) + increment_low == theirs["state"]["inc"]
+    assert (has_half, half) == (theirs["has_uint32"], theirs["uinteger"]) == (0, 0)
+    assert (states[:, [0, 2]] == 77).all()
+
+
+@pytest.mark.parametrize("seed", SEEDS64[::8])
+def test_pcg_next_and_random_are_numpys(seed):
+    raws, ours = np.random.PCG64(seed), seeded_as_pcg(seed)
+    floats, again = np.random.default_rng(seed), seeded_as_pcg(seed)
+    for _ in range(50 if JIT_OFF else 1000):
+        assert int(kernels.pcg_next(ours, 1)) == int(raws.random_raw())
+        assert kernels.pcg_random(again, 1) == floats.random()
+    assert (ours[:, [0, 2]] == 77).all()
+
+
+@pytest.mark.parametrize("n", [*BOUNDS, 2**31, 2**31 + 1, 3 * 2**30 + 1, 2**32 - 1])
+def test_pcg_integers_are_numpys(n):
+    for seed in SEEDS64[::8]:
+        theirs, ours = np.random.default_rng(seed), seeded_as_pcg(seed)
+        for _ in range(5 if JIT_OFF else 100):
+            assert kernels.pcg_integers(ours, 1, n) == theirs.integers(n)
+        # The half that is left over stays for the next draw of 32 bits.
+        assert kernels.pcg_random(ours, 1) == theirs.random()
+        assert kernels.pcg_integers(ours, 1, 1000) == theirs.integers(1000)
+
+
+@settings(deadline=None, max_examples=10 if JIT_OFF else 100)
+@given(
+    st.integers(0, TOP64),
+    st.lists(st.one_of(st.just(0), st.integers(1, 40), st.integers(1, TOP32))),
+)
+def test_pcg_mixed_draws_equal(seed, draws):
+    """0 stands for `random`, n for a draw below n."""
+    theirs, ours = np.random.default_rng(seed), seeded_as_pcg(seed)
+    for n in draws:
+        if n == 0:
+            assert kernels.pcg_random(ours, 1) == theirs.random()
+        else:
+            assert kernels.pcg_integers(ours, 1, n) == theirs.integers(n)
+
+
+def test_many_draws_at_once_leave_out_whom_they_are_told_to():
+    n, steps = 21, 5 if JIT_OFF else 200
+    states = np.zeros((kernels.PCG_WORDS, n), U)
+    streams = [np.random.default_rng(seed) for seed in range(n)]
+    for i in range(n):
+        kernels.pcg_seed(states, i, U(i))
+    rng, uniforms = np.random.default_rng(5), np.full(n, -1.0)
+    for _ in range(steps):
+        draws = rng.random(n) < 0.7
+        kernels.pcg_random_rows(1, n - 1, draws, states, uniforms)
+        for i in range(1, n - 1):
+            if draws[i]:
+                assert uniforms[i] == streams[i].random()
+    assert uniforms[0] == uniforms[-1] == -1.0
+    for i in range(n):
+        assert kernels.pcg_random(states, i) == streams[i].random()
+
+
+def test_pcg_rows_do_not_know_each_other():
+    states = np.zeros((kernels.PCG_WORDS, 4), U)
+    for row in range(4):
+        kernels.pcg_seed(states, row, U(row))
+    drawn = [kernels.pcg_integers(states, row, 10**6) for row in (3, 1, 1, 0, 3, 2)]
+    streams = [np.random.default_rng(row) for row in range(4)]
+    assert drawn == [int(streams[row].integers(10**6)) for row in (3, 1, 1, 0, 3, 2)]
+
+
+@settings(deadline=None)
+@given(st.integers(0, TOP64), st.integers(0, TOP64))
+def test_multiply_high_is_the_upper_half_of_the_product(a, b):
+    assert int(kernels._multiply_high(U(a), U(b))) == (a * b) >> 64
+
+
+def test_multiply_high_carries_at_the_edges():
+    edges = [0, 1, TOP32, 2**32, TOP64 - TOP32, TOP64]
+    for a in edges:
+        for b in edges:
+            assert int(kernels._multiply_high(U(a), U(b))) == (a * b) >> 64

@@ -1,0 +1,113 @@
+"""Many steps of rooms in one call equal as many calls of one step."""
+
+import numpy as np
+import pytest
+
+from roll_vec.kernels.frozen_lake.unroll_random import ENDED
+from roll_vec.kernels.sokoban import rules as one
+from roll_vec.kernels.sokoban.unroll import unroll_rows
+from tests.kernels.unrolls import in_rounds
+
+N, T, LIMIT, WIDTH = 5, 40, 9, 5
+# The player beside a box beside a target, and beside another box on one.
+ROOM = np.array(
+    [
+        [0, 0, 0, 0, 0],
+        [0, 2, 1, 1, 0],
+        [0, 4, 3, 1, 0],
+        [0, 5, 1, 1, 0],
+        [0, 0, 0, 0, 0],
+    ],
+    np.uint8,
+).reshape(1, -1)
+RESULTS = ["rewards", "terminations", "truncations", "effective", "valid", "successes"]
+
+
+def begin(rooms, rows):
+    """Set some rooms to the level."""
+    rows = np.asarray(rows, np.int64)
+    grids, players, left, elapsed = rooms
+    picks = np.zeros(len(rows), np.int64)
+    one.place_rows(0, len(rows), rows, ROOM, picks, grids, players, left)
+    elapsed[rows] = 0
+
+
+def make_rooms():
+    """Return grids, players, boxes left and elapsed steps of five rooms."""
+    rooms = np.zeros((N, ROOM.size), np.uint8), *np.zeros((3, N), np.int32)
+    begin(rooms, range(N))
+    return rooms
+
+
+def make_results():
+    """Return arrays of results that show where nothing was written."""
+    results = {key: np.full((T, N), 99, np.bool_) for key in RESULTS}
+    results["rewards"] = np.full((T, N), 99.0)
+    return results
+
+
+def by_steps(rooms, actions, first_action, same_step, seen, seen_next):
+    """Return the results of T calls of `step_rows`."""
+    results = make_results()
+    skipped = np.zeros(N, np.bool_)
+    for t in range(T):
+        if not same_step:
+            begin(rooms, np.flatnonzero(skipped))
+        out = [results[key][t] for key in RESULTS]
+        numbers = first_action, WIDTH, LIMIT
+        one.step_rows(0, N, actions[t], skipped, *numbers, *rooms, *out)
+        ended = results["terminations"][t] | results["truncations"][t]
+        seen_next[t] = rooms[0]
+        if same_step:
+            begin(rooms, np.flatnonzero(ended))
+            seen[t] = rooms[0]
+        else:
+            skipped = ended
+    return results, ended
+
+
+@pytest.mark.parametrize("first_action", [0, 1])
+@pytest.mark.parametrize("same_step", [False, True])
+def test_unroll_rows_equals_as_many_steps(same_step, first_action):
+    low, high = first_action - 1, first_action + 4
+    actions = np.random.default_rng(1).integers(low, high, (T, N))
+    seen = [np.full((T, N, ROOM.size), 99, np.uint8) for _ in range(4)]
+    if not same_step:
+        seen[1], seen[3] = seen[0], seen[2]
+    plain = make_rooms()
+    expected, ended = by_steps(
+        plain, actions, first_action, same_step, seen[0], seen[1]
+    )
+
+    rooms, results = make_rooms(), make_results()
+
+    def play(rows, until, times, states):
+        unroll_rows(
+            0,
+            len(rows),
+            rows,
+            until,
+            same_step,
+            actions,
+            first_action,
+            WIDTH,
+            LIMIT,
+            *rooms,
+            times,
+            states,
+            *results.values(),
+            seen[2],
+            seen[3],
+        )
+
+    times, states, rounds = in_rounds(play, lambda rows: begin(rooms, rows), N, T)
+
+    assert rounds > 3
+    assert (times == T).all()
+    np.testing.assert_array_equal(states == ENDED, ended & (not same_step))
+    for key in RESULTS:
+        np.testing.assert_array_equal(results[key], expected[key], key)
+    for found, wanted in zip((*rooms, *seen[2:]), (*plain, *seen[:2]), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    assert expected["terminations"].any()
+    assert expected["truncations"].any()

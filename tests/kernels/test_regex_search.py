@@ -1,0 +1,97 @@
+"""Searches by programs against Python's `re`, and how much work they take."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+from roll_vec.kernels import regex_search as kernels
+from roll_vec.text.regex_compiler import program_of
+
+ATOMS = (
+    *("a", "b", "c", ".", r"\s", r"\w", r"\d", "[a-c]", "[^b]", r"[^\s<]", r"\n", "<"),
+    *("É", r"\.", " ", r"[\w-]", "$", "^", r"\b", r"\A", r"\Z"),
+)
+REPEATS = ("*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}", "{0,2}?", "{2,}")
+LETTERS = (*"aabbcx <.\n1_", "É", "é", "\ud800", "😀", "\u2028", "ß", "\u212a")
+FLAGS = (0, re.IGNORECASE, re.MULTILINE, re.IGNORECASE | re.MULTILINE, re.ASCII)
+
+
+def write_pattern(rng, depth=4):
+    """Return an expression at random."""
+    kind = rng.integers(10)
+    if not depth or kind < 3:
+        return str(rng.choice(ATOMS))
+    parts = [write_pattern(rng, depth - 1) for _ in range(2)]
+    if kind < 5:
+        return "".join(parts)
+    if kind == 5:
+        return f"(?:{parts[0]}|{parts[1]})"
+    if kind == 6:
+        return f"({parts[0]})"
+    return f"(?:{parts[0]}){rng.choice(REPEATS)}"
+
+
+def spans(pattern, text, last):
+    """Return what `re` finds, as `PatternProgram.search` returns it."""
+    match = None
+    for match in pattern.finditer(text):  # noqa: B007
+        if not last:
+            break
+    if match is None:
+        return None
+    second = match.span(2) if pattern.groups > 1 else (-1, -1)
+    return [*match.span(1), *second]
+
+
+def test_programs_find_what_re_finds():
+    rng = np.random.default_rng(12)
+    tried = found = 0
+    while tried < 80:
+        flags = re.DOTALL | FLAGS[int(rng.integers(len(FLAGS)))]
+        with warnings.catch_warnings():
+            # Some of the brackets look like sets of a later syntax.
+            warnings.simplefilter("ignore", FutureWarning)
+            pattern = re.compile(f"({write_pattern(rng)}){write_pattern(rng)}", flags)
+        program = program_of(pattern)
+        if program is None:
+            continue
+        tried += 1
+        for _ in range(8):
+            text = "".join(rng.choice(LETTERS, rng.integers(12)))
+            for last in (False, True):
+                expected = spans(pattern, text, last)
+                assert program.search(text, last=last) == expected, (pattern, text)
+                found += expected is not None
+    assert found > 150
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("(a+)+b", "a" * 3000),
+        (r"(\w+\s*)+:", "a" * 3000),
+        ("(?:a|a|aa)+(b)", "a" * 3000),
+        ("<a>(.*?)</a>x?", "<a>" * 1000),
+        (".*.*.*(=).*.*", "x" * 1500),
+        ("(a.*b|a)", "a" * 1500),
+    ],
+)
+def test_no_state_is_entered_twice(pattern, text, last, monkeypatch):
+    program = program_of(re.compile(pattern, re.DOTALL))
+    states = []
+    search = kernels.search
+
+    def watch(rows, masks, last, visited, *rest):
+        found = search(rows, masks, last, visited, *rest)
+        states.append((len(rows), len(masks), visited))
+        return found
+
+    monkeypatch.setattr(kernels, "search", watch)
+    program.search(text, last=last)
+    ((size, length, visited),) = states
+    assert length == len(text)
+    assert len(visited) == -(-size * (length + 1) // 64)
+    assert size < 40

@@ -1,0 +1,269 @@
+"""Finite sets of levels: which one is played, kept levels, noise, what is pickled."""
+
+import copy
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+
+import roll_vec  # noqa: F401  registers the ids
+from roll_vec.progress import listen
+from roll_vec.seeding import episode_seed, fold_seed
+from roll_vec.stacked import levels
+from roll_vec.stacked import row_threads as threads
+from roll_vec.stacked.levels import LevelSource, LevelStreams
+from tests.conftest import JIT_OFF
+
+IDS = ("roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0")
+CONFIG = {
+    "roll_vec/Sokoban-v0": {"dim_room": (5, 6), "num_boxes": 1},
+    "roll_vec/RandomFrozenLake-v0": {"size": 3},
+}
+SETS = [(1, 0), (3, 0), (7, 1000), (5, 2**32 - 5), (2**32, 0), (2**31, 17)]
+
+
+def level_grid(id, level):
+    """The board that an environment with unlimited levels shows for a level's seed."""
+    return gymnasium.make(id, **CONFIG[id]).reset(seed=level)[0]
+
+
+@pytest.fixture(params=IDS)
+def id(request):
+    return request.param
+
+
+# ---------------------------------------------------------------- through the ids
+
+
+@pytest.mark.parametrize(("num_levels", "start_level"), SETS)
+def test_an_episode_plays_start_level_plus_its_seed_modulo_the_number(
+    id, num_levels, start_level
+):
+    keywords = {"num_levels": num_levels, "start_level": start_level, **CONFIG[id]}
+    env = gymnasium.make(id, **keywords)
+    batch = gymnasium.make_vec(id, num_envs=2, autoreset_mode="Disabled", **keywords)
+    for seed in (0, 11, 2**32 - 2, 2**40 + 5):
+        played, _ = batch.reset(seed=[seed, seed + 1])
+        for episode in range(3):
+            if episode:
+                played, _ = batch.reset()
+            grid, _ = env.reset(seed=seed) if episode == 0 else env.reset()
+            for i in range(2):
+                number = episode_seed(seed + i, episode) % num_levels
+                expected = level_grid(id, start_level + number)
+                np.testing.assert_array_equal(played[i], expected)
+            np.testing.assert_array_equal(grid, played[0])
+
+
+def test_a_set_has_no_more_levels_than_it_says(id):
+    env = gymnasium.make_vec(id, num_envs=6 if JIT_OFF else 60, num_levels=4)
+    boards = set()
+    for seed in (0, None, 12345, None):
+        boards.update(board.tobytes() for board in env.reset(seed=seed)[0])
+    every_level = gymnasium.make_vec(id, num_envs=4).reset(seed=0)[0]
+    assert boards == {board.tobytes() for board in every_level}
+
+
+def test_playing_a_level_does_not_wear_it(id):
+    # Two environments and two visits of one level: each has a board of its own.
+    more = {"num_levels": 2, "action_start": 1}
+    env = gymnasium.make_vec(id, num_envs=3, **more, **CONFIG[id])
+    first, _ = env.reset(seed=[0, 0, 2])
+    for action in (1, 2, 3, 4, 2, 3):
+        env.step([action, 0, 0])
+    again, _ = env.reset(seed=[2, 4, 6])
+    np.testing.assert_array_equal(again, first)
+    alone = gymnasium.make(id, num_levels=2, **CONFIG[id])
+    for seed in (0, 2):
+        np.testing.assert_array_equal(alone.reset(seed=seed)[0], first[0])
+        for action in (1, 2, 3, 4, 2, 3):
+            alone.unwrapped.step(action)
+
+
+def test_kept_levels_are_no_state(id):
+    env = gymnasium.make_vec(id, num_envs=4, num_levels=300, **CONFIG[id])
+    alone = gymnasium.make(id, num_levels=300, **CONFIG[id])
+    env.reset(seed=0)
+    alone.reset(seed=0)
+    sizes = len(pickle.dumps(env)), len(pickle.dumps(alone.unwrapped))
+    for seed in range(4, 20, 4):
+        env.reset(seed=seed)
+        alone.reset(seed=seed)
+    assert abs(len(pickle.dumps(env)) - sizes[0]) < 100
+    assert abs(len(pickle.dumps(alone.unwrapped)) - sizes[1]) < 100
+    for copied in (pickle.loads(pickle.dumps(env)), copy.deepcopy(env)):
+        np.testing.assert_array_equal(copied.reset(seed=2)[0], env.reset(seed=2)[0])
+
+
+def test_slips_do_not_repeat_with_the_level():
+    keywords = {"size": 6, "p": 1.0}
+    id = "roll_vec/RandomFrozenLake-v0"
+    env = gymnasium.make(id, num_levels=1, **keywords).unwrapped
+
+    def positions():
+        return [env.step(1 + t % 4) and env.s for t in range(12)]
+
+    def slips_of(seed):
+        # What the noise of a seed does on level 0, by the definition.
+        rng = np.random.Generator(np.random.PCG64(seed))
+        rng.random()
+        return rng
+
+    env.reset(seed=0)
+    walks = []
+    for episode in range(6):
+        if episode:
+            env.reset()
+        noise = env._noise.bit_generator.state
+        assert noise == slips_of(episode_seed(0, episode)).bit_generator.state
+        walks.append(tuple(positions()))
+    assert len(set(walks)) > 1
+
+
+def test_without_a_set_slips_are_those_of_the_levels_seed():
+    env = gymnasium.make("roll_vec/RandomFrozenLake-v0").unwrapped
+    env.reset(seed=2**40)
+    rng = np.random.Generator(np.random.PCG64(fold_seed(2**40)))
+    rng.random()
+    assert env._noise.bit_generator.state == rng.bit_generator.state
+
+
+# ------------------------------------------------------------------ the source itself
+
+
+class Counted:
+    """A generator of levels that notes what it is asked for."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __call__(self, seeds):
+        self.asked.append(seeds.tolist())
+        assert len(np.unique(seeds)) == len(seeds) > 0
+        return seeds * np.uint64(10), np.stack([seeds, seeds + np.uint64(1)], axis=1)
+
+
+def pick(source, seeds):
+    parts, picks = source.pick(np.array(seeds, np.uint64))
+    assert picks.dtype == np.int64
+    first, second = parts
+    return first[picks].tolist(), second[picks].tolist()
+
+
+def test_a_level_is_drawn_once_and_kept():
+    generate = Counted()
+    source = LevelSource(generate, 5, 100, 8)
+    for seeds in ([0, 7, 2, 12], [5, 1], [0, 1, 2], [3, 4, 8, 9]):
+        expected = [100 + seed % 5 for seed in seeds]
+        first, second = pick(source, seeds)
+        assert first == [10 * level for level in expected]
+        assert second == [[level, level + 1] for level in expected]
+    assert generate.asked == [[100, 102], [101], [103, 104]]
+
+
+def test_unlimited_levels_are_drawn_each_time_but_once_a_call():
+    generate = Counted()
+    source = LevelSource(generate, 0, 0, 8)
+    assert pick(source, [9, 3, 9, 9])[0] == [90, 30, 90, 90]
+    assert pick(source, [9])[0] == [90]
+    assert generate.asked == [[3, 9], [9]]
+
+
+def test_a_set_that_is_too_large_is_not_kept(monkeypatch):
+    monkeypatch.setattr(levels, "CACHE_BYTES", 100)
+    for num_levels, keeps in ((25, True), (26, False)):
+        generate = Counted()
+        source = LevelSource(generate, num_levels, 7, 4)
+        for _ in range(2):
+            first, _ = pick(source, [1, 27, 1])
+            assert first == [80, 70 + 10 * (27 % num_levels), 80]
+        assert len(generate.asked) == (1 if keeps else 2)
+
+
+def test_a_failure_leaves_what_is_kept():
+    class Failing(Counted):
+        def __call__(self, seeds):
+            if 3 in seeds:
+                raise RuntimeError("no level")
+            return super().__call__(seeds)
+
+    generate = Failing()
+    source = LevelSource(generate, 5, 0, 8)
+    pick(source, [1])
+    with pytest.raises(RuntimeError, match="no level"):
+        pick(source, [2, 3])
+    assert pick(source, [2, 1])[0] == [20, 10]
+    assert generate.asked == [[1], [2]]
+
+
+def test_copies_of_a_source_draw_again():
+    source = LevelSource(max, 5, 0, 8)
+    source.generate = Counted()
+    pick(source, [1, 2])
+    copied = copy.deepcopy(source)
+    assert copied._kept is None
+    assert pick(copied, [2])[0] == [20]
+    assert copied.generate.asked[-1] == [2]
+
+
+def test_streams_plan_before_they_move():
+    streams = LevelStreams(4)
+    rows = np.arange(4)
+    starts, episodes = streams.plan(rows, [5, 2**40, None, 0])
+    assert starts.tolist() == [5, fold_seed(2**40), 0, 0]
+    assert episodes.tolist() == [0, 0, 1, 0]
+    assert not streams.starts.any()
+    assert not streams.episodes.any()
+    streams.commit(rows, starts, episodes)
+    some = np.array([1, 3])
+    starts, episodes = streams.plan(some, [None, 9])
+    assert (starts.tolist(), episodes.tolist()) == ([fold_seed(2**40), 9], [1, 0])
+    first, second = streams.next_seeds(some).tolist()
+    assert (first, second) == (episode_seed(fold_seed(2**40), 1), episode_seed(0, 1))
+    assert streams.episodes.tolist() == [0, 0, 1, 0]
+
+
+# ------------------------------------------------------------------- interrupts
+
+
+@pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
+@pytest.mark.parametrize("num_levels", [0, 500])
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_interrupt_while_levels_are_drawn_moves_nothing(
+    id, num_levels, num_threads, monkeypatch
+):
+    monkeypatch.setattr(threads, "SLICE_SECONDS", 0.0)  # a slice is one level
+    keywords = {**CONFIG[id], "num_levels": num_levels, "num_threads": num_threads}
+    n = 300
+    env, other = (
+        gymnasium.make_vec(id, num_envs=n, autoreset_mode="Disabled", **keywords)
+        for _ in range(2)
+    )
+
+    def interrupt(unit, done, total):
+        assert unit in ("rooms", "maps")
+        assert 0 < done < total
+        raise KeyboardInterrupt
+
+    for seed in (7, None):  # before the first reset, and after it
+        with listen(interrupt), pytest.raises(KeyboardInterrupt):
+            env.reset(seed=1234567)
+        np.testing.assert_array_equal(
+            env.reset(seed=seed)[0], other.reset(seed=seed)[0]
+        )
+        assert env.get_attr("np_random_seed") == other.get_attr("np_random_seed")
+    actions = np.full(n, 2)
+    stepped, expected = env.step(actions), other.step(actions)
+    for part in range(4):
+        np.testing.assert_array_equal(stepped[part], expected[part])
+
+
+@pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
+def test_levels_do_not_depend_on_slices(id, monkeypatch):
+    whole = gymnasium.make_vec(id, num_envs=200, num_threads=1).reset(seed=3)[0]
+    for seconds in (0.0, 1e-4):  # slices of one level, and of a few
+        monkeypatch.setattr(threads, "SLICE_SECONDS", seconds)
+        for num_threads in (1, 3):
+            env = gymnasium.make_vec(id, num_envs=200, num_threads=num_threads)
+            np.testing.assert_array_equal(env.reset(seed=3)[0], whole)

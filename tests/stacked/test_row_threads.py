@@ -1,0 +1,362 @@
+"""Rows over threads: every row once, errors after all parts, rules of the variable."""
+
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+from roll_vec.errors import InvalidOptionError
+from roll_vec.progress import listen
+from roll_vec.stacked import row_threads as threads
+from roll_vec.stacked.row_threads import (
+    ENVIRONMENT_VARIABLE,
+    SliceSizer,
+    resolve_num_threads,
+    run_rows,
+)
+
+SECONDS = 60  # only a deadlock takes so long
+
+
+@pytest.fixture
+def variable(monkeypatch):
+    """Set or unset the environment variable."""
+
+    def put(text):
+        if text is None:
+            monkeypatch.delenv(ENVIRONMENT_VARIABLE, raising=False)
+        else:
+            monkeypatch.setenv(ENVIRONMENT_VARIABLE, text)
+
+    put(None)
+    return put
+
+
+# ------------------------------------------------------------ how many threads
+
+
+@pytest.mark.parametrize("given", [1, 2, 7, 1000])
+def test_number_given_is_taken(variable, given):
+    variable("3")
+    assert resolve_num_threads(given) == given
+
+
+@pytest.mark.parametrize("text", ["1", "2", "64", "007"])
+def test_variable_holds_where_nothing_is_given(variable, text):
+    variable(text)
+    assert resolve_num_threads(None) == int(text)
+
+
+def test_automatic_number_is_that_of_the_cores_it_may_run_on(variable, monkeypatch):
+    if hasattr(os, "sched_getaffinity"):
+        assert resolve_num_threads(None) == len(os.sched_getaffinity(0))
+        monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 5, 6})
+        assert resolve_num_threads(None) == 3
+        monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: 9)
+    assert resolve_num_threads(None) == 9
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert resolve_num_threads(None) == 1
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "two", "1.5", " 2", "²", "+2"])
+def test_bad_variable_is_refused_and_named(variable, text):
+    variable(text)
+    with pytest.raises(InvalidOptionError, match="ROLL_VEC_NUM_THREADS: expected a"):
+        resolve_num_threads(None)
+    # It is not looked at where a number is given.
+    assert resolve_num_threads(2) == 2
+
+
+@pytest.mark.parametrize("given", [0, -1, 1.0, 2.5, "2", True, False, [2]])
+def test_bad_number_is_refused_and_named(given):
+    with pytest.raises(InvalidOptionError, match="num_threads: expected"):
+        resolve_num_threads(given)
+
+
+def test_variable_reaches_an_environment(variable):
+    import gymnasium
+
+    import roll_vec  # noqa: F401  registers the ids
+
+    variable("5")
+    assert gymnasium.make_vec("roll_vec/Sokoban-v0").engine.num_threads == 5
+    given = gymnasium.make_vec("roll_vec/Sokoban-v0", num_threads=2)
+    assert given.engine.num_threads == 2
+    variable("none")
+    with pytest.raises(InvalidOptionError, match=ENVIRONMENT_VARIABLE):
+        gymnasium.make_vec("roll_vec/Sokoban-v0")
+
+
+# ------------------------------------------------------------------ the split
+
+
+@pytest.mark.parametrize("num_rows", [0, 1, 2, 7, 64, 1000])
+@pytest.mark.parametrize("num_threads", [1, 2, 3, 8])
+@pytest.mark.parametrize("rows_per_thread", [1, 3, 100, 10**6])
+def test_every_row_is_in_exactly_one_part(num_rows, num_threads, rows_per_thread):
+    ranges = []
+    counts = np.zeros(num_rows, np.int64)
+
+    def work(start, stop):
+        ranges.append((start, stop))
+        counts[start:stop] += 1
+
+    run_rows(work, num_rows, num_threads, rows_per_thread)
+    assert (counts == 1).all()
+    assert 1 <= len(ranges) <= num_threads
+    if len(ranges) > 1:
+        assert all(stop - start >= rows_per_thread for start, stop in ranges)
+    else:
+        assert ranges == [(0, num_rows)]
+    if num_rows >= num_threads * rows_per_thread:
+        assert len(ranges) == num_threads
+
+
+def test_parts_run_beside_each_other():
+    # Each waits for the others: one after the other they would never pass.
+    meeting = threading.Barrier(3)
+    run_rows(lambda start, stop: meeting.wait(SECONDS), 30, 3, 1)
+
+
+def test_one_part_stays_in_the_calling_thread():
+    seen = []
+    run_rows(lambda start, stop: seen.append(threading.current_thread()), 10, 4, 9)
+    assert seen == [threading.current_thread()]
+
+
+def test_calling_thread_does_a_part_itself():
+    seen = {}
+
+    def work(start, stop):
+        seen[start] = threading.current_thread()
+
+    run_rows(work, 8, 4, 1)
+    assert len(seen) == 4
+    assert threading.current_thread() in seen.values()
+
+
+def test_pools_are_kept():
+    run_rows(lambda start, stop: None, 8, 4, 1)
+    pool = threads._pools[4]
+    run_rows(lambda start, stop: None, 80, 4, 1)
+    assert threads._pools[4] is pool
+
+
+# --------------------------------------------------------------------- errors
+
+
+class Failing:
+    """Work that fails in some parts, and in the others waits until those have."""
+
+    def __init__(self, num_parts, failing):
+        self.failing = failing
+        self.failed = threading.Barrier(num_parts)
+        self.lock = threading.Lock()
+        self.finished = 0
+
+    def __call__(self, start, stop):
+        # So all parts have begun, and none ends before the failing ones do.
+        self.failed.wait(SECONDS)
+        try:
+            if start in self.failing:
+                message = f"part {start}"
+                raise ArithmeticError(message)
+        finally:
+            with self.lock:
+                self.finished += 1
+
+
+@pytest.mark.parametrize("failing", [{0}, {1}, {2}, {3}, {0, 3}, {0, 1, 2, 3}])
+def test_error_of_any_part_is_raised(failing):
+    with pytest.raises(ArithmeticError, match="part"):
+        run_rows(Failing(4, failing), 4, 4, 1)
+    # The threads go on to serve.
+    counts = np.zeros(4, np.int64)
+    run_rows(lambda start, stop: counts[start:stop].fill(1), 4, 4, 1)
+    assert counts.all()
+
+
+@pytest.mark.parametrize("failing", [0, 3])
+def test_error_is_raised_after_all_parts_have_ended(failing):
+    # Otherwise a part would still write into arrays that the caller has again.
+    release = threading.Event()
+    ended = []
+
+    def work(start, stop):
+        if start == failing:
+            raise ArithmeticError
+        if start in (1, 2):
+            release.wait(SECONDS)
+        ended.append(start)
+
+    # Time enough for a caller that does not wait to come back too early.
+    timer = threading.Timer(0.2, release.set)
+    timer.start()
+    try:
+        with pytest.raises(ArithmeticError):
+            run_rows(work, 4, 4, 1)
+        assert release.is_set()
+        assert {1, 2} <= set(ended)
+    finally:
+        release.set()
+        timer.join()
+
+
+def test_error_of_one_part_alone():
+    with pytest.raises(ZeroDivisionError):
+        run_rows(lambda start, stop: 1 // 0, 3, 1, 1)
+
+
+def test_callers_from_many_threads_do_not_meet():
+    errors = []
+
+    def call(number):
+        counts = np.zeros(64, np.int64)
+
+        def work(start, stop):
+            counts[start:stop] += number
+
+        for _ in range(20):
+            run_rows(work, 64, 3, 1)
+        if (counts != 20 * number).any():
+            errors.append(number)
+
+    callers = [threading.Thread(target=call, args=(number,)) for number in range(6)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(SECONDS)
+    assert not errors
+
+
+# --------------------------------------------------------------------- slices
+
+
+class FixedSlices(SliceSizer):
+    """Slices of one size, so that a test knows where they end."""
+
+    def __init__(self, rows):
+        super().__init__("rows")
+        self.rows = rows
+
+    def add(self, num_rows, seconds):
+        """Take no measure."""
+
+
+@pytest.mark.parametrize("num_threads", [1, 2, 3])
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+def test_slices_cover_every_row_once_and_tell_how_far_they_are(num_threads, rows):
+    counts = np.zeros(100, np.int64)
+    reports = []
+
+    def work(start, stop):
+        assert stop - start <= max(rows, 100 // num_threads)
+        counts[start:stop] += 1
+
+    with listen(lambda *report: reports.append(report)):
+        run_rows(work, 100, num_threads, 10, FixedSlices(rows))
+    assert (counts == 1).all()
+    assert all(unit == "rows" and total == 100 for unit, _, total in reports)
+    done = [report[1] for report in reports]
+    assert done == sorted(done)
+    if rows < 100 and num_threads == 1:
+        assert done[-1] == 100
+
+
+@pytest.mark.parametrize("num_threads", [1, 3])
+def test_interrupt_ends_every_thread_after_its_slice(num_threads):
+    begun, ended = [], []
+    all_begun = threading.Barrier(num_threads)
+
+    def work(start, stop):
+        begun.append(start)
+        if len(begun) <= num_threads:
+            all_begun.wait(SECONDS)
+        ended.append(start)
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_rows(work, 10**9, num_threads, 1, FixedSlices(1))
+    number = len(begun)
+    assert len(ended) == number
+    assert number < 10**8  # of a thousand million rows
+    # The threads go on to serve, and nobody is at the old work any longer.
+    run_rows(lambda start, stop: None, 8, num_threads, 1)
+    assert len(begun) == number
+
+
+def test_interrupt_while_the_caller_waits_for_threads():
+    # Its own part is short: the signal comes while it waits for the others.
+    caller = threading.get_ident()
+    begun = threading.Event()
+    slices = []
+
+    def work(start, stop):
+        if threading.get_ident() == caller:
+            begun.wait(SECONDS)
+            return False
+        slices.append(start)
+        if len(slices) == 1:
+            begun.set()
+            signal.raise_signal(signal.SIGINT)
+        return None
+
+    with pytest.raises(KeyboardInterrupt):
+        run_rows(work, 10**9, 2, 1, FixedSlices(1))
+    number = len(slices)
+    assert number < 10**8
+    run_rows(lambda start, stop: None, 8, 2, 1)
+    assert len(slices) == number
+
+
+def test_interrupted_caller_does_not_wait_for_the_work_of_another():
+    # The pool's one thread is busy: the part of the second caller is never begun.
+    busy, release = threading.Event(), threading.Event()
+
+    def occupy(start, stop):
+        if start == 0:
+            busy.set()
+            release.wait(SECONDS)
+
+    first = threading.Thread(target=run_rows, args=(occupy, 2, 2, 1))
+    first.start()
+    busy.wait(SECONDS)
+    begun = []
+
+    def work(start, stop):
+        begun.append(start)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_rows(work, 2, 2, 1)
+    assert not release.is_set()
+    release.set()
+    first.join(SECONDS)
+    assert begun == [1]
+
+
+def test_part_ends_where_work_returns_false():
+    begun = []
+
+    def work(start, stop):
+        begun.append(start)
+        return start != 2
+
+    run_rows(work, 10, 1, 1, FixedSlices(1))
+    assert begun == [0, 1, 2]
+
+
+def test_slices_grow_from_what_was_measured():
+    slices = SliceSizer("rows")
+    slices.add(1, 1e-9)
+    assert slices.rows == 16
+    slices.add(4, 1e-9)  # small and quick: nothing is learnt about 16
+    assert slices.rows == 16
+    slices.add(16, 16 * threads.SLICE_SECONDS)
+    assert slices.rows == 1
+    slices.add(1, 60.0)
+    assert slices.rows == 1

@@ -1,0 +1,362 @@
+"""Array environments played by text, against the same ones played by integers."""
+
+import copy
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+
+from roll_vec.errors import InvalidActionError, InvalidOptionError, ResetNeededError
+from roll_vec.registration import ENVIRONMENTS
+from roll_vec.spaces import UnicodeText
+from roll_vec.testing import check_vector_env
+from tests.contract.cases import (
+    LIMIT,
+    MODES,
+    SAME_STEP,
+    assert_same,
+    fewer,
+    make_batch,
+    make_single,
+    make_sync,
+    play,
+)
+
+IDS = tuple(id for id, known in ENVIRONMENTS.items() if not known.pooled)
+SOKOBAN, LAKE, RANDOM_LAKE = IDS[0], IDS[1], IDS[3]
+NAMES = ("Up", "Down", "Left", "Right")
+ANSWER = "<answer>(.*?)</answer>"
+THINK = rf"<think>(.*?)</think>\s*{ANSWER}"
+# What is asked for, and how the names are then written.
+FORMS = {
+    "raw": ({"format_penalty": -0.3}, "{}"),
+    "tags": (
+        {"action_pattern": ANSWER, "format_penalty": -0.1},
+        "well <answer>{}</answer>",
+    ),
+    "thinking": (
+        {"action_pattern": THINK, "match": "last", "format_penalty": 0.7},
+        "<think>so</think> <answer>{}</answer>",
+    ),
+    "turns": (
+        {
+            "action_pattern": ANSWER,
+            "action_separator": "||",
+            "max_actions_per_turn": 3,
+            "format_penalty": -0.1,
+        },
+        "<answer>{}</answer>",
+    ),
+}
+
+
+def text_keywords(form, **more):
+    return {"action_mode": "text", **FORMS[form][0], **more}
+
+
+def draw_texts(form, steps, num_envs, seed=0):
+    """Return ``steps`` lists of texts: mostly names, some of them nothing of use."""
+    rng = np.random.default_rng(seed)
+    others = ["", "1", "jump", "Up and away", "<answer>", "<|im_end|>", "||", "√"]
+
+    def draw():
+        said = [*NAMES, "  dOWN\n"][rng.integers(5)]
+        if form == "turns":
+            parts = rng.choice([*NAMES, "jump", " "], rng.integers(0, 6))
+            said = "||".join(parts.tolist())
+        if rng.random() < 0.25:
+            said = others[rng.integers(len(others))]
+        return FORMS[form][1].format(said) if rng.random() < 0.9 else said
+
+    return [[draw() for _ in range(num_envs)] for _ in range(steps)]
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("env_id", IDS)
+def test_batches_equal_gymnasium_s(env_id, form, mode):
+    more = text_keywords(form, obs_mode="text")
+    batch = make_batch(env_id, 5, autoreset_mode=mode, **more)
+    sync = make_sync(env_id, 5, mode, **more)
+    texts = [tuple(row) for row in draw_texts(form, fewer(60), 5)]
+    assert_same(batch.reset(seed=7), sync.reset(seed=7))
+    assert_same(play(batch, texts), play(sync, texts))
+
+
+@pytest.mark.parametrize("form", ["raw", "tags", "thinking"])
+@pytest.mark.parametrize("env_id", IDS)
+def test_names_are_actions_and_anything_else_is_none(env_id, form):
+    penalty = FORMS[form][0]["format_penalty"]
+    spoken = make_batch(env_id, 4, autoreset_mode=SAME_STEP, **text_keywords(form))
+    played = make_batch(env_id, 4, autoreset_mode=SAME_STEP)
+    lookup = played.get_attr("action_lookup")[0]
+    codes = {name.lower(): code for code, name in lookup.items()}
+    spoken.reset(seed=3)
+    played.reset(seed=3)
+    none = min(lookup) - 1
+    for texts in draw_texts(form, fewer(100), 4, seed=1):
+        parser = spoken.unwrapped.engine.text_actions
+        if none < 0:
+            # Gymnasium's integers have no such thing; what it does is seen below.
+            left = FORMS[form][1].format("Left")
+            texts = [text if parser.parse(text).is_valid else left for text in texts]
+        names = [parser.parse(text).action_content.strip().lower() for text in texts]
+        actions = np.array([codes.get(name, none) for name in names])
+        observations, rewards, *ends, infos = spoken.step(texts)
+        expected, plain, *plain_ends, plain_infos = played.step(actions)
+        wanted = np.where(actions == none, plain + penalty, plain)
+        assert_same((observations, rewards), (expected, wanted))
+        assert_same(ends, plain_ends)
+        for key in plain_infos.keys() - {"final_info", "_final_info"}:
+            assert_same(infos[key], plain_infos[key])
+
+
+@pytest.mark.parametrize("env_id", [LAKE, RANDOM_LAKE])
+def test_no_action_moves_and_draws_nothing(env_id):
+    more = {"action_mode": "text", "format_penalty": -0.25}
+    idle, active = (make_single(env_id, **more) for _ in range(2))
+    idle.reset(seed=2)
+    active.reset(seed=2)
+    assert idle.step("jump")[1:4] == (-0.25, False, False)
+    info = idle.step("")[4]
+    assert info["action_is_effective"] is info["action_is_valid"] is False
+    if env_id == LAKE:
+        assert info["prob"] == 1.0
+    for name in ("Right", "Down", "Down"):
+        assert_same(idle.step(name), active.step(name))
+
+
+def test_no_action_costs_a_step_of_sokoban():
+    env = make_single(SOKOBAN, action_mode="text", format_penalty=-0.25)
+    env.reset(seed=2)
+    observation, reward, *_ = env.step("jump")
+    assert reward == -0.1 + -0.25
+    assert_same(observation, env.reset(seed=2)[0])
+    for _ in range(LIMIT - 1):
+        assert env.step("jump")[2:4] == (False, False)
+    assert env.step("jump")[2:4] == (False, True)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_turns_play_their_actions_one_by_one(env_id):
+    more = {"max_episode_steps": -1, "disable_env_checker": True}
+    spoken = make_single(env_id, **text_keywords("turns"), **more)
+    played = make_single(env_id, **more)
+    codes = {name: code for code, name in played.unwrapped.action_lookup.items()}
+    rng = np.random.default_rng(5)
+    for episode in range(fewer(60)):
+        spoken.reset(seed=episode)
+        played.reset(seed=episode)
+        ended = turn = 0
+        while not ended and turn < 8:
+            turn += 1
+            names = rng.choice([*NAMES, "jump"], rng.integers(1, 5)).tolist()
+            kept = [name for name in names[:3] if name in codes]
+            if not kept and env_id.split("/")[1].startswith("FrozenLake"):
+                continue
+            total, effective, prob = None, False, 1.0
+            for name in kept or [None]:
+                result = played.step(codes.get(name, 0))
+                observation, reward, ended, _, info = result
+                total = reward if total is None else total + reward
+                effective |= info.get("action_is_effective", False)
+                prob *= info.get("prob", 1.0)
+                if ended:
+                    break
+            if len(kept) < len(names[:3]):
+                total += -0.1
+            said = spoken.step(f"<answer>{'||'.join(names)}</answer>")
+            assert_same(said[:4], (observation, total, ended, False))
+            assert said[4]["action_is_valid"] == (len(kept) == len(names[:3]))
+            if "prob" in said[4]:
+                assert said[4]["prob"] == prob
+            else:
+                assert said[4]["action_is_effective"] == effective
+                assert said[4]["success"] == info["success"]
+
+
+@pytest.mark.parametrize("limit", ["max_steps", "max_episode_steps"])
+def test_a_turn_is_one_step_of_every_limit(limit):
+    more = text_keywords("turns", **{"max_episode_steps": -1, limit: 3})
+    single, batch = make_single(SOKOBAN, **more), make_batch(SOKOBAN, 2, **more)
+    single.reset(seed=0)
+    batch.reset(seed=0)
+    turn = "<answer>Up||Down||Up</answer>"
+    assert [single.step(turn)[3] for _ in range(3)] == [False, False, True]
+    truncations = [batch.step([turn, ""])[3].tolist() for _ in range(3)]
+    assert truncations == [[False, False], [False, False], [True, True]]
+    assert batch.get_attr("num_env_steps") == (3, 3)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_infos_are_those_of_the_text_layer(env_id):
+    keys = {"action_is_effective", "action_is_valid", "success"}
+    keys |= {"action_content", "think_content"} | (
+        {"prob"} if "-v1" in env_id else set()
+    )
+    more = text_keywords("thinking")
+    env = make_batch(env_id, 3, **more)
+    infos = env.reset(seed=0)[1]
+    instruction = make_single(env_id, **more).unwrapped.get_instructions()
+    assert infos["env_instruction"].tolist() == [instruction] * 3
+    assert infos["_env_instruction"].all()
+    texts = ["<think>hm</think><answer> up</answer>", "up", "<think>"]
+    infos = env.step(texts)[4]
+    assert infos.keys() == keys | {"_" + key for key in keys}
+    assert infos["action_content"].tolist() == ["up", "", ""]
+    assert infos["think_content"].tolist() == ["hm", "", ""]
+    assert infos["action_is_valid"].tolist() == [True, False, False]
+    assert "env_instruction" in make_single(env_id, **more).reset(seed=0)[1]
+
+
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [
+        ("Up", "expected 3 strings, one an environment, got 'Up'"),
+        (["Up", "Up"], "expected 3 strings.*got 2"),
+        (["Up", 1, "Up"], r"got 1 in environments \[1\]"),
+        (["Up", None, b"Up"], r"got None, b'Up' in environments \[1, 2\]"),
+        (np.ones(3, int), r"got 1, 1, 1 in environments \[0, 1, 2\]"),
+        (np.array([["Up"] * 3]), "expected 3 strings"),
+        (None, "expected 3 strings.*got None"),
+    ],
+)
+def test_bad_batches_are_named_and_move_nothing(actions, message):
+    env, twin = (make_batch(SOKOBAN, 3, action_mode="text") for _ in range(2))
+    env.reset(seed=0)
+    twin.reset(seed=0)
+    with pytest.raises(InvalidActionError, match=message):
+        env.step(actions)
+    assert_same(env.step(["Up"] * 3), twin.step(["Up"] * 3))
+
+
+@pytest.mark.parametrize("action", [1, None, b"Up", ["Up"]])
+def test_bad_actions_of_a_single_form_are_named(action):
+    env = make_single(SOKOBAN, action_mode="text", disable_env_checker=True).unwrapped
+    with pytest.raises(ResetNeededError):
+        env.step("Up")
+    env.reset(seed=0)
+    with pytest.raises(InvalidActionError, match="expected a str, got"):
+        env.step(action)
+    assert env.num_env_steps == 0
+
+
+def test_environments_that_reset_ignore_their_texts():
+    env = make_batch(SOKOBAN, 2, action_mode="text", max_episode_steps=2)
+    env.reset(seed=0)
+    env.step(["Up", "Up"])
+    env.reset(options={"reset_mask": np.array([True, False])})
+    assert env.step(["Up", "Up"])[3].tolist() == [False, True]
+    infos = env.step(["Up", None])[4]
+    assert infos["action_content"].tolist() == ["Up", None]
+    assert infos["_action_content"].tolist() == [True, False]
+    assert infos["_env_instruction"].tolist() == [False, True]
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array, lambda x: np.array(x, object)])
+def test_batches_may_be_lists_tuples_or_arrays(kind):
+    env, twin = (make_batch(LAKE, 3, action_mode="text") for _ in range(2))
+    env.reset(seed=0)
+    twin.reset(seed=0)
+    texts = ["Right", "down", "jump"]
+    result = env.step(kind(texts))
+    assert_same(result, twin.step(texts))
+    assert {type(text) for text in result[4]["action_content"]} == {str}
+    assert type(env.step([np.str_("Up")] * 3)[4]["action_content"][0]) is str
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("env_id", IDS)
+def test_samples_of_the_action_space_are_actions(env_id, form):
+    env = make_batch(env_id, 4, **text_keywords(form, obs_mode="text"))
+    assert isinstance(env.single_action_space, UnicodeText)
+    observations, _ = env.reset(seed=0)
+    assert isinstance(observations, tuple)
+    assert observations in env.observation_space
+    env.action_space.seed(0)
+    for _ in range(5):
+        texts = env.action_space.sample()
+        assert texts in env.action_space
+        infos = env.step(texts)[4]
+        assert infos["action_is_valid"][infos["_action_is_valid"]].all()
+
+
+def test_names_of_one_s_own_are_spoken():
+    lookup = {1: "north", 2: "south"}
+    env = make_batch(SOKOBAN, 3, action_mode="text", action_lookup=lookup)
+    env.reset(seed=0)
+    infos = env.step(["North", "South", "Left"])[4]
+    assert infos["action_is_valid"].tolist() == [True, True, False]
+
+
+def test_instructions_describe_the_game_and_the_answer():
+    def instructions(env_id, **more):
+        return make_single(env_id, **more).unwrapped.get_instructions()
+
+    text = instructions(SOKOBAN, **text_keywords("tags"))
+    for said in ("√ is box on target", "Up, Down, Left, Right", "<answer>Up</answer>"):
+        assert said in text
+    assert "<think>...</think><answer>Up</answer>" in instructions(
+        RANDOM_LAKE, **text_keywords("thinking", action_lookup={4: "Up"})
+    )
+    turns = instructions(SOKOBAN, **text_keywords("turns"))
+    assert "3 actions, separated by ||" in turns
+    assert "<answer>Up || Down</answer>" in turns
+    assert "answer>" not in instructions(SOKOBAN, action_mode="text")
+    assert "match ^(.*)$" in instructions(
+        SOKOBAN, action_mode="text", action_pattern="^(.*)$"
+    ).replace("matches", "match")
+    plain = instructions(SOKOBAN)
+    assert "Answer" not in plain
+    assert "1 (Up)" in plain
+    own = instructions(
+        SOKOBAN, env_instruction="Do well.", grid_lookup={4: "B", 0: "W"}
+    )
+    assert own.startswith("Do well.\n")
+    assert "B is box, W is wall." in own
+    assert "slippery" in instructions(LAKE)
+    assert "slippery" not in instructions(LAKE, is_slippery=False)
+    assert "number of your cell" in instructions(LAKE)
+    assert "number of your cell" not in instructions(LAKE, obs_mode="text")
+    assert make_batch(LAKE, 2).call("get_instructions") == (instructions(LAKE),) * 2
+
+
+@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"action_mode": "words"}, "action_mode: .*'words'"),
+        ({"action_pattern": ANSWER}, "action_pattern: needs action_mode='text'"),
+        ({"env_instruction": 3}, "env_instruction: .*got 3"),
+        ({"action_mode": "text", "action_pattern": "("}, "action_pattern: "),
+    ],
+)
+def test_bad_options_are_named(env_id, keywords, message):
+    with pytest.raises(InvalidOptionError, match=message):
+        gymnasium.make_vec(env_id, **keywords)
+
+
+@pytest.mark.parametrize("env_id", [SOKOBAN, LAKE, RANDOM_LAKE])
+def test_text_keeps_the_contract_of_vector_environments(env_id):
+    def make(num_envs, autoreset_mode):
+        return make_batch(
+            env_id,
+            num_envs,
+            autoreset_mode=autoreset_mode,
+            **text_keywords("turns", obs_mode="text"),
+        )
+
+    check_vector_env(make, steps=60)
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_copies_go_on_alike(env_id):
+    env = make_batch(env_id, 3, autoreset_mode=SAME_STEP, **text_keywords("turns"))
+    env.reset(seed=1)
+    texts = draw_texts("turns", fewer(40), 3, seed=4)
+    play(env, texts[:10])
+    copies = [pickle.loads(pickle.dumps(env)), copy.deepcopy(env)]
+    expected = play(env, texts[10:])
+    for copied in copies:
+        assert_same(play(copied, texts[10:]), expected)

@@ -1,0 +1,352 @@
+"""The parser against ROLL's rules spelt out with plain regular expressions."""
+
+import pickle
+import random
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roll_vec.errors import InvalidOptionError, SlowPatternWarning
+from roll_vec.text.action_parser import TextActions, TextOptions
+from roll_vec.text.patterns import Tagged, TwiceTagged
+
+LOOKUP = {1: "Up", 2: "Down", 3: "Left", 4: "Right"}
+ANSWER = "<answer>(.*?)</answer>"
+THINK = rf"<think>(.*?)</think>\s*{ANSWER}"
+CLOSE = f"<think>(.*?)</think>{ANSWER}"
+PATTERNS = (
+    ANSWER,
+    THINK,
+    CLOSE,
+    "^<answer>(.*?)</answer>$",
+    "^(.*)$",
+    "<answer>.*?</answer>",
+    r"(<think>)?(.*?)<answer>",
+    r"\\boxed{(.*?)}",
+    r"(?i)<answer>\s*(\w*)\s*</answer>",
+    r"(a|up|\|)+ *(<|$)",
+    "aa(.*?)b(.*?)aa",
+    "aa(.*?)aa",
+)
+TOKENS = ("<|im_start|>", "<|im_end|>")
+PIECES = (
+    *("<answer>", "</answer>", "<think>", "</think>", "<ANSWER>", "<answer", "answer>"),
+    *("<|im_start|>", "<|im_end|>", "<|im_", "end|>", "<|endoftext|>", "|"),
+    *(
+        "Up",
+        "dOWN",
+        "right",
+        "Left ",
+        "1",
+        "up||down",
+        "||",
+        "a",
+        "aa",
+        "\\boxed{",
+        "}",
+    ),
+    *(" ", "\n", "\t", "\u2003", "\x1c", "√", "\0", "İ", "𝕏"),
+)
+BLOCKS = (
+    *("<answer>Up</answer>", "<answer>a</answer>", "<think>so</think>", "Up |", "aaa"),
+    *("aaUpaa", "aaUpbUpaa", "aaUpbUpaaaUpbaaa"),
+    *("<think></think><answer>Left</answer>", "<think>b</think> <answer>up</answer>"),
+    *("<think> </think>\n\t<answer>up || Left</answer>", "\\boxed{Up}", "\\boxed{a}"),
+)
+ALL_OPTIONS = [
+    TextOptions(
+        action_pattern=pattern,
+        special_token_list=tokens,
+        match=match,
+        action_separator=separator,
+        max_actions_per_turn=2,
+    )
+    for pattern in (None, *PATTERNS)
+    for tokens in (TOKENS, None, ("<|im_end|>", "<think>"), ("aa", "a"), ("|", "Up "))
+    for match in ("first", "last")
+    for separator in (None, "||", "a")
+]
+
+
+def plain_find(text, options):
+    """Return content and thinking, or None."""
+    if options.action_pattern is None:
+        return text, ""
+    for token in options.special_token_list or ():
+        text = text.replace(token, "").strip()
+    matches = list(re.finditer(options.action_pattern, text, re.DOTALL))
+    if not matches:
+        return None
+    groups = matches[0 if options.match == "first" else -1].groups()
+    try:
+        if len(groups) == 1:
+            return groups[0].strip(), ""
+        return groups[1].strip(), groups[0].strip()
+    except (IndexError, AttributeError):
+        return None
+
+
+def plain_parse(text, options, lookup):
+    """Return action, content, thinking, validity."""
+    found = plain_find(text, options)
+    split = options.action_separator is not None
+    if found is None:
+        return () if split else None, "", "", False
+    content, think = found
+    codes = {name.lower(): code for code, name in (lookup or {}).items()}
+    if split:
+        parts = [part.strip() for part in content.split(options.action_separator)]
+        kept = [part for part in parts if part][: options.max_actions_per_turn]
+        valid = [part for part in kept if part.lower() in codes]
+        action = tuple(codes[part.lower()] for part in valid)
+        return action, content, think, bool(valid) and valid == kept
+    if not lookup:
+        return content, content, think, True
+    action = codes.get(content.strip().lower())
+    return action, content, think, action is not None
+
+
+def write_texts(count, seed):
+    """Return texts of pieces and blocks, so that tags meet in every way."""
+    generator = random.Random(seed)
+
+    def write():
+        pieces = generator.choice((BLOCKS, PIECES, BLOCKS + PIECES, PIECES[:9]))
+        return "".join(generator.choices(pieces, k=generator.randrange(8)))
+
+    return [write() for _ in range(count)]
+
+
+def check(texts, options):
+    """Compare with the rules, text by text and as a batch."""
+    parser = TextActions(options, LOOKUP)
+    expected = [plain_parse(text, options, LOOKUP) for text in texts]
+    assert [tuple(parser.parse(text)) for text in texts] == expected
+
+    batch = parser.parse_batch(texts)
+    assert batch.action_contents.tolist() == [content for _, content, _, _ in expected]
+    assert batch.think_contents.tolist() == [think for _, _, think, _ in expected]
+    assert batch.is_valid.tolist() == [valid for _, _, _, valid in expected]
+    assert batch.codes.dtype == np.int64
+    for row, (action, *_) in enumerate(expected):
+        turn = action if isinstance(action, tuple) else (action or 0,)
+        count = 1 if batch.counts is None else batch.counts[row]
+        assert tuple(batch.codes[:count, row]) == (turn or (0,))
+
+    if options.action_separator is None:
+        nameless = TextActions(options)
+        for text in texts:
+            assert tuple(nameless.parse(text)) == plain_parse(text, options, None)
+
+
+def test_texts_mean_what_the_rules_say():
+    for seed, options in enumerate(ALL_OPTIONS):
+        check(write_texts(150, seed), options)
+
+
+@given(st.lists(st.text(), max_size=5), st.sampled_from(ALL_OPTIONS))
+def test_any_characters_mean_what_the_rules_say(texts, options):
+    check(texts + [f"<answer>{text}</answer>{text}" for text in texts], options)
+
+
+def test_an_empty_lookup_is_none():
+    assert TextActions(TextOptions(), {}).parse("a") == ("a", "a", "", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "action", "content", "think"),
+    [
+        ("<answer>Up</answer>", 1, "Up", ""),
+        ("so <answer> rIGHT\n</answer> and <answer>Up</answer>", 4, "rIGHT", ""),
+        ("<think>a <answer>Up</answer></think><answer>Down</answer>", 1, "Up", ""),
+        ("<answer>U<|im_end|>p</answer>", 1, "Up", ""),
+        ("<ans<|im_end|>wer>Up</answer>", 1, "Up", ""),
+        ("<Answer>Up</Answer>", None, "", ""),
+        ("<answer>1</answer>", None, "1", ""),
+        ("<answer>Right || Up</answer>", None, "Right || Up", ""),
+        ("<answer></answer>", None, "", ""),
+        ("<answer>Up", None, "", ""),
+        ("Up", None, "", ""),
+        ("", None, "", ""),
+    ],
+)
+def test_known_answers(text, action, content, think):
+    parser = TextActions(TextOptions(action_pattern=ANSWER), LOOKUP)
+    assert tuple(parser.parse(text)) == (action, content, think, action is not None)
+
+
+def test_thinking_has_the_first_of_two_groups():
+    parser = TextActions(TextOptions(action_pattern=THINK), LOOKUP)
+    said = parser.parse("<think> a </think> b</think>\n <answer>left</answer>")
+    assert said == (3, "left", "a </think> b", True)
+
+
+def test_no_pattern_takes_the_string_as_it_came():
+    parser = TextActions(TextOptions(), LOOKUP)
+    assert parser.parse(" up\n") == (1, " up\n", "", True)
+    assert parser.parse("up<|im_end|>") == (None, "up<|im_end|>", "", False)
+
+
+def test_turns_keep_the_valid_names_of_the_first_parts():
+    options = TextOptions(action_separator="||", max_actions_per_turn=3)
+    parser = TextActions(options, LOOKUP)
+    assert parser.parse("up || DOWN||up ||left")[0] == (1, 2, 1)
+    assert parser.parse("|| up ||||")[::3] == ((1,), True)
+    assert parser.parse("up || jump || down")[::3] == ((1, 2), False)
+    assert parser.parse("jump")[::3] == ((), False)
+    assert parser.parse("||")[::3] == ((), False)
+
+
+def test_skipped_rows_are_not_read():
+    parser = TextActions(TextOptions(), {0: "Go", 1: "Stay"}, no_action=-1)
+    skip_mask = np.array([False, True, False, True])
+    batch = parser.parse_batch(["stay", None, "fly", 7], skip_mask)
+    assert batch.codes.tolist() == [[1, -1, -1, -1]]
+    assert batch.is_valid.tolist() == [True, False, False, False]
+    assert batch.action_contents.tolist() == ["stay", None, "fly", None]
+    assert batch.think_contents.tolist() == ["", None, "", None]
+    turns = TextActions(TextOptions(action_separator=","), {0: "Go"}, no_action=-1)
+    batch = turns.parse_batch(["go,go", None, "", 7], skip_mask)
+    assert batch.codes.tolist() == [[0, -1, -1, -1], [0, -1, -1, -1]]
+    assert batch.counts.tolist() == [2, 1, 1, 1]
+    everything = parser.parse_batch([1, 2, 3, 4], np.ones(4, bool))
+    assert not everything.is_valid.any()
+
+
+class Watched(str):
+    """A text that counts the characters that searches for tags go through."""
+
+    read = 0
+
+    def find(self, sub, start=0):
+        found = super().find(sub, start)
+        self.read += (len(self) if found < 0 else found + len(sub)) - start
+        return found
+
+
+class WatchedGap:
+    """The pattern of what lies between two tags, with the same count."""
+
+    def __init__(self, pattern):
+        self.pattern = pattern
+
+    def match(self, text, start):
+        stop = start
+        while stop < len(text) and text[stop].isspace():
+            stop += 1
+        text.read += stop - start + 8
+        return self.pattern.match(text, start)
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("<answer>", "</answer>", "<think>", "</think>", "<think></think>"),
+        *("<think></think>  ", "<think></think><answer>", "<answer></answer>"),
+        *("<think>a</think> <answer>b</answer>", "</think>" + 50 * " ", "<answer"),
+    ],
+)
+def test_tags_take_linear_work(piece, last):
+    for number in (100, 1000):
+        for pattern, tags in (
+            (ANSWER, Tagged),
+            (THINK, TwiceTagged),
+            (CLOSE, TwiceTagged),
+        ):
+            options = TextOptions(
+                action_pattern=pattern, match="last" if last else "first"
+            )
+            search = TextActions(options)._search
+            assert type(search) is tags
+            if tags is TwiceTagged:
+                search.gap = WatchedGap(search.gap)
+            text = Watched(piece * number)
+            search.find(text)
+            assert text.read <= 5 * len(text)
+
+
+def test_a_pattern_that_keeps_re_busy_for_hours_is_searched_for_at_once():
+    options = TextOptions(action_pattern=r"<answer>\s*((?:\w+\s*)+)</answer>")
+    parser = TextActions(options, LOOKUP)
+    assert parser.parse("<answer>" + "a" * 30_000).is_valid is False
+    assert parser.parse("<answer>" * 4000 + "up</answer>").action == 1
+
+
+def test_a_text_beyond_the_action_space_is_not_searched_by_a_program():
+    parser = TextActions(TextOptions(action_pattern=r"^(\w+)"), LOOKUP)
+    assert parser.find("up" + " " * ((1 << 20) - 2)) == ("up", "")
+    assert parser.find("up" + "|" * ((1 << 20) - 1)) is None
+
+
+def test_longer_texts_have_no_valid_action():
+    options = TextOptions(action_pattern=ANSWER, max_answer_chars=23)
+    parser = TextActions(options, LOOKUP)
+    texts = ["<answer>up</answer>    ", "<answer>up</answer>     ", "<|im_end|>"]
+    texts[2] += texts[0]
+    # Special tokens do not count, and what is beside them is stripped.
+    for text, code in zip(texts, (1, 0, 1), strict=True):
+        assert parser.parse(text).is_valid is bool(code)
+        assert parser.parse_batch([text]).codes.tolist() == [[code]]
+
+
+def test_a_pattern_for_re_alone_is_warned_of_and_limited():
+    match = r"action_pattern: .* more than 16384 charac"
+    with pytest.warns(SlowPatternWarning, match=match):
+        options = TextOptions(action_pattern=r"(?<=<)(\w+)(?=>)")
+    parser = TextActions(options, LOOKUP)
+    swapped = TextActions(TextOptions(action_pattern=r"(\w)(?=>)"), {1: "u"})
+    assert swapped.parse("u>").action == 1
+    assert parser.find("<up>" + "a" * 16_380) is not None
+    assert parser.find("<up>" + "a" * 16_381) is None
+    limited = TextOptions(action_pattern=r"(?<=<)(\w+)(?=>)", max_answer_chars=10**6)
+    assert TextActions(limited).find("<up>" + "a" * 16_381) == ("up", "")
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"max_answer_chars": 9}, "max_answer_chars: 9 has no meaning without a pat"),
+        ({"action_pattern": "(a)", "max_answer_chars": 0}, "max_answer_chars: .*got 0"),
+        ({"action_pattern": "("}, "action_pattern: .*'\\('"),
+        ({"action_pattern": 3}, "action_pattern: .*got 3"),
+        ({"special_token_list": "<s>"}, "special_token_list: .*'<s>'"),
+        ({"special_token_list": ("<s>", "")}, "special_token_list: "),
+        ({"special_token_list": 3}, "special_token_list: .*got 3"),
+        ({"format_penalty": "much"}, "format_penalty: .*'much'"),
+        ({"format_penalty": float("nan")}, "format_penalty: "),
+        ({"format_penalty": float("-inf")}, "format_penalty: .*-inf"),
+        ({"match": "best"}, "match: .*'best'"),
+        ({"action_separator": " "}, "action_separator: .*' '"),
+        ({"action_separator": 3}, "action_separator: .*got 3"),
+        ({"max_actions_per_turn": 0}, "max_actions_per_turn: .*got 0"),
+    ],
+)
+def test_bad_options_are_named(keywords, message):
+    with pytest.raises(InvalidOptionError, match=message):
+        TextOptions(**keywords)
+
+
+def test_a_separator_needs_names():
+    with pytest.raises(InvalidOptionError, match="action_separator: '\\|\\|' has no"):
+        TextActions(TextOptions(action_separator="||"))
+
+
+@pytest.mark.parametrize("pattern", [None, ANSWER, THINK, "^(.*)$"])
+def test_pickled_parsers_parse(pattern):
+    parser = TextActions(TextOptions(action_pattern=pattern, match="last"), LOOKUP)
+    again = pickle.loads(pickle.dumps(parser))
+    for text in ("<think>a</think><answer>Up</answer>", "Up", ""):
+        assert again.parse(text) == parser.parse(text)
+
+
+@pytest.mark.parametrize("pattern", [None, *PATTERNS])
+def test_examples_say_what_they_should(pattern):
+    parser = TextActions(TextOptions(action_pattern=pattern), LOOKUP)
+    example = parser.example("Left")
+    if example is not None:
+        assert parser.parse(example).action == 3
+    assert (example is None) == (pattern not in (None, *PATTERNS[:3], *PATTERNS[-2:]))
