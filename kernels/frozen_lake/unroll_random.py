@@ -20,6 +20,7 @@ place.
 import numpy as np
 
 from .._jit import kernel
+from ..outcomes import NEEDS_RESET, PLAYING
 from ..rng.pcg64 import pcg_random
 from .rules import (
     AGENT,
@@ -30,9 +31,6 @@ from .rules import (
     ICE,
     step_row,
 )
-
-# What a row is about to do: play on, stop, begin the episode that it was moved on to.
-PLAYING, ENDED, BEGUN = range(3)
 
 
 @kernel
@@ -93,8 +91,7 @@ def unroll_rows(
     times : (n,) int64, updated
         The step in which each row has something to do next.
     states : (n,) int64, updated
-        `PLAYING`; `ENDED`: it has stopped, as its next episode begins in that step;
-        `BEGUN`: it was begun since.
+        `PLAYING`, `NEEDS_RESET` or `JUST_RESET`, see `outcomes`.
     rewards, probs : (T, n) float64, written
     terminations, truncations, effective, valid, successes : (T, n) bool, written
     boards : (T, n, H * W) uint8, written
@@ -110,7 +107,7 @@ def unroll_rows(
         t = np.uint64(now)
         for j in range(np.uint64(start), np.uint64(stop)):
             i = np.uint64(rows[j])
-            if times[i] != now or states[i] == ENDED:
+            if times[i] != now or states[i] == NEEDS_RESET:
                 continue
             plays, ended = states[i] == PLAYING, False
             if plays:
@@ -147,7 +144,7 @@ def unroll_rows(
                 valid[t, i] = False
                 successes[t, i] = False
                 probs[t, i] = 0.0
-            states[i] = ENDED if ended else PLAYING
+            states[i] = NEEDS_RESET if ended else PLAYING
             times[i] = now if ended and same_step else now + 1
             shown = _shown(maps[i, positions[i]])
             if plays or not same_step:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._jit import kernel
-from ..frozen_lake.unroll_random import ENDED, PLAYING
+from ..outcomes import NEEDS_RESET, PLAYING
 from .rules import NO_ACTION, UP, step_row
 
 
@@ -68,7 +68,7 @@ def unroll_rows(
         t = np.uint64(now)
         for j in range(np.uint64(start), np.uint64(stop)):
             i = np.uint64(rows[j])
-            if times[i] != now or states[i] == ENDED:
+            if times[i] != now or states[i] == NEEDS_RESET:
                 continue
             plays, ended = states[i] == PLAYING, False
             if plays:
@@ -94,7 +94,7 @@ def unroll_rows(
                 effective[t, i] = False
                 valid[t, i] = False
                 successes[t, i] = False
-            states[i] = ENDED if ended else PLAYING
+            states[i] = NEEDS_RESET if ended else PLAYING
             times[i] = now if ended and same_step else now + 1
             if plays or not same_step:
                 for cell in range(grids.shape[1]):

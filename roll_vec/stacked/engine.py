@@ -14,7 +14,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidActionError, describe_rows, shorten
-from roll_vec.kernels.frozen_lake.unroll_random import BEGUN, ENDED
+from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET
 from roll_vec.kernels.validation import any_outside
 from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.grid_observations import BoardView
@@ -294,12 +294,14 @@ class ArrayEngine:
             until = min(until, num_steps)
             rows = np.arange(self.num_envs)
             while len(rows):
-                ended = rows[tape.states[rows] == ENDED]
+                ended = rows[tape.states[rows] == NEEDS_RESET]
                 if len(ended):
                     self.advance(ended)
-                    tape.states[ended] = BEGUN
+                    tape.states[ended] = JUST_RESET
                 self._play_on(rows, until, tape)
-                rows = np.flatnonzero((tape.states == ENDED) & (tape.times < until))
+                rows = np.flatnonzero(
+                    (tape.states == NEEDS_RESET) & (tape.times < until)
+                )
                 if tape.mode is AutoresetMode.DISABLED:
                     break
 

@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.kernels.frozen_lake.unroll_random import ENDED, PLAYING
+from roll_vec.kernels.outcomes import NEEDS_RESET, PLAYING
 from roll_vec.vector.engine import Rollout
 
 __all__ = ["Tape"]
@@ -60,7 +60,7 @@ class Tape:
         self.same_step = mode is AutoresetMode.SAME_STEP
         steps = actions.shape
         self.times = np.zeros(steps[1], np.int64)
-        self.states = np.where(finished, ENDED, PLAYING)
+        self.states = np.where(finished, NEEDS_RESET, PLAYING)
         self.rewards = np.empty(steps) if out is None else out.rewards
         flags = np.empty((5, *steps), np.bool_)
         self.terminations, self.truncations = flags[:2]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from roll_vec.kernels.frozen_lake import rules as one
-from roll_vec.kernels.frozen_lake.unroll_random import BEGUN, ENDED, PLAYING
+from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET, PLAYING
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 
 N, T, LIMIT = 5, 30, 7
@@ -104,10 +104,10 @@ def in_rounds(play, begin, num_rows, num_steps):
     for until in (6, num_steps):
         rows = np.arange(num_rows)
         while len(rows):
-            ended = rows[states[rows] == ENDED]
+            ended = rows[states[rows] == NEEDS_RESET]
             begin(ended)
-            states[ended] = BEGUN
+            states[ended] = JUST_RESET
             play(rows, until, times, states)
-            rows = np.flatnonzero((states == ENDED) & (times < until))
+            rows = np.flatnonzero((states == NEEDS_RESET) & (times < until))
             rounds += 1
     return times, states, rounds

@@ -25,7 +25,7 @@ from roll_vec.envs.frozen_lake.maps import (
 )
 from roll_vec.kernels.frozen_lake import rules as kernels
 from roll_vec.kernels.frozen_lake.unroll import unroll_rows
-from roll_vec.kernels.frozen_lake.unroll_random import ENDED
+from roll_vec.kernels.outcomes import NEEDS_RESET
 from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.seeding import check_seed, draw_entropy, generator_at
 from roll_vec.stacked.rollout_buffer import Tape
@@ -156,7 +156,7 @@ class FrozenLakeEngine(LakeEngine):
 
     def _play_out(self, tape: Tape) -> None:
         seen = *_as_places_and_boards(tape.seen), *_as_places_and_boards(tape.seen_next)
-        ended = tape.states == ENDED
+        ended = tape.states == NEEDS_RESET
         run_rows(
             lambda start, stop: unroll_rows(
                 start,

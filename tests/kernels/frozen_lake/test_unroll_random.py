@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from roll_vec.kernels.frozen_lake.unroll_random import ENDED, unroll_rows
+from roll_vec.kernels.frozen_lake.unroll_random import unroll_rows
+from roll_vec.kernels.outcomes import NEEDS_RESET
 from tests.kernels.unrolls import (
     LIMIT,
     RESULTS,
@@ -56,7 +57,7 @@ def test_unroll_rows_equals_as_many_steps(same_step):
 
     assert rounds > 3
     assert (times == T).all()
-    np.testing.assert_array_equal(states == ENDED, ended & (not same_step))
+    np.testing.assert_array_equal(states == NEEDS_RESET, ended & (not same_step))
     for key in RESULTS:
         np.testing.assert_array_equal(results[key], expected[key], key)
     for key, state in plain.items():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from roll_vec.kernels.frozen_lake.unroll_random import ENDED
+from roll_vec.kernels.outcomes import NEEDS_RESET
 from roll_vec.kernels.sokoban import rules as one
 from roll_vec.kernels.sokoban.unroll import unroll_rows
 from tests.kernels.unrolls import in_rounds
@@ -104,7 +104,7 @@ def test_unroll_rows_equals_as_many_steps(same_step, first_action):
 
     assert rounds > 3
     assert (times == T).all()
-    np.testing.assert_array_equal(states == ENDED, ended & (not same_step))
+    np.testing.assert_array_equal(states == NEEDS_RESET, ended & (not same_step))
     for key in RESULTS:
         np.testing.assert_array_equal(results[key], expected[key], key)
     for found, wanted in zip((*rooms, *seen[2:]), (*plain, *seen[:2]), strict=True):
