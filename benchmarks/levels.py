@@ -70,7 +70,8 @@ def find_levels(envpool_python: str, folder: Path, count: int) -> tuple[str, str
             return str(path), f"{known} Boxoban levels (unfiltered, test)"
     except (OSError, subprocess.TimeoutExpired):
         pass  # no such interpreter, or none that answers: who needs it says so
-    from roll_vec.envs.sokoban.rooms import SokobanOptions, draw_rooms
+    from roll_vec.envs.sokoban import SokobanOptions
+    from roll_vec.envs.sokoban.rooms import draw_rooms
 
     options = SokobanOptions(dim_room=(SIZE, SIZE), num_boxes=NUM_BOXES)
     # In some rooms a box stands on a target; Boxoban has none of those.

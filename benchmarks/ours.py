@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 import roll_vec  # noqa: F401 - registers the ids
 from benchmarks.levels import read_grids
 from benchmarks.tasks import Latency, Rate, Unavailable
-from roll_vec.envs.sokoban.rooms import SokobanOptions, draw_rooms
+from roll_vec.envs.sokoban import SokobanOptions
+from roll_vec.envs.sokoban.rooms import draw_rooms
 from roll_vec.errors import RollVecError
 
 FROZEN_LAKE, SOKOBAN = "roll_vec/FrozenLake-v1", "roll_vec/Sokoban-v0"

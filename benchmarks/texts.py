@@ -12,7 +12,7 @@ from gymnasium.vector import SyncVectorEnv
 
 from benchmarks.tasks import Rate
 from roll_vec.base_envs import BaseLanguageBasedEnv
-from roll_vec.envs.sokoban.rooms import ACTION_LOOKUP
+from roll_vec.envs.sokoban.grid import ACTION_LOOKUP
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.text.action_parser import TextActions, TextOptions
 

@@ -64,16 +64,16 @@ class Environment:
         )
 
 
-_LAKE = "roll_vec.envs.frozen_lake.gymnasium_lake:FrozenLake"
+_LAKE = "roll_vec.envs.frozen_lake:FrozenLake"
 ENVIRONMENTS = {
     environment.id: environment
     for environment in (
-        Environment("roll_vec/Sokoban-v0", "roll_vec.envs.sokoban.env:Sokoban", 100),
+        Environment("roll_vec/Sokoban-v0", "roll_vec.envs.sokoban:Sokoban", 100),
         Environment("roll_vec/FrozenLake-v1", _LAKE, 100),
         Environment("roll_vec/FrozenLake8x8-v1", _LAKE, 200, {"map_name": "8x8"}),
         Environment(
             "roll_vec/RandomFrozenLake-v0",
-            "roll_vec.envs.frozen_lake.random_lake:RandomFrozenLake",
+            "roll_vec.envs.frozen_lake:RandomFrozenLake",
             100,
         ),
         Environment(

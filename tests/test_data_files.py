@@ -9,7 +9,7 @@ import pytest
 
 from roll_vec import data_files
 from roll_vec.envs.countdown import Countdown
-from roll_vec.envs.sokoban.env import Sokoban
+from roll_vec.envs.sokoban import Sokoban
 from roll_vec.envs.webshop import WebShop
 from roll_vec.errors import EnvironmentFaultError, InvalidOptionError
 from roll_vec.pool.factories import build

@@ -393,7 +393,7 @@ def test_a_batch_beyond_the_memory_is_refused_by_name(monkeypatch):
         message = "Unable to allocate 7 EiB"
         raise MemoryError(message)
 
-    monkeypatch.setattr("roll_vec.envs.sokoban.env.SokobanEngine.__init__", allocate)
+    monkeypatch.setattr("roll_vec.envs.sokoban.SokobanEngine.__init__", allocate)
     with pytest.raises(InvalidOptionError, match=r"num_envs: 7 environments .* 7 EiB"):
         gymnasium.make_vec("roll_vec/Sokoban-v0", num_envs=7)
 

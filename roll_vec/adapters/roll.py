@@ -14,14 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.base_envs import BaseDiscreteActionEnv
-from roll_vec.envs.frozen_lake import engine as lakes
-from roll_vec.envs.frozen_lake import random_lake as random_frozen_lake
-from roll_vec.envs.frozen_lake.random_lake import (
-    RandomFrozenLake,
-    RandomFrozenLakeOptions,
-)
-from roll_vec.envs.sokoban import rooms as sokoban_rooms
-from roll_vec.envs.sokoban.env import Sokoban, SokobanOptions
+from roll_vec.envs.frozen_lake import RandomFrozenLake, RandomFrozenLakeOptions
+from roll_vec.envs.sokoban import Sokoban, SokobanOptions
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.options import check_choice, check_unknown, takes_keywords_of
 from roll_vec.seeding import check_seed
@@ -157,9 +151,9 @@ class SokobanEnvConfig:
     render_mode: str = "text"
 
     def __post_init__(self) -> None:
-        self.grid_lookup = self.grid_lookup or dict(sokoban_rooms.GRID_LOOKUP)
-        self.grid_vocab = self.grid_vocab or dict(sokoban_rooms.GRID_VOCAB)
-        self.action_lookup = self.action_lookup or dict(sokoban_rooms.ACTION_LOOKUP)
+        self.grid_lookup = self.grid_lookup or dict(SokobanOptions.GRID_LOOKUP)
+        self.grid_vocab = self.grid_vocab or dict(SokobanOptions.GRID_VOCAB)
+        self.action_lookup = self.action_lookup or dict(SokobanOptions.ACTION_LOOKUP)
         # Validated at once, so that a bad config fails where it is written.
         self.dim_room = SokobanOptions(**_keywords(self, SokobanOptions)).dim_room
 
@@ -209,10 +203,10 @@ class FrozenLakeEnvConfig:
     render_mode: str = "text"
 
     def __post_init__(self) -> None:
-        self.grid_lookup = self.grid_lookup or dict(lakes.GRID_LOOKUP)
-        self.grid_vocab = self.grid_vocab or dict(lakes.GRID_VOCAB)
+        self.grid_lookup = self.grid_lookup or dict(RandomFrozenLakeOptions.GRID_LOOKUP)
+        self.grid_vocab = self.grid_vocab or dict(RandomFrozenLakeOptions.GRID_VOCAB)
         self.action_lookup = self.action_lookup or dict(
-            random_frozen_lake.ACTION_LOOKUP
+            RandomFrozenLakeOptions.ACTION_LOOKUP
         )
         if self.map_seed is not None:
             self.map_seed = check_seed(self.map_seed)

@@ -7,7 +7,7 @@ import pytest
 
 from roll_vec.cli import _keys
 from roll_vec.cli.play import _KeyPlayer
-from roll_vec.envs.sokoban.env import Sokoban
+from roll_vec.envs.sokoban import Sokoban
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
 

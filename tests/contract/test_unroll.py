@@ -5,10 +5,9 @@ import copy
 import numpy as np
 import pytest
 
-from roll_vec.envs.frozen_lake import gymnasium_lake as frozen_lake
-from roll_vec.envs.frozen_lake import random_lake as random_frozen_lake
-from roll_vec.envs.sokoban import env as sokoban
-from roll_vec.stacked import engine as array_engine
+from roll_vec.envs.frozen_lake import engine as frozen_lake_engine
+from roll_vec.envs.sokoban import engine as sokoban_engine
+from roll_vec.stacked import engine as stacked_engine
 from roll_vec.vector.unroll import Rollout
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
@@ -130,9 +129,9 @@ def test_threads_blocks_and_levels_make_no_difference(case, mode, threads, monke
     env, twin = pair
     expected = tuple(_parts(twin, actions))
     # Few rows are split, and the next episodes are begun every 16 steps.
-    for module in (frozen_lake, random_frozen_lake, sokoban):
+    for module in (frozen_lake_engine, sokoban_engine):
         monkeypatch.setattr(module, "STEP_ROWS_PER_THREAD", 600)
-    monkeypatch.setattr(array_engine, "STEPS_AT_ONCE", 1)
+    monkeypatch.setattr(stacked_engine, "STEPS_AT_ONCE", 1)
     assert_same(tuple(env.unroll(actions)), expected)
 
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec.envs.sokoban.rooms import SokobanOptions, draw_rooms
+from roll_vec.envs.sokoban import SokobanOptions
+from roll_vec.envs.sokoban.rooms import draw_rooms
 from roll_vec.seeding import retry_seed
 from tests.conftest import JIT_OFF
 from tests.oracles import golden_path, load_golden

@@ -1,1 +1,17 @@
 """FrozenLake: one map for all episodes, or a random map for each."""
+
+from roll_vec.envs.frozen_lake.engine import FrozenLakeEngine, RandomFrozenLakeEngine
+from roll_vec.envs.frozen_lake.env import FrozenLake, RandomFrozenLake
+from roll_vec.envs.frozen_lake.options import (
+    FrozenLakeOptions,
+    RandomFrozenLakeOptions,
+)
+
+__all__ = [
+    "FrozenLake",
+    "FrozenLakeEngine",
+    "FrozenLakeOptions",
+    "RandomFrozenLake",
+    "RandomFrozenLakeEngine",
+    "RandomFrozenLakeOptions",
+]

@@ -1,71 +1,51 @@
-"""What both FrozenLake families share: codes, the view, the step of N lakes."""
+"""N frozen lakes in stacked arrays: with Gymnasium's map, or with random maps."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from gymnasium.spaces import Discrete
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from roll_vec.envs.frozen_lake.env import (
+    REWARD_SCHEDULE,
+    SUCCESS_RATE,
+    FrozenLake,
+    RandomFrozenLake,
+)
+from roll_vec.envs.frozen_lake.grid import GRID_LOOKUP, make_view
+from roll_vec.envs.frozen_lake.maps import (
+    make_source,
+    start_distribution,
+    tile_codes,
+)
+from roll_vec.envs.frozen_lake.options import (
+    FrozenLakeOptions,
+    RandomFrozenLakeOptions,
+)
 from roll_vec.kernels.frozen_lake import rules as kernels
+from roll_vec.kernels.frozen_lake import unroll as gymnasium_unroll
+from roll_vec.kernels.frozen_lake import unroll_random
+from roll_vec.kernels.outcomes import NEEDS_RESET
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
+from roll_vec.seeding import generator_at
 from roll_vec.stacked.engine import ArrayEngine
-from roll_vec.stacked.grid_observations import BoardView
+from roll_vec.stacked.levels import LevelEngine, Levels
+from roll_vec.stacked.rollout_buffer import Tape
 from roll_vec.stacked.row_threads import run_rows
 from roll_vec.stacked.text_actions import BatchResult
+from roll_vec.vector.engine import Rollout
 
-__all__ = [
-    "DIRECTIONS",
-    "GRID_LOOKUP",
-    "GRID_VOCAB",
-    "STEP_ROWS_PER_THREAD",
-    "LakeEngine",
-    "describe_lake",
-    "make_view",
-]
+__all__ = ["FrozenLakeEngine", "LakeEngine", "RandomFrozenLakeEngine"]
 
 # Rows of a step below which a second thread costs more than it saves: handing a part
 # over takes 20 to 130 us, a row 4 ns.
 STEP_ROWS_PER_THREAD = 1 << 16
-
-GRID_LOOKUP = {0: "P", 1: "_", 2: "O", 3: "G", 4: "X", 5: "√"}
-GRID_VOCAB = {
-    "P": "player",
-    "_": "empty",
-    "O": "hole",
-    "G": "goal",
-    "X": "player in hole",
-    "√": "player on goal",
-}
-# Gymnasium's directions are its actions; ROLL's actions are one higher.
-DIRECTIONS = ("Left", "Down", "Right", "Up")
-
-
-def describe_lake(is_slippery: bool) -> str:
-    """Return what the game is about, for the instructions."""
-    text = (
-        "Walk over a frozen lake from where you are to the goal. "
-        "Who steps into a hole has lost; there is no way past the edge of the lake."
-    )
-    if not is_slippery:
-        return text
-    return text + (
-        " The ice is slippery: a step may take you to the left or to the right of "
-        "where it was meant to go."
-    )
-
-
-def make_view(
-    shape: tuple[int, int],
-    lookup: Mapping[int, str],
-    obs_mode: str,
-    num_threads: int = 1,
-) -> BoardView:
-    """Return the view of a lake."""
-    return BoardView(
-        "frozen_lake", shape, kernels.NUM_CODES, lookup, obs_mode, num_threads
-    )
+_ANYWHERE = np.ones(1)
 
 
 class LakeEngine(ArrayEngine):
@@ -151,3 +131,300 @@ class LakeEngine(ArrayEngine):
             STEP_ROWS_PER_THREAD,
         )
         return grids.reshape(-1, *self.view.shape)
+
+
+def _as_places_and_boards(seen: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return what a kernel writes positions or else boards into; one is empty."""
+    if seen.ndim == 2:
+        return seen, np.zeros((len(seen), 0, 0), np.uint8)
+    return np.zeros((len(seen), 0), np.int64), seen
+
+
+class FrozenLakeEngine(LakeEngine):
+    """N lakes with one map; see `roll_vec.vector.engine.Engine`."""
+
+    DISCRETE_INFOS: ClassVar[tuple[str, ...] | None] = ("prob",)
+    STATE_QUERIES: ClassVar[tuple[str, ...]] = ("num_env_steps", "s")
+    SHARED_QUERIES: ClassVar[tuple[str, ...]] = (
+        "action_lookup",
+        "desc",
+        "get_all_actions",
+        "get_instructions",
+        "initial_state_distrib",
+        "ncol",
+        "nrow",
+        "P",
+    )
+
+    def __init__(
+        self,
+        options: FrozenLakeOptions,
+        num_envs: int,
+        max_episode_steps: int | None,
+        num_threads: int,
+    ) -> None:
+        desc = options.map
+        grids = options.obs_mode != "position"
+        view = make_view(
+            desc.shape, GRID_LOOKUP, options.obs_mode if grids else "grid", num_threads
+        )
+        super().__init__(
+            options,
+            num_envs,
+            max_episode_steps,
+            num_threads,
+            view,
+            None if grids else Discrete(desc.size),
+        )
+        self._allocate(
+            kernels.make_slip(options.is_slippery, options.success_rate),
+            options.reward_schedule,
+        )
+        self.maps = tile_codes(desc).reshape(1, -1)
+        self.start_chances = np.cumsum(start_distribution(desc))
+
+    def reset(
+        self,
+        rows: NDArray[np.int64],
+        seeds: Sequence[int | None],
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        """Seed streams or let them go on; see `Engine.reset`."""
+        given = [j for j, seed in enumerate(seeds) if seed is not None]
+        small = np.array([(seeds[j] or 0) & (2**64 - 1) for j in given], np.uint64)
+        kernels.seed_rows(rows[given], small, self.noise)
+        for j in given:
+            # The kernel takes 64 bits; numpy itself seeds from more.
+            if (seed := seeds[j]) is not None and seed >= 1 << 64:
+                state = np.random.PCG64(seed).state["state"]
+                words = [
+                    number >> shift & (1 << 64) - 1
+                    for number in (state["state"], state["inc"])
+                    for shift in (64, 0)
+                ]
+                self.noise[:, rows[j]] = np.array([*words, 0, 0], np.uint64)
+        self.advance(rows)
+
+    def advance(self, rows: NDArray[np.int64]) -> None:
+        """Go on to the next episode in some rows: draw their start cells."""
+        kernels.start_rows(
+            rows,
+            self.start_chances,
+            self.noise,
+            self.positions,
+            self.elapsed_steps,
+        )
+
+    def generators(self) -> tuple[np.random.Generator, ...]:
+        """Return copies of the streams that starts and slips are drawn from."""
+        return tuple(map(generator_at, self.noise.T.tolist()))
+
+    def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        """Return ``prob`` 1.0 for some rows, and what is there with text."""
+        return {"prob": np.ones(len(rows)), **super().reset_infos(rows)}
+
+    def observe(self, out: Any = None) -> Any:
+        """Return positions or boards; see `Engine.observe`."""
+        if self.options.obs_mode != "position":
+            return super().observe(out)
+        if out is None:
+            return self.positions.copy()
+        np.copyto(out, self.positions)
+        return out
+
+    def observe_rows(self, rows: NDArray[np.int64]) -> list[Any]:
+        """Return the positions or boards of some rows."""
+        if self.options.obs_mode != "position":
+            return super().observe_rows(rows)
+        return self.positions[rows].tolist()  # type: ignore[no-any-return]
+
+    def _make_tape(
+        self,
+        actions: NDArray[np.int64],
+        finished: NDArray[np.bool_],
+        mode: AutoresetMode,
+        out: Rollout | None,
+    ) -> Tape:
+        if self.options.obs_mode != "position":
+            return super()._make_tape(actions, finished, mode, out)
+        shown = out and out.observations
+        shown_next = out and out.infos.get("final_obs")
+        return Tape(actions, finished, mode, (), np.int64, shown, shown_next, out)
+
+    def _play_out(self, tape: Tape) -> None:
+        seen = *_as_places_and_boards(tape.seen), *_as_places_and_boards(tape.seen_next)
+        ended = tape.states == NEEDS_RESET
+        run_rows(
+            lambda start, stop: gymnasium_unroll.unroll_rows(
+                start,
+                stop,
+                tape.mode is not AutoresetMode.DISABLED,
+                tape.same_step,
+                tape.actions,
+                self.first_action,
+                self.max_steps,
+                self.maps,
+                self.neighbours,
+                self.slip,
+                self.schedule,
+                self.start_chances,
+                self.positions,
+                self.elapsed_steps,
+                self.noise,
+                ended,
+                tape.times,
+                tape.rewards,
+                tape.terminations,
+                tape.truncations,
+                tape.effective,
+                tape.valid,
+                tape.successes,
+                tape.probs,
+                *seen,
+            ),
+            self.num_envs,
+            self.num_threads,
+            1 + STEP_ROWS_PER_THREAD // len(tape.actions),
+            self.unroll_slices,
+        )
+
+    def _show_tape(self, seen: NDArray[Any], out: Any) -> Any:
+        if self.options.obs_mode != "position":
+            return super()._show_tape(seen, out)
+        return seen
+
+    def _tape_infos(self, tape: Tape) -> dict[str, NDArray[Any]]:
+        return {"prob": tape.probs}
+
+    def single_form(self) -> FrozenLake:
+        """Return a single form with these options."""
+        fields = dataclasses.fields(self.options)
+        return FrozenLake(**{f.name: getattr(self.options, f.name) for f in fields})
+
+    def pose(self, env: FrozenLake, row: int) -> None:
+        """Put a single form into the state of one row."""
+        env.s = int(self.positions[row])
+        env.num_env_steps = int(self.elapsed_steps[row])
+
+
+class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
+    """N lakes, each with a map of its own; see `roll_vec.vector.engine.Engine`.
+
+    The slips of an episode are drawn from PCG64 seeded with the episode's seed, which
+    is the level's seed where levels are unlimited, as in ROLL.
+
+    Attributes
+    ----------
+    starts : (n,) int64
+        The start cells of the maps.
+    """
+
+    STATE: ClassVar[tuple[str, ...]] = (
+        *LakeEngine.STATE,
+        *LevelEngine.STREAMS,
+        "maps",
+        "starts",
+    )
+    STATE_QUERIES: ClassVar[tuple[str, ...]] = ("desc", "num_env_steps", "s")
+    SHARED_QUERIES: ClassVar[tuple[str, ...]] = (
+        "get_all_actions",
+        "get_instructions",
+        "ncol",
+        "nrow",
+    )
+
+    def __init__(
+        self,
+        options: RandomFrozenLakeOptions,
+        num_envs: int,
+        max_episode_steps: int | None,
+        num_threads: int,
+    ) -> None:
+        shape = (options.size, options.size)
+        lookup = options.grid_lookup or {}
+        view = make_view(shape, lookup, options.obs_mode, num_threads)
+        super().__init__(options, num_envs, max_episode_steps, num_threads, view)
+        self.source = make_source(
+            options.size,
+            options.p,
+            options.num_levels,
+            options.start_level,
+            num_threads,
+        )
+        self._allocate(
+            kernels.make_slip(options.is_slippery, SUCCESS_RATE), REWARD_SCHEDULE
+        )
+        self.maps = np.zeros((num_envs, options.size**2), np.uint8)
+        self.starts = np.zeros(num_envs, np.int64)
+
+    def _place(
+        self,
+        rows: NDArray[np.int64],
+        levels: Levels,
+        picks: NDArray[np.int64],
+        seeds: NDArray[np.uint64],
+    ) -> None:
+        maps, cells = levels
+        self.maps[rows] = maps[picks]
+        self.starts[rows] = cells[picks]
+        kernels.seed_rows(rows, seeds, self.noise)
+        # Gymnasium's reset uses up one draw for the start cell.
+        kernels.start_rows(
+            rows, _ANYWHERE, self.noise, self.positions, self.elapsed_steps
+        )
+        self.positions[rows] = self.starts[rows]
+
+    def _play(
+        self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
+    ) -> BatchResult:
+        result = super()._play(actions, skip_mask, max_steps)
+        # ROLL's infos have none.
+        del result[3]["prob"]
+        return result
+
+    def _play_on(self, rows: NDArray[np.int64], until: int, tape: Tape) -> None:
+        run_rows(
+            lambda start, stop: unroll_random.unroll_rows(
+                start,
+                stop,
+                rows,
+                until,
+                tape.same_step,
+                tape.actions,
+                self.first_action,
+                self.max_steps,
+                self.maps,
+                self.neighbours,
+                self.slip,
+                self.schedule,
+                self.positions,
+                self.elapsed_steps,
+                self.noise,
+                tape.times,
+                tape.states,
+                tape.rewards,
+                tape.terminations,
+                tape.truncations,
+                tape.effective,
+                tape.valid,
+                tape.successes,
+                tape.probs,
+                tape.seen,
+                tape.seen_next,
+            ),
+            len(rows),
+            self.num_threads,
+            1 + STEP_ROWS_PER_THREAD // len(tape.actions),
+            self.unroll_slices,
+        )
+
+    def single_form(self) -> RandomFrozenLake:
+        """Return a single form with these options."""
+        return RandomFrozenLake(**dataclasses.asdict(self.options))
+
+    def pose(self, env: RandomFrozenLake, row: int) -> None:
+        """Put a single form into the state of one row."""
+        env.tiles = self.maps[row].reshape(self.view.shape).copy()
+        env.start = int(self.starts[row])
+        env.s = int(self.positions[row])
+        env.num_env_steps = int(self.elapsed_steps[row])

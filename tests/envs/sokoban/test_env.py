@@ -6,8 +6,9 @@ import gymnasium
 import numpy as np
 import pytest
 
+from roll_vec.envs.sokoban import SokobanOptions, engine
 from roll_vec.envs.sokoban import rooms as sokoban_rooms
-from roll_vec.envs.sokoban.rooms import SokobanOptions, draw_rooms
+from roll_vec.envs.sokoban.rooms import draw_rooms
 from roll_vec.errors import (
     InvalidOptionError,
     LevelGenerationError,
@@ -196,9 +197,7 @@ def test_rooms_do_not_depend_on_the_number_of_threads():
 
 @needs_jit
 def test_batches_do_not_depend_on_the_number_of_threads(monkeypatch):
-    from roll_vec.envs.sokoban import env as sokoban
-
-    monkeypatch.setattr(sokoban, "STEP_ROWS_PER_THREAD", 2)
+    monkeypatch.setattr(engine, "STEP_ROWS_PER_THREAD", 2)
     played = []
     for num_threads in (1, 2, 5):
         env = gymnasium.make_vec(

@@ -14,8 +14,8 @@ import pytest
 from numba import types
 
 from roll_vec.cli import main
+from roll_vec.envs.sokoban import SokobanOptions
 from roll_vec.envs.sokoban.level_files import LevelSet, load_levels
-from roll_vec.envs.sokoban.rooms import SokobanOptions
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.seeding import episode_seed, level_of

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 import roll_vec  # noqa: F401  registers the ids
-from roll_vec.envs.frozen_lake import engine as lakes
-from roll_vec.envs.frozen_lake import random_lake as random_frozen_lake
+from roll_vec.envs.frozen_lake import engine, maps
 from roll_vec.errors import LevelGenerationError, ResetNeededError
 from roll_vec.kernels.frozen_lake import random_maps as frozen_lake_maps
 from roll_vec.kernels.frozen_lake import rules as kernels
@@ -180,8 +179,8 @@ def test_attributes_of_the_map():
 
 @pytest.mark.skipif(JIT_OFF, reason="plain functions are for one thread")
 def test_batches_do_not_depend_on_the_number_of_threads(monkeypatch):
-    monkeypatch.setattr(lakes, "STEP_ROWS_PER_THREAD", 2)
-    monkeypatch.setattr(random_frozen_lake, "_MAPS_PER_THREAD", 2)
+    monkeypatch.setattr(engine, "STEP_ROWS_PER_THREAD", 2)
+    monkeypatch.setattr(maps, "_MAPS_PER_THREAD", 2)
     played = []
     for num_threads in (1, 2, 5):
         env = gymnasium.make_vec(

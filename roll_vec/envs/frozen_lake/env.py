@@ -1,0 +1,261 @@
+"""One frozen lake: with Gymnasium's map, or with ROLL's random maps."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Discrete
+from numpy.typing import NDArray
+
+from roll_vec.envs.frozen_lake.grid import GRID_LOOKUP, make_view
+from roll_vec.envs.frozen_lake.maps import (
+    make_source,
+    start_distribution,
+    tile_codes,
+)
+from roll_vec.envs.frozen_lake.options import (
+    FrozenLakeOptions,
+    RandomFrozenLakeOptions,
+)
+from roll_vec.kernels.frozen_lake import rules as kernels
+from roll_vec.options import parse_options, takes_keywords_of
+from roll_vec.seeding import check_seed, draw_entropy
+from roll_vec.stacked.single_env import BoardEnv, LevelEnv
+
+__all__ = ["FrozenLake", "RandomFrozenLake"]
+
+REWARD_SCHEDULE = (1.0, 0.0, 0.0)
+SUCCESS_RATE = 1.0 / 3.0
+
+
+class FrozenLake(BoardEnv):
+    """One lake: the form that `gymnasium.make("roll_vec/FrozenLake-v1")` gives.
+
+    Equal to Gymnasium 1.4's FrozenLake-v1, step for step from the same seeds.
+
+    Parameters
+    ----------
+    **keywords
+        Those of `FrozenLakeOptions`.
+
+    Notes
+    -----
+    Actions: 0 left, 1 down, 2 right, 3 up.  Info of a reset and a step: ``prob``, the
+    probability of what happened.  With ``action_mode="text"`` a text without a valid
+    action moves and draws nothing, for sure and for a reward of 0; infos then are those
+    of `roll_vec.stacked.text_actions` as well.
+
+    Attributes
+    ----------
+    desc : (H, W) array of bytes
+        The map.
+    nrow, ncol : int
+    s : int
+        The player's cell, row * ncol + column; may be set.
+    lastaction : int or None
+    initial_state_distrib : (H * W,) float64
+    """
+
+    @takes_keywords_of(FrozenLakeOptions)
+    def __init__(self, **keywords: Any) -> None:
+        options = parse_options(FrozenLakeOptions, keywords)
+        self.desc = options.map
+        self.nrow, self.ncol = self.desc.shape
+        grids = options.obs_mode != "position"
+        view = make_view(
+            self.desc.shape, GRID_LOOKUP, options.obs_mode if grids else "grid"
+        )
+        super().__init__(options, view)
+        if not grids:
+            self.observation_space = Discrete(self.desc.size)
+        schedule = options.reward_schedule
+        self.reward_range = (min(schedule), max(schedule))
+        self.initial_state_distrib = start_distribution(self.desc)
+        self.s = 0
+        self.lastaction: int | None = None
+        self._tiles = tile_codes(self.desc).reshape(1, -1)
+        self._neighbours = kernels.make_neighbours(self.nrow, self.ncol)
+        self._slip = kernels.make_slip(options.is_slippery, options.success_rate)
+        self._schedule = options.schedule
+        self._start_chances = np.cumsum(self.initial_state_distrib)
+
+    @cached_property
+    def P(self) -> dict[int, dict[int, list[tuple[float, int, float, bool]]]]:
+        """Transitions, ``P[s][a]``: (probability, next s, reward, terminated) each."""
+        schedule = self.options.reward_schedule
+        rewards = {
+            kernels.GOAL: schedule[0],
+            kernels.HOLE: schedule[1],
+            kernels.ICE: schedule[2],
+        }
+        chances = list(enumerate(self._slip[0].tolist()))
+        if not self.options.is_slippery:
+            chances = chances[1:2]
+        flat = self._tiles.ravel().tolist()
+
+        def outcomes(state: int, action: int) -> list[tuple[float, int, float, bool]]:
+            if flat[state] != kernels.ICE:
+                return [(1.0, state, 0, True)]
+            found = []
+            for outcome, chance in chances:
+                turned = (action + outcome - 1) % 4
+                ahead = int(self._neighbours[state, turned])
+                ended = flat[ahead] != kernels.ICE
+                found.append((chance, ahead, rewards[flat[ahead]], ended))
+            return found
+
+        return {s: {a: outcomes(s, a) for a in range(4)} for s in range(len(flat))}
+
+    def _grid(self) -> NDArray[np.uint8]:
+        grid = np.empty((1, self.desc.size), np.uint8)
+        kernels.write_grids(0, 1, self._tiles, np.array([self.s], np.int64), grid)
+        return grid.reshape(self.desc.shape)
+
+    def _observe(self) -> Any:
+        if self.options.obs_mode == "position":
+            return self.s
+        return super()._observe()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start a new episode, as Gymnasium does.
+
+        Parameters
+        ----------
+        seed : int or None
+            An int seeds ``np_random``; None lets it go on.
+        options : dict or None
+            Ignored.
+
+        Raises
+        ------
+        InvalidSeedError, ClosedError
+        """
+        self._check_open()
+        if seed is not None:
+            seed = check_seed(seed)
+        elif self._np_random is None:
+            seed = draw_entropy()
+        super().reset(seed=seed)
+        self.s = int(kernels.draw(self._start_chances, self.np_random.random()))
+        self.lastaction = None
+        self.num_env_steps = 0
+        self._started = True
+        self._show()
+        return self._observe(), {"prob": 1.0, **self._reset_info()}
+
+    def _play(self, action: int) -> tuple[float, bool, dict[str, Any]]:
+        before, reward, terminated, prob = self.s, 0.0, False, 1.0
+        if action >= self.first_action:
+            position, paid, ended, chance = kernels.step_row(
+                self._tiles,
+                0,
+                self._neighbours,
+                self.s,
+                action,
+                self.np_random.random(),
+                self._slip,
+                self._schedule,
+            )
+            self.s, self.lastaction = int(position), action
+            reward, terminated, prob = float(paid), bool(ended), float(chance)
+        if self.text_actions is None:
+            return reward, terminated, {"prob": prob}
+        info = {
+            "action_is_effective": self.s != before,
+            "action_is_valid": action >= self.first_action,
+            "success": bool(self._tiles[0, self.s] == kernels.GOAL),
+            "prob": prob,
+        }
+        return reward, terminated, info
+
+
+class RandomFrozenLake(LevelEnv):
+    """One lake of ROLL: what `gymnasium.make("roll_vec/RandomFrozenLake-v0")` gives.
+
+    Maps and slips are those of ROLL's FrozenLakeEnv (35bea6a2).
+
+    Parameters
+    ----------
+    **keywords
+        Those of `RandomFrozenLakeOptions`.
+
+    Notes
+    -----
+    Actions: 1 left, 2 down, 3 right, 4 up; 0 is accepted as "no valid action":
+    nothing moves, nothing is drawn, the reward is 0, the step counts.  It gives a
+    warning, once, unless ``action_start=1``.  An agent that counts from 0 plays
+    action + ``action_space.start``, or with ``action_start=0``: 0 left, 1 down,
+    2 right, 3 up.  Reward: 1 on the goal.  Info of a step: ``action_is_effective``
+    (the player moved), ``action_is_valid``, ``success``.
+
+    Attributes
+    ----------
+    tiles : (size, size) uint8
+        1 ice, 2 hole, 3 goal.
+    start, s : int
+        The start cell and the player's, row * size + column.
+    """
+
+    @takes_keywords_of(RandomFrozenLakeOptions)
+    def __init__(self, **keywords: Any) -> None:
+        options = parse_options(RandomFrozenLakeOptions, keywords)
+        shape = (options.size, options.size)
+        view = make_view(shape, options.grid_lookup or {}, options.obs_mode)
+        super().__init__(options, view)
+        self._source = make_source(
+            options.size, options.p, options.num_levels, options.start_level
+        )
+        self._slip = kernels.make_slip(options.is_slippery, SUCCESS_RATE)
+        self._schedule = np.array(REWARD_SCHEDULE)
+        self._noise = np.random.Generator(np.random.PCG64(0))
+        self.nrow = self.ncol = options.size
+        self._neighbours = kernels.make_neighbours(self.nrow, self.ncol)
+        self.tiles = np.full((options.size, options.size), kernels.ICE, np.uint8)
+        self.start = 0
+        self.s = 0
+
+    @property
+    def desc(self) -> NDArray[np.bytes_]:
+        """The (size, size) map of bytes: S, F, H, G."""
+        letters = np.array([b"?", b"F", b"H", b"G"])[self.tiles]
+        letters[divmod(self.start, self.ncol)] = b"S"
+        return letters
+
+    def _grid(self) -> NDArray[np.uint8]:
+        grid = np.empty((1, self.tiles.size), np.uint8)
+        tiles = self.tiles.reshape(1, -1)
+        kernels.write_grids(0, 1, tiles, np.array([self.s], np.int64), grid)
+        return grid.reshape(self.tiles.shape)
+
+    def _begin(self, episode_seed: int) -> None:
+        (maps, cells), picks = self._source.pick(np.array([episode_seed], np.uint64))
+        self.tiles = maps[picks[0]].reshape(self.nrow, self.ncol).copy()
+        self.start = self.s = int(cells[picks[0]])
+        self._noise = np.random.Generator(np.random.PCG64(episode_seed))
+        self._noise.random()  # Gymnasium's reset uses one up for the start cell.
+
+    def _play(self, action: int) -> tuple[float, bool, dict[str, Any]]:
+        before, reward, terminated = self.s, 0.0, False
+        if action >= self.first_action:
+            position, paid, ended, _ = kernels.step_row(
+                self.tiles.reshape(1, -1),
+                0,
+                self._neighbours,
+                self.s,
+                action - self.first_action,
+                self._noise.random(),
+                self._slip,
+                self._schedule,
+            )
+            self.s, reward, terminated = int(position), float(paid), bool(ended)
+        tile = self.tiles[divmod(self.s, self.ncol)]
+        info = {
+            "action_is_effective": self.s != before,
+            "action_is_valid": action >= self.first_action,
+            "success": bool(tile == kernels.GOAL),
+        }
+        return reward, terminated, info

@@ -1,0 +1,155 @@
+"""The keywords of Sokoban, validated."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from roll_vec.envs.sokoban.grid import ACTION_LOOKUP, GRID_LOOKUP, GRID_VOCAB
+from roll_vec.envs.sokoban.level_files import load_levels
+from roll_vec.errors import InvalidOptionError
+from roll_vec.options import check_int
+from roll_vec.stacked.options import MAX_CELLS, LevelOptions, check_cells
+
+__all__ = ["SokobanOptions"]
+
+# The kernels keep the distance from each target to each cell: these take 2 GB.
+_MAX_DISTANCES = 1 << 28
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SokobanOptions(LevelOptions):
+    """The keywords of `roll_vec/Sokoban-v0`.
+
+    Parameters
+    ----------
+    dim_room : (int, int)
+        Rows and columns, walls included; at least 3 each, and at most 2**20 cells.
+    dim_x, dim_y : int or None
+        Rows and columns in another way, only together.
+    num_boxes : int
+        At least 1; the room must have more inner cells than ``num_boxes + 1``.
+    search_depth : int
+        Depth of the generator's reverse search, at least 1.
+    num_gen_steps : int or None
+        Steps of the generator's walk; None: ``int(1.7 * (rows + columns))``.
+    levels : array, str, PathLike, list of str, or None
+        Levels to play instead of generated ones, see
+        `roll_vec.envs.sokoban.level_files.load_levels`, which a `LevelSet` is made
+        of.  ``dim_room`` becomes their size, the other keywords above must stay at
+        their defaults; ``num_levels`` of 0 becomes the number of all from
+        ``start_level`` on.
+    max_steps, grid_lookup, grid_vocab, action_start, action_lookup, obs_mode, \
+num_levels, start_level, render_mode, render_scale
+        See `LevelOptions`, which has those of text as well.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    GRID_LOOKUP: ClassVar[Mapping[int, str]] = GRID_LOOKUP
+    GRID_VOCAB: ClassVar[Mapping[str, str]] = GRID_VOCAB
+    ACTION_LOOKUP: ClassVar[Mapping[int, str]] = ACTION_LOOKUP
+
+    dim_room: tuple[int, int] = (6, 6)
+    dim_x: int | None = None
+    dim_y: int | None = None
+    num_boxes: int = 3
+    search_depth: int = 300
+    num_gen_steps: int | None = None
+    levels: Any = None
+
+    def __post_init__(self) -> None:
+        if self.levels is not None:
+            self._take_levels()
+        super().__post_init__()
+        self._put("dim_room", self._check_dimensions())
+        self._put("num_boxes", check_int("num_boxes", self.num_boxes, 1))
+        self._put("search_depth", check_int("search_depth", self.search_depth, 1))
+        walk = self.num_gen_steps
+        if walk is not None:
+            walk = check_int("num_gen_steps", walk, 1, MAX_CELLS)
+            self._put("num_gen_steps", walk)
+        if self.levels is not None:
+            self._refuse_generation()
+            self._put("dim_room", self.levels.shape)
+            return
+        if walk is None:
+            self._put("num_gen_steps", int(1.7 * sum(self.dim_room)))
+        check_cells("dim_room", self.dim_room)
+        inner = (self.dim_room[0] - 2) * (self.dim_room[1] - 2)
+        if inner <= self.num_boxes + 1:
+            message = (
+                f"num_boxes: a room of dim_room={self.dim_room} has {inner} inner "
+                f"cells, which is room for at most {max(inner - 2, 0)} boxes, "
+                f"got {self.num_boxes}"
+            )
+            raise InvalidOptionError(message)
+        if inner * self.num_boxes > _MAX_DISTANCES:
+            message = (
+                f"num_boxes: a room of dim_room={self.dim_room} takes at most "
+                f"{_MAX_DISTANCES // inner} boxes, got {self.num_boxes}"
+            )
+            raise InvalidOptionError(message)
+
+    def _take_levels(self) -> None:
+        """Load given levels; which of them are played is made explicit."""
+        levels = load_levels(self.levels)
+        start = check_int("start_level", self.start_level, 0, len(levels) - 1)
+        most = len(levels) - start
+        number = check_int("num_levels", self.num_levels, 0, most)
+        self._put("levels", levels)
+        self._put("num_levels", number or most)
+
+    def _refuse_generation(self) -> None:
+        """Refuse keywords of generated rooms beside given levels."""
+        fields = type(self).__dataclass_fields__
+        given = [
+            name
+            for name in ("dim_x", "dim_y", "num_boxes", "search_depth", "num_gen_steps")
+            if getattr(self, name) != fields[name].default
+        ]
+        # Their own size is no contradiction: options are made from options.
+        if self.dim_room not in (fields["dim_room"].default, self.levels.shape):
+            given.insert(0, "dim_room")
+        if given:
+            shown = ", ".join(f"{name}={getattr(self, name)}" for name in given)
+            message = (
+                f"{', '.join(given)}: cannot be given beside levels, which are there "
+                f"already and have dim_room={self.levels.shape}; got {shown}"
+            )
+            raise InvalidOptionError(message)
+
+    def describe(self) -> str:
+        """Return what the game is about, for the instructions."""
+        return (
+            "Push every box onto a target. You walk one cell at a time, and a box in "
+            "your way is pushed along if the cell behind it is free of walls and other "
+            "boxes. Nothing can be pulled."
+        )
+
+    def _check_dimensions(self) -> tuple[int, int]:
+        try:
+            height, width = room = tuple(self.dim_room)
+        except (TypeError, ValueError):
+            message = f"dim_room: expected (rows, columns), got {self.dim_room!r}"
+            raise InvalidOptionError(message) from None
+        if (self.dim_x is None) != (self.dim_y is None):
+            message = "dim_x and dim_y: expected both or neither, "
+            raise InvalidOptionError(message + f"got {self.dim_x} and {self.dim_y}")
+        if self.dim_x is not None:
+            given = (
+                check_int("dim_x", self.dim_x, 3),
+                check_int("dim_y", self.dim_y, 3),
+            )
+            default = type(self).__dataclass_fields__["dim_room"].default
+            if room not in (default, given):
+                message = (
+                    f"dim_room: {room} contradicts dim_x={self.dim_x} and "
+                    f"dim_y={self.dim_y}"
+                )
+                raise InvalidOptionError(message)
+            return given
+        return check_int("dim_room", height, 3), check_int("dim_room", width, 3)
