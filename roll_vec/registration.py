@@ -14,14 +14,14 @@ from roll_vec.errors import InvalidOptionError
 
 __all__ = [
     "ENVIRONMENTS",
-    "Environment",
+    "RegisteredEnv",
     "register",
     "register_all",
 ]
 
 
 @dataclass(frozen=True)
-class Environment:
+class RegisteredEnv:
     """One registered id.
 
     Parameters
@@ -68,21 +68,21 @@ _LAKE = "roll_vec.envs.frozen_lake:FrozenLake"
 ENVIRONMENTS = {
     environment.id: environment
     for environment in (
-        Environment("roll_vec/Sokoban-v0", "roll_vec.envs.sokoban:Sokoban", 100),
-        Environment("roll_vec/FrozenLake-v1", _LAKE, 100),
-        Environment("roll_vec/FrozenLake8x8-v1", _LAKE, 200, {"map_name": "8x8"}),
-        Environment(
+        RegisteredEnv("roll_vec/Sokoban-v0", "roll_vec.envs.sokoban:Sokoban", 100),
+        RegisteredEnv("roll_vec/FrozenLake-v1", _LAKE, 100),
+        RegisteredEnv("roll_vec/FrozenLake8x8-v1", _LAKE, 200, {"map_name": "8x8"}),
+        RegisteredEnv(
             "roll_vec/RandomFrozenLake-v0",
             "roll_vec.envs.frozen_lake:RandomFrozenLake",
             100,
         ),
-        Environment(
+        RegisteredEnv(
             "roll_vec/Countdown-v0",
             "roll_vec.envs.countdown:Countdown",
             None,
             pooled=True,
         ),
-        Environment(
+        RegisteredEnv(
             "roll_vec/WebShop-v0", "roll_vec.envs.webshop:WebShop", 50, pooled=True
         ),
     )
@@ -145,7 +145,7 @@ def register(
         from roll_vec.pool.factories import check_keywords
 
         check_keywords(cls, defaults)
-    environment = Environment(id, cls, max_episode_steps, defaults, pooled=True)
+    environment = RegisteredEnv(id, cls, max_episode_steps, defaults, pooled=True)
     # Gymnasium warns of an id that is registered twice.
     previous = gymnasium.registry.pop(id, None)
     try:
@@ -190,7 +190,7 @@ def _name_of(entry: type[Any] | str) -> str:
     return f"{entry.__module__}:{entry.__qualname__}"
 
 
-def _register(environment: Environment) -> None:
+def _register(environment: RegisteredEnv) -> None:
     """Register an id with Gymnasium; entry points are strings, loaded on use."""
     entry_point: Any = environment.entry
     if environment.pooled:

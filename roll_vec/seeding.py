@@ -1,6 +1,6 @@
 """Seeds at the door: what users may pass, and what streams start from.
 
-The one mix of the project is `roll_vec.kernels.rng.pcg64.mix`; the functions here
+The one mix of the project is `roll_vec.kernels.rng.pcg64.fold_in`; the functions here
 call it, so that a level's seed can be computed without an environment.
 """
 
@@ -19,12 +19,12 @@ from roll_vec.errors import InvalidSeedError
 __all__ = [
     "check_seed",
     "draw_entropy",
+    "draw_missing_seeds",
     "episode_seed",
     "expand_seeds",
-    "fill_seeds",
     "fold_seed",
     "generator_at",
-    "level_of",
+    "level_for_seed",
     "retry_seed",
 ]
 
@@ -94,7 +94,9 @@ def expand_seeds(seed: Any, num_envs: int, group_size: int = 1) -> list[int | No
     return [None if entry is None else check_seed(entry) for entry in seed]
 
 
-def fill_seeds(seeds: Sequence[int | None], group_size: int) -> list[int | None]:
+def draw_missing_seeds(
+    seeds: Sequence[int | None], group_size: int
+) -> list[int | None]:
     """Return one seed an environment, entropy in the place of a None.
 
     One draw a group; members with a seed of their own keep it.
@@ -112,29 +114,29 @@ def fill_seeds(seeds: Sequence[int | None], group_size: int) -> list[int | None]
 
 
 @functools.cache
-def _compiled_mix() -> Callable[[np.uint64, np.uint64], int]:
-    # An import statement in `_mix` would cost more at each call than the mix itself.
-    from roll_vec.kernels.rng.pcg64 import mix
+def _compiled_fold_in() -> Callable[[np.uint64, np.uint64], int]:
+    # An import statement in `_fold_in` would cost more than the call itself.
+    from roll_vec.kernels.rng.pcg64 import fold_in
 
-    return mix  # type: ignore[no-any-return]
+    return fold_in  # type: ignore[no-any-return]
 
 
-def _mix(seed: int, counter: int) -> int:
-    return int(_compiled_mix()(np.uint64(seed), np.uint64(counter)))
+def _fold_in(seed: int, counter: int) -> int:
+    return int(_compiled_fold_in()(np.uint64(seed), np.uint64(counter)))
 
 
 def fold_seed(seed: int) -> int:
     """Return the stream seed below 2**32 that a seed of any size stands for.
 
     A seed below 2**32 stands for itself.  A larger one is cut into limbs of 32
-    bits, h starts at 0, and h becomes ``mix(h, limb)`` for each limb from the
+    bits, h starts at 0, and h becomes ``fold_in(h, limb)`` for each limb from the
     lowest to the highest.
     """
     if seed < 1 << SEED_BITS:
         return seed
     folded = 0
     while seed:
-        folded = _mix(folded, seed & ((1 << SEED_BITS) - 1))
+        folded = _fold_in(folded, seed & ((1 << SEED_BITS) - 1))
         seed >>= SEED_BITS
     return folded
 
@@ -142,13 +144,13 @@ def fold_seed(seed: int) -> int:
 def episode_seed(seed: int, episode: int) -> int:
     """Return the seed of episode ``episode`` of the stream that starts at ``seed``.
 
-    Episode 0 has the (folded) seed itself, a later one ``mix(seed, episode)``.
+    Episode 0 has the (folded) seed itself, a later one ``fold_in(seed, episode)``.
     """
     folded = fold_seed(seed)
-    return folded if episode == 0 else _mix(folded, episode)
+    return folded if episode == 0 else _fold_in(folded, episode)
 
 
-def level_of(level_seed: int, num_levels: int, start_level: int) -> int:
+def level_for_seed(level_seed: int, num_levels: int, start_level: int) -> int:
     """Return the level that an episode's seed plays.
 
     The seed itself, or with ``num_levels`` K above 0 ``start_level + seed mod K``.
@@ -160,9 +162,9 @@ def retry_seed(level_seed: int, attempt: int) -> int:
     """Return the seed that attempt ``attempt`` at a Sokoban level draws with.
 
     Attempt 0 draws with the level seed itself, attempt t with
-    ``mix(level_seed, 2**63 + t)``.
+    ``fold_in(level_seed, 2**63 + t)``.
     """
-    return level_seed if attempt == 0 else _mix(level_seed, (1 << 63) + attempt)
+    return level_seed if attempt == 0 else _fold_in(level_seed, (1 << 63) + attempt)
 
 
 def generator_at(words: Sequence[int]) -> np.random.Generator:
@@ -192,10 +194,10 @@ def episode_seeds(
     streams: NDArray[np.uint64], episodes: NDArray[np.uint64]
 ) -> NDArray[np.uint64]:
     """Return `episode_seed` of many folded streams at once; all (n,) uint64."""
-    from roll_vec.kernels.rng.pcg64 import mix_rows
+    from roll_vec.kernels.rng.pcg64 import fold_in_rows
 
     mixed = np.empty_like(streams)
-    mix_rows(streams, episodes, mixed)
+    fold_in_rows(streams, episodes, mixed)
     first = episodes == 0
     if np.count_nonzero(first):
         mixed[first] = streams[first]

@@ -20,7 +20,7 @@ def avalanche(word):
     return word ^ (word >> 31)
 
 
-def mix(seed, counter):
+def fold_in(seed, counter):
     """The documented mix, in plain Python."""
     start = avalanche((seed + GOLDEN) & MASK64)
     return avalanche((start + counter * GOLDEN) & MASK64) >> 32
@@ -33,7 +33,7 @@ def fold(seed):
     folded = 0
     while seed:
         seed, limb = divmod(seed, 1 << 32)
-        folded = mix(folded, limb)
+        folded = fold_in(folded, limb)
     return folded
 
 
@@ -57,7 +57,7 @@ def test_folding_is_the_documented_one(seed):
 @settings(deadline=None)  # the first call may compile
 @given(seeds, st.integers(0, 1 << 40))
 def test_episode_seed_is_the_documented_mix(seed, episode):
-    expected = fold(seed) if episode == 0 else mix(fold(seed), episode)
+    expected = fold(seed) if episode == 0 else fold_in(fold(seed), episode)
     assert seeding.episode_seed(seed, episode) == expected
     assert type(seeding.episode_seed(seed, episode)) is int
 
@@ -65,7 +65,7 @@ def test_episode_seed_is_the_documented_mix(seed, episode):
 @settings(deadline=None)  # the first call may compile
 @given(st.integers(0, (1 << 32) - 1), st.integers(0, 3000))
 def test_retry_seed_is_the_documented_mix(level_seed, attempt):
-    expected = level_seed if attempt == 0 else mix(level_seed, (1 << 63) + attempt)
+    expected = level_seed if attempt == 0 else fold_in(level_seed, (1 << 63) + attempt)
     assert seeding.retry_seed(level_seed, attempt) == expected
 
 

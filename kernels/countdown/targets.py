@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from .._jit import kernel
-from ..rng.pcg64 import mix
+from ..rng.pcg64 import fold_in
 from .expressions import COUNT, DIVIDED, MINUS, NUMBERS, PLUS, TARGET, TIMES
 
 MAX_NUMBERS = 6
@@ -39,8 +39,8 @@ _ENDS = 64
 _VALUES = 128
 _WIDTH = 3
 
-# Words of the stream that draws tasks: mix(seed, TASKS + 8 * attempt + word).  Those
-# that seed episodes have counters far below, those of retries far above.
+# Words of the stream that draws tasks: fold_in(seed, TASKS + 8 * attempt + word).
+# Counters of episodes are far below, those of retries far above.
 TASKS = np.uint64(1 << 62)
 
 # The ways to combine x and y; the operator that each needs.
@@ -340,7 +340,7 @@ def find_split(mask, wanted, wanted_den, operators, signed, table):
 @kernel
 def _draw(seed, counter, low, high):
     """Return a word of the stream as an integer from low to high."""
-    word = np.int64(mix(seed, TASKS + np.uint64(counter)))
+    word = np.int64(fold_in(seed, TASKS + np.uint64(counter)))
     return low + (word * (high - low + 1) >> 32)
 
 

@@ -1,6 +1,6 @@
 """Random streams as columns of integers, equal to those of numpy.
 
-- `mix`: roll_vec's own counter-based integer mix, the only source of new seeds.
+- `fold_in`: roll_vec's own counter-based integer mix, the only source of new seeds.
 - PCG64 (XSL-RR 128/64) seeded through SeedSequence as `numpy.random.PCG64(int)`
   (numpy 2.4 ``bit_generator.pyx``, ``pcg64.h``), with `random` and `integers`.
 
@@ -36,7 +36,7 @@ def _avalanche(word):
 
 
 @kernel
-def mix(seed, counter):
+def fold_in(seed, counter):
     """Return the seed number ``counter`` of the stream that starts at ``seed``.
 
     Parameters
@@ -56,10 +56,10 @@ def mix(seed, counter):
 
 
 @kernel
-def mix_rows(seeds, counters, out):
-    """Write ``mix(seeds[i], counters[i])`` to ``out[i]``; all (n,) uint64."""
+def fold_in_rows(seeds, counters, out):
+    """Write ``fold_in(seeds[i], counters[i])`` to ``out[i]``; all (n,) uint64."""
     for i in range(seeds.shape[0]):
-        out[i] = mix(seeds[i], counters[i])
+        out[i] = fold_in(seeds[i], counters[i])
 
 
 @kernel
@@ -72,11 +72,11 @@ def next_seeds(rows, starts, episodes, out):
     starts, episodes : (n,) uint64, read
         Seeds that the streams start at; the numbers of their present episodes.
     out : (m,) uint64, written
-        ``mix(starts[i], episodes[i] + 1)`` of each row i.
+        ``fold_in(starts[i], episodes[i] + 1)`` of each row i.
     """
     for j in range(rows.shape[0]):
         i = rows[j]
-        out[j] = mix(starts[i], episodes[i] + _1)
+        out[j] = fold_in(starts[i], episodes[i] + _1)
 
 
 # ------------------------------------------------------------------ PCG64

@@ -18,7 +18,7 @@ import numpy as np
 
 from .._jit import kernel
 from ..rng.mersenne_twister import LANES, MT_ROWS, mt_seed
-from ..rng.pcg64 import RETRY, mix
+from ..rng.pcg64 import RETRY, fold_in
 from .bitboard_search import search_words
 from .carving import carve, number_floor, place, wander
 from .search import LAST_BITS, MAX_VISITED, search
@@ -174,7 +174,7 @@ def generate_rooms(
 ):
     """Draw one room a row, with new seeds where an attempt fails.
 
-    Attempt 0 uses the seed itself and attempt t > 0 ``mix(seed, RETRY + t)``, so a
+    Attempt 0 uses the seed itself and attempt t > 0 ``fold_in(seed, RETRY + t)``, so a
     room is a function of its seed and the configuration alone.
 
     Attempts are seeded 32 abreast: rows that wait for a room take a lane each, and
@@ -215,7 +215,7 @@ def generate_rooms(
             seed = seeds[waiting[who, 0]]
             attempt = waiting[who, 1] + lane // num_waiting
             if attempt > 0:
-                seed = mix(seed, RETRY + _U(attempt))
+                seed = fold_in(seed, RETRY + _U(attempt))
             space.seeds[lane] = seed
         mt_seed(space.seeds, space.pythons, space.numpys)
         for lane in range(LANES):

@@ -52,11 +52,11 @@ class ArrayEngine:
     STATE: ClassVar[tuple[str, ...]] = ("elapsed_steps", "successes")
     """The arrays that steps and resets write."""
 
-    STATE_QUERIES: ClassVar[tuple[str, ...]] = ()
+    PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ()
     """Attributes of the single form that differ from row to row and may be read."""
-    SHARED_QUERIES: ClassVar[tuple[str, ...]] = ()
+    SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = ()
     """Attributes and side-effect-free methods that are the same for all rows."""
-    DISCRETE_INFOS: ClassVar[tuple[str, ...] | None] = None
+    DISCRETE_INFO_KEYS: ClassVar[tuple[str, ...] | None] = None
     """Keys of a step's infos with integer actions, where they are not all."""
 
     metadata: dict[str, Any] = METADATA
@@ -154,8 +154,8 @@ class ArrayEngine:
                 self, actions, skip_mask
             )
         self.successes = values["success"].copy()
-        if self.text_actions is None and self.DISCRETE_INFOS is not None:
-            values = {key: values[key] for key in self.DISCRETE_INFOS}
+        if self.text_actions is None and self.DISCRETE_INFO_KEYS is not None:
+            values = {key: values[key] for key in self.DISCRETE_INFO_KEYS}
         infos = masked_infos(values, ~skip_mask)
         return StepResult(rewards, terminations, truncations, infos)
 
@@ -195,7 +195,7 @@ class ArrayEngine:
         mode: AutoresetMode,
         out: Rollout | None,
     ) -> UnrollResult | None:
-        """Take T steps; see `roll_vec.vector.engine.Unrolling.unroll`.
+        """Take T steps; see `roll_vec.vector.engine.SupportsUnroll.unroll`.
 
         None with texts, and where actions are to be refused or warned of, which
         depends on the step in NEXT_STEP mode.
@@ -344,18 +344,18 @@ class ArrayEngine:
         """Return an option or a query of each environment."""
         if name == "np_random":
             return self.generators()
-        if name in self.STATE_QUERIES:
+        if name in self.PER_ENV_ATTRIBUTES:
             env, found = self.single_form(), []
             for row in range(self.num_envs):
                 self.pose(env, row)
                 found.append(getattr(env, name))
             return tuple(found)
-        if name in self.SHARED_QUERIES:
+        if name in self.SHARED_ATTRIBUTES:
             return (getattr(self.single_form(), name),) * self.num_envs
         options = {field.name for field in dataclasses.fields(self.options)}
         if name in options:
             return (getattr(self.options, name),) * self.num_envs
-        known = options.union(self.STATE_QUERIES, self.SHARED_QUERIES)
+        known = options.union(self.PER_ENV_ATTRIBUTES, self.SHARED_ATTRIBUTES)
         message = (
             f"{type(self).__name__} has no attribute {name!r} to read; those that "
             f"exist: {', '.join(sorted(known))}"

@@ -26,7 +26,7 @@ class LevelStreams:
     """The streams of level seeds of N environments.
 
     Episode k of a stream that starts at s has the seed s for k = 0 and
-    ``mix(s, k)`` later.
+    ``fold_in(s, k)`` later.
 
     Attributes
     ----------

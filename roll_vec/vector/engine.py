@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from roll_vec.vector.infos import Infos, RowInfos
 
-__all__ = ["Engine", "Rollout", "StepResult", "UnrollResult", "Unrolling"]
+__all__ = ["Engine", "Rollout", "StepResult", "SupportsUnroll", "UnrollResult"]
 
 
 class StepResult(NamedTuple):
@@ -153,7 +153,7 @@ class Engine(Protocol):
 
 
 @runtime_checkable
-class Unrolling(Protocol):
+class SupportsUnroll(Protocol):
     """What an engine has besides if it can go back, and take many steps in one call."""
 
     def checkpoint(self) -> Callable[[], None]:

@@ -19,14 +19,14 @@ from roll_vec.errors import (
     ResetNeededError,
     describe_rows,
 )
-from roll_vec.seeding import expand_seeds, fill_seeds
+from roll_vec.seeding import draw_missing_seeds, expand_seeds
 from roll_vec.vector.attributes import BatchAttributes
 from roll_vec.vector.autoreset import (
     final_obs,
     parse_autoreset_mode,
     parse_reset_mask,
 )
-from roll_vec.vector.engine import Engine, Rollout, Unrolling
+from roll_vec.vector.engine import Engine, Rollout, SupportsUnroll
 from roll_vec.vector.infos import (
     Infos,
     RowInfos,
@@ -184,7 +184,7 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
                 if started is not None:
                     next_seeds[row] = started
         restore = None
-        if mask is None and isinstance(self.engine, Unrolling):
+        if mask is None and isinstance(self.engine, SupportsUnroll):
             restore = self.engine.checkpoint()
         try:
             self.engine.reset(rows, chosen, rest)
@@ -207,7 +207,7 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
 
     def _draw_missing(self, seeds: list[int | None]) -> list[int | None]:
         """Fill the Nones of a first reset, which is of all rows, with entropy."""
-        return fill_seeds(seeds, self.group_size)
+        return draw_missing_seeds(seeds, self.group_size)
 
     # -------------------------------------------------------------- step
 

@@ -24,7 +24,7 @@ from roll_vec.errors import (
     shorten,
 )
 from roll_vec.options import MAX_INT
-from roll_vec.vector.engine import Rollout, Unrolling, UnrollResult
+from roll_vec.vector.engine import Rollout, SupportsUnroll, UnrollResult
 from roll_vec.vector.infos import Infos, final_infos, masked_infos, merge_rows
 from roll_vec.vector.rollout import (
     check_out,
@@ -46,7 +46,7 @@ def unroll(
     num_steps = _count_steps(actions, num_steps)
     if out is not None:
         check_out(out, env, num_steps)
-    if not isinstance(env.engine, Unrolling):
+    if not isinstance(env.engine, SupportsUnroll):
         return _step_by_step(env, actions, num_steps, out)
     restore, finished = env.engine.checkpoint(), env._finished
     try:
@@ -167,7 +167,7 @@ def _true_next(env: RollVectorEnv, observations: Any, infos: Infos) -> Any:
 
 
 def _at_once(
-    env: RollVectorEnv, engine: Unrolling, actions: Any, out: Rollout | None
+    env: RollVectorEnv, engine: SupportsUnroll, actions: Any, out: Rollout | None
 ) -> Rollout | None:
     """Take the steps in one call of the engine; None where it leaves them to `step`."""
     mode, finished = env.autoreset_mode, env._finished

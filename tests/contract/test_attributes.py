@@ -227,8 +227,8 @@ def test_get_attr_and_call_equal_those_of_sync(case, env):
         sync.step(row)
         env.step(row)
     for name in (
-        *env.engine.STATE_QUERIES,
-        *env.engine.SHARED_QUERIES,
+        *env.engine.PER_ENV_ATTRIBUTES,
+        *env.engine.SHARED_ATTRIBUTES,
         "np_random_seed",
         "render_mode",
     ):
@@ -245,7 +245,7 @@ def test_what_is_read_is_no_handle_on_the_state(case, env):
     twin = make_batch(case, NUM_ENVS)
     env.reset(seed=0)
     twin.reset(seed=0)
-    for name in (*env.engine.STATE_QUERIES, *env.engine.SHARED_QUERIES):
+    for name in (*env.engine.PER_ENV_ATTRIBUTES, *env.engine.SHARED_ATTRIBUTES):
         for value in env.call(name):
             if isinstance(value, np.ndarray):
                 value[...] = value.flat[0]

@@ -80,7 +80,7 @@ from roll_vec.kernels.frozen_lake import unroll as unroll_frozen_lake
 from roll_vec.kernels.frozen_lake import unroll_random as unroll_lakes
 from roll_vec.kernels.sokoban import rooms as sokoban_rooms, rules as sokoban
 from roll_vec.kernels.sokoban import unroll as unroll_sokoban
-from roll_vec.kernels.rng.pcg64 import mix_rows
+from roll_vec.kernels.rng.pcg64 import fold_in_rows
 from roll_vec.kernels.countdown.targets import draw_task
 from roll_vec.kernels.countdown.expressions import judge
 
@@ -140,7 +140,7 @@ for num_numbers in (1, 4, (2, 5)):
     for answers in (["1 + 1"] * 3, ("", "((1", "é"), env.call("witness")):
         env.step(answers)
 
-found = {"mix_rows": len(mix_rows.signatures)}
+found = {"fold_in_rows": len(fold_in_rows.signatures)}
 found |= {k.__name__: len(k.signatures) for k in (judge, draw_task)}
 modules = (
     frozen_lake, frozen_lake_maps, grids, sokoban, sokoban_rooms, unroll_frozen_lake,
@@ -156,7 +156,7 @@ print(json.dumps(found))
 """
 
 BATCH_KERNELS = {
-    "mix_rows",
+    "fold_in_rows",
     "judge",
     "draw_task",
     "roll_vec.kernels.frozen_lake.rules.step_rows",
@@ -189,10 +189,10 @@ MIX = """
 import numpy as np
 from roll_vec.kernels.rng import pcg64 as _random
 for counter in range(3):
-    _random.mix(np.uint64(1), np.uint64(counter))
+    _random.fold_in(np.uint64(1), np.uint64(counter))
 seeds = np.zeros(3, np.uint64)
-_random.mix_rows(seeds, seeds, np.zeros(3, np.uint64))
-print(int(_random.mix(np.uint64(1), np.uint64(1))))
+_random.fold_in_rows(seeds, seeds, np.zeros(3, np.uint64))
+print(int(_random.fold_in(np.uint64(1), np.uint64(1))))
 """
 MIX_OF_ONE = f"{0x5E41AB08}\n"
 
@@ -244,7 +244,7 @@ def test_with_the_jit_off_kernels_are_plain_functions():
         "from roll_vec.kernels.sokoban import rules as sokoban\n"
         "print(type(sokoban.step_rows) is types.FunctionType)\n"
         "with np.errstate(over='ignore'):\n"
-        "    print(int(_random.mix(np.uint64(1), np.uint64(1))))",
+        "    print(int(_random.fold_in(np.uint64(1), np.uint64(1))))",
         NUMBA_DISABLE_JIT="1",
     )
     assert out == "True\n" + MIX_OF_ONE

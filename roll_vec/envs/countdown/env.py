@@ -25,7 +25,7 @@ from roll_vec.errors import (
 )
 from roll_vec.kernels.countdown import expressions as kernels
 from roll_vec.options import parse_options, takes_keywords_of
-from roll_vec.seeding import level_of
+from roll_vec.seeding import level_for_seed
 from roll_vec.spaces import UnicodeText
 from roll_vec.text.validation import check_text
 
@@ -170,7 +170,9 @@ class Countdown(BaseLanguageBasedEnv):
         """
         episode = self._plan_episode(seed)
         settings = self.options
-        level = level_of(episode.level_seed, settings.num_levels, settings.start_level)
+        level = level_for_seed(
+            episode.level_seed, settings.num_levels, settings.start_level
+        )
         try:
             nums, target = self._tasks.draw(level)
         except LevelGenerationError:

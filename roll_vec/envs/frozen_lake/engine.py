@@ -143,9 +143,9 @@ def _as_places_and_boards(seen: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any
 class FrozenLakeEngine(LakeEngine):
     """N lakes with one map; see `roll_vec.vector.engine.Engine`."""
 
-    DISCRETE_INFOS: ClassVar[tuple[str, ...] | None] = ("prob",)
-    STATE_QUERIES: ClassVar[tuple[str, ...]] = ("num_env_steps", "s")
-    SHARED_QUERIES: ClassVar[tuple[str, ...]] = (
+    DISCRETE_INFO_KEYS: ClassVar[tuple[str, ...] | None] = ("prob",)
+    PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("num_env_steps", "s")
+    SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
         "action_lookup",
         "desc",
         "get_all_actions",
@@ -325,8 +325,8 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         "maps",
         "starts",
     )
-    STATE_QUERIES: ClassVar[tuple[str, ...]] = ("desc", "num_env_steps", "s")
-    SHARED_QUERIES: ClassVar[tuple[str, ...]] = (
+    PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("desc", "num_env_steps", "s")
+    SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
         "get_all_actions",
         "get_instructions",
         "ncol",

@@ -45,7 +45,7 @@ class SokobanEngine(LevelEngine):
         "boxes_left",
         *LevelEngine.STREAMS,
     )
-    STATE_QUERIES: ClassVar[tuple[str, ...]] = (
+    PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
         "boxes_on_target",
         "num_boxes",
         "num_env_steps",
@@ -53,7 +53,7 @@ class SokobanEngine(LevelEngine):
         "room_fixed",
         "room_state",
     )
-    SHARED_QUERIES: ClassVar[tuple[str, ...]] = (
+    SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
         "get_all_actions",
         "get_instructions",
     )

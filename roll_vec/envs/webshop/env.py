@@ -34,7 +34,7 @@ from roll_vec.envs.webshop.state import (
 )
 from roll_vec.errors import InvalidOptionError, ResetNeededError, shorten
 from roll_vec.options import parse_options, takes_keywords_of
-from roll_vec.seeding import level_of
+from roll_vec.seeding import level_for_seed
 from roll_vec.spaces import UnicodeText
 from roll_vec.text.validation import check_text
 
@@ -173,7 +173,9 @@ class WebShop(BaseLanguageBasedEnv):
         return observation, info
 
     def _level(self, level_seed: int) -> int:
-        return level_of(level_seed, self.options.num_levels, self.options.start_level)
+        return level_for_seed(
+            level_seed, self.options.num_levels, self.options.start_level
+        )
 
     def _choose_goal(self, session: Any, level: int) -> int:
         """Return the number of the goal of a session, or of a level."""

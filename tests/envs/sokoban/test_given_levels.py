@@ -18,7 +18,7 @@ from roll_vec.envs.sokoban import SokobanOptions
 from roll_vec.envs.sokoban.level_files import LevelSet, load_levels
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.sokoban import rules as kernels
-from roll_vec.seeding import episode_seed, level_of
+from roll_vec.seeding import episode_seed, level_for_seed
 from roll_vec.testing import check_vector_env
 from tests.conftest import JIT_OFF
 from tests.envs.sokoban.given_levels import (
@@ -77,7 +77,7 @@ def test_an_episode_plays_the_level_of_its_seed(num_levels, start_level):
         seeds = list(range(100, 108))
         grids, _ = env.reset(seed=None if episode else seeds)
         for seed, grid in zip(seeds, grids, strict=True):
-            level = level_of(episode_seed(seed, episode), count, start_level)
+            level = level_for_seed(episode_seed(seed, episode), count, start_level)
             np.testing.assert_array_equal(grid, EXPECTED[level])
     for _ in range(3):
         grid, _ = single.reset(seed=(seed := seeds.pop()))

@@ -11,7 +11,7 @@ from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.countdown.solver import needs_signs, reachable, solve
 from roll_vec.kernels.countdown import expressions
 from roll_vec.kernels.countdown import targets as kernels
-from roll_vec.kernels.rng.pcg64 import mix
+from roll_vec.kernels.rng.pcg64 import fold_in
 from tests.conftest import JIT_OFF
 from tests.oracles import countdown as oracle
 
@@ -113,7 +113,7 @@ def task_by_the_rule(level, options):
     """Return the task of a level as the kernel's description has it."""
 
     def word(counter, low, high):
-        drawn = int(mix(np.uint64(level), np.uint64((1 << 62) + counter)))
+        drawn = int(fold_in(np.uint64(level), np.uint64((1 << 62) + counter)))
         return low + drawn * (high - low + 1) // 2**32
 
     count = word(0, *options.num_numbers)

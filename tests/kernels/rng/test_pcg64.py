@@ -1,4 +1,4 @@
-"""The streams equal those of `random` and of numpy; the mix is what it always was."""
+"""The streams equal those of `random` and of numpy; `fold_in` is what it always was."""
 
 import random
 
@@ -31,7 +31,7 @@ def seeded_as_pcg(seed):
     return states
 
 
-# -------------------------------------------------------------------- the mix
+# -------------------------------------------------------------------- fold_in
 
 
 def plain_avalanche(word):
@@ -41,7 +41,7 @@ def plain_avalanche(word):
     return word ^ (word >> 31)
 
 
-def plain_mix(seed, counter):
+def fold_in_by_hand(seed, counter):
     golden = 0x9E3779B97F4A7C15
     start = plain_avalanche((seed + golden) & MASK)
     return plain_avalanche((start + counter * golden) & MASK) >> 32
@@ -65,10 +65,10 @@ PINNED = {
 
 
 @pytest.mark.parametrize(("arguments", "value"), PINNED.items())
-def test_mix_has_its_pinned_values(arguments, value):
+def test_fold_in_has_its_pinned_values(arguments, value):
     seed, counter = arguments
-    assert int(kernels.mix(U(seed), U(counter))) == value
-    assert plain_mix(seed, counter) == value
+    assert int(kernels.fold_in(U(seed), U(counter))) == value
+    assert fold_in_by_hand(seed, counter) == value
 
 
 def test_avalanche_is_splitmix64():
@@ -83,25 +83,27 @@ def test_avalanche_is_splitmix64():
 
 @settings(deadline=None)
 @given(st.integers(0, TOP64), st.integers(0, TOP64))
-def test_mix_equals_the_formula_in_plain_integers(seed, counter):
-    mixed = int(kernels.mix(U(seed), U(counter)))
-    assert mixed == plain_mix(seed, counter)
-    assert mixed <= TOP32
+def test_fold_in_equals_the_formula_in_plain_integers(seed, counter):
+    folded = int(kernels.fold_in(U(seed), U(counter)))
+    assert folded == fold_in_by_hand(seed, counter)
+    assert folded <= TOP32
 
 
-def test_mix_rows_is_mix_of_each_row():
+def test_fold_in_rows_is_fold_in_of_each_row():
     seeds, counters = np.array(SEEDS64, U), np.array(SEEDS64[::-1], U)
-    mixed = np.zeros_like(seeds)
-    kernels.mix_rows(seeds, counters, mixed)
-    expected = [plain_mix(s, c) for s, c in zip(SEEDS64, SEEDS64[::-1], strict=True)]
-    assert mixed.tolist() == expected
+    folded = np.zeros_like(seeds)
+    kernels.fold_in_rows(seeds, counters, folded)
+    expected = [
+        fold_in_by_hand(s, c) for s, c in zip(SEEDS64, SEEDS64[::-1], strict=True)
+    ]
+    assert folded.tolist() == expected
 
 
 def test_next_seeds_are_those_of_the_episodes_after():
     starts, episodes = np.array(SEEDS, U), np.arange(len(SEEDS), dtype=U)
     rows, seeds = np.array([3, 0, 4]), np.zeros(3, U)
     kernels.next_seeds(rows, starts, episodes, seeds)
-    assert seeds.tolist() == [plain_mix(SEEDS[i], i + 1) for i in (3, 0, 4)]
+    assert seeds.tolist() == [fold_in_by_hand(SEEDS[i], i + 1) for i in (3, 0, 4)]
     assert episodes.tolist() == list(range(len(SEEDS)))
 
 
