@@ -14,4 +14,12 @@ The layer's rules:
 - Compiled kernels are cached outside the package, in a folder named by the digest
   of all files here (``_cache.py``): an edit of any of them compiles all anew, and
   machine code of an older helper cannot survive.
+
+Tricks that several files use
+-----------------------------
+Plain tuples at the border
+    ``rooms = RoomState(*rooms)``: Python passes a plain tuple of arrays, and the kernel
+    gives names to its items.  numba finds the type of a plain tuple in C but that of a
+    named one in Python: two named tuples of ten arrays take 1.8 us to pass, two plain
+    ones 1.0 us, the same as ten arguments.  A step of one environment takes 8 us.
 """
