@@ -76,6 +76,7 @@ def test_import_is_light():
         "heavy = {'numba', 'PIL', 'rich', 'pygame', 'moviepy'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
         "assert 'roll_vec.testing' not in sys.modules\n"
+        "assert 'roll_vec.envs.webshop.demo_shop' not in sys.modules\n"
         "assert roll_vec.testing.check_vector_env and roll_vec.seeding.episode_seed\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
@@ -92,6 +93,12 @@ def test_wheel_has_the_kernels_and_runs_elsewhere(tmp_path):
     kernels = {f"roll_vec/kernels/{path.name}" for path in ROOT.glob("kernels/*.py")}
     assert kernels <= names
     assert "roll_vec/py.typed" in names
+    demo_shop = "roll_vec/envs/webshop/demo_shop"
+    word_lists = {
+        f"{demo_shop}/{path.name}" for path in (ROOT / demo_shop).glob("*.ini")
+    }
+    assert len(word_lists) == 12
+    assert word_lists <= names
     assert not any(name.startswith("kernels/") for name in names)
     code = (
         "import gymnasium, roll_vec\n"
@@ -99,5 +106,7 @@ def test_wheel_has_the_kernels_and_runs_elsewhere(tmp_path):
         "env = gymnasium.make_vec('roll_vec/FrozenLake-v1', num_envs=2)\n"
         "env.reset(seed=0)\n"
         "env.step([0, 1])\n"
+        "import roll_vec.envs.webshop.demo_shop.products as demo_shop\n"
+        "assert demo_shop.generate_product(0).title_nouns\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path / "site")

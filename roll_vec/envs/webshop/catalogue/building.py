@@ -79,14 +79,14 @@ def _say_done(say: Progress, what: str, total: int, done: int) -> None:
 
 def _embedded(count: int, say: Progress) -> tuple[Shop, Nouns]:
     """Return a shop of our own making, in the form of WebShop's files."""
-    from roll_vec.envs.webshop.demo_shop.products import generate
+    from roll_vec.envs.webshop.demo_shop.products import generate_product
 
     items: list[dict[str, Any]] = []
     attributes: dict[str, Any] = {}
     human: dict[str, Any] = {}
     nouns = {}
     for number in range(count):
-        made = generate(number)
+        made = generate_product(number)
         asin = made.item["asin"]
         items.append(made.item)
         attributes[asin], human[asin] = made.attributes, made.human

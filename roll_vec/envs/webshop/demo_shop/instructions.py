@@ -1,14 +1,14 @@
-"""What shoppers of the embedded shop ask for, in words.
+"""Requests for products of the demo shop, as sentences.
 
-Synthetic requests have the form of WebShop's (commit 64fa2a5), which are made from
-attributes: those before the query, then those with "with", then those with "for".
+Synthetic requests have the form of WebShop's (commit 64fa2a5): attributes in front of
+the query, then attributes after "with", then attributes after "for".
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from roll_vec.envs.webshop.demo_shop.vocabulary import Phrase
+from roll_vec.envs.webshop.demo_shop.vocabulary import Attribute
 
 __all__ = ["human_request", "synthetic_request"]
 
@@ -24,7 +24,7 @@ _OPENINGS = (
     "I would like to order",
 )
 
-# {} is what is wanted, with or without "that is so and so".
+# {} is the noun phrase, with or without "that" and predicates.
 _SENTENCES = (
     "i am looking for {}.",
     "i am looking for {}.",
@@ -43,8 +43,8 @@ _SENTENCES = (
     "help me find {}.",
 )
 
-# First what is wanted, then what has to be true of it.
-_PAIRS = (
+# The first {} is the noun phrase, the second one the predicates.
+_DOUBLE_SENTENCES = (
     "i am looking for {}. it has to be one that {}.",
     "i want to buy {}, and i would like one that {}.",
     "i need {}. make sure you pick something that {}.",
@@ -52,7 +52,7 @@ _PAIRS = (
     "can you get me {}? i'd like something that {}.",
 )
 
-# Other words with a u in front, such as usb, begin with a consonant when spoken.
+# Other words in u, such as usb, begin with a consonant when spoken.
 _VOWELS = ("a", "e", "i", "o", "ultra", "under")
 
 _OPTIONS = {
@@ -66,24 +66,24 @@ _OPTIONS = {
 
 
 def synthetic_request(
-    draw: Callable[[], float], query: str, asked: Sequence[Phrase]
+    draw: Callable[[], float], query: str, attributes: Sequence[Attribute]
 ) -> str:
     """Return the instruction of a product, without options and price.
 
     Parameters
     ----------
     draw : function
-        Gives numbers from 0 to 1, 1 not among them.
+        Returns a random float in [0, 1).
     query : str
-        What the product is found by.
-    asked : sequence of Phrase
+        Of the product.
+    attributes : sequence of Attribute
         At least one.
     """
     text = f"{_OPENINGS[int(draw() * len(_OPENINGS))]} "
-    before = ", ".join(phrase.name for phrase in asked if phrase.place == "before")
+    before = ", ".join(one.name for one in attributes if one.place == "before")
     text += f"{before} {query}" if before else query
     for place in ("with", "for"):
-        names = ", ".join(phrase.name for phrase in asked if phrase.place == place)
+        names = ", ".join(one.name for one in attributes if one.place == place)
         if names:
             text += f" {place} {names}"
     return text
@@ -91,54 +91,49 @@ def synthetic_request(
 
 def human_request(
     draw: Callable[[], float],
-    one: str,
-    asked: Sequence[Phrase],
-    chosen: Mapping[str, str],
+    noun_phrase: str,
+    attributes: Sequence[Attribute],
+    options: Mapping[str, str],
 ) -> str:
     """Return a sentence as a person writes it, without a price.
 
     Parameters
     ----------
     draw : function
-        Gives numbers from 0 to 1, 1 not among them.
-    one : str
-        ``ProductType.one``.
-    asked : sequence of Phrase
+        Returns a random float in [0, 1).
+    noun_phrase : str
+        See `ProductType`.
+    attributes : sequence of Attribute
         At least one.
-    chosen : mapping from str to str
+    options : mapping from str to str
         Values by the name of their group.
     """
-    asked = list(asked)
-    leading = ""
-    if asked[0].place == "before" and draw() < 0.5:
-        leading = asked.pop(0).name
-    wanted = _with_adjective(one, leading)
-    predicates = [phrase.said for phrase in asked]
-    options = [_OPTIONS[name].format(value) for name, value in chosen.items()]
-    if options and draw() < 0.5:
-        wanted += " " + " and ".join(options)
-    elif options:
-        predicates.append("comes " + " and ".join(options))
-    told = _joined(predicates)
-    if told and draw() < 0.3:
-        return _PAIRS[int(draw() * len(_PAIRS))].format(wanted, told)
-    if told:
-        wanted += f" that {told}"
-    return _SENTENCES[int(draw() * len(_SENTENCES))].format(wanted)
+    adjective = ""
+    if attributes[0].place == "before" and draw() < 0.5:
+        adjective, attributes = attributes[0].name, attributes[1:]
+    product = _with_adjective(noun_phrase, adjective)
+    predicates = [attribute.predicate for attribute in attributes]
+    phrases = [_OPTIONS[name].format(value) for name, value in options.items()]
+    if phrases and draw() < 0.5:
+        product += " " + " and ".join(phrases)
+    elif phrases:
+        predicates.append("comes " + " and ".join(phrases))
+    conditions = " and ".join(predicates)
+    if len(predicates) > 2:
+        conditions = ", ".join(predicates[:-1]) + " and " + predicates[-1]
+    if conditions and draw() < 0.3:
+        sentence = _DOUBLE_SENTENCES[int(draw() * len(_DOUBLE_SENTENCES))]
+        return sentence.format(product, conditions)
+    if conditions:
+        product += f" that {conditions}"
+    return _SENTENCES[int(draw() * len(_SENTENCES))].format(product)
 
 
-def _with_adjective(one: str, adjective: str) -> str:
+def _with_adjective(noun_phrase: str, adjective: str) -> str:
     """Return "an easy assemble table" for "a *table" and "easy assemble"."""
     if not adjective:
-        return one.replace("*", "")
-    article, _, noun = one.partition("*")
+        return noun_phrase.replace("*", "")
+    article, _, noun = noun_phrase.partition("*")
     if article in ("a ", "an "):
         article = "an " if adjective.startswith(_VOWELS) else "a "
     return f"{article}{adjective} {noun}"
-
-
-def _joined(predicates: Sequence[str]) -> str:
-    """Return "is this, has that and comes in blue"."""
-    if len(predicates) < 3:
-        return " and ".join(predicates)
-    return ", ".join(predicates[:-1]) + " and " + predicates[-1]

@@ -1,12 +1,14 @@
-"""The embedded shop: products that are functions of their numbers.
+"""Products of the demo shop: each one is a function of its number.
 
-They have the form of WebShop's files (commit 64fa2a5), so that they pass through the
-same code; the words stand in `roll_vec.envs.webshop.demo_shop.vocabulary`.
+Products have the form of WebShop's files (commit 64fa2a5), so that the same code reads
+both.  `roll_vec.envs.webshop.demo_shop.vocabulary` has the words.
 """
 
 from __future__ import annotations
 
+import functools
 import random
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,18 +17,12 @@ from roll_vec.envs.webshop.demo_shop.instructions import (
     synthetic_request,
 )
 from roll_vec.envs.webshop.demo_shop.vocabulary import (
-    BRAND_ENDS,
-    BRAND_STARTS,
-    NOT_NOUNS,
-    Phrase,
+    Attribute,
     ProductType,
-    in_sentence,
-    phrases,
-    product_types,
-    title_words,
+    load_vocabulary,
 )
 
-__all__ = ["GeneratedProduct", "asin_of", "generate"]
+__all__ = ["GeneratedProduct", "generate_asin", "generate_product", "title_words"]
 
 Item = TypeVar("Item")
 Options = dict[str, tuple[str, ...]]
@@ -34,30 +30,31 @@ Options = dict[str, tuple[str, ...]]
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _HALF = len(_DIGITS) ** 4
 
-# Words that a title may have twice.
+# A title may have these words twice.
 _SMALL_WORDS = frozenset(("and", "for", "in", "of", "the", "to", "with"))
 _MAX_TITLE = 200
-# Cents of prices.
-_ENDINGS = (99, 99, 99, 95, 49, 0)
-_HEADINGS: tuple[Callable[[Phrase], str], ...] = (
-    lambda phrase: f"{phrase.name.upper()} - ",
-    lambda phrase: f"{phrase.title}: ",
+# Words of letters; the s after an apostrophe is no word.
+_WORDS = re.compile(r"(?<![a-z0-9'])[a-z]{2,}")
+_CENTS = (99, 99, 99, 95, 49, 0)
+_HEADINGS: tuple[Callable[[Attribute], str], ...] = (
+    lambda attribute: f"{attribute.name.upper()} - ",
+    lambda attribute: f"{attribute.title}: ",
     lambda _: "",
 )
 
 
 class _Title(NamedTuple):
-    """A title, and what was drawn to show in it."""
+    """A title and the words that were drawn for it."""
 
     text: str
     nouns: list[str]
     form: str
     material: str
-    attributes: list[Phrase]
+    attributes: list[Attribute]
 
 
 class GeneratedProduct(NamedTuple):
-    """One product of the embedded shop, in the form of WebShop's files.
+    """One product of the demo shop, in the form of WebShop's files.
 
     Parameters
     ----------
@@ -77,23 +74,24 @@ class GeneratedProduct(NamedTuple):
     title_nouns: list[str]
 
 
-def generate(number: int) -> GeneratedProduct:
-    """Return one product of the embedded shop.
+def generate_product(number: int) -> GeneratedProduct:
+    """Return one product of the demo shop.
 
     Parameters
     ----------
     number : int
-        From 0 to 36**8 - 1.  A product depends on nothing else.
+        From 0 to 36**8 - 1.
     """
-    # Of its methods only `random` is the same in all versions of Python.
+    # Only the method `random` is the same in all versions of Python.
     draw = random.Random(f"roll_vec/WebShop/{number}").random
-    kind = _pick(draw, product_types())
-    brand = _pick(draw, BRAND_STARTS) + _pick(draw, BRAND_ENDS)
+    vocabulary = load_vocabulary()
+    kind = _pick(draw, vocabulary.product_types)
+    brand = _pick(draw, vocabulary.brand_starts) + _pick(draw, vocabulary.brand_ends)
     options = _draw_options(draw, kind)
     title = _draw_title(draw, kind, brand, options)
-    description, bullets = _write(draw, kind, brand, title)
+    description, bullets = _draw_texts(draw, kind, brand, title)
     item = {
-        "asin": asin_of(number),
+        "asin": generate_asin(number),
         "name": title.text,
         "full_description": description,
         "small_description": bullets,
@@ -107,15 +105,15 @@ def generate(number: int) -> GeneratedProduct:
         "category": kind.category,
         "query": kind.query,
     }
-    attributes = _attributes(draw, kind, title)
+    attributes = _draw_entry(draw, kind, title)
     human = [
-        _wish(draw, kind, title.attributes, options)
+        _draw_request(draw, kind, title.attributes, options)
         for _ in range(_pick(draw, (0, 1, 1, 1, 2)))
     ]
     return GeneratedProduct(item, attributes, human, title.nouns)
 
 
-def asin_of(number: int) -> str:
+def generate_asin(number: int) -> str:
     """Return the asin of a product: 10 letters and digits, of no other number.
 
     Three rounds of a Feistel network over the two halves of the number, so that
@@ -137,18 +135,18 @@ def _pick(draw: Callable[[], float], items: Sequence[Item]) -> Item:
 
 
 def _sample(draw: Callable[[], float], items: Sequence[Item], count: int) -> list[Item]:
-    """Return some of the items, or all that there are, in a drawn order."""
-    rest = list(items)
-    return [rest.pop(int(draw() * len(rest))) for _ in range(min(count, len(items)))]
+    """Return at most ``count`` of the items, in random order."""
+    pool = list(items)
+    return [pool.pop(int(draw() * len(pool))) for _ in range(min(count, len(items)))]
 
 
 def _draw_options(draw: Callable[[], float], kind: ProductType) -> Options:
-    """Return the groups that a product has, about every other one none."""
+    """Return groups of options; 45 % of the products have none."""
     if draw() < 0.45:
         return {}
     options: Options = {}
     for name, values in kind.options:
-        # The first group is the commonest.
+        # The first group is always there.
         if options and draw() < 0.4:
             continue
         count = min(len(values), 2 + int(draw() * 6))
@@ -156,17 +154,17 @@ def _draw_options(draw: Callable[[], float], kind: ProductType) -> Options:
             first = int(draw() * (len(values) - count + 1))
             options[name] = values[first : first + count]
         else:
-            chosen = _sample(draw, range(len(values)), count)
-            options[name] = tuple(values[index] for index in sorted(chosen))
+            indices = sorted(_sample(draw, range(len(values)), count))
+            options[name] = tuple(values[index] for index in indices)
     return options
 
 
 def _draw_title(
     draw: Callable[[], float], kind: ProductType, brand: str, options: Options
 ) -> _Title:
-    """Return a title with what a product is and what it is known for.
+    """Return a title: brand, form, some attributes and other pieces.
 
-    Drawn again until no word stands twice in the title, as in "Bath Sponge for Bath".
+    It is drawn again while a word occurs twice, as in "Bath Sponge for Bath".
     """
     has_sizes = "Size" in options or "Style" in options
     while True:
@@ -175,82 +173,98 @@ def _draw_title(
         extra, use = _pick(draw, kind.extras), _pick(draw, kind.uses)
         tail = "" if has_sizes else _pick(draw, kind.tails)
         attributes = _draw_attributes(draw, kind, material)
-        shown = [
-            _shown(phrase)
-            for phrase in attributes[: 1 + int(draw() * 2.5)]
-            if phrase.title != material
+        labels = [
+            one.title if one.place == "before" else f"{one.place} {one.title}"
+            for one in attributes[: 1 + int(draw() * 2.5)]
+            if one.title != material
         ]
         style = int(draw() * 5)
         if style == 0:
-            parts = [f"{brand} {look} {material} {form} {extra}", *shown, use, tail]
+            pieces = [f"{brand} {look} {material} {form} {extra}", *labels, use, tail]
         elif style == 1:
-            parts = [f"{brand} {form} {use}", *shown, material, extra, tail]
+            pieces = [f"{brand} {form} {use}", *labels, material, extra, tail]
         elif style == 2:
-            parts = [f"{look} {form} {use} by {brand}", material, *shown, tail]
+            pieces = [f"{look} {form} {use} by {brand}", material, *labels, tail]
         elif style == 3:
-            parts = [f"{brand} {material} {form}", look, *shown, f"{extra} {use}", tail]
+            pieces = [
+                f"{brand} {material} {form}",
+                look,
+                *labels,
+                f"{extra} {use}",
+                tail,
+            ]
         else:
-            parts = [f"{brand} {look} {form} {extra}", *shown, material, use, tail]
-        text = ", ".join(filter(None, parts))
+            pieces = [f"{brand} {look} {form} {extra}", *labels, material, use, tail]
+        text = ", ".join(filter(None, pieces))
         words = [word for word in title_words(text) if word not in _SMALL_WORDS]
         if len(set(words)) == len(words) and len(text) <= _MAX_TITLE:
-            nouns = [word for word in words if word not in NOT_NOUNS]
+            not_nouns = load_vocabulary().not_nouns
+            nouns = [word for word in words if word not in not_nouns]
             return _Title(text, nouns, form, material, attributes)
 
 
-def _shown(phrase: Phrase) -> str:
-    """Return an attribute as it stands in a title."""
-    before = phrase.place == "before"
-    return phrase.title if before else f"{phrase.place} {phrase.title}"
+def title_words(title: str) -> list[str]:
+    """Return the words of a title, in lower case and in order."""
+    return _WORDS.findall(title.lower())
 
 
 def _draw_attributes(
     draw: Callable[[], float], kind: ProductType, material: str
-) -> list[Phrase]:
-    """Return what a product is known for, what it is made of among it."""
+) -> list[Attribute]:
+    """Return the attributes of a product, its material included."""
     groups = _sample(draw, kind.attributes, 4 + int(draw() * 4))
     attributes = [_pick(draw, group) for group in groups]
-    made_of = phrases().get(material.lower())
-    if made_of is not None and made_of not in attributes:
-        attributes.insert(int(draw() * 3), made_of)
+    of_material = load_vocabulary().attributes.get(material.lower())
+    if of_material is not None and of_material not in attributes:
+        attributes.insert(int(draw() * 3), of_material)
     return attributes
 
 
-def _write(
+def _draw_texts(
     draw: Callable[[], float], kind: ProductType, brand: str, title: _Title
 ) -> tuple[str, list[str]]:
-    """Return description and bullets; between them they name every attribute."""
-    form = in_sentence(title.form)
+    """Return description and bullets; together they name every attribute."""
+    form = _in_sentence(title.form)
     words = {
         "brand": brand,
         "form": form,
         "a_form": f"{'an' if form[0] in 'aeioAEIO' else 'a'} {form}",
-        "material": in_sentence(title.material),
-        "thing": kind.thing,
+        "material": _in_sentence(title.material),
+        "short_name": kind.short_name,
     }
-    told = 3 + int(draw() * 2)
-    facts = _sample(draw, kind.facts, len(kind.facts))
-    story = [_pick(draw, phrase.stories) for phrase in title.attributes[:told]]
+    num_stories = 3 + int(draw() * 2)
+    extra_facts = _sample(draw, kind.facts, len(kind.facts))
+    story = [_pick(draw, one.stories) for one in title.attributes[:num_stories]]
     for _ in range(1 + int(draw() * 2)):
-        story.insert(int(draw() * 3), facts.pop())
+        story.insert(int(draw() * 3), extra_facts.pop())
     if draw() < 0.8:
         story.append(_pick(draw, kind.closings))
     heading = _pick(draw, _HEADINGS)
     bullets = [
-        f"{heading(phrase)}{_pick(draw, phrase.bullets)} {_pick(draw, phrase.stories)}"
-        for phrase in title.attributes[told:]
+        f"{heading(one)}{_pick(draw, one.bullets)} {_pick(draw, one.stories)}"
+        for one in title.attributes[num_stories:]
     ]
-    bullets += facts[: 2 + int(draw() * 2)]
+    bullets += extra_facts[: 2 + int(draw() * 2)]
     sentences = [_pick(draw, kind.openers), *story]
     description = " ".join(_fill(sentence, words) for sentence in sentences)
     mixed = _sample(draw, bullets, len(bullets))
     return description, [_fill(bullet, words) for bullet in mixed]
 
 
-def _fill(sentence: str, words: dict[str, str]) -> str:
-    """Return a sentence with the names of one product in it.
+@functools.lru_cache(maxsize=4096)
+def _in_sentence(fragment: str) -> str:
+    """Return a piece of a title in lower case, except names and words such as HDMI."""
+    proper_names = load_vocabulary().proper_names
+    return " ".join(
+        word if word.isupper() or word in proper_names else word.lower()
+        for word in fragment.split()
+    )
 
-    Where two sentences stand in a bullet, none of them begins with a name.
+
+def _fill(sentence: str, words: dict[str, str]) -> str:
+    """Return a sentence with the words of one product in its braces.
+
+    The second sentence of a bullet never begins with a brace.
     """
     if "{" not in sentence:
         return sentence
@@ -258,52 +272,52 @@ def _fill(sentence: str, words: dict[str, str]) -> str:
     return filled[0].upper() + filled[1:]
 
 
-def _attributes(
+def _draw_entry(
     draw: Callable[[], float], kind: ProductType, title: _Title
 ) -> dict[str, Any]:
-    """Return what a product is known for, and for most a request made from it."""
-    names = [phrase.name for phrase in title.attributes]
-    # What a product is called is among the attributes of many, asked for by none.
+    """Return a product's value in ``items_ins_v2*.json``, with or without a request."""
+    names = [one.name for one in title.attributes]
+    # Many products have their form among the attributes; no request names it.
     if " " in title.form and draw() < 0.4:
         names.append(title.form.lower())
     if draw() < 0.15:
         return {"attributes": names}
-    asked = _sample(draw, title.attributes, 2 + int(draw() * 3))
+    requirements = _sample(draw, title.attributes, 2 + int(draw() * 3))
     return {
         "attributes": names,
-        "instruction": synthetic_request(draw, kind.query, asked),
-        "instruction_attributes": [phrase.name for phrase in asked],
+        "instruction": synthetic_request(draw, kind.query, requirements),
+        "instruction_attributes": [one.name for one in requirements],
     }
 
 
-def _wish(
+def _draw_request(
     draw: Callable[[], float],
     kind: ProductType,
-    attributes: Sequence[Phrase],
+    attributes: Sequence[Attribute],
     options: Options,
 ) -> dict[str, Any]:
-    """Return what one person asks for."""
-    asked = _sample(draw, attributes, 1 + int(draw() * 2.5))
+    """Return the request of one person, an entry of ``items_human_ins.json``."""
+    requirements = _sample(draw, attributes, 1 + int(draw() * 2.5))
     groups = _sample(draw, tuple(options), int(draw() * 3))
-    chosen = {name: _pick(draw, options[name]).lower() for name in groups}
+    values = {name: _pick(draw, options[name]).lower() for name in groups}
     return {
-        "instruction": human_request(draw, kind.one, asked, chosen),
-        "instruction_attributes": [phrase.name for phrase in asked],
-        "instruction_options": list(chosen.values()),
+        "instruction": human_request(draw, kind.noun_phrase, requirements, values),
+        "instruction_attributes": [one.name for one in requirements],
+        "instruction_options": list(values.values()),
     }
 
 
 def _draw_pricing(draw: Callable[[], float], kind: ProductType) -> str:
-    """Return a price, seldom a range, and very seldom none."""
+    """Return a price (90 %), a range (9 %) or nothing (1 %)."""
     low, high = kind.price
-    # Low prices are commoner.  Sums and products alone: a power may differ in its last
-    # digit from machine to machine.
+    # The product of two draws makes low prices more frequent.  No power here: its last
+    # digit may differ from machine to machine.
     dollars = int(low + (high - low) * draw() * draw())
-    price = (100 * dollars + _pick(draw, _ENDINGS)) / 100
+    price = (100 * dollars + _pick(draw, _CENTS)) / 100
     share = draw()
     if share < 0.01:
         return ""
     if share < 0.1:
         dollars = 2 + int(dollars * (1.1 + 0.6 * draw()))
-        return f"${price}${(100 * dollars + _pick(draw, _ENDINGS)) / 100}"
+        return f"${price}${(100 * dollars + _pick(draw, _CENTS)) / 100}"
     return f"${price}"

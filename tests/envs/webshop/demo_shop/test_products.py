@@ -1,4 +1,4 @@
-"""The embedded shop: the same for ever, in good form, and every goal can be met."""
+"""The demo shop: its products never change, are well-formed and meet every goal."""
 
 import hashlib
 import json
@@ -14,15 +14,12 @@ import pytest
 
 from roll_vec.envs.webshop.catalogue.catalogue import Catalogue
 from roll_vec.envs.webshop.catalogue.products import Purchase
-from roll_vec.envs.webshop.demo_shop.products import asin_of, generate
-from roll_vec.envs.webshop.demo_shop.vocabulary import (
-    BRAND_ENDS,
-    BRAND_STARTS,
-    NOT_NOUNS,
-    phrases,
-    product_types,
+from roll_vec.envs.webshop.demo_shop.products import (
+    generate_asin,
+    generate_product,
     title_words,
 )
+from roll_vec.envs.webshop.demo_shop.vocabulary import load_vocabulary
 from tests.conftest import ROOT
 
 # Never changes: other products are a new version of the id.
@@ -41,76 +38,81 @@ BUTTONS = {
 
 
 @pytest.fixture(scope="module")
-def made():
-    return [generate(number) for number in range(1000)]
+def products():
+    """Return the first thousand products."""
+    return [generate_product(number) for number in range(1000)]
 
 
 def digest(products):
+    """Return the SHA-256 of products, as JSON."""
     text = json.dumps([product._asdict() for product in products])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def options_of(product):
+    """Return the values of each group of options, as the item has them."""
     return {
         name: [content["value"] for content in contents]
         for name, contents in (product.item["customization_options"] or {}).items()
     }
 
 
-def test_the_first_thousand_are_pinned(made):
-    assert digest(made) == PINNED
+def test_the_first_thousand_are_pinned(products):
+    assert digest(products) == PINNED
 
 
-def test_another_process_agrees_whatever_its_hash_seed(made):
+def test_another_process_agrees_whatever_its_hash_seed(products):
     code = (
-        "from roll_vec.envs.webshop.demo_shop.products import generate\n"
+        "from roll_vec.envs.webshop.demo_shop.products import generate_product\n"
         "from tests.envs.webshop.demo_shop.test_products import digest\n"
-        "print(digest(map(generate, range(1000))))\n"
+        "print(digest(map(generate_product, range(1000))))\n"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "12345", "PYTHONPATH": str(ROOT)}
-    found = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", code],
         env=environment,
         check=True,
         capture_output=True,
         text=True,
     ).stdout
-    assert found.strip() == digest(made)
+    assert output.strip() == digest(products)
 
 
-def test_a_product_depends_on_its_number_alone(made):
+def test_a_product_depends_on_its_number_alone(products):
     order = list(range(1000))
     random.Random(0).shuffle(order)
     random.seed(7)
     state = random.getstate()
     for number in order:
-        assert generate(number) == made[number]
+        assert generate_product(number) == products[number]
     assert random.getstate() == state
     # Nothing that was handed out is shared.
-    made[3].item["small_description"].append("changed")
-    made[3].attributes["attributes"].append("changed")
-    assert generate(3) != made[3]
-    assert generate(3).item["small_description"][-1] != "changed"
-    made[3] = generate(3)
+    products[3].item["small_description"].append("changed")
+    products[3].attributes["attributes"].append("changed")
+    assert generate_product(3) != products[3]
+    assert generate_product(3).item["small_description"][-1] != "changed"
+    products[3] = generate_product(3)
 
 
 def test_asins_are_unique():
     numbers = [*range(150_000), *range(36**4 - 500, 36**4 + 500)]
     numbers += [*range(10**7 - 50_000, 10**7), 36**8 - 1]
-    asins = {asin_of(number) for number in numbers}
+    asins = {generate_asin(number) for number in numbers}
     assert len(asins) == len(numbers)
     assert all(re.fullmatch("RV[0-9A-Z]{8}", asin) for asin in asins)
     # Neighbours do not look alike.
     for number in range(1000):
-        pair = zip(asin_of(number)[2:], asin_of(number + 1)[2:], strict=True)
+        pair = zip(
+            generate_asin(number)[2:], generate_asin(number + 1)[2:], strict=True
+        )
         assert sum(a == b for a, b in pair) < 6
 
 
-def test_items_have_the_form_of_webshops_files(made):
-    paths = {kind.query: kind for kind in product_types()}
-    for number, product in enumerate(made):
+def test_items_have_the_form_of_webshops_files(products):
+    paths = {kind.query: kind for kind in load_vocabulary().product_types}
+    for number, product in enumerate(products):
         item = product.item
-        assert item["asin"] == asin_of(number)
+        assert item["asin"] == generate_asin(number)
         assert 20 < len(item["name"]) <= 200
         assert len(item["full_description"]) > 60
         assert 2 <= len(item["small_description"]) <= 9
@@ -136,8 +138,8 @@ def test_items_have_the_form_of_webshops_files(made):
             assert sentence[-1] in ".?!"
 
 
-def test_options_can_be_clicked(made):
-    for product in made:
+def test_options_can_be_clicked(products):
+    for product in products:
         groups = options_of(product)
         assert len(groups) <= 3
         values = [value.lower() for group in groups.values() for value in group]
@@ -150,103 +152,114 @@ def test_options_can_be_clicked(made):
         assert all(2 <= len(group) <= 7 for group in groups.values())
 
 
-def test_requests_are_of_what_the_product_has(made):
-    known = phrases()
-    for product in made:
+def test_requests_are_of_what_the_product_has(products):
+    vocabulary = load_vocabulary()
+    for product in products:
         entry, groups = product.attributes, options_of(product)
         values = {value.lower() for group in groups.values() for value in group}
         attributes = entry["attributes"]
         assert len(set(attributes)) == len(attributes)
         if "instruction" in entry:
-            asked = entry["instruction_attributes"]
-            assert asked
-            assert set(asked) <= set(attributes)
+            wanted = entry["instruction_attributes"]
+            assert wanted
+            assert set(wanted) <= set(attributes)
             assert product.item["query"] in entry["instruction"]
-            for name in asked:
+            for name in wanted:
                 assert name in entry["instruction"]
         for wish in product.human:
-            asked = wish["instruction_attributes"]
-            assert asked
-            assert set(asked) <= set(attributes)
+            wanted = wish["instruction_attributes"]
+            assert wanted
+            assert set(wanted) <= set(attributes)
             assert set(wish["instruction_options"]) <= values
             for text in wish["instruction_options"]:
                 assert text in wish["instruction"]
-            for name in asked:
-                words = {name, known[name].said}
+            for name in wanted:
+                words = {name, vocabulary.attributes[name].predicate}
                 assert any(word in wish["instruction"] for word in words)
             assert not re.search(r"\ba [aeio]|[*{}]|  ", wish["instruction"])
 
 
-def test_pages_show_what_a_product_is_known_for(made):
+def test_pages_show_what_a_product_is_known_for(products):
     # As a phrase, or as its words: "easy to clean" for easy clean.
-    for product in made:
+    for product in products:
         item = product.item
         texts = [item["name"], item["full_description"], *item["small_description"]]
-        shown = set(re.findall(r"[a-z]+", " ".join(texts).lower()))
+        words = set(re.findall(r"[a-z]+", " ".join(texts).lower()))
         for name in product.attributes["attributes"]:
-            assert set(re.findall(r"[a-z]{2,}", name)) <= shown
+            assert set(re.findall(r"[a-z]{2,}", name)) <= words
 
 
-def test_statistics(made):
-    items = [product.item for product in made]
+def test_statistics(products):
+    items = [product.item for product in products]
     assert len({item["name"] for item in items}) == len(items)
     categories = Counter(item["category"] for item in items)
     assert set(categories) == {"beauty", "electronics", "garden", "fashion", "grocery"}
     assert min(categories.values()) > 150
     queries = Counter(item["query"] for item in items)
-    assert len(queries) == len(product_types()) == 55
+    assert len(queries) == len(load_vocabulary().product_types) == 55
     assert min(queries.values()) > 5
     assert 450 < sum(bool(item["customization_options"]) for item in items) < 650
     assert 60 < sum(item["pricing"].count("$") == 2 for item in items) < 140
     assert 0 < sum(item["pricing"] == "" for item in items) < 25
-    asked = [product for product in made if "instruction" in product.attributes]
-    assert 800 < len(asked) < 900
-    choices = [math.prod(map(len, options_of(product).values())) for product in asked]
+    with_request = [
+        product for product in products if "instruction" in product.attributes
+    ]
+    assert 800 < len(with_request) < 900
+    choices = [
+        math.prod(map(len, options_of(product).values())) for product in with_request
+    ]
     assert 5000 < sum(choices) < 8000
-    assert 900 < sum(len(product.human) for product in made) < 1100
+    assert 900 < sum(len(product.human) for product in products) < 1100
     words = [
         len(f"{item['name']} {item['full_description']}".split()) for item in items
     ]
     assert 60 < sum(words) / len(words) < 120
 
 
-def test_title_nouns_are_words_of_the_title(made):
-    for product in made:
+def test_title_nouns_are_words_of_the_title(products):
+    vocabulary = load_vocabulary()
+    for product in products:
         words = title_words(product.item["name"])
         nouns = product.title_nouns
         assert nouns == [word for word in words if word in set(nouns)]
-        assert not NOT_NOUNS & set(nouns)
+        assert not vocabulary.not_nouns & set(nouns)
         # So that a title is always like itself; the reward counts repetitions.
         assert len(set(nouns)) == len(nouns) > 3
         assert any(
-            start.lower() + end in nouns for start in BRAND_STARTS for end in BRAND_ENDS
+            start.lower() + end in nouns
+            for start in vocabulary.brand_starts
+            for end in vocabulary.brand_ends
         )
 
 
 def test_the_list_of_other_words_has_none_that_is_not_used():
     used = {"by"}
-    for kind in product_types():
+    for kind in load_vocabulary().product_types:
         for part in (kind.forms, kind.looks, kind.materials, kind.extras, kind.uses):
             used.update(word for text in part for word in title_words(text))
         used.update(word for text in kind.tails for word in title_words(text))
-    for phrase in phrases().values():
-        used.update(title_words(f"{phrase.place} {phrase.title}"))
-    assert used >= NOT_NOUNS
+    for attribute in load_vocabulary().attributes.values():
+        used.update(title_words(f"{attribute.place} {attribute.title}"))
+    assert used >= load_vocabulary().not_nouns
 
 
-def test_every_phrase_is_of_some_product():
+def test_every_attribute_is_of_some_product():
     used = {
-        phrase.name
-        for kind in product_types()
+        attribute.name
+        for kind in load_vocabulary().product_types
         for group in kind.attributes
-        for phrase in group
+        for attribute in group
     }
-    materials = {text.lower() for kind in product_types() for text in kind.materials}
-    assert set(phrases()) <= used | materials
-    for phrase in phrases().values():
-        assert phrase.place in ("before", "with", "for")
-        assert phrase.stories
-        assert phrase.bullets
+    materials = {
+        text.lower()
+        for kind in load_vocabulary().product_types
+        for text in kind.materials
+    }
+    assert set(load_vocabulary().attributes) <= used | materials
+    for attribute in load_vocabulary().attributes.values():
+        assert attribute.place in ("before", "with", "for")
+        assert attribute.stories
+        assert attribute.bullets
 
 
 @pytest.mark.parametrize("human_goals", [False, True])
