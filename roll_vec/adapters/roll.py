@@ -1,7 +1,7 @@
 """The environments in the shape that ROLL's users know: a config and text.
 
 Names and defaults are those of ROLL's custom environment guide; rules, levels and
-rewards those of the single forms, which these classes extend.
+rewards those of the single environments, which these classes extend.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MODES = ("text", "rgb_array")
 
 
 class _RollEnv(LevelEnv, BaseDiscreteActionEnv):
-    """ROLL's methods over a single form."""
+    """ROLL's methods over a single environment."""
 
     config: Any
 
@@ -66,7 +66,7 @@ class _RollEnv(LevelEnv, BaseDiscreteActionEnv):
         mode = self.config.render_mode if mode is None else mode
         check_choice("mode", mode, _MODES)
         self._check_started()
-        return self.view.frames(self._grid()[np.newaxis], mode)[0]
+        return self.observer.frames(self._grid()[np.newaxis], mode)[0]
 
     def get_image(self, mode: str = "rgb_array") -> NDArray[np.uint8]:
         """Return the board as pixels.
@@ -121,7 +121,7 @@ def _with_size(keywords: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _keywords(config: Any, options_class: type[Any]) -> dict[str, Any]:
-    """Return the single form's keywords for a config: text or pixels to observe."""
+    """Return the keywords of the environment that a config describes."""
     check_choice("render_mode", config.render_mode, _MODES)
     known = {field.name for field in fields(options_class)}
     given = {key: value for key, value in asdict(config).items() if key in known}

@@ -17,9 +17,9 @@ from roll_vec.errors import InvalidActionError, describe_rows, shorten
 from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET
 from roll_vec.kernels.validation import any_outside
 from roll_vec.stacked.action_codes import ActionCodes
-from roll_vec.stacked.grid_observations import BoardView
+from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.options import NUM_ACTIONS, RENDER_MODES
-from roll_vec.stacked.rollout_buffer import Tape
+from roll_vec.stacked.rollout_buffer import RolloutBuffer
 from roll_vec.stacked.row_threads import SliceSizer
 from roll_vec.stacked.text_actions import (
     BatchResult,
@@ -32,7 +32,7 @@ from roll_vec.text.validation import check_texts, text_hint
 from roll_vec.vector.engine import Rollout, StepResult, UnrollResult
 from roll_vec.vector.infos import masked_infos
 
-__all__ = ["METADATA", "ArrayEngine"]
+__all__ = ["METADATA", "StackedEngine"]
 
 METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}
 
@@ -42,20 +42,20 @@ METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}
 STEPS_AT_ONCE = 1 << 16
 
 
-class ArrayEngine:
+class StackedEngine:
     """Base of the engines over stacked arrays; see `roll_vec.vector.engine.Engine`.
 
-    A family gives the state, `reset`, `advance`, `_play`, `_play_on`, `_grids`,
-    `single_form` and `pose`, and the class attributes below.
+    A family gives the state, `reset`, `advance`, `_step_batch`, `_unroll_rows`,
+    `_grids`, `make_single` and `load_row_into`, and the class attributes below.
     """
 
     STATE: ClassVar[tuple[str, ...]] = ("elapsed_steps", "successes")
     """The arrays that steps and resets write."""
 
     PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ()
-    """Attributes of the single form that differ from row to row and may be read."""
+    """Attributes of the single environment that differ between environments."""
     SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = ()
-    """Attributes and side-effect-free methods that are the same for all rows."""
+    """Attributes and side-effect-free methods that all environments share."""
     DISCRETE_INFO_KEYS: ClassVar[tuple[str, ...] | None] = None
     """Keys of a step's infos with integer actions, where they are not all."""
 
@@ -67,16 +67,16 @@ class ArrayEngine:
         num_envs: int,
         max_episode_steps: int | None,
         num_threads: int,
-        view: BoardView,
+        observer: GridObserver,
         observation_space: Space[Any] | None = None,
     ) -> None:
         self.options, self.num_envs, self.num_threads = options, num_envs, num_threads
-        self.view = view
+        self.observer = observer
         own_limit = getattr(options, "max_steps", None)
         limits = [max_episode_steps, own_limit]
         self.max_steps = min((limit for limit in limits if limit), default=0)
         self.render_mode = options.render_mode
-        self.single_observation_space = observation_space or view.space
+        self.single_observation_space = observation_space or observer.space
         self.action_codes = ActionCodes(options)
         self.first_action = self.action_codes.first
         self.single_action_space: Space[Any] = Discrete(
@@ -146,7 +146,7 @@ class ArrayEngine:
     def step(self, actions: Any, skip_mask: NDArray[np.bool_]) -> StepResult:
         """Step every row but those to skip; see `Engine.step`."""
         if self.text_actions is None:
-            rewards, terminations, truncations, values = self._play(
+            rewards, terminations, truncations, values = self._step_batch(
                 actions, skip_mask, self.max_steps
             )
         else:
@@ -163,7 +163,7 @@ class ArrayEngine:
         """Go on to the next episode in some rows."""
         raise NotImplementedError
 
-    def _play(
+    def _step_batch(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
     ) -> BatchResult:
         """Take one action in every row but those to skip, which give zeros.
@@ -203,19 +203,21 @@ class ArrayEngine:
         checked = self._check_plan(actions)
         if checked is None:
             return None
-        tape = self._make_tape(checked, finished, mode, out)
-        self._play_out(tape)
-        self.successes = tape.successes[-1].copy()
+        buffer = self._make_buffer(checked, finished, mode, out)
+        self._unroll(buffer)
+        self.successes = buffer.successes[-1].copy()
         return UnrollResult(
-            self._show_tape(tape.seen, out and out.observations),
-            self._show_tape(tape.seen_next, out and out.infos.get("final_obs"))
-            if tape.same_step
+            self._observe_buffer(buffer.observations, out and out.observations),
+            self._observe_buffer(
+                buffer.next_observations, out and out.infos.get("final_obs")
+            )
+            if buffer.same_step
             else None,
-            tape.rewards,
-            tape.terminations,
-            tape.truncations,
-            self._tape_infos(tape),
-            tape.times,
+            buffer.rewards,
+            buffer.terminations,
+            buffer.truncations,
+            self._buffer_infos(buffer),
+            buffer.times,
         )
 
     def _check_plan(self, actions: Any) -> NDArray[np.int64] | None:
@@ -239,73 +241,82 @@ class ArrayEngine:
         )
         return None if outside else checked
 
-    def _make_tape(
+    def _make_buffer(
         self,
         actions: NDArray[np.int64],
         finished: NDArray[np.bool_],
         mode: AutoresetMode,
         out: Rollout | None,
-    ) -> Tape:
-        """Return an empty tape; grids are written straight into observations."""
-        height, width = self.view.shape
+    ) -> RolloutBuffer:
+        """Return an empty buffer; grids are written straight into observations."""
+        height, width = self.observer.shape
         cells: tuple[int, ...] = (*actions.shape, height * width)
-        shown = shown_next = None
-        if out is not None and self.view.obs_mode == "grid":
-            shown = out.observations.reshape(cells)
+        out_observations = out_next_observations = None
+        if out is not None and self.observer.obs_mode == "grid":
+            out_observations = out.observations.reshape(cells)
             if "final_obs" in out.infos:
-                shown_next = out.infos["final_obs"].reshape(cells)
-        return Tape(
-            actions, finished, mode, cells[2:], np.uint8, shown, shown_next, out
+                out_next_observations = out.infos["final_obs"].reshape(cells)
+        return RolloutBuffer(
+            actions,
+            finished,
+            mode,
+            cells[2:],
+            np.uint8,
+            out_observations,
+            out_next_observations,
+            out,
         )
 
-    def _show_tape(self, seen: NDArray[Any], out: Any) -> Any:
-        """Return the (T, n, ...) observations of a tape, or T tuples of n texts."""
-        num_steps, n = seen.shape[:2]
-        grids = seen.reshape(-1, *self.view.shape)
-        if self.view.obs_mode == "grid":
-            return grids.reshape(num_steps, n, *self.view.shape)
-        if self.view.obs_mode == "text":
-            texts = self.view.observe(grids)
+    def _observe_buffer(self, cells: NDArray[Any], out: Any) -> Any:
+        """Return the (T, n, ...) observations of a buffer, or T tuples of n texts."""
+        num_steps, n = cells.shape[:2]
+        grids = cells.reshape(-1, *self.observer.shape)
+        if self.observer.obs_mode == "grid":
+            return grids.reshape(num_steps, n, *self.observer.shape)
+        if self.observer.obs_mode == "text":
+            texts = self.observer.observe(grids)
             return tuple(texts[t * n : (t + 1) * n] for t in range(num_steps))
         if out is not None:
             out = out.reshape(num_steps * n, *out.shape[2:])
-        observations = self.view.observe(grids, out)
+        observations = self.observer.observe(grids, out)
         return observations.reshape(num_steps, n, *observations.shape[1:])
 
-    def _tape_infos(self, tape: Tape) -> dict[str, NDArray[Any]]:
-        """Return the infos of the steps of a tape, (T, n) each."""
+    def _buffer_infos(self, buffer: RolloutBuffer) -> dict[str, NDArray[Any]]:
+        """Return the infos of the steps of a buffer, (T, n) each."""
         return {
-            "action_is_effective": tape.effective,
-            "action_is_valid": tape.valid,
-            "success": tape.successes,
+            "action_is_effective": buffer.effective,
+            "action_is_valid": buffer.valid,
+            "success": buffer.successes,
         }
 
-    def _play_out(self, tape: Tape) -> None:
-        """Take all steps of a tape, or in DISABLED mode those until an end.
+    def _unroll(self, buffer: RolloutBuffer) -> None:
+        """Take all steps of a buffer, or in DISABLED mode those until an end.
 
         Each row is played until its episode ends; the next episodes of all are then
         begun together.
         """
-        num_steps = len(tape.actions)
+        num_steps = len(buffer.actions)
         at_once = max(STEPS_AT_ONCE // self.num_envs, 16)
-        if tape.mode is AutoresetMode.DISABLED:
+        if buffer.mode is AutoresetMode.DISABLED:
             at_once = num_steps
         for until in range(at_once, num_steps + at_once, at_once):
             until = min(until, num_steps)
             rows = np.arange(self.num_envs)
             while len(rows):
-                ended = rows[tape.states[rows] == NEEDS_RESET]
+                ended = rows[buffer.states[rows] == NEEDS_RESET]
                 if len(ended):
                     self.advance(ended)
-                    tape.states[ended] = JUST_RESET
-                self._play_on(rows, until, tape)
+                    buffer.states[ended] = JUST_RESET
+                self._unroll_rows(rows, until, buffer)
                 rows = np.flatnonzero(
-                    (tape.states == NEEDS_RESET) & (tape.times < until)
+                    (buffer.states == NEEDS_RESET) & (buffer.times < until)
                 )
-                if tape.mode is AutoresetMode.DISABLED:
+                if buffer.mode is AutoresetMode.DISABLED:
                     break
 
-    def _play_on(self, rows: NDArray[np.int64], until: int, tape: Tape) -> None:
+    def _unroll_rows(
+        self, rows: NDArray[np.int64], until: int, buffer: RolloutBuffer
+    ) -> None:
         """Take the steps of some rows before ``until``, each from its own time on.
 
         A row goes on until all steps are done or its episode has ended.
@@ -316,28 +327,28 @@ class ArrayEngine:
         """Return the (n, H, W) codes of all rows, or of some; not to be written."""
         raise NotImplementedError
 
-    def single_form(self) -> Any:
-        """Return a single form with these options."""
+    def make_single(self) -> Any:
+        """Return a single environment with these options."""
         raise NotImplementedError
 
-    def pose(self, env: Any, row: int) -> None:
-        """Put a single form into the state of one row; stepping it moves no row."""
+    def load_row_into(self, env: Any, row: int) -> None:
+        """Copy the state of one row into a single environment."""
         raise NotImplementedError
 
     def observe(self, out: Any = None) -> Any:
         """Return the observations of all rows; see `Engine.observe`."""
-        return self.view.observe(self._grids(), out)
+        return self.observer.observe(self._grids(), out)
 
     def observe_rows(self, rows: NDArray[np.int64]) -> list[Any]:
         """Return the observations of some rows, one by one."""
-        return list(self.view.observe(self._grids(rows)))
+        return list(self.observer.observe(self._grids(rows)))
 
     def frames(self, rows: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some rows."""
-        return self.view.frames(self._grids(rows), mode, self.options.render_scale)
+        return self.observer.frames(self._grids(rows), mode, self.options.render_scale)
 
     def generators(self) -> tuple[np.random.Generator, ...]:
-        """Return copies of the ``np_random`` of each environment's single form."""
+        """Return copies of each environment's ``np_random``."""
         raise NotImplementedError
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:
@@ -345,13 +356,13 @@ class ArrayEngine:
         if name == "np_random":
             return self.generators()
         if name in self.PER_ENV_ATTRIBUTES:
-            env, found = self.single_form(), []
+            env, found = self.make_single(), []
             for row in range(self.num_envs):
-                self.pose(env, row)
+                self.load_row_into(env, row)
                 found.append(getattr(env, name))
             return tuple(found)
         if name in self.SHARED_ATTRIBUTES:
-            return (getattr(self.single_form(), name),) * self.num_envs
+            return (getattr(self.make_single(), name),) * self.num_envs
         options = {field.name for field in dataclasses.fields(self.options)}
         if name in options:
             return (getattr(self.options, name),) * self.num_envs

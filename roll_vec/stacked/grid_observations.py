@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from roll_vec.kernels import grids as kernels
 from roll_vec.render.mosaic import upscale
 from roll_vec.spaces import UnicodeText
-from roll_vec.stacked.row_threads import run_rows
+from roll_vec.stacked.row_threads import for_row_ranges
 
-__all__ = ["BoardView"]
+__all__ = ["GridObserver"]
 
 Grids = NDArray[np.uint8]
 Family = Literal["sokoban", "frozen_lake"]
@@ -26,7 +26,7 @@ _CELLS_PER_THREAD = 1 << 19
 _NEWLINE = np.uint32(ord("\n"))
 
 
-class BoardView:
+class GridObserver:
     """How one family's grids are shown.
 
     Parameters
@@ -161,7 +161,7 @@ class BoardView:
     def _run(self, grids: Grids, work: Any) -> None:
         cells = self.shape[0] * self.shape[1]
         rows_per_thread = max(1, _CELLS_PER_THREAD // cells)
-        run_rows(work, len(grids), self.num_threads, rows_per_thread)
+        for_row_ranges(work, len(grids), self.num_threads, rows_per_thread)
 
     def observe_one(self, grid: Grids) -> Any:
         """Return the observation of one (H, W) grid: an own array, or a str."""

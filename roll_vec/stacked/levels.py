@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from roll_vec.kernels.rng.pcg64 import next_seeds
 from roll_vec.seeding import episode_seeds, fold_seed
-from roll_vec.stacked.engine import ArrayEngine
-from roll_vec.stacked.grid_observations import BoardView
+from roll_vec.stacked.engine import StackedEngine
+from roll_vec.stacked.grid_observations import GridObserver
 
-__all__ = ["LevelEngine", "LevelSource", "LevelStreams", "Source"]
+__all__ = ["EpisodeSeeds", "GeneratedLevels", "LevelEngine", "LevelProvider"]
 
 Seeds = NDArray[np.uint64]
 Levels = tuple[NDArray[Any], ...]
@@ -22,51 +22,55 @@ Levels = tuple[NDArray[Any], ...]
 CACHE_BYTES = 1 << 30
 
 
-class LevelStreams:
-    """The streams of level seeds of N environments.
+class EpisodeSeeds:
+    """Which episode each of N environments plays, and the seed of its level.
 
-    Episode k of a stream that starts at s has the seed s for k = 0 and
-    ``fold_in(s, k)`` later.
+    An environment plays a sequence of episodes that starts from the seed of its reset.
+    Episode 0 has this first seed, episode k the seed
+    `roll_vec.seeding.episode_seed(first_seed, k)`.
 
     Attributes
     ----------
-    starts : (n,) uint64
+    first_seeds : (n,) uint64
         Folded seeds, below 2**32.
-    episodes : (n,) uint64
+    numbers : (n,) uint64
+        Number of the current episode, from 0.
     """
 
     def __init__(self, num_envs: int) -> None:
-        self.starts = np.zeros(num_envs, np.uint64)
-        self.episodes = np.zeros(num_envs, np.uint64)
+        self.first_seeds = np.zeros(num_envs, np.uint64)
+        self.numbers = np.zeros(num_envs, np.uint64)
 
     def plan(
         self, rows: NDArray[np.int64], seeds: Sequence[int | None]
     ) -> tuple[Seeds, Seeds]:
-        """Return starts and episodes of the rows' coming episodes; nothing moves."""
-        starts = self.starts[rows]
-        episodes = self.episodes[rows] + np.uint64(1)
+        """Return first seeds and numbers of the next episodes; nothing changes."""
+        first_seeds = self.first_seeds[rows]
+        numbers = self.numbers[rows] + np.uint64(1)
         for j, seed in enumerate(seeds):
             if seed is not None:
-                starts[j] = fold_seed(seed)
-                episodes[j] = 0
-        return starts, episodes
+                first_seeds[j] = fold_seed(seed)
+                numbers[j] = 0
+        return first_seeds, numbers
 
     def next_seeds(self, rows: NDArray[np.int64]) -> Seeds:
-        """Return the seeds of the rows' next episodes; nothing moves."""
+        """Return the seeds of the rows' next episodes; nothing changes."""
         seeds = np.empty(len(rows), np.uint64)
-        next_seeds(rows, self.starts, self.episodes, seeds)
+        next_seeds(rows, self.first_seeds, self.numbers, seeds)
         return seeds
 
-    def commit(self, rows: NDArray[np.int64], starts: Seeds, episodes: Seeds) -> None:
-        """Move the rows' streams to planned episodes."""
-        self.starts[rows] = starts
-        self.episodes[rows] = episodes
+    def commit(
+        self, rows: NDArray[np.int64], first_seeds: Seeds, numbers: Seeds
+    ) -> None:
+        """Move the rows to the episodes that `plan` returned."""
+        self.first_seeds[rows] = first_seeds
+        self.numbers[rows] = numbers
 
 
-class Source(Protocol):
+class LevelProvider(Protocol):
     """Where levels come from."""
 
-    def pick(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
+    def get(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
         """Return levels and, for each episode seed, which of them it plays.
 
         Parameters
@@ -77,7 +81,7 @@ class Source(Protocol):
         -------
         levels : tuple of arrays
             Not to be written.
-        picks : (m,) int64
+        level_indices : (m,) int64
             Indices into the levels.
 
         Raises
@@ -86,7 +90,7 @@ class Source(Protocol):
         """
 
 
-class LevelSource:
+class GeneratedLevels:
     """Levels by seed, drawn when they are asked for.
 
     Parameters
@@ -118,8 +122,8 @@ class LevelSource:
         # What is kept can be drawn again: it is no state.
         return {**self.__dict__, "_kept": None, "_ready": None}
 
-    def pick(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
-        """Return levels, and which of them each episode plays; see `Source.pick`."""
+    def get(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
+        """Return levels and their indices by episode; see `LevelProvider.get`."""
         if self.num_levels:
             numbers = seeds % np.uint64(self.num_levels)
             if self._keeps:
@@ -154,21 +158,21 @@ class LevelSource:
         return self._kept or ()
 
 
-class LevelEngine(ArrayEngine):
+class LevelEngine(StackedEngine):
     """An engine whose rows play a level an episode.
 
-    A family gives `_place` and sets ``source``.
+    A family gives `_place` and sets ``level_provider``.
 
     Attributes
     ----------
-    streams : LevelStreams
-    source : Source
+    episodes : EpisodeSeeds
+    level_provider : LevelProvider
     """
 
-    STREAMS: ClassVar[tuple[str, ...]] = ("streams.starts", "streams.episodes")
+    STREAMS: ClassVar[tuple[str, ...]] = ("episodes.first_seeds", "episodes.numbers")
     """What belongs to a family's ``STATE`` besides."""
 
-    source: Source
+    level_provider: LevelProvider
 
     def __init__(
         self,
@@ -176,10 +180,10 @@ class LevelEngine(ArrayEngine):
         num_envs: int,
         max_episode_steps: int | None,
         num_threads: int,
-        view: BoardView,
+        observer: GridObserver,
     ) -> None:
-        super().__init__(options, num_envs, max_episode_steps, num_threads, view)
-        self.streams = LevelStreams(num_envs)
+        super().__init__(options, num_envs, max_episode_steps, num_threads, observer)
+        self.episodes = EpisodeSeeds(num_envs)
 
     def reset(
         self,
@@ -188,33 +192,33 @@ class LevelEngine(ArrayEngine):
         options: dict[str, Any] | None = None,
     ) -> None:
         """Start streams or go on in them; see `Engine.reset`."""
-        starts, episodes = self.streams.plan(rows, seeds)
-        self._begin(rows, episode_seeds(starts, episodes))
-        self.streams.commit(rows, starts, episodes)
+        first_seeds, numbers = self.episodes.plan(rows, seeds)
+        self._begin(rows, episode_seeds(first_seeds, numbers))
+        self.episodes.commit(rows, first_seeds, numbers)
 
     def advance(self, rows: NDArray[np.int64]) -> None:
         """Go on to the next episode in some rows."""
-        self._begin(rows, self.streams.next_seeds(rows))
-        self.streams.episodes[rows] += np.uint64(1)
+        self._begin(rows, self.episodes.next_seeds(rows))
+        self.episodes.numbers[rows] += np.uint64(1)
 
     def generators(self) -> tuple[np.random.Generator, ...]:
-        """Return ``np_random`` of each single form: new in each episode, not drawn."""
-        seeds = episode_seeds(self.streams.starts, self.streams.episodes)
+        """Return each environment's ``np_random``, which is new in each episode."""
+        seeds = episode_seeds(self.episodes.first_seeds, self.episodes.numbers)
         return tuple(
             np.random.Generator(np.random.PCG64(seed)) for seed in seeds.tolist()
         )
 
     def _begin(self, rows: NDArray[np.int64], seeds: Seeds) -> None:
         # If there is no level, or upon Ctrl-C, this raises, and nothing has moved.
-        levels, picks = self.source.pick(seeds)
+        levels, level_indices = self.level_provider.get(seeds)
         self.elapsed_steps[rows] = 0
-        self._place(rows, levels, picks, seeds)
+        self._place(rows, levels, level_indices, seeds)
 
     def _place(
         self,
         rows: NDArray[np.int64],
         levels: Levels,
-        picks: NDArray[np.int64],
+        level_indices: NDArray[np.int64],
         seeds: Seeds,
     ) -> None:
         """Set rows to levels.
@@ -223,7 +227,7 @@ class LevelEngine(ArrayEngine):
         ----------
         rows : (m,) int64
         levels : tuple of arrays
-        picks : (m,) int64
+        level_indices : (m,) int64
             Which of the levels each row gets.
         seeds : (m,) uint64
             The seeds of the rows' episodes.

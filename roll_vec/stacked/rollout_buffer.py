@@ -1,4 +1,4 @@
-"""What many steps of an array engine are written onto."""
+"""The results of many steps of a batch in stacked arrays."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from roll_vec.kernels.outcomes import NEEDS_RESET, PLAYING
 from roll_vec.vector.engine import Rollout
 
-__all__ = ["Tape"]
+__all__ = ["RolloutBuffer"]
 
 
-class Tape:
+class RolloutBuffer:
     """T steps of n rows, and how far each row is.
 
     Parameters
@@ -25,9 +25,9 @@ class Tape:
     mode : AutoresetMode
     shape, dtype
         Of what is seen of a row: (H * W,) uint8 codes, or () int64, its position.
-    shown : array of (T, n, *shape) or None
-        What `seen` is to be written into.
-    shown_next : the same for `seen_next`
+    out_observations : array of (T, n, *shape) or None
+        Where `observations` is written.
+    out_next_observations : the same for `next_observations`
     out : Rollout or None
         Whose rewards, terminations and truncations are written into.
 
@@ -39,10 +39,10 @@ class Tape:
         `roll_vec.kernels.frozen_lake.unroll_random.unroll_rows`.
     rewards, probs : (T, n) float64
     terminations, truncations, effective, valid, successes : (T, n) bool
-    seen : (T, n, *shape)
+    observations : (T, n, *shape)
         After each step, the first of an episode where it began in the step.
-    seen_next : (T, n, *shape)
-        Before an episode began in it; `seen` itself but in SAME_STEP mode.
+    next_observations : (T, n, *shape)
+        Before an episode began in it; `observations` itself but in SAME_STEP mode.
     """
 
     def __init__(
@@ -52,8 +52,8 @@ class Tape:
         mode: AutoresetMode,
         shape: tuple[int, ...],
         dtype: Any,
-        shown: NDArray[Any] | None,
-        shown_next: NDArray[Any] | None,
+        out_observations: NDArray[Any] | None,
+        out_next_observations: NDArray[Any] | None,
         out: Rollout | None,
     ) -> None:
         self.actions, self.mode = actions, mode
@@ -68,12 +68,13 @@ class Tape:
             self.terminations, self.truncations = out.terminations, out.truncations
         self.effective, self.valid, self.successes = flags[2:]
         self.probs = np.empty(steps)
-        # Steps that are not made in DISABLED mode are shown before they are noticed,
-        # and codes that are none would be looked up behind the end of a table.
+        # In DISABLED mode a partial rollout is rendered before the error is raised:
+        # zero-fill, so that unwritten codes cannot index past the tile table.
         blank = np.zeros if mode is AutoresetMode.DISABLED else np.empty
-        self.seen = blank((*steps, *shape), dtype) if shown is None else shown
-        self.seen_next = self.seen
+        if out_observations is None:
+            out_observations = blank((*steps, *shape), dtype)
+        self.observations = self.next_observations = out_observations
         if self.same_step:
-            self.seen_next = (
-                np.empty_like(self.seen) if shown_next is None else shown_next
-            )
+            if out_next_observations is None:
+                out_next_observations = np.empty_like(out_observations)
+            self.next_observations = out_next_observations

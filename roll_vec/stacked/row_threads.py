@@ -20,7 +20,7 @@ import numpy as np
 from roll_vec.errors import InvalidOptionError
 from roll_vec.progress import report
 
-__all__ = ["SliceSizer", "resolve_num_threads", "run_rows"]
+__all__ = ["SliceSizer", "for_row_ranges", "resolve_num_threads"]
 
 ENVIRONMENT_VARIABLE = "ROLL_VEC_NUM_THREADS"
 
@@ -99,7 +99,7 @@ class SliceSizer:
             self.rows = max(1, min(fitting, num_rows * _GROWTH))
 
 
-def run_rows(
+def for_row_ranges(
     work: Callable[[int, int], object],
     num_rows: int,
     num_threads: int,
@@ -174,7 +174,7 @@ def _wait_for_all(futures: list[Future[None]]) -> None:
 
 
 class _Run:
-    """One call of `run_rows`: its parts and their progress."""
+    """One call of `for_row_ranges`: its parts and their progress."""
 
     def __init__(
         self,

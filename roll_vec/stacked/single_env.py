@@ -1,4 +1,4 @@
-"""What the single forms of all array environments share."""
+"""What the single environments of all array environments share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from roll_vec.base_envs import ClosableEnv, SeededEnv
 from roll_vec.errors import InvalidActionError, ResetNeededError, shorten
 from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.engine import METADATA
-from roll_vec.stacked.grid_observations import BoardView
+from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.options import NUM_ACTIONS
 from roll_vec.stacked.text_actions import (
     describe_game,
@@ -24,13 +24,13 @@ from roll_vec.stacked.text_actions import (
 )
 from roll_vec.text.validation import text_hint
 
-__all__ = ["BoardEnv", "LevelEnv"]
+__all__ = ["GridEnv", "LevelEnv"]
 
 
-class BoardEnv(ClosableEnv):
+class GridEnv(ClosableEnv):
     """One environment that is a board: actions, rendering, ROLL's step limit.
 
-    A family gives `_grid` and `_play`.
+    A family gives `_grid` and `_take_action`.
 
     Attributes
     ----------
@@ -42,10 +42,10 @@ class BoardEnv(ClosableEnv):
 
     metadata = METADATA
 
-    def __init__(self, options: Any, view: BoardView) -> None:
-        self.options, self.view = options, view
+    def __init__(self, options: Any, observer: GridObserver) -> None:
+        self.options, self.observer = options, observer
         self.render_mode = options.render_mode
-        self.observation_space = view.space
+        self.observation_space = observer.space
         self._action_codes = ActionCodes(options)
         self.first_action = self._action_codes.first
         space: Any = gymnasium.spaces.Discrete(NUM_ACTIONS, start=self.first_action)
@@ -108,16 +108,18 @@ class BoardEnv(ClosableEnv):
             Nothing has moved then.
         """
         if self.text_actions is None:
-            reward, terminated, info = self._play(self._check_action(action))
+            reward, terminated, info = self._take_action(self._check_action(action))
         else:
             self._check_started()
-            reward, terminated, info = play_text(self.text_actions, action, self._play)
+            reward, terminated, info = play_text(
+                self.text_actions, action, self._take_action
+            )
         self.num_env_steps += 1
         truncated = self.num_env_steps == self._max_steps
         self._show()
         return self._observe(), reward, terminated, truncated, info
 
-    def _play(self, action: int) -> tuple[float, bool, dict[str, Any]]:
+    def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         """Take one action; return reward, terminated, info."""
         raise NotImplementedError
 
@@ -149,7 +151,7 @@ class BoardEnv(ClosableEnv):
         raise NotImplementedError
 
     def _observe(self) -> Any:
-        return self.view.observe_one(self._grid())
+        return self.observer.observe_one(self._grid())
 
     def render(self) -> Any:
         """Return a frame as ``render_mode`` says.
@@ -174,7 +176,7 @@ class BoardEnv(ClosableEnv):
 
     def _frame(self, mode: str) -> Any:
         grids = self._grid()[np.newaxis]
-        return self.view.frames(grids, mode, self.options.render_scale)[0]
+        return self.observer.frames(grids, mode, self.options.render_scale)[0]
 
     def _show(self) -> None:
         """In human mode, show the board in a window."""
@@ -198,7 +200,7 @@ class BoardEnv(ClosableEnv):
         return {**self.__dict__, "_window": None}
 
 
-class LevelEnv(BoardEnv, SeededEnv):
+class LevelEnv(GridEnv, SeededEnv):
     """One environment that plays a new level in each episode.
 
     The seeds of its episodes are those of `SeededEnv`, so it goes through the same

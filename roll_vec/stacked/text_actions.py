@@ -120,7 +120,7 @@ def play_texts(
     """
     result: BatchResult
     if said.counts is None:
-        result = engine._play(said.codes[0], skip_mask, engine.max_steps)
+        result = engine._step_batch(said.codes[0], skip_mask, engine.max_steps)
     else:
         result = _play_turns(engine, said.codes, said.counts, skip_mask)
     rewards, _, _, values = result
@@ -140,12 +140,14 @@ def _play_turns(
 ) -> BatchResult:
     """Play several actions a turn; the turn counts as one step."""
     elapsed = engine.elapsed_steps + ~skip_mask
-    rewards, terminations, truncations, values = engine._play(codes[0], skip_mask, 0)
+    rewards, terminations, truncations, values = engine._step_batch(
+        codes[0], skip_mask, 0
+    )
     for number in range(1, len(codes)):
         active = (number < counts) & ~(terminations | skip_mask)
         if not active.any():
             break
-        more, ended, _, found = engine._play(codes[number], ~active, 0)
+        more, ended, _, found = engine._step_batch(codes[number], ~active, 0)
         rewards[active] += more[active]
         terminations |= ended
         values["action_is_effective"] |= found["action_is_effective"]

@@ -149,9 +149,9 @@ def test_key_that_moves_nothing_says_so(play):
 
 def test_kernels_are_compiled_before_the_first_board(play, monkeypatch):
     events = []
-    step, draw = Sokoban._play, _KeyPlayer._draw
+    step, draw = Sokoban._take_action, _KeyPlayer._draw
     monkeypatch.setattr(
-        Sokoban, "_play", lambda *given: (events.append("step"), step(*given))[1]
+        Sokoban, "_take_action", lambda *given: (events.append("step"), step(*given))[1]
     )
     monkeypatch.setattr(
         _KeyPlayer, "_draw", lambda player: (events.append("draw"), draw(player))[1]

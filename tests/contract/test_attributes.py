@@ -273,7 +273,7 @@ def test_pools_answer_as_sync_does(case, env):
             env.get_attr(name)
 
 
-@pytest.mark.parametrize("name", ["nothing", "step", "reset", "_noise", "engine"])
+@pytest.mark.parametrize("name", ["nothing", "step", "reset", "_seed_state", "engine"])
 def test_unknown_attribute_lists_those_that_exist(env, name):
     for read in (env.get_attr, env.call):
         with pytest.raises(AttributeError, match=f"{name}.*num_env_steps"):

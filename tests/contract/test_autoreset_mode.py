@@ -248,19 +248,19 @@ def test_same_step_without_a_next_level_leaves_the_rows_finished():
     env = make_batch("roll_vec/Sokoban-v0", 3, autoreset_mode=SAME_STEP)
     env.reset(seed=0)
     engine = env.unwrapped.engine
-    generate = engine.source.generate
+    generate = engine.level_provider.generate
 
     def fail(seeds):
         message = "no room"
         raise LevelGenerationError(message)
 
-    engine.source.generate = fail
+    engine.level_provider.generate = fail
     actions = np.zeros(3, np.int64)
     for _ in range(LIMIT - 1):
         env.step(actions)
     with pytest.raises(LevelGenerationError):
         env.step(actions)
-    engine.source.generate = generate
+    engine.level_provider.generate = generate
     with pytest.raises(ResetNeededError, match=r"\[0, 1, 2\]"):
         env.step(actions)
     env.reset(options={"reset_mask": np.ones(3, np.bool_)})

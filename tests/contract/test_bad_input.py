@@ -330,7 +330,7 @@ def test_failed_generation_leaves_a_running_batch_as_it_was(monkeypatch):
             raise errors.LevelGenerationError("no level")
 
         with monkeypatch.context() as patch:
-            patch.setattr(env.engine.source, "generate", fail)
+            patch.setattr(env.engine.level_provider, "generate", fail)
             for seed in (None, 5, [1, None, 2, None]):
                 with pytest.raises(errors.LevelGenerationError):
                     env.reset(seed=seed)

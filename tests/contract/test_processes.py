@@ -177,7 +177,7 @@ def test_plain_fork_after_threads():
 def test_forked_child_forgets_the_pools():
     if "fork" not in METHODS:
         pytest.skip("there is no fork here")
-    threads.run_rows(lambda start, stop: None, 8, 2, 1)
+    threads.for_row_ranges(lambda start, stop: None, 8, 2, 1)
     assert threads._pools
     assert run_in_child("fork", lambda: len(threads._pools)) == 0
     assert threads._pools

@@ -88,7 +88,7 @@ def test_an_invalid_action_that_is_ignored_is_no_error():
 )
 def test_a_level_that_cannot_be_had_moves_nothing(case, mode):
     env, twin = make_pair(case, autoreset_mode=mode)
-    source = env.unwrapped.engine.source
+    source = env.unwrapped.engine.level_provider
     generate, calls = source.generate, []
 
     def fail(seeds):
@@ -210,7 +210,7 @@ def test_steps_that_are_not_made_are_not_looked_up(obs_mode, monkeypatch):
 
     keywords = {"obs_mode": obs_mode, "autoreset_mode": DISABLED}
     env, twin = make_pair("roll_vec/Sokoban-v0", **keywords)
-    view, highest = env.unwrapped.engine.view, []
+    view, highest = env.unwrapped.engine.observer, []
     show = view.observe
 
     def observe(grids, out=None):

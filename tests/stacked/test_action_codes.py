@@ -78,8 +78,8 @@ def warned(call, *arguments):
 @pytest.mark.parametrize("num_threads", [1] if JIT_OFF else [1, 2])
 def test_steps_equal_those_of_rolls_codes(env_id, mode, num_threads, monkeypatch):
     if num_threads == 2:
-        module = "sokoban.env" if env_id == SOKOBAN else "frozen_lake.engine"
-        name = f"roll_vec.envs.{module}.STEP_ROWS_PER_THREAD"
+        game = "sokoban" if env_id == SOKOBAN else "frozen_lake"
+        name = f"roll_vec.envs.{game}.engine.STEP_ROWS_PER_THREAD"
         monkeypatch.setattr(name, 1)
     more = {"autoreset_mode": mode, "num_threads": num_threads}
     ours = make_batch(env_id, action_start=0, **more)

@@ -11,7 +11,7 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.render import ansi, tiles
 from roll_vec.stacked import grid_observations as boards
-from roll_vec.stacked.grid_observations import BoardView
+from roll_vec.stacked.grid_observations import GridObserver
 from tests.conftest import JIT_OFF
 
 IDS = tuple(id for id, known in ENVIRONMENTS.items() if not known.pooled)
@@ -211,26 +211,26 @@ def test_spaces_say_what_is_observed():
 def test_views_equal_naive_renderings(family, shape, seed, mode, lookup):
     num_codes = len(TABLES[family][0])
     grids = np.random.default_rng(seed).integers(0, num_codes, shape, np.uint8)
-    view = BoardView(family, shape[1:], num_codes, lookup, mode)
-    observations = view.observe(grids)
+    observer = GridObserver(family, shape[1:], num_codes, lookup, mode)
+    observations = observer.observe(grids)
     assert len(observations) == shape[0]
     for grid, obs in zip(grids, observations, strict=True):
         assert_shown(obs, family, grid, mode, lookup)
-        assert_shown(view.observe_one(grid), family, grid, mode, lookup)
-        assert view.space.contains(obs)
+        assert_shown(observer.observe_one(grid), family, grid, mode, lookup)
+        assert observer.space.contains(obs)
 
 
 @pytest.mark.parametrize("mode", ["grid", "planes", "tiny_rgb", "rgb"])
 def test_an_array_can_be_written_again(mode):
     rng = np.random.default_rng(0)
-    view = BoardView("sokoban", (4, 5), 7, SOKOBAN_LOOKUP, mode)
+    observer = GridObserver("sokoban", (4, 5), 7, SOKOBAN_LOOKUP, mode)
     first, second = rng.integers(0, 7, (2, 3, 4, 5), np.uint8)
-    out = view.observe(first)
+    out = observer.observe(first)
     assert not np.shares_memory(out, first)
-    assert view.observe(second, out) is out
+    assert observer.observe(second, out) is out
     for grid, obs in zip(second, out, strict=True):
         assert_shown(obs, "sokoban", grid, mode)
-    assert view.observe(first) is not out
+    assert observer.observe(first) is not out
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -238,6 +238,6 @@ def test_threads_change_nothing(mode, monkeypatch):
     # Two rows a thread, where it would be thousands.
     monkeypatch.setattr(boards, "_CELLS_PER_THREAD", 2 * 20)
     grids = np.random.default_rng(1).integers(0, 7, (11, 4, 5), np.uint8)
-    one = BoardView("sokoban", (4, 5), 7, {2: "two"}, mode).observe(grids)
-    many = BoardView("sokoban", (4, 5), 7, {2: "two"}, mode, 4).observe(grids)
+    one = GridObserver("sokoban", (4, 5), 7, {2: "two"}, mode).observe(grids)
+    many = GridObserver("sokoban", (4, 5), 7, {2: "two"}, mode, 4).observe(grids)
     np.testing.assert_array_equal(many, one)

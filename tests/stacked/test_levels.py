@@ -12,7 +12,7 @@ from roll_vec.progress import listen
 from roll_vec.seeding import episode_seed, fold_seed
 from roll_vec.stacked import levels
 from roll_vec.stacked import row_threads as threads
-from roll_vec.stacked.levels import LevelSource, LevelStreams
+from roll_vec.stacked.levels import EpisodeSeeds, GeneratedLevels
 from tests.conftest import JIT_OFF
 
 IDS = ("roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0")
@@ -115,7 +115,7 @@ def test_slips_do_not_repeat_with_the_level():
     for episode in range(6):
         if episode:
             env.reset()
-        noise = env._noise.bit_generator.state
+        noise = env._slip_generator.bit_generator.state
         assert noise == slips_of(episode_seed(0, episode)).bit_generator.state
         walks.append(tuple(positions()))
     assert len(set(walks)) > 1
@@ -126,10 +126,10 @@ def test_without_a_set_slips_are_those_of_the_levels_seed():
     env.reset(seed=2**40)
     rng = np.random.Generator(np.random.PCG64(fold_seed(2**40)))
     rng.random()
-    assert env._noise.bit_generator.state == rng.bit_generator.state
+    assert env._slip_generator.bit_generator.state == rng.bit_generator.state
 
 
-# ------------------------------------------------------------------ the source itself
+# ------------------------------------------------------------------ the provider itself
 
 
 class Counted:
@@ -144,19 +144,19 @@ class Counted:
         return seeds * np.uint64(10), np.stack([seeds, seeds + np.uint64(1)], axis=1)
 
 
-def pick(source, seeds):
-    parts, picks = source.pick(np.array(seeds, np.uint64))
-    assert picks.dtype == np.int64
+def pick(provider, seeds):
+    parts, level_indices = provider.get(np.array(seeds, np.uint64))
+    assert level_indices.dtype == np.int64
     first, second = parts
-    return first[picks].tolist(), second[picks].tolist()
+    return first[level_indices].tolist(), second[level_indices].tolist()
 
 
 def test_a_level_is_drawn_once_and_kept():
     generate = Counted()
-    source = LevelSource(generate, 5, 100, 8)
+    provider = GeneratedLevels(generate, 5, 100, 8)
     for seeds in ([0, 7, 2, 12], [5, 1], [0, 1, 2], [3, 4, 8, 9]):
         expected = [100 + seed % 5 for seed in seeds]
-        first, second = pick(source, seeds)
+        first, second = pick(provider, seeds)
         assert first == [10 * level for level in expected]
         assert second == [[level, level + 1] for level in expected]
     assert generate.asked == [[100, 102], [101], [103, 104]]
@@ -164,9 +164,9 @@ def test_a_level_is_drawn_once_and_kept():
 
 def test_unlimited_levels_are_drawn_each_time_but_once_a_call():
     generate = Counted()
-    source = LevelSource(generate, 0, 0, 8)
-    assert pick(source, [9, 3, 9, 9])[0] == [90, 30, 90, 90]
-    assert pick(source, [9])[0] == [90]
+    provider = GeneratedLevels(generate, 0, 0, 8)
+    assert pick(provider, [9, 3, 9, 9])[0] == [90, 30, 90, 90]
+    assert pick(provider, [9])[0] == [90]
     assert generate.asked == [[3, 9], [9]]
 
 
@@ -174,9 +174,9 @@ def test_a_set_that_is_too_large_is_not_kept(monkeypatch):
     monkeypatch.setattr(levels, "CACHE_BYTES", 100)
     for num_levels, keeps in ((25, True), (26, False)):
         generate = Counted()
-        source = LevelSource(generate, num_levels, 7, 4)
+        provider = GeneratedLevels(generate, num_levels, 7, 4)
         for _ in range(2):
-            first, _ = pick(source, [1, 27, 1])
+            first, _ = pick(provider, [1, 27, 1])
             assert first == [80, 70 + 10 * (27 % num_levels), 80]
         assert len(generate.asked) == (1 if keeps else 2)
 
@@ -189,39 +189,39 @@ def test_a_failure_leaves_what_is_kept():
             return super().__call__(seeds)
 
     generate = Failing()
-    source = LevelSource(generate, 5, 0, 8)
-    pick(source, [1])
+    provider = GeneratedLevels(generate, 5, 0, 8)
+    pick(provider, [1])
     with pytest.raises(RuntimeError, match="no level"):
-        pick(source, [2, 3])
-    assert pick(source, [2, 1])[0] == [20, 10]
+        pick(provider, [2, 3])
+    assert pick(provider, [2, 1])[0] == [20, 10]
     assert generate.asked == [[1], [2]]
 
 
 def test_copies_of_a_source_draw_again():
-    source = LevelSource(max, 5, 0, 8)
-    source.generate = Counted()
-    pick(source, [1, 2])
-    copied = copy.deepcopy(source)
+    provider = GeneratedLevels(max, 5, 0, 8)
+    provider.generate = Counted()
+    pick(provider, [1, 2])
+    copied = copy.deepcopy(provider)
     assert copied._kept is None
     assert pick(copied, [2])[0] == [20]
     assert copied.generate.asked[-1] == [2]
 
 
-def test_streams_plan_before_they_move():
-    streams = LevelStreams(4)
+def test_episodes_are_planned_before_they_change():
+    episodes = EpisodeSeeds(4)
     rows = np.arange(4)
-    starts, episodes = streams.plan(rows, [5, 2**40, None, 0])
-    assert starts.tolist() == [5, fold_seed(2**40), 0, 0]
-    assert episodes.tolist() == [0, 0, 1, 0]
-    assert not streams.starts.any()
-    assert not streams.episodes.any()
-    streams.commit(rows, starts, episodes)
+    first_seeds, numbers = episodes.plan(rows, [5, 2**40, None, 0])
+    assert first_seeds.tolist() == [5, fold_seed(2**40), 0, 0]
+    assert numbers.tolist() == [0, 0, 1, 0]
+    assert not episodes.first_seeds.any()
+    assert not episodes.numbers.any()
+    episodes.commit(rows, first_seeds, numbers)
     some = np.array([1, 3])
-    starts, episodes = streams.plan(some, [None, 9])
-    assert (starts.tolist(), episodes.tolist()) == ([fold_seed(2**40), 9], [1, 0])
-    first, second = streams.next_seeds(some).tolist()
+    first_seeds, numbers = episodes.plan(some, [None, 9])
+    assert (first_seeds.tolist(), numbers.tolist()) == ([fold_seed(2**40), 9], [1, 0])
+    first, second = episodes.next_seeds(some).tolist()
     assert (first, second) == (episode_seed(fold_seed(2**40), 1), episode_seed(0, 1))
-    assert streams.episodes.tolist() == [0, 0, 1, 0]
+    assert episodes.numbers.tolist() == [0, 0, 1, 0]
 
 
 # ------------------------------------------------------------------- interrupts

@@ -13,8 +13,8 @@ from roll_vec.stacked import row_threads as threads
 from roll_vec.stacked.row_threads import (
     ENVIRONMENT_VARIABLE,
     SliceSizer,
+    for_row_ranges,
     resolve_num_threads,
-    run_rows,
 )
 
 SECONDS = 60  # only a deadlock takes so long
@@ -104,7 +104,7 @@ def test_every_row_is_in_exactly_one_part(num_rows, num_threads, rows_per_thread
         ranges.append((start, stop))
         counts[start:stop] += 1
 
-    run_rows(work, num_rows, num_threads, rows_per_thread)
+    for_row_ranges(work, num_rows, num_threads, rows_per_thread)
     assert (counts == 1).all()
     assert 1 <= len(ranges) <= num_threads
     if len(ranges) > 1:
@@ -118,12 +118,14 @@ def test_every_row_is_in_exactly_one_part(num_rows, num_threads, rows_per_thread
 def test_parts_run_beside_each_other():
     # Each waits for the others: one after the other they would never pass.
     meeting = threading.Barrier(3)
-    run_rows(lambda start, stop: meeting.wait(SECONDS), 30, 3, 1)
+    for_row_ranges(lambda start, stop: meeting.wait(SECONDS), 30, 3, 1)
 
 
 def test_one_part_stays_in_the_calling_thread():
     seen = []
-    run_rows(lambda start, stop: seen.append(threading.current_thread()), 10, 4, 9)
+    for_row_ranges(
+        lambda start, stop: seen.append(threading.current_thread()), 10, 4, 9
+    )
     assert seen == [threading.current_thread()]
 
 
@@ -133,15 +135,15 @@ def test_calling_thread_does_a_part_itself():
     def work(start, stop):
         seen[start] = threading.current_thread()
 
-    run_rows(work, 8, 4, 1)
+    for_row_ranges(work, 8, 4, 1)
     assert len(seen) == 4
     assert threading.current_thread() in seen.values()
 
 
 def test_pools_are_kept():
-    run_rows(lambda start, stop: None, 8, 4, 1)
+    for_row_ranges(lambda start, stop: None, 8, 4, 1)
     pool = threads._pools[4]
-    run_rows(lambda start, stop: None, 80, 4, 1)
+    for_row_ranges(lambda start, stop: None, 80, 4, 1)
     assert threads._pools[4] is pool
 
 
@@ -172,10 +174,10 @@ class Failing:
 @pytest.mark.parametrize("failing", [{0}, {1}, {2}, {3}, {0, 3}, {0, 1, 2, 3}])
 def test_error_of_any_part_is_raised(failing):
     with pytest.raises(ArithmeticError, match="part"):
-        run_rows(Failing(4, failing), 4, 4, 1)
+        for_row_ranges(Failing(4, failing), 4, 4, 1)
     # The threads go on to serve.
     counts = np.zeros(4, np.int64)
-    run_rows(lambda start, stop: counts[start:stop].fill(1), 4, 4, 1)
+    for_row_ranges(lambda start, stop: counts[start:stop].fill(1), 4, 4, 1)
     assert counts.all()
 
 
@@ -197,7 +199,7 @@ def test_error_is_raised_after_all_parts_have_ended(failing):
     timer.start()
     try:
         with pytest.raises(ArithmeticError):
-            run_rows(work, 4, 4, 1)
+            for_row_ranges(work, 4, 4, 1)
         assert release.is_set()
         assert {1, 2} <= set(ended)
     finally:
@@ -207,7 +209,7 @@ def test_error_is_raised_after_all_parts_have_ended(failing):
 
 def test_error_of_one_part_alone():
     with pytest.raises(ZeroDivisionError):
-        run_rows(lambda start, stop: 1 // 0, 3, 1, 1)
+        for_row_ranges(lambda start, stop: 1 // 0, 3, 1, 1)
 
 
 def test_callers_from_many_threads_do_not_meet():
@@ -220,7 +222,7 @@ def test_callers_from_many_threads_do_not_meet():
             counts[start:stop] += number
 
         for _ in range(20):
-            run_rows(work, 64, 3, 1)
+            for_row_ranges(work, 64, 3, 1)
         if (counts != 20 * number).any():
             errors.append(number)
 
@@ -257,7 +259,7 @@ def test_slices_cover_every_row_once_and_tell_how_far_they_are(num_threads, rows
         counts[start:stop] += 1
 
     with listen(lambda *report: reports.append(report)):
-        run_rows(work, 100, num_threads, 10, FixedSlices(rows))
+        for_row_ranges(work, 100, num_threads, 10, FixedSlices(rows))
     assert (counts == 1).all()
     assert all(unit == "rows" and total == 100 for unit, _, total in reports)
     done = [report[1] for report in reports]
@@ -280,12 +282,12 @@ def test_interrupt_ends_every_thread_after_its_slice(num_threads):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_rows(work, 10**9, num_threads, 1, FixedSlices(1))
+        for_row_ranges(work, 10**9, num_threads, 1, FixedSlices(1))
     number = len(begun)
     assert len(ended) == number
     assert number < 10**8  # of a thousand million rows
     # The threads go on to serve, and nobody is at the old work any longer.
-    run_rows(lambda start, stop: None, 8, num_threads, 1)
+    for_row_ranges(lambda start, stop: None, 8, num_threads, 1)
     assert len(begun) == number
 
 
@@ -306,10 +308,10 @@ def test_interrupt_while_the_caller_waits_for_threads():
         return None
 
     with pytest.raises(KeyboardInterrupt):
-        run_rows(work, 10**9, 2, 1, FixedSlices(1))
+        for_row_ranges(work, 10**9, 2, 1, FixedSlices(1))
     number = len(slices)
     assert number < 10**8
-    run_rows(lambda start, stop: None, 8, 2, 1)
+    for_row_ranges(lambda start, stop: None, 8, 2, 1)
     assert len(slices) == number
 
 
@@ -322,7 +324,7 @@ def test_interrupted_caller_does_not_wait_for_the_work_of_another():
             busy.set()
             release.wait(SECONDS)
 
-    first = threading.Thread(target=run_rows, args=(occupy, 2, 2, 1))
+    first = threading.Thread(target=for_row_ranges, args=(occupy, 2, 2, 1))
     first.start()
     busy.wait(SECONDS)
     begun = []
@@ -332,7 +334,7 @@ def test_interrupted_caller_does_not_wait_for_the_work_of_another():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_rows(work, 2, 2, 1)
+        for_row_ranges(work, 2, 2, 1)
     assert not release.is_set()
     release.set()
     first.join(SECONDS)
@@ -346,7 +348,7 @@ def test_part_ends_where_work_returns_false():
         begun.append(start)
         return start != 2
 
-    run_rows(work, 10, 1, 1, FixedSlices(1))
+    for_row_ranges(work, 10, 1, 1, FixedSlices(1))
     assert begun == [0, 1, 2]
 
 

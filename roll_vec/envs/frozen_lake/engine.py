@@ -17,9 +17,9 @@ from roll_vec.envs.frozen_lake.env import (
     FrozenLake,
     RandomFrozenLake,
 )
-from roll_vec.envs.frozen_lake.grid import GRID_LOOKUP, make_view
+from roll_vec.envs.frozen_lake.grid import GRID_LOOKUP, make_observer
 from roll_vec.envs.frozen_lake.maps import (
-    make_source,
+    make_level_provider,
     start_distribution,
     tile_codes,
 )
@@ -33,10 +33,10 @@ from roll_vec.kernels.frozen_lake import unroll_random
 from roll_vec.kernels.outcomes import NEEDS_RESET
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.seeding import generator_at
-from roll_vec.stacked.engine import ArrayEngine
+from roll_vec.stacked.engine import StackedEngine
 from roll_vec.stacked.levels import LevelEngine, Levels
-from roll_vec.stacked.rollout_buffer import Tape
-from roll_vec.stacked.row_threads import run_rows
+from roll_vec.stacked.rollout_buffer import RolloutBuffer
+from roll_vec.stacked.row_threads import for_row_ranges
 from roll_vec.stacked.text_actions import BatchResult
 from roll_vec.vector.engine import Rollout
 
@@ -48,7 +48,7 @@ STEP_ROWS_PER_THREAD = 1 << 16
 _ANYWHERE = np.ones(1)
 
 
-class LakeEngine(ArrayEngine):
+class LakeEngine(StackedEngine):
     """What both FrozenLake engines share: the step and the grids of N lakes.
 
     Attributes
@@ -58,30 +58,30 @@ class LakeEngine(ArrayEngine):
         latter.
     positions : (n,) int64
         Row * W + column.
-    noise : (6, n) uint64
+    rng_states : (6, n) uint64
         PCG64 streams that the slips are drawn from.
     """
 
-    STATE: ClassVar[tuple[str, ...]] = (*ArrayEngine.STATE, "positions", "noise")
+    STATE: ClassVar[tuple[str, ...]] = (*StackedEngine.STATE, "positions", "rng_states")
 
     options: Any
     maps: NDArray[np.uint8]
 
     def _allocate(self, slip: NDArray[np.float64], schedule: Sequence[float]) -> None:
         self.slip = slip
-        self.schedule = np.array(schedule, np.float64)
-        self.neighbours = kernels.make_neighbours(*self.view.shape)
+        self.reward_schedule = np.array(schedule, np.float64)
+        self.neighbours = kernels.make_neighbours(*self.observer.shape)
         self.positions = np.zeros(self.num_envs, np.int64)
-        self.noise = np.zeros((PCG_WORDS, self.num_envs), np.uint64)
+        self.rng_states = np.zeros((PCG_WORDS, self.num_envs), np.uint64)
 
-    def _play(
+    def _step_batch(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
     ) -> BatchResult:
         n = self.num_envs
         rewards, probs = np.empty(n, np.float64), np.empty(n, np.float64)
         flags = np.empty((5, n), np.bool_)
         terminations, truncations, effective, valid, successes = flags
-        run_rows(
+        for_row_ranges(
             lambda start, stop: kernels.step_rows(
                 start,
                 stop,
@@ -92,10 +92,10 @@ class LakeEngine(ArrayEngine):
                 self.maps,
                 self.neighbours,
                 self.slip,
-                self.schedule,
+                self.reward_schedule,
                 self.positions,
                 self.elapsed_steps,
-                self.noise,
+                self.rng_states,
                 rewards,
                 terminations,
                 truncations,
@@ -122,7 +122,7 @@ class LakeEngine(ArrayEngine):
             positions = positions[rows]
             maps = maps if len(maps) < self.num_envs else maps[rows]
         grids = np.empty((len(positions), maps.shape[1]), np.uint8)
-        run_rows(
+        for_row_ranges(
             lambda start, stop: kernels.write_grids(
                 start, stop, maps, positions, grids
             ),
@@ -130,7 +130,7 @@ class LakeEngine(ArrayEngine):
             self.num_threads,
             STEP_ROWS_PER_THREAD,
         )
-        return grids.reshape(-1, *self.view.shape)
+        return grids.reshape(-1, *self.observer.shape)
 
 
 def _as_places_and_boards(seen: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -165,7 +165,7 @@ class FrozenLakeEngine(LakeEngine):
     ) -> None:
         desc = options.map
         grids = options.obs_mode != "position"
-        view = make_view(
+        observer = make_observer(
             desc.shape, GRID_LOOKUP, options.obs_mode if grids else "grid", num_threads
         )
         super().__init__(
@@ -173,7 +173,7 @@ class FrozenLakeEngine(LakeEngine):
             num_envs,
             max_episode_steps,
             num_threads,
-            view,
+            observer,
             None if grids else Discrete(desc.size),
         )
         self._allocate(
@@ -192,7 +192,7 @@ class FrozenLakeEngine(LakeEngine):
         """Seed streams or let them go on; see `Engine.reset`."""
         given = [j for j, seed in enumerate(seeds) if seed is not None]
         small = np.array([(seeds[j] or 0) & (2**64 - 1) for j in given], np.uint64)
-        kernels.seed_rows(rows[given], small, self.noise)
+        kernels.seed_rows(rows[given], small, self.rng_states)
         for j in given:
             # The kernel takes 64 bits; numpy itself seeds from more.
             if (seed := seeds[j]) is not None and seed >= 1 << 64:
@@ -202,7 +202,7 @@ class FrozenLakeEngine(LakeEngine):
                     for number in (state["state"], state["inc"])
                     for shift in (64, 0)
                 ]
-                self.noise[:, rows[j]] = np.array([*words, 0, 0], np.uint64)
+                self.rng_states[:, rows[j]] = np.array([*words, 0, 0], np.uint64)
         self.advance(rows)
 
     def advance(self, rows: NDArray[np.int64]) -> None:
@@ -210,14 +210,14 @@ class FrozenLakeEngine(LakeEngine):
         kernels.start_rows(
             rows,
             self.start_chances,
-            self.noise,
+            self.rng_states,
             self.positions,
             self.elapsed_steps,
         )
 
     def generators(self) -> tuple[np.random.Generator, ...]:
         """Return copies of the streams that starts and slips are drawn from."""
-        return tuple(map(generator_at, self.noise.T.tolist()))
+        return tuple(map(generator_at, self.rng_states.T.tolist()))
 
     def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
         """Return ``prob`` 1.0 for some rows, and what is there with text."""
@@ -238,71 +238,76 @@ class FrozenLakeEngine(LakeEngine):
             return super().observe_rows(rows)
         return self.positions[rows].tolist()  # type: ignore[no-any-return]
 
-    def _make_tape(
+    def _make_buffer(
         self,
         actions: NDArray[np.int64],
         finished: NDArray[np.bool_],
         mode: AutoresetMode,
         out: Rollout | None,
-    ) -> Tape:
+    ) -> RolloutBuffer:
         if self.options.obs_mode != "position":
-            return super()._make_tape(actions, finished, mode, out)
+            return super()._make_buffer(actions, finished, mode, out)
         shown = out and out.observations
-        shown_next = out and out.infos.get("final_obs")
-        return Tape(actions, finished, mode, (), np.int64, shown, shown_next, out)
+        out_next_observations = out and out.infos.get("final_obs")
+        return RolloutBuffer(
+            actions, finished, mode, (), np.int64, shown, out_next_observations, out
+        )
 
-    def _play_out(self, tape: Tape) -> None:
-        seen = *_as_places_and_boards(tape.seen), *_as_places_and_boards(tape.seen_next)
-        ended = tape.states == NEEDS_RESET
-        run_rows(
+    def _unroll(self, buffer: RolloutBuffer) -> None:
+        seen = (
+            *_as_places_and_boards(buffer.observations),
+            *_as_places_and_boards(buffer.next_observations),
+        )
+        ended = buffer.states == NEEDS_RESET
+        for_row_ranges(
             lambda start, stop: gymnasium_unroll.unroll_rows(
                 start,
                 stop,
-                tape.mode is not AutoresetMode.DISABLED,
-                tape.same_step,
-                tape.actions,
+                buffer.mode is not AutoresetMode.DISABLED,
+                buffer.same_step,
+                buffer.actions,
                 self.first_action,
                 self.max_steps,
                 self.maps,
                 self.neighbours,
                 self.slip,
-                self.schedule,
+                self.reward_schedule,
                 self.start_chances,
                 self.positions,
                 self.elapsed_steps,
-                self.noise,
+                self.rng_states,
                 ended,
-                tape.times,
-                tape.rewards,
-                tape.terminations,
-                tape.truncations,
-                tape.effective,
-                tape.valid,
-                tape.successes,
-                tape.probs,
+                buffer.times,
+                buffer.rewards,
+                buffer.terminations,
+                buffer.truncations,
+                buffer.effective,
+                buffer.valid,
+                buffer.successes,
+                buffer.probs,
                 *seen,
             ),
             self.num_envs,
             self.num_threads,
-            1 + STEP_ROWS_PER_THREAD // len(tape.actions),
+            1 + STEP_ROWS_PER_THREAD // len(buffer.actions),
             self.unroll_slices,
         )
 
-    def _show_tape(self, seen: NDArray[Any], out: Any) -> Any:
+    def _observe_buffer(self, seen: NDArray[Any], out: Any) -> Any:
         if self.options.obs_mode != "position":
-            return super()._show_tape(seen, out)
+            return super()._observe_buffer(seen, out)
         return seen
 
-    def _tape_infos(self, tape: Tape) -> dict[str, NDArray[Any]]:
-        return {"prob": tape.probs}
+    def _buffer_infos(self, buffer: RolloutBuffer) -> dict[str, NDArray[Any]]:
+        return {"prob": buffer.probs}
 
-    def single_form(self) -> FrozenLake:
-        """Return a single form with these options."""
+    def make_single(self) -> FrozenLake:
+        """Return a single environment with these options."""
         fields = dataclasses.fields(self.options)
         return FrozenLake(**{f.name: getattr(self.options, f.name) for f in fields})
 
-    def pose(self, env: FrozenLake, row: int) -> None:
-        """Put a single form into the state of one row."""
+    def load_row_into(self, env: FrozenLake, row: int) -> None:
+        """Put a single environment into the state of one row."""
         env.s = int(self.positions[row])
         env.num_env_steps = int(self.elapsed_steps[row])
 
@@ -342,9 +347,9 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
     ) -> None:
         shape = (options.size, options.size)
         lookup = options.grid_lookup or {}
-        view = make_view(shape, lookup, options.obs_mode, num_threads)
-        super().__init__(options, num_envs, max_episode_steps, num_threads, view)
-        self.source = make_source(
+        observer = make_observer(shape, lookup, options.obs_mode, num_threads)
+        super().__init__(options, num_envs, max_episode_steps, num_threads, observer)
+        self.level_provider = make_level_provider(
             options.size,
             options.p,
             options.num_levels,
@@ -361,70 +366,72 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         self,
         rows: NDArray[np.int64],
         levels: Levels,
-        picks: NDArray[np.int64],
+        level_indices: NDArray[np.int64],
         seeds: NDArray[np.uint64],
     ) -> None:
         maps, cells = levels
-        self.maps[rows] = maps[picks]
-        self.starts[rows] = cells[picks]
-        kernels.seed_rows(rows, seeds, self.noise)
+        self.maps[rows] = maps[level_indices]
+        self.starts[rows] = cells[level_indices]
+        kernels.seed_rows(rows, seeds, self.rng_states)
         # Gymnasium's reset uses up one draw for the start cell.
         kernels.start_rows(
-            rows, _ANYWHERE, self.noise, self.positions, self.elapsed_steps
+            rows, _ANYWHERE, self.rng_states, self.positions, self.elapsed_steps
         )
         self.positions[rows] = self.starts[rows]
 
-    def _play(
+    def _step_batch(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
     ) -> BatchResult:
-        result = super()._play(actions, skip_mask, max_steps)
+        result = super()._step_batch(actions, skip_mask, max_steps)
         # ROLL's infos have none.
         del result[3]["prob"]
         return result
 
-    def _play_on(self, rows: NDArray[np.int64], until: int, tape: Tape) -> None:
-        run_rows(
+    def _unroll_rows(
+        self, rows: NDArray[np.int64], until: int, buffer: RolloutBuffer
+    ) -> None:
+        for_row_ranges(
             lambda start, stop: unroll_random.unroll_rows(
                 start,
                 stop,
                 rows,
                 until,
-                tape.same_step,
-                tape.actions,
+                buffer.same_step,
+                buffer.actions,
                 self.first_action,
                 self.max_steps,
                 self.maps,
                 self.neighbours,
                 self.slip,
-                self.schedule,
+                self.reward_schedule,
                 self.positions,
                 self.elapsed_steps,
-                self.noise,
-                tape.times,
-                tape.states,
-                tape.rewards,
-                tape.terminations,
-                tape.truncations,
-                tape.effective,
-                tape.valid,
-                tape.successes,
-                tape.probs,
-                tape.seen,
-                tape.seen_next,
+                self.rng_states,
+                buffer.times,
+                buffer.states,
+                buffer.rewards,
+                buffer.terminations,
+                buffer.truncations,
+                buffer.effective,
+                buffer.valid,
+                buffer.successes,
+                buffer.probs,
+                buffer.observations,
+                buffer.next_observations,
             ),
             len(rows),
             self.num_threads,
-            1 + STEP_ROWS_PER_THREAD // len(tape.actions),
+            1 + STEP_ROWS_PER_THREAD // len(buffer.actions),
             self.unroll_slices,
         )
 
-    def single_form(self) -> RandomFrozenLake:
-        """Return a single form with these options."""
+    def make_single(self) -> RandomFrozenLake:
+        """Return a single environment with these options."""
         return RandomFrozenLake(**dataclasses.asdict(self.options))
 
-    def pose(self, env: RandomFrozenLake, row: int) -> None:
-        """Put a single form into the state of one row."""
-        env.tiles = self.maps[row].reshape(self.view.shape).copy()
+    def load_row_into(self, env: RandomFrozenLake, row: int) -> None:
+        """Put a single environment into the state of one row."""
+        env.tiles = self.maps[row].reshape(self.observer.shape).copy()
         env.start = int(self.starts[row])
         env.s = int(self.positions[row])
         env.num_env_steps = int(self.elapsed_steps[row])

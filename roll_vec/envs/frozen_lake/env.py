@@ -9,9 +9,9 @@ import numpy as np
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
-from roll_vec.envs.frozen_lake.grid import GRID_LOOKUP, make_view
+from roll_vec.envs.frozen_lake.grid import GRID_LOOKUP, make_observer
 from roll_vec.envs.frozen_lake.maps import (
-    make_source,
+    make_level_provider,
     start_distribution,
     tile_codes,
 )
@@ -22,7 +22,7 @@ from roll_vec.envs.frozen_lake.options import (
 from roll_vec.kernels.frozen_lake import rules as kernels
 from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.seeding import check_seed, draw_entropy
-from roll_vec.stacked.single_env import BoardEnv, LevelEnv
+from roll_vec.stacked.single_env import GridEnv, LevelEnv
 
 __all__ = ["FrozenLake", "RandomFrozenLake"]
 
@@ -30,7 +30,7 @@ REWARD_SCHEDULE = (1.0, 0.0, 0.0)
 SUCCESS_RATE = 1.0 / 3.0
 
 
-class FrozenLake(BoardEnv):
+class FrozenLake(GridEnv):
     """One lake: the form that `gymnasium.make("roll_vec/FrozenLake-v1")` gives.
 
     Equal to Gymnasium 1.4's FrozenLake-v1, step for step from the same seeds.
@@ -64,10 +64,10 @@ class FrozenLake(BoardEnv):
         self.desc = options.map
         self.nrow, self.ncol = self.desc.shape
         grids = options.obs_mode != "position"
-        view = make_view(
+        observer = make_observer(
             self.desc.shape, GRID_LOOKUP, options.obs_mode if grids else "grid"
         )
-        super().__init__(options, view)
+        super().__init__(options, observer)
         if not grids:
             self.observation_space = Discrete(self.desc.size)
         schedule = options.reward_schedule
@@ -78,7 +78,7 @@ class FrozenLake(BoardEnv):
         self._tiles = tile_codes(self.desc).reshape(1, -1)
         self._neighbours = kernels.make_neighbours(self.nrow, self.ncol)
         self._slip = kernels.make_slip(options.is_slippery, options.success_rate)
-        self._schedule = options.schedule
+        self._reward_schedule = options.schedule
         self._start_chances = np.cumsum(self.initial_state_distrib)
 
     @cached_property
@@ -147,7 +147,7 @@ class FrozenLake(BoardEnv):
         self._show()
         return self._observe(), {"prob": 1.0, **self._reset_info()}
 
-    def _play(self, action: int) -> tuple[float, bool, dict[str, Any]]:
+    def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         before, reward, terminated, prob = self.s, 0.0, False, 1.0
         if action >= self.first_action:
             position, paid, ended, chance = kernels.step_row(
@@ -158,7 +158,7 @@ class FrozenLake(BoardEnv):
                 action,
                 self.np_random.random(),
                 self._slip,
-                self._schedule,
+                self._reward_schedule,
             )
             self.s, self.lastaction = int(position), action
             reward, terminated, prob = float(paid), bool(ended), float(chance)
@@ -204,14 +204,14 @@ class RandomFrozenLake(LevelEnv):
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(RandomFrozenLakeOptions, keywords)
         shape = (options.size, options.size)
-        view = make_view(shape, options.grid_lookup or {}, options.obs_mode)
-        super().__init__(options, view)
-        self._source = make_source(
+        observer = make_observer(shape, options.grid_lookup or {}, options.obs_mode)
+        super().__init__(options, observer)
+        self._level_provider = make_level_provider(
             options.size, options.p, options.num_levels, options.start_level
         )
         self._slip = kernels.make_slip(options.is_slippery, SUCCESS_RATE)
-        self._schedule = np.array(REWARD_SCHEDULE)
-        self._noise = np.random.Generator(np.random.PCG64(0))
+        self._reward_schedule = np.array(REWARD_SCHEDULE)
+        self._slip_generator = np.random.Generator(np.random.PCG64(0))
         self.nrow = self.ncol = options.size
         self._neighbours = kernels.make_neighbours(self.nrow, self.ncol)
         self.tiles = np.full((options.size, options.size), kernels.ICE, np.uint8)
@@ -232,13 +232,16 @@ class RandomFrozenLake(LevelEnv):
         return grid.reshape(self.tiles.shape)
 
     def _begin(self, episode_seed: int) -> None:
-        (maps, cells), picks = self._source.pick(np.array([episode_seed], np.uint64))
-        self.tiles = maps[picks[0]].reshape(self.nrow, self.ncol).copy()
-        self.start = self.s = int(cells[picks[0]])
-        self._noise = np.random.Generator(np.random.PCG64(episode_seed))
-        self._noise.random()  # Gymnasium's reset uses one up for the start cell.
+        (maps, cells), level_indices = self._level_provider.get(
+            np.array([episode_seed], np.uint64)
+        )
+        self.tiles = maps[level_indices[0]].reshape(self.nrow, self.ncol).copy()
+        self.start = self.s = int(cells[level_indices[0]])
+        self._slip_generator = np.random.Generator(np.random.PCG64(episode_seed))
+        # Gymnasium's reset uses one draw up for the start cell.
+        self._slip_generator.random()
 
-    def _play(self, action: int) -> tuple[float, bool, dict[str, Any]]:
+    def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         before, reward, terminated = self.s, 0.0, False
         if action >= self.first_action:
             position, paid, ended, _ = kernels.step_row(
@@ -247,9 +250,9 @@ class RandomFrozenLake(LevelEnv):
                 self._neighbours,
                 self.s,
                 action - self.first_action,
-                self._noise.random(),
+                self._slip_generator.random(),
                 self._slip,
-                self._schedule,
+                self._reward_schedule,
             )
             self.s, reward, terminated = int(position), float(paid), bool(ended)
         tile = self.tiles[divmod(self.s, self.ncol)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from roll_vec.kernels.frozen_lake import rules as kernels
-from roll_vec.stacked.grid_observations import BoardView
+from roll_vec.stacked.grid_observations import GridObserver
 
-__all__ = ["DIRECTIONS", "GRID_LOOKUP", "GRID_VOCAB", "make_view"]
+__all__ = ["DIRECTIONS", "GRID_LOOKUP", "GRID_VOCAB", "make_observer"]
 
 GRID_LOOKUP = {0: "P", 1: "_", 2: "O", 3: "G", 4: "X", 5: "√"}
 GRID_VOCAB = {
@@ -22,13 +22,13 @@ GRID_VOCAB = {
 DIRECTIONS = ("Left", "Down", "Right", "Up")
 
 
-def make_view(
+def make_observer(
     shape: tuple[int, int],
     lookup: Mapping[int, str],
     obs_mode: str,
     num_threads: int = 1,
-) -> BoardView:
+) -> GridObserver:
     """Return the view of a lake."""
-    return BoardView(
+    return GridObserver(
         "frozen_lake", shape, kernels.NUM_CODES, lookup, obs_mode, num_threads
     )

@@ -11,13 +11,13 @@ from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.frozen_lake import random_maps as map_kernels
 from roll_vec.kernels.frozen_lake import rules as kernels
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
-from roll_vec.stacked.levels import Levels, LevelSource
-from roll_vec.stacked.row_threads import SliceSizer, run_rows
+from roll_vec.stacked.levels import GeneratedLevels, Levels
+from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 
 __all__ = [
     "MAPS",
     "MapGenerator",
-    "make_source",
+    "make_level_provider",
     "parse_map",
     "start_distribution",
     "tile_codes",
@@ -108,7 +108,7 @@ _MAPS_PER_THREAD = 64
 
 
 class MapGenerator:
-    """The `LevelSource` function of an environment: maps or an error."""
+    """The `GeneratedLevels` function of an environment: maps or an error."""
 
     def __init__(self, size: int, p: float, num_threads: int) -> None:
         self.size, self.p, self.num_threads = size, p, num_threads
@@ -146,7 +146,9 @@ class MapGenerator:
             )
             return bool(ok[start:stop].all())
 
-        run_rows(work, len(seeds), self.num_threads, _MAPS_PER_THREAD, self._slices)
+        for_row_ranges(
+            work, len(seeds), self.num_threads, _MAPS_PER_THREAD, self._slices
+        )
         if not ok.all():
             seed = seeds[np.flatnonzero(~ok)[0]]
             message = (
@@ -159,9 +161,9 @@ class MapGenerator:
         return maps, starts
 
 
-def make_source(
+def make_level_provider(
     size: int, p: float, num_levels: int, start_level: int, num_threads: int = 1
-) -> LevelSource:
+) -> GeneratedLevels:
     """Return where random maps of some options come from."""
     generate = MapGenerator(size, p, num_threads)
-    return LevelSource(generate, num_levels, start_level, size**2 + 8)
+    return GeneratedLevels(generate, num_levels, start_level, size**2 + 8)

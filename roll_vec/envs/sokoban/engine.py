@@ -8,14 +8,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.sokoban.env import Sokoban, make_view
+from roll_vec.envs.sokoban.env import Sokoban, make_observer
 from roll_vec.envs.sokoban.options import SokobanOptions
-from roll_vec.envs.sokoban.rooms import make_source
+from roll_vec.envs.sokoban.rooms import make_level_provider
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.kernels.sokoban.unroll import unroll_rows
 from roll_vec.stacked.levels import LevelEngine, Levels
-from roll_vec.stacked.rollout_buffer import Tape
-from roll_vec.stacked.row_threads import run_rows
+from roll_vec.stacked.rollout_buffer import RolloutBuffer
+from roll_vec.stacked.row_threads import for_row_ranges
 from roll_vec.stacked.text_actions import BatchResult
 
 __all__ = ["SokobanEngine"]
@@ -65,9 +65,9 @@ class SokobanEngine(LevelEngine):
         max_episode_steps: int | None,
         num_threads: int,
     ) -> None:
-        view = make_view(options, num_threads)
-        super().__init__(options, num_envs, max_episode_steps, num_threads, view)
-        self.source = make_source(options, num_threads)
+        observer = make_observer(options, num_threads)
+        super().__init__(options, num_envs, max_episode_steps, num_threads, observer)
+        self.level_provider = make_level_provider(options, num_threads)
         height, width = options.dim_room
         self.cells = np.zeros((num_envs, height * width), np.uint8)
         self.players = np.zeros(num_envs, np.int32)
@@ -77,17 +77,17 @@ class SokobanEngine(LevelEngine):
         self,
         rows: NDArray[np.int64],
         levels: Levels,
-        picks: NDArray[np.int64],
+        level_indices: NDArray[np.int64],
         seeds: NDArray[np.uint64],
     ) -> None:
         flat = levels[0].reshape(len(levels[0]), -1)
-        run_rows(
+        for_row_ranges(
             lambda start, stop: kernels.place_rows(
                 start,
                 stop,
                 rows,
                 flat,
-                picks,
+                level_indices,
                 self.cells,
                 self.players,
                 self.boxes_left,
@@ -97,14 +97,14 @@ class SokobanEngine(LevelEngine):
             STEP_ROWS_PER_THREAD,
         )
 
-    def _play(
+    def _step_batch(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
     ) -> BatchResult:
         n = self.num_envs
         rewards = np.empty(n, np.float64)
         flags = np.empty((5, n), np.bool_)
         terminations, truncations, effective, valid, successes = flags
-        run_rows(
+        for_row_ranges(
             lambda start, stop: kernels.step_rows(
                 start,
                 stop,
@@ -135,15 +135,17 @@ class SokobanEngine(LevelEngine):
         }
         return rewards, terminations, truncations, values
 
-    def _play_on(self, rows: NDArray[np.int64], until: int, tape: Tape) -> None:
-        run_rows(
+    def _unroll_rows(
+        self, rows: NDArray[np.int64], until: int, buffer: RolloutBuffer
+    ) -> None:
+        for_row_ranges(
             lambda start, stop: unroll_rows(
                 start,
                 stop,
                 rows,
                 until,
-                tape.same_step,
-                tape.actions,
+                buffer.same_step,
+                buffer.actions,
                 self.first_action,
                 self.options.dim_room[1],
                 self.max_steps,
@@ -151,20 +153,20 @@ class SokobanEngine(LevelEngine):
                 self.players,
                 self.boxes_left,
                 self.elapsed_steps,
-                tape.times,
-                tape.states,
-                tape.rewards,
-                tape.terminations,
-                tape.truncations,
-                tape.effective,
-                tape.valid,
-                tape.successes,
-                tape.seen,
-                tape.seen_next,
+                buffer.times,
+                buffer.states,
+                buffer.rewards,
+                buffer.terminations,
+                buffer.truncations,
+                buffer.effective,
+                buffer.valid,
+                buffer.successes,
+                buffer.observations,
+                buffer.next_observations,
             ),
             len(rows),
             self.num_threads,
-            1 + STEP_ROWS_PER_THREAD // len(tape.actions),
+            1 + STEP_ROWS_PER_THREAD // len(buffer.actions),
             self.unroll_slices,
         )
 
@@ -172,12 +174,12 @@ class SokobanEngine(LevelEngine):
         cells = self.cells if rows is None else self.cells[rows]
         return cells.reshape(-1, *self.options.dim_room)
 
-    def single_form(self) -> Sokoban:
-        """Return a single form with these options."""
+    def make_single(self) -> Sokoban:
+        """Return a single environment with these options."""
         return Sokoban(**dataclasses.asdict(self.options))
 
-    def pose(self, env: Sokoban, row: int) -> None:
-        """Put a single form into the state of one row."""
+    def load_row_into(self, env: Sokoban, row: int) -> None:
+        """Put a single environment into the state of one row."""
         env.grid = self.cells[row].reshape(self.options.dim_room).copy()
         env.player = int(self.players[row])
         env.boxes_left = int(self.boxes_left[row])

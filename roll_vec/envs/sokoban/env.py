@@ -8,19 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.envs.sokoban.options import SokobanOptions
-from roll_vec.envs.sokoban.rooms import make_source
+from roll_vec.envs.sokoban.rooms import make_level_provider
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.options import parse_options, takes_keywords_of
-from roll_vec.stacked.grid_observations import BoardView
+from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.single_env import LevelEnv
 
 __all__ = ["Sokoban"]
 
 
-def make_view(options: SokobanOptions, num_threads: int = 1) -> BoardView:
+def make_observer(options: SokobanOptions, num_threads: int = 1) -> GridObserver:
     """Return the view of a room."""
     assert options.grid_lookup is not None
-    return BoardView(
+    return GridObserver(
         "sokoban",
         options.dim_room,
         kernels.NUM_CODES,
@@ -63,8 +63,8 @@ class Sokoban(LevelEnv):
     @takes_keywords_of(SokobanOptions)
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(SokobanOptions, keywords)
-        super().__init__(options, make_view(options))
-        self._source = make_source(options)
+        super().__init__(options, make_observer(options))
+        self._level_provider = make_level_provider(options)
         self.grid = np.zeros(options.dim_room, np.uint8)
         self.player = 0
         self.boxes_left = 0
@@ -105,12 +105,14 @@ class Sokoban(LevelEnv):
         return self.grid
 
     def _begin(self, episode_seed: int) -> None:
-        (levels,), picks = self._source.pick(np.array([episode_seed], np.uint64))
-        self.grid = levels[picks[0]].copy()
+        (levels,), level_indices = self._level_provider.get(
+            np.array([episode_seed], np.uint64)
+        )
+        self.grid = levels[level_indices[0]].copy()
         self.player = int(np.flatnonzero(self.grid >= kernels.PLAYER)[0])
         self.boxes_left = int(np.count_nonzero(self.grid == kernels.BOX))
 
-    def _play(self, action: int) -> tuple[float, bool, dict[str, Any]]:
+    def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         player, boxes_left, reward = kernels.step_row(
             self.grid.reshape(1, -1),
             0,

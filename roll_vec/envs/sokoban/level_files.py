@@ -24,7 +24,7 @@ from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.process_cache import ProcessCache
 
-__all__ = ["GivenSource", "LevelSet", "load_levels"]
+__all__ = ["FixedLevels", "LevelSet", "load_levels"]
 
 Grids = NDArray[np.uint8]
 
@@ -104,8 +104,8 @@ class LevelSet:
         return self
 
 
-class GivenSource:
-    """A part of a set as a `roll_vec.stacked.levels.Source`.
+class FixedLevels:
+    """A part of a set as a `roll_vec.stacked.levels.LevelProvider`.
 
     Parameters
     ----------
@@ -117,8 +117,8 @@ class GivenSource:
     def __init__(self, levels: LevelSet, num_levels: int, start_level: int) -> None:
         self.levels, self.num_levels, self.start_level = levels, num_levels, start_level
 
-    def pick(self, seeds: NDArray[np.uint64]) -> tuple[tuple[Grids], NDArray[np.int64]]:
-        """Return the levels, and which of them each seed plays; see `Source.pick`."""
+    def get(self, seeds: NDArray[np.uint64]) -> tuple[tuple[Grids], NDArray[np.int64]]:
+        """Return the levels and their indices by seed; see `LevelProvider.get`."""
         numbers = (seeds % np.uint64(self.num_levels)).astype(np.int64)
         stop = self.start_level + self.num_levels
         return (self.levels._cells[self.start_level : stop],), numbers

@@ -7,14 +7,14 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.sokoban.level_files import GivenSource
+from roll_vec.envs.sokoban.level_files import FixedLevels
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.sokoban import rooms
-from roll_vec.stacked.levels import LevelSource, Source
-from roll_vec.stacked.row_threads import SliceSizer, run_rows
+from roll_vec.stacked.levels import GeneratedLevels, LevelProvider
+from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 
-__all__ = ["RoomGenerator", "draw_rooms", "make_source"]
+__all__ = ["RoomGenerator", "draw_rooms", "make_level_provider"]
 
 # A room takes some 30 us; handing a part of the work over takes about as much.
 _ROOMS_PER_THREAD = 4
@@ -85,12 +85,12 @@ def draw_rooms(
         return not (statuses[start:stop] > rooms.ROOM).any()
 
     slices = slices or SliceSizer("rooms")
-    run_rows(work, len(seeds), num_threads, _ROOMS_PER_THREAD, slices)
+    for_row_ranges(work, len(seeds), num_threads, _ROOMS_PER_THREAD, slices)
     return grids, statuses
 
 
 class RoomGenerator:
-    """The `LevelSource` function of an environment: rooms or an error."""
+    """The `GeneratedLevels` function of an environment: rooms or an error."""
 
     def __init__(self, options: SokobanOptions, num_threads: int) -> None:
         self.options, self.num_threads = options, num_threads
@@ -116,11 +116,11 @@ class RoomGenerator:
         return (grids,)
 
 
-def make_source(options: SokobanOptions, num_threads: int = 1) -> Source:
+def make_level_provider(options: SokobanOptions, num_threads: int = 1) -> LevelProvider:
     """Return where the levels of these options come from."""
     if options.levels is not None:
-        return GivenSource(options.levels, options.num_levels, options.start_level)
-    return LevelSource(
+        return FixedLevels(options.levels, options.num_levels, options.start_level)
+    return GeneratedLevels(
         RoomGenerator(options, num_threads),
         options.num_levels,
         options.start_level,
