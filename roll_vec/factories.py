@@ -15,23 +15,22 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import gymnasium
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
-from gymnasium.vector import AutoresetMode
 
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.options import (
     MAX_INT,
-    check_bool,
     check_choice,
     check_int,
     check_unknown,
     parse_options,
+    take_options,
+    takes_keywords_of,
 )
+from roll_vec.pool.factories import build, check_keywords, pin_keywords, text_options
+from roll_vec.pool.options import PoolOptions
+from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.vector.autoreset import parse_autoreset_mode
-
-if TYPE_CHECKING:
-    from roll_vec.pool import PoolVectorEnv
-    from roll_vec.vector.env import RollVectorEnv
+from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
 __all__ = ["make_pool_vector", "make_single", "make_vec", "make_vector"]
 
@@ -83,8 +82,6 @@ def make_vec(id: str | EnvSpec, num_envs: int = 1, **keywords: Any) -> RollVecto
     UnknownOptionError
         If a keyword does not exist.
     """
-    from roll_vec.vector.env import RollVectorEnv
-
     env = gymnasium.make_vec(
         id, num_envs, vectorization_mode="vector_entry_point", **keywords
     ).unwrapped
@@ -127,8 +124,6 @@ def make_single(id: str, /, **keywords: Any) -> gymnasium.Env[Any, Any]:
     ------
     UnknownOptionError, InvalidOptionError
     """
-    from roll_vec.pool.factories import build, check_keywords
-
     cls = ENVIRONMENTS[id].load()
     return build(cls, check_keywords(cls, keywords))
 
@@ -149,17 +144,14 @@ def _check_limit(limit: int | None, registered: int | None) -> int | None:
     return int(limit)
 
 
+@takes_keywords_of(BatchOptions, open_end=True)
 def make_vector(
     id: str,
     /,
     num_envs: int = 1,
     *,
     max_episode_steps: int | None = None,
-    autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-    copy: bool = True,
     num_threads: int | None = None,
-    group_size: int = 1,
-    group_id_info: bool = False,
     disable_env_checker: bool | None = None,
     **keywords: Any,
 ) -> RollVectorEnv:
@@ -172,14 +164,12 @@ def make_vector(
         1 to 2**27.
     max_episode_steps : int or None
         None: the registered limit; -1: none.
-    autoreset_mode, copy, group_size, group_id_info
-        See `roll_vec.vector.env.RollVectorEnv`.
     num_threads : int or None
         See `roll_vec.stacked.row_threads.resolve_num_threads`.
     disable_env_checker : bool or None
         Accepted as by `gymnasium.make`, and without effect.
     **keywords
-        The environment's own.
+        Those of `roll_vec.vector.env.BatchOptions`, and the environment's own.
 
     Returns
     -------
@@ -190,45 +180,35 @@ def make_vector(
     UnknownOptionError, InvalidOptionError
     """
     from roll_vec.stacked.row_threads import resolve_num_threads
-    from roll_vec.vector.env import RollVectorEnv
 
-    environment = ENVIRONMENTS[id]
-    options_class = environment.load("Options")
-    known = set(environment.defaults()) | _keywords_of(make_vector)
+    registered = ENVIRONMENTS[id]
+    known = set(registered.defaults()) | _keywords_of(make_vector)
     check_unknown(keywords, known, _hints(make_pool_vector, _STACKED_HINT))
     # Everything is checked before the arrays of the batch are allocated.
     num_envs = check_int("num_envs", num_envs, 1, MAX_ENVS)
-    shared = _check_shared(autoreset_mode, copy, group_size, group_id_info)
-    limit = _check_limit(max_episode_steps, environment.max_episode_steps)
-    options = parse_options(options_class, {**environment.keywords, **keywords})
+    batch = take_options(BatchOptions, keywords)
+    limit = _check_limit(max_episode_steps, registered.max_episode_steps)
+    options_class = registered.load("Options")
+    options = parse_options(options_class, {**registered.keywords, **keywords})
     threads = resolve_num_threads(num_threads)
     try:
-        engine = environment.load("Engine")(options, num_envs, limit, threads)
+        engine = registered.load("Engine")(options, num_envs, limit, threads)
     except MemoryError as error:
         message = (
             f"num_envs: {num_envs} environments of {id} with these keywords do not fit "
             f"into the memory: {error}; take fewer, or smaller ones"
         )
         raise InvalidOptionError(message) from None
-    return RollVectorEnv(engine, **shared)
+    return RollVectorEnv(engine, **vars(batch))
 
 
+@takes_keywords_of(BatchOptions, PoolOptions, open_end=True)
 def make_pool_vector(
     id: str,
     /,
     num_envs: int = 1,
     *,
     max_episode_steps: int | None = None,
-    autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-    copy: bool = True,
-    group_size: int = 1,
-    group_id_info: bool = False,
-    workers: int = 0,
-    executor: str = "thread",
-    step_timeout: float | None = None,
-    reset_timeout: float | None = None,
-    on_error: str = "truncate",
-    context: str | None = None,
     disable_env_checker: bool | None = None,
     **keywords: Any,
 ) -> PoolVectorEnv:
@@ -241,14 +221,12 @@ def make_pool_vector(
         1 to 2**20.
     max_episode_steps : int or None
         None: the registered limit; -1: none.
-    autoreset_mode, copy, group_size, group_id_info
-        See `roll_vec.vector.env.RollVectorEnv`.
-    workers, executor, step_timeout, reset_timeout, on_error, context
-        See `roll_vec.pool.PoolVectorEnv`.
     disable_env_checker : bool or None
         Accepted as by `gymnasium.make`, and without effect.
     **keywords
-        The environment's own, and those of `roll_vec.text.action_parser.TextOptions`.
+        Those of `roll_vec.vector.env.BatchOptions` and `roll_vec.pool.PoolVectorEnv`,
+        the environment's own, and those of
+        `roll_vec.text.action_parser.TextOptions`.
 
     Returns
     -------
@@ -258,22 +236,18 @@ def make_pool_vector(
     ------
     UnknownOptionError, InvalidOptionError
     """
-    from roll_vec.pool import PoolVectorEnv
-    from roll_vec.pool.factories import (
-        build,
-        check_keywords,
-        pin_keywords,
-        text_options,
-    )
-
-    environment = ENVIRONMENTS[id]
+    registered = ENVIRONMENTS[id]
     num_envs = check_int("num_envs", num_envs, 1, MAX_POOLED_ENVS)
-    shared = _check_shared(autoreset_mode, copy, group_size, group_id_info)
-    limit = _check_limit(max_episode_steps, environment.max_episode_steps)
-    given = {**environment.keywords, **keywords}
-    cls = environment.load()
+    limit = _check_limit(max_episode_steps, registered.max_episode_steps)
     known = _keywords_of(make_pool_vector)
-    own = check_keywords(cls, given, known, _hints(make_vector, _POOL_HINT))
+    batch = {name: keywords.pop(name) for name in known & keywords.keys()}
+    cls = registered.load()
+    own = check_keywords(
+        cls,
+        {**registered.keywords, **keywords},
+        known,
+        _hints(make_vector, _POOL_HINT),
+    )
     # gymnasium.make warns of an unknown one; make_vec leaves it to this.
     modes = (None, *cls.metadata.get("render_modes", ()))
     check_choice("render_mode", own.get("render_mode"), modes)
@@ -282,17 +256,8 @@ def make_pool_vector(
     # As gymnasium.make(id, **keywords) gives each environment its own.
     spec = replace(gymnasium.spec(id), kwargs=dict(own), max_episode_steps=limit)
     # The class itself, not the id: another process may not have registered it.
-    return PoolVectorEnv(
-        [partial(build, cls, pin_keywords(cls, own), spec)] * num_envs,
-        workers=workers,
-        executor=executor,
-        step_timeout=step_timeout,
-        reset_timeout=reset_timeout,
-        on_error=on_error,
-        context=context,
-        max_episode_steps=limit,
-        **shared,
-    )
+    make = partial(build, cls, pin_keywords(cls, own), spec)
+    return PoolVectorEnv([make] * num_envs, max_episode_steps=limit, **batch)
 
 
 # Ends of messages about a keyword of the other kind of batch.
@@ -314,15 +279,3 @@ def _hints(other: Callable[..., Any], hint: str) -> dict[str, str]:
 
 def _keywords_of(function: Callable[..., Any]) -> set[str]:
     return set(inspect.signature(function).parameters) - {"id", "keywords"}
-
-
-def _check_shared(
-    autoreset_mode: Any, copy: Any, group_size: Any, group_id_info: Any
-) -> dict[str, Any]:
-    """Return the keywords that any batch takes, checked."""
-    return {
-        "autoreset_mode": parse_autoreset_mode(autoreset_mode),
-        "copy": check_bool("copy", copy),
-        "group_size": check_int("group_size", group_size, 1),
-        "group_id_info": check_bool("group_id_info", group_id_info),
-    }

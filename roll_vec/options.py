@@ -7,6 +7,7 @@ import difflib
 import inspect
 import operator
 from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = [
     "close_match",
     "did_you_mean",
     "parse_options",
+    "take_options",
     "takes_keywords_of",
 ]
 
@@ -34,27 +36,15 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 MAX_INT = (1 << 31) - 1
 NO_HINTS: Mapping[str, str] = {}
 
-# For keywords that some environments have and others cannot have.
-_HINTS = {
-    "action_start": "; roll_vec/Sokoban-v0 and roll_vec/RandomFrozenLake-v0 alone have "
-    "action_start; elsewhere actions are as the action space says, from its start on",
-    **{
-        name: f"; {name} is for batches: gymnasium.make_vec takes it"
-        for name in (
-            "num_envs",
-            "autoreset_mode",
-            "copy",
-            "group_size",
-            "group_id_info",
-            "num_threads",
-            "workers",
-            "executor",
-            "step_timeout",
-            "reset_timeout",
-            "on_error",
-        )
-    },
-}
+_ACTION_START_HINT = (
+    "; roll_vec/Sokoban-v0 and roll_vec/RandomFrozenLake-v0 alone have action_start; "
+    "elsewhere actions are as the action space says, from its start on"
+)
+# Dataclasses of the keywords of batches, imported for the hint in an error alone.
+_BATCH_OPTIONS = (
+    "roll_vec.vector.env:BatchOptions",
+    "roll_vec.pool.options:PoolOptions",
+)
 
 
 def parse_options(options_class: type[Options], given: Mapping[str, Any]) -> Options:
@@ -96,10 +86,36 @@ def check_unknown(
     if unknown:
         named = [f"got an unexpected keyword argument {name!r}" for name in unknown]
         message = f"{'; '.join(named)}; those that exist: {', '.join(known)}"
-        hints = {**_HINTS, **hints}
+        hints = {**_hints_for_batches(), "action_start": _ACTION_START_HINT, **hints}
         ends = [hints.get(name) or did_you_mean(name, known) for name in unknown]
         # Two keywords can have one hint.
         raise UnknownOptionError(message + "".join(dict.fromkeys(ends)))
+
+
+def _hints_for_batches() -> dict[str, str]:
+    """Return a hint for each keyword that batches alone take."""
+    names = ["num_envs", "num_threads"]
+    for place in _BATCH_OPTIONS:
+        module, _, name = place.partition(":")
+        names += inspect.signature(getattr(import_module(module), name)).parameters
+    names.remove("max_episode_steps")  # `gymnasium.make` takes it, too
+    return {
+        name: f"; {name} is for batches: gymnasium.make_vec takes it" for name in names
+    }
+
+
+def take_options(
+    options_class: type[Options], keywords: dict[str, Any], **more: Any
+) -> Options:
+    """Return the options that some of the keywords name, and remove these keywords.
+
+    Raises
+    ------
+    InvalidOptionError
+        For a value that cannot be used.
+    """
+    names = keywords.keys() & inspect.signature(options_class).parameters.keys()
+    return options_class(**{name: keywords.pop(name) for name in names}, **more)
 
 
 def close_match(value: Any, choices: Iterable[Any]) -> str | None:
@@ -126,20 +142,34 @@ def did_you_mean(value: Any, choices: Iterable[Any]) -> str:
     return "" if match is None else f"; did you mean {match}?"
 
 
-def takes_keywords_of(options_class: type[Any]) -> Callable[[Function], Function]:
-    """Let a function with ``**keywords`` show the keywords of an options class.
+def takes_keywords_of(
+    *options_classes: type[Any], open_end: bool = False
+) -> Callable[[Function], Function]:
+    """Let a function with ``**keywords`` show the keywords of options classes.
 
     A constructor's signature is its own, not its class's: a subclass with another
     constructor shows that one.
+
+    Parameters
+    ----------
+    options_classes : class
+        Their keywords stand before those that the function lists as keyword-only.
+    open_end : bool
+        Whether ``**keywords`` is shown as well, because the function takes more.
     """
 
     def show(function: Function) -> Function:
-        own = inspect.signature(function)
-        kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-        shown = [p for p in own.parameters.values() if p.kind not in kinds]
-        options = inspect.signature(options_class).parameters.values()
-        shown += [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in options]
-        signature = own.replace(parameters=shown)
+        signature = inspect.signature(function)
+        own = signature.parameters
+        shown = {n: p for n, p in own.items() if p.kind <= p.POSITIONAL_OR_KEYWORD}
+        for options_class in options_classes:
+            for name, parameter in inspect.signature(options_class).parameters.items():
+                keyword = parameter.replace(kind=parameter.KEYWORD_ONLY)
+                shown.setdefault(name, keyword)
+        shown |= {n: p for n, p in own.items() if p.kind == p.KEYWORD_ONLY}
+        if open_end:
+            shown |= {n: p for n, p in own.items() if p.kind == p.VAR_KEYWORD}
+        signature = signature.replace(parameters=list(shown.values()))
         function.__signature__ = signature  # type: ignore[attr-defined]
         return function
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -17,12 +18,13 @@ from roll_vec.errors import (
     ResetNeededError,
     describe_rows,
 )
+from roll_vec.options import check_unknown, take_options, takes_keywords_of
 from roll_vec.pool.engine import PoolEngine
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.pending_steps import Flights
 from roll_vec.pool.spaces import ObservationMode
-from roll_vec.vector.autoreset import parse_autoreset_mode, parse_reset_mask
-from roll_vec.vector.env import RollVectorEnv
+from roll_vec.vector.autoreset import parse_reset_mask
+from roll_vec.vector.env import BatchOptions, RollVectorEnv
 from roll_vec.vector.infos import Infos
 
 __all__ = ["PoolVectorEnv"]
@@ -73,8 +75,8 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
         of the call have ended; all must be reset after that.
     max_episode_steps : int or None
         Steps after which an episode is truncated.
-    group_size, group_id_info
-        See `RollVectorEnv`.
+    group_size, group_id_info, ...
+        See `roll_vec.vector.env.BatchOptions`.
     context : str or None
         How worker processes are started: ``fork``, ``spawn`` or ``forkserver``; None:
         as `multiprocessing` does by default.
@@ -109,44 +111,28 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
     # Whose `successes` are only read.
     engine: PoolEngine
 
+    @takes_keywords_of(PoolOptions, BatchOptions)
     def __init__(
         self,
         env_fns: Iterable[Callable[[], gymnasium.Env[Any, Any]]],
         copy: bool = True,
         observation_mode: ObservationMode = "same",
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        *,
-        workers: int = 0,
-        executor: str = "thread",
-        step_timeout: float | None = None,
-        reset_timeout: float | None = None,
-        on_error: str = "truncate",
-        max_episode_steps: int | None = None,
-        group_size: int = 1,
-        group_id_info: bool = False,
-        context: str | None = None,
+        **keywords: Any,
     ) -> None:
-        options = PoolOptions(
-            workers=workers,
-            executor=executor,
-            step_timeout=step_timeout,
-            reset_timeout=reset_timeout,
-            on_error=on_error,
-            max_episode_steps=max_episode_steps,
-            context=context,
+        check_unknown(keywords, inspect.signature(PoolVectorEnv).parameters)
+        batch = take_options(
+            BatchOptions, keywords, copy=copy, autoreset_mode=autoreset_mode
         )
-        mode = parse_autoreset_mode(autoreset_mode)
-        engine = PoolEngine(tuple(env_fns), observation_mode, options)
+        engine = PoolEngine(tuple(env_fns), observation_mode, PoolOptions(**keywords))
         # Before what is open: closing needs it.
-        self._flights = Flights(engine, mode, group_size if group_id_info else None)
+        self._flights = Flights(
+            engine,
+            batch.autoreset_mode,
+            batch.group_size if batch.group_id_info else None,
+        )
         try:
-            super().__init__(
-                engine,
-                autoreset_mode=mode,
-                copy=copy,
-                group_size=group_size,
-                group_id_info=group_id_info,
-            )
+            super().__init__(engine, **vars(batch))
         except BaseException:
             engine.close()
             raise

@@ -7,6 +7,7 @@ environment: everything below a batch of rows is an `Engine`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from roll_vec.errors import (
     ResetNeededError,
     describe_rows,
 )
+from roll_vec.options import check_bool, check_int, parse_options, takes_keywords_of
 from roll_vec.seeding import draw_missing_seeds, expand_seeds
 from roll_vec.vector.attributes import BatchAttributes
 from roll_vec.vector.autoreset import (
@@ -36,34 +38,63 @@ from roll_vec.vector.infos import (
 )
 from roll_vec.vector.unroll import ended_message, unroll
 
-__all__ = ["RollVectorEnv"]
+__all__ = ["BatchOptions", "RollVectorEnv"]
 
 _BOARDS_IN_WINDOW = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchOptions:
+    """The keywords that every batch takes, with their defaults and their checks.
+
+    Parameters
+    ----------
+    autoreset_mode : AutoresetMode or str
+        When an environment whose episode has ended is reset.  ``NextStep``: by the
+        next step, which ignores its action.  ``SameStep``: by the same step; the last
+        observation goes to ``infos["final_obs"]``.  ``Disabled``: never; call `reset`
+        with ``options={"reset_mask": mask}``.
+    copy : bool
+        False: observations are written into one array again and again, which saves
+        an allocation.  The array that was returned before then changes.
+    group_size : int
+        Environments ``j * group_size`` to ``(j + 1) * group_size - 1`` get the same
+        seed from an int, or from the operating system: the same levels and noise.
+    group_id_info : bool
+        True: the infos of a reset have ``group_id``, the number of the group.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP
+    copy: bool = True
+    group_size: int = 1
+    group_id_info: bool = False
+
+    def __post_init__(self) -> None:
+        mode = parse_autoreset_mode(self.autoreset_mode)
+        object.__setattr__(self, "autoreset_mode", mode)
+        object.__setattr__(self, "copy", check_bool("copy", self.copy))
+        size = check_int("group_size", self.group_size, 1)
+        object.__setattr__(self, "group_size", size)
+        with_id = check_bool("group_id_info", self.group_id_info)
+        object.__setattr__(self, "group_id_info", with_id)
 
 
 # skrl looks for VectorEnv among the direct bases.
 class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
     """N environments behind `gymnasium.vector.VectorEnv`.
 
-    Made by `gymnasium.make_vec`; the keywords are in `roll_vec.factories`.
+    `gymnasium.make_vec` and `roll_vec.make_vec` make it.
 
     Parameters
     ----------
     engine : Engine
         Becomes this environment's own.
-    autoreset_mode : AutoresetMode or str
-        When an environment that ended is reset: at the next step, whose action it
-        ignores; in the same step, the last observation going to
-        ``infos["final_obs"]``; or never, so that `reset` with
-        ``options={"reset_mask": mask}`` must do it.
-    copy : bool
-        False: observations are written into one array again and again, which spares
-        an allocation; the array that was returned before changes.
-    group_size : int
-        Environments ``j * group_size`` and the next ``group_size - 1`` get the same
-        seed from an int, or from the operating system: the same levels and noise.
-    group_id_info : bool
-        True: the infos of a reset have ``group_id``, the number of the group.
+    **keywords
+        Those of `BatchOptions`; they become attributes.
 
     Attributes
     ----------
@@ -74,27 +105,18 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
     # Until the constructor has ended: closing a half-built environment does nothing.
     closed = True
 
-    def __init__(
-        self,
-        engine: Engine,
-        *,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        copy: bool = True,
-        group_size: int = 1,
-        group_id_info: bool = False,
-    ) -> None:
+    @takes_keywords_of(BatchOptions)
+    def __init__(self, engine: Engine, **keywords: Any) -> None:
+        options = parse_options(BatchOptions, keywords)
         self.engine = engine
-        self.autoreset_mode = parse_autoreset_mode(autoreset_mode)
-        self.copy = bool(copy)
         self.num_envs = engine.num_envs
-        if group_size < 1 or self.num_envs % group_size:
-            message = (
-                f"group_size: expected a divisor of num_envs={self.num_envs}, "
-                f"got {group_size}"
-            )
-            raise InvalidOptionError(message)
-        self.group_size = group_size
-        self.group_id_info = bool(group_id_info)
+        if self.num_envs % options.group_size:
+            divisor = f"a divisor of num_envs={self.num_envs}"
+            raise InvalidOptionError.expected("group_size", divisor, options.group_size)
+        self.autoreset_mode = options.autoreset_mode
+        self.copy = options.copy
+        self.group_size = options.group_size
+        self.group_id_info = options.group_id_info
         self.single_observation_space = engine.single_observation_space
         self.single_action_space = engine.single_action_space
         self.observation_space = engine.observation_space
