@@ -1,4 +1,4 @@
-"""A conformance checker for vector environments, ours or anyone's.
+"""A conformance checker for vector environments, of this package or any other.
 
 ::
 
@@ -7,20 +7,27 @@
     check_vector_env("my_package/MyEnv-v0")
     check_vector_env(lambda num_envs, autoreset_mode: MyVectorEnv(num_envs, ...))
 
-`check_vector_env` returns None when all is well.  Otherwise it raises one
-`ConformanceError`, an AssertionError that lists every finding: what was done, what was
-found, what was expected.  It needs numpy and gymnasium and nothing of roll_vec.
+`check_vector_env` returns None when there is nothing to report.  Otherwise it raises
+one `ConformanceError`, an AssertionError that lists every finding: the calls that were
+made, their outcome, the outcome that was expected.  It needs numpy and gymnasium and no
+other part of roll_vec.
 
 The contract is that of `gymnasium.vector.VectorEnv` in Gymnasium 1.4, as its own
-`SyncVectorEnv` keeps it, with the defects of that one left out: options are left alone,
-info dtypes do not depend on who comes first, and what is refused is refused before
-anything has moved.
+`SyncVectorEnv` keeps it, without the defects of `SyncVectorEnv`: options are not
+changed, the dtype of an info does not depend on the first environment that has it, and
+invalid input is refused before any environment moves.
+
+To add a check: write a function ``check_name(ctx, mode)`` in the ``checks_*.py`` of its
+subject, which yields a `Problem` for each deviation; its docstring begins with "Check
+that".  Decorate it with ``@check("its-code")``, add it to `registry.GROUPS` and
+explain its code below.  `context.Context` makes instances and records runs.  In
+``tests/testing/bugs_of_*.py`` add an environment with the bug that the check finds.
 
 Every finding has a code, which never changes its meaning.
 
 Construction
 
-- ``construct``: an instance can be made, for batches of 1, 2 and 3.
+- ``construct``: instances with 1, 2 and 3 environments can be made.
 - ``spaces``: `num_envs` and the four spaces are there.
 - ``autoreset-keyword``: the keyword `autoreset_mode` is taken, in all three modes.
 - ``autoreset-string``: ids also take the value of a mode, such as "SameStep".
@@ -29,20 +36,20 @@ Construction
 - ``batched-spaces``: batched spaces equal `gymnasium.vector.utils.batch_space`.
 - ``attributes``: `render_mode`, `closed`, `unwrapped`.
 - ``spec-settable``: `unwrapped.spec` can be set.
-- ``spec-rebuild``: ``make_vec(env.spec)`` makes the same again (ids only).
+- ``spec-rebuild``: ``make_vec(env.spec)`` makes the same environment (ids only).
 
 Results of reset and step
 
 - ``reset-result``, ``step-result``: two and five values, one entry an environment.
 - ``environment-error``: no reset and no truncated episode has a text in
-  ``infos["error"]``, which is how pools tell that an environment failed; with the
-  traceback, where the batch warned of it with one.
+  ``infos["error"]``, by which pools report that an environment failed.  The finding has
+  the traceback, if the batch warned of the failure with one.
 - ``observation-space``: every batch of observations is in `observation_space`.
-- ``observation-layout``: and has its containers, dtypes and shapes to the letter.
+- ``observation-layout``: with exactly the containers, dtypes and shapes of the space.
 - ``reward-dtype``, ``reward-finite``: float64 of shape (num_envs,), no NaN or infinity.
 - ``flag-dtype``: terminations and truncations are bool of shape (num_envs,).
 - ``action-sample``: ``step(action_space.sample())`` works, and samples are in the
-  space and a function of its seed.
+  space and fixed by its seed.
 - ``text-stale``: Text observations are never updated, as in `AsyncVectorEnv` with
   shared memory.
 
@@ -55,8 +62,8 @@ Infos
 
 Seeds and streams
 
-- ``deterministic``: two instances, same seed, same actions, same everything.
-- ``reseed``: a seeded reset leaves nothing of what was before.
+- ``deterministic``: two instances with the same seed and actions give the same results.
+- ``reseed``: after a seeded reset nothing of earlier episodes remains.
 - ``unseeded-first``: the first reset needs no seed.
 - ``seed-list``: an int s is the list s, s + 1, ...
 - ``seed-batch``: environment i of a batch seeded s is environment 0 of a batch of one
@@ -70,36 +77,36 @@ Seeds and streams
 Memory
 
 - ``writable``: arrays returned can be written to.
-- ``fresh-arrays``: and share no memory with each other or with earlier ones.
-- ``internal-memory``: and not with the state of the environment either.
+- ``fresh-arrays``: they share no memory with each other or with earlier ones.
+- ``internal-memory``: nor with the state of the environment.
 - ``arguments-mutated``: actions, seeds and masks stay as the caller passed them.
 
 Partial reset
 
 - ``reset-mask``: ``options["reset_mask"]`` leaves the others alone.
-- ``reset-mask-masked``: and begins the next episodes of those it names.
-- ``reset-mask-seeds``: with seeds for them, if given.
-- ``reset-mask-infos``: infos are of those alone.
+- ``reset-mask-masked``: it begins the next episodes of the environments it names.
+- ``reset-mask-seeds``: with their seeds, if there are any.
+- ``reset-mask-infos``: infos are of these environments alone.
 - ``reset-mask-refused``: lists, wrong shapes and dtypes, and no True, are refused.
 - ``options-mutated``: the options dict stays as the caller passed it.
 
 Autoreset
 
 - ``next-step-outcome``: the step after an end has reward 0 and no flags.
-- ``next-step-action``: and ignores its action.
-- ``next-step-reset``: and gives what `reset()` would have given.
-- ``next-step-explicit``: a reset with reset_mask takes its place.
+- ``next-step-action``: that step ignores its action.
+- ``next-step-reset``: it returns the observation and info that `reset()` would return.
+- ``next-step-explicit``: a reset with reset_mask replaces it.
 - ``final-obs``, ``final-info``: last observations and infos, with their masks.
-- ``final-absent``: neither is there in steps without an end.
+- ``final-absent``: steps without an end have neither.
 - ``disabled-raises``: stepping an environment that ended raises.
-- ``disabled-moves``: before any other one has moved.
+- ``disabled-moves``: before any other environment has moved.
 - ``modes-agree``: the modes differ in bookkeeping only.
 
 Misuse
 
 - ``action-count``: too few and too many actions are refused, and one str for all.
-- ``action-invalid``: and actions outside of a discrete or Text space.
-- ``action-count-moves``, ``action-invalid-moves``: before anything has moved.
+- ``action-invalid``: actions outside of a discrete or Text space are refused.
+- ``action-count-moves``, ``action-invalid-moves``: before any environment has moved.
 - ``step-before-reset``: is refused.
 
 Lifecycle and rendering
@@ -115,15 +122,15 @@ Lifecycle and rendering
 
 General
 
-- ``raises``: a documented use raised; says in which checks.
+- ``raises``: a documented use raised, in the checks that are named.
 - ``close-raises``: `close()` raised after a check.
 - ``call-limit``: a check took too long, and the checker stopped there.
 
-Not checked, because Gymnasium asks for neither: pickling and copying of vector
+Not checked, because Gymnasium does not ask for it: pickling and copying of vector
 environments, `copy=False`, and refusing values outside of a Box.
 """
 
-from roll_vec.testing.findings import ConformanceError, Finding, Problem, Report
+from roll_vec.testing.report import ConformanceError, Finding, Problem, Report
 from roll_vec.testing.runner import check_vector_env
 
 __all__ = ["ConformanceError", "Finding", "Problem", "Report", "check_vector_env"]

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from roll_vec.testing.check import Problems, check
 from roll_vec.testing.comparison import data_keys, mask_of, show
 from roll_vec.testing.context import NUM_ENVS, Context
-from roll_vec.testing.disturbance import Disturbance, disturb
-from roll_vec.testing.findings import CallFailed, Problem, check, skip
-from roll_vec.testing.histories import history_difference
-from roll_vec.testing.player import IGNORED_ACTIONS, Call
-
-Problems = Iterator[Problem]
+from roll_vec.testing.errors import CallFailed, skip
+from roll_vec.testing.misuse import MisuseResult, misuse
+from roll_vec.testing.recorder import IGNORED_OFFSET, Call, first_difference
+from roll_vec.testing.report import Problem
 
 NEXT_STEP = AutoresetMode.NEXT_STEP
 SAME_STEP = AutoresetMode.SAME_STEP
@@ -25,7 +24,7 @@ DISABLED = AutoresetMode.DISABLED
 
 def _ends(ctx: Context, mode: AutoresetMode) -> list[Call]:
     """Return the steps of the long run in which an episode ended."""
-    calls = [call for call in ctx.played(mode).calls if call.done.any()]
+    calls = [call for call in ctx.long_run(mode).calls if call.dones.any()]
     if not calls:
         skip(f"no episode ended within {ctx.steps} steps")
     return calls
@@ -35,13 +34,13 @@ def _ends(ctx: Context, mode: AutoresetMode) -> list[Call]:
 def next_step_outcome(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that the step after an end has reward 0 and no flags."""
     _ends(ctx, mode)
-    for call in ctx.played(mode).calls:
+    for call in ctx.long_run(mode).calls:
         if not call.is_step:
             continue
         rewards = np.asarray(call.rewards, np.float64)
-        for env in np.flatnonzero(call.starts & ((rewards != 0) | call.done)):
+        for env in np.flatnonzero(call.starts & ((rewards != 0) | call.dones)):
             yield Problem(
-                f"{call.told}; environment {env} had ended in the step before",
+                f"{call.did}; environment {env} had ended in the step before",
                 f"reward {show(rewards[env])}, terminated "
                 f"{show(call.terminations[env])}, truncated "
                 f"{show(call.truncations[env])}",
@@ -53,43 +52,41 @@ def next_step_outcome(ctx: Context, mode: AutoresetMode) -> Problems:
 def next_step_action(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that the action of the step after an end is ignored."""
     _ends(ctx, mode)
-    reference = ctx.played(mode).calls
-    with ctx.player(mode, ignored=IGNORED_ACTIONS) as player:
-        player.reset(seed=ctx.seed)
-        player.run(ctx.steps)
-    for one, other in zip(reference, player.calls, strict=False):
-        found = one.differs(other)
-        if found is not None:
-            yield Problem(
-                f"{other.told}, with other actions for environments that had ended in "
-                "the step before",
-                found,
-                "the same results: those actions are ignored",
-            )
-            return
+    reference = ctx.long_run(mode).calls
+    with ctx.recorder(mode, ignored_offset=IGNORED_OFFSET) as recorder:
+        recorder.reset(seed=ctx.seed)
+        recorder.run(ctx.steps)
+    diff = first_difference(reference, recorder.calls)
+    if diff is not None:
+        yield Problem(
+            f"{diff[0].did}, with other actions for environments that had ended in "
+            "the step before",
+            diff[1],
+            "the same results: those actions are ignored",
+        )
 
 
 @check("next-step-reset", modes=NEXT_STEP)
 def next_step_reset(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that the step after an end gives what reset() would."""
-    with ctx.player(mode, [0]) as stepped:
-        stepped.reset(seed=ctx.seed)
-        stepped.run(ctx.steps)
-    if not any(call.done.any() for call in stepped.calls):
+    with ctx.recorder(mode, [0]) as stepping:
+        stepping.reset(seed=ctx.seed)
+        stepping.run(ctx.steps)
+    if not any(call.dones.any() for call in stepping.calls):
         skip(f"no episode ended within {ctx.steps} steps")
-    with ctx.player(mode, [0]) as reset:
-        reset.reset(seed=ctx.seed)
-        while len(reset.calls) < len(stepped.calls):
-            if reset.step().done.any():
-                reset.reset()
-    found = history_difference(
-        ctx.histories(reset)[0], ctx.histories(stepped)[0], ctx.tainted
+    with ctx.recorder(mode, [0]) as resetting:
+        resetting.reset(seed=ctx.seed)
+        while len(resetting.calls) < len(stepping.calls):
+            if resetting.step().dones.any():
+                resetting.reset()
+    diff = ctx.trajectory_difference(
+        ctx.trajectories(resetting)[0], ctx.trajectories(stepping)[0]
     )
-    if found is not None:
-        position, text = found
+    if diff is not None:
+        position, text = diff
         yield Problem(
-            f"two instances of {stepped.probe.made} after reset(seed={ctx.seed}): at "
-            "each end one steps, the other calls reset()",
+            f"two instances of {stepping.probe.origin} after reset(seed={ctx.seed}): "
+            "at each end one steps, the other calls reset()",
             f"they part at transition {position}: {text} (left: reset())",
             "the same observation and info, and the same episode after it",
         )
@@ -99,17 +96,17 @@ def next_step_reset(ctx: Context, mode: AutoresetMode) -> Problems:
 def next_step_explicit(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that a reset after an end replaces the autoreset."""
     _ends(ctx, mode)
-    ctx.needs("reset-mask")
-    with ctx.player(mode) as player:
-        player.reset(seed=ctx.seed)
-        player.run(ctx.steps, explicit=True)
-    whole, explicit = ctx.histories(ctx.played(mode)), ctx.histories(player)
+    ctx.require("reset-mask")
+    with ctx.recorder(mode) as recorder:
+        recorder.reset(seed=ctx.seed)
+        recorder.run(ctx.steps, explicit=True)
+    whole, explicit = ctx.trajectories(ctx.long_run(mode)), ctx.trajectories(recorder)
     for env in range(NUM_ENVS):
-        found = history_difference(whole[env], explicit[env], ctx.tainted)
-        if found is not None:
-            position, text = found
+        diff = ctx.trajectory_difference(whole[env], explicit[env])
+        if diff is not None:
+            position, text = diff
             yield Problem(
-                f"{explicit[env][position].told}; after each end environments were "
+                f"{explicit[env][position].did}; after each end environments were "
                 "reset with reset_mask",
                 f"environment {env}, transition {position}: {text} (left: when the "
                 "next step does it)",
@@ -125,25 +122,24 @@ def final_obs(ctx: Context, mode: AutoresetMode) -> Problems:
     for call in _ends(ctx, mode):
         value: Any = call.infos.get("final_obs")
         if not _is_array(value, np.dtype(object)):
-            found = "no such key" if value is None else show(value)
             yield Problem(
-                f"{call.told}; infos['final_obs']",
-                found,
+                f"{call.did}; infos['final_obs']",
+                "no such key" if value is None else show(value),
                 f"an array of objects, shape ({NUM_ENVS},)",
             )
             return
-        yield from _wrong_mask(call, "_final_obs", call.done)
+        yield from _wrong_mask(call, "_final_obs", call.dones)
         for env in range(NUM_ENVS):
-            if not call.done[env]:
+            if not call.dones[env]:
                 if value[env] is None:
                     continue
-                expected = "None: it did not end"
+                rule = "None: it did not end"
             elif value[env] is not None and space.contains(value[env]):
                 continue
             else:
-                expected = f"an element of {show(space)}"
-            told = f"{call.told}; infos['final_obs'][{env}]"
-            yield Problem(told, show(value[env]), expected)
+                rule = f"an element of {show(space)}"
+            did = f"{call.did}; infos['final_obs'][{env}]"
+            yield Problem(did, show(value[env]), rule)
 
 
 @check("final-info", modes=SAME_STEP)
@@ -151,44 +147,44 @@ def final_info(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that final_info holds the infos of the last steps, with masks."""
     for call in _ends(ctx, mode):
         value = call.infos.get("final_info")
-        told = f"{call.told}; infos['final_info']"
+        did = f"{call.did}; infos['final_info']"
         if not isinstance(value, dict):
-            found = "no such key" if value is None else show(value)
-            yield Problem(told, found, "a dict of arrays with their masks")
+            text = "no such key" if value is None else show(value)
+            yield Problem(did, text, "a dict of arrays with their masks")
             return
-        yield from _wrong_mask(call, "_final_info", call.done)
+        yield from _wrong_mask(call, "_final_info", call.dones)
         for key in data_keys(value):
-            given = mask_of(value, key, NUM_ENVS)
-            if f"_{key}" in value and (given & ~call.done).any():
+            mask = mask_of(value, key, NUM_ENVS)
+            if f"_{key}" in value and (mask & ~call.dones).any():
                 yield Problem(
-                    f"{told}['_{key}']",
-                    show(given),
-                    f"no environment but those that ended, {show(call.done)}",
+                    f"{did}['_{key}']",
+                    show(mask),
+                    f"no environment but those that ended, {show(call.dones)}",
                 )
 
 
 @check("final-absent", modes=SAME_STEP)
 def final_absent(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that steps without an end have neither final_obs nor final_info."""
-    for call in ctx.played(mode).calls:
-        there = [
+    for call in ctx.long_run(mode).calls:
+        keys = [
             key
             for key in ("final_obs", "_final_obs", "final_info", "_final_info")
             if key in call.infos
         ]
-        if there and not call.done.any():
+        if keys and not call.dones.any():
             yield Problem(
-                call.told, f"no episode ended, infos has {there}", "no such keys"
+                call.did, f"no episode ended, infos has {keys}", "no such keys"
             )
 
 
-def _wrong_mask(call: Call, name: str, expected: NDArray[np.bool_]) -> Problems:
+def _wrong_mask(call: Call, name: str, dones: NDArray[np.bool_]) -> Problems:
     mask: Any = call.infos.get(name)
-    if not _is_array(mask, np.dtype(np.bool_)) or (mask != expected).any():
+    if not _is_array(mask, np.dtype(np.bool_)) or (mask != dones).any():
         yield Problem(
-            f"{call.told}; infos[{name!r}]",
+            f"{call.did}; infos[{name!r}]",
             "no such key" if mask is None else show(mask),
-            f"{show(expected)}, the environments that ended",
+            f"{show(dones)}, the environments that ended",
         )
 
 
@@ -204,7 +200,7 @@ def _is_array(value: Any, dtype: np.dtype[Any]) -> bool:
 def disabled_raises(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that a step of an environment that ended raises."""
     _ends(ctx, mode)
-    outcome = _step_ended(ctx, lambda call: bool(call.done.any()))
+    outcome = _step_ended(ctx, lambda call: bool(call.dones.any()))
     if outcome.accepted is not None:
         yield Problem(
             outcome.accepted,
@@ -217,25 +213,21 @@ def disabled_raises(ctx: Context, mode: AutoresetMode) -> Problems:
 def disabled_moves(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that a step of an environment that ended moves no other one."""
 
-    # Where the first one ended, an engine that goes through them raises at once.
+    # If environment 0 had ended, an engine that loops over them would raise at once.
     def later_one_ended(call: Call) -> bool:
-        return bool(call.done.any() and not call.done[0])
+        return bool(call.dones.any() and not call.dones[0])
 
     if not any(later_one_ended(call) for call in _ends(ctx, mode)):
         skip("no environment but the first ended by itself")
     outcome = _step_ended(ctx, later_one_ended)
     if outcome.accepted is not None:
         skip("such a step is not refused, see [disabled-raises]")
-    if outcome.moved is not None:
-        yield Problem(
-            outcome.moved.did,
-            outcome.moved.found,
-            "the same results: the step is refused before anything has moved",
-        )
+    if outcome.divergence is not None:
+        yield outcome.divergence
 
 
-def _step_ended(ctx: Context, when: Callable[[Call], bool]) -> Disturbance:
-    return disturb(
+def _step_ended(ctx: Context, when: Callable[[Call], bool]) -> MisuseResult:
+    return misuse(
         ctx,
         DISABLED,
         when=when,
@@ -249,21 +241,21 @@ def modes_agree(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that every mode tells the same episodes."""
     if len(ctx.modes) < 2:
         skip("there is only one mode")
-    first = ctx.histories(ctx.played(mode))
+    first = ctx.trajectories(ctx.long_run(mode))
     for other_mode in ctx.modes[1:]:
         try:
-            others = ctx.histories(ctx.played(other_mode))
+            others = ctx.trajectories(ctx.long_run(other_mode))
         except CallFailed:
-            continue  # every check in that mode tells of it
+            continue  # every check in that mode reports it
         for env in range(NUM_ENVS):
-            found = history_difference(first[env], others[env], ctx.tainted)
-            if found is not None:
-                position, text = found
+            diff = ctx.trajectory_difference(first[env], others[env])
+            if diff is not None:
+                position, text = diff
                 yield Problem(
                     f"reset(seed={ctx.seed}) and the same actions in {mode.name} and "
                     f"{other_mode.name}",
                     f"the episodes of environment {env} part at transition {position} "
-                    f"({first[env][position].told}): {text}",
+                    f"({first[env][position].did}): {text}",
                     "the same observations, rewards, flags and infos: the modes differ "
                     "only in the calls that tell them",
                 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import gymnasium
@@ -11,17 +10,11 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from roll_vec.testing.check import Problems, check
 from roll_vec.testing.comparison import difference, show
 from roll_vec.testing.context import NUM_ENVS, Context
-from roll_vec.testing.findings import (
-    CallFailed,
-    Problem,
-    check,
-    describe_error,
-    skip,
-)
-
-Problems = Iterator[Problem]
+from roll_vec.testing.errors import CallFailed, describe_error, skip
+from roll_vec.testing.report import Problem
 
 _SPACES = (
     "single_observation_space",
@@ -35,12 +28,12 @@ _SPACES = (
 def construct(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that it can be made."""
     if not ctx.modes:
-        # One that returned something else tells more than an error.
-        attempts = sorted(ctx.tried(), key=lambda attempt: attempt.env_type is None)
+        # A wrong result tells the user more than an error.
+        attempts = sorted(
+            ctx.all_attempts(), key=lambda attempt: attempt.env_type is None
+        )
         for attempt in attempts[:1]:
-            yield Problem(
-                attempt.written, attempt.outcome, "a gymnasium.vector.VectorEnv"
-            )
+            yield Problem(attempt.call, attempt.outcome, "a gymnasium.vector.VectorEnv")
         return
     for num_envs in (1, 2):
         try:
@@ -63,11 +56,13 @@ def spaces_exist(ctx: Context, mode: AutoresetMode) -> Problems:
             value = getattr(probe.env, name, None)
             if not isinstance(value, spaces.Space):
                 yield Problem(
-                    f"{probe.made}.{name}", show(value), "a gymnasium.spaces.Space"
+                    f"{probe.origin}.{name}",
+                    show(value),
+                    "a gymnasium.spaces.Space",
                 )
         count = getattr(probe.env, "num_envs", None)
         if count != NUM_ENVS:
-            yield Problem(f"{probe.made}.num_envs", show(count), str(NUM_ENVS))
+            yield Problem(f"{probe.origin}.num_envs", show(count), str(NUM_ENVS))
 
 
 @check("batched-spaces", modes="each")
@@ -76,12 +71,12 @@ def batched_spaces(ctx: Context, mode: AutoresetMode) -> Problems:
     with ctx.open(mode) as probe:
         for kind in ("observation_space", "action_space"):
             batched: spaces.Space[Any] = getattr(probe.env, kind)
-            expected = batch_space(getattr(probe.env, f"single_{kind}"), NUM_ENVS)
-            if batched != expected:
+            rule = batch_space(getattr(probe.env, f"single_{kind}"), NUM_ENVS)
+            if batched != rule:
                 yield Problem(
-                    f"{probe.made}.{kind}",
+                    f"{probe.origin}.{kind}",
                     show(batched),
-                    f"{show(expected)}, as gymnasium.vector.utils.batch_space makes "
+                    f"{show(rule)}, as gymnasium.vector.utils.batch_space makes "
                     f"of single_{kind}",
                 )
 
@@ -89,53 +84,61 @@ def batched_spaces(ctx: Context, mode: AutoresetMode) -> Problems:
 @check("autoreset-keyword")
 def autoreset_keyword(ctx: Context, _: AutoresetMode) -> Problems:
     """Check that the keyword autoreset_mode is taken, in all three modes."""
-    refused = [attempt for attempt in ctx.attempts.values() if not attempt.made]
-    for attempt in refused[:1]:
-        also = len(refused) - 1
+    failures = [
+        attempt for attempt in ctx.attempts.values() if not attempt.is_vector_env
+    ]
+    for attempt in failures[:1]:
+        also = len(failures) - 1
         yield Problem(
-            attempt.written,
+            attempt.call,
             attempt.outcome
             + (f"; {also} other mode{'s' * (also > 1)} likewise" if also else ""),
             "an environment in that mode"
-            + ("" if ctx.takes_keyword else "; only the default mode is checked now"),
+            + (
+                ""
+                if ctx.accepts_autoreset_mode
+                else "; only the default mode is checked now"
+            ),
         )
 
 
 @check("autoreset-string")
-def autoreset_string(ctx: Context, _: AutoresetMode) -> Problems:
-    """Check that the modes can also be given by their value, as a string."""
+def autoreset_string(ctx: Context, mode: AutoresetMode) -> Problems:
+    """Check that the modes can also be passed by their value, as a string."""
     if not ctx.maker.is_id:
         skip("only asked of ids")
-    if not ctx.takes_keyword:
+    if not ctx.accepts_autoreset_mode:
         skip("autoreset_mode is refused")
-    for wanted in ctx.modes:
+    for mode in ctx.modes:
         try:
-            with ctx.open(None, autoreset_mode=wanted.value) as probe:
-                found = probe.env.metadata.get("autoreset_mode")
+            with ctx.open(None, autoreset_mode=mode.value) as probe:
+                declared = probe.env.metadata.get("autoreset_mode")
         except CallFailed as failure:
             did, text = failure.did, describe_error(failure.error)
         else:
-            if found is wanted:
+            if declared is mode:
                 continue
-            did, text = f"{probe.made}.metadata['autoreset_mode']", show(found)
-        yield Problem(did, text, f"an environment in mode {wanted}")
+            did, text = f"{probe.origin}.metadata['autoreset_mode']", show(declared)
+        yield Problem(did, text, f"an environment in mode {mode}")
 
 
 @check("autoreset-metadata")
-def autoreset_metadata(ctx: Context, _: AutoresetMode) -> Problems:
+def autoreset_metadata(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that the mode is in metadata['autoreset_mode'], as the enum."""
-    if ctx.default is not None and not isinstance(ctx.default.declared, AutoresetMode):
+    if ctx.default is not None and not isinstance(
+        ctx.default.declared_mode, AutoresetMode
+    ):
         yield Problem(
-            f"{ctx.default.written}.metadata['autoreset_mode']",
-            show(ctx.default.declared),
+            f"{ctx.default.call}.metadata['autoreset_mode']",
+            show(ctx.default.declared_mode),
             "a member of gymnasium.vector.AutoresetMode",
         )
-    for wanted, attempt in ctx.attempts.items():
-        if attempt.made and attempt.declared is not wanted:
+    for mode, attempt in ctx.attempts.items():
+        if attempt.is_vector_env and attempt.declared_mode is not mode:
             yield Problem(
-                f"{attempt.written}.metadata['autoreset_mode']",
-                show(attempt.declared),
-                f"{wanted}; gymnasium's wrappers raise when it is no enum member, and "
+                f"{attempt.call}.metadata['autoreset_mode']",
+                show(attempt.declared_mode),
+                f"{mode}; gymnasium's wrappers raise when it is no enum member, and "
                 "count episodes wrongly when it is another",
             )
 
@@ -146,7 +149,7 @@ def metadata_shared(ctx: Context, mode: AutoresetMode) -> Problems:
     with ctx.open(mode) as one, ctx.open(mode) as other:
         if one.env.metadata is other.env.metadata:
             yield Problem(
-                f"the metadata of two instances of {one.made}",
+                f"the metadata of two instances of {one.origin}",
                 "one and the same dict",
                 "a dict for each: the autoreset mode in it is that of the instance",
             )
@@ -159,14 +162,16 @@ def attributes(ctx: Context, mode: AutoresetMode) -> Problems:
         env = probe.env
         if not isinstance(env.render_mode, (str, type(None))):
             yield Problem(
-                f"{probe.made}.render_mode", show(env.render_mode), "None or a string"
+                f"{probe.origin}.render_mode",
+                show(env.render_mode),
+                "None or a string",
             )
         if env.closed is not False:
-            yield Problem(f"{probe.made}.closed", show(env.closed), "False")
+            yield Problem(f"{probe.origin}.closed", show(env.closed), "False")
         inner = env.unwrapped
         if not isinstance(inner, VectorEnv) or inner.unwrapped is not inner:
             yield Problem(
-                f"{probe.made}.unwrapped",
+                f"{probe.origin}.unwrapped",
                 show(inner),
                 "the innermost VectorEnv, whose own unwrapped is itself",
             )
@@ -179,12 +184,12 @@ def spec_settable(ctx: Context, mode: AutoresetMode) -> Problems:
     with ctx.open(mode) as probe:
         try:
             probe.env.unwrapped.spec = spec
-            found = show(probe.env.unwrapped.spec)
+            outcome = show(probe.env.unwrapped.spec)
             if probe.env.unwrapped.spec is spec:
                 return
         except Exception as error:
-            found = describe_error(error)
-        yield Problem(f"{probe.made}.unwrapped.spec = spec", found, "that spec")
+            outcome = describe_error(error)
+        yield Problem(f"{probe.origin}.unwrapped.spec = spec", outcome, "that spec")
 
 
 @check("spec-rebuild")
@@ -193,7 +198,7 @@ def spec_rebuild(ctx: Context, mode: AutoresetMode) -> Problems:
     if not ctx.maker.is_id:
         skip("only asked of ids")
     with ctx.open(mode) as probe:
-        did = f"make_vec({probe.made}.unwrapped.spec)"
+        did = f"make_vec({probe.origin}.unwrapped.spec)"
         spec: Any = probe.env.unwrapped.spec
         try:
             again: Any = gymnasium.make_vec(spec)
@@ -201,13 +206,11 @@ def spec_rebuild(ctx: Context, mode: AutoresetMode) -> Problems:
             yield Problem(did, describe_error(error), "an environment")
             return
         try:
-            found = difference(
+            diff = difference(
                 [type(probe.env), NUM_ENVS, probe.env.metadata.get("autoreset_mode")],
                 [type(again), again.num_envs, again.metadata.get("autoreset_mode")],
             ) or difference(probe.env.reset(seed=ctx.seed), again.reset(seed=ctx.seed))
         finally:
             again.close()
-        if found is not None:
-            yield Problem(
-                did, found, "the same class, num_envs, mode and first episode"
-            )
+        if diff is not None:
+            yield Problem(did, diff, "the same class, num_envs, mode and first episode")

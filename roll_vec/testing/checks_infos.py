@@ -9,12 +9,11 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from roll_vec.testing.check import Problems, check
 from roll_vec.testing.comparison import data_keys, mask_of, show
 from roll_vec.testing.context import NUM_ENVS, Context
-from roll_vec.testing.findings import Problem, check
-from roll_vec.testing.player import and_then
-
-Problems = Iterator[Problem]
+from roll_vec.testing.recorder import join_descriptions
+from roll_vec.testing.report import Problem
 
 Item = tuple[tuple[str, ...], Any, NDArray[np.bool_], dict[str, Any]]
 
@@ -28,22 +27,22 @@ def _items(infos: dict[str, Any], at: tuple[str, ...] = ()) -> Iterator[Item]:
             yield from _items(infos[key], path)
 
 
-def _told(path: tuple[str, ...]) -> str:
+def _name(path: tuple[str, ...]) -> str:
     return "infos" + "".join(f"[{key!r}]" for key in path)
 
 
 @check("info-layout", modes="each")
 def info_layout(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that infos hold arrays with a row an environment, or dicts of such."""
-    seen: set[tuple[str, ...]] = set()
-    for call in ctx.played(mode).calls:
+    reported: set[tuple[str, ...]] = set()
+    for call in ctx.long_run(mode).calls:
         for path, value, _, _ in _items(call.infos):
             batched = isinstance(value, np.ndarray) and value.shape[:1] == (NUM_ENVS,)
-            if path not in seen and not batched and not isinstance(value, dict):
-                seen.add(path)
+            if path not in reported and not batched and not isinstance(value, dict):
+                reported.add(path)
                 yield Problem(
-                    call.told,
-                    f"{_told(path)}: {show(value)}",
+                    call.did,
+                    f"{_name(path)}: {show(value)}",
                     f"an array whose first dimension is {NUM_ENVS}, or a dict",
                 )
 
@@ -51,8 +50,8 @@ def info_layout(ctx: Context, mode: AutoresetMode) -> Problems:
 @check("info-mask", modes="each")
 def info_mask(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that every key K of infos has a mask _K, in nested dicts too."""
-    seen: set[tuple[str, ...]] = set()
-    for call in ctx.played(mode).calls:
+    reported: set[tuple[str, ...]] = set()
+    for call in ctx.long_run(mode).calls:
         for path, _, _, container in _items(call.infos):
             mask = container.get(f"_{path[-1]}")
             good = (
@@ -60,12 +59,12 @@ def info_mask(ctx: Context, mode: AutoresetMode) -> Problems:
                 and mask.dtype == np.bool_
                 and mask.shape == (NUM_ENVS,)
             )
-            if path not in seen and not good:
-                seen.add(path)
-                name = _told((*path[:-1], f"_{path[-1]}"))
+            if path not in reported and not good:
+                reported.add(path)
+                name = _name((*path[:-1], f"_{path[-1]}"))
                 yield Problem(
-                    call.told,
-                    f"{_told(path)} is there, {name} "
+                    call.did,
+                    f"{_name(path)} is there, {name} "
                     + ("is missing" if mask is None else f"is {show(mask)}"),
                     f"an array of bool, shape ({NUM_ENVS},), that tells which "
                     "environments gave the key",
@@ -75,15 +74,15 @@ def info_mask(ctx: Context, mode: AutoresetMode) -> Problems:
 @check("info-outside-mask", modes="each")
 def info_outside_mask(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that entries that the mask leaves out are zero or None."""
-    seen: set[tuple[str, ...]] = set()
-    for call in ctx.played(mode).calls:
+    reported: set[tuple[str, ...]] = set()
+    for call in ctx.long_run(mode).calls:
         for path, value, mask, _ in _items(call.infos):
             for env in np.flatnonzero(~mask):
-                if path not in seen and not _is_blank(value, int(env)):
-                    seen.add(path)
+                if path not in reported and not _is_blank(value, int(env)):
+                    reported.add(path)
                     yield Problem(
-                        call.told,
-                        f"{_told(path)}: {show(value)}, with a mask of {show(mask)}",
+                        call.did,
+                        f"{_name(path)}: {show(value)}, with a mask of {show(mask)}",
                         f"nothing at [{env}]: the environment did not give the key",
                     )
 
@@ -106,22 +105,22 @@ def info_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that the dtype of an info key is the same in every call."""
     first: dict[tuple[str, ...], tuple[str, str]] = {}
     problems: dict[tuple[str, ...], Problem] = {}
-    for call in ctx.played(mode).calls:
+    for call in ctx.long_run(mode).calls:
         for path, value, _, _ in _items(call.infos):
             # final_info holds the infos of a last step: the same keys.
             key = path[1:] if path[0] == "final_info" and len(path) > 1 else path
             kind = _kind(value)
-            known, told = first.setdefault(key, (kind, call.told))
-            if kind != known and key not in problems:
+            first_kind, did = first.setdefault(key, (kind, call.did))
+            if kind != first_kind and key not in problems:
                 problems[key] = Problem(
-                    and_then(told, call.told),
-                    f"{_told(key)}: {known} first, then {kind}",
+                    join_descriptions(did, call.did),
+                    f"{_name(key)}: {first_kind} first, then {kind}",
                     "one dtype.  Where environments differ within one call, their "
                     "values are cast to that of the first and lose (the key is left "
                     "out of all comparisons)",
                 )
-    # Before the first one is told: the checker may not ask for the rest.
-    ctx.tainted |= problems.keys()
+    # Before the first problem is yielded: the checker may not ask for the rest.
+    ctx.unstable_info_keys |= problems.keys()
     yield from problems.values()
 
 

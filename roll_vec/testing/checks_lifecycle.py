@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from gymnasium.error import DependencyNotInstalled
 from gymnasium.vector import AutoresetMode
 
+from roll_vec.testing.check import Problems, check
 from roll_vec.testing.comparison import difference, show
 from roll_vec.testing.context import NUM_ENVS, Context
-from roll_vec.testing.findings import (
-    CallFailed,
-    Problem,
-    check,
-    describe_error,
-    skip,
-)
-from roll_vec.testing.player import Probe, replay
-
-Problems = Iterator[Problem]
+from roll_vec.testing.errors import CallFailed, describe_error, skip
+from roll_vec.testing.recorder import Probe, replay
+from roll_vec.testing.report import Problem
 
 _UNKNOWN = "no_such_render_mode"
-_RENDERED = 10
+_CALLS_RENDERED = 10
 
 
 @check("closed-flag")
 def closed_flag(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that closed is True after close()."""
-    for used in (False, True):
+    for after_reset in (False, True):
         with ctx.open(mode) as probe:
-            if used:
+            if after_reset:
                 probe.reset(seed=ctx.seed)
             probe.env.close()
             if probe.env.closed is not True:
                 yield Problem(
-                    probe.told("close(); closed"), show(probe.env.closed), "True"
+                    probe.describe("close(); closed"), show(probe.env.closed), "True"
                 )
                 return
 
@@ -52,14 +45,14 @@ def close_twice(ctx: Context, mode: AutoresetMode) -> Problems:
             probe.env.close()
         except Exception as error:
             yield Problem(
-                probe.told("close(); close()"), describe_error(error), "no error"
+                probe.describe("close(); close()"), describe_error(error), "no error"
             )
 
 
 @check("use-after-close")
 def use_after_close(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that after close() a call raises, or does what it did before."""
-    reference = ctx.played(mode).calls
+    reference = ctx.long_run(mode).calls
     for name in ("reset", "step"):
         with ctx.open(mode) as probe:
             probe.reset(seed=ctx.seed)
@@ -71,11 +64,11 @@ def use_after_close(ctx: Context, mode: AutoresetMode) -> Problems:
                     result = probe.env.step(ctx.plan.batch(range(NUM_ENVS)))
             except Exception:
                 continue
-        found = difference(reference[name == "step"].returned, result)
-        if found is not None:
+        diff = difference(tuple(reference[name == "step"].results().values()), result)
+        if diff is not None:
             yield Problem(
-                probe.told(f"close(); {name}(...)"),
-                f"no error, and another result: {found} (left: not closed)",
+                probe.describe(f"close(); {name}(...)"),
+                f"no error, and another result: {diff} (left: not closed)",
                 "gymnasium.error.ClosedEnvironmentError",
             )
 
@@ -85,29 +78,29 @@ def vector_methods(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that call, get_attr and set_attr are there, as in SyncVectorEnv."""
     with ctx.open(mode) as probe:
         inner: Any = probe.env.unwrapped
-        missing = [
+        lacking = [
             name
             for name in ("call", "get_attr", "set_attr")
             if not callable(getattr(inner, name, None))
         ]
-        if missing:
+        if lacking:
             yield Problem(
-                f"{probe.made}.unwrapped",
-                f"it has no {', no '.join(missing)}",
+                f"{probe.origin}.unwrapped",
+                f"it has no {', no '.join(lacking)}",
                 "all three",
             )
             return
         probe.reset(seed=ctx.seed)
         try:
             value = inner.get_attr("render_mode")
-            found = show(value)
+            outcome = show(value)
             good = isinstance(value, tuple) and len(value) == NUM_ENVS
         except Exception as error:
-            found, good = describe_error(error), False
+            outcome, good = describe_error(error), False
         if not good:
             yield Problem(
-                probe.told("unwrapped.get_attr('render_mode')"),
-                found,
+                probe.describe("unwrapped.get_attr('render_mode')"),
+                outcome,
                 f"a tuple of {NUM_ENVS}",
             )
 
@@ -119,12 +112,12 @@ def render_mode_unknown(ctx: Context, mode: AutoresetMode) -> Problems:
         warnings.simplefilter("always")
         try:
             with ctx.open(mode, render_mode=_UNKNOWN) as probe:
-                made = probe.made
+                did = probe.origin
         except CallFailed:
             return
     # gymnasium.make itself does no more than warn.
     if not any(_UNKNOWN in str(warning.message) for warning in warned):
-        yield Problem(made, "neither an error nor a warning", "an error")
+        yield Problem(did, "neither an error nor a warning", "an error")
 
 
 @check("render")
@@ -135,7 +128,7 @@ def render(ctx: Context, mode: AutoresetMode) -> Problems:
             with ctx.open(mode, render_mode=render_mode) as probe:
                 if probe.env.render_mode != render_mode:
                     yield Problem(
-                        f"{probe.made}.render_mode",
+                        f"{probe.origin}.render_mode",
                         show(probe.env.render_mode),
                         repr(render_mode),
                     )
@@ -155,34 +148,36 @@ def render_moves(ctx: Context, mode: AutoresetMode) -> Problems:
     for render_mode in _render_modes(ctx, mode):
         try:
             with ctx.open(mode, render_mode=render_mode) as probe:
-                for _, found in replay(probe, ctx.played(mode).calls[:_RENDERED]):
-                    if found is not None:
+                for _, diff in replay(
+                    probe, ctx.long_run(mode).calls[:_CALLS_RENDERED]
+                ):
+                    if diff is not None:
                         yield Problem(
-                            f"{probe.told()}, with render() after each call",
-                            f"{found} (left: without rendering)",
+                            f"{probe.describe()}, with render() after each call",
+                            f"{diff} (left: without rendering)",
                             "the same results",
                         )
                         break
                     probe.env.render()
         except Exception as error:
-            # Errors are the business of [render].
+            # The check [render] reports errors.
             skip(f"rendering raises {describe_error(error)}")
 
 
 def _render_modes(ctx: Context, mode: AutoresetMode) -> list[str]:
     with ctx.open(mode) as probe:
         declared = probe.env.metadata.get("render_modes") or []
-    chosen = [name for name in declared if name != "human"]
-    if not chosen:
+    modes = [name for name in declared if name != "human"]
+    if not modes:
         skip("metadata['render_modes'] names none but human")
     try:
-        with ctx.open(mode, render_mode=chosen[0]):
+        with ctx.open(mode, render_mode=modes[0]):
             pass
     except CallFailed as failure:
         # A factory need not take the argument.
         if not ctx.maker.is_id and isinstance(failure.error, TypeError):
             skip(f"the factory takes no render_mode: {failure.error}")
-    return chosen
+    return modes
 
 
 def _rendered(probe: Probe, render_mode: str) -> Problems:
@@ -190,11 +185,11 @@ def _rendered(probe: Probe, render_mode: str) -> Problems:
         frames = probe.env.render()
     except Exception as error:
         if not _is_missing(error):
-            yield Problem(probe.told("render()"), describe_error(error), "frames")
+            yield Problem(probe.describe("render()"), describe_error(error), "frames")
         return
     if not isinstance(frames, tuple) or len(frames) != NUM_ENVS:
         yield Problem(
-            probe.told("render()"),
+            probe.describe("render()"),
             f"a {type(frames).__name__}: {show(frames)}",
             f"a tuple of {NUM_ENVS} frames",
         )
@@ -202,7 +197,7 @@ def _rendered(probe: Probe, render_mode: str) -> Problems:
     for env, frame in enumerate(frames):
         if not _is_frame(frame, render_mode):
             yield Problem(
-                probe.told(f"render()[{env}]"), show(frame), _FRAMES[render_mode]
+                probe.describe(f"render()[{env}]"), show(frame), _FRAMES[render_mode]
             )
 
 

@@ -11,77 +11,79 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.testing.comparison import arrays_in, difference, scribble, show
+from roll_vec.testing.check import Problems, check
+from roll_vec.testing.comparison import arrays_in, difference, overwrite, show
 from roll_vec.testing.context import NUM_ENVS, Context
-from roll_vec.testing.findings import CallFailed, Problem, check, describe_error
-from roll_vec.testing.player import Call
-
-Problems = Iterator[Problem]
+from roll_vec.testing.errors import CallFailed, describe_error
+from roll_vec.testing.recorder import Call
+from roll_vec.testing.report import Problem
 
 # Long enough for two buffers that take turns, and for some ends.
-_CALLS_KEPT = 8
-# The problem is hard in general; for arrays as they are it is not.
-_EFFORT: Any = 10_000
+_CALLS = 8
+# Limit of work for numpy.shares_memory, which is hard only for exotic strides.
+_MAX_WORK: Any = 10_000
 # Gymnasium's wrappers do this: VectorizeTransformObservation, ClipReward.
 _WHY = "wrappers write into what they get"
 
 
-def _kept_results(ctx: Context, mode: AutoresetMode) -> tuple[list[Call], list[Any]]:
+def _raw_results(ctx: Context, mode: AutoresetMode) -> tuple[list[Call], list[Any]]:
     """Return the first calls in `mode`, as copies and as the objects returned."""
 
-    def play() -> tuple[list[Call], list[Any]]:
-        kept: list[Any] = []
-        with ctx.player(mode, after=lambda results, _: kept.append(results)) as player:
-            player.reset(seed=ctx.seed)
-            player.run(min(_CALLS_KEPT, ctx.steps))
-        return player.calls, kept
+    def run() -> tuple[list[Call], list[Any]]:
+        raw: list[Any] = []
+        with ctx.recorder(
+            mode, on_result=lambda results, _: raw.append(results)
+        ) as recorder:
+            recorder.reset(seed=ctx.seed)
+            recorder.run(min(_CALLS, ctx.steps))
+        return recorder.calls, raw
 
-    calls, kept = ctx.once(("kept", mode), play)
-    return calls, kept
+    calls, raw = ctx.compute_once(("raw results", mode), run)
+    return calls, raw
 
 
-def _named(call: Call, results: Any) -> Iterator[tuple[str, NDArray[Any]]]:
-    for name, value in zip(call.named(), results, strict=True):
+def _arrays(call: Call, results: Any) -> Iterator[tuple[str, NDArray[Any]]]:
+    for name, value in zip(call.results(), results, strict=True):
         yield from arrays_in(value, name)
 
 
 @check("writable", modes="each")
 def writable(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that the arrays returned can be written to."""
-    calls, kept = _kept_results(ctx, mode)
-    seen: set[str] = set()
-    for call, results in zip(calls, kept, strict=True):
-        for name, array in _named(call, results):
-            if not array.flags.writeable and name not in seen:
-                seen.add(name)
-                yield Problem(call.told, f"{name} is read-only", f"an array: {_WHY}")
+    calls, raw = _raw_results(ctx, mode)
+    reported: set[str] = set()
+    for call, results in zip(calls, raw, strict=True):
+        for name, array in _arrays(call, results):
+            if not array.flags.writeable and name not in reported:
+                reported.add(name)
+                yield Problem(call.did, f"{name} is read-only", f"an array: {_WHY}")
 
 
 @check("fresh-arrays", modes="each")
 def fresh_arrays(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that every array returned is new."""
-    calls, kept = _kept_results(ctx, mode)
+    calls, raw = _raw_results(ctx, mode)
     earlier: list[tuple[str, str, NDArray[Any]]] = []
     reported: set[str] = set()
-    for call, results in zip(calls, kept, strict=True):
-        changed = difference(call.returned, results)
-        if changed is not None and "changed" not in reported:
+    for call, results in zip(calls, raw, strict=True):
+        change = difference(tuple(call.results().values()), results)
+        if change is not None and "changed" not in reported:
             reported.add("changed")
             yield Problem(
-                f"{call.told}; then {calls[-1].told}",
-                f"the result of the first changed: {changed}",
+                f"{call.did}; then {calls[-1].did}",
+                f"the result of the first changed: {change}",
                 "a result that later calls leave alone",
             )
-        now = [(call.told, name, array) for name, array in _named(call, results)]
-        for position, (told, name, array) in enumerate(now):
-            for old_told, old_name, old in earlier + now[:position]:
-                same_call = old_told == told and old_name != name
+        now = [(call.did, name, array) for name, array in _arrays(call, results)]
+        for position, (did, name, array) in enumerate(now):
+            for old_did, old_name, old in earlier + now[:position]:
+                same_call = old_did == did and old_name != name
                 if name in reported or (same_call and _both_masks(name, old_name)):
                     continue
                 if _overlap(array, old):
                     reported.add(name)
                     yield Problem(
-                        f"{old_told}, then: {told}" if old_told != told else told,
+                        f"{old_did}, then: {did}" if old_did != did else did,
                         f"{name} has memory in common with {old_name}"
                         + ("" if same_call else " of the earlier call"),
                         f"memory of its own: {_WHY}, and buffers keep it",
@@ -90,7 +92,7 @@ def fresh_arrays(ctx: Context, mode: AutoresetMode) -> Problems:
 
 
 def _both_masks(name: str, other: str) -> bool:
-    # Nobody writes into a mask, and one array for several keys is a fair saving.
+    # Nobody writes into a mask: several keys may share one array.
     return "['_" in name and "['_" in other
 
 
@@ -100,9 +102,9 @@ def _overlap(one: NDArray[Any], other: NDArray[Any]) -> bool:
     if not np.may_share_memory(one, other):
         return False
     try:
-        return bool(np.shares_memory(one, other, max_work=_EFFORT))
+        return bool(np.shares_memory(one, other, max_work=_MAX_WORK))
     except Exception:
-        return True  # too hard to tell: as good as shared
+        return True  # too hard to decide: treat it as shared
 
 
 @check("internal-memory", modes="each")
@@ -110,28 +112,28 @@ def internal_memory(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that overwriting what was returned has no effect."""
 
     def spoil(results: tuple[Any, ...], actions: Any) -> None:
-        scribble(results)
-        scribble(actions)
+        overwrite(results)
+        overwrite(actions)
 
-    reference = ctx.played(mode).calls
-    listed = isinstance(ctx.action_space, spaces.Text)
-    with ctx.player(mode, after=spoil, listed=listed) as player:
-        found = None
+    reference = ctx.long_run(mode).calls
+    as_list = isinstance(ctx.action_space, spaces.Text)
+    with ctx.recorder(mode, on_result=spoil, texts_as_list=as_list) as recorder:
+        diff = None
         try:
-            player.reset(seed=ctx.seed)
-            while found is None and len(player.calls) < len(reference):
-                player.run(1)
+            recorder.reset(seed=ctx.seed)
+            while diff is None and len(recorder.calls) < len(reference):
+                recorder.run(1)
                 # A step, and the reset that may have followed it.
-                latest = player.calls[-2:]
-                found = _first_difference(reference, latest, len(player.calls))
+                latest = recorder.calls[-2:]
+                diff = _first_difference(reference, latest, len(recorder.calls))
         except CallFailed as failure:
-            # Without the overwriting these very calls did not raise.
-            found = describe_error(failure.error)
-    if found is not None:
+            # The same calls did not raise without the overwriting.
+            diff = describe_error(failure.error)
+    if diff is not None:
         yield Problem(
-            f"{player.probe.told()}, with all results and actions of each call "
+            f"{recorder.probe.describe()}, with all results and actions of each call "
             "overwritten after it",
-            f"{found} (left: when nothing is overwritten)",
+            f"{diff} (left: when nothing is overwritten)",
             "the same results: what is returned and what is passed is the caller's",
         )
 
@@ -141,39 +143,39 @@ def _first_difference(
 ) -> str | None:
     first = total - len(latest)
     for one, other in zip(reference[first:total], latest, strict=False):
-        found = one.differs(other)
-        if found is not None:
-            return found
+        diff = one.difference(other)
+        if diff is not None:
+            return diff
     return None
 
 
 @check("arguments-mutated", modes="each")
 def arguments_mutated(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that the actions, seeds and masks passed are left alone."""
-    listed = isinstance(ctx.action_space, spaces.Text)
-    with ctx.player(mode, listed=listed) as player:
+    as_list = isinstance(ctx.action_space, spaces.Text)
+    with ctx.recorder(mode, texts_as_list=as_list) as recorder:
         seeds = [ctx.seed + env for env in range(NUM_ENVS)]
         arguments: list[tuple[str, Any, Any]] = []
-        if "seed-list" not in ctx.lacks:
+        if "seed-list" not in ctx.unsupported:
             arguments.append(("seed", seeds, copy.copy(seeds)))
-            player.reset(seed=seeds)
+            recorder.reset(seed=seeds)
         else:
-            player.reset(seed=ctx.seed)
-        for _ in range(min(_CALLS_KEPT, ctx.steps)):
-            actions = player.next_actions()
-            kept = copy.deepcopy(actions)
-            results = player.probe.step(actions)
-            arguments.append(("actions", actions, kept))
-            done = np.asarray(results[2], bool) | np.asarray(results[3], bool)
-            if mode is AutoresetMode.DISABLED and done.any():
-                mask = done.copy()
-                player.probe.reset(options={"reset_mask": mask})
-                arguments.append(("options['reset_mask']", mask, done.copy()))
-        for name, passed, before in arguments:
-            if difference(passed, before) is not None:
+            recorder.reset(seed=ctx.seed)
+        for _ in range(min(_CALLS, ctx.steps)):
+            actions = recorder.next_actions()
+            before = copy.deepcopy(actions)
+            results = recorder.probe.step(actions)
+            arguments.append(("actions", actions, before))
+            dones = np.asarray(results[2], bool) | np.asarray(results[3], bool)
+            if mode is AutoresetMode.DISABLED and dones.any():
+                mask = dones.copy()
+                recorder.probe.reset(options={"reset_mask": mask})
+                arguments.append(("options['reset_mask']", mask, dones.copy()))
+        for name, argument, before in arguments:
+            if difference(argument, before) is not None:
                 yield Problem(
-                    player.probe.told(),
-                    f"{name} was {show(before)} and became {show(passed)}",
+                    recorder.probe.describe(),
+                    f"{name} was {show(before)} and became {show(argument)}",
                     "the caller's objects unchanged",
                 )
                 return

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
+from roll_vec.testing.check import Problems, check
 from roll_vec.testing.comparison import show
 from roll_vec.testing.context import NUM_ENVS, Context
-from roll_vec.testing.disturbance import Disturbance, disturb
-from roll_vec.testing.findings import Problem, check, skip
+from roll_vec.testing.errors import skip
+from roll_vec.testing.misuse import MisuseResult, misuse
+from roll_vec.testing.report import Problem
 
-Problems = Iterator[Problem]
-
-# What to do to proper actions, by name.
+# Functions that turn proper actions into wrong ones, by name.
 Misuses = dict[str, Callable[[Any], Any]]
 
-# How many times in a row a run is disturbed: moving need not show at once.
+# Number of calls with a misuse after each: a state that moved need not show at once.
 _CALLS = 24
 
 
@@ -59,8 +59,8 @@ def _invalid(ctx: Context) -> Misuses:
         return {"step(actions with 2 in the last place)": _with_last(2)}
     if isinstance(space, spaces.Text):
         return {
-            f"step(actions with {told} in the last place)": _with_last_text(value)
-            for told, value in (("the number 7", 7), ("None", None), ("bytes", b"a"))
+            f"step(actions with {name} in the last place)": _with_last_text(value)
+            for name, value in (("the number 7", 7), ("None", None), ("bytes", b"a"))
         }
     return skip(f"it is not clear which {type(space).__name__} actions must be refused")
 
@@ -83,13 +83,13 @@ def _instead(value: Any) -> Callable[[Any], Any]:
 
 def _outcomes(
     ctx: Context, mode: AutoresetMode, misuses: Misuses, key: str
-) -> dict[str, Disturbance]:
-    def make() -> dict[str, Disturbance]:
+) -> dict[str, MisuseResult]:
+    def make() -> dict[str, MisuseResult]:
         return {
-            name: disturb(
+            name: misuse(
                 ctx,
                 mode,
-                when=lambda call: not call.done.any(),
+                when=lambda call: not call.dones.any(),
                 actions=change,
                 what=name,
                 calls=_CALLS,
@@ -97,26 +97,22 @@ def _outcomes(
             for name, change in misuses.items()
         }
 
-    outcomes: dict[str, Disturbance] = ctx.once((key, mode), make)
+    outcomes: dict[str, MisuseResult] = ctx.compute_once((key, mode), make)
     return outcomes
 
 
-def _accepted(outcomes: dict[str, Disturbance], expected: str) -> Problems:
+def _accepted(outcomes: dict[str, MisuseResult], rule: str) -> Problems:
     for outcome in outcomes.values():
         if outcome.accepted is not None:
-            yield Problem(outcome.accepted, "no error", expected)
+            yield Problem(outcome.accepted, "no error", rule)
 
 
-def _moved(outcomes: dict[str, Disturbance]) -> Problems:
+def _divergences(outcomes: dict[str, MisuseResult]) -> Problems:
     if all(outcome.accepted is not None for outcome in outcomes.values()):
         skip("they are not refused")
     for outcome in outcomes.values():
-        if outcome.moved is not None:
-            yield Problem(
-                outcome.moved.did,
-                outcome.moved.found,
-                "the same results: the batch is checked before anything has moved",
-            )
+        if outcome.divergence is not None:
+            yield outcome.divergence
 
 
 @check("action-count")
@@ -129,7 +125,7 @@ def action_count(ctx: Context, mode: AutoresetMode) -> Problems:
 @check("action-count-moves")
 def action_count_moves(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that a step refused for the number of actions changes nothing."""
-    yield from _moved(_outcomes(ctx, mode, _counts(ctx), "count"))
+    yield from _divergences(_outcomes(ctx, mode, _counts(ctx), "count"))
 
 
 @check("action-invalid")
@@ -142,13 +138,13 @@ def action_invalid(ctx: Context, mode: AutoresetMode) -> Problems:
 @check("action-invalid-moves")
 def action_invalid_moves(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that a step refused for an invalid action changes nothing."""
-    yield from _moved(_outcomes(ctx, mode, _invalid(ctx), "invalid"))
+    yield from _divergences(_outcomes(ctx, mode, _invalid(ctx), "invalid"))
 
 
 @check("step-before-reset")
 def step_before_reset(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that a step before the first reset is refused."""
     with ctx.open(mode) as probe:
-        told = probe.told("step(actions)")
+        did = probe.describe("step(actions)")
         if not probe.refuses(ctx.plan.batch(range(NUM_ENVS))):
-            yield Problem(told, "no error", "an error, such as gymnasium's ResetNeeded")
+            yield Problem(did, "no error", "an error, such as gymnasium's ResetNeeded")

@@ -9,12 +9,18 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
-from roll_vec.testing.comparison import difference, mask_of, misplaced, row, show
+from roll_vec.testing.check import Problems, check
+from roll_vec.testing.comparison import (
+    difference,
+    layout_mismatches,
+    mask_of,
+    observation_of,
+    show,
+)
 from roll_vec.testing.context import NUM_ENVS, Context
-from roll_vec.testing.findings import TRACEBACK, Problem, check, skip
-from roll_vec.testing.player import Call
-
-Problems = Iterator[Problem]
+from roll_vec.testing.errors import TRACEBACK, skip
+from roll_vec.testing.recorder import Call
+from roll_vec.testing.report import Problem
 
 _OUTCOMES = ("rewards", "terminations", "truncations")
 
@@ -25,13 +31,15 @@ def reset_result(ctx: Context, mode: AutoresetMode) -> Problems:
     with ctx.open(mode) as probe:
         result = probe.env.reset(seed=ctx.seed)
         if not isinstance(result, tuple) or len(result) != 2:
-            found = show(result)
+            outcome = show(result)
         elif not isinstance(result[1], dict):
-            found = f"infos that are {show(result[1])}"
+            outcome = f"infos that are {show(result[1])}"
         else:
             return
         yield Problem(
-            probe.told(f"reset(seed={ctx.seed})"), found, "a tuple (observations, dict)"
+            probe.describe(f"reset(seed={ctx.seed})"),
+            outcome,
+            "a tuple (observations, dict)",
         )
 
 
@@ -41,7 +49,7 @@ def step_result(ctx: Context, mode: AutoresetMode) -> Problems:
     with ctx.open(mode) as probe:
         probe.reset(seed=ctx.seed)
         result: Any = probe.env.step(ctx.plan.batch(range(NUM_ENVS)))
-        did = probe.told("step(actions)")
+        did = probe.describe("step(actions)")
         if not isinstance(result, tuple) or len(result) != 5:
             yield Problem(did, show(result), "a tuple of five values")
             return
@@ -54,17 +62,17 @@ def step_result(ctx: Context, mode: AutoresetMode) -> Problems:
 
 @check("environment-error", modes="each")
 def environment_error(ctx: Context, mode: AutoresetMode) -> Problems:
-    """Check that no episode ends, and no reset fails, by an error told in the infos."""
-    seen: set[str] = set()
-    for call in ctx.played(mode).calls:
+    """Check that no episode ends, and no reset fails, by an error in the infos."""
+    reported: set[str] = set()
+    for call in ctx.long_run(mode).calls:
         for env, error in _errors(call):
-            if error in seen:
+            if error in reported:
                 continue
-            seen.add(error)
-            texts = (text for text in ctx.tracebacks if error in text)
-            _, head, trace = next(texts, "").partition(TRACEBACK)
+            reported.add(error)
+            warnings = (text for text in ctx.tracebacks if error in text)
+            _, head, trace = next(warnings, "").partition(TRACEBACK)
             yield Problem(
-                call.told,
+                call.did,
                 f"environment {env}: {error}",
                 "an environment that does not fail; where infos['error'] is no failure "
                 "but part of the task, ignore this code",
@@ -89,14 +97,16 @@ def observation_space(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that observations are in observation_space."""
     with ctx.open(mode) as probe:
         space = probe.env.observation_space
-    for call in ctx.played(mode).calls:
+    for call in ctx.long_run(mode).calls:
         try:
             inside = space.contains(call.observations)
         except Exception:
             inside = False  # a space need not cope with what is far outside of it
         if not inside:
             yield Problem(
-                call.told, show(call.observations), f"an element of {show(space)}"
+                call.did,
+                show(call.observations),
+                f"an element of {show(space)}",
             )
 
 
@@ -105,9 +115,11 @@ def observation_layout(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that observations have the types, dtypes and shapes of the space."""
     with ctx.open(mode) as probe:
         space = probe.env.observation_space
-    for call in ctx.played(mode).calls:
-        for at, found, expected in misplaced(space, call.observations, "observations"):
-            yield Problem(call.told, f"{at}: {found}", expected)
+    for call in ctx.long_run(mode).calls:
+        for at, value, rule in layout_mismatches(
+            space, call.observations, "observations"
+        ):
+            yield Problem(call.did, f"{at}: {value}", rule)
 
 
 @check("reward-dtype", modes="each")
@@ -116,7 +128,7 @@ def reward_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
     for call in _steps(ctx, mode):
         if not _is_array(call.rewards, np.float64):
             yield Problem(
-                call.told,
+                call.did,
                 f"rewards: {_kind(call.rewards)}",
                 f"an array of float64, shape ({NUM_ENVS},), as SyncVectorEnv gives",
             )
@@ -128,7 +140,7 @@ def reward_finite(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that rewards are finite."""
     for call in _steps(ctx, mode):
         if not np.isfinite(np.asarray(call.rewards, dtype=np.float64)).all():
-            yield Problem(call.told, f"rewards: {show(call.rewards)}", "finite numbers")
+            yield Problem(call.did, f"rewards: {show(call.rewards)}", "finite numbers")
 
 
 @check("flag-dtype", modes="each")
@@ -141,14 +153,14 @@ def flag_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
             if name not in wrong and not _is_array(flags, np.bool_):
                 wrong.add(name)
                 yield Problem(
-                    call.told,
+                    call.did,
                     f"{name}: {_kind(flags)}",
                     f"an array of bool, shape ({NUM_ENVS},)",
                 )
 
 
 def _steps(ctx: Context, mode: AutoresetMode) -> list[Call]:
-    return [call for call in ctx.played(mode).calls if call.is_step]
+    return [call for call in ctx.long_run(mode).calls if call.is_step]
 
 
 def _is_array(value: Any, dtype: type[np.generic]) -> bool:
@@ -167,13 +179,13 @@ def _kind(value: Any) -> str:
 
 @check("action-sample")
 def action_sample(ctx: Context, mode: AutoresetMode) -> Problems:
-    """Check that action_space.sample() is an action for step, told by the seed."""
+    """Check that action_space.sample() is an action for step, fixed by the seed."""
     with ctx.open(mode) as probe:
         planned = ctx.plan.batch(range(NUM_ENVS))
         space = probe.env.action_space
         if not space.contains(planned):
             yield Problem(
-                f"{probe.made}.action_space.contains(samples of single_action_space "
+                f"{probe.origin}.action_space.contains(samples of single_action_space "
                 "put together)",
                 f"False for {show(planned)}",
                 "True",
@@ -182,12 +194,12 @@ def action_sample(ctx: Context, mode: AutoresetMode) -> Problems:
         for _ in range(2):
             space.seed(ctx.seed)
             samples.append(space.sample())
-        told = f"{probe.made}.action_space.seed({ctx.seed}), sample()"
+        did = f"{probe.origin}.action_space.seed({ctx.seed}), sample()"
         if not space.contains(samples[0]):
-            yield Problem(told, show(samples[0]), f"an element of {show(space)}")
-        found = difference(*samples)
-        if found is not None:
-            yield Problem(f"{told}, twice", found, "the same sample")
+            yield Problem(did, show(samples[0]), f"an element of {show(space)}")
+        diff = difference(*samples)
+        if diff is not None:
+            yield Problem(f"{did}, twice", diff, "the same sample")
         probe.reset(seed=ctx.seed)
         probe.step(samples[1])
 
@@ -198,18 +210,18 @@ def text_stale(ctx: Context, mode: AutoresetMode) -> Problems:
     leaves = list(_text_leaves(ctx.observation_space, ()))
     if not leaves:
         skip("there is no Text in the observation space")
-    calls = ctx.played(mode).calls
+    calls = ctx.long_run(mode).calls
     for path, space in leaves:
-        seen = {
-            _at(row(ctx.observation_space, call.observations, env), path)
+        texts = {
+            _at(observation_of(ctx.observation_space, call.observations, env), path)
             for call in calls
             for env in range(NUM_ENVS)
         }
-        text = next(iter(seen))
-        if len(seen) == 1 and _is_filler(text, space):
+        text = next(iter(texts))
+        if len(texts) == 1 and _is_filler(text, space):
             where = "".join(f"[{part!r}]" for part in path)
             yield Problem(
-                f"{calls[-1].told}; observations{where} of all environments were "
+                f"{calls[-1].did}; observations{where} of all environments were "
                 "looked at",
                 f"always {show(text)}, which is an empty Text buffer decoded",
                 "the texts of the environments (of AsyncVectorEnv: its shared memory "

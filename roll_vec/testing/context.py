@@ -1,4 +1,4 @@
-"""What every check is given: the environment under test and what is known of it."""
+"""The environment under test, its instances, and the runs that all checks share."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from typing import Any
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from roll_vec.testing.findings import (
-    CallFailed,
-    DoesNotApply,
-    describe_error,
-    skip,
-)
-from roll_vec.testing.histories import Transition, histories
+from roll_vec.testing.errors import CallFailed, DoesNotApply, describe_error, skip
 from roll_vec.testing.maker import Maker
-from roll_vec.testing.player import ActionPlan, Player, Probe
+from roll_vec.testing.recorder import ActionPlan, Probe, Recorder
 from roll_vec.testing.time_limit import TimeLimitExceeded, time_limit
+from roll_vec.testing.trajectories import (
+    Transition,
+    trajectories,
+    trajectory_difference,
+)
 
 __all__ = ["NUM_ENVS", "Attempt", "Context"]
 
@@ -31,116 +30,131 @@ _CLOSING_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Attempt:
-    """What came of making an instance.
+    """The outcome of one attempt to make an instance.
 
     Parameters
     ----------
-    written : str
-        The call.
+    call : str
+        The call, as a user would write it.
     error : Exception or None
-        What it raised.
+        The error that it raised.
     env_type : type or None
-        What it returned.
-    declared : object
-        The autoreset mode in its metadata.
+        The type of its result.
+    declared_mode : object
+        The autoreset mode in the metadata of its result.
     """
 
-    written: str
+    call: str
     error: Exception | None = None
     env_type: type | None = None
-    declared: object = None
+    declared_mode: object = None
 
     @property
-    def made(self) -> bool:
-        """Whether it returned a vector environment."""
+    def is_vector_env(self) -> bool:
+        """True when the result is a vector environment."""
         return self.env_type is not None and issubclass(self.env_type, VectorEnv)
 
     @property
     def outcome(self) -> str:
-        """What it raised or returned, in words."""
+        """The error or the type of the result, in words."""
         if self.error is not None:
             return describe_error(self.error)
         return f"a {self.env_type.__qualname__}" if self.env_type else "nothing"
 
 
 class Context:
-    """The environment under test, and what the checks share.
+    """The environment under test, and the state that the checks share.
 
     Parameters
     ----------
     maker : Maker
-        Makes instances.
     seed : int
         The first seed.
     steps : int
-        How many steps the long runs take.
+        Number of steps of the long runs.
+
+    Attributes
+    ----------
+    default : Attempt or None
+        To make an instance without an autoreset mode; None: not tried.
+    attempts : dict of Attempt
+        To make an instance in each autoreset mode.
+    accepts_autoreset_mode : bool
+    modes : tuple of AutoresetMode
+        The modes to check.
+    unstable_info_keys : frozenset of tuple of str
+        Paths of info keys whose dtype varies; comparisons leave them out.
+    unsupported : set of str
+        Codes of checks that failed and on which later ones depend.
+    failed_closings : dict of str
+        Errors of `close`, and the call that made the instance.
+    tracebacks : list of str
+        Texts of warnings that contain a traceback.
     """
 
     def __init__(self, maker: Maker, seed: int, steps: int) -> None:
         self.maker, self.seed, self.steps = maker, seed, steps
         self.default: Attempt | None = None
         self.attempts: dict[AutoresetMode, Attempt] = {}
-        self.takes_keyword = False
+        self.accepts_autoreset_mode = False
         self.modes: tuple[AutoresetMode, ...] = ()
-        # Info keys whose values another check found to be damaged.
-        self.tainted: frozenset[tuple[str, ...]] = frozenset()
-        self.lacks: set[str] = set()
+        self.unstable_info_keys: frozenset[tuple[str, ...]] = frozenset()
+        self.unsupported: set[str] = set()
         self.failed_closings: dict[str, str] = {}
-        # The texts of warnings with a traceback in them.
         self.tracebacks: list[str] = []
         self._spaces: tuple[spaces.Space[Any], spaces.Space[Any]] | None = None
         self._plan: ActionPlan | None = None
-        self._kept: dict[Any, Any] = {}
+        self._cache: dict[Any, Any] = {}
 
     def explore(self) -> None:
-        """Find out how instances are made and which autoreset modes there are."""
+        """Find out how to make instances, and in which autoreset modes."""
         if self.maker.is_id:
             self.default = self._attempt()
         for mode in AutoresetMode:
             self.attempts[mode] = self._attempt(autoreset_mode=mode)
-        # One that says it is in another mode is not checked as if it were in this one.
+        # An instance that declares another mode is not checked as if it were in this.
         self.modes = tuple(
             mode
             for mode, attempt in self.attempts.items()
-            if attempt.made
+            if attempt.is_vector_env
             and (
-                attempt.declared is mode
-                or not isinstance(attempt.declared, AutoresetMode)
+                attempt.declared_mode is mode
+                or not isinstance(attempt.declared_mode, AutoresetMode)
             )
         )
-        self.takes_keyword = bool(self.modes)
-        if self.takes_keyword:
+        self.accepts_autoreset_mode = bool(self.modes)
+        if self.accepts_autoreset_mode:
             return
         if self.default is None:
             self.default = self._attempt()
-        declared = self.default.declared
-        if isinstance(declared, AutoresetMode):
-            self.modes = (declared,)
-        elif self.default.made:
+        declared_mode = self.default.declared_mode
+        if isinstance(declared_mode, AutoresetMode):
+            self.modes = (declared_mode,)
+        elif self.default.is_vector_env:
             self.modes = (AutoresetMode.NEXT_STEP,)
 
-    def tried(self) -> list[Attempt]:
+    def all_attempts(self) -> list[Attempt]:
         """Return all attempts of `explore`."""
         first = [] if self.default is None else [self.default]
         return [*first, *self.attempts.values()]
 
     def _attempt(self, **kwargs: Any) -> Attempt:
-        written = self.maker.written(NUM_ENVS, **kwargs)
+        call = self.maker.describe(NUM_ENVS, **kwargs)
         try:
             env = self.maker.make(NUM_ENVS, **kwargs)
         except Exception as error:
-            return Attempt(written, error)
+            return Attempt(call, error)
         try:
             if not isinstance(env, VectorEnv):
-                return Attempt(written, env_type=type(env))
+                return Attempt(call, env_type=type(env))
             if not kwargs:
                 self.maker.learn_from(env)
-            declared = env.metadata.get("autoreset_mode")
-            return Attempt(written, env_type=type(env), declared=declared)
+            mode = env.metadata.get("autoreset_mode")
+            return Attempt(call, env_type=type(env), declared_mode=mode)
         except Exception as error:
-            return Attempt(written, error)
+            return Attempt(call, error)
         finally:
-            self._shut(env, written)
+            self._close(env, call)
 
     @contextmanager
     def open(
@@ -153,33 +167,31 @@ class Context:
         mode : AutoresetMode or None
             One of `modes`.
         num_envs : int
-            How many environments.
         **kwargs
-            More arguments, of which there is only render_mode.
+            More arguments; only render_mode is used.
         """
-        if mode is not None and self.takes_keyword:
+        if mode is not None and self.accepts_autoreset_mode:
             kwargs["autoreset_mode"] = mode
-        written = self.maker.written(num_envs, **kwargs)
+        call = self.maker.describe(num_envs, **kwargs)
         try:
             env = self.maker.make(num_envs, **kwargs)
         except Exception as error:
-            raise CallFailed(written, error) from error
+            raise CallFailed(call, error) from error
         try:
-            yield Probe(env, written, num_envs)
+            yield Probe(env, call, num_envs)
         finally:
-            self._shut(env, written)
+            self._close(env, call)
 
-    def _shut(self, env: Any, written: str) -> None:
+    def _close(self, env: Any, call: str) -> None:
         if not hasattr(env, "close"):
             return
         try:
             with time_limit(_CLOSING_SECONDS):
                 env.close()
         except Exception as error:
-            self.failed_closings.setdefault(describe_error(error), written)
+            self.failed_closings.setdefault(describe_error(error), call)
         except TimeLimitExceeded:
-            # Of no use but to those that take the argument, as AsyncVectorEnv does,
-            # whose workers would outlive the check.
+            # AsyncVectorEnv takes the argument; its workers would outlive the check.
             try:
                 with time_limit(_CLOSING_SECONDS):
                     env.close(terminate=True)
@@ -187,21 +199,21 @@ class Context:
                 pass
             raise
 
-    def needs(self, slug: str) -> None:
-        """Leave the check when an earlier one found something it rests on missing."""
-        if slug in self.lacks:
+    def require(self, slug: str) -> None:
+        """Skip the check when the check `slug`, on which it depends, has failed."""
+        if slug in self.unsupported:
             skip(f"it rests on what [{slug}] asks for")
 
-    def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what `make` returned, or raise what it raised, the first time."""
-        if key not in self._kept:
+    def compute_once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return the result of the first `make` for this key, or raise its error."""
+        if key not in self._cache:
             try:
-                self._kept[key] = (make(), None)
+                self._cache[key] = (make(), None)
             except (CallFailed, DoesNotApply) as error:
-                self._kept[key] = (None, error)
-        value, raised = self._kept[key]
-        if raised is not None:
-            raise raised
+                self._cache[key] = (None, error)
+        value, failure = self._cache[key]
+        if failure is not None:
+            raise failure
         return value
 
     def _learn_spaces(self) -> tuple[spaces.Space[Any], spaces.Space[Any]]:
@@ -229,44 +241,51 @@ class Context:
         return self._plan
 
     @contextmanager
-    def player(
-        self, mode: AutoresetMode, streams: Sequence[int] | None = None, **kwargs: Any
-    ) -> Iterator[Player]:
-        """Make an instance and a player of it, which has not reset it yet.
+    def recorder(
+        self, mode: AutoresetMode, sequences: Sequence[int] | None = None, **kwargs: Any
+    ) -> Iterator[Recorder]:
+        """Make an instance and its recorder, which has not reset it yet.
 
         Parameters
         ----------
         mode : AutoresetMode
             One of `modes`.
-        streams : sequence of int, optional
-            The streams of actions; as many environments as there are streams.
+        sequences : sequence of int, optional
+            The numbers of the sequences of actions, one an environment; by default
+            those of `NUM_ENVS` environments.
         **kwargs
-            Passed to Player.
+            Passed to `Recorder`.
         """
-        chosen = list(range(NUM_ENVS) if streams is None else streams)
-        with self.open(mode, len(chosen)) as probe:
-            yield Player(probe, mode, self.plan, chosen, **kwargs)
+        numbers = list(range(NUM_ENVS) if sequences is None else sequences)
+        with self.open(mode, len(numbers)) as probe:
+            yield Recorder(probe, mode, self.plan, numbers, **kwargs)
 
-    def played(self, mode: AutoresetMode) -> Player:
-        """Return the player of the long run in `mode`, which all checks share."""
+    def long_run(self, mode: AutoresetMode) -> Recorder:
+        """Return the recorder of the long run in `mode`, which all checks share."""
 
-        def play() -> Player:
-            with self.player(mode) as player:
-                player.reset(seed=self.seed)
-                return player.run(self.steps)
+        def run() -> Recorder:
+            with self.recorder(mode) as recorder:
+                recorder.reset(seed=self.seed)
+                return recorder.run(self.steps)
 
-        player: Player = self.once(("played", mode), play)
-        return player
+        recorder: Recorder = self.compute_once(("long run", mode), run)
+        return recorder
 
-    def histories(self, player: Player) -> list[list[Transition]]:
-        """Return the history of each environment of `player`."""
-        return histories(player, self.observation_space)
+    def trajectories(self, recorder: Recorder) -> list[list[Transition]]:
+        """Return the trajectory of each environment of `recorder`."""
+        return trajectories(recorder, self.observation_space)
 
-    def ended(self) -> bool:
-        """Whether any episode ended in the long runs that could be made."""
+    def trajectory_difference(
+        self, left: Sequence[Transition], right: Sequence[Transition]
+    ) -> tuple[int, str] | None:
+        """Compare two trajectories, leaving out `unstable_info_keys`."""
+        return trajectory_difference(left, right, self.unstable_info_keys)
+
+    def any_episode_ended(self) -> bool:
+        """Return whether an episode ended in any long run."""
         return any(
-            call.done.any()
-            for key, (player, _) in self._kept.items()
-            if key[0] == "played" and player is not None
-            for call in player.calls
+            call.dones.any()
+            for key, (recorder, _) in self._cache.items()
+            if key[0] == "long run" and recorder is not None
+            for call in recorder.calls
         )

@@ -1,4 +1,4 @@
-"""All checks, by subject, in the order in which they are made."""
+"""All checks by subject, in the order in which they run."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from roll_vec.testing import checks_misuse as misuse
 from roll_vec.testing import checks_partial_reset as partial_reset
 from roll_vec.testing import checks_results as results
 from roll_vec.testing import checks_seeds as seeds
-from roll_vec.testing.findings import Check
+from roll_vec.testing.check import Check
 
 __all__ = ["GENERAL", "GROUPS"]
 
-# Findings that belong to no check.
+# Codes and titles of findings that belong to no check.
 GENERAL = {
     "raises": "documented uses raise nothing",
     "close-raises": "close() raises nothing",
     "call-limit": "calls return in time",
 }
 
-# The order matters: what a check finds missing or damaged, later ones leave out.
+# The order matters: later checks leave out what an earlier one found unsupported.
 GROUPS: dict[str, tuple[Check, ...]] = {
     "Construction": (
         construction.construct,

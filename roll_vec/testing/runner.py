@@ -9,29 +9,27 @@ from typing import Any
 
 from gymnasium.vector import AutoresetMode
 
+from roll_vec.testing.check import Check
 from roll_vec.testing.context import Context
-from roll_vec.testing.findings import (
-    PROBLEMS_SHOWN,
+from roll_vec.testing.errors import (
     TRACEBACK,
     CallFailed,
-    Check,
-    ConformanceError,
     DoesNotApply,
-    Finding,
-    Problem,
-    Report,
     describe_cause,
     describe_error,
 )
 from roll_vec.testing.maker import Maker
 from roll_vec.testing.registry import GENERAL, GROUPS
+from roll_vec.testing.report import ConformanceError, Finding, Problem, Report
 from roll_vec.testing.time_limit import TimeLimitExceeded, time_limit
 
 __all__ = ["check_vector_env"]
 
-# Of those that met one and the same error.
-_CHECKS_NAMED = 4
-# Warnings by which a pool reports an error of an environment.
+# Problems to report of one check in one mode; the others are mostly more of the same.
+_MAX_PROBLEMS = 3
+# Checks to name that met the same error.
+_MAX_CHECKS = 4
+# Matches the warnings by which a pool reports an error of an environment.
 _WITH_TRACEBACK = rf"(?s).*{re.escape(TRACEBACK)}"
 
 
@@ -96,10 +94,10 @@ def check_vector_env(
         warnings.showwarning = lambda message, *_: context.tracebacks.append(
             str(message)
         )
-        run.all()
+        run.run_all()
     if run.report.findings:
         raise ConformanceError(run.report)
-    if not context.ended():
+    if not context.any_episode_ended():
         warnings.warn(
             f"{context.maker.name}: no episode ended within {steps} steps, so nothing "
             "that happens after an end was checked; pass a larger `steps`, or make "
@@ -112,15 +110,12 @@ def _refuse_bad_arguments(seed: int, steps: int, ignore: Collection[str]) -> Non
     if seed < 0 or steps < 1:
         msg = f"seed must be >= 0 and steps >= 1, got seed={seed}, steps={steps}"
         raise ValueError(msg)
-    known = {check.slug for group in GROUPS.values() for check in group}
-    known |= GENERAL.keys()
-    # Without those nothing at all would have been checked.
-    known -= {check.slug for group in GROUPS.values() for check in group if check.vital}
-    unknown = sorted(set(ignore) - known)
-    if unknown:
-        msg = (
-            f"codes that cannot be ignored: {unknown}; those that can: {sorted(known)}"
-        )
+    checks = [check for group in GROUPS.values() for check in group]
+    # After a vital check that finds something nothing else is checked.
+    ignorable = {check.slug for check in checks if not check.vital} | GENERAL.keys()
+    wrong = sorted(set(ignore) - ignorable)
+    if wrong:
+        msg = f"codes that cannot be ignored: {wrong}; others: {sorted(ignorable)}"
         raise ValueError(msg)
 
 
@@ -132,19 +127,19 @@ class _Run:
     ) -> None:
         self.context, self.ignore, self.limit = context, ignore, limit
         self.report = Report(context.maker.name)
-        # The same error met again in a later check is not a new finding.
+        # By error: an error that several checks met is one finding.
         self._raised: dict[str, tuple[str, str, list[str]]] = {}
-        self._stopped = False
+        self._is_stopped = False
 
-    def all(self) -> None:
+    def run_all(self) -> None:
         try:
             with time_limit(self.limit):
                 self.context.explore()
         except TimeLimitExceeded:
-            self._overran("making it")
+            self._report_overrun("making it")
         for group, checks in GROUPS.items():
             for check in checks:
-                if not self._stopped:
+                if not self._is_stopped:
                     self._check(group, check)
         self._add_general()
 
@@ -152,27 +147,27 @@ class _Run:
         problems: list[Problem] = []
         modes: list[str] = []
         reasons: list[str] = []
-        made = 0
+        num_runs = 0
         for mode in self._modes_of(check):
-            found: list[Problem] = []
+            new: list[Problem] = []
             try:
-                self._collect(check, mode, found)
-                made += 1
-            except DoesNotApply as excuse:
-                reasons.append(str(excuse))
-            if found:
-                # Other modes mostly tell the same once more: naming them is enough.
-                problems = problems or found
+                self._collect(check, mode, new)
+                num_runs += 1
+            except DoesNotApply as error:
+                reasons.append(str(error))
+            if new:
+                # Other modes mostly have the same problems: naming them is enough.
+                problems = problems or new
                 modes.append(mode.name)
-            if self._stopped:
+            if self._is_stopped:
                 break
-        if made or problems:
+        if num_runs or problems:
             self.report.ran += 1
         else:
             reason = reasons[0] if reasons else f"there is no mode {_only(check)}"
             self.report.not_applicable[check.slug] = reason
         if problems:
-            self._stopped |= check.vital
+            self._is_stopped |= check.vital
             self._add(check.slug, group, check.title, problems, modes)
 
     def _modes_of(self, check: Check) -> tuple[AutoresetMode, ...]:
@@ -180,19 +175,21 @@ class _Run:
         if check.modes == "each":
             return available
         if check.modes == "once":
-            # Where nothing could be made, the check that says so still runs.
+            # Without a single instance the check that reports this still runs.
             return available[:1] or (AutoresetMode.NEXT_STEP,)
         return tuple(mode for mode in available if mode is check.modes)
 
-    def _collect(self, check: Check, mode: AutoresetMode, found: list[Problem]) -> None:
+    def _collect(
+        self, check: Check, mode: AutoresetMode, problems: list[Problem]
+    ) -> None:
         try:
             with time_limit(self.limit):
                 for problem in check.run(self.context, mode):
-                    found.append(problem)
-                    if len(found) == PROBLEMS_SHOWN:
+                    problems.append(problem)
+                    if len(problems) == _MAX_PROBLEMS:
                         break
         except TimeLimitExceeded:
-            self._overran(f"the check [{check.slug}] in mode {mode.name}")
+            self._report_overrun(f"the check [{check.slug}] in mode {mode.name}")
         except CallFailed as failure:
             self._remember(failure.did, failure.error, check)
         except DoesNotApply:
@@ -206,8 +203,8 @@ class _Run:
         if check.slug not in checks:
             checks.append(check.slug)
 
-    def _overran(self, what: str) -> None:
-        self._stopped = True
+    def _report_overrun(self, what: str) -> None:
+        self._is_stopped = True
         problem = Problem(
             what,
             f"it was still running after {self.limit} s, and the checker stopped here",
@@ -217,12 +214,12 @@ class _Run:
 
     def _add_general(self) -> None:
         raised = [
-            Problem(did, error, f"no error; met in {_some(checks)}", cause)
+            Problem(did, error, f"no error; met in {_join_codes(checks)}", cause)
             for error, (did, cause, checks) in self._raised.items()
         ]
         closings = [
-            Problem(f"{written}; …; close()", error, "no error")
-            for error, written in self.context.failed_closings.items()
+            Problem(f"{call}; …; close()", error, "no error")
+            for error, call in self.context.failed_closings.items()
         ]
         for slug, problems in (("raises", raised), ("close-raises", closings)):
             if problems:
@@ -242,10 +239,10 @@ class _Run:
             )
 
 
-def _some(checks: list[str]) -> str:
-    shown, others = checks[:_CHECKS_NAMED], len(checks) - _CHECKS_NAMED
+def _join_codes(checks: list[str]) -> str:
+    others = len(checks) - _MAX_CHECKS
     more = f" and {others} more checks" if others > 0 else ""
-    return ", ".join(f"[{slug}]" for slug in shown) + more
+    return ", ".join(f"[{slug}]" for slug in checks[:_MAX_CHECKS]) + more
 
 
 def _only(check: Check) -> str:

@@ -11,7 +11,7 @@ __all__ = ["TimeLimitExceeded", "time_limit"]
 
 
 class TimeLimitExceeded(BaseException):
-    """Raised in the middle of whatever took too long.
+    """Raised in the middle of a call that took too long.
 
     Not an Exception: an environment that catches those must not swallow it.
     """

@@ -8,8 +8,8 @@ from gymnasium import spaces
 
 from roll_vec.testing.comparison import (
     difference,
-    misplaced,
-    scribble,
+    layout_mismatches,
+    overwrite,
     show,
     snapshot,
 )
@@ -62,16 +62,16 @@ LETTERS = spaces.Tuple((spaces.Text(3), spaces.Text(3)))
         (spaces.Box(0, 1, (1,)), [0.0], ["o"]),
     ],
 )
-def test_misplaced(space, value, where):
-    assert [at for at, _, _ in misplaced(space, value, "o")] == where
+def test_layout_mismatches(space, value, where):
+    assert [at for at, _, _ in layout_mismatches(space, value, "o")] == where
 
 
-def test_scribble_spoils_all_but_a_snapshot():
+def test_overwrite_spoils_all_but_a_snapshot():
     value = {"a": np.arange(3), "b": (np.array([True]), [np.zeros(2)]), "c": "text"}
     value["d"] = np.array([None, np.ones(2)], dtype=object)
     inner, kept = value["d"][1], snapshot(value)
     flags = value["b"][0]
-    scribble(value)
+    overwrite(value)
     assert value == {}
     assert not flags[0]
     assert np.isnan(inner).all()
