@@ -14,7 +14,8 @@ from benchmarks.tasks import Rate
 from roll_vec.base_envs import BaseLanguageBasedEnv
 from roll_vec.envs.sokoban.grid import ACTION_LOOKUP
 from roll_vec.pool import PoolVectorEnv
-from roll_vec.text.action_parser import TextActions, TextOptions
+from roll_vec.text.action_parser import ActionParser
+from roll_vec.text.options import TextOptions
 
 ANSWER = "<answer>(.*?)</answer>"
 LENGTH = 240
@@ -104,7 +105,7 @@ def parse(num_texts: int = 4096, plainly: bool = False) -> Rate:
     """Parse a batch of answers, by our parser or a plain regular expression."""
     options = TextOptions(action_pattern=ANSWER)
     texts = write_texts(num_texts)
-    ours = TextActions(options, ACTION_LOOKUP)
+    ours = ActionParser(options, ACTION_LOOKUP)
 
     def work() -> int:
         if plainly:

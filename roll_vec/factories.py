@@ -118,7 +118,7 @@ def make_single(id: str, /, **keywords: Any) -> gymnasium.Env[Any, Any]:
     ----------
     id : str
     **keywords
-        The environment's own, and those of `roll_vec.text.action_parser.TextOptions`.
+        The environment's own, and those of `roll_vec.text.options.TextOptions`.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def make_pool_vector(
     **keywords
         Those of `roll_vec.vector.env.BatchOptions` and `roll_vec.pool.PoolVectorEnv`,
         the environment's own, and those of
-        `roll_vec.text.action_parser.TextOptions`.
+        `roll_vec.text.options.TextOptions`.
 
     Returns
     -------

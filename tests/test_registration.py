@@ -21,7 +21,7 @@ from roll_vec.errors import (
     UnsupportedError,
 )
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.text.wrapper import TextLayer
+from roll_vec.text.wrapper import TextWrapper
 from tests.contract.cases import assert_same
 
 ROLL_ENVS = ("SokobanEnv", "FrozenLakeEnv")
@@ -229,7 +229,7 @@ def test_a_closed_environment_says_so(registered, cls):
     inner = env.unwrapped
     for _ in range(2):
         env.close()
-    layer = next(one for one in layers_of(env) if isinstance(one, TextLayer))
+    layer = next(one for one in layers_of(env) if isinstance(one, TextWrapper))
     for use in (inner.reset, layer.reset, lambda: layer.step("on"), layer.render):
         with pytest.raises(ClosedError, match=f"^{cls.__name__} is closed"):
             use()

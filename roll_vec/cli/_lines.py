@@ -183,8 +183,8 @@ class LinePlayer:
         if meant is not None:
             self._say(f"{line.strip()!r} is no action: it is written {meant}", "33")
             return None
-        if env.has_wrapper_attr("text_actions"):
-            parser = env.get_wrapper_attr("text_actions")
+        if env.has_wrapper_attr("action_parser"):
+            parser = env.get_wrapper_attr("action_parser")
             if parser is not None and parser.find(line) is None:
                 wrapped = parser.example(line)
                 line = line if wrapped is None else wrapped

@@ -90,7 +90,7 @@ def batch_oracle(env: VectorEnv[Any, Any, Any]) -> OraclePolicy:
     if not isinstance(env.single_action_space, Text):
         return OraclePolicy(env, oracle, lambda action: action)
     bare: Any = env.unwrapped
-    parser = bare.get_attr("text_actions")[0]
+    parser = bare.get_attr("action_parser")[0]
     if parser.example("") is None:
         message = (
             "argument --policy: oracle cannot write an answer that matches "

@@ -14,8 +14,8 @@ from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
 from roll_vec.data_files import pin_files, unpin_files
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import NO_HINTS, check_choice, check_unknown
-from roll_vec.text.action_parser import ACTION_MODES, TextOptions
-from roll_vec.text.wrapper import TextLayer
+from roll_vec.text.options import ACTION_MODES, TextOptions
+from roll_vec.text.wrapper import TextWrapper
 
 __all__ = ["build", "check_keywords", "parameters_of", "pin_keywords", "text_options"]
 
@@ -139,4 +139,4 @@ def build(
     env: gymnasium.Env[Any, Any] = cls(**own)
     if spec is not None:
         env.unwrapped.spec = spec
-    return env if options is None else TextLayer(env, options)
+    return env if options is None else TextWrapper(env, options)

@@ -22,12 +22,11 @@ from roll_vec.stacked.options import NUM_ACTIONS, RENDER_MODES
 from roll_vec.stacked.rollout_buffer import RolloutBuffer
 from roll_vec.stacked.row_threads import SliceSizer
 from roll_vec.stacked.text_actions import (
-    BatchResult,
     describe_game,
-    make_text_actions,
-    play_texts,
-    text_space,
+    make_action_parser,
+    text_action_space,
 )
+from roll_vec.text.turn import BatchResult, step_texts
 from roll_vec.text.validation import check_texts, text_hint
 from roll_vec.vector.engine import Rollout, StepResult, UnrollResult
 from roll_vec.vector.infos import masked_infos
@@ -82,10 +81,10 @@ class StackedEngine:
         self.single_action_space: Space[Any] = Discrete(
             NUM_ACTIONS, start=self.first_action
         )
-        self.text_actions = make_text_actions(options)
-        if self.text_actions is not None:
-            self.single_action_space = text_space(self.text_actions)
-            self._instruction = describe_game(options, self.text_actions)
+        self.action_parser = make_action_parser(options)
+        if self.action_parser is not None:
+            self.single_action_space = text_action_space(self.action_parser)
+            self._instruction = describe_game(options, self.action_parser)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.elapsed_steps = np.zeros(num_envs, np.int32)
@@ -94,9 +93,9 @@ class StackedEngine:
 
     def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> Any:
         """Return the actions as (n,) int64, or parsed; see `Engine.check_actions`."""
-        if self.text_actions is not None:
+        if self.action_parser is not None:
             texts = check_texts(actions, skip_mask)
-            return self.text_actions.parse_batch(texts, skip_mask)
+            return self.action_parser.parse_batch(texts, skip_mask)
         codes = self.action_codes
         try:
             batch = np.asarray(actions)
@@ -139,22 +138,29 @@ class StackedEngine:
 
     def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
         """Return ``env_instruction`` for some rows, or nothing without text."""
-        if self.text_actions is None:
+        if self.action_parser is None:
             return {}
         return {"env_instruction": np.full(len(rows), self._instruction, object)}
 
     def step(self, actions: Any, skip_mask: NDArray[np.bool_]) -> StepResult:
         """Step every row but those to skip; see `Engine.step`."""
-        if self.text_actions is None:
+        if self.action_parser is None:
             rewards, terminations, truncations, values = self._step_batch(
                 actions, skip_mask, self.max_steps
             )
         else:
-            rewards, terminations, truncations, values = play_texts(
-                self, actions, skip_mask
+            # A turn of several actions is one step for every limit.
+            elapsed_steps = self.elapsed_steps + ~skip_mask
+            rewards, terminations, _, values = step_texts(
+                self.action_parser,
+                actions,
+                skip_mask,
+                lambda codes, skip_mask: self._step_batch(codes, skip_mask, 0),
             )
+            self.elapsed_steps[:] = elapsed_steps
+            truncations = ~skip_mask & (elapsed_steps == self.max_steps)
         self.successes = values["success"].copy()
-        if self.text_actions is None and self.DISCRETE_INFO_KEYS is not None:
+        if self.action_parser is None and self.DISCRETE_INFO_KEYS is not None:
             values = {key: values[key] for key in self.DISCRETE_INFO_KEYS}
         infos = masked_infos(values, ~skip_mask)
         return StepResult(rewards, terminations, truncations, infos)
@@ -222,7 +228,7 @@ class StackedEngine:
 
     def _check_plan(self, actions: Any) -> NDArray[np.int64] | None:
         """Return T actions a row as (T, n) int64; None where they are not that."""
-        if self.text_actions is not None:
+        if self.action_parser is not None:
             return None
         try:
             batch = np.asarray(actions)

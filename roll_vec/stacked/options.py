@@ -15,7 +15,7 @@ from roll_vec.options import (
     check_lookup,
     check_optional_text,
 )
-from roll_vec.text.action_parser import ACTION_MODES, TextOptions
+from roll_vec.text.options import ACTION_MODES, TextOptions
 
 __all__ = [
     "MAX_CELLS",
@@ -50,7 +50,7 @@ class ActionOptions(TextOptions):
         The game, in place of our description at the head of the instructions.
     action_pattern, special_token_list, format_penalty, match, action_separator, \
 max_actions_per_turn, max_answer_chars
-        See `roll_vec.text.action_parser.TextOptions`; of ``text`` alone.
+        See `roll_vec.text.options.TextOptions`; of ``text`` alone.
 
     Raises
     ------

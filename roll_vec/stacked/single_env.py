@@ -17,11 +17,11 @@ from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.options import NUM_ACTIONS
 from roll_vec.stacked.text_actions import (
     describe_game,
-    make_text_actions,
-    play_text,
+    make_action_parser,
     symbol_meanings,
-    text_space,
+    text_action_space,
 )
+from roll_vec.text.turn import MULTIPLIED_INFOS, StepResult, step_text
 from roll_vec.text.validation import text_hint
 
 __all__ = ["GridEnv", "LevelEnv"]
@@ -49,9 +49,9 @@ class GridEnv(ClosableEnv):
         self._action_codes = ActionCodes(options)
         self.first_action = self._action_codes.first
         space: Any = gymnasium.spaces.Discrete(NUM_ACTIONS, start=self.first_action)
-        self.text_actions = make_text_actions(options)
-        if self.text_actions is not None:
-            space = text_space(self.text_actions)
+        self.action_parser = make_action_parser(options)
+        if self.action_parser is not None:
+            space = text_action_space(self.action_parser)
         self.action_space = space
         self._max_steps = getattr(options, "max_steps", None)
         self.num_env_steps = 0
@@ -66,7 +66,7 @@ class GridEnv(ClosableEnv):
     @property
     def takes_no_action(self) -> bool:
         """Whether `step` accepts 0, "no valid action", below the action space."""
-        return self.text_actions is None and self.first_action > 0
+        return self.action_parser is None and self.first_action > 0
 
     @property
     def symbol_meanings(self) -> list[tuple[str, str]]:
@@ -79,10 +79,10 @@ class GridEnv(ClosableEnv):
 
     def get_instructions(self) -> str:
         """Return the game, the symbols, the actions and the form of an answer."""
-        return describe_game(self.options, self.text_actions)
+        return describe_game(self.options, self.action_parser)
 
     def _reset_info(self) -> dict[str, Any]:
-        if self.text_actions is None:
+        if self.action_parser is None:
             return {}
         return {"env_instruction": self.get_instructions()}
 
@@ -107,12 +107,12 @@ class GridEnv(ClosableEnv):
         InvalidActionError, ResetNeededError, ClosedError
             Nothing has moved then.
         """
-        if self.text_actions is None:
+        if self.action_parser is None:
             reward, terminated, info = self._take_action(self._check_action(action))
         else:
             self._check_started()
-            reward, terminated, info = play_text(
-                self.text_actions, action, self._take_action
+            _, reward, terminated, _, info = step_text(
+                self.action_parser, action, self._take_code, MULTIPLIED_INFOS
             )
         self.num_env_steps += 1
         truncated = self.num_env_steps == self._max_steps
@@ -122,6 +122,11 @@ class GridEnv(ClosableEnv):
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         """Take one action; return reward, terminated, info."""
         raise NotImplementedError
+
+    def _take_code(self, code: int) -> StepResult:
+        """Take one action of a text; the observation follows at the end of the turn."""
+        reward, terminated, info = self._take_action(code)
+        return None, reward, terminated, False, info
 
     def _check_started(self) -> None:
         self._check_open()

@@ -1,91 +1,154 @@
-"""Searches for a pattern's groups in a text, in linear time where possible.
+"""Matchers: find the action and the thinking in a text, in linear time where possible.
 
-`re` goes through the rest of the text once for every opening tag that is not closed, so
-that a megabyte of them takes hours; the searches for literal tags here never go back.
-Most other patterns have a program, see `roll_vec.text.regex_compiler`.  `re` searches
-for the rest.
+For every opening tag that is not closed, `re` scans the rest of the text once, so that
+a megabyte of such tags takes hours.  The matchers of literal tags never go back.  Most
+other patterns are compiled by `roll_vec.text.regex_compiler`, the rest is left to `re`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from roll_vec.errors import InvalidOptionError
+from roll_vec.spaces import MAX_TEXT
 
 if TYPE_CHECKING:
     from roll_vec.text.regex_compiler import PatternProgram
 
 __all__ = [
-    "Found",
-    "LimitedSearch",
-    "PatternSearch",
-    "ProgramSearch",
-    "Search",
-    "Tagged",
-    "TakeAll",
-    "TwiceTagged",
+    "MAX_REGEX_CHARS",
+    "AnswerMatch",
+    "IdentityMatcher",
+    "Matcher",
+    "TagMatcher",
+    "ThinkAnswerMatcher",
+    "compile_pattern",
     "literal_tags",
+    "make_matcher",
 ]
 
-# Content and thinking, stripped, or None where the pattern is not in the text.
-Found = tuple[str, str] | None
+# Longest text that is searched with Python's `re`.
+MAX_REGEX_CHARS = 1 << 14
+
+# Content and thinking, stripped; None where the pattern does not match.
+AnswerMatch = tuple[str, str] | None
 
 _GROUP = "(.*?)"
 _GAP = r"\s*"
 
 
-def literal_tags(pattern: str | None) -> tuple[str, ...]:
-    """Return the tags of a pattern that is literals around groups, or nothing.
+def compile_pattern(pattern: Any) -> re.Pattern[str]:
+    """Return an ``action_pattern`` compiled, ``.`` matching newlines too.
 
-    Either an opening and a closing tag, or those of the thinking and those of the
-    action; three if no white space is allowed between the latter, so that the two in
-    the middle are one.
+    Raises
+    ------
+    InvalidOptionError
     """
-    parts = (pattern or "").split(_GROUP)
-    if len(parts) == 3:
-        parts[1:2] = parts[1].split(_GAP)
+    try:
+        if not isinstance(pattern, str):
+            raise TypeError
+        return re.compile(pattern, re.DOTALL)
+    except (re.error, TypeError, OverflowError, RecursionError) as error:
+        reason = f": {error}" if str(error) else ""
+        message = (
+            f"action_pattern: expected a regular expression or None, got {pattern!r}"
+        )
+        raise InvalidOptionError(message + reason) from None
+
+
+def literal_tags(pattern: str | None) -> tuple[str, ...]:
+    """Return the tags of a pattern that is literal text around groups, else ().
+
+    Returns
+    -------
+    tuple of str
+        The opening and the closing tag of the action.  With thinking, both tags of the
+        thinking and then those of the action; three where no white space is allowed
+        between them, so that the closing and the opening tag in the middle are one.
+    """
+    tags = (pattern or "").split(_GROUP)
+    if len(tags) == 3:
+        tags[1:2] = tags[1].split(_GAP)
     special = set(".^$*+?{}[]\\|()")
-    if len(parts) not in (2, 3, 4) or any(
-        not part or part != part.strip() or special.intersection(part) for part in parts
+    if len(tags) not in (2, 3, 4) or any(
+        not tag or tag != tag.strip() or special.intersection(tag) for tag in tags
     ):
         return ()
-    return tuple(parts)
+    return tuple(tags)
 
 
-class Search:
-    """How content and thinking are found in texts without special tokens."""
+def make_matcher(
+    pattern: str | None, *, last: bool, strips: bool, max_chars: int | None
+) -> Matcher:
+    """Return the fastest matcher of a pattern.
 
-    def find(self, text: str) -> Found:
-        """Return content and thinking, or None where there are none."""
+    Parameters
+    ----------
+    pattern : str or None
+        None: the whole text is the content.
+    last : bool
+        Whether the last match counts instead of the first one.
+    strips : bool
+        Whether white space around the text is removed before a search.
+    max_chars : int or None
+        Longest text that is searched; None: the pattern's default.
+    """
+    if pattern is None:
+        return IdentityMatcher()
+    matcher: Matcher
+    tags, compiled = literal_tags(pattern), compile_pattern(pattern)
+    # Tags begin and end without white space, so they need no stripped text.
+    if len(tags) == 2:
+        matcher = TagMatcher(*tags, last=last)
+    elif tags:
+        matcher = ThinkAnswerMatcher(*tags, last=last)
+    else:
+        # Importing the compiler imports numba, which literal tags do without.
+        from roll_vec.text.regex_compiler import compile_program
+
+        program = compile_program(compiled)
+        # The memory of a program grows with the text.
+        max_chars = max_chars or (MAX_REGEX_CHARS if program is None else MAX_TEXT)
+        matcher = GroupMatcher(compiled, program, strips=strips, last=last)
+    return matcher if max_chars is None else LengthLimitMatcher(matcher, max_chars)
+
+
+class Matcher:
+    """Finds content and thinking in texts without special tokens."""
+
+    def find(self, text: str) -> AnswerMatch:
+        """Return content and thinking, or None."""
         raise NotImplementedError
 
     def find_all(self, texts: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Return contents and thinkings, empty where nothing is found."""
-        found = [self.find(text) or ("", "") for text in texts]
-        return [content for content, _ in found], [think for _, think in found]
+        """Return contents and thinkings, empty where the pattern does not match."""
+        matches = [self.find(text) or ("", "") for text in texts]
+        return [content for content, _ in matches], [think for _, think in matches]
 
 
-class TakeAll(Search):
-    """Take the text as it came."""
+class IdentityMatcher(Matcher):
+    """Takes the whole text, unchanged, as the content."""
 
-    def find(self, text: str) -> Found:
-        """Return content and thinking; see `Search.find`."""
+    def find(self, text: str) -> AnswerMatch:
+        """Return content and thinking; see `Matcher.find`."""
         return text, ""
 
 
-class Tagged(Search):
-    """Search for ``opening(.*?)closing`` in one pass."""
+class TagMatcher(Matcher):
+    """Finds ``opening(.*?)closing`` in one pass."""
 
     def __init__(self, opening: str, closing: str, *, last: bool) -> None:
         self.opening, self.closing, self.last = opening, closing, last
 
-    def find(self, text: str) -> Found:
-        """Return content and thinking; see `Search.find`."""
+    def find(self, text: str) -> AnswerMatch:
+        """Return content and thinking; see `Matcher.find`."""
         start = text.find(self.opening)
         if start < 0:
             return None
         start += len(self.opening)
-        # Where no tag closes this one, none closes a later one.
+        # Without a closing tag here, no later opening tag has one either.
         end = text.find(self.closing, start)
         if end < 0:
             return None
@@ -101,10 +164,10 @@ class Tagged(Search):
         return text[start:end].strip(), ""
 
     def find_all(self, texts: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Return contents and thinkings; see `Search.find_all`."""
+        """Return contents and thinkings; see `Matcher.find_all`."""
         if self.last:
             return super().find_all(texts)
-        # As `find`, without a call and a tuple for each text.
+        # `find` written out: saves a call and a tuple for each text.
         opening, closing, skip = self.opening, self.closing, len(self.opening)
         contents: list[str] = []
         for text in texts:
@@ -118,32 +181,32 @@ class Tagged(Search):
         return contents, [""] * len(texts)
 
 
-class TwiceTagged(Search):
-    r"""Search for ``opening(.*?)closing\s*opening(.*?)closing`` in one pass."""
+class ThinkAnswerMatcher(Matcher):
+    r"""Finds ``opening(.*?)closing\s*opening(.*?)closing`` in one pass."""
 
     def __init__(self, *tags: str, last: bool) -> None:
         self.opening, self.closing, *second, self.last_closing = tags
         self.gap = re.compile(_GAP + re.escape(second[0]) if second else "")
         self.last = last
 
-    def find(self, text: str) -> Found:
-        """Return content and thinking; see `Search.find`."""
-        found = self._find(text, 0)
-        while found is not None and self.last:
-            later = self._find(text, found[2])
+    def find(self, text: str) -> AnswerMatch:
+        """Return content and thinking; see `Matcher.find`."""
+        match = self._find_from(text, 0)
+        while match is not None and self.last:
+            later = self._find_from(text, match[2])
             if later is None:
                 break
-            found = later
-        return None if found is None else found[:2]
+            match = later
+        return None if match is None else match[:2]
 
-    def _find(self, text: str, begin: int) -> tuple[str, str, int] | None:
-        """Return action, thinking and where the match ends, of the first match."""
+    def _find_from(self, text: str, begin: int) -> tuple[str, str, int] | None:
+        """Return content, thinking and the end of the first match from ``begin`` on."""
         opening, closing, last_closing = self.opening, self.closing, self.last_closing
         start = text.find(opening, begin)
         if start < 0:
             return None
         start += len(opening)
-        # The thinking goes on to the first of its closing tags that an action follows.
+        # The thinking ends at its first closing tag with an action behind it.
         end = text.find(closing, start)
         while end >= 0:
             gap = self.gap.match(text, end + len(closing))
@@ -158,77 +221,62 @@ class TwiceTagged(Search):
         return None
 
 
-class LimitedSearch(Search):
-    """Another search, limited to texts up to a length; longer ones have no match.
+class LengthLimitMatcher(Matcher):
+    """Another matcher that finds nothing in texts of more than ``max_chars``."""
+
+    def __init__(self, matcher: Matcher, max_chars: int) -> None:
+        self.matcher, self.max_chars = matcher, max_chars
+
+    def find(self, text: str) -> AnswerMatch:
+        """Return content and thinking; see `Matcher.find`."""
+        return None if len(text) > self.max_chars else self.matcher.find(text)
+
+
+class GroupMatcher(Matcher):
+    """Finds the groups of any pattern: one is the content, two thinking and content.
 
     Parameters
     ----------
-    search : Search
-    max_chars : int
+    pattern : re.Pattern
+        Without a group it matches no text.
+    program : PatternProgram or None
+        Searches in linear time; None: `re` searches, in time without a bound.
+    strips, last : bool
+        See `make_matcher`.
     """
-
-    def __init__(self, search: Search, max_chars: int) -> None:
-        self.search, self.max_chars = search, max_chars
-
-    def find(self, text: str) -> Found:
-        """Return content and thinking; see `Search.find`."""
-        return None if len(text) > self.max_chars else self.search.find(text)
-
-
-class _GroupSearch(Search):
-    """Search for a pattern whose groups 1 and 2 are thinking and content.
-
-    Parameters
-    ----------
-    groups : int
-        How many the pattern has; of one it is the content, of none nothing is found.
-    strips : bool
-        Whether white space around the text is left out.
-    last : bool
-        Whether the last match counts instead of the first one.
-    """
-
-    def __init__(self, groups: int, *, strips: bool, last: bool) -> None:
-        self.groups, self.strips, self.last = groups, strips, last
-
-    def find(self, text: str) -> Found:
-        """Return content and thinking; see `Search.find`."""
-        if not self.groups:
-            return None
-        found = self._match(text.strip() if self.strips else text)
-        parts = [part.strip() for part in found if part is not None]
-        if len(parts) < min(self.groups, 2):
-            return None
-        return parts[-1], parts[0] if len(parts) > 1 else ""
-
-    def _match(self, text: str) -> Sequence[str | None]:
-        """Return groups 1 and 2 of the match, as far as there are; empty: no match."""
-        raise NotImplementedError
-
-
-class ProgramSearch(_GroupSearch):
-    """Search for a pattern that has a program, in linear time."""
 
     def __init__(
-        self, program: PatternProgram, groups: int, *, strips: bool, last: bool
+        self,
+        pattern: re.Pattern[str],
+        program: PatternProgram | None,
+        *,
+        strips: bool,
+        last: bool,
     ) -> None:
-        super().__init__(groups, strips=strips, last=last)
-        self.program = program
+        self.pattern, self.program = pattern, program
+        self.strips, self.last = strips, last
 
-    def _match(self, text: str) -> Sequence[str | None]:
-        places = self.program.search(text, last=self.last) or ()
-        spans = zip(places[::2], places[1::2], strict=True)
+    def find(self, text: str) -> AnswerMatch:
+        """Return content and thinking; see `Matcher.find`."""
+        if not self.pattern.groups:
+            return None
+        if self.strips:
+            text = text.strip()
+        search = self._search_re if self.program is None else self._search_program
+        groups = [group.strip() for group in search(text) if group is not None]
+        if len(groups) < min(self.pattern.groups, 2):
+            return None
+        return groups[-1], groups[0] if len(groups) > 1 else ""
+
+    def _search_program(self, text: str) -> Sequence[str | None]:
+        """Return groups 1 and 2 of the match, or less; empty without a match."""
+        assert self.program is not None
+        ends = self.program.search(text, last=self.last) or ()
+        spans = zip(ends[::2], ends[1::2], strict=True)
         return [text[start:end] if start >= 0 else None for start, end in spans]
 
-
-class PatternSearch(_GroupSearch):
-    """Search for any other pattern by `re`, whose time may have no bound."""
-
-    def __init__(self, pattern: re.Pattern[str], *, strips: bool, last: bool) -> None:
-        super().__init__(pattern.groups, strips=strips, last=last)
-        self.pattern = pattern
-
-    def _match(self, text: str) -> Sequence[str | None]:
+    def _search_re(self, text: str) -> Sequence[str | None]:
+        """Return groups 1 and 2 of the match, or less; empty without a match."""
         match = self.pattern.search(text)
         if match is not None and self.last:
             for match in self.pattern.finditer(text):  # noqa: B007

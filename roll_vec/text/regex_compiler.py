@@ -1,11 +1,13 @@
-"""Compile a regular expression to a program for searches in linear time.
+"""Compiles a regular expression to a program that searches in linear time.
 
-Python's own parser reads the expression, and Python's own `re` says which characters a
-class has, so that a program means what the expression means.  What has no program is
-left to `re`: look-around, back references, conditions, atomic groups, flags of a part,
-repetitions of what may be empty, and expressions of more than 512 instructions or 128
-branches.
-Groups within repetitions are those of Python 3.11 and later, in older ones too.
+Python's own parser reads the expression, and Python's own `re` tests the characters of
+its classes, so that a program matches what the expression matches.  Some expressions
+have no program and are left to `re`: look-around, back references, conditions, atomic
+groups, flags of a part, repetitions of what may be empty, and expressions of more than
+512 instructions or 128 branches.  Groups within repetitions behave as in Python 3.11,
+in older versions too.
+
+`roll_vec.kernels.regex_search` lists the instructions and runs them.
 """
 
 from __future__ import annotations
@@ -22,24 +24,24 @@ from numpy.typing import NDArray
 
 from roll_vec.kernels import regex_search as kernels
 
-__all__ = ["PatternProgram", "program_of", "repeats"]
+__all__ = ["PatternProgram", "compile_program", "has_repetition"]
 
-# Repetitions with bounds are written out.
+# A limit is needed: a{3} becomes three copies of the instructions of a.
 _MAX_INSTRUCTIONS = 512
-# Each takes 8 bytes a character while a text is searched.
+# A search takes 8 bytes for each branch and each character of the text.
 _MAX_BRANCHES = 128
-# A mask has 64 bits: two that all programs share, and one for "known".
+# A mask has 64 bits: two that all programs share, and the last one for "classified".
 _FIRST_CLASS, _MAX_CLASSES = 2, 61
-_KNOWN = np.uint64(1 << 63)
+_IS_CLASSIFIED = np.uint64(1 << 63)
 _NUM_CHARACTERS = sys.maxunicode + 1
 
-_PLACES = {
+_ASSERTIONS = {
     "AT_BEGINNING_STRING": kernels.TEXT_START,
     "AT_END_STRING": kernels.TEXT_END,
     "AT_BOUNDARY": kernels.WORD_EDGE,
 }
-# Those that depend on a flag: without re.MULTILINE, and with it.
-_LINE_PLACES = {
+# Assertions that depend on a flag: without re.MULTILINE, and with it.
+_LINE_ASSERTIONS = {
     "AT_BEGINNING": (kernels.TEXT_START, kernels.LINE_START),
     "AT_END": (kernels.LAST_LINE_END, kernels.LINE_END),
 }
@@ -47,8 +49,8 @@ _CHARACTERS = ("LITERAL", "NOT_LITERAL", "IN", "ANY")
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
 
 
-def _part_of_re(name: str, old_name: str) -> Any:
-    """Return a module of Python's, which had another name before 3.11."""
+def _import_re_module(name: str, old_name: str) -> Any:
+    """Import a part of `re`, which had another name before Python 3.11."""
     try:
         return importlib.import_module(f"re.{name}")
     except ImportError:
@@ -56,28 +58,30 @@ def _part_of_re(name: str, old_name: str) -> Any:
 
 
 def _parse(pattern: re.Pattern[str]) -> Any:
-    return _part_of_re("_parser", "sre_parse").parse(pattern.pattern, pattern.flags)
+    return _import_re_module("_parser", "sre_parse").parse(
+        pattern.pattern, pattern.flags
+    )
 
 
-def repeats(pattern: re.Pattern[str]) -> bool:
-    """Return whether anything in an expression is repeated."""
+def has_repetition(pattern: re.Pattern[str]) -> bool:
+    """Return whether any part of an expression may be repeated."""
 
-    def look(node: Any) -> bool:
+    def is_repeated(node: Any) -> bool:
         if isinstance(node, tuple) and len(node) == 2 and "REPEAT" in str(node[0]):
-            return int(node[1][1]) > 1 or look(node[1][2])
+            return int(node[1][1]) > 1 or is_repeated(node[1][2])
         if isinstance(node, (str, bytes, int)) or node is None:
             return False
-        return any(look(part) for part in node)
+        return any(map(is_repeated, node))
 
-    return look(_parse(pattern))
+    return is_repeated(_parse(pattern))
 
 
 class _UnsupportedError(Exception):
-    """Raised for an expression that has no program."""
+    """Raised for an expression without a program."""
 
 
 class PatternProgram:
-    """The program of an expression, with the classes of each character.
+    """The program of an expression, and the classes of each character.
 
     Parameters
     ----------
@@ -92,10 +96,10 @@ class PatternProgram:
         ]
         self._instructions: list[list[int]] = []
         self._classes: dict[str, int] = {}
-        self._compiler = _part_of_re("_compiler", "sre_compile")
-        parsed = _parse(pattern)
-        self._state, self._flags = parsed.state, parsed.state.flags
-        self._emit_all(parsed)
+        self._compiler = _import_re_module("_compiler", "sre_compile")
+        nodes = _parse(pattern)
+        self._state, self._flags = nodes.state, nodes.state.flags
+        self._emit_all(nodes)
         self._add(kernels.MATCH)
         self._program = np.array(self._instructions, np.int64)
         jumps = np.isin(self._program[:, 0], (kernels.SPLIT, kernels.SAVE))
@@ -103,13 +107,13 @@ class PatternProgram:
         if self._num_pushes > _MAX_BRANCHES:
             raise _UnsupportedError
         del self._state, self._compiler
-        # By character: bit b is set if it is in class b; 0 if not looked up yet.
+        # By character: bit b is set if it is in class b; 0 if not classified yet.
         self._masks = np.zeros(_NUM_CHARACTERS, np.uint64)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return program_of, (self._pattern,)
+        return compile_program, (self._pattern,)
 
-    # ------------------------------------------------------------ to a program
+    # ------------------------------------------------------------- compilation
 
     def _add(self, op: int, a: int = 0, b: int = 0) -> list[int]:
         if len(self._instructions) == _MAX_INSTRUCTIONS:
@@ -127,7 +131,7 @@ class PatternProgram:
         if name in _CHARACTERS:
             self._add(kernels.CLASS, self._class_of(node))
         elif name == "AT":
-            self._add(kernels.ASSERT, self._place_of(str(argument)))
+            self._add(kernels.ASSERT, self._assertion_of(str(argument)))
         elif name == "SUBPATTERN":
             self._emit_group(*argument)
         elif name == "BRANCH":
@@ -138,35 +142,37 @@ class PatternProgram:
             raise _UnsupportedError
 
     def _class_of(self, node: Any) -> int:
-        """Return the bit of a class of characters."""
+        """Return the bit of a class of characters, a new one if need be."""
         key = repr(node)
         bit = self._classes.get(key)
         if bit is None:
             if len(self._classes) == _MAX_CLASSES:
                 raise _UnsupportedError
             bit = self._classes[key] = _FIRST_CLASS + len(self._classes)
-            single = _part_of_re("_parser", "sre_parse").SubPattern(self._state, [node])
+            single = _import_re_module("_parser", "sre_parse").SubPattern(
+                self._state, [node]
+            )
             self._tests.append(self._compiler.compile(single, self._flags))
         return bit
 
-    def _place_of(self, name: str) -> int:
-        if name in _LINE_PLACES:
-            return _LINE_PLACES[name][bool(self._flags & re.MULTILINE)]
-        if name in _PLACES:
-            return _PLACES[name]
+    def _assertion_of(self, name: str) -> int:
+        if name in _LINE_ASSERTIONS:
+            return _LINE_ASSERTIONS[name][bool(self._flags & re.MULTILINE)]
+        if name in _ASSERTIONS:
+            return _ASSERTIONS[name]
         raise _UnsupportedError
 
     def _emit_group(
-        self, group: int | None, added: int, removed: int, nodes: Any
+        self, group: int | None, flags_on: int, flags_off: int, nodes: Any
     ) -> None:
-        if added or removed:
+        if flags_on or flags_off:
             raise _UnsupportedError
-        wanted = group is not None and 2 * group <= kernels.NUM_SLOTS
+        has_slots = group is not None and 2 * group <= kernels.NUM_SLOTS
         slot = 2 * ((group or 1) - 1)
-        if wanted:
+        if has_slots:
             self._add(kernels.SAVE, slot)
         self._emit_all(nodes)
-        if wanted:
+        if has_slots:
             self._add(kernels.SAVE, slot + 1)
 
     def _emit_branches(self, branches: list[Any]) -> None:
@@ -198,53 +204,49 @@ class PatternProgram:
         for split in splits:
             split[leave] = len(self._instructions)
 
-    # ---------------------------------------------------------------- a search
+    # ------------------------------------------------------------------ search
 
     def search(self, text: str, *, last: bool) -> list[int] | None:
-        """Return where groups 1 and 2 of a match begin and end, or None.
+        """Return the begins and ends of groups 1 and 2 of a match, or None.
 
         Parameters
         ----------
         text : str
         last : bool
-            Find the last match without overlap instead of the first one.
+            Whether to find the last of the matches without overlap, not the first.
 
         Returns
         -------
         list of 4 int, or None
-            -1 for a group without part in the match.
+            -1 for a group that takes no part in the match.
         """
         codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
         masks = self._masks[codes]
-        unknown = codes[masks == 0]
-        if len(unknown):
-            self._learn(np.unique(unknown))
+        new_codes = codes[masks == 0]
+        if len(new_codes):
+            self._classify(np.unique(new_codes))
             masks = self._masks[codes]
         size = len(text) + 1
         visited = np.zeros((len(self._program) * size + 63) // 64, np.uint64)
         stack = np.empty((self._num_pushes * size + 2, 2), np.int32)
         slots = np.empty(kernels.NUM_SLOTS, np.int64)
-        places = np.empty(kernels.NUM_SLOTS, np.int64)
-        if kernels.search(self._program, masks, last, visited, stack, slots, places):
-            ends: list[int] = places.tolist()
-            return ends
+        spans = np.empty(kernels.NUM_SLOTS, np.int64)
+        if kernels.search(self._program, masks, last, visited, stack, slots, spans):
+            return list(map(int, spans))
         return None
 
-    def _learn(self, codes: NDArray[np.uint32]) -> None:
-        """Find out which classes have some characters."""
+    def _classify(self, codes: NDArray[np.uint32]) -> None:
+        """Write the masks of some characters."""
         for code in codes.tolist():
             bits = 0
             for bit, test in enumerate(self._tests):
                 bits |= (test.match(chr(code)) is not None) << bit
-            self._masks[code] = np.uint64(bits) | _KNOWN
+            self._masks[code] = np.uint64(bits) | _IS_CLASSIFIED
 
 
 @functools.lru_cache(maxsize=32)
-def program_of(pattern: re.Pattern[str]) -> PatternProgram | None:
-    """Return the program of an expression, None where it has none.
-
-    Environments with equal expressions share it.
-    """
+def compile_program(pattern: re.Pattern[str]) -> PatternProgram | None:
+    """Return the program of an expression, shared by all users; None without one."""
     try:
         return PatternProgram(pattern)
     except (_UnsupportedError, ImportError):

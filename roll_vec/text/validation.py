@@ -1,4 +1,4 @@
-"""What is to be a text, checked before anything moves."""
+"""Checks of text actions, made before any state changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["check_text", "check_texts", "text_hint"]
 
 
 def check_text(action: Any) -> str:
-    """Return a text as Python's string.
+    """Return a text as Python's str.
 
     Raises
     ------
@@ -22,16 +22,15 @@ def check_text(action: Any) -> str:
     if type(action) is str:
         return action
     if not isinstance(action, str):
-        message = f"action: expected a str, got {shorten(action)}"
-        raise InvalidActionError(message)
-    # numpy's strings would find their way into the infos.
+        raise InvalidActionError.expected("action", "a str", action)
+    # Otherwise numpy's strings would get into the infos.
     return str(action)
 
 
 def text_hint(actions: Any) -> str:
-    """Return the end of a message about actions that are to be integers.
+    """Return the end of an error message: a hint for texts where integers belong.
 
-    Empty unless they are texts, which the environment takes in another mode.
+    Empty unless the actions are texts.
     """
     if isinstance(actions, np.ndarray):
         actions = actions.ravel()[:1].tolist()
@@ -43,46 +42,42 @@ def text_hint(actions: Any) -> str:
 
 
 def check_texts(actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
-    """Return a batch of texts as Python's strings.
+    """Return a batch of texts as Python's str.
 
     Parameters
     ----------
     actions : list, tuple or array of n str
     skip_mask : (n,) bool
-        Rows that are not looked at and may be anything.
+        Environments whose actions are ignored and may be anything.
 
     Raises
     ------
     InvalidActionError
-        If it is anything else, a single str included.
+        For anything else, a single str included.
     """
     num_envs = len(skip_mask)
     if isinstance(actions, np.ndarray) and actions.ndim == 1:
         actions = actions.tolist()
-    if not isinstance(actions, (list, tuple)):
-        message = (
-            f"actions: expected {num_envs} strings, one an environment, "
-            f"got {shorten(actions)}"
+    is_list = isinstance(actions, (list, tuple))
+    if not is_list or len(actions) != num_envs:
+        value = len(actions) if is_list else actions
+        raise InvalidActionError.expected(
+            "actions", f"{num_envs} strings, one an environment", value
         )
-        raise InvalidActionError(message)
-    if len(actions) != num_envs:
-        message = (
-            f"actions: expected {num_envs} strings, one an environment, "
-            f"got {len(actions)}"
-        )
-        raise InvalidActionError(message)
     texts = list(actions)
     if set(map(type, texts)) != {str}:
-        # numpy's strings would find their way into the infos.
+        # Otherwise numpy's strings would get into the infos.
         texts = [str(text) if isinstance(text, str) else text for text in texts]
         wrong = [
-            row
-            for row, text in enumerate(texts)
-            if type(text) is not str and not skip_mask[row]
+            env_id
+            for env_id, text in enumerate(texts)
+            if type(text) is not str and not skip_mask[env_id]
         ]
         if wrong:
-            shown = ", ".join(shorten(texts[row]) for row in wrong[:8])
-            rows = describe_rows(np.array(wrong))
-            message = f"actions: expected strings, got {shown} in environments {rows}"
+            values = ", ".join(shorten(texts[env_id]) for env_id in wrong[:8])
+            env_ids = describe_rows(np.array(wrong))
+            message = (
+                f"actions: expected strings, got {values} in environments {env_ids}"
+            )
             raise InvalidActionError(message)
     return texts

@@ -1,4 +1,4 @@
-"""The text layer of environments that are objects: a wrapper around each of them."""
+"""The wrapper that lets text act in one environment that is an object."""
 
 from __future__ import annotations
 
@@ -10,40 +10,34 @@ import gymnasium
 from roll_vec.base_envs import BaseDiscreteActionEnv, ClosableEnv
 from roll_vec.env_results import split_reset, split_step
 from roll_vec.spaces import MAX_TEXT, UnicodeText
-from roll_vec.text.action_parser import TextActions, TextOptions
-from roll_vec.text.validation import check_text
+from roll_vec.text.action_parser import ActionParser
+from roll_vec.text.options import TextOptions
+from roll_vec.text.turn import StepResult, step_text
 
-__all__ = ["TextLayer"]
+__all__ = ["TextWrapper"]
 
 
-class TextLayer(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
-    """An environment whose actions are what a model writes.
+class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
+    """An environment whose actions are the texts of a model.
+
+    A step is a turn, see `roll_vec.text.turn`.  An environment of text is stepped with
+    the content of the text; with the empty string where the pattern does not match.
+
+    An environment of integer actions is stepped with the action of that name.  For a
+    text without a valid action it is stepped with 0, if no action has that code.
+    Otherwise it is not stepped at all: the last observation and success are returned
+    again, the action is not effective, and the step counts for Gymnasium's limit alone.
 
     Infos of a step, beside the environment's own: ``action_content``,
-    ``think_content`` and ``action_is_valid``, which is the environment's if it has one
-    and the text was an action.  Infos of a reset: ``env_instruction``, from
-    `get_instructions` unless the environment has put its own there.
-
-    An environment of text is stepped with the content, or with the empty string where
-    there is none.  One of integer actions is stepped with the action of that name; with
-    0, if that is no action of its lookup, where there is none; and otherwise not
-    at all: the last observation is returned again, the action is not effective, success
-    is what it was, and the step counts for Gymnasium's limit alone.
-
-    With a separator the valid names among the first ``max_actions_per_turn`` parts are
-    played in their order until the episode ends.  Rewards are added up in this order,
-    the action is effective if one of them was, and the rest is of the last one.  The
-    turn is one step.  Any other part, or none that is valid, makes it invalid.
-
-    ``format_penalty`` is added once to the reward of a step without a valid action,
-    be it that the text has none or that the environment says so.
+    ``think_content`` and ``action_is_valid``.  Infos of a reset: ``env_instruction``,
+    from `get_instructions` unless the environment's own info has it.
 
     Parameters
     ----------
     env : gymnasium.Env
         Of integer actions if it is a `BaseDiscreteActionEnv`, otherwise of text.
     options : TextOptions or None
-        None: the defaults, with which texts are actions as they come.
+        None: the defaults, with which a text is the action, unchanged.
 
     Raises
     ------
@@ -59,19 +53,17 @@ class TextLayer(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         inner: Any = env.unwrapped
         self._is_discrete = isinstance(inner, BaseDiscreteActionEnv)
         lookup = dict(inner.ACTION_LOOKUP) if self._is_discrete else {}
-        self.text_actions = TextActions(options, lookup)
-        self._penalty = options.format_penalty
-        self._takes_all = options.action_pattern is None and not self._is_discrete
-        self._has_no_op = self._is_discrete and 0 not in lookup
+        no_action: Any = ""
+        if self._is_discrete:
+            no_action = None if 0 in lookup else 0
+        self.action_parser = ActionParser(options, lookup, no_action)
         self._last_observation: Any = None
         self._last_success: dict[str, Any] = {}
-        if not self._takes_all:
-            names = getattr(env.action_space, "examples", ())
-            if lookup:
-                names = tuple(lookup.values())
-            says = [self.text_actions.example(name) for name in names]
+        if self._is_discrete or options.action_pattern is not None:
+            names: Any = lookup.values() or getattr(env.action_space, "examples", ())
+            examples = [self.action_parser.example(name) for name in names]
             self.action_space = UnicodeText(
-                MAX_TEXT, examples=[text for text in says if text is not None]
+                MAX_TEXT, examples=[text for text in examples if text is not None]
             )
 
     def reset(
@@ -81,7 +73,7 @@ class TextLayer(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         self._check_open()
         observation, info = split_reset(self.env.reset(seed=seed, options=options))
         self._last_success = {}
-        self._keep(observation)
+        self._save(observation)
         inner: Any = self.env.unwrapped
         get_instructions = getattr(inner, "get_instructions", str)
         return observation, {"env_instruction": get_instructions(), **info}
@@ -91,12 +83,8 @@ class TextLayer(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         self._check_open()
         return self.env.render()
 
-    def _keep(self, observation: Any) -> None:
-        if self._is_discrete and not self._has_no_op:
-            self._last_observation = copy.deepcopy(observation)
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Step with what a text says.
+    def step(self, action: Any) -> StepResult:
+        """Step with a text.
 
         Parameters
         ----------
@@ -105,60 +93,33 @@ class TextLayer(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         Raises
         ------
         InvalidActionError
-            If the action is no string; nothing has moved then.
+            If the action is no str; no state changes then.
         ClosedError
         """
         self._check_open()
-        action = check_text(action)
-        if self._takes_all:
-            result = split_step(self.env.step(action))
-            observation, reward, terminated, truncated, info = result
+        return step_text(self.action_parser, action, self._take_action)
+
+    def _save(self, observation: Any) -> None:
+        """Save an observation for the next text without a valid action."""
+        if self.action_parser.no_action is None:
+            self._last_observation = copy.deepcopy(observation)
+
+    def _take_action(self, action: Any) -> StepResult:
+        """Take one action; None for a text without one, where no code stands for it."""
+        if action is None:
             info = {
                 "action_is_valid": True,
-                **info,
-                "action_content": action,
-                "think_content": "",
+                "action_is_effective": False,
+                **self._last_success,
             }
-            if not info["action_is_valid"]:
-                reward = float(reward) + self._penalty
-            return observation, reward, terminated, truncated, info
-        said = self.text_actions.parse(action)
-        if self._is_discrete:
-            actions = said.action if type(said.action) is tuple else (said.action,)
-            if not said.is_valid and said.action in (None, ()):
-                actions = (0,) if self._has_no_op else ()
-            result = self._play(actions)
-        else:
-            result = split_step(self.env.step(said.action_content))
+            return copy.deepcopy(self._last_observation), 0.0, False, False, info
+        result = split_step(self.env.step(action))
         observation, reward, terminated, truncated, info = result
         info = {"action_is_valid": True, **info}
-        if not said.is_valid:
-            info["action_is_valid"] = False
-        if not info["action_is_valid"]:
-            reward = float(reward) + self._penalty
-        info["action_content"] = said.action_content
-        info["think_content"] = said.think_content
+        if self._is_discrete:
+            if "action_is_effective" in info:
+                info["action_is_effective"] = bool(info["action_is_effective"])
+            if "success" in info:
+                self._last_success = {"success": info["success"]}
+            self._save(observation)
         return observation, reward, terminated, truncated, info
-
-    def _play(
-        self, actions: tuple[int, ...]
-    ) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Take the actions of a turn, until the episode ends."""
-        if not actions:
-            info = {"action_is_effective": False, **self._last_success}
-            return copy.deepcopy(self._last_observation), 0.0, False, False, info
-        total: Any = None
-        effective = False
-        for action in actions:
-            result = split_step(self.env.step(action))
-            observation, reward, terminated, truncated, info = result
-            total = reward if total is None else total + reward
-            effective = effective or bool(info.get("action_is_effective"))
-            if terminated or truncated:
-                break
-        if "action_is_effective" in info:
-            info = {**info, "action_is_effective": effective}
-        if "success" in info:
-            self._last_success = {"success": info["success"]}
-        self._keep(observation)
-        return observation, total, terminated, truncated, info

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from roll_vec.kernels import regex_search as kernels
-from roll_vec.text.regex_compiler import program_of
+from roll_vec.text.regex_compiler import compile_program
 
 ATOMS = (
     *("a", "b", "c", ".", r"\s", r"\w", r"\d", "[a-c]", "[^b]", r"[^\s<]", r"\n", "<"),
@@ -54,7 +54,7 @@ def test_programs_find_what_re_finds():
             # Some of the brackets look like sets of a later syntax.
             warnings.simplefilter("ignore", FutureWarning)
             pattern = re.compile(f"({write_pattern(rng)}){write_pattern(rng)}", flags)
-        program = program_of(pattern)
+        program = compile_program(pattern)
         if program is None:
             continue
         tried += 1
@@ -80,7 +80,7 @@ def test_programs_find_what_re_finds():
     ],
 )
 def test_no_state_is_entered_twice(pattern, text, last, monkeypatch):
-    program = program_of(re.compile(pattern, re.DOTALL))
+    program = compile_program(re.compile(pattern, re.DOTALL))
     states = []
     search = kernels.search
 

@@ -96,7 +96,7 @@ def test_names_are_actions_and_anything_else_is_none(env_id, form):
     played.reset(seed=3)
     none = min(lookup) - 1
     for texts in draw_texts(form, fewer(100), 4, seed=1):
-        parser = spoken.unwrapped.engine.text_actions
+        parser = spoken.unwrapped.engine.action_parser
         if none < 0:
             # Gymnasium's integers have no such thing; what it does is seen below.
             left = FORMS[form][1].format("Left")

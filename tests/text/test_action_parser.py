@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec.errors import InvalidOptionError, SlowPatternWarning
-from roll_vec.text.action_parser import TextActions, TextOptions
-from roll_vec.text.patterns import Tagged, TwiceTagged
+from roll_vec.text.action_parser import ActionParser
+from roll_vec.text.options import TextOptions
+from roll_vec.text.patterns import TagMatcher, ThinkAnswerMatcher
 
 LOOKUP = {1: "Up", 2: "Down", 3: "Left", 4: "Right"}
 ANSWER = "<answer>(.*?)</answer>"
@@ -122,7 +123,7 @@ def write_texts(count, seed):
 
 def check(texts, options):
     """Compare with the rules, text by text and as a batch."""
-    parser = TextActions(options, LOOKUP)
+    parser = ActionParser(options, LOOKUP)
     expected = [plain_parse(text, options, LOOKUP) for text in texts]
     assert [tuple(parser.parse(text)) for text in texts] == expected
 
@@ -137,7 +138,7 @@ def check(texts, options):
         assert tuple(batch.codes[:count, row]) == (turn or (0,))
 
     if options.action_separator is None:
-        nameless = TextActions(options)
+        nameless = ActionParser(options)
         for text in texts:
             assert tuple(nameless.parse(text)) == plain_parse(text, options, None)
 
@@ -153,7 +154,7 @@ def test_any_characters_mean_what_the_rules_say(texts, options):
 
 
 def test_an_empty_lookup_is_none():
-    assert TextActions(TextOptions(), {}).parse("a") == ("a", "a", "", True)
+    assert ActionParser(TextOptions(), {}).parse("a") == ("a", "a", "", True)
 
 
 @pytest.mark.parametrize(
@@ -174,25 +175,25 @@ def test_an_empty_lookup_is_none():
     ],
 )
 def test_known_answers(text, action, content, think):
-    parser = TextActions(TextOptions(action_pattern=ANSWER), LOOKUP)
+    parser = ActionParser(TextOptions(action_pattern=ANSWER), LOOKUP)
     assert tuple(parser.parse(text)) == (action, content, think, action is not None)
 
 
 def test_thinking_has_the_first_of_two_groups():
-    parser = TextActions(TextOptions(action_pattern=THINK), LOOKUP)
+    parser = ActionParser(TextOptions(action_pattern=THINK), LOOKUP)
     said = parser.parse("<think> a </think> b</think>\n <answer>left</answer>")
     assert said == (3, "left", "a </think> b", True)
 
 
 def test_no_pattern_takes_the_string_as_it_came():
-    parser = TextActions(TextOptions(), LOOKUP)
+    parser = ActionParser(TextOptions(), LOOKUP)
     assert parser.parse(" up\n") == (1, " up\n", "", True)
     assert parser.parse("up<|im_end|>") == (None, "up<|im_end|>", "", False)
 
 
 def test_turns_keep_the_valid_names_of_the_first_parts():
     options = TextOptions(action_separator="||", max_actions_per_turn=3)
-    parser = TextActions(options, LOOKUP)
+    parser = ActionParser(options, LOOKUP)
     assert parser.parse("up || DOWN||up ||left")[0] == (1, 2, 1)
     assert parser.parse("|| up ||||")[::3] == ((1,), True)
     assert parser.parse("up || jump || down")[::3] == ((1, 2), False)
@@ -201,14 +202,14 @@ def test_turns_keep_the_valid_names_of_the_first_parts():
 
 
 def test_skipped_rows_are_not_read():
-    parser = TextActions(TextOptions(), {0: "Go", 1: "Stay"}, no_action=-1)
+    parser = ActionParser(TextOptions(), {0: "Go", 1: "Stay"}, no_action=-1)
     skip_mask = np.array([False, True, False, True])
     batch = parser.parse_batch(["stay", None, "fly", 7], skip_mask)
     assert batch.codes.tolist() == [[1, -1, -1, -1]]
     assert batch.is_valid.tolist() == [True, False, False, False]
     assert batch.action_contents.tolist() == ["stay", None, "fly", None]
     assert batch.think_contents.tolist() == ["", None, "", None]
-    turns = TextActions(TextOptions(action_separator=","), {0: "Go"}, no_action=-1)
+    turns = ActionParser(TextOptions(action_separator=","), {0: "Go"}, no_action=-1)
     batch = turns.parse_batch(["go,go", None, "", 7], skip_mask)
     assert batch.codes.tolist() == [[0, -1, -1, -1], [0, -1, -1, -1]]
     assert batch.counts.tolist() == [2, 1, 1, 1]
@@ -253,16 +254,16 @@ class WatchedGap:
 def test_tags_take_linear_work(piece, last):
     for number in (100, 1000):
         for pattern, tags in (
-            (ANSWER, Tagged),
-            (THINK, TwiceTagged),
-            (CLOSE, TwiceTagged),
+            (ANSWER, TagMatcher),
+            (THINK, ThinkAnswerMatcher),
+            (CLOSE, ThinkAnswerMatcher),
         ):
             options = TextOptions(
                 action_pattern=pattern, match="last" if last else "first"
             )
-            search = TextActions(options)._search
+            search = ActionParser(options)._matcher
             assert type(search) is tags
-            if tags is TwiceTagged:
+            if tags is ThinkAnswerMatcher:
                 search.gap = WatchedGap(search.gap)
             text = Watched(piece * number)
             search.find(text)
@@ -271,20 +272,20 @@ def test_tags_take_linear_work(piece, last):
 
 def test_a_pattern_that_keeps_re_busy_for_hours_is_searched_for_at_once():
     options = TextOptions(action_pattern=r"<answer>\s*((?:\w+\s*)+)</answer>")
-    parser = TextActions(options, LOOKUP)
+    parser = ActionParser(options, LOOKUP)
     assert parser.parse("<answer>" + "a" * 30_000).is_valid is False
     assert parser.parse("<answer>" * 4000 + "up</answer>").action == 1
 
 
 def test_a_text_beyond_the_action_space_is_not_searched_by_a_program():
-    parser = TextActions(TextOptions(action_pattern=r"^(\w+)"), LOOKUP)
+    parser = ActionParser(TextOptions(action_pattern=r"^(\w+)"), LOOKUP)
     assert parser.find("up" + " " * ((1 << 20) - 2)) == ("up", "")
     assert parser.find("up" + "|" * ((1 << 20) - 1)) is None
 
 
 def test_longer_texts_have_no_valid_action():
     options = TextOptions(action_pattern=ANSWER, max_answer_chars=23)
-    parser = TextActions(options, LOOKUP)
+    parser = ActionParser(options, LOOKUP)
     texts = ["<answer>up</answer>    ", "<answer>up</answer>     ", "<|im_end|>"]
     texts[2] += texts[0]
     # Special tokens do not count, and what is beside them is stripped.
@@ -297,13 +298,13 @@ def test_a_pattern_for_re_alone_is_warned_of_and_limited():
     match = r"action_pattern: .* more than 16384 charac"
     with pytest.warns(SlowPatternWarning, match=match):
         options = TextOptions(action_pattern=r"(?<=<)(\w+)(?=>)")
-    parser = TextActions(options, LOOKUP)
-    swapped = TextActions(TextOptions(action_pattern=r"(\w)(?=>)"), {1: "u"})
+    parser = ActionParser(options, LOOKUP)
+    swapped = ActionParser(TextOptions(action_pattern=r"(\w)(?=>)"), {1: "u"})
     assert swapped.parse("u>").action == 1
     assert parser.find("<up>" + "a" * 16_380) is not None
     assert parser.find("<up>" + "a" * 16_381) is None
     limited = TextOptions(action_pattern=r"(?<=<)(\w+)(?=>)", max_answer_chars=10**6)
-    assert TextActions(limited).find("<up>" + "a" * 16_381) == ("up", "")
+    assert ActionParser(limited).find("<up>" + "a" * 16_381) == ("up", "")
 
 
 @pytest.mark.parametrize(
@@ -332,12 +333,12 @@ def test_bad_options_are_named(keywords, message):
 
 def test_a_separator_needs_names():
     with pytest.raises(InvalidOptionError, match="action_separator: '\\|\\|' has no"):
-        TextActions(TextOptions(action_separator="||"))
+        ActionParser(TextOptions(action_separator="||"))
 
 
 @pytest.mark.parametrize("pattern", [None, ANSWER, THINK, "^(.*)$"])
 def test_pickled_parsers_parse(pattern):
-    parser = TextActions(TextOptions(action_pattern=pattern, match="last"), LOOKUP)
+    parser = ActionParser(TextOptions(action_pattern=pattern, match="last"), LOOKUP)
     again = pickle.loads(pickle.dumps(parser))
     for text in ("<think>a</think><answer>Up</answer>", "Up", ""):
         assert again.parse(text) == parser.parse(text)
@@ -345,7 +346,7 @@ def test_pickled_parsers_parse(pattern):
 
 @pytest.mark.parametrize("pattern", [None, *PATTERNS])
 def test_examples_say_what_they_should(pattern):
-    parser = TextActions(TextOptions(action_pattern=pattern), LOOKUP)
+    parser = ActionParser(TextOptions(action_pattern=pattern), LOOKUP)
     example = parser.example("Left")
     if example is not None:
         assert parser.parse(example).action == 3

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from roll_vec.text.regex_compiler import program_of, repeats
+from roll_vec.text.regex_compiler import compile_program, has_repetition
 
 
 def compiled(pattern):
@@ -27,9 +27,9 @@ def compiled(pattern):
     ],
 )
 def test_common_expressions_have_a_program(pattern):
-    program = program_of(compiled(pattern))
+    program = compile_program(compiled(pattern))
     assert program is not None
-    assert program_of(compiled(pattern)) is program
+    assert compile_program(compiled(pattern)) is program
     assert pickle.loads(pickle.dumps(program)) is program
     assert copy.deepcopy(program) is program
 
@@ -53,7 +53,7 @@ def test_common_expressions_have_a_program(pattern):
     ],
 )
 def test_others_are_left_to_re(pattern):
-    assert program_of(compiled(pattern)) is None
+    assert compile_program(compiled(pattern)) is None
 
 
 @pytest.mark.parametrize(
@@ -68,4 +68,4 @@ def test_others_are_left_to_re(pattern):
     ],
 )
 def test_repetitions_are_found_wherever_they_are(pattern, expected):
-    assert repeats(compiled(pattern)) is expected
+    assert has_repetition(compiled(pattern)) is expected

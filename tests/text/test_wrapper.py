@@ -10,8 +10,8 @@ import pytest
 from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
 from roll_vec.errors import InvalidActionError, InvalidOptionError
 from roll_vec.spaces import UnicodeText
-from roll_vec.text.action_parser import TextOptions
-from roll_vec.text.wrapper import TextLayer
+from roll_vec.text.options import TextOptions
+from roll_vec.text.wrapper import TextWrapper
 
 ANSWER = "<answer>(.*?)</answer>"
 THINK = rf"<think>(.*?)</think>\s*{ANSWER}"
@@ -75,7 +75,7 @@ class WalkFromZero(Walk):
 
 def test_texts_go_to_the_environment_as_they_come():
     env = Echo()
-    layer = TextLayer(env)
+    layer = TextWrapper(env)
     assert layer.reset(seed=5) == (
         "start",
         {"kept": 1, "env_instruction": "Level 5."},
@@ -97,7 +97,7 @@ def test_texts_go_to_the_environment_as_they_come():
 
 def test_contents_go_to_the_environment():
     env = Echo()
-    layer = TextLayer(env, TextOptions(action_pattern=THINK, format_penalty=-0.5))
+    layer = TextWrapper(env, TextOptions(action_pattern=THINK, format_penalty=-0.5))
     layer.reset(seed=5)
     result = layer.step("<think> so </think>\n<answer>2 + 2<|im_end|> </answer>")
     assert result[:2] == ("heard 2 + 2", 1.0)
@@ -119,12 +119,12 @@ def test_contents_go_to_the_environment():
 
 def test_the_environment_judges_what_it_heard():
     for options in (None, TextOptions(action_pattern=ANSWER)):
-        layer = TextLayer(Echo({"action_is_valid": False, "success": True}), options)
+        layer = TextWrapper(Echo({"action_is_valid": False, "success": True}), options)
         layer.reset(seed=0)
         info = layer.step("<answer>a</answer>")[4]
         assert info["action_is_valid"] is False
         assert info["success"] is True
-    layer = TextLayer(Echo({"action_is_valid": True}), options)
+    layer = TextWrapper(Echo({"action_is_valid": True}), options)
     layer.reset(seed=0)
     assert layer.step("a")[4]["action_is_valid"] is False
 
@@ -132,11 +132,11 @@ def test_the_environment_judges_what_it_heard():
 def test_instructions_of_the_environment_s_own_stay():
     env = Echo()
     env.reset_info = {"env_instruction": "Mine."}
-    assert TextLayer(env).reset(seed=0)[1] == {"env_instruction": "Mine."}
+    assert TextWrapper(env).reset(seed=0)[1] == {"env_instruction": "Mine."}
 
 
 def test_names_are_actions():
-    layer = TextLayer(Walk(), TextOptions(action_pattern=ANSWER))
+    layer = TextWrapper(Walk(), TextOptions(action_pattern=ANSWER))
     layer.reset(seed=0)
     observation, reward, *ends, info = layer.step("<answer> rIGHT</answer>")
     assert observation.tolist() == [1]
@@ -153,7 +153,7 @@ def test_names_are_actions():
 
 def test_zero_stands_for_no_valid_action():
     env = Walk()
-    layer = TextLayer(env, TextOptions(format_penalty=-0.5))
+    layer = TextWrapper(env, TextOptions(format_penalty=-0.5))
     layer.reset(seed=0)
     layer.step("Right")
     observation, reward, *ends, info = layer.step("jump")
@@ -166,7 +166,7 @@ def test_zero_stands_for_no_valid_action():
 
 def test_without_a_zero_to_spare_the_environment_waits():
     env = WalkFromZero()
-    layer = TextLayer(env, TextOptions(format_penalty=-0.5))
+    layer = TextWrapper(env, TextOptions(format_penalty=-0.5))
     observation, _ = layer.reset(seed=0)
     assert layer.step("")[4] == {
         "action_is_effective": False,
@@ -192,7 +192,7 @@ def test_turns_play_their_actions_one_by_one(walk):
     options = TextOptions(
         action_separator="||", max_actions_per_turn=4, format_penalty=-1.0
     )
-    layer = TextLayer(env, options)
+    layer = TextWrapper(env, options)
     layer.reset(seed=0)
     observation, reward, *ends, info = layer.step("right || right || LEFT")
     assert observation.tolist() == [1]
@@ -210,7 +210,9 @@ def test_turns_play_their_actions_one_by_one(walk):
 
 
 def test_a_limit_of_the_environment_s_own_ends_a_turn():
-    layer = TextLayer(Walk(), TextOptions(action_separator=",", max_actions_per_turn=9))
+    layer = TextWrapper(
+        Walk(), TextOptions(action_separator=",", max_actions_per_turn=9)
+    )
     layer.reset(seed=0)
     assert layer.step("left,left,left,left,left,left,left")[2:4] == (False, True)
     assert layer.env.steps == 6
@@ -218,20 +220,20 @@ def test_a_limit_of_the_environment_s_own_ends_a_turn():
 
 def test_environments_of_text_take_no_separator():
     with pytest.raises(InvalidOptionError, match="action_separator: '\\|\\|' has no"):
-        TextLayer(Echo(), TextOptions(action_separator="||"))
+        TextWrapper(Echo(), TextOptions(action_separator="||"))
 
 
 @pytest.mark.parametrize("env_class", [Echo, Walk])
 @pytest.mark.parametrize("action", [None, 1, b"Right"])
 def test_bad_actions_are_named(env_class, action):
-    layer = TextLayer(env_class())
+    layer = TextWrapper(env_class())
     layer.reset(seed=0)
     with pytest.raises(InvalidActionError, match="expected a str, got"):
         layer.step(action)
 
 
 def test_action_spaces_sample_actions():
-    layer = TextLayer(Walk(), TextOptions(action_pattern=THINK))
+    layer = TextWrapper(Walk(), TextOptions(action_pattern=THINK))
     layer.reset(seed=0)
     assert isinstance(layer.action_space, UnicodeText)
     layer.action_space.seed(0)
@@ -241,13 +243,13 @@ def test_action_spaces_sample_actions():
     }
     env = Echo()
     env.action_space = UnicodeText(9, examples=("1 + 1",))
-    assert TextLayer(env).action_space is env.action_space
-    layer = TextLayer(env, TextOptions(action_pattern=ANSWER))
+    assert TextWrapper(env).action_space is env.action_space
+    layer = TextWrapper(env, TextOptions(action_pattern=ANSWER))
     assert layer.action_space.sample() == "<answer>1 + 1</answer>"
 
 
 def test_layers_are_wrappers():
-    layer = TextLayer(Walk(), TextOptions(action_separator="||"))
+    layer = TextWrapper(Walk(), TextOptions(action_separator="||"))
     layer.reset(seed=3)
     layer.step("right")
     assert layer.unwrapped.level_seed == 3
@@ -261,7 +263,7 @@ def test_layers_are_wrappers():
 @pytest.mark.parametrize("pattern", [None, ANSWER])
 def test_what_the_environment_calls_invalid_costs_the_penalty_once(pattern):
     options = TextOptions(action_pattern=pattern, format_penalty=-0.25)
-    layer = TextLayer(Echo({"action_is_valid": False}), options)
+    layer = TextWrapper(Echo({"action_is_valid": False}), options)
     layer.reset(seed=0)
     for text in ("<answer>x</answer>", "x"):
         _, reward, *_, info = layer.step(text)
@@ -271,7 +273,7 @@ def test_what_the_environment_calls_invalid_costs_the_penalty_once(pattern):
 
 def test_another_number_of_values_is_named():
     """And not only in a pool: what the wrapper would unpack says nothing."""
-    env = TextLayer(Echo())
+    env = TextWrapper(Echo())
     env.unwrapped.step = lambda action: ("old", 1.0, True, {})
     env.unwrapped.reset = lambda **_: "no info"
     with pytest.raises(TypeError, match=r"4 values, expected 5: .*the old Gym's"):

@@ -45,7 +45,7 @@ class FrozenLake(GridEnv):
     Actions: 0 left, 1 down, 2 right, 3 up.  Info of a reset and a step: ``prob``, the
     probability of what happened.  With ``action_mode="text"`` a text without a valid
     action moves and draws nothing, for sure and for a reward of 0; infos then are those
-    of `roll_vec.stacked.text_actions` as well.
+    of `roll_vec.text.turn` as well.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class FrozenLake(GridEnv):
             )
             self.s, self.lastaction = int(position), action
             reward, terminated, prob = float(paid), bool(ended), float(chance)
-        if self.text_actions is None:
+        if self.action_parser is None:
             return reward, terminated, {"prob": prob}
         info = {
             "action_is_effective": self.s != before,

@@ -16,7 +16,7 @@ from roll_vec.kernels.sokoban.unroll import unroll_rows
 from roll_vec.stacked.levels import LevelEngine, Levels
 from roll_vec.stacked.rollout_buffer import RolloutBuffer
 from roll_vec.stacked.row_threads import for_row_ranges
-from roll_vec.stacked.text_actions import BatchResult
+from roll_vec.text.turn import BatchResult
 
 __all__ = ["SokobanEngine"]
 

@@ -1,0 +1,126 @@
+"""The keywords of text actions: pattern, special tokens, penalty, separator, limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from roll_vec.errors import InvalidOptionError, SlowPatternWarning, warn_caller
+from roll_vec.options import check_choice, check_int, check_number
+from roll_vec.text.patterns import MAX_REGEX_CHARS, compile_pattern, literal_tags
+
+__all__ = ["ACTION_MODES", "TextOptions"]
+
+# Values of `action_mode` of an environment with integer actions.
+ACTION_MODES = ("discrete", "text")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    r"""Options of the action parser.
+
+    Parameters
+    ----------
+    action_pattern : str or None
+        A regular expression with a group for the action, or one for the thinking and
+        one for the action, such as ``<answer>(.*?)</answer>``.  None: the whole text is
+        the action, unchanged.
+    special_token_list : sequence of str
+        Deleted before the pattern is searched for; None: none.
+    format_penalty : float
+        Added to the reward of a step whose text is no valid action.
+    match : "first" or "last"
+        The match that counts, of several that do not overlap, from the left.
+    action_separator : str or None
+        For several actions in one text, such as ``||``.
+    max_actions_per_turn : int
+        With a separator: the actions of a text that are taken; later ones are ignored.
+    max_answer_chars : int or None
+        With a pattern: the longest text that is searched, in characters, without
+        special tokens; a longer one has no valid action.  None: no limit for literal
+        tags around ``(.*?)``; 16,384 for a pattern that only Python's `re` can search
+        for; 2**20 for any other.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    action_pattern: str | None = None
+    special_token_list: Sequence[str] | None = ("<|im_start|>", "<|im_end|>")
+    format_penalty: float = 0.0
+    match: str = "first"
+    action_separator: str | None = None
+    max_actions_per_turn: int = 5
+    max_answer_chars: int | None = None
+
+    def __post_init__(self) -> None:
+        pattern, max_chars = self.action_pattern, self.max_answer_chars
+        if pattern is not None:
+            compile_pattern(pattern)
+        penalty = check_number(
+            "format_penalty", self.format_penalty, -math.inf, math.inf
+        )
+        if not math.isfinite(penalty):
+            raise InvalidOptionError.expected(
+                "format_penalty", "a finite number", penalty
+            )
+        check_choice("match", self.match, ("first", "last"))
+        separator = self.action_separator
+        if separator is not None and not (
+            isinstance(separator, str) and separator.strip()
+        ):
+            raise InvalidOptionError.expected(
+                "action_separator",
+                "None or a str with more than white space",
+                separator,
+            )
+        if max_chars is not None:
+            if pattern is None:
+                message = (
+                    f"max_answer_chars: {max_chars!r} has no meaning without a pattern"
+                )
+                raise InvalidOptionError(message)
+            max_chars = check_int("max_answer_chars", max_chars, 1)
+        checked = {
+            "max_answer_chars": max_chars,
+            "special_token_list": _check_tokens(self.special_token_list),
+            "format_penalty": penalty,
+            "max_actions_per_turn": check_int(
+                "max_actions_per_turn", self.max_actions_per_turn, 1
+            ),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        if pattern is not None and max_chars is None and not literal_tags(pattern):
+            _warn_if_slow(pattern)
+
+
+def _check_tokens(value: object) -> tuple[str, ...]:
+    """Return special tokens as a tuple of non-empty strings."""
+    tokens = () if value is None else value
+    if isinstance(tokens, Iterable) and not isinstance(tokens, str):
+        tokens = tuple(tokens)
+        if all(isinstance(token, str) and token for token in tokens):
+            return tokens
+    raise InvalidOptionError.expected(
+        "special_token_list", "None or a sequence of non-empty strings", tokens
+    )
+
+
+def _warn_if_slow(pattern: str) -> None:
+    """Warn of a pattern that `re` could backtrack in for hours."""
+    # Importing the compiler imports numba, which literal tags do without.
+    from roll_vec.text.regex_compiler import compile_program, has_repetition
+
+    compiled = compile_pattern(pattern)
+    if compile_program(compiled) is None and has_repetition(compiled):
+        warn_caller(
+            f"action_pattern: {pattern!r} needs Python's re, which takes hours for "
+            f"some texts, so that texts of more than {MAX_REGEX_CHARS} characters have "
+            "no valid action; a pattern without look-around, back references and "
+            "repetitions of what may be empty is searched for in linear time, or set "
+            "max_answer_chars",
+            SlowPatternWarning,
+        )

@@ -1,0 +1,135 @@
+"""The turn: one step of an environment, or of a batch, with a parsed text.
+
+A turn takes the actions of a text in their order until the episode ends.  For a text
+without a valid action it takes the parser's ``no_action``.  The turn is one step for
+every limit.
+
+Rewards are added up in this order.  ``action_is_effective`` is true if it is for one of
+the actions; stacked environments multiply the ``prob`` of slippery moves.  Everything
+else is the last action's: observation, end of the episode, all other infos.
+
+``action_is_valid`` is false where a part of the text is no action, or where the
+environment says so; ``format_penalty`` is then added once.  The infos
+``action_content`` and ``think_content`` are the parts of the text.
+
+`step_text` is the rule for one environment, `step_texts` for a batch of stacked arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.text.action_parser import ActionParser, ParsedBatch
+from roll_vec.text.validation import check_text
+
+__all__ = ["MULTIPLIED_INFOS", "BatchResult", "StepResult", "step_text", "step_texts"]
+
+# Keys of infos that stacked environments multiply over the actions of a turn.
+MULTIPLIED_INFOS = ("prob",)
+
+# Observation, reward, terminated, truncated, info.
+StepResult = tuple[Any, Any, Any, Any, dict[str, Any]]
+# Rewards, terminations, truncations, and infos by key, all (n,).
+BatchResult = tuple[
+    NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, NDArray[Any]]
+]
+
+
+def step_text(
+    parser: ActionParser,
+    text: Any,
+    take_action: Callable[[Any], StepResult],
+    multiplied_infos: tuple[str, ...] = (),
+) -> StepResult:
+    """Step one environment with a text.
+
+    Parameters
+    ----------
+    parser : ActionParser
+    text : str
+    take_action : function from an action to a StepResult
+        Takes one action; its info, with ``action_is_valid``, is changed.
+    multiplied_infos : tuple of str
+        Keys of infos that are multiplied, where the environment has them.
+
+    Raises
+    ------
+    InvalidActionError
+        If the text is no str; no action was taken then.
+    """
+    action, content, think, is_valid = parser.parse(check_text(text))
+    actions = action if isinstance(action, tuple) else (action,)
+    if not is_valid and actions in ((), (None,)):
+        actions = (parser.no_action,)
+    observation, reward, terminated, truncated, info = take_action(actions[0])
+    is_effective = info.get("action_is_effective")
+    for action in actions[1:]:
+        if terminated or truncated:
+            break
+        total, earlier = reward, info
+        observation, reward, terminated, truncated, info = take_action(action)
+        reward = total + reward
+        is_effective = is_effective or info.get("action_is_effective")
+        if "action_is_effective" in info:
+            info["action_is_effective"] = is_effective
+        for key in multiplied_infos:
+            if key in info:
+                info[key] *= earlier[key]
+    if not is_valid:
+        info["action_is_valid"] = False
+    if not info["action_is_valid"]:
+        reward = float(reward) + parser.options.format_penalty
+    info["action_content"] = content
+    info["think_content"] = think
+    return observation, reward, terminated, truncated, info
+
+
+def step_texts(
+    parser: ActionParser,
+    parsed: ParsedBatch,
+    skip_mask: NDArray[np.bool_],
+    take_actions: Callable[[NDArray[np.int64], NDArray[np.bool_]], BatchResult],
+) -> BatchResult:
+    """Step a batch with parsed texts.
+
+    Parameters
+    ----------
+    parser : ActionParser
+        Has parsed them.
+    parsed : ParsedBatch
+        Of n texts.
+    skip_mask : (n,) bool
+        Environments that take no action.
+    take_actions : function from (n,) int64 codes and a mask to a BatchResult
+        Takes one action in every environment but those of the mask, which have zeros.
+
+    Returns
+    -------
+    BatchResult
+        The arrays of ``take_actions`` are changed.
+    """
+    rewards, terminations, truncations, infos = take_actions(parsed.codes[0], skip_mask)
+    for number in range(1, len(parsed.codes)):
+        active = (number < parsed.counts) & ~(terminations | truncations | skip_mask)
+        if not active.any():
+            break
+        more, ends, limits, later = take_actions(parsed.codes[number], ~active)
+        rewards[active] += more[active]
+        terminations |= ends
+        truncations |= limits
+        for key, values in infos.items():
+            if key == "action_is_effective":
+                values |= later[key]
+            elif key in MULTIPLIED_INFOS:
+                values[active] *= later[key][active]
+            else:
+                values[active] = later[key][active]
+    rewards[~(parsed.is_valid | skip_mask)] += parser.options.format_penalty
+    infos["action_is_valid"] = parsed.is_valid
+    infos["action_content"] = parsed.action_contents
+    infos["think_content"] = parsed.think_contents
+    return rewards, terminations, truncations, infos
