@@ -101,9 +101,22 @@ _TABLE = {
 TEXTS = tuple(name for name in _TABLE if name.endswith("text"))
 PROCESSES = tuple(name for name in _TABLE if name.endswith("processes"))
 POOLS = tuple(n for n, c in _TABLE.items() if c.id not in IDS and n not in PROCESSES)
-# All but processes, which take a while to start.
-CASES = (*IDS, *TEXTS, *POOLS)
-# Those that differ in their single forms.
+# All but processes, which take a while to start: for lockstep and the checker.
+ALL_CASES = (*IDS, *TEXTS, *POOLS)
+# One of each kind: levels and random streams, integers and texts, objects in the
+# calling thread and in threads, observations of texts and of a Dict space.
+CASES = (
+    "roll_vec/Sokoban-v0",
+    "roll_vec/FrozenLake-v1",
+    "roll_vec/RandomFrozenLake-v0 text",
+    "roll_vec/Countdown-v0",
+    "tests_vector/Guess-v0 in threads",
+    "tests_vector/Lamps-v0",
+)
+# Bad values are refused in code that arrays share, and in code that pools share.
+ARRAY_AND_POOL = ("roll_vec/Sokoban-v0", "roll_vec/Countdown-v0")
+ARRAY_CASES, POOL_CASES = CASES[:3], CASES[3:]
+# Those that differ in their single environments.
 SINGLES = tuple(name for name in CASES if not _TABLE[name].vector)
 # Those whose observations are texts.
 TALKING = tuple(name for name in (*TEXTS, *POOLS) if "Lamps" not in name)

@@ -7,6 +7,7 @@ from gymnasium import error as gym_error
 
 from roll_vec import errors
 from tests.contract.cases import (
+    ARRAY_AND_POOL,
     CASES,
     DISABLED,
     IDS,
@@ -15,7 +16,6 @@ from tests.contract.cases import (
     OWN,
     POOLED_IDS,
     POOLS,
-    SINGLES,
     assert_same,
     assert_undisturbed,
     draw_actions,
@@ -254,11 +254,10 @@ REFUSED = [
 ARRAYS_ONLY = ("num_threads", "obs_mode")
 VALUES = [
     pytest.param(case, name, value, id=f"{case}-{name}={value!r}")
-    for case in SINGLES
+    for case in ARRAY_AND_POOL
     for name, values in REFUSED
     for value in values
     if name not in ARRAYS_ONLY or case not in POOLS
-    if name != "render_mode" or case not in OWN
 ]
 
 

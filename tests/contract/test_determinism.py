@@ -22,43 +22,46 @@ from tests.contract.trajectories import WIDE, all_digests, digest_of
 
 # PYTHONHASHSEED, ROLL_VEC_NUM_THREADS, sizes of the batches.
 PROCESSES = [
-    ("0", "1", [8]),
-    ("1", "2", [3, 5]),
-    ("random", "3", [1, 6, 1]),
-    ("random", None, [4, 4]),
+    pytest.param("1", "2", [3, 5]),
+    pytest.param("0", "1", [8], marks=pytest.mark.slow),
+    pytest.param("random", "3", [1, 6, 1], marks=pytest.mark.slow),
+    pytest.param("random", None, [4, 4], marks=pytest.mark.slow),
 ]
 
 
-def run_process(hash_seed, num_threads, sizes):
+def digests_of_process(hash_seed, num_threads, sizes):
+    """Return the digests that a new process computes."""
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     environment.pop(threads.ENVIRONMENT_VARIABLE, None)
     if num_threads is not None:
         environment[threads.ENVIRONMENT_VARIABLE] = num_threads
-    return subprocess.Popen(
+    process = subprocess.run(
         [sys.executable, "-m", "tests.contract.trajectories", *map(str, sizes)],
         cwd=ROOT,
         env=environment,
         stdout=subprocess.PIPE,
+        timeout=300,
+        check=True,
         text=True,
     )
+    return json.loads(process.stdout)
+
+
+@pytest.fixture(scope="module")
+def digests():
+    """Digests of this process, which also compiles the kernels for the others."""
+    return all_digests([8])
 
 
 @pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
-def test_processes_threads_and_splits_agree():
-    # Here first: the processes then find the kernels compiled.
-    expected = all_digests([8])
-    running = [run_process(*arguments) for arguments in PROCESSES]
-    try:
-        for process in running:
-            output, _ = process.communicate(timeout=300)
-            assert process.returncode == 0
-            assert json.loads(output) == expected
-    finally:
-        for process in running:
-            if process.poll() is None:
-                process.kill()
-                process.communicate()
-    # Who runs a pool makes no difference, and everything else does.
+@pytest.mark.parametrize(("hash_seed", "num_threads", "sizes"), PROCESSES)
+def test_processes_threads_and_splits_agree(hash_seed, num_threads, sizes, digests):
+    assert digests_of_process(hash_seed, num_threads, sizes) == digests
+
+
+@pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
+def test_workers_of_a_pool_make_no_difference(digests):
+    expected = dict(digests)
     pools = [name for name in expected if " in " in name]
     assert len(pools) == 2 * (len(POOLS) // 2 + 1)
     for name in pools:

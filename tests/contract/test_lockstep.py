@@ -22,6 +22,7 @@ import pytest
 
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
+    ALL_CASES,
     CASES,
     DISABLED,
     IDS,
@@ -41,7 +42,7 @@ from tests.contract.cases import (
 )
 
 NUM_ENVS = 6
-STEPS = 2000
+STEPS = 600
 
 
 class Lockstep:
@@ -137,23 +138,30 @@ def run_lockstep(steps, *args, **more):
 
 
 FINITE = [
-    pytest.param(case, num_levels, id=f"{case}-{num_levels}_levels")
-    for case in (*CASES, PROCESSES[0])
+    pytest.param(case, num_levels, group_size, id=f"{case}-{num_levels}-{group_size}")
+    for case in (*ALL_CASES, PROCESSES[0])
     for num_levels in ((0, 3) if case in LEVELS and case in SINGLES else (0,))
+    for group_size in ((1, 2) if case in CASES else (1,))
 ]
 
 
-@pytest.mark.parametrize("group_size", [1, 2])
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("case", "num_levels"), FINITE)
-def test_batch_equals_sync_vector_env(case, num_levels, mode, group_size):
+@pytest.mark.parametrize(("case", "num_levels", "group_size"), FINITE)
+def test_batch_equals_sync_vector_env(case, num_levels, group_size, mode):
     levels = {"num_levels": num_levels, "start_level": 5} if num_levels else {}
     # Objects and their workers take longer than arrays, and meet ends sooner.
-    steps = STEPS if case in IDS else 600 if case in TEXTS else 200
+    steps = STEPS if case in IDS else 300 if case in TEXTS else 150
     lockstep = run_lockstep(fewer(steps), case, mode, group_size, **levels)
     # So few steps as are taken uncompiled need not meet both.
     assert lockstep.terminations or JIT_OFF
     assert lockstep.truncations or JIT_OFF
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("case", IDS)
+def test_long_run_equals_sync_vector_env(case, mode):
+    run_lockstep(fewer(4000), case, mode, 2, seed=1)
 
 
 VIEWS = [

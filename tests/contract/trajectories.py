@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium.spaces import Text
 from gymnasium.vector import AutoresetMode
 
-from tests.contract.cases import CASES, IDS, PROCESSES, draw_texts, make_batch
+from tests.contract.cases import ALL_CASES, IDS, PROCESSES, draw_texts, make_batch
 
 # More rows than one thread is given, for what is split: steps, rooms, maps, pictures.
 WIDE: list[tuple[str, int, dict[str, Any]]] = [
@@ -107,7 +107,7 @@ def all_digests(sizes: list[int], wide_steps: int = 12) -> dict[str, str]:
     modes = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
     digests = {
         f"{case} {mode.value}": digest_of(case, sizes, 40, mode)
-        for case in (*CASES, PROCESSES[0])
+        for case in (*ALL_CASES, PROCESSES[0])
         for mode in modes
     }
     for env_id, rows, more in WIDE if wide_steps else ():

@@ -48,7 +48,11 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("keywords", "message"), BAD, ids=str)
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    BAD,
+    ids=lambda part: "" if isinstance(part, str) else "-".join(part),
+)
 def test_bad_values_are_named(keywords, message):
     with pytest.raises(InvalidOptionError) as raised:
         WebShopOptions(**keywords)
