@@ -1,47 +1,59 @@
-"""Arithmetic that a model wrote: read, counted and evaluated, never run as code.
+"""Parser, number check and exact evaluator of Countdown answers.
 
-The grammar, over ASCII bytes::
+No text is run as code.  The grammar, over ASCII bytes::
 
     expression := term (('+' | '-') term)*
     term       := factor (('*' | '/') factor)*
     factor     := INT | '(' expression ')'
     INT        := '0' | [1-9][0-9]*
 
-with spaces, tabs, newlines and carriage returns between tokens.  With `UNARY_MINUS` a
-factor may also be ``'-'`` and one of the two above.  An answer is read once, from left
-to right, into postfix form; what is wrong first decides the code.  There is no
-recursion, and limits on tokens, digits and depth are checked before anything is
-written.
+Spaces, tabs, newlines and carriage returns may stand between tokens.  With unary minus
+allowed, a factor may also be ``'-'`` and one of the two above.  The parser reads an
+answer once, from left to right, and writes it in postfix form; the first error decides
+the code.  There is no recursion: limits on tokens, digits and depth are checked before
+anything is written.
 
-Values are fractions of int64, which are exact where the product of the numbers (those
-below 1 counted as 1) times 2 to the power of their count less one is below 2**63:
-numerators and denominators never exceed it, by induction over the four operations.
+Values are fractions of int64.  They are exact if the product of the numbers (a 0 counts
+as 1) times 2 to the power of their count less one is below 2**63: by induction over the
+four operations, no numerator or denominator exceeds it.
 """
 
 import numpy as np
 
 from .._jit import kernel
 
-# What became of an answer; `roll_vec.envs.countdown.answers.REASONS` has the words.
+# Grades of an answer; `roll_vec.envs.countdown.answers.REASONS` has the words.  They
+# are in order: up to `WRONG_NUMBERS` the answer is an expression, up to
+# `DIVISION_BY_ZERO` one of the right numbers.
 CORRECT, WRONG_VALUE, DIVISION_BY_ZERO, WRONG_NUMBERS = range(4)
 EMPTY, TOO_LONG, TOO_MANY_TOKENS, TOO_DEEP = range(4, 8)
 BAD_CHARACTER, BAD_NUMBER, FORBIDDEN_OPERATOR, SYNTAX = range(8, 12)
 
+# Operators.  A reversed one has its right operand first: an answer never has it, but
+# `targets` combines two values in both orders.
+ADD, SUBTRACT, SUBTRACT_REVERSED, MULTIPLY, DIVIDE, DIVIDE_REVERSED, NEGATE = range(7)
+NUM_BINARY_OPERATORS = 6
+_OPENING = 7
+# `_precedence` divides by three.
+assert {ADD // 3, SUBTRACT // 3} == {0}
+assert {MULTIPLY // 3, DIVIDE // 3} == {1}
+assert NEGATE // 3 == 2
+
+# Flags: ``1 << operator`` for each operator that is allowed (`NEGATE`: unary minus),
+# and whether numbers may be left out.
+ANY_NUMBERS = 1 << 7
+
 # A workspace is one row of int64: these settings, the task (target, how many numbers,
-# the numbers), the postfix form and a stack.
-MAX_TOKENS, MAX_DEPTH, MAX_DIGITS, FLAGS, POSTFIX, LENGTH, TARGET, COUNT = range(8)
-NUMBERS = 8
-
-# Flags: the allowed operators, a minus before a factor, numbers may be left out.
-PLUS, MINUS, TIMES, DIVIDED = 1, 2, 4, 8
-UNARY_MINUS, ANY_NUMBERS = 16, 32
-
-# Codes in postfix form; anything from 0 on is a number.
-ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE = -1, -2, -3, -4, -5
-_PARENTHESIS = -6
+# the numbers), the answer in postfix form and a stack.  One array costs a call less
+# than ten, and stays in the cache with thousands of environments.
+MAX_TOKENS, MAX_DEPTH, MAX_DIGITS, FLAGS = range(4)
+POSTFIX_OFFSET, POSTFIX_LENGTH, TARGET, NUM_NUMBERS, NUMBERS_OFFSET = range(4, 9)
 
 NOT_EVALUATED = -1
 _LARGEST = (1 << 63) - 1
+_WHITE_SPACE = ord(" "), ord("\n"), ord("\r"), ord("\t")
+_0, _9, _OPEN, _CLOSE = ord("0"), ord("9"), ord("("), ord(")")
+_PLUS, _MINUS, _STAR, _SLASH = ord("+"), ord("-"), ord("*"), ord("/")
 
 
 def make_workspace(max_tokens, max_depth, max_digits, flags, num_numbers):
@@ -55,23 +67,23 @@ def make_workspace(max_tokens, max_depth, max_digits, flags, num_numbers):
     flags : int
     num_numbers : int
     """
-    # On the stack lie operators, later a fraction for every second token.
-    work = np.zeros(NUMBERS + num_numbers + 2 * max_tokens + 2, np.int64)
+    # The stack holds operators first, then a fraction for every second token.
+    work = np.zeros(NUMBERS_OFFSET + num_numbers + 2 * max_tokens + 2, np.int64)
     work[MAX_TOKENS], work[MAX_DEPTH] = max_tokens, max_depth
     work[MAX_DIGITS], work[FLAGS] = max_digits, flags
-    work[POSTFIX] = NUMBERS + num_numbers
+    work[POSTFIX_OFFSET] = NUMBERS_OFFSET + num_numbers
     return work
 
 
 @kernel
-def _precedence(code):
-    """Return 1 for + and -, 2 for * and /, 3 for the minus before a factor."""
-    return (1 - code) >> 1
+def _precedence(operator):
+    """Return 0 for + and -, 1 for * and /, 2 for unary minus."""
+    return operator // 3
 
 
 @kernel
 def _parse(text, work):
-    """Write the postfix form of an answer.
+    """Write an answer as postfix: a number is itself, an operator is ``~operator``.
 
     Parameters
     ----------
@@ -81,127 +93,127 @@ def _parse(text, work):
     Returns
     -------
     int
-        `CORRECT` for an expression, otherwise the code of what is wrong first.
+        `CORRECT` for an expression, otherwise the code of the first error.
     """
     max_tokens, flags = work[MAX_TOKENS], work[FLAGS]
-    postfix = work[POSTFIX]
+    postfix = work[POSTFIX_OFFSET]
     stack = postfix + max_tokens
     size, length = len(text), 0
-    tokens, depth, stacked = 0, 0, 0
-    wants_factor, wants_sign = True, True
+    num_tokens, depth, stack_size = 0, 0, 0
+    expects_operand, may_negate = True, True
     i = 0
     while i < size:
         character = text[i]
         i += 1
-        if character == 32 or character == 10 or character == 13 or character == 9:
+        if character in _WHITE_SPACE:
             continue
-        code = 0
+        operator = -1
         value = 0
-        if 48 <= character <= 57:
-            value = np.int64(character) - 48
-            digits = 1
-            while i < size and 48 <= text[i] <= 57:
-                digits += 1
-                if value == 0 or digits > work[MAX_DIGITS]:
+        if _0 <= character <= _9:
+            value = np.int64(character) - _0
+            num_digits = 1
+            while i < size and _0 <= text[i] <= _9:
+                num_digits += 1
+                if value == 0 or num_digits > work[MAX_DIGITS]:
                     return BAD_NUMBER
-                value = value * 10 + (np.int64(text[i]) - 48)
+                value = value * 10 + (np.int64(text[i]) - _0)
                 i += 1
-        elif character == 43:
-            code = ADD
-        elif character == 45:
-            code = SUBTRACT
-        elif character == 42:
-            code = MULTIPLY
-        elif character == 47:
-            code = DIVIDE
-        elif character != 40 and character != 41:
+        elif character == _PLUS:
+            operator = ADD
+        elif character == _MINUS:
+            operator = SUBTRACT
+        elif character == _STAR:
+            operator = MULTIPLY
+        elif character == _SLASH:
+            operator = DIVIDE
+        elif character != _OPEN and character != _CLOSE:
             return BAD_CHARACTER
-        tokens += 1
-        if tokens > max_tokens:
+        num_tokens += 1
+        if num_tokens > max_tokens:
             return TOO_MANY_TOKENS
-        if character == 40:
-            if not wants_factor:
+        if character == _OPEN:
+            if not expects_operand:
                 return SYNTAX
             depth += 1
             if depth > work[MAX_DEPTH]:
                 return TOO_DEEP
-            work[stack + stacked] = _PARENTHESIS
-            stacked += 1
-            wants_sign = True
-        elif character == 41:
-            if wants_factor or depth == 0:
+            work[stack + stack_size] = _OPENING
+            stack_size += 1
+            may_negate = True
+        elif character == _CLOSE:
+            if expects_operand or depth == 0:
                 return SYNTAX
             depth -= 1
-            while work[stack + stacked - 1] != _PARENTHESIS:
-                stacked -= 1
-                work[postfix + length] = work[stack + stacked]
+            while work[stack + stack_size - 1] != _OPENING:
+                stack_size -= 1
+                work[postfix + length] = ~work[stack + stack_size]
                 length += 1
-            stacked -= 1
-        elif code == 0:
-            if not wants_factor:
+            stack_size -= 1
+        elif operator < 0:
+            if not expects_operand:
                 return SYNTAX
             work[postfix + length] = value
             length += 1
-            wants_factor = False
-        elif wants_factor:
-            if code != SUBTRACT or not wants_sign or not flags & UNARY_MINUS:
+            expects_operand = False
+        elif expects_operand:
+            if operator != SUBTRACT or not may_negate or not flags & (1 << NEGATE):
                 return SYNTAX
-            work[stack + stacked] = NEGATE
-            stacked += 1
-            wants_sign = False
+            work[stack + stack_size] = NEGATE
+            stack_size += 1
+            may_negate = False
         else:
-            if not flags & (1 << (-1 - code)):
+            if not flags & (1 << operator):
                 return FORBIDDEN_OPERATOR
-            while stacked > 0:
-                top = work[stack + stacked - 1]
-                if top == _PARENTHESIS or _precedence(top) < _precedence(code):
+            while stack_size > 0:
+                top = work[stack + stack_size - 1]
+                if top == _OPENING or _precedence(top) < _precedence(operator):
                     break
-                stacked -= 1
-                work[postfix + length] = top
+                stack_size -= 1
+                work[postfix + length] = ~top
                 length += 1
-            work[stack + stacked] = code
-            stacked += 1
-            wants_factor, wants_sign = True, True
-    if tokens == 0:
+            work[stack + stack_size] = operator
+            stack_size += 1
+            expects_operand, may_negate = True, True
+    if num_tokens == 0:
         return EMPTY
-    if wants_factor or depth > 0:
+    if expects_operand or depth > 0:
         return SYNTAX
-    while stacked > 0:
-        stacked -= 1
-        work[postfix + length] = work[stack + stacked]
+    while stack_size > 0:
+        stack_size -= 1
+        work[postfix + length] = ~work[stack + stack_size]
         length += 1
-    work[LENGTH] = length
+    work[POSTFIX_LENGTH] = length
     return CORRECT
 
 
 @kernel
-def _has_the_numbers(work):
-    """Return whether the numbers of the answer are those of the task.
+def _uses_the_numbers(work):
+    """Return whether the answer uses the numbers of the task.
 
-    Each number of the task is for one use; with `ANY_NUMBERS` some may be left.  The
-    task's numbers are put into the order in which the answer has them.
+    Each number may be used once, and must be without `ANY_NUMBERS`.  The task's numbers
+    are put into the order in which the answer has them.
     """
-    count = work[COUNT]
-    used = 0
-    for i in range(work[POSTFIX], work[POSTFIX] + work[LENGTH]):
+    num_numbers = work[NUM_NUMBERS]
+    num_used = 0
+    for i in range(work[POSTFIX_OFFSET], work[POSTFIX_OFFSET] + work[POSTFIX_LENGTH]):
         value = work[i]
         if value >= 0:
-            j = used
-            while j < count and work[NUMBERS + j] != value:
+            j = num_used
+            while j < num_numbers and work[NUMBERS_OFFSET + j] != value:
                 j += 1
-            if j >= count:
+            if j >= num_numbers:
                 return False
-            work[NUMBERS + j] = work[NUMBERS + used]
-            work[NUMBERS + used] = value
-            used += 1
-    return used == count or work[FLAGS] & ANY_NUMBERS != 0
+            work[NUMBERS_OFFSET + j] = work[NUMBERS_OFFSET + num_used]
+            work[NUMBERS_OFFSET + num_used] = value
+            num_used += 1
+    return num_used == num_numbers or work[FLAGS] & ANY_NUMBERS != 0
 
 
 @kernel
-def _fits(work):
+def _is_exact(work):
     """Return whether int64 is exact for the answer."""
     bound = 0
-    for i in range(work[POSTFIX], work[POSTFIX] + work[LENGTH]):
+    for i in range(work[POSTFIX_OFFSET], work[POSTFIX_OFFSET] + work[POSTFIX_LENGTH]):
         value = work[i]
         if value >= 0:
             value = max(value, 1)
@@ -218,69 +230,68 @@ def _fits(work):
 def _evaluate(work):
     """Return numerator and denominator of the answer, not in lowest terms.
 
-    The denominator is above 0; it is 0 where something is divided by 0.
+    The denominator is above 0; it is 0 if something is divided by 0.
     """
-    stack = work[POSTFIX] + work[MAX_TOKENS]
-    for i in range(work[POSTFIX], work[POSTFIX] + work[LENGTH]):
-        code = work[i]
-        if code >= 0:
-            work[stack], work[stack + 1] = code, 1
+    stack = work[POSTFIX_OFFSET] + work[MAX_TOKENS]
+    for i in range(work[POSTFIX_OFFSET], work[POSTFIX_OFFSET] + work[POSTFIX_LENGTH]):
+        if work[i] >= 0:
+            work[stack], work[stack + 1] = work[i], 1
             stack += 2
             continue
-        if code == NEGATE:
+        operator = ~work[i]
+        if operator == NEGATE:
             work[stack - 2] = -work[stack - 2]
             continue
         stack -= 2
-        left, left_den = work[stack - 2], work[stack - 1]
-        right, right_den = work[stack], work[stack + 1]
-        if code == ADD:
-            left = left * right_den + right * left_den
-            left_den *= right_den
-        elif code == SUBTRACT:
-            left = left * right_den - right * left_den
-            left_den *= right_den
-        elif code == MULTIPLY:
-            left *= right
-            left_den *= right_den
-        elif right == 0:
+        x, x_den = work[stack - 2], work[stack - 1]
+        y, y_den = work[stack], work[stack + 1]
+        if operator == ADD:
+            x = x * y_den + y * x_den
+            x_den *= y_den
+        elif operator == SUBTRACT:
+            x = x * y_den - y * x_den
+            x_den *= y_den
+        elif operator == MULTIPLY:
+            x *= y
+            x_den *= y_den
+        elif y == 0:
             return 0, 0
-        elif right > 0:
-            left *= right_den
-            left_den *= right
+        elif y > 0:
+            x *= y_den
+            x_den *= y
         else:
-            left *= -right_den
-            left_den *= -right
-        work[stack - 2], work[stack - 1] = left, left_den
+            x *= -y_den
+            x_den *= -y
+        work[stack - 2], work[stack - 1] = x, x_den
     return work[stack - 2], work[stack - 1]
 
 
 @kernel
-def judge(text, work):
-    """Judge one answer.
+def grade_answer(text, work):
+    """Grade one answer.
 
     Parameters
     ----------
     text : bytes
-        The answer, no longer than its caller allows.
+        The answer, no longer than the caller allows.
     work : (w,) int64, updated
-        See `make_workspace`; `TARGET`, `COUNT` and the numbers are the task.
+        See `make_workspace`; the task is at `TARGET`, `NUM_NUMBERS`, `NUMBERS_OFFSET`.
 
     Returns
     -------
     code : int
         `CORRECT`, `WRONG_VALUE`, ...
     numerator, denominator : int
-        The value; the denominator is 0 where there is none, and `NOT_EVALUATED` where
-        int64 would not be exact: the postfix form is then to be evaluated otherwise,
-        and the code is `WRONG_NUMBERS` or, still without a look at the value,
-        `WRONG_VALUE`.
+        The value.  The denominator is 0 if there is none.  It is `NOT_EVALUATED` if
+        int64 would not be exact: the caller evaluates the postfix form by other means,
+        and the code, `WRONG_VALUE` or `WRONG_NUMBERS`, says nothing of the value.
     """
     code = _parse(text, work)
     if code != CORRECT:
         return code, 0, 0
-    if not _has_the_numbers(work):
+    if not _uses_the_numbers(work):
         code = WRONG_NUMBERS
-    if not _fits(work):
+    if not _is_exact(work):
         return (WRONG_VALUE if code == CORRECT else code), 0, NOT_EVALUATED
     numerator, denominator = _evaluate(work)
     if code == CORRECT:
@@ -292,6 +303,6 @@ def judge(text, work):
 
 
 def read_postfix(work):
-    """Return the postfix form of the answer that was read last, a list of int."""
-    start = int(work[POSTFIX])
-    return work[start : start + int(work[LENGTH])].tolist()
+    """Return the last answer in postfix form, a list of int; see `_parse`."""
+    start = int(work[POSTFIX_OFFSET])
+    return work[start : start + int(work[POSTFIX_LENGTH])].tolist()

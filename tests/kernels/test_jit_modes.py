@@ -82,7 +82,7 @@ from roll_vec.kernels.sokoban import rooms as sokoban_rooms, rules as sokoban
 from roll_vec.kernels.sokoban import unroll as unroll_sokoban
 from roll_vec.kernels.rng.pcg64 import fold_in_rows
 from roll_vec.kernels.countdown.targets import draw_task
-from roll_vec.kernels.countdown.expressions import judge
+from roll_vec.kernels.countdown.expressions import grade_answer
 
 def play(env, seeds):
     env.reset(seed=seeds)
@@ -141,7 +141,7 @@ for num_numbers in (1, 4, (2, 5)):
         env.step(answers)
 
 found = {"fold_in_rows": len(fold_in_rows.signatures)}
-found |= {k.__name__: len(k.signatures) for k in (judge, draw_task)}
+found |= {k.__name__: len(k.signatures) for k in (grade_answer, draw_task)}
 modules = (
     frozen_lake, frozen_lake_maps, grids, sokoban, sokoban_rooms, unroll_frozen_lake,
     unroll_lakes, unroll_sokoban,
@@ -157,7 +157,7 @@ print(json.dumps(found))
 
 BATCH_KERNELS = {
     "fold_in_rows",
-    "judge",
+    "grade_answer",
     "draw_task",
     "roll_vec.kernels.frozen_lake.rules.step_rows",
     "roll_vec.kernels.frozen_lake.rules.seed_rows",

@@ -1,8 +1,8 @@
 """Countdown stated plainly: the grammar by recursive descent, all values by pairs.
 
-Values are `fractions.Fraction`.  What is wrong with an answer is decided by whichever
-fault comes first from left to right; within a token its own form comes first, then
-the number of tokens, then its place.
+Values are `fractions.Fraction`.  The first fault from left to right decides the reason
+of an answer; within a token its own form comes first, then the number of tokens, then
+its place.
 """
 
 import re
@@ -102,7 +102,7 @@ class _Parser:
         return -value if negative else value
 
 
-def judge(
+def grade(
     text,
     nums,
     target,
@@ -127,14 +127,14 @@ def judge(
         return fault.args[0], None
     if not parser.defined:
         value = None
-    left = list(nums)
+    unused = list(nums)
     right_numbers = True
     for leaf in parser.leaves:
-        if leaf in left:
-            left.remove(leaf)
+        if leaf in unused:
+            unused.remove(leaf)
         else:
             right_numbers = False
-    if not right_numbers or (left and not any_numbers):
+    if not right_numbers or (unused and not any_numbers):
         return "wrong_numbers", value
     if value is None:
         return "division_by_zero", None
@@ -143,14 +143,14 @@ def judge(
 
 def all_values(nums, operators="+-*/"):
     """Return every value of the numbers, by taking two at a time in any way."""
-    found = set()
+    totals = set()
 
     def take(values):
         if len(values) == 1:
-            found.add(values[0])
+            totals.add(values[0])
             return
         for i, j in combinations(range(len(values)), 2):
-            rest = [v for k, v in enumerate(values) if k not in (i, j)]
+            others = [v for k, v in enumerate(values) if k not in (i, j)]
             x, y = values[i], values[j]
             results = set()
             if "+" in operators:
@@ -162,10 +162,10 @@ def all_values(nums, operators="+-*/"):
             if "/" in operators:
                 results |= {a / b for a, b in ((x, y), (y, x)) if b != 0}
             for result in results:
-                take([*rest, result])
+                take([*others, result])
 
     take([Fraction(number) for number in nums])
-    return found
+    return totals
 
 
 def all_integers(nums, operators="+-*/"):
@@ -184,9 +184,9 @@ def random_expression(rng, nums, operators="+-*/", depth=0):
         text = str(nums[0])
     else:
         cut = rng.randrange(1, len(nums))
-        left = random_expression(rng, nums[:cut], operators, depth + 1)
-        right = random_expression(rng, nums[cut:], operators, depth + 1)
-        text = f"{left}{gap()}{rng.choice(operators)}{gap()}{right}"
+        first = random_expression(rng, nums[:cut], operators, depth + 1)
+        second = random_expression(rng, nums[cut:], operators, depth + 1)
+        text = f"{first}{gap()}{rng.choice(operators)}{gap()}{second}"
         if rng.random() < 0.5:
             text = f"({gap()}{text}{gap()})"
     if rng.random() < 0.05:

@@ -54,9 +54,17 @@ _SIGNS = str.maketrans(
 )
 
 
+_FLAGS = {
+    "+": 1 << kernels.ADD,
+    "-": 1 << kernels.SUBTRACT | 1 << kernels.SUBTRACT_REVERSED,
+    "*": 1 << kernels.MULTIPLY,
+    "/": 1 << kernels.DIVIDE | 1 << kernels.DIVIDE_REVERSED,
+}
+
+
 def operator_flags(operators: str) -> int:
     """Return the kernels' bit mask of some operators."""
-    return sum(1 << OPERATORS.index(operator) for operator in operators)
+    return sum(_FLAGS[operator] for operator in operators)
 
 
 class Judge:
@@ -98,7 +106,7 @@ class Judge:
         max_digits: int = 9,
     ) -> None:
         flags = operator_flags(operators)
-        flags |= kernels.UNARY_MINUS if unary_minus else 0
+        flags |= 1 << kernels.NEGATE if unary_minus else 0
         flags |= kernels.ANY_NUMBERS if any_numbers else 0
         self._max_chars = max_chars
         self._unicode, self._trailing = unicode_operators, trailing_target
@@ -110,8 +118,9 @@ class Judge:
     def set_task(self, nums: Sequence[int], target: int) -> None:
         """Judge by a task from now on."""
         work = self.work
-        work[kernels.TARGET], work[kernels.COUNT] = target, len(nums)
-        work[kernels.NUMBERS : kernels.NUMBERS + len(nums)] = nums
+        first = kernels.NUMBERS_OFFSET
+        work[kernels.TARGET], work[kernels.NUM_NUMBERS] = target, len(nums)
+        work[first : first + len(nums)] = nums
 
     def judge(self, text: str) -> tuple[int, int, int]:
         """Return what became of an answer.
@@ -128,7 +137,7 @@ class Judge:
         if not self._plain:
             text = self._rewrite(text)
         # What is not ASCII becomes a question mark, which no expression has either.
-        code, numerator, denominator = kernels.judge(
+        code, numerator, denominator = kernels.grade_answer(
             text.encode("ascii", "replace"), self.work
         )
         if denominator == kernels.NOT_EVALUATED:
@@ -163,20 +172,21 @@ def _evaluate(codes: list[int]) -> tuple[int, int]:
         if code >= 0:
             stack.append((code, 1))
             continue
+        operator = ~code
         right, right_den = stack.pop()
-        if code == kernels.NEGATE:
+        if operator == kernels.NEGATE:
             stack.append((-right, right_den))
             continue
         left, left_den = stack.pop()
-        if code == kernels.MULTIPLY:
+        if operator == kernels.MULTIPLY:
             stack.append((left * right, left_den * right_den))
-        elif code == kernels.DIVIDE:
+        elif operator == kernels.DIVIDE:
             if right == 0:
                 return 0, 0
             sign = 1 if right > 0 else -1
             stack.append((sign * left * right_den, sign * left_den * right))
         else:
-            right = right if code == kernels.ADD else -right
+            right = right if operator == kernels.ADD else -right
             stack.append((left * right_den + right * left_den, left_den * right_den))
     return stack[0]
 

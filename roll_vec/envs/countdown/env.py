@@ -284,7 +284,7 @@ class Countdown(BaseLanguageBasedEnv):
             moved then.
         """
         nums, target = list(state["nums"]), state["target"]
-        room = int(self._judge.work[kernels.POSTFIX]) - kernels.NUMBERS
+        room = int(self._judge.work[kernels.POSTFIX_OFFSET]) - kernels.NUMBERS_OFFSET
         if len(nums) > room:
             message = f"state: expected at most {room} nums, got {len(nums)}"
             raise InvalidOptionError(message)

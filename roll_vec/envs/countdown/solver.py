@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 from roll_vec.envs.countdown.answers import OPERATORS, operator_flags
 from roll_vec.envs.countdown.options import check_operators, check_range, is_exact
 from roll_vec.errors import InvalidOptionError
+from roll_vec.kernels.countdown import expressions
 from roll_vec.kernels.countdown import targets as kernels
 
 __all__ = ["needs_signs", "reachable", "solve"]
 
-# What each way to combine two values writes, and whether it turns them round.
+# The sign of each operator in an expression, and whether its operands are swapped.
 _SIGNS = {
-    kernels.SUM: ("+", False),
-    kernels.LESS: ("-", False),
-    kernels.LESS_REVERSED: ("-", True),
-    kernels.PRODUCT: ("*", False),
-    kernels.RATIO: ("/", False),
-    kernels.RATIO_REVERSED: ("/", True),
+    expressions.ADD: ("+", False),
+    expressions.SUBTRACT: ("-", False),
+    expressions.SUBTRACT_REVERSED: ("-", True),
+    expressions.MULTIPLY: ("*", False),
+    expressions.DIVIDE: ("/", False),
+    expressions.DIVIDE_REVERSED: ("/", True),
 }
 
 
@@ -134,7 +135,7 @@ def _fill(
 ) -> NDArray[np.int64]:
     """Return the values of all subsets of some numbers, the whole set too or not."""
     count = len(numbers)
-    table = np.empty(kernels.table_size(count, count + whole), np.int64)
+    table = np.empty(kernels.table_size(count, count - 1 + whole), np.int64)
     flags = operator_flags(operators)
     kernels.fill_table(numbers, count, (1 << count) - 1 + whole, flags, signed, table)
     return table
@@ -158,7 +159,7 @@ class _Search:
         """Return an expression of a set's numbers, and the operator at its top."""
         if mask & (mask - 1) == 0:
             return str(value), ""
-        left, right, way, i, j = kernels.find_split(
+        left, right, code, i, j = kernels.find_split(
             mask, value, den, self.flags, self.signed, self.table
         )
         if left == 0:
@@ -167,7 +168,7 @@ class _Search:
             self._explain(int(part), int(self.table[at]), int(self.table[at + 1]))
             for part, at in ((left, i), (right, j))
         ]
-        sign, reversed_ = _SIGNS[way]
+        sign, reversed_ = _SIGNS[code]
         if reversed_:
             parts.reverse()
         # Every value of the table has an expression.

@@ -15,7 +15,7 @@ from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.countdown.solver import needs_signs
 from roll_vec.errors import LevelGenerationError
 from roll_vec.kernels.countdown import targets as kernels
-from roll_vec.kernels.countdown.expressions import NUMBERS, TARGET
+from roll_vec.kernels.countdown.expressions import NUM_NUMBERS, NUMBERS_OFFSET, TARGET
 
 __all__ = ["FileTasks", "GeneratedTasks", "Tasks"]
 
@@ -55,9 +55,9 @@ def _thread_scratch(
 def _settings(options: CountdownOptions) -> NDArray[np.int64]:
     """Return the kernel's settings, shared by all with equal options; not written."""
     settings = np.zeros(kernels.NUM_SETTINGS, np.int64)
-    settings[[kernels.FEWEST, kernels.MOST]] = options.num_numbers
-    settings[[kernels.LOW, kernels.HIGH]] = options.number_range
-    settings[[kernels.TARGET_LOW, kernels.TARGET_HIGH]] = options.target_range
+    settings[[kernels.LEAST_COUNT, kernels.GREATEST_COUNT]] = options.num_numbers
+    settings[[kernels.LEAST_NUMBER, kernels.GREATEST_NUMBER]] = options.number_range
+    settings[[kernels.LEAST_TARGET, kernels.GREATEST_TARGET]] = options.target_range
     settings[kernels.OPERATORS] = operator_flags(options.operators)
     settings[kernels.SIGNED] = needs_signs(options.operators, options.target_range[0])
     return settings
@@ -99,8 +99,9 @@ class GeneratedTasks:
                 f"target_range={options.target_range}"
             )
             raise LevelGenerationError(message)
-        target, count, *nums = work[TARGET : NUMBERS + self._size[0]].tolist()
-        return nums[:count], target
+        count = int(work[NUM_NUMBERS])
+        nums = work[NUMBERS_OFFSET : NUMBERS_OFFSET + count].tolist()
+        return nums, int(work[TARGET])
 
 
 class FileTasks:

@@ -118,7 +118,7 @@ def test_values_are_the_nearest_floats():
     env = with_task([1], 1, max_digits=18)
     for text in ("999999999999999999/7", "1/3", "123456789012345678/1000000007"):
         env.set_state({**env.get_state(), "open": True})
-        expected = float(oracle.judge(text, [], 0, max_digits=18)[1])
+        expected = float(oracle.grade(text, [], 0, max_digits=18)[1])
         assert env.step(text)[4]["value"] == expected
 
 
@@ -271,7 +271,7 @@ def test_every_task_is_solved_by_its_witness():
             _, reward, terminated, _, info = env.step(witness)
             assert (reward, terminated, info["success"]) == (1.0, True, True)
             operators = CountdownOptions(**keywords).operators
-            verdict = oracle.judge(witness, env.nums, env.target, operators=operators)
+            verdict = oracle.grade(witness, env.nums, env.target, operators=operators)
             assert verdict[0] == "correct"
 
 

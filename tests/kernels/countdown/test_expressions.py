@@ -1,4 +1,4 @@
-"""Answers are read and evaluated as the oracle does, whatever they are."""
+"""Any text is parsed, evaluated and graded as by the oracle."""
 
 import random
 
@@ -23,14 +23,15 @@ FORMS = (
 )
 
 
-def judged(text, nums, target, **form):
-    """Return what `oracle.judge` returns, from the package."""
+def grade(text, nums, target, **form):
+    """Return the grade of an answer by the package, in the form of the oracle's."""
     judge = Judge(len(nums), **form)
     judge.set_task(nums, target)
-    return by(judge, text)
+    return grade_with(judge, text)
 
 
-def by(judge, text):
+def grade_with(judge, text):
+    """Return the reason and the value that a grader with a task finds."""
     code, numerator, denominator = judge.judge(text)
     if denominator == 0:
         return REASONS[code], None
@@ -39,19 +40,10 @@ def by(judge, text):
     return REASONS[code], value
 
 
-def test_every_code_has_a_reason_and_is_explained():
-    codes = [v for k, v in vars(kernels).items() if k in map(str.upper, words())]
-    assert sorted(codes) == sorted(REASONS) == list(range(12))
-    for word in words():
-        assert kernels_named(word) in REASONS
-
-
-def words():
-    return list(REASONS.values())
-
-
-def kernels_named(word):
-    return getattr(kernels, word.upper())
+def test_every_code_has_the_reason_of_its_name():
+    assert sorted(REASONS) == list(range(12))
+    for code, reason in REASONS.items():
+        assert getattr(kernels, reason.upper()) == code
 
 
 # The forms that scorers in use accept or run by mistake, and what is right.
@@ -124,9 +116,8 @@ PITFALLS = [
 
 @pytest.mark.parametrize(("text", "nums", "target", "reason"), PITFALLS)
 def test_pitfalls(text, nums, target, reason):
-    found, value = judged(text, nums, target)
-    assert found == reason
-    assert (found, value) == oracle.judge(text, nums, target)
+    assert grade(text, nums, target)[0] == reason
+    assert grade(text, nums, target) == oracle.grade(text, nums, target)
 
 
 @pytest.mark.parametrize(
@@ -146,10 +137,10 @@ def test_pitfalls(text, nums, target, reason):
     ],
 )
 def test_a_minus_before_an_operand(text, nums, target, reason):
-    assert judged(text, nums, target, unary_minus=True)[0] == reason
-    assert oracle.judge(text, nums, target, unary_minus=True)[0] == reason
-    assert judged(text, nums, target)[0] == "syntax"
-    assert oracle.judge(text, nums, target)[0] == "syntax"
+    assert grade(text, nums, target, unary_minus=True)[0] == reason
+    assert oracle.grade(text, nums, target, unary_minus=True)[0] == reason
+    assert grade(text, nums, target)[0] == "syntax"
+    assert oracle.grade(text, nums, target)[0] == "syntax"
 
 
 @pytest.mark.parametrize(
@@ -157,8 +148,8 @@ def test_a_minus_before_an_operand(text, nums, target, reason):
     [("3×8", "correct"), ("48÷2*1", "wrong_numbers"), ("8 − 3", "wrong_value")],
 )
 def test_signs_of_print(text, reason):
-    assert judged(text, [3, 8], 24, unicode_operators=True)[0] == reason
-    assert judged(text, [3, 8], 24)[0] == "bad_character"
+    assert grade(text, [3, 8], 24, unicode_operators=True)[0] == reason
+    assert grade(text, [3, 8], 24)[0] == "bad_character"
 
 
 @pytest.mark.parametrize(
@@ -177,14 +168,14 @@ def test_signs_of_print(text, reason):
     ],
 )
 def test_the_target_at_the_end(text, reason):
-    assert judged(text, [3, 8], 24, trailing_target=True)[0] == reason
-    assert judged("3-8=-5", [3, 8], -5, trailing_target=True)[0] == "correct"
+    assert grade(text, [3, 8], 24, trailing_target=True)[0] == reason
+    assert grade("3-8=-5", [3, 8], -5, trailing_target=True)[0] == "correct"
 
 
 def test_operators_that_are_not_allowed():
-    assert judged("3*8", [3, 8], 24, operators="+-")[0] == "forbidden_operator"
-    assert judged("*8", [3, 8], 24, operators="+-")[0] == "syntax"
-    assert judged("3+(8*", [3, 8], 24, operators="+-")[0] == "forbidden_operator"
+    assert grade("3*8", [3, 8], 24, operators="+-")[0] == "forbidden_operator"
+    assert grade("*8", [3, 8], 24, operators="+-")[0] == "syntax"
+    assert grade("3+(8*", [3, 8], 24, operators="+-")[0] == "forbidden_operator"
 
 
 def test_some_numbers_may_be_left_out():
@@ -194,7 +185,7 @@ def test_some_numbers_may_be_left_out():
         ("3*8*1*1", "wrong_numbers"),
         ("3*3", "wrong_numbers"),
     ]:
-        assert judged(text, [1, 3, 8], 24, any_numbers=True)[0] == reason
+        assert grade(text, [1, 3, 8], 24, any_numbers=True)[0] == reason
 
 
 @pytest.mark.parametrize(
@@ -209,9 +200,9 @@ def test_some_numbers_may_be_left_out():
 def test_limits_hold_exactly_and_can_be_raised(name, text, reason):
     default = {"max_chars": 256, "max_tokens": 32, "max_depth": 16, "max_digits": 9}
     limit = default[name]
-    assert judged(text, [1], 1)[0] == reason
-    assert judged(text, [1], 1, **{name: limit + 1})[0] != reason
-    assert judged(text, [1], 1, **{name: limit - 1})[0] == reason
+    assert grade(text, [1], 1)[0] == reason
+    assert grade(text, [1], 1, **{name: limit + 1})[0] != reason
+    assert grade(text, [1], 1, **{name: limit - 1})[0] == reason
 
 
 @pytest.mark.parametrize("digits", [9, 18])
@@ -230,20 +221,19 @@ def test_values_beyond_int64_are_exact(digits):
         (f"7+({product}-{product})/{product}", 7),
     ]
     for text, value in cases:
-        found, exact = judged(text, [1], 1, **limits)
-        assert (found, exact) == ("wrong_numbers", value)
-        assert (found, exact) == oracle.judge(text, [1], 1, **limits)
+        assert grade(text, [1], 1, **limits) == ("wrong_numbers", value)
+        assert oracle.grade(text, [1], 1, **limits) == ("wrong_numbers", value)
         leaves = [int(n) for n in text.translate(dict.fromkeys(b"+-*/()", " ")).split()]
-        expected = oracle.judge(text, leaves, 7, **limits)
-        assert judged(text, leaves, 7, **limits) == expected
+        expected = oracle.grade(text, leaves, 7, **limits)
+        assert grade(text, leaves, 7, **limits) == expected
         assert evaluate(text, **limits) == value
 
 
 def test_a_minus_before_what_is_beyond_int64():
     large = "*".join(["999999999"] * 3)
     for text in (f"-{large}", f"1/-({large})", f"-({large}-2)*-3", f"-({large}/-7)"):
-        expected = oracle.judge(text, [1], 1, unary_minus=True)
-        assert judged(text, [1], 1, unary_minus=True) == expected
+        expected = oracle.grade(text, [1], 1, unary_minus=True)
+        assert grade(text, [1], 1, unary_minus=True) == expected
 
 
 @pytest.mark.parametrize("side", [-1, 0, 1])
@@ -254,8 +244,8 @@ def test_at_the_bound_of_int64(side, bits):
     for text in (f"{leaf}*16", f"16*{leaf}-1", f"1/({leaf}*16)", f"{leaf}+{leaf}*16"):
         for target in (16 * leaf - 1 - (bits == 63) * 16, 17 * (leaf // 2)):
             task = [leaf, 16], target
-            expected = oracle.judge(text, *task, max_digits=18)
-            assert judged(text, *task, max_digits=18) == expected
+            expected = oracle.grade(text, *task, max_digits=18)
+            assert grade(text, *task, max_digits=18) == expected
 
 
 ALPHABETS = [
@@ -279,15 +269,15 @@ texts = st.one_of(
 @given(texts, st.lists(st.integers(0, 12), max_size=4), st.sampled_from(FORMS))
 @example("(" * 16 + "1" + ")" * 16, [1], {"max_tokens": 33})
 @example("1/0", [0, 1], {})
-def test_any_text_is_judged_as_by_the_oracle(text, nums, form):
-    assert judged(text, nums, 12, **form) == oracle.judge(text, nums, 12, **form)
+def test_any_text_is_graded_as_by_the_oracle(text, nums, form):
+    assert grade(text, nums, 12, **form) == oracle.grade(text, nums, 12, **form)
 
 
 def compare_expressions(count, seed):
     """Compare `count` expressions of the grammar, with and without a small fault."""
     rng = random.Random(seed)
     judges = {size: Judge(size) for size in range(1, 9)}
-    seen = dict.fromkeys(REASONS.values(), 0)
+    counts = dict.fromkeys(REASONS.values(), 0)
     for _ in range(count):
         largest = rng.choice((9, 99, 9999, 999_999_999))
         nums = [rng.randint(0, largest) for _ in range(rng.randint(1, 8))]
@@ -298,7 +288,7 @@ def compare_expressions(count, seed):
         elif rng.random() < 0.1:
             nums[rng.randrange(len(nums))] += rng.randint(0, 1)
         rng.shuffle(nums)
-        _, value = oracle.judge(text, nums, 0)
+        _, value = oracle.grade(text, nums, 0)
         target = rng.randint(-9, 99)
         if value is not None and rng.random() < 0.5:
             target = int(value)
@@ -306,17 +296,17 @@ def compare_expressions(count, seed):
             continue
         judge = judges[len(nums)]
         judge.set_task(nums, target)
-        expected = oracle.judge(text, nums, target)
-        assert by(judge, text) == expected, (text, nums, target)
-        seen[expected[0]] += 1
-    return seen
+        expected = oracle.grade(text, nums, target)
+        assert grade_with(judge, text) == expected, (text, nums, target)
+        counts[expected[0]] += 1
+    return counts
 
 
 def test_expressions_agree_with_the_oracle():
-    seen = compare_expressions(1000 if JIT_OFF else 20_000, 0)
+    counts = compare_expressions(1000 if JIT_OFF else 20_000, 0)
     for reason in ("correct", "wrong_value", "wrong_numbers", "syntax"):
-        assert seen[reason] > 10
-    assert seen["division_by_zero"]
+        assert counts[reason] > 10
+    assert counts["division_by_zero"]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What numbers reach, and which task a level has, as brute force and the rule say."""
+"""Reachable values equal brute force; the task of a level follows its stated rule."""
 
 import random
 from collections import Counter
@@ -27,7 +27,7 @@ def draws(seed, count, most=4, largest=99):
         yield [rng.randint(i % 2, high) for _ in range(size)]
 
 
-def marked(nums, operators, low, high):
+def mark(nums, operators, low, high):
     """Return the integers that the kernel of the tasks marks, and its count."""
     table = np.zeros(kernels.table_size(max(len(nums), 1)), np.int64)
     marks = np.full(high - low + 1, 9, np.uint8)
@@ -53,24 +53,24 @@ def test_reachable_integers_are_those_of_brute_force(operators):
         positive = [value for value in expected if value >= 1]
         assert reachable(nums, operators, (1, 1 << 60)) == positive
         for low, high in ((10, 100), (0, 30), (1, 7), (-20, 20)):
-            kept = [value for value in expected if low <= value <= high]
-            assert reachable(nums, operators, (low, high)) == kept
-            assert marked(nums, operators, low, high) == (kept, len(kept))
+            in_range = [value for value in expected if low <= value <= high]
+            assert reachable(nums, operators, (low, high)) == in_range
+            assert mark(nums, operators, low, high) == (in_range, len(in_range))
 
 
 @pytest.mark.parametrize("operators", ["+-*/", "-/", "*/", "/"])
 def test_every_reachable_integer_has_an_expression_and_no_other_one(operators):
     with_zeros = [[5, 0], [0, 5], [0, 0, 3], [3, 2, 2, 0]]
-    drawn = draws(1, 2 if JIT_OFF else 8, 3 if JIT_OFF else 4, 20)
-    for nums in (*with_zeros, *drawn):
-        reached = set(oracle.all_integers(nums, operators))
+    lists = draws(1, 2 if JIT_OFF else 8, 3 if JIT_OFF else 4, 20)
+    for nums in (*with_zeros, *lists):
+        values = set(oracle.all_integers(nums, operators))
         for target in range(-30, 60):
-            found = solve(nums, target, operators)
-            assert (found is not None) == (target in reached)
-            if found is not None:
-                verdict = oracle.judge(found, nums, target, operators=operators)
-                assert verdict == ("correct", target)
-                assert solve(nums, target, operators) == found
+            answer = solve(nums, target, operators)
+            assert (answer is not None) == (target in values)
+            if answer is not None:
+                grade = oracle.grade(answer, nums, target, operators=operators)
+                assert grade == ("correct", target)
+                assert solve(nums, target, operators) == answer
 
 
 @pytest.mark.skipif(JIT_OFF, reason="hundreds of thousands of values")
@@ -79,8 +79,8 @@ def test_five_and_six_numbers(size):
     """Every integer that random expressions reach is found, with an expression."""
     rng = random.Random(size)
     nums = [rng.randint(1, 30) for _ in range(size)]
-    found = set(reachable(nums, target_range=(1, 1000)))
-    assert found == set(marked(nums, "+-*/", 1, 1000)[0])
+    targets = set(reachable(nums, target_range=(1, 1000)))
+    assert targets == set(mark(nums, "+-*/", 1, 1000)[0])
     hits = set()
     for _ in range(4000):
         rng.shuffle(nums)
@@ -88,11 +88,11 @@ def test_five_and_six_numbers(size):
         if value is not None and value.denominator == 1 and 1 <= value <= 1000:
             hits.add(int(value))
     assert len(hits) > 100
-    assert hits <= found
-    for target in [*sorted(hits)[::40], max(found)]:
-        assert oracle.judge(solve(nums, target), nums, target) == ("correct", target)
-    missing = min(set(range(1, 1002)) - found)
-    assert missing == 1001 or solve(nums, missing) is None
+    assert hits <= targets
+    for target in [*sorted(hits)[::40], max(targets)]:
+        assert oracle.grade(solve(nums, target), nums, target) == ("correct", target)
+    out_of_reach = min(set(range(1, 1002)) - targets)
+    assert out_of_reach == 1001 or solve(nums, out_of_reach) is None
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def test_five_numbers_are_those_of_brute_force():
 def test_the_game_shows_hardest_one():
     nums = [25, 50, 75, 100, 3, 6]
     if not JIT_OFF:
-        assert oracle.judge(solve(nums, 952), nums, 952) == ("correct", 952)
+        assert oracle.grade(solve(nums, 952), nums, 952) == ("correct", 952)
     assert solve([3, 3, 8, 8], 24) == "8 / (3 - 8 / 3)"
     assert solve([5, 5, 5, 1], 24) == "(5 - 1 / 5) * 5"
 
@@ -113,8 +113,8 @@ def task_by_the_rule(level, options):
     """Return the task of a level as the kernel's description has it."""
 
     def word(counter, low, high):
-        drawn = int(fold_in(np.uint64(level), np.uint64((1 << 62) + counter)))
-        return low + drawn * (high - low + 1) // 2**32
+        number = int(fold_in(np.uint64(level), np.uint64((1 << 62) + counter)))
+        return low + number * (high - low + 1) // 2**32
 
     count = word(0, *options.num_numbers)
     for attempt in range(1000):
@@ -143,8 +143,8 @@ def draw(level, options):
     marks = np.zeros(high - low + 1, np.uint8)
     if not kernels.draw_task(level, settings, work, table, marks):
         return None
-    count = work[expressions.COUNT]
-    nums = work[expressions.NUMBERS : expressions.NUMBERS + count].tolist()
+    count = work[expressions.NUM_NUMBERS]
+    nums = work[expressions.NUMBERS_OFFSET :][:count].tolist()
     return nums, int(work[expressions.TARGET])
 
 
@@ -178,12 +178,12 @@ def test_the_choice_is_uniform():
     """Of targets over all that one set of numbers reaches; and of the counts."""
     levels = 300 if JIT_OFF else 20_000
     options = CountdownOptions(num_numbers=2, number_range=(6, 6), target_range=(0, 40))
-    drawn = Counter(draw(level, options)[1] for level in range(levels))
+    counts = Counter(draw(level, options)[1] for level in range(levels))
     targets = [0, 1, 12, 36]
-    assert sorted(drawn) == targets
+    assert sorted(counts) == targets
     # Four standard deviations of a binomial distribution.
     deviation = (levels * 1 / 4 * 3 / 4) ** 0.5
-    assert all(abs(n - levels / 4) < 4 * deviation for n in drawn.values())
+    assert all(abs(n - levels / 4) < 4 * deviation for n in counts.values())
     options = CountdownOptions(num_numbers=(1, 2), target_range=(1, 200))
     sizes = Counter(len(draw(level, options)[0]) for level in range(levels))
     assert abs(sizes[1] - levels / 2) < 4 * (levels / 4) ** 0.5
@@ -194,7 +194,7 @@ def test_the_choice_is_uniform():
 def test_tables_have_room_for_all_values(operators, signed):
     for size in range(2, 4 if JIT_OFF else 6):
         nums = np.array([2, 3, 7, 11, 19][:size], np.int64)
-        length = kernels.table_size(size, size + 1)
+        length = kernels.table_size(size, size)
         table = np.full(length + 50, -77, np.int64)
         flags = operator_flags(operators)
         kernels.fill_table(nums, size, 1 << size, flags, signed, table)
