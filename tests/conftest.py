@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -25,6 +26,12 @@ if JIT_OFF:
         pytest.exit("kernels as plain Python need numpy 2", returncode=2)
     # numpy's error state, see below, is one thread's.
     os.environ["ROLL_VEC_NUM_THREADS"] = "1"
+
+# HYPOTHESIS_PROFILE=large searches longer, as `make test-slow` does.  The first call of
+# a kernel may compile it, so that there are no deadlines.
+settings.register_profile("small", deadline=None, max_examples=12 if JIT_OFF else 60)
+settings.register_profile("large", deadline=None, max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "small"))
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from gymnasium import error as gym_error
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec import seeding
@@ -45,7 +45,6 @@ seeds = st.one_of(
 # -------------------------------------------------------------------- mixes
 
 
-@settings(deadline=None)  # the first call may compile
 @given(seeds)
 def test_folding_is_the_documented_one(seed):
     folded = seeding.fold_seed(seed)
@@ -54,7 +53,6 @@ def test_folding_is_the_documented_one(seed):
     assert 0 <= folded < 1 << 32
 
 
-@settings(deadline=None)  # the first call may compile
 @given(seeds, st.integers(0, 1 << 40))
 def test_episode_seed_is_the_documented_mix(seed, episode):
     expected = fold(seed) if episode == 0 else fold_in(fold(seed), episode)
@@ -62,14 +60,12 @@ def test_episode_seed_is_the_documented_mix(seed, episode):
     assert type(seeding.episode_seed(seed, episode)) is int
 
 
-@settings(deadline=None)  # the first call may compile
 @given(st.integers(0, (1 << 32) - 1), st.integers(0, 3000))
 def test_retry_seed_is_the_documented_mix(level_seed, attempt):
     expected = level_seed if attempt == 0 else fold_in(level_seed, (1 << 63) + attempt)
     assert seeding.retry_seed(level_seed, attempt) == expected
 
 
-@settings(deadline=None)  # the first call may compile
 @given(st.lists(st.tuples(st.integers(0, (1 << 32) - 1), st.integers(0, 1 << 62))))
 def test_many_episode_seeds_at_once(pairs):
     streams = np.array([stream for stream, _ in pairs], np.uint64)

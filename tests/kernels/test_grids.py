@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec.kernels import grids as kernels
-from tests.conftest import JIT_OFF
 
 SHAPES = [(1, 1, 1), (3, 6, 6), (5, 3, 8), (2, 9, 4), (4, 1, 7)]
 # So many that planes are written in whole vectors, which run over their ends.
@@ -63,7 +62,6 @@ def test_tiles_are_looked_up(shape, size):
     np.testing.assert_array_equal(out, expected)
 
 
-@settings(deadline=None, max_examples=20 if JIT_OFF else 100)
 @given(
     seed=st.integers(0, 2**32 - 1),
     shape=st.tuples(st.integers(1, 4), st.integers(1, 6), st.integers(1, 6)),

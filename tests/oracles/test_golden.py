@@ -1,7 +1,7 @@
 """The oracles against tables of what the original systems produced.
 
-Every test runs on the sample in ``tests/data`` and, where it is at hand, on the full
-tables beside the checkout.
+Every test runs on the sample in ``tests/data``; slow ones run on the full tables, where
+these are beside the checkout.
 """
 
 import re
@@ -42,7 +42,7 @@ def cases(name, *, pattern="", slow=()):
             continue
         for tag, fields in golden(name, full=full).items():
             if re.search(pattern, tag):
-                marks = [pytest.mark.slow] if tag in slow else []
+                marks = [pytest.mark.slow] if full or tag in slow else []
                 params.append(
                     pytest.param(tag, fields, marks=marks, id=f"{source}-{tag}")
                 )

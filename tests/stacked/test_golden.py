@@ -54,7 +54,7 @@ def tables(name, full):
     return load_golden(name, full=full)
 
 
-@pytest.fixture(params=["sample", "full"])
+@pytest.fixture(params=["sample", pytest.param("full", marks=pytest.mark.slow)])
 def golden(request):
     """A function from a table's name and a tag to its fields."""
     full = request.param == "full"

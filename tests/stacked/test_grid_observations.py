@@ -3,7 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import roll_vec  # noqa: F401  registers the ids
@@ -12,7 +12,6 @@ from roll_vec.registration import ENVIRONMENTS
 from roll_vec.render import ansi, tiles
 from roll_vec.stacked import grid_observations as boards
 from roll_vec.stacked.grid_observations import GridObserver
-from tests.conftest import JIT_OFF
 
 IDS = tuple(id for id, known in ENVIRONMENTS.items() if not known.pooled)
 MODES = ("planes", "tiny_rgb", "rgb", "text")
@@ -193,7 +192,6 @@ def test_spaces_say_what_is_observed():
 # ------------------------------------------------------------------------ the view
 
 
-@settings(deadline=None, max_examples=15 if JIT_OFF else 80)
 @given(
     family=st.sampled_from(["sokoban", "frozen_lake"]),
     shape=st.tuples(st.integers(0, 5), st.integers(1, 5), st.integers(1, 7)),

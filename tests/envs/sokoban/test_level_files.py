@@ -5,12 +5,11 @@ from functools import partial
 import gymnasium
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec.envs.sokoban.level_files import load_levels
 from roll_vec.errors import InvalidOptionError
-from tests.conftest import JIT_OFF
 from tests.envs.sokoban.given_levels import (
     COLLECTION,
     EXPECTED,
@@ -106,7 +105,6 @@ def fault_of(grid):
     ]
 
 
-@settings(deadline=None, max_examples=60 if JIT_OFF else 400)
 @given(seed=st.integers(0, 2**32 - 1), walls=st.floats(0.2, 0.7))
 def test_checks_equal_those_of_one_cell_after_the_other(seed, walls):
     rng = np.random.default_rng(seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec.kernels.frozen_lake import random_maps as kernels
@@ -73,7 +73,6 @@ def test_maps_equal_the_oracle(size, p, number):
     assert_maps_equal_oracle(seeds, size, p)
 
 
-@settings(deadline=None, max_examples=20 if JIT_OFF else 200)
 @given(
     st.integers(0, 2**64 - 1),
     st.integers(2, 9),

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec.kernels.rng import mersenne_twister as kernels
@@ -133,7 +133,6 @@ DRAWS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=10 if JIT_OFF else 100)
 @given(st.integers(0, TOP32), DRAWS)
 def test_mt_mixed_draws_equal(seed, draws):
     """0 stands for `random`, n for a draw below n."""

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec.kernels.rng import pcg64 as kernels
@@ -81,7 +81,6 @@ def test_avalanche_is_splitmix64():
         assert int(kernels._avalanche(U(state))) == output
 
 
-@settings(deadline=None)
 @given(st.integers(0, TOP64), st.integers(0, TOP64))
 def test_fold_in_equals_the_formula_in_plain_integers(seed, counter):
     folded = int(kernels.fold_in(U(seed), U(counter)))
@@ -146,7 +145,6 @@ def test_pcg_integers_are_numpys(n):
         assert kernels.pcg_integers(ours, 1, 1000) == theirs.integers(1000)
 
 
-@settings(deadline=None, max_examples=10 if JIT_OFF else 100)
 @given(
     st.integers(0, TOP64),
     st.lists(st.one_of(st.just(0), st.integers(1, 40), st.integers(1, TOP32))),
@@ -188,7 +186,6 @@ def test_pcg_rows_do_not_know_each_other():
     assert drawn == [int(streams[row].integers(10**6)) for row in (3, 1, 1, 0, 3, 2)]
 
 
-@settings(deadline=None)
 @given(st.integers(0, TOP64), st.integers(0, TOP64))
 def test_multiply_high_is_the_upper_half_of_the_product(a, b):
     assert int(kernels._multiply_high(U(a), U(b))) == (a * b) >> 64

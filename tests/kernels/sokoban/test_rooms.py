@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec.kernels.rng import mersenne_twister as twisters
@@ -155,7 +155,6 @@ def test_configurations_meet_what_they_are_there_for():
     assert max(cells[14, 14]) > 128
 
 
-@settings(deadline=None, max_examples=25 if JIT_OFF else 300)
 @given(
     dim_room=st.tuples(st.integers(3, 9), st.integers(3, 9)),
     num_boxes=st.integers(1, 5),
@@ -192,7 +191,6 @@ def test_rooms_are_rooms(config):
         assert (grid[~inner] == WALL).all()
 
 
-@settings(deadline=None, max_examples=10 if JIT_OFF else 60)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.sampled_from([10, 50, 300]))
 def test_every_small_room_is_solvable(seed, num_boxes, search_depth):
     config = ((6, 6), num_boxes, search_depth, None)

@@ -4,7 +4,7 @@ import random
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec.envs.webshop.search import english_analyzer as module
@@ -89,14 +89,12 @@ def test_long_words_are_cut_at_255_units():
         assert [len(word) for word in words(text)] == lengths, ascii(text[:3])
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.text("abs1_:.,;'\" -#*", max_size=30))
 def test_the_short_rules_of_ascii_are_those_of_all(text):
     found = [module._normalise(word) for word in module._cut_words(text)]
     assert words(text) == [word for word in found if word not in STOP_WORDS]
 
 
-@settings(deadline=None, max_examples=300)
 @given(
     st.text(
         "ab1_.'\"\u05d0\u30ab\u6f22\u0e40\u200d\ufe0f\u0301\u20e3#\u2605\u24c2"
@@ -111,7 +109,6 @@ def test_one_pattern_finds_what_one_match_after_the_other_finds(text):
     assert module._cut_words(text) == found
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.text(max_size=40) | st.text(st.characters(max_codepoint=0x2FF)))
 def test_any_text_has_words_that_are_its_pieces(text):
     for word in words(text):
