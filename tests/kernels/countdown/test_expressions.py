@@ -11,7 +11,6 @@ from roll_vec.kernels.countdown import expressions as kernels
 from tests.conftest import JIT_OFF
 from tests.oracles import countdown as oracle
 
-MANY = 300 if JIT_OFF else 1000
 FORMS = (
     {},
     {"unary_minus": True},
