@@ -134,7 +134,7 @@ def test_a_lost_environment_is_not_built_from_another_file(tmp_path, monkeypatch
     envs = make_pool(tmp_path)
     envs.reset(seed=0)
     change(tmp_path / "tasks.jsonl")
-    envs.engine.instances.rebuild[:] = [True, True]
+    envs.engine.faults.needs_replacement[:] = [True, True]
     with pytest.raises(EnvironmentFaultError, match=r"tasks\.jsonl has changed since"):
         envs.reset(seed=0)
     envs.close()

@@ -1,4 +1,53 @@
-"""Environments that are objects, any of them, as one vector environment."""
+"""Pools: any environment objects, stepped together as one vector environment.
+
+A pool is for environments that are Python objects, such as those of language agents.
+It steps them in the calling thread, in threads or in processes.  An environment that
+raises, hangs or dies is replaced, and the others do not notice.  (Sokoban and
+FrozenLake are no pools: they stand in arrays, see `roll_vec.stacked`.)
+
+Each file needs only the files below it; read from top to bottom::
+
+    vector          PoolVectorEnv: the public class, with all its keywords
+    pending_steps   the steps between `send` and `recv`
+    engine          PoolEngine: all environments together, as `RollVectorEnv` asks
+    operations      steps and resets of single environments, and their outcomes
+    env_handles     the environment objects: make workers, call, set, copy, close
+    serial          ╮
+    threads         ├ the three kinds of workers, all with the interface `workers`;
+    processes       ╯ the last two on `worker_queue`, the last with `worker_process`
+    fault_handling  counts, warning, error; which environment is replaced, and how
+    replay          the calls that restore the other environments of a dead process
+    episodes        the episode of each environment, and the request that begins it
+    env_runner      runs a task on an environment object, wherever the object is
+    observations    the latest observations, and their batch
+    tasks           Task, Fault, Outcome, ResetRequest: the messages
+    actions, options, spaces   checks
+
+    factories       the environments of registered ids (Countdown, WebShop, ...)
+
+A step with workers::
+
+    PoolVectorEnv.step(actions)
+      PoolEngine.check_actions             nothing has moved if this raises
+      PoolEngine.advance ─ ResetRequest ─╮ autoresets
+      PoolEngine.step ──── Task "step" ──┤
+                                         ▼
+                          Workers.submit: one WorkerQueue for each worker
+                                         │ a queue in memory, or a pipe
+                                         ▼
+                          EnvRunner.run: env.step(action) in the worker
+                                         │
+                          Workers.collect: Outcome(task, value, fault)
+                                         ▼
+      EnvOperations.end_step             value: observation, reward, ...
+                                         fault: FaultHandler decides, and the next
+                                         reset builds a new environment object
+      Observations.build_batch             all observations as one array
+    infos are stacked as those of every `RollVectorEnv`
+
+Without workers, `PoolEngine` calls `SerialWorkers.step_all` instead: one loop over the
+environments, without tasks.  `roll_vec.pool.fault_handling` draws the path of a fault.
+"""
 
 from __future__ import annotations
 

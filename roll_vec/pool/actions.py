@@ -1,4 +1,4 @@
-"""Actions of a pool, checked as a whole before any environment moves."""
+"""Checks of action batches, made before any environment of a pool steps."""
 
 from __future__ import annotations
 
@@ -25,80 +25,84 @@ def check_action_batch(
     space: spaces.Space[Any],
     actions: Any,
     skip_mask: NDArray[np.bool_],
-    takes_none: bool = False,
+    accepts_noop: bool = False,
 ) -> list[Any]:
-    """Return one action an environment, as `SyncVectorEnv` would hand them over.
+    """Return one action for each environment, as `SyncVectorEnv` would pass it.
 
-    Texts are Python's str, whatever sequence they came in.
+    A text is a Python str, whatever sequence held it.
 
     Parameters
     ----------
     single_space, space : gymnasium.Space
         Of one environment, and of the batch.
     actions : batch
-        A sequence of n str for Text, (n,) integers for Discrete, otherwise what
-        Gymnasium can iterate over.
+        A sequence of n str for Text, (n,) integers for Discrete, otherwise anything
+        that Gymnasium can iterate over.
     skip_mask : (n,) bool
-        Rows whose action is not looked at.
-    takes_none : bool
+        Environments whose actions are not checked.
+    accepts_noop : bool
         Whether the integer 0 is accepted below a space that starts at 1.
 
     Raises
     ------
     InvalidActionError
-        An `UnbatchedActionError` where there is but one.
+        An `UnbatchedActionError` if it is a single action.
     """
     num_envs = len(skip_mask)
     try:
         len(actions)
     except TypeError:
-        message = f"actions: expected {num_envs} of them, got {shorten(actions)}"
-        raise UnbatchedActionError(message) from None
+        raise UnbatchedActionError.expected(
+            "actions", f"{num_envs} of them", actions
+        ) from None
     if isinstance(single_space, spaces.Text):
         return check_texts(actions, skip_mask)
     if isinstance(single_space, spaces.Discrete):
-        return _check_integers(single_space, actions, skip_mask, takes_none)
+        return _check_integers(single_space, actions, skip_mask, accepts_noop)
     try:
-        rows = list(iterate(space, actions))
+        action_list = list(iterate(space, actions))
     except Exception as error:
         message = (
             f"actions: expected a batch of {space}, got {shorten(actions)}: {error}"
         )
         raise InvalidActionError(message) from error
-    if len(rows) != num_envs:
-        message = f"actions: expected {num_envs} of them, got {len(rows)}"
-        raise InvalidActionError(message)
-    return rows
+    if len(action_list) != num_envs:
+        raise InvalidActionError.expected(
+            "actions", f"{num_envs} of them", len(action_list)
+        )
+    return action_list
 
 
 def _check_integers(
-    space: spaces.Discrete, actions: Any, skip_mask: NDArray[np.bool_], takes_none: bool
+    space: spaces.Discrete,
+    actions: Any,
+    skip_mask: NDArray[np.bool_],
+    accepts_noop: bool,
 ) -> list[Any]:
     num_envs = len(skip_mask)
     try:
         array = np.asarray(actions)
     except Exception as error:
-        message = f"actions: expected {num_envs} integers, got {shorten(actions)}"
-        raise InvalidActionError(message) from error
-    if array.shape != (num_envs,):
-        hint = text_hint(actions) if takes_none else ""
-        message = f"actions: expected shape ({num_envs},), got {array.shape}{hint}"
-        raise InvalidActionError(message)
-    if not np.issubdtype(array.dtype, np.integer):
-        hint = text_hint(actions) if takes_none else ""
-        message = f"actions: expected integers, got {array.dtype}{hint}"
-        raise InvalidActionError(message)
+        raise InvalidActionError.expected(
+            "actions", f"{num_envs} integers", actions
+        ) from error
+    is_integer = np.issubdtype(array.dtype, np.integer)
+    if array.shape != (num_envs,) or not is_integer:
+        message = f"actions: expected shape ({num_envs},), got {array.shape}"
+        if array.shape == (num_envs,):
+            message = f"actions: expected integers, got {array.dtype}"
+        raise InvalidActionError(message + (text_hint(actions) if accepts_noop else ""))
     low, high = int(space.start), int(space.start + space.n) - 1
-    if takes_none and low == 1:
+    if accepts_noop and low == 1:
         low = 0
-    wrong = ((array < low) | (array > high)) & ~skip_mask
-    if np.count_nonzero(wrong):
-        rows = np.flatnonzero(wrong)
+    is_wrong = ((array < low) | (array > high)) & ~skip_mask
+    if np.count_nonzero(is_wrong):
+        env_ids = np.flatnonzero(is_wrong)
         message = (
-            f"actions of environments {describe_rows(rows)}: expected integers from "
-            f"{low} to {high}, got {array[rows[0]]}"
+            f"actions of environments {describe_rows(env_ids)}: expected integers from "
+            f"{low} to {high}, got {array[env_ids[0]]}"
         )
-        if low > 0 and array[rows[0]] < low:
+        if low > 0 and array[env_ids[0]] < low:
             message += f"; agents that count from 0 play action + {low}"
         raise InvalidActionError(message)
     return list(actions)

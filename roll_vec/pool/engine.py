@@ -1,4 +1,4 @@
-"""The engine of the pool: its rows, their streams, their faults."""
+"""The engine of the pool: environment objects behind the `Engine` interface."""
 
 from __future__ import annotations
 
@@ -9,33 +9,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import EnvironmentFaultError
 from roll_vec.pool.actions import check_action_batch
-from roll_vec.pool.env_handles import Instances
-from roll_vec.pool.env_runner import Description, Fault, Task
-from roll_vec.pool.episodes import Streams
-from roll_vec.pool.fault_handling import FaultCounts, cause_of, raise_faults
+from roll_vec.pool.env_handles import EnvHandles
+from roll_vec.pool.episodes import Episodes
+from roll_vec.pool.fault_handling import FaultHandler
 from roll_vec.pool.observations import Observations, copy_data
+from roll_vec.pool.operations import (
+    EnvOperations,
+    Result,
+    misfit_fault,
+    unstackable_fault,
+)
 from roll_vec.pool.options import PoolOptions
-from roll_vec.pool.serial import Lockstep, SerialWorkers
+from roll_vec.pool.serial import SerialWorkers, StepLists
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
-from roll_vec.pool.workers import EnvFns, Outcome, Workers
+from roll_vec.pool.tasks import EnvDescription, EnvFns
 from roll_vec.vector.engine import StepResult
 from roll_vec.vector.infos import RowInfos, find_unstackable
 
 __all__ = ["PoolEngine"]
 
-Result = tuple[float, bool, bool, dict[str, Any]]
-
-NO_FIT = "exception in {}: the observation is not one of the observation space"
-NO_STACK = "exception in {}: the info cannot be stacked: {}"
-
 
 class PoolEngine:
-    """Environments that are objects, each alone, behind the Engine seam.
+    """Environment objects, stepped and reset together.
 
-    An operation is begun for some rows, and its outcomes are taken as they arrive: in
-    lockstep all of them at once, for `send` and `recv` a few at a time.
+    With `SerialWorkers` there are loops over all environments in place of tasks: if a
+    step takes microseconds, a task would cost more than the step.
 
     Parameters
     ----------
@@ -45,59 +44,55 @@ class PoolEngine:
         See `roll_vec.pool.spaces.pool_spaces`.
     options : PoolOptions
 
+    Attributes
+    ----------
+    handles : EnvHandles
+    faults : FaultHandler
+    operations : EnvOperations
+    observations : Observations
+    needs_seed : list of bool
+        Whether the first reset of each environment must have a seed.
+    accepts_noop : bool
+        Whether all environments take the action 0 as "no valid action".
+
     Raises
     ------
     InvalidOptionError, SpaceMismatchError
-        And whatever building an environment raises.
+        And the exception of an environment that cannot be built.
     """
 
     def __init__(
         self, env_fns: EnvFns, observation_mode: ObservationMode, options: PoolOptions
     ) -> None:
-        self.options = options
-        self.instances = Instances(env_fns, options)
         self.num_envs = len(env_fns)
+        self.faults = FaultHandler(self.num_envs, options.on_error)
+        self.handles = EnvHandles(env_fns, options, self.faults)
         try:
-            described = self.instances.run("build", [None] * self.num_envs)
-            self._describe(described, observation_mode)
+            self._build(observation_mode, options)
         except BaseException:
             self.close()
             raise
-        self.counts = FaultCounts(self.num_envs, warns=options.on_error != "raise")
-        self._elapsed = np.zeros(self.num_envs, np.int64)
-        self.last_reset_infos: RowInfos = [{}] * self.num_envs
         self._step_infos: RowInfos = [{}] * self.num_envs
-        self._results: list[Result] = [(0.0, False, False, {})] * self.num_envs
-        # Rows whose step or reset has begun and not ended.
-        self._pending: set[int] = set()
-        # Rows that ended without a task.
-        self._ended: list[int] = []
-        # Rows whose last reset failed, and why.
-        self._standing: dict[int, str] = {}
-        # Faults that wait to be raised.
-        self._raised: dict[int, Fault] = {}
-        # The last fault, if no row can be reset any longer.
-        self._all_failed: Fault | None = None
 
-    @property
-    def workers(self) -> Workers:
-        """Who runs the environments."""
-        return self.instances.workers
-
-    def _describe(
-        self, described: Sequence[Description], observation_mode: ObservationMode
-    ) -> None:
-        found = pool_spaces(described, observation_mode)
-        self.single_observation_space = found.single_observation_space
-        self.observation_space = found.observation_space
-        self.single_action_space = found.single_action_space
-        self.action_space = found.action_space
-        self.metadata = dict(described[0].metadata)
-        self.render_mode = described[0].render_mode
-        self.is_fresh = [one.is_fresh for one in described]
-        self.takes_none = all(one.takes_none for one in described)
-        self.streams = Streams([one.resumes for one in described])
+    def _build(self, observation_mode: ObservationMode, options: PoolOptions) -> None:
+        """Build the environments, and all parts that depend on their spaces."""
+        descriptions: list[EnvDescription] = self.handles.run(
+            "build", [None] * self.num_envs
+        )
+        spaces = pool_spaces(descriptions, observation_mode)
+        self.single_observation_space = spaces.single_observation_space
+        self.observation_space = spaces.observation_space
+        self.single_action_space = spaces.single_action_space
+        self.action_space = spaces.action_space
+        self.metadata = dict(descriptions[0].metadata)
+        self.render_mode = descriptions[0].render_mode
+        self.needs_seed = [one.needs_seed for one in descriptions]
+        self.accepts_noop = all(one.accepts_noop for one in descriptions)
+        self._episodes = Episodes([one.can_resume for one in descriptions])
         self.observations = Observations(self.single_observation_space, self.num_envs)
+        self.operations = EnvOperations(
+            self.handles, self.faults, self._episodes, self.observations, options
+        )
 
     # -------------------------------------------------------------- resets
 
@@ -107,317 +102,174 @@ class PoolEngine:
         seeds: Sequence[int | None],
         options: dict[str, Any] | None = None,
     ) -> None:
-        """Start new episodes in some rows; see `Engine.reset`."""
-        for row, seed in zip(rows.tolist(), seeds, strict=True):
-            self.streams.start(row, seed, options)
-            self._submit_reset(row)
-        self.finish()
+        """Start new episodes in some environments; see `Engine.reset`."""
+        for env_id, seed in zip(rows.tolist(), seeds, strict=True):
+            self.operations.start_reset(env_id, seed, options)
+        self.operations.wait_for_all()
         if len(rows) == self.num_envs:
-            self.instances.needs_reset = False
+            self.faults.needs_full_reset = False
 
     def advance(self, rows: NDArray[np.int64]) -> None:
-        """Begin the next episode in some rows; it is waited for when it is looked at.
+        """Start the next episode in some environments.
 
-        The steps of the other rows can so run beside these resets.
+        Workers need not have ended the resets when this returns: other environments
+        can step at the same time.
         """
-        if not isinstance(self.workers, SerialWorkers):
-            for row in rows.tolist():
-                self.begin_advance(row)
+        workers, operations = self.handles.workers, self.operations
+        if not isinstance(workers, SerialWorkers):
+            for env_id in rows.tolist():
+                operations.start_autoreset(env_id)
             return
-        simple = []
-        for row in rows.tolist():
-            if self.instances.rebuild[row]:
-                self.begin_advance(row)
+        env_ids = []
+        for env_id in rows.tolist():
+            if self.faults.needs_replacement[env_id]:
+                operations.start_autoreset(env_id)
             else:
-                self.streams.go_on(row)
-                simple.append(row)
-        seen: list[Any] = [None] * self.num_envs
-        faults = self.workers.reset_rows(simple, seen, self.last_reset_infos)
-        for row in simple:
-            fault = faults.get(row)
-            value = None if fault else (seen[row], self.last_reset_infos[row])
-            self._end_reset(row, value, fault)
-        self._drain()
-
-    def begin_advance(self, row: int) -> None:
-        """Begin the next episode of a row, as an autoreset."""
-        self.streams.go_on(row)
-        self._submit_reset(row)
-
-    def _submit_reset(self, row: int) -> None:
-        rebuild = self.instances.rebuild[row]
-        order = self.streams.order(row, rebuild, self.instances.attributes[row])
-        self._pending.add(row)
-        # A reset that is under way has not failed yet.
-        self._standing.pop(row, None)
-        self.workers.submit(Task(row, "reset", order))
-
-    def _end_reset(self, row: int, value: Any, fault: Fault | None) -> bool:
-        """Take the outcome of a reset; return False where it is tried again."""
-        if fault is None:
-            fault = self._find_misfit("reset", value[0], value[1])
-        if fault is None:
-            observation, self.last_reset_infos[row] = value
-            self.observations.put(row, observation)
-            self.instances.rebuild[row] = False
-        else:
-            self._count(row, fault)
-            if self.options.on_error == "raise":
-                self._raised[row] = fault
-                return True
-            if self.streams.retry(row):
-                self._submit_reset(row)
-                return False
-            self.counts.add_reset()
-            self._standing[row] = fault.message
-            if len(self._standing) == self.num_envs:
-                self._all_failed = fault
-            self.last_reset_infos[row] = {"error": fault.message}
-            self.observations.put(row, self.observations.last_valid(row))
-        self._elapsed[row] = 0
-        return True
-
-    def _find_misfit(
-        self, operation: str, observation: Any, info: dict[str, Any]
-    ) -> Fault | None:
-        """Return a fault for a result that does not fit into a batch."""
-        if not self.observations.fits(observation):
-            return Fault("exception", NO_FIT.format(operation))
-        why = find_unstackable([info])
-        if why:
-            return Fault("exception", NO_STACK.format(operation, why[0]))
-        return None
+                self._episodes.advance(env_id)
+                self.faults.start_reset(env_id)
+                env_ids.append(env_id)
+        observations: list[Any] = [None] * self.num_envs
+        infos = operations.last_reset_infos
+        faults = workers.reset_envs(env_ids, observations, infos)
+        for env_id in env_ids:
+            fault = faults.get(env_id)
+            value = None if fault else (observations[env_id], infos[env_id])
+            operations.end_reset(env_id, value, fault)
+        operations.wait_without_raising()
 
     def reset_infos(self, rows: NDArray[np.int64]) -> RowInfos:
-        """Return the infos of the last resets of some rows, a list of m dicts."""
-        self.finish()
-        return [self.last_reset_infos[row] for row in rows.tolist()]
+        """Return the infos of the last resets of some environments, a list of dicts."""
+        self.operations.wait_for_all()
+        return [self.operations.last_reset_infos[env_id] for env_id in rows.tolist()]
 
     # --------------------------------------------------------------- steps
 
     def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
-        """Return one action a row; see `check_action_batch`."""
+        """Return one action an environment; see `check_action_batch`."""
         return check_action_batch(
             self.single_action_space,
             self.action_space,
             actions,
             skip_mask,
-            self.takes_none,
+            self.accepts_noop,
         )
 
     def step(self, actions: list[Any], skip_mask: NDArray[np.bool_]) -> StepResult:
-        """Step every row but those of the mask, which may be in a reset."""
-        if isinstance(self.workers, SerialWorkers):
-            self._drain()
-            result = self._step_here(self.workers, actions, skip_mask)
+        """Step every environment that is not skipped; those may be in a reset."""
+        workers = self.handles.workers
+        if isinstance(workers, SerialWorkers):
+            self.operations.wait_without_raising()
+            lists = self._step_serially(workers, actions, skip_mask)
         else:
-            result = self._step_there(actions, skip_mask)
-        for row in self.observations.settle():
-            fault = Fault("exception", NO_FIT.format("step"))
-            self._put_result(result, row, self._end_step(row, None, fault))
-        self._raise_if_asked()
-        self.observations.settle()
-        self._step_infos = list(result.infos)
+            lists = self._step_in_workers(actions, skip_mask)
+        for env_id in self.observations.build_batch():
+            result = self.operations.end_step(env_id, None, misfit_fault("step"))
+            _set_result(lists, env_id, result)
+        self.operations.raise_faults()
+        self.observations.build_batch()
+        self._step_infos = list(lists.infos)
         return StepResult(
-            np.array(result.rewards, np.float64),
-            np.array(result.terminations, np.bool_),
-            np.array(result.truncations, np.bool_),
-            result.infos,
+            np.array(lists.rewards, np.float64),
+            np.array(lists.terminations, np.bool_),
+            np.array(lists.truncations, np.bool_),
+            lists.infos,
         )
 
-    def _step_here(
+    def _step_serially(
         self, workers: SerialWorkers, actions: list[Any], skip_mask: NDArray[np.bool_]
-    ) -> Lockstep:
+    ) -> StepLists:
         """Step in the calling thread."""
-        self.observations.settle_kept()
-        skipped = skip_mask.tolist()
-        standing = [row for row in self._standing if not skipped[row]]
-        for row in standing:
-            skipped[row] = True
-        result = workers.step_all(actions, skipped, self.observations.latest)
-        for row, why in find_unstackable(result.infos).items():
-            fault = Fault("exception", NO_STACK.format("step", why))
-            result.faults[row] = fault
-        self.observations.touch()
-        for row in standing:
-            result.truncations[row] = True
-            result.infos[row] = {"error": self._standing[row]}
-        limit = self.options.max_episode_steps
-        if limit is not None:
-            self._elapsed += ~skip_mask
-            for row in ((self._elapsed >= limit) & ~skip_mask).nonzero()[0].tolist():
-                result.truncations[row] = True
-        for row, fault in result.faults.items():
-            self._put_result(result, row, self._end_step(row, None, fault))
-        return result
+        self.observations.batch_copies()
+        skip_list = skip_mask.tolist()
+        stalled = self.faults.stalled
+        stalled_ids = [env_id for env_id in stalled if not skip_list[env_id]]
+        for env_id in stalled_ids:
+            skip_list[env_id] = True
+        lists = workers.step_all(actions, skip_list, self.observations.latest)
+        for env_id, reason in find_unstackable(lists.infos).items():
+            lists.faults[env_id] = unstackable_fault("step", reason)
+        self.observations.mark_stale()
+        for env_id in stalled_ids:
+            lists.truncations[env_id] = True
+            lists.infos[env_id] = {"error": stalled[env_id]}
+        for env_id in self.operations.count_steps(~skip_mask):
+            lists.truncations[env_id] = True
+        for env_id, fault in lists.faults.items():
+            result = self.operations.end_step(env_id, None, fault)
+            _set_result(lists, env_id, result)
+        return lists
 
-    def _step_there(self, actions: list[Any], skip_mask: NDArray[np.bool_]) -> Lockstep:
-        """Let the workers step, and finish the resets that were begun."""
-        skipped = skip_mask.tolist()
-        for row, action in enumerate(actions):
-            if not skipped[row]:
-                self.begin_step(row, action)
-        self._ended.clear()
-        self.finish()
-        blank: Result = (0.0, False, False, {})
-        results = [
-            blank if skip else result
-            for skip, result in zip(skipped, self._results, strict=True)
+    def _step_in_workers(
+        self, actions: list[Any], skip_mask: NDArray[np.bool_]
+    ) -> StepLists:
+        """Let the workers step, and wait for resets that have started before."""
+        skip_list = skip_mask.tolist()
+        for env_id, action in enumerate(actions):
+            if not skip_list[env_id]:
+                self.operations.start_step(env_id, action)
+        self.operations.wait_for_all()
+        results: list[Result] = [
+            (0.0, False, False, {}) if skip else self.operations.result(env_id)
+            for env_id, skip in enumerate(skip_list)
         ]
         rewards, terminations, truncations, infos = map(
             list, zip(*results, strict=True)
         )
-        return Lockstep(rewards, terminations, truncations, infos, {})
+        return StepLists(rewards, terminations, truncations, infos, {})
 
-    @staticmethod
-    def _put_result(into: Lockstep, row: int, result: Result) -> None:
-        into.rewards[row], into.terminations[row] = result[:2]
-        into.truncations[row], into.infos[row] = result[2:]
-
-    def begin_step(self, row: int, action: Any) -> None:
-        """Begin the step of a row."""
-        if row in self._standing:
-            info = {"error": self._standing[row]}
-            self._results[row] = (0.0, False, True, info)
-            self._ended.append(row)
-            return
-        self._pending.add(row)
-        self.workers.submit(Task(row, "step", action))
-
-    def _end_step(self, row: int, value: Any, fault: Fault | None) -> Result:
-        """Take the outcome of a step."""
-        if fault is None:
-            fault = self._find_misfit("step", value[0], value[4])
-        if fault is not None:
-            self._count(row, fault)
-            if self.options.on_error == "raise":
-                self._raised[row] = fault
-            self.observations.put(row, self.observations.last_valid(row))
-            return 0.0, False, True, {"error": fault.message}
-        observation, reward, terminated, truncated, info = value
-        self.observations.put(row, observation)
-        self._elapsed[row] += 1
-        limit = self.options.max_episode_steps
-        if limit is not None and self._elapsed[row] >= limit:
-            truncated = True
-        return reward, terminated, truncated, info
-
-    # ------------------------------------------------------------ outcomes
-
-    def finish(self) -> None:
-        """Wait until every step and reset that was begun has ended.
-
-        Raises
-        ------
-        EnvironmentFaultError
-            If a fault is to be raised, or no environment can be reset any longer.
-        """
-        self._drain()
-        self._raise_if_asked()
-
-    def _drain(self) -> None:
-        """Wait as `finish` does, and leave faults for a later raise."""
-        while self._pending:
-            for outcome in self._collect(None):
-                self._take(outcome)
-
-    def gather(self, timeout: float | None) -> list[int]:
-        """Return rows whose step or reset has ended; wait for the first one.
-
-        Raises
-        ------
-        EnvironmentFaultError
-            As `finish`.
-        """
-        ended, self._ended = self._ended, []
-        if not ended:
-            for outcome in self._collect(timeout):
-                if self._take(outcome):
-                    ended.append(outcome.task.row)
-        self._raise_if_asked()
-        return ended
-
-    def _collect(self, timeout: float | None) -> list[Outcome]:
-        try:
-            return self.workers.collect(timeout)
-        except BaseException:
-            # Ctrl-C, or no process can be started: nobody knows what was done.
-            self.demand_reset()
-            raise
-
-    def _take(self, outcome: Outcome) -> bool:
-        """Take an outcome; return whether its row has ended what it was in."""
-        task, value, fault = outcome
-        if task.operation == "step":
-            self._results[task.row] = self._end_step(task.row, value, fault)
-        elif not self._end_reset(task.row, value, fault):
-            return False
-        self._pending.discard(task.row)
-        return True
-
-    def _count(self, row: int, fault: Fault) -> None:
-        self.counts.add(row, fault)
-        self.instances.rebuild[row] = True
-
-    def _raise_if_asked(self) -> None:
-        if self._raised:
-            raised, self._raised = self._raised, {}
-            self.demand_reset()
-            raise_faults(raised)
-        if self._all_failed is not None:
-            fault, self._all_failed = self._all_failed, None
-            self.counts.drop_warning()
-            raise EnvironmentFaultError(self._standing) from cause_of(fault)
+    def result(self, env_id: int) -> Result:
+        """Return reward, terminated, truncated and info of one environment's step."""
+        result = self.operations.result(env_id)
+        self._step_infos[env_id] = result[3]
+        return result
 
     def demand_reset(self) -> None:
-        """Drop what is outstanding; every row needs a reset now."""
-        self._pending.clear()
-        self._ended.clear()
-        self.instances.demand_reset()
-
-    def result(self, row: int) -> Result:
-        """Return reward, terminated, truncated and info of a row's last step."""
-        self._step_infos[row] = self._results[row][3]
-        return self._results[row]
+        """Drop everything that was started; every environment must be reset now."""
+        self.operations.demand_reset()
 
     # -------------------------------------------------------- observations
 
     def observe(self, out: Any = None) -> Any:  # noqa: ARG002
-        """Return the observations of all rows, a new batch; ``out`` is left alone."""
-        batch = self.observe_kept()
+        """Return a new batch of all observations; ``out`` is not used."""
+        batch = self.observe_without_copy()
         # Strings need no copy.
         return batch if self.observations.is_text else copy.deepcopy(batch)
 
-    def observe_kept(self) -> Any:
-        """Return the batch that the next step writes into."""
-        self.finish()
+    def observe_without_copy(self) -> Any:
+        """Return the batch of all observations; the next step writes into it."""
+        self.operations.wait_for_all()
         return self.observations.batch()
 
     def observe_rows(self, rows: NDArray[np.int64]) -> list[Any]:
-        """Return copies of the observations of some rows."""
-        self.finish()
-        return [copy_data(self.observations.latest[row]) for row in rows.tolist()]
+        """Return copies of the observations of some environments."""
+        self.operations.wait_for_all()
+        return [copy_data(self.observations.latest[env_id]) for env_id in rows.tolist()]
 
     @property
     def successes(self) -> NDArray[np.bool_]:
-        """(n,) whether the info of each row's last step had a true ``success``."""
-        found = [info.get("success") for info in self._step_infos]
-        return np.array([type(x) in (bool, np.bool_) and bool(x) for x in found])
+        """(n,) bool: whether the info of each last step had a true ``success``."""
+        values = [info.get("success") for info in self._step_infos]
+        return np.array([type(x) in (bool, np.bool_) and bool(x) for x in values])
 
-    # --------------------------------------------------------- the instances
+    # -------------------------------------------------- environment objects
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of each instance; a method is called."""
-        return self.instances.call(name)
+        """Return an attribute of each environment, called if it can be called."""
+        return self.handles.call(name)
 
     def frames(
         self,
         rows: NDArray[np.int64],
         mode: str,  # noqa: ARG002
     ) -> tuple[Any, ...]:
-        """Return what `render` of some instances returns."""
-        return self.instances.render(rows.tolist())
+        """Return the results of `render` of some environments."""
+        return self.handles.render(rows.tolist())
 
     def close(self) -> None:
         """Close the environments, and end the workers."""
-        self.instances.close()
+        self.handles.close()
+
+
+def _set_result(lists: StepLists, env_id: int, result: Result) -> None:
+    lists.rewards[env_id], lists.terminations[env_id] = result[:2]
+    lists.truncations[env_id], lists.infos[env_id] = result[2:]

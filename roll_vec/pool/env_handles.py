@@ -1,4 +1,4 @@
-"""The instances of a pool, whoever runs them: asked, set, copied, closed."""
+"""The environment objects of a pool in any workers: called, set, copied, closed."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import gymnasium
 from gymnasium.vector.utils import CloudpickleWrapper
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.pool.env_runner import Fault, Task
-from roll_vec.pool.fault_handling import raise_faults
+from roll_vec.pool.fault_handling import FaultHandler, raise_faults
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.serial import SerialWorkers
+from roll_vec.pool.tasks import EnvFns, Fault, Task
 from roll_vec.pool.threads import ThreadWorkers
-from roll_vec.pool.workers import EnvFns, Workers
+from roll_vec.pool.workers import Workers
 
-__all__ = ["Instances"]
+__all__ = ["EnvHandles"]
 
 # Longest wait for busy workers when a pool is closed, in seconds.
 PATIENCE = 3.0
@@ -29,46 +29,46 @@ else:
     _Wrapper = CloudpickleWrapper
 
 
-class _Functions(_Wrapper):
-    """What builds the environments: cloudpickle takes lambdas, and copies share it."""
+class _EnvFnsWrapper(_Wrapper):
+    """The constructors of the environments: cloudpickle takes lambdas too."""
 
-    def __deepcopy__(self, _: dict[int, Any]) -> _Functions:
+    def __deepcopy__(self, _: dict[int, Any]) -> _EnvFnsWrapper:
+        """Return itself: a copy of a pool shares the constructors."""
         return self
 
 
-class Instances:
-    """One environment a row, and the workers that have them.
+class EnvHandles:
+    """The environments of a pool, and the workers that have their objects.
 
     Parameters
     ----------
     env_fns : sequence of callable
         Each returns an environment.
     options : PoolOptions
+    faults : FaultHandler
 
     Attributes
     ----------
-    rebuild : list of bool
-        Which instances must be built anew at their next reset.
+    workers : Workers
     attributes : list of dict
-        What was set, by row; instances that are built anew get it too.
-    needs_reset : bool
-        Whether nothing but a reset of all makes sense any longer.
+        The attributes that the user has set, by environment; new objects get them too.
 
     Raises
     ------
     InvalidOptionError
-        If there are none.
+        If there are no environments.
     """
 
-    def __init__(self, env_fns: EnvFns, options: PoolOptions) -> None:
+    def __init__(
+        self, env_fns: EnvFns, options: PoolOptions, faults: FaultHandler
+    ) -> None:
         if not env_fns:
             message = "env_fns: expected at least one, got none"
             raise InvalidOptionError(message)
         self.env_fns = env_fns
         self._options = options
+        self._faults = faults
         self.attributes: list[dict[str, Any]] = [{} for _ in env_fns]
-        self.rebuild = [False] * len(env_fns)
-        self.needs_reset = False
         self.workers = self._make_workers()
 
     def __len__(self) -> int:
@@ -95,87 +95,82 @@ class Instances:
         self,
         operation: str,
         arguments: Sequence[Any],
-        rows: Sequence[int] | None = None,
+        env_ids: Sequence[int] | None = None,
     ) -> list[Any]:
-        """Run one operation for some rows, all by default; return what each gives.
+        """Run one operation on some environments, on all by default; wait for all.
+
+        Returns
+        -------
+        list
+            The results, in the order of ``env_ids``.
 
         Raises
         ------
         EnvironmentFaultError
-            Or what was raised in the first environment that failed, once all ended.
+            Or the exception of the first environment that failed, after all ended.
         """
-        chosen = range(len(self)) if rows is None else rows
-        values, faults = self._run(operation, arguments, chosen)
-        if faults:
-            raise_faults(faults, unchanged=True)
-        return [values[row] for row in chosen]
-
-    def _run(
-        self, operation: str, arguments: Sequence[Any], chosen: Sequence[int]
-    ) -> tuple[dict[int, Any], dict[int, Fault]]:
-        """Return what each row gives, and what failed."""
+        env_ids = range(len(self)) if env_ids is None else env_ids
         values: dict[int, Any] = {}
         faults: dict[int, Fault] = {}
         try:
-            for row, argument in zip(chosen, arguments, strict=True):
-                self.workers.submit(Task(row, operation, argument))
-            while len(values) + len(faults) < len(chosen):
+            for env_id, argument in zip(env_ids, arguments, strict=True):
+                self.workers.submit(Task(env_id, operation, argument))
+            while len(values) + len(faults) < len(env_ids):
                 for task, value, fault in self.workers.collect():
-                    if fault is None:
-                        values[task.row] = value
-                    else:
-                        faults[task.row] = fault
+                    if fault is not None:
+                        faults[task.env_id] = fault
+                        continue
+                    values[task.env_id] = value
+                    if operation == "set":
+                        self.attributes[task.env_id].update([task.argument])
         except BaseException:
             self.demand_reset()
             raise
-        return values, faults
+        if faults:
+            raise_faults(faults, unchanged=True)
+        return [values[env_id] for env_id in env_ids]
 
     def demand_reset(self) -> None:
-        """Drop what is outstanding; every row needs a reset now."""
-        self.needs_reset = True
-        for row in self.workers.drop():
-            self.rebuild[row] = True
+        """Drop all outstanding tasks; every environment must be reset now."""
+        self._faults.needs_full_reset = True
+        for env_id in self.workers.drop():
+            self._faults.needs_replacement[env_id] = True
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Return an attribute of each instance, called if it can be called.
+        """Return an attribute of each environment, called if it can be called.
 
-        None for an instance that was lost and not built again yet.
+        None for an environment object that was lost and is not replaced yet.
         """
         return tuple(self.run("call", [(name, args, kwargs)] * len(self)))
 
     def set_attribute(self, name: str, values: Sequence[Any]) -> None:
-        """Set an attribute of each instance, now and whenever one is built anew.
+        """Set an attribute of each environment object, now and when it is replaced.
 
         Raises
         ------
         EnvironmentFaultError
-            Or what was raised, as `run`; the others have it then.
+            Or the exception of one environment, as `run`; the others have it then.
         """
-        items = [(name, value) for value in values]
-        done, faults = self._run("set", items, range(len(self)))
-        for row in done:
-            self.attributes[row][name] = values[row]
-        if faults:
-            raise_faults(faults, unchanged=True)
+        self.run("set", [(name, value) for value in values])
 
-    def render(self, rows: Sequence[int]) -> tuple[Any, ...]:
-        """Return what `render` of some instances returns."""
-        called: tuple[str, tuple[Any, ...], dict[str, Any]] = ("render", (), {})
-        return tuple(self.run("call", [called] * len(rows), rows))
+    def render(self, env_ids: Sequence[int]) -> tuple[Any, ...]:
+        """Return the results of `render` of some environments."""
+        call: tuple[str, tuple[Any, ...], dict[str, Any]] = ("render", (), {})
+        return tuple(self.run("call", [call] * len(env_ids), env_ids))
 
     @property
     def envs(self) -> list[gymnasium.Env[Any, Any]]:
-        """The instances; None for one that was lost.
+        """The environment objects; None for one that was lost.
 
         Raises
         ------
         AttributeError
             If they are in other processes.
         """
-        if isinstance(self.workers, (SerialWorkers, ThreadWorkers)):
-            return [self.workers.instance(row) for row in range(len(self))]
-        message = "the environments are in worker processes: use call or get_attr"
-        raise AttributeError(message)
+        if not self.workers.has_envs_here:
+            message = "the environments are in worker processes: use call or get_attr"
+            raise AttributeError(message)
+        return [self.workers.get_env(env_id) for env_id in range(len(self))]
 
     def close(self) -> None:
         """Close the environments, and end the workers."""
@@ -183,22 +178,22 @@ class Instances:
 
     def __getstate__(self) -> dict[str, Any]:
         env_fns = self.env_fns
-        state = {**self.__dict__, "env_fns": _Functions(lambda: env_fns)}
+        state = {**self.__dict__, "env_fns": _EnvFnsWrapper(lambda: env_fns)}
         del state["workers"]
-        if isinstance(self.workers, (SerialWorkers, ThreadWorkers)):
-            state["instances"] = self.envs
+        if self.workers.has_envs_here:
+            state["envs"] = self.envs
         else:
-            state["instances"] = self.run("fetch", [None] * len(self))
+            state["envs"] = self.run("fetch", [None] * len(self))
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        instances = state.pop("instances")
+        envs = state.pop("envs")
         self.__dict__.update(state)
         self.env_fns = state["env_fns"]()
         self.workers = self._make_workers()
-        if isinstance(self.workers, (SerialWorkers, ThreadWorkers)):
-            for row, env in enumerate(instances):
+        if self.workers.has_envs_here:
+            for env_id, env in enumerate(envs):
                 if env is not None:
-                    self.workers.put_instance(row, env)
+                    self.workers.put_env(env_id, env)
         else:
-            self.run("load", instances)
+            self.run("load", envs)

@@ -1,16 +1,14 @@
-"""What is done with one environment of the pool, wherever it is done.
+"""Operations on the environment objects, the same in every kind of worker.
 
-The calling thread, a worker thread and a worker process all run `Task`s on
-`Members`; an error of an environment comes back as a `Fault` and is nobody else's.
+The calling thread, a worker thread and a worker process each have an `EnvRunner`.  It
+runs tasks, and returns an exception of an environment as a `Fault` of that task.
 """
 
 from __future__ import annotations
 
 import pickle
-import traceback
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -19,115 +17,23 @@ from gymnasium.utils import EzPickle
 from roll_vec.base_envs import SeededEnv
 from roll_vec.env_results import split_reset, split_step
 from roll_vec.pool.observations import same_data
+from roll_vec.pool.tasks import (
+    EnvDescription,
+    Fault,
+    ReplayPlan,
+    ResetRequest,
+    Task,
+    exception_fault,
+)
 
-__all__ = ["Description", "Fault", "Members", "ResetOrder", "Restoration", "Task"]
+__all__ = ["LOST_MESSAGE", "EnvRunner", "check_reset", "check_step", "to_float"]
 
 StepValues = tuple[Any, float, bool, bool, dict[str, Any]]
 
-# Characters of a traceback that are kept.
-MAX_TRACEBACK = 8192
-LOST = "the instance was lost"
-_HERE = Path(__file__).parent
+LOST_MESSAGE = "the instance was lost"
 
 
-class Task(NamedTuple):
-    """One thing to do with one environment.
-
-    ``operation`` is the name of a method of `Members`, ``argument`` what it takes.
-    """
-
-    row: int
-    operation: str
-    argument: Any = None
-
-
-class Fault(NamedTuple):
-    """Why a task failed.
-
-    ``kind`` is ``exception``, ``timeout`` or ``worker_death``; ``exception`` is there
-    where one was raised and could be brought here, ``traceback`` where it was raised in
-    another process.
-    """
-
-    kind: str
-    message: str
-    exception: BaseException | None = None
-    traceback: str = ""
-
-
-class Description(NamedTuple):
-    """What the pool must know of an instance that it may not hold itself."""
-
-    observation_space: gymnasium.Space[Any]
-    action_space: gymnasium.Space[Any]
-    metadata: dict[str, Any]
-    render_mode: str | None
-    resumes: bool
-    """Whether ``resume(seed, episode)`` takes it to any episode of a stream."""
-    is_fresh: bool
-    """Whether it resumes and has no stream yet."""
-    takes_none: bool
-    """Whether the action 0 stands for "no valid action" below the space's start."""
-
-
-class ResetOrder(NamedTuple):
-    """How an episode is begun."""
-
-    seed: int | None = None
-    options: dict[str, Any] | None = None
-    is_bare: bool = False
-    """Call ``reset()`` without arguments, as an autoreset does."""
-    position: tuple[int, int] | None = None
-    """Of one that resumes, where known: start of the stream, number of the episode."""
-    rebuild: bool = False
-    """Use a new instance, with these attributes set, at its position if it has one."""
-    attributes: Mapping[str, Any] = {}
-
-
-class Restoration(NamedTuple):
-    """How an instance is brought to where one that was lost had been."""
-
-    order: ResetOrder | None
-    """What begins the history; None: the instance as it was built."""
-    attributes: Mapping[str, Any]
-    calls: list[bytes]
-    """Pickled tasks since, in order."""
-    observation: Any
-    """What the last call must return again, in a tuple; empty: nothing was returned."""
-    snapshot: bytes | None = None
-    """Begins the history in place of an order."""
-
-
-def describe_exception(operation: str, error: BaseException) -> str:
-    """Return one line about an exception of an environment."""
-    try:
-        text = str(error)
-    except BaseException:
-        text = "(its text could not be had)"
-    name = type(error).__name__
-    return (
-        f"exception in {operation}: {name}: {text}"
-        if text
-        else (f"exception in {operation}: {name}")
-    )
-
-
-def format_traceback(error: BaseException) -> str:
-    """Return the traceback of an environment's exception, from its own code on."""
-    where = error.__traceback__
-    while where is not None and Path(where.tb_frame.f_code.co_filename).parent == _HERE:
-        where = where.tb_next
-    try:
-        lines = traceback.format_exception(
-            type(error), error, where or error.__traceback__
-        )
-        text = "".join(lines)
-    except BaseException:
-        return ""
-    return text if len(text) <= MAX_TRACEBACK else f"...{text[-MAX_TRACEBACK:]}"
-
-
-def as_number(reward: Any) -> float:
+def to_float(reward: Any) -> float:
     """Return a reward as a float.
 
     Raises
@@ -144,7 +50,7 @@ def as_number(reward: Any) -> float:
 
 
 def check_step(result: Any) -> StepValues:
-    """Return what `step` returned with its Python types.
+    """Return the five values of `step`, as Python's types except the observation.
 
     Raises
     ------
@@ -152,12 +58,12 @@ def check_step(result: Any) -> StepValues:
         If it is not five values of the right kinds.
     """
     observation, reward, terminated, truncated, info = split_step(result)
-    reward = as_number(reward)
+    reward = to_float(reward)
     return observation, reward, bool(terminated), bool(truncated), dict(info)
 
 
 def check_reset(result: Any) -> tuple[Any, dict[str, Any]]:
-    """Return what `reset` returned.
+    """Return the two values of `reset`.
 
     Raises
     ------
@@ -168,24 +74,21 @@ def check_reset(result: Any) -> tuple[Any, dict[str, Any]]:
     return observation, dict(info)
 
 
-def _has_states(env: SeededEnv) -> bool:
-    """Return whether an environment has the optional `get_state` and `set_state`."""
-    kind = type(env)
-    return (
-        kind.get_state is not SeededEnv.get_state
-        and kind.set_state is not SeededEnv.set_state
-    )
-
-
-class Members:
-    """Some environments of the pool, and the operations on them.
+class EnvRunner:
+    """Some environment objects of the pool, and the operations on them.
 
     Parameters
     ----------
     env_fns : mapping of int to callable
-        How each is built, by row.
+        Constructors of the environments, by environment.
     in_caller : bool
-        Whether this runs in the thread of the caller, whose Ctrl-C is not a fault.
+        Whether this runs in the thread of the caller, where a KeyboardInterrupt is
+        Ctrl-C and not a fault.
+
+    Attributes
+    ----------
+    envs : dict of int to Env
+        The environment objects; one that was lost has no entry.
     """
 
     def __init__(
@@ -196,190 +99,189 @@ class Members:
     ) -> None:
         self.env_fns = env_fns
         self.envs: dict[int, gymnasium.Env[Any, Any]] = {}
-        self._passed = KeyboardInterrupt if in_caller else ()
+        self._interrupts = KeyboardInterrupt if in_caller else ()
 
     def run(self, task: Task) -> tuple[Any, Fault | None]:
-        """Return what a task gives, or why it failed; never raises."""
+        """Return the result of a task, or its fault."""
         try:
-            return getattr(self, task.operation)(task.row, task.argument), None
-        except self._passed:
+            return getattr(self, task.operation)(task.env_id, task.argument), None
+        except self._interrupts:
             raise
         except BaseException as error:
-            message = describe_exception(task.operation, error)
-            return None, Fault("exception", message, error)
+            return None, exception_fault(task.operation, error)
 
     # ------------------------------------------------------ the operations
 
-    def build(self, row: int, _: None = None) -> Description:
-        """Make an instance, in place of the one before."""
-        self.close(row)
-        env = self.envs[row] = self.env_fns[row]()
-        return self._describe(env)
+    def build(self, env_id: int, _: None = None) -> EnvDescription:
+        """Close the environment object, if there is one, and build a new one."""
+        self.close(env_id)
+        env = self.envs[env_id] = self.env_fns[env_id]()
+        bare = env.unwrapped
+        # Both names: an environment of others may have another method `resume`.
+        can_resume = hasattr(bare, "resume") and hasattr(bare, "level_seed")
+        return EnvDescription(
+            env.observation_space,
+            env.action_space,
+            dict(env.metadata),
+            env.render_mode,
+            can_resume,
+            can_resume and bare.level_seed is None,  # type: ignore[attr-defined]
+            bool(getattr(bare, "takes_no_action", False)),
+        )
 
-    def load(
-        self, row: int, pickled: bytes, attributes: Mapping[str, Any] | None = None
-    ) -> None:
-        """Take over what `fetch` or `snapshot` pickled.
+    def _build_with(self, env_id: int, attributes: Mapping[str, Any]) -> None:
+        """Build a new environment object and set its attributes."""
+        self.build(env_id)
+        for name, value in attributes.items():
+            self.envs[env_id].set_wrapper_attr(name, value)
 
-        A state is put into a new instance, with these attributes set.
-        """
-        is_state, content = pickle.loads(pickled)
-        if is_state:
-            self._build_with(row, attributes or {})
-            self.envs[row].set_state(content)  # type: ignore[attr-defined]
-        elif content is not None:
-            self.envs[row] = content
+    def fetch(self, env_id: int, _: None = None) -> bytes:
+        """Return the environment object, pickled; None for one that was lost."""
+        return pickle.dumps((False, self.envs.get(env_id)))
 
-    def fetch(self, row: int, _: None = None) -> bytes:
-        """Return the instance, pickled; None for one that was lost."""
-        return pickle.dumps((False, self.envs.get(row)))
-
-    def snapshot(self, row: int, limit: int) -> bytes:
-        """Return the state of an instance, or else the instance, pickled.
+    def snapshot(self, env_id: int, limit: int) -> bytes:
+        """Return the state of an environment, or else the whole object, pickled.
 
         Raises
         ------
         TypeError
-            If its state is lost where it is pickled.
+            If a pickle of the object would lose its state.
         ValueError
             If that takes more than ``limit`` bytes.
         """
-        env = self.envs[row]
-        pickled = b""
-        # Not of a wrapped one: its wrappers have a state as well.
-        if isinstance(env, SeededEnv) and _has_states(env):
+        env = self.envs[env_id]
+        # Not if it is wrapped: the wrappers have states too.
+        if (
+            isinstance(env, SeededEnv)
+            and type(env).get_state is not SeededEnv.get_state
+            and type(env).set_state is not SeededEnv.set_state
+        ):
             pickled = pickle.dumps((True, env.get_state()))
-        if not pickled:
+        else:
             layer: Any = env
             while layer is not None:
                 if isinstance(layer, EzPickle):
                     message = f"{type(layer).__name__} is pickled without its state"
                     raise TypeError(message)
                 layer = layer.env if isinstance(layer, gymnasium.Wrapper) else None
-            pickled = self.fetch(row)
+            pickled = self.fetch(env_id)
         if len(pickled) > limit:
             message = f"it takes {len(pickled)} bytes, and {limit} are kept"
             raise ValueError(message)
         return pickled
 
-    def _build_with(self, row: int, attributes: Mapping[str, Any]) -> None:
-        """Make an instance and set its attributes."""
-        self.build(row)
-        for name, value in attributes.items():
-            self.envs[row].set_wrapper_attr(name, value)
+    def load(
+        self, env_id: int, pickled: bytes, attributes: Mapping[str, Any] | None = None
+    ) -> None:
+        """Take over an object from `fetch`, or an object or a state from `snapshot`.
 
-    def _describe(self, env: gymnasium.Env[Any, Any]) -> Description:
-        bare = env.unwrapped
-        # Both, for a foreign environment may mean something else by the first.
-        resumes = hasattr(bare, "resume") and hasattr(bare, "level_seed")
-        return Description(
-            env.observation_space,
-            env.action_space,
-            dict(env.metadata),
-            env.render_mode,
-            resumes,
-            resumes and bare.level_seed is None,  # type: ignore[attr-defined]
-            bool(getattr(bare, "takes_no_action", False)),
-        )
+        A state goes into a new environment object with these attributes.
+        """
+        is_state, content = pickle.loads(pickled)
+        if is_state:
+            self._build_with(env_id, attributes or {})
+            self.envs[env_id].set_state(content)  # type: ignore[attr-defined]
+        elif content is not None:
+            self.envs[env_id] = content
 
-    def reset(self, row: int, order: ResetOrder) -> tuple[Any, dict[str, Any]]:
+    def reset(self, env_id: int, request: ResetRequest) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; return observation and info."""
-        if order.rebuild:
-            self._build_with(row, order.attributes)
-        env = self.envs[row]
-        if order.rebuild and order.position is not None:
-            env.unwrapped.resume(*order.position)  # type: ignore[attr-defined]
-        if order.is_bare and order.seed is None:
+        if request.replace_env:
+            self._build_with(env_id, request.attributes)
+        env = self.envs[env_id]
+        if request.replace_env and request.position is not None:
+            env.unwrapped.resume(*request.position)  # type: ignore[attr-defined]
+        if request.is_autoreset and request.seed is None:
             result: Any = env.reset()
         else:
-            result = env.reset(seed=order.seed, options=order.options)
+            result = env.reset(seed=request.seed, options=request.options)
         return check_reset(result)
 
-    def step(self, row: int, action: Any) -> StepValues:
+    def step(self, env_id: int, action: Any) -> StepValues:
         """Take an action.
 
         Raises
         ------
         LookupError
-            If the instance was lost.
+            If the environment object was lost.
         """
-        if row not in self.envs:
-            raise LookupError(LOST)
-        return check_step(self.envs[row].step(action))
+        if env_id not in self.envs:
+            raise LookupError(LOST_MESSAGE)
+        return check_step(self.envs[env_id].step(action))
 
-    def call(self, row: int, called: tuple[str, Any, Any]) -> Any:
-        """Return an attribute, called if it can be called; None without instance."""
-        name, args, kwargs = called
-        if row not in self.envs:
+    def call(self, env_id: int, name_and_arguments: tuple[str, Any, Any]) -> Any:
+        """Return an attribute, or the result of a method; None without an object."""
+        name, args, kwargs = name_and_arguments
+        if env_id not in self.envs:
             return None
-        found = self.envs[row].get_wrapper_attr(name)
-        return found(*args, **kwargs) if callable(found) else found
+        value = self.envs[env_id].get_wrapper_attr(name)
+        return value(*args, **kwargs) if callable(value) else value
 
-    def set(self, row: int, item: tuple[str, Any]) -> None:
-        """Set an attribute of the instance, if it was not lost."""
-        if row in self.envs:
-            self.envs[row].set_wrapper_attr(*item)
+    def set(self, env_id: int, item: tuple[str, Any]) -> None:
+        """Set an attribute of the environment object, if it was not lost."""
+        if env_id in self.envs:
+            self.envs[env_id].set_wrapper_attr(*item)
 
-    def restore(self, row: int, past: Restoration) -> None:
-        """Build an instance and repeat what the one before it had done.
+    def restore(self, env_id: int, plan: ReplayPlan) -> None:
+        """Build an environment object and repeat the calls of the one before it.
 
         Raises
         ------
         RuntimeError
-            If it does not come to the same observation.
+            If the last observation is not the same.
         """
-        seen: tuple[Any, ...] = ()
-        self.envs.pop(row, None)
+        observation: tuple[Any, ...] = ()
+        self.envs.pop(env_id, None)
         try:
-            if past.snapshot is not None:
-                self.load(row, past.snapshot, past.attributes)
-            elif past.order is None:
-                self._build_with(row, past.attributes)
+            if plan.snapshot is not None:
+                self.load(env_id, plan.snapshot, plan.attributes)
+            elif plan.reset is None:
+                self._build_with(env_id, plan.attributes)
             else:
-                seen = self.reset(row, past.order)[:1]
-            for pickled in past.calls:
+                observation = self.reset(env_id, plan.reset)[:1]
+            for pickled in plan.calls:
                 task: Task = pickle.loads(pickled)
-                result = getattr(self, task.operation)(row, task.argument)
+                result = getattr(self, task.operation)(env_id, task.argument)
                 if task.operation != "set":
-                    seen = result[:1]
-            if not same_data(seen, past.observation):
+                    observation = result[:1]
+            if not same_data(observation, plan.observation):
                 message = "the same actions led to another observation"
                 raise RuntimeError(message)
         except BaseException:
-            self.close(row)
+            self.close(env_id)
             raise
 
-    def close(self, row: int, _: None = None) -> None:
-        """Close an instance, whatever its `close` raises.
+    def close(self, env_id: int, _: None = None) -> None:
+        """Close an environment object; exceptions of its `close` are ignored.
 
         Raises
         ------
         KeyboardInterrupt
             In the thread of the caller.
         """
-        env = self.envs.pop(row, None)
+        env = self.envs.pop(env_id, None)
         if env is not None:
             try:
                 env.close()
-            except self._passed:
+            except self._interrupts:
                 raise
             except BaseException:
                 pass
 
     def close_all(self) -> None:
-        """Close all instances.
+        """Close all environment objects.
 
         Raises
         ------
         KeyboardInterrupt
-            In the thread of the caller: once the others are closed, or at once for the
-            second one.
+            In the thread of the caller: the first one after all others are closed, a
+            second one at once.
         """
         interrupt: BaseException | None = None
-        for row in list(self.envs):
+        for env_id in list(self.envs):
             try:
-                self.close(row)
-            except self._passed as error:
+                self.close(env_id)
+            except self._interrupts as error:
                 if interrupt is not None:
                     raise
                 interrupt = error

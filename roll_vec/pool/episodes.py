@@ -1,8 +1,9 @@
-"""Which episode each environment of a pool is in, and how its next one is begun.
+"""The episode that each environment is in, and the request that begins its next one.
 
-An environment's own stream goes on as long as its instance lives.  An instance that
-is built anew goes on with the stream's next episode: exactly, where it can `resume`
-as `roll_vec.base_envs.SeededEnv` does, otherwise by a seed of its own,
+An environment object continues with its own random numbers from reset to reset.  When
+it is replaced, the new object begins the next episode of the same seed.  An environment
+that can `resume`, as `roll_vec.base_envs.SeededEnv`, gets exactly the episode that the
+old object would have begun.  Any other is reset with a seed for this episode,
 `roll_vec.seeding.episode_seed`.
 """
 
@@ -11,93 +12,79 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from roll_vec.pool.env_runner import ResetOrder
+from roll_vec.pool.tasks import ResetRequest
 from roll_vec.seeding import draw_entropy, episode_seed
 
-__all__ = ["Streams"]
-
-MAX_RETRIES = 3
+__all__ = ["Episodes"]
 
 
-class Streams:
-    """Where the streams of a pool are.
+class Episodes:
+    """First seeds and episode numbers of the environments.
 
     Parameters
     ----------
-    resumes : sequence of bool
-        Which environments can be put to any episode of a stream.
-
-    Attributes
-    ----------
-    starts : list of int or None
-        The seed that each stream began with, None where the environment drew it.
-    episodes : list of int
-        -1 before the first reset.
-    retries : dict of int to int
-        How often the resets that are going on have been tried again.
+    can_resume : sequence of bool
+        Whether each environment can be moved to any episode of a seed.
     """
 
-    def __init__(self, resumes: Sequence[bool]) -> None:
-        num_envs = len(resumes)
-        self._resumes = list(resumes)
-        self.starts: list[int | None] = [None] * num_envs
-        self.episodes = [-1] * num_envs
-        self.retries: dict[int, int] = {}
-        # Seed and options of resets that were asked for; autoresets have neither.
-        self._asked: dict[int, tuple[int | None, dict[str, Any] | None]] = {}
+    def __init__(self, can_resume: Sequence[bool]) -> None:
+        num_envs = len(can_resume)
+        self._can_resume = list(can_resume)
+        # None: the environment drew it itself.
+        self._first_seeds: list[int | None] = [None] * num_envs
+        # -1 before the first reset.
+        self._numbers = [-1] * num_envs
+        # Seed and options of the resets by the user; an autoreset has no entry.
+        self._arguments: dict[int, tuple[int | None, dict[str, Any] | None]] = {}
 
-    def start(self, row: int, seed: int | None, options: dict[str, Any] | None) -> None:
-        """Move to a new stream, or with None to the next episode."""
-        self.go_on(row)
+    def start(
+        self, env_id: int, seed: int | None, options: dict[str, Any] | None
+    ) -> None:
+        """Move to episode 0 of a new seed, or with None to the next episode."""
+        self.advance(env_id)
         if seed is not None:
-            self.starts[row], self.episodes[row] = seed, 0
-        self._asked[row] = seed, options
+            self._first_seeds[env_id], self._numbers[env_id] = seed, 0
+        self._arguments[env_id] = seed, options
 
-    def go_on(self, row: int) -> None:
+    def advance(self, env_id: int) -> None:
         """Move to the next episode, as an autoreset does."""
-        self.episodes[row] += 1
-        self._asked.pop(row, None)
-        self.retries.pop(row, None)
+        self._numbers[env_id] += 1
+        self._arguments.pop(env_id, None)
 
-    def retry(self, row: int) -> bool:
-        """Move to the next episode because this one's reset failed; not for ever."""
-        tried = self.retries.get(row, 0)
-        if tried == MAX_RETRIES:
-            return False
-        self.retries[row] = tried + 1
-        self.episodes[row] += 1
-        if row in self._asked:
-            self._asked[row] = None, self._asked[row][1]
-        return True
+    def skip(self, env_id: int) -> None:
+        """Move to the next episode because the reset to this one failed."""
+        self._numbers[env_id] += 1
+        if env_id in self._arguments:
+            self._arguments[env_id] = None, self._arguments[env_id][1]
 
-    def order(
-        self, row: int, rebuild: bool, attributes: Mapping[str, Any]
-    ) -> ResetOrder:
-        """Return how the episode that a row has moved to is begun.
+    def reset_request(
+        self, env_id: int, replace_env: bool, attributes: Mapping[str, Any]
+    ) -> ResetRequest:
+        """Return the request that begins the current episode of an environment.
 
         Parameters
         ----------
-        row : int
-        rebuild : bool
-            Whether the instance is to be built anew for it.
+        env_id : int
+        replace_env : bool
+            Whether a new environment object is to be built for it.
         attributes : mapping of str to object
-            What is to be set on a new instance.
+            To be set on a new object.
         """
-        if rebuild and self.starts[row] is None:
-            # Nobody knows where the lost stream was.
-            self.starts[row], self.episodes[row] = draw_entropy(), 0
-        start, episode = self.starts[row], self.episodes[row]
-        seed, options = self._asked.get(row, (None, None))
+        if replace_env and self._first_seeds[env_id] is None:
+            # The position of the lost generator is unknown: start a new one.
+            self._first_seeds[env_id], self._numbers[env_id] = draw_entropy(), 0
+        first_seed, number = self._first_seeds[env_id], self._numbers[env_id]
+        seed, options = self._arguments.get(env_id, (None, None))
         position = None
-        if start is not None and self._resumes[row]:
-            position = (start, episode)
-        elif rebuild and start is not None:
-            seed = start if episode == 0 else episode_seed(start, episode)
-        return ResetOrder(
+        if first_seed is not None and self._can_resume[env_id]:
+            position = (first_seed, number)
+        elif replace_env and first_seed is not None:
+            seed = first_seed if number == 0 else episode_seed(first_seed, number)
+        return ResetRequest(
             seed=seed,
             options=options,
-            is_bare=row not in self._asked,
+            is_autoreset=env_id not in self._arguments,
             position=position,
-            rebuild=rebuild,
-            attributes=dict(attributes) if rebuild else {},
+            replace_env=replace_env,
+            attributes=dict(attributes) if replace_env else {},
         )

@@ -1,4 +1,4 @@
-"""Observations of environments: batched, cut out of a batch, compared, copied."""
+"""The latest observation of each environment: batched, checked, copied, compared."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _IMMUTABLE = (str, bytes, int, float, bool, type(None), np.generic)
 
 
 def copy_data(data: Any) -> Any:
-    """Return a copy that nobody else can change."""
+    """Return a copy of an observation or action; of an immutable one itself."""
     if isinstance(data, _IMMUTABLE):
         return data
     if type(data) is np.ndarray and data.dtype != object:
@@ -46,18 +46,22 @@ def same_data(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _cut(space: spaces.Space[Any], batch: Any, row: int) -> Any:
-    """Return one environment's part of a batch."""
+def _slice_batch(space: spaces.Space[Any], batch: Any, env_id: int) -> Any:
+    """Return the observation of one environment in a batch; arrays are views."""
     if isinstance(space, spaces.Dict):
-        return {key: _cut(part, batch[key], row) for key, part in space.items()}
+        return {
+            key: _slice_batch(part, batch[key], env_id) for key, part in space.items()
+        }
     if isinstance(space, spaces.Tuple):
-        return tuple(_cut(part, batch[i], row) for i, part in enumerate(space))
-    # What an empty batch of a space that Gymnasium does not know is.
-    return None if batch is None else batch[row]
+        return tuple(
+            _slice_batch(part, batch[i], env_id) for i, part in enumerate(space)
+        )
+    # Gymnasium's empty batch of a custom space is None.
+    return None if batch is None else batch[env_id]
 
 
 class Observations:
-    """The last observation of each environment, and all of them as a batch.
+    """The latest observation of each environment, and all of them as a batch.
 
     Parameters
     ----------
@@ -68,8 +72,8 @@ class Observations:
     Attributes
     ----------
     latest : list of num_envs
-        As the environments returned them: an environment may go on writing into an
-        array that it has returned.
+        The objects that the environments returned: an environment may later write into
+        an array that it has returned.
     """
 
     def __init__(self, space: spaces.Space[Any], num_envs: int) -> None:
@@ -78,34 +82,34 @@ class Observations:
         self._is_nested = isinstance(space, (spaces.Dict, spaces.Tuple))
         self._batch: Any = create_empty_array(space, num_envs)
         self._probe: Any = create_empty_array(space, 1)
-        self.latest = [_cut(space, self._batch, row) for row in range(num_envs)]
+        self.latest = [_slice_batch(space, self._batch, i) for i in range(num_envs)]
         self._is_stale = False
-        # Rows whose latest observation is a copy of ours that no batch has yet.
-        self._own: set[int] = set()
+        # Environments with a copy in `latest` that the batch does not have yet.
+        self._copied_ids: set[int] = set()
 
-    def put(self, row: int, observation: Any) -> None:
-        """Take an observation as it is."""
-        self.latest[row] = observation
+    def set_latest(self, env_id: int, observation: Any) -> None:
+        """Take the observation of one environment, without a copy."""
+        self.latest[env_id] = observation
         self._is_stale = True
-        self._own.discard(row)
+        self._copied_ids.discard(env_id)
 
-    def touch(self) -> None:
-        """Note that ``latest`` has been written into."""
+    def mark_stale(self) -> None:
+        """Note that ``latest`` was written into: the batch must be built again."""
         self._is_stale = True
-        self._own.clear()
+        self._copied_ids.clear()
 
-    def keep(self, row: int) -> Any:
-        """Make the latest observation of a row a copy of ours, and return it."""
-        if row not in self._own:
-            self.latest[row] = copy_data(self.latest[row])
-            self._own.add(row)
-        return self.latest[row]
+    def copy_latest(self, env_id: int) -> Any:
+        """Replace the latest observation of an environment by a copy, and return it."""
+        if env_id not in self._copied_ids:
+            self.latest[env_id] = copy_data(self.latest[env_id])
+            self._copied_ids.add(env_id)
+        return self.latest[env_id]
 
-    def last_valid(self, row: int) -> Any:
-        """Return a row's last observation before the call that is going on."""
-        if row in self._own:
-            return self.latest[row]
-        return copy_data(_cut(self.space, self._batch, row))
+    def last_valid(self, env_id: int) -> Any:
+        """Return the observation that an environment had before the current call."""
+        if env_id in self._copied_ids:
+            return self.latest[env_id]
+        return copy_data(_slice_batch(self.space, self._batch, env_id))
 
     def fits(self, observation: Any) -> bool:
         """Return whether an observation can be part of a batch."""
@@ -119,43 +123,54 @@ class Observations:
             return False
         return True
 
-    def settle(self) -> Sequence[int]:
-        """Batch what has come in; return the rows whose observations do not fit.
+    def build_batch(self) -> Sequence[int]:
+        """Build the batch from the latest observations.
 
-        The batch is as it was where there are such rows.
+        Returns
+        -------
+        sequence of int
+            The environments whose observations do not fit; the batch stays as it was
+            if there are any.
         """
         if not self._is_stale:
             return ()
-        # Gymnasium batches texts without a look at them.
+        # Gymnasium batches texts without a check.
         if self.is_text and set(map(type, self.latest)) != {str}:
-            rows = [row for row, seen in enumerate(self.latest) if not self.fits(seen)]
-            if rows:
-                return rows
+            misfits = self._find_misfits()
+            if misfits:
+                return misfits
         out = self._batch
         if self._is_nested:
-            # A failed attempt writes some of the parts, and `last_valid` needs them.
+            # An attempt that fails writes some parts, and `last_valid` needs them.
             out = create_empty_array(self.space, len(self.latest))
         try:
             self._batch = concatenate(self.space, self.latest, out)
         except KeyboardInterrupt:
             raise
         except BaseException:
-            rows = [row for row, seen in enumerate(self.latest) if not self.fits(seen)]
-            if not rows:
+            misfits = self._find_misfits()
+            if not misfits:
                 raise
-            return rows
+            return misfits
         self._is_stale = False
-        self._own.clear()
+        self._copied_ids.clear()
         return ()
 
-    def settle_kept(self) -> None:
-        """Batch what `keep` copied, before `latest` is written into again."""
-        if self._own:
-            self.settle()
+    def _find_misfits(self) -> list[int]:
+        return [
+            env_id
+            for env_id, observation in enumerate(self.latest)
+            if not self.fits(observation)
+        ]
+
+    def batch_copies(self) -> None:
+        """Build the batch if there are copies, before ``latest`` is written into."""
+        if self._copied_ids:
+            self.build_batch()
 
     def batch(self) -> Any:
-        """Return the batch of all latest observations, which is kept and changed."""
-        self.settle()
+        """Return the batch of all latest observations; the next step writes into it."""
+        self.build_batch()
         return self._batch
 
     def batch_of(self, observations: Sequence[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""The keywords of a pool, checked."""
+"""The keywords of a pool, and their checks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ON_ERROR = ("truncate", "raise")
 
 @dataclass(frozen=True, kw_only=True)
 class PoolOptions:
-    """How the environments of a pool are run; see `PoolVectorEnv`.
+    """Workers, time limits and error handling of a pool; see `PoolVectorEnv`.
 
     Raises
     ------
@@ -41,16 +41,15 @@ class PoolOptions:
             object.__setattr__(self, "max_episode_steps", limit)
         for name in ("step_timeout", "reset_timeout"):
             self._check_timeout(name, getattr(self, name))
-        known = multiprocessing.get_all_start_methods()
-        check_choice("context", self.context, [None, *known])
+        start_methods = multiprocessing.get_all_start_methods()
+        check_choice("context", self.context, [None, *start_methods])
 
     def _check_timeout(self, name: str, value: Any) -> None:
         if value is None:
             return
         seconds = check_number(name, value, 0.0, 1e9)
         if isinstance(value, (bool, str)) or seconds <= 0.0:
-            message = f"{name}: expected None or seconds above 0, got {value!r}"
-            raise InvalidOptionError(message)
+            raise InvalidOptionError.expected(name, "None or seconds above 0", value)
         if not self.workers:
             message = (
                 f"{name}: workers=0 runs the environments in the calling thread, which "
@@ -62,7 +61,7 @@ class PoolOptions:
 
     @property
     def time_limits(self) -> dict[str, float]:
-        """Seconds by operation; an instance is built within the limit of a reset."""
+        """Seconds by operation; an environment is built within the limit of a reset."""
         limits = {
             "step": self.step_timeout,
             "reset": self.reset_timeout,

@@ -1,4 +1,4 @@
-"""Environments that are stepped at different times: what `send` and `recv` stand on."""
+"""The steps between `send` and `recv`: environments that step at different times."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from roll_vec.pool.engine import PoolEngine
 from roll_vec.pool.observations import copy_data
 from roll_vec.vector.infos import Infos, stack_infos
 
-__all__ = ["Flights"]
+__all__ = ["PendingSteps"]
 
-# The clocks of locks and pipes overflow a little above.
+# Locks and pipes overflow at timeouts that are a little longer.
 MAX_SECONDS = 1e9
 
 Batch = tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]
 
 
-class Landed(NamedTuple):
-    """What `recv` returns of one environment."""
+class PendingResult(NamedTuple):
+    """The values that `recv` returns of one environment."""
 
     observation: Any
     reward: float = 0.0
@@ -38,8 +38,14 @@ class Landed(NamedTuple):
     """Last observation and info of the episode that ended within the step."""
 
 
-class Flights:
-    """Which environments are under way, and what has become of them.
+class PendingSteps:
+    """Environments between `send` and `recv`.
+
+    ::
+
+        send ─▶ step ─────────────────────────────────────▶ ready ─▶ recv
+          │       ╰─ the episode ends, SAME_STEP ─▶ reset ─▶─╯
+          ╰─ the episode has ended, NEXT_STEP ───▶ reset ─▶─╯
 
     Parameters
     ----------
@@ -55,176 +61,183 @@ class Flights:
         self._engine = engine
         self._mode = mode
         self._group_size = group_size
-        # In a step or an autoreset; a step that ended waits here for its reset.
-        self._flying: dict[int, Landed | None] = {}
-        self._landed: dict[int, Landed] = {}
+        # None: in a step.  Otherwise in a reset, whose observation is not there yet.
+        self._active: dict[int, PendingResult | None] = {}
+        self._ready: dict[int, PendingResult] = {}
 
     def __len__(self) -> int:
-        return len(self._flying) + len(self._landed)
+        return len(self._active) + len(self._ready)
 
     def clear(self) -> None:
-        """Forget everything that is under way."""
-        self._flying.clear()
-        self._landed.clear()
+        """Forget all environments."""
+        self._active.clear()
+        self._ready.clear()
 
-    def check_rows(self, env_ids: Any) -> NDArray[np.int64]:
-        """Return the rows that an action may be sent to.
+    def check_env_ids(self, env_ids: Any) -> NDArray[np.int64]:
+        """Return the environments that actions may be sent to.
 
         Raises
         ------
         InvalidOptionError
             If they are not different environments.
         PendingResultsError
-            If the result of one is outstanding.
+            If one of them is between `send` and `recv`.
         """
         num_envs = self._engine.num_envs
         array = np.asarray(env_ids)
         if array.ndim != 1 or not (
             np.issubdtype(array.dtype, np.integer) or not array.size
         ):
-            message = f"env_ids: expected a sequence of integers, got {env_ids!r}"
-            raise InvalidOptionError(message)
-        rows = array.astype(np.int64)
-        wrong = rows[(rows < 0) | (rows >= num_envs)]
-        if len(wrong):
-            message = f"env_ids: expected 0 to {num_envs - 1}, got {int(wrong[0])}"
-            raise InvalidOptionError(message)
-        if len(set(rows.tolist())) != len(rows):
-            message = f"env_ids: expected each at most once, got {env_ids!r}"
-            raise InvalidOptionError(message)
-        busy = [
-            row for row in rows.tolist() if row in self._flying or row in self._landed
-        ]
+            raise InvalidOptionError.expected(
+                "env_ids", "a sequence of integers", env_ids
+            )
+        checked = array.astype(np.int64)
+        out_of_range = checked[(checked < 0) | (checked >= num_envs)]
+        if len(out_of_range):
+            raise InvalidOptionError.expected(
+                "env_ids", f"0 to {num_envs - 1}", int(out_of_range[0])
+            )
+        if len(set(checked.tolist())) != len(checked):
+            raise InvalidOptionError.expected("env_ids", "each at most once", env_ids)
+        busy = [i for i in checked.tolist() if i in self._active or i in self._ready]
         if busy:
             message = (
                 f"environments {describe_rows(np.array(busy))} have results that "
                 "were not received"
             )
             raise PendingResultsError(message, "send")
-        return rows
+        return checked
 
     def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
-        """Return actions for some rows, copies where the caller could change them."""
+        """Return actions for some environments, copies of arrays of the caller."""
         single = self._engine.single_action_space
         space = batch_space(single, len(skip_mask))
         checked = check_action_batch(
-            single, space, actions, skip_mask, self._engine.takes_none
+            single, space, actions, skip_mask, self._engine.accepts_noop
         )
         return [copy_data(action) for action in checked]
 
     def send(
         self,
-        rows: NDArray[np.int64],
+        env_ids: NDArray[np.int64],
         actions: Iterable[Any],
-        finished: NDArray[np.bool_],
+        needs_reset: NDArray[np.bool_],
     ) -> None:
-        """Begin the steps of some rows, and the resets of those that are finished."""
-        engine = self._engine
-        for row, action in zip(rows.tolist(), actions, strict=True):
-            self._flying[row] = None
-            if finished[row]:
-                engine.begin_advance(row)
-                self._flying[row] = Landed(None)
+        """Start the steps of some environments, or the resets of those that need it.
+
+        Parameters
+        ----------
+        env_ids : (m,) int64
+        actions : iterable of m
+        needs_reset : (num_envs,) bool
+        """
+        operations = self._engine.operations
+        for env_id, action in zip(env_ids.tolist(), actions, strict=True):
+            self._active[env_id] = None
+            if needs_reset[env_id]:
+                operations.start_autoreset(env_id)
+                self._active[env_id] = PendingResult(None)
             else:
-                engine.begin_step(row, action)
-        engine.workers.flush()
+                operations.start_step(env_id, action)
+        self._engine.handles.workers.flush()
 
     def wait(self, min_envs: Any, timeout: Any) -> None:
-        """Wait for some rows.
+        """Wait until some environments are ready; see `PoolVectorEnv.recv`.
 
         Raises
         ------
         InvalidOptionError
         """
         total = len(self)
-        wanted = total if min_envs is None else _as_count(min_envs)
-        if not 1 <= wanted <= total:
-            message = (
-                f"min_envs: expected at least 1 and at most the {total} environments "
-                f"whose results are outstanding, got {min_envs!r}"
+        count = total
+        if min_envs is not None:
+            try:
+                count = operator.index(min_envs)
+            except TypeError:
+                raise InvalidOptionError.expected(
+                    "min_envs", "None or an integer", min_envs
+                ) from None
+        if not 1 <= count <= total:
+            raise InvalidOptionError.expected(
+                "min_envs",
+                f"at least 1 and at most the {total} environments whose results are "
+                "outstanding",
+                min_envs,
             )
-            raise InvalidOptionError(message)
-        seconds = _as_seconds(timeout)
+        seconds = _check_timeout(timeout)
         end = None if seconds is None else time.monotonic() + seconds
-        while len(self._landed) < wanted:
-            left = None if end is None else max(end - time.monotonic(), 0.0)
-            for row in self._engine.gather(left):
-                self._land(row)
+        while len(self._ready) < count:
+            rest = None if end is None else max(end - time.monotonic(), 0.0)
+            for env_id in self._engine.operations.wait_for_some(rest):
+                self._take(env_id)
             if end is not None and time.monotonic() >= end:
                 break
 
-    def take(self) -> tuple[NDArray[np.int64], Batch]:
-        """Return all rows that are there, and their batch."""
-        rows = sorted(self._landed)
-        landed = [self._landed.pop(row) for row in rows]
-        return np.array(rows, np.int64), self._batch(rows, landed)
+    def receive(self) -> tuple[NDArray[np.int64], Batch]:
+        """Return all environments that are ready, ascending, and their batch."""
+        env_ids = sorted(self._ready)
+        results = [self._ready.pop(env_id) for env_id in env_ids]
+        return np.array(env_ids, np.int64), self._make_batch(env_ids, results)
 
-    def _land(self, row: int) -> None:
-        """Take what has ended: a step, or the reset of a row."""
+    def _take(self, env_id: int) -> None:
+        """Take the step or the reset that an environment has ended."""
         engine = self._engine
-        ended = self._flying[row]
-        if ended is None:
-            reward, terminated, truncated, info = engine.result(row)
-            observation = engine.observations.keep(row)
-            is_over = terminated or truncated
-            if not (is_over and self._mode is AutoresetMode.SAME_STEP):
-                del self._flying[row]
-                self._landed[row] = Landed(
-                    observation, reward, terminated, truncated, info
-                )
-                return
-            final = (observation, info)
-            self._flying[row] = Landed(None, reward, terminated, truncated, final=final)
-            engine.begin_advance(row)
-            engine.workers.flush()
+        step_result = self._active[env_id]
+        if step_result is not None:
+            info = engine.operations.last_reset_infos[env_id]
+            if self._group_size is not None:
+                info = {**info, "group_id": env_id // self._group_size}
+            observation = engine.observations.copy_latest(env_id)
+            del self._active[env_id]
+            self._ready[env_id] = step_result._replace(
+                observation=observation, info=info
+            )
             return
-        info = engine.last_reset_infos[row]
-        if self._group_size is not None:
-            info = {**info, "group_id": row // self._group_size}
-        del self._flying[row]
-        self._landed[row] = ended._replace(
-            observation=engine.observations.keep(row), info=info
-        )
+        reward, terminated, truncated, info = engine.result(env_id)
+        observation = engine.observations.copy_latest(env_id)
+        if self._mode is AutoresetMode.SAME_STEP and (terminated or truncated):
+            final = (observation, info)
+            self._active[env_id] = PendingResult(
+                None, reward, terminated, truncated, final=final
+            )
+            engine.operations.start_autoreset(env_id)
+            engine.handles.workers.flush()
+        else:
+            del self._active[env_id]
+            self._ready[env_id] = PendingResult(
+                observation, reward, terminated, truncated, info
+            )
 
-    def _batch(self, rows: list[int], landed: list[Landed]) -> Batch:
-        count = len(rows)
-        infos = stack_infos([one.info or {} for one in landed], None, count)
-        finals = [i for i, one in enumerate(landed) if one.final is not None]
-        if finals:
+    def _make_batch(self, env_ids: list[int], results: list[PendingResult]) -> Batch:
+        count = len(env_ids)
+        infos = stack_infos([one.info or {} for one in results], None, count)
+        final_indices = [i for i, one in enumerate(results) if one.final is not None]
+        if final_indices:
             has_final = np.zeros(count, np.bool_)
-            has_final[finals] = True
-            observations = np.full(count, None, object)
-            ended = []
-            for i in finals:
-                observations[i], info = landed[i].final  # type: ignore[misc]
-                ended.append(info)
-            infos["final_obs"], infos["_final_obs"] = observations, has_final
-            infos["final_info"] = stack_infos(ended, finals, count)
+            has_final[final_indices] = True
+            final_obs = np.full(count, None, object)
+            final_infos = []
+            for i in final_indices:
+                final_obs[i], info = results[i].final  # type: ignore[misc]
+                final_infos.append(info)
+            infos["final_obs"], infos["_final_obs"] = final_obs, has_final
+            infos["final_info"] = stack_infos(final_infos, final_indices, count)
             infos["_final_info"] = has_final.copy()
-        infos["env_id"] = np.array(rows, np.int64)
+        infos["env_id"] = np.array(env_ids, np.int64)
         infos["_env_id"] = np.ones(count, np.bool_)
         return (
-            self._engine.observations.batch_of([one.observation for one in landed]),
-            np.array([one.reward for one in landed], np.float64),
-            np.array([one.terminated for one in landed], np.bool_),
-            np.array([one.truncated for one in landed], np.bool_),
+            self._engine.observations.batch_of([one.observation for one in results]),
+            np.array([one.reward for one in results], np.float64),
+            np.array([one.terminated for one in results], np.bool_),
+            np.array([one.truncated for one in results], np.bool_),
             infos,
         )
 
 
-def _as_count(value: Any) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        message = f"min_envs: expected None or an integer, got {value!r}"
-        raise InvalidOptionError(message) from None
-
-
-def _as_seconds(value: Any) -> float | None:
+def _check_timeout(value: Any) -> float | None:
     """Return a timeout in seconds, or None for one that no clock can measure."""
     if value is None:
         return None
     if isinstance(value, (int, float, np.integer, np.floating)) and value >= 0:
         return float(value) if value < MAX_SECONDS else None
-    message = f"timeout: expected None or seconds from 0, got {value!r}"
-    raise InvalidOptionError(message)
+    raise InvalidOptionError.expected("timeout", "None or seconds from 0", value)

@@ -1,8 +1,8 @@
 """Worker processes: for environments that must be stopped, or that need many cores.
 
-Only a process can be stopped whatever its code does.  One that takes too long is
-killed, one that died is replaced, and its other environments are restored, see
-`roll_vec.pool.replay`.
+Only a process can be stopped whatever its code does.  A process that takes too long is
+killed, and one that died is replaced.  `roll_vec.pool.fault_handling` decides what
+becomes of its environments.
 """
 
 from __future__ import annotations
@@ -22,82 +22,89 @@ from typing import Any
 from gymnasium.vector.utils import CloudpickleWrapper
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.pool.env_runner import Fault, Task
-from roll_vec.pool.replay import SNAPSHOT_FACTOR, History, as_rebuilt, calls_limit
-from roll_vec.pool.worker_process import READY, STOP, work
-from roll_vec.pool.workers import EnvFns, Lane, Outcome, QueuedWorkers
+from roll_vec.pool.fault_handling import INTERNAL_TASKS, ProcessRecovery
+from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Task
+from roll_vec.pool.worker_process import READY, STOP, run_worker
+from roll_vec.pool.worker_queue import QueuedWorkers, WorkerQueue
 
 __all__ = ["ProcessWorkers"]
 
-# A busy worker reads nothing, and a pipe holds 64 KiB: with no more than this in it,
-# handing over tasks never waits for an environment.
-MAX_IN_FLIGHT = 1 << 15
+# A busy worker reads nothing, and a pipe holds 64 KiB: with no more bytes than this in
+# it, sending tasks never waits for an environment.
+MAX_BYTES_IN_PIPE = 1 << 15
 BEFORE_READY = (
     "before it was ready (where processes are spawned, the program's main module must "
     "be importable without effect: if __name__ == '__main__')"
 )
-# Tasks that the workers give themselves.
-OWN_TASKS = ("restore", "snapshot")
-# Seconds between looks at whether a silent worker is alive.  A pipe tells it too,
-# unless an environment left a process of its own that holds the other end.
-ALIVE_CHECK = 1.0
+# Seconds between looks at whether a silent worker is alive.  A closed pipe tells it
+# too, unless an environment started a process of its own that holds the other end.
+ALIVE_CHECK_INTERVAL = 1.0
 
 
-class ProcessLane(Lane):
-    """One worker process.
+class ProcessQueue(WorkerQueue):
+    """The queue of one worker process, and its pipes.
 
     Attributes
     ----------
-    pickled : deque of bytes
-        The tasks of the queue; those from ``num_sent`` on are yet to be handed over.
-    in_flight : int
-        Bytes of tasks that were handed over and have not ended.
+    process : Process or None
+    task_pipe, result_pipe : Connection
+    pickled_tasks : deque of bytes
+        The tasks of the queue; those from ``num_sent`` on were not sent yet.
+    bytes_in_pipe : int
+        Size of the tasks that were sent and have not ended.
     """
 
     process: Any = None
-    tasks: Connection
-    results: Connection
+    task_pipe: Connection
+    result_pipe: Connection
 
-    def __init__(self, index: int, rows: range) -> None:
-        super().__init__(index, rows)
-        self.pickled: deque[bytes] = deque()
+    def __init__(self, index: int, env_ids: range) -> None:
+        super().__init__(index, env_ids)
+        self.clear()
+
+    def clear(self) -> None:
+        """Remove all tasks, for a process that is not ready yet."""
+        self.tasks.clear()
+        self.pickled_tasks: deque[bytes] = deque()
         self.num_sent = 0
-        self.in_flight = 0
+        self.bytes_in_pipe = 0
+        self.start_time = None
+
+    def kill(self) -> int | None:
+        """End the process, whatever it does, and close the pipes; return its code."""
+        process = self.process
+        if process is None:
+            return None  # it could not be started
+        if process.is_alive():
+            process.kill()
+        process.join()
+        exit_code: int | None = process.exitcode
+        process.close()
+        self.process = None
+        self.task_pipe.close()
+        self.result_pipe.close()
+        return exit_code
 
 
-def _stop(lanes: Sequence[ProcessLane], patience: float, process: int) -> None:
+def _stop_processes(
+    queues: Sequence[ProcessQueue], patience: float, process_id: int
+) -> None:
     """End the processes: ask them, and kill those that do not end in time."""
-    if os.getpid() != process:
-        return  # a fork has nothing but copies of the pipes
-    running = [lane for lane in lanes if lane.process is not None]
-    for lane in running:
+    if os.getpid() != process_id:
+        return  # a fork has only copies of the pipes
+    active = [queue for queue in queues if queue.process is not None]
+    for queue in active:
         with suppress(OSError):
-            lane.tasks.send_bytes(STOP)
+            queue.task_pipe.send_bytes(STOP)
     end = time.monotonic() + patience
-    for lane in running:
-        lane.process.join(max(end - time.monotonic(), 0.0))
-    for lane in running:
-        _kill(lane)
+    for queue in active:
+        queue.process.join(max(end - time.monotonic(), 0.0))
+    for queue in active:
+        queue.kill()
 
 
-def _kill(lane: ProcessLane) -> int | None:
-    """End a process, whatever it does, and let go of its pipes."""
-    process = lane.process
-    if process is None:
-        return None  # it could not be started
-    if process.is_alive():
-        process.kill()
-    process.join()
-    exit_code: int | None = process.exitcode
-    process.close()
-    lane.process = None
-    lane.tasks.close()
-    lane.results.close()
-    return exit_code
-
-
-class ProcessWorkers(QueuedWorkers[ProcessLane]):
-    """A process a worker.
+class ProcessWorkers(QueuedWorkers[ProcessQueue]):
+    """Worker processes, each with some of the environment objects.
 
     Parameters
     ----------
@@ -105,15 +112,17 @@ class ProcessWorkers(QueuedWorkers[ProcessLane]):
     num_workers : int
     time_limits : mapping of str to float
     context : str or None
-        How processes are started; None: as `multiprocessing` does by default.
+        The start method of processes; None: the default of `multiprocessing`.
     attributes : sequence of mapping
-        What was set, by row, before there were these workers.
+        The attributes that the user has set, by environment; see `ProcessRecovery`.
 
     Raises
     ------
     InvalidOptionError
         In a daemon process.
     """
+
+    has_envs_here = False
 
     def __init__(
         self,
@@ -133,75 +142,72 @@ class ProcessWorkers(QueuedWorkers[ProcessLane]):
         super().__init__(time_limits)
         self._env_fns = env_fns
         self._context: Any = multiprocessing.get_context(context)
-        limit = calls_limit(len(env_fns))
-        self._snapshot_limit = SNAPSHOT_FACTOR * limit
-        self._histories = [History(one, limit) for one in attributes]
-        # Rows without an instance, and why they were not restored.
-        self._gone: dict[int, str] = {}
+        self._recovery = ProcessRecovery(attributes)
+        # Outcomes of tasks that cannot be pickled.
         self._unsendable: list[Outcome] = []
-        self._lanes = []
-        # The callback does not know the pool, so that it can go.
-        self._finalizer = weakref.finalize(self, _stop, self._lanes, 0.3, self._process)
+        self._queues = []
+        # The callback does not refer to the pool: that would keep the pool alive.
+        self._finalizer = weakref.finalize(
+            self, _stop_processes, self._queues, 0.3, self._process_id
+        )
         for index in range(num_workers):
-            lane = ProcessLane(index, range(index, len(env_fns), num_workers))
-            self._lanes.append(lane)
+            env_ids = range(index, len(env_fns), num_workers)
+            self._queues.append(ProcessQueue(index, env_ids))
 
-    def _start(self, lane: ProcessLane) -> None:
-        """Start the process of a lane."""
-        task_reader, lane.tasks = self._context.Pipe(duplex=False)
-        lane.results, result_writer = self._context.Pipe(duplex=False)
-        inherited: list[Connection] = []
+    def _start_process(self, queue: ProcessQueue) -> None:
+        task_reader, queue.task_pipe = self._context.Pipe(duplex=False)
+        queue.result_pipe, result_writer = self._context.Pipe(duplex=False)
+        inherited_pipes: list[Connection] = []
         if self._context.get_start_method() == "fork":
-            others = [other for other in self._lanes if other.process is not None]
-            for other in [*others, lane]:
-                inherited += [other.tasks, other.results]
-        env_fns = {row: self._env_fns[row] for row in lane.rows}
-        functions: Any = CloudpickleWrapper(lambda: env_fns)
+            others = [other for other in self._queues if other.process is not None]
+            for other in [*others, queue]:
+                inherited_pipes += [other.task_pipe, other.result_pipe]
+        env_fns = {env_id: self._env_fns[env_id] for env_id in queue.env_ids}
+        wrapper: Any = CloudpickleWrapper(lambda: env_fns)
         process = self._context.Process(
-            target=work,
-            args=(task_reader, result_writer, functions, inherited),
-            name=f"roll_vec-pool-{lane.index}",
+            target=run_worker,
+            args=(task_reader, result_writer, wrapper, inherited_pipes),
+            name=f"roll_vec-pool-{queue.index}",
             daemon=True,
         )
         try:
             with warnings.catch_warnings():
-                # Python 3.12 and later warn of a fork beside threads, whose locks the
-                # child may find locked for ever.  Ours starts no thread before it
+                # From Python 3.12 on, a fork beside threads warns: the child may find
+                # their locks locked for ever.  roll_vec starts no thread before it
                 # forks, and the child runs the environments' own code alone.
                 warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
                 process.start()
         except BaseException:
-            lane.tasks.close()
-            lane.results.close()
+            queue.task_pipe.close()
+            queue.result_pipe.close()
             raise
         finally:
             task_reader.close()
             result_writer.close()
-        lane.process = process
+        queue.process = process
 
     # --------------------------------------------------------------- tasks
 
     def submit(self, task: Task) -> None:
         """Take a task, and before it a snapshot of its environment if one is due."""
-        if self._histories[task.row].is_due(task) and task.row not in self._gone:
-            super().submit(Task(task.row, "snapshot", self._snapshot_limit))
+        if self._recovery.needs_snapshot(task):
+            limit = self._recovery.snapshot_limit
+            super().submit(Task(task.env_id, "snapshot", limit))
         super().submit(task)
 
-    def _send(self, lane: ProcessLane, task: Task) -> None:
-        if lane.process is None:
-            self._start(lane)
+    def _send(self, queue: ProcessQueue, task: Task) -> None:
+        if queue.process is None:
+            self._start_process(queue)
         try:
-            pickled = pickle.dumps(task)
+            queue.pickled_tasks.append(pickle.dumps(task))
         except Exception as error:
-            lane.queue.pop()
+            queue.tasks.pop()
             message = (
                 f"exception in {task.operation}: its argument cannot be pickled: "
                 f"{type(error).__name__}: {error}"
             )
             fault = Fault("exception", message, error)
             self._unsendable.append(Outcome(task, None, fault))
-            return
-        lane.pickled.append(pickled)
 
     @property
     def num_outstanding(self) -> int:
@@ -209,26 +215,26 @@ class ProcessWorkers(QueuedWorkers[ProcessLane]):
         return super().num_outstanding + len(self._unsendable)
 
     def flush(self) -> None:
-        """Hand over what may be handed over without waiting."""
-        for lane in self._lanes:
-            self._flush(lane)
+        """Send all tasks that can be sent without waiting."""
+        for queue in self._queues:
+            self._flush(queue)
 
-    def _flush(self, lane: ProcessLane) -> None:
+    def _flush(self, queue: ProcessQueue) -> None:
         batch: list[bytes] = []
-        total = lane.in_flight
-        while lane.num_sent + len(batch) < len(lane.pickled):
-            pickled = lane.pickled[lane.num_sent + len(batch)]
+        num_bytes = queue.bytes_in_pipe
+        while queue.num_sent + len(batch) < len(queue.pickled_tasks):
+            pickled = queue.pickled_tasks[queue.num_sent + len(batch)]
             # An idle worker reads any amount.
-            if lane.in_flight and total + len(pickled) > MAX_IN_FLIGHT:
+            if queue.bytes_in_pipe and num_bytes + len(pickled) > MAX_BYTES_IN_PIPE:
                 break
             batch.append(pickled)
-            total += len(pickled)
+            num_bytes += len(pickled)
         if not batch:
             return
-        with suppress(OSError):  # of a dead worker, which the reader will find
-            lane.tasks.send_bytes(pickle.dumps(batch))
-        lane.num_sent += len(batch)
-        lane.in_flight = total
+        with suppress(OSError):  # the worker is dead: `_read` will notice it
+            queue.task_pipe.send_bytes(pickle.dumps(batch))
+        queue.num_sent += len(batch)
+        queue.bytes_in_pipe = num_bytes
 
     # ------------------------------------------------------------- results
 
@@ -236,32 +242,34 @@ class ProcessWorkers(QueuedWorkers[ProcessLane]):
         outcomes, self._unsendable = self._unsendable, []
         if outcomes:
             return outcomes
-        busy = {lane.results: lane for lane in self._lanes if lane.queue}
-        longest = ALIVE_CHECK if seconds is None else min(seconds, ALIVE_CHECK)
+        busy = {queue.result_pipe: queue for queue in self._queues if queue.tasks}
+        longest = ALIVE_CHECK_INTERVAL
+        if seconds is not None:
+            longest = min(seconds, longest)
         ready = wait(list(busy), longest)
         for connection in ready:
             outcomes += self._read(busy[connection])  # type: ignore[index]
-        if not ready and longest == ALIVE_CHECK:
-            for lane in busy.values():
-                if not lane.process.is_alive():
-                    outcomes += self._replace(lane, None)
+        if not ready and longest == ALIVE_CHECK_INTERVAL:
+            for queue in busy.values():
+                if not queue.process.is_alive():
+                    outcomes += self._replace_worker(queue, None)
         return outcomes
 
-    def _read(self, lane: ProcessLane) -> list[Outcome]:
-        """Take what has arrived from a worker, and replace it if it is dead."""
+    def _read(self, queue: ProcessQueue) -> list[Outcome]:
+        """Take the results that have arrived from a worker; replace it if it died."""
         outcomes: list[Outcome] = []
         try:
-            while lane.queue and lane.results.poll(0):
-                outcomes += self._receive(lane, lane.results.recv_bytes())
+            while queue.tasks and queue.result_pipe.poll(0):
+                outcomes += self._receive(queue, queue.result_pipe.recv_bytes())
         except (EOFError, OSError):
-            return outcomes + self._replace(lane, None)
-        self._flush(lane)
+            return outcomes + self._replace_worker(queue, None)
+        self._flush(queue)
         return outcomes
 
-    def _receive(self, lane: ProcessLane, message: bytes) -> list[Outcome]:
+    def _receive(self, queue: ProcessQueue, message: bytes) -> list[Outcome]:
         """Take one message."""
         if message == READY:
-            lane.began = time.monotonic()
+            queue.start_time = time.monotonic()
             return []
         try:
             value, fault = pickle.loads(message)
@@ -270,150 +278,91 @@ class ProcessWorkers(QueuedWorkers[ProcessLane]):
         except BaseException as error:
             text = f"exception: a result cannot be unpickled: {error}"
             value, fault = None, Fault("exception", text, error)
-        task, pickled = lane.queue[0], lane.pickled[0]
-        if fault is None:
-            self._histories[task.row].record(task, pickled, value)
-        if task.operation == "restore":
-            if fault is not None:
-                self._mark_gone(task.row, fault.message)
-        elif task.operation == "snapshot":
-            if fault is not None:
-                self._histories[task.row].refuse_snapshots(fault.message)
-        elif fault is None and task.operation in ("build", "load", "reset"):
-            self._gone.pop(task.row, None)
-        elif fault is not None and task.operation == "step" and task.row in self._gone:
-            fault = Fault("worker_death", self._gone[task.row])
-        return self._finish(lane, value, fault)
+        task, pickled = queue.tasks[0], queue.pickled_tasks[0]
+        fault = self._recovery.record(task, pickled, value, fault)
+        return self._finish(queue, value, fault)
 
     def _finish(
-        self, lane: ProcessLane, value: Any, fault: Fault | None
+        self, queue: ProcessQueue, value: Any, fault: Fault | None
     ) -> list[Outcome]:
-        pickled = lane.pickled.popleft()
-        if lane.num_sent:
-            lane.num_sent -= 1
-            lane.in_flight -= len(pickled)
-        is_ours = lane.queue[0].operation in OWN_TASKS
-        outcomes = super()._finish(lane, value, fault)
-        return [] if is_ours else outcomes
+        pickled = queue.pickled_tasks.popleft()
+        if queue.num_sent:
+            queue.num_sent -= 1
+            queue.bytes_in_pipe -= len(pickled)
+        is_internal = queue.tasks[0].operation in INTERNAL_TASKS
+        outcomes = super()._finish(queue, value, fault)
+        return [] if is_internal else outcomes
 
     # -------------------------------------------------------------- deaths
 
-    def _give_up(self, lane: ProcessLane, fault: Fault) -> list[Outcome]:
-        return self._replace(lane, fault)
+    def _stop_task(self, queue: ProcessQueue, fault: Fault) -> list[Outcome]:
+        return self._replace_worker(queue, fault)
 
-    def _mark_gone(self, row: int, why: str) -> None:
-        self._gone[row] = f"worker death: could not be restored ({why})"
+    def _replace_worker(
+        self, queue: ProcessQueue, timeout: Fault | None
+    ) -> list[Outcome]:
+        """Start a new process for one that died, or that is killed for a timeout.
 
-    def _replace(self, lane: ProcessLane, timeout: Fault | None) -> list[Outcome]:
-        """Start a new process for a lane whose process died, or took too long.
-
-        The task that it was at has failed; the other environments are restored and
-        the rest of the queue is handed over again.
+        The first task fails; `ProcessRecovery` decides what follows.
         """
         outcomes: list[Outcome] = []
-        expired = lane.queue[0] if timeout is not None else None
+        late_task = queue.tasks[0] if timeout is not None else None
         if timeout is not None:
-            lane.process.kill()
-            lane.process.join()
+            queue.process.kill()
+            queue.process.join()
+        # Results that it sent before its end.
         with suppress(EOFError, OSError):
-            while lane.queue and lane.results.poll(0):
-                outcomes += self._receive(lane, lane.results.recv_bytes())
-        was_ready = lane.began is not None
-        exit_code = _kill(lane)
-        if lane.queue and (timeout is None or lane.queue[0] is expired):
-            outcomes += self._blame(lane, timeout, exit_code, was_ready)
-        queue = deque(lane.queue)
-        lane.queue.clear()
-        lane.pickled.clear()
-        lane.num_sent = lane.in_flight = 0
-        lane.began = None
-        self._start(lane)
-        self._requeue(lane, queue)
-        self._flush(lane)
-        return outcomes
-
-    def _blame(
-        self,
-        lane: ProcessLane,
-        timeout: Fault | None,
-        exit_code: int | None,
-        was_ready: bool,
-    ) -> list[Outcome]:
-        """Let the task that a dead worker was at fail."""
-        task = lane.queue[0]
-        fault = timeout
-        if fault is None:
-            where = f"during {task.operation}" if was_ready else BEFORE_READY
-            message = (
-                f"worker death: its process ended with exit code {exit_code} {where}"
-            )
-            fault = Fault("worker_death", message)
-        if task.operation == "snapshot":
-            self._histories[task.row].lose_snapshot(fault.message)
-        elif task.operation == "restore":
-            self._mark_gone(task.row, fault.message)
-        else:
-            self._gone[task.row] = fault.message
-        return self._finish(lane, None, fault)
-
-    def _requeue(self, lane: ProcessLane, queue: deque[Task]) -> None:
-        """Queue what restores a lane's environments, then what was queued before."""
-        tasks = [task for task in queue if task.operation not in OWN_TASKS]
-        unneeded = set(self._gone)
-        for i, task in enumerate(tasks):
-            if task.operation in ("build", "load"):
-                unneeded.add(task.row)
-            elif task.operation == "reset" and task.row not in self._gone:
-                order = task.argument
-                if order.seed is not None or order.position is not None:
-                    attributes = self._histories[task.row].attributes
-                    order = as_rebuilt(order, attributes)
-                    tasks[i] = task._replace(argument=order)
-                if order.rebuild:
-                    unneeded.add(task.row)
-        for row in lane.rows:
-            if row in unneeded:
-                continue
-            history = self._histories[row]
-            if history.obstacle:
-                self._mark_gone(row, history.obstacle)
-            else:
-                self._enqueue(lane, Task(row, "restore", history.restoration()))
+            while queue.tasks and queue.result_pipe.poll(0):
+                outcomes += self._receive(queue, queue.result_pipe.recv_bytes())
+        was_ready = queue.start_time is not None
+        exit_code = queue.kill()
+        if queue.tasks and (timeout is None or queue.tasks[0] is late_task):
+            fault = timeout
+            if fault is None:
+                task = queue.tasks[0]
+                where = f"during {task.operation}" if was_ready else BEFORE_READY
+                message = (
+                    "worker death: its process ended with exit code "
+                    f"{exit_code} {where}"
+                )
+                fault = Fault("worker_death", message)
+            self._recovery.record_death(queue.tasks[0], fault)
+            outcomes += self._finish(queue, None, fault)
+        tasks = self._recovery.plan_restart(queue.env_ids, queue.tasks)
+        queue.clear()
+        self._start_process(queue)
         for task in tasks:
-            self._enqueue(lane, task)
+            self._enqueue(queue, task)
+        self._flush(queue)
+        return outcomes
 
     def _time_limit(self, task: Task) -> float | None:
         if task.operation == "snapshot":
-            return self._limits.get("reset")
+            return self._time_limits.get("reset")
         if task.operation != "restore":
             return super()._time_limit(task)
-        past = task.argument
-        step, reset = self._limits.get("step"), self._limits.get("reset")
+        step, reset = self._time_limits.get("step"), self._time_limits.get("reset")
         if step is None or reset is None:
             return None
-        return reset + step * len(past.calls)
+        return reset + step * len(task.argument.calls)
 
     def drop(self) -> list[int]:
-        """Kill the workers that have outstanding tasks; their instances are lost.
+        """Kill the workers that have outstanding tasks; their environments are lost.
 
-        What interrupted the caller may have cut a message in two.
+        The interrupt of the caller may have cut a message in two.
         """
-        lost: list[int] = []
+        lost_env_ids: list[int] = []
         self._unsendable.clear()
-        for lane in self._lanes:
-            if not lane.queue and lane.process is not None:
+        for queue in self._queues:
+            if not queue.tasks and queue.process is not None:
                 continue
-            _kill(lane)
-            lane.queue.clear()
-            lane.pickled.clear()
-            lane.num_sent = lane.in_flight = 0
-            lane.began = None
-            lost += lane.rows
-            for row in lane.rows:
-                self._gone[row] = "worker death: its process was ended by an interrupt"
-        return lost
+            queue.kill()
+            queue.clear()
+            lost_env_ids += queue.env_ids
+        self._recovery.record_interrupt(lost_env_ids)
+        return lost_env_ids
 
     def close(self, patience: float) -> None:
-        """Close the environments in their processes, and end these."""
+        """Close the environments in their processes, and end the processes."""
         if self._finalizer.detach() is not None:
-            _stop(self._lanes, patience, self._process)
+            _stop_processes(self._queues, patience, self._process_id)

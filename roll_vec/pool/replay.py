@@ -1,17 +1,23 @@
-"""Restore the other environments of a worker process that died.
+"""The calls from which an environment is restored when its worker process dies.
 
-Their instances died with it.  Each is built again and led to where it was: one that
-can resume by its current episode's actions, any other by all actions since its last
-seeded reset.  Environments that act on an outside world do so a second time; a worker
-for each environment (``workers=num_envs``) leaves nothing to be repeated.  What
-`call` changed in an instance is not repeated.
+All environment objects of a process die with it.  Each one is built again, and its
+calls are repeated.  If the environment can resume, these are the actions of its current
+episode; otherwise they are all actions since its last seeded reset.  An environment
+that acts on an outside world does so a second time; a worker for each environment
+(``workers=num_envs``) leaves nothing to repeat.  Changes that `call` made to the object
+are not repeated.
 
-The pool keeps these calls, up to `calls_limit` bytes of each environment.  With more
-of them the worker takes a snapshot of the instance, and the calls before it are
-dropped.  A snapshot is kept up to `SNAPSHOT_FACTOR` times that size.  Without one, be
-it larger or that the instance cannot be pickled, so many bytes of calls are kept; with
-more the environment cannot be restored until its next seeded reset: it loses its
-episode with the worker.
+The pool keeps these calls, `calls_limit` bytes for each environment::
+
+    seeded reset ─ calls ─ calls ─ ...            up to the limit
+                               ╰─ snapshot ─ calls ─ calls ─ ...
+                                      the calls before it are dropped
+
+At the limit the worker takes a snapshot: it pickles the environment.  A snapshot may
+have `SNAPSHOT_FACTOR` times the limit.  If it is larger, or the object cannot be
+pickled, the calls may have `SNAPSHOT_FACTOR` times the limit.  With more calls the
+environment cannot be restored until its next seeded reset: it loses its episode with
+the worker.
 """
 
 from __future__ import annotations
@@ -19,9 +25,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from roll_vec.pool.env_runner import ResetOrder, Restoration, Task
+from roll_vec.pool.tasks import ReplayPlan, ResetRequest, Task
 
-__all__ = ["SNAPSHOT_FACTOR", "History", "as_rebuilt", "calls_limit"]
+__all__ = ["SNAPSHOT_FACTOR", "ReplayLog", "calls_limit", "self_contained"]
 
 # Bytes of calls: of a pool, and of one environment at least and at most.
 POOL_BYTES = 64 << 20
@@ -34,116 +40,125 @@ def calls_limit(num_envs: int) -> int:
     return min(max(POOL_BYTES // num_envs, MIN_BYTES), MAX_BYTES)
 
 
-class History:
+class ReplayLog:
     """The calls and the snapshot from which one environment can be restored.
 
     Parameters
     ----------
     attributes : mapping of str to object
-        What was set before.
+        The attributes that the user has set so far.  It belongs to `EnvHandles`,
+        which adds an attribute after `record` got the task that sets it.
     limit : int
-        Bytes of calls after which a snapshot is due.
+        Bytes of calls that make a snapshot due.
 
     Attributes
     ----------
     obstacle : str
-        Why the environment cannot be restored; empty where it can.
+        The reason why the environment cannot be restored; empty if it can.
     """
 
     def __init__(self, attributes: Mapping[str, Any], limit: int) -> None:
-        self.attributes = dict(attributes)
+        self.attributes = attributes
         self._limit = limit
-        self._forget()
+        self._clear()
 
-    def _forget(self) -> None:
+    def _clear(self) -> None:
+        """Begin a new log: what was before is not needed any longer."""
         self.obstacle = ""
-        self._order: ResetOrder | None = None
+        self._reset: ResetRequest | None = None
         self._snapshot: bytes | None = None
         self._next_snapshot: bytes | None = None
-        self._refusal = ""
-        self._num_lost = 0
-        self._begin()
+        self._no_snapshots_because = ""
+        self._deaths_in_snapshots = 0
+        self._clear_calls()
 
-    def _begin(self) -> None:
+    def _clear_calls(self) -> None:
         self._first_attributes = dict(self.attributes)
         self._calls: list[bytes] = []
         self._num_bytes = 0
         self._observation: tuple[Any, ...] = ()
 
     def record(self, task: Task, pickled: bytes, value: Any) -> None:
-        """Note a task that succeeded."""
+        """Add a task that succeeded.
+
+        Parameters
+        ----------
+        task : Task
+        pickled : bytes
+            The task.
+        value : object
+            Its result.
+        """
         operation = task.operation
         if operation == "step":
             self._add(pickled)
             self._observation = value[:1]
         elif operation == "reset":
-            order: ResetOrder = task.argument
-            if order.position is not None or order.seed is not None:
-                self._forget()
-                self._order = order
+            if is_seeded(task.argument):
+                self._clear()
+                self._reset = task.argument
             else:
                 self._add(pickled)
             self._observation = value[:1]
         elif operation == "set":
             self._add(pickled)
-            name, set_to = task.argument
-            self.attributes[name] = set_to
         elif operation in ("build", "load"):
-            self._forget()
+            self._clear()
             if operation == "load":
                 self._snapshot = task.argument
         elif operation == "snapshot":
-            # The snapshot is used from the next call on.  After a restoration the
-            # result of that call is compared, because a pickle can lose state.
+            # Used from the next call on.  A restoration then compares the result of
+            # that call, because an object can lose state in its pickle.
             self._next_snapshot = value
-            self._num_lost = 0
+            self._deaths_in_snapshots = 0
 
     def _add(self, pickled: bytes) -> None:
         if self.obstacle:
             return
         if self._next_snapshot is not None:
-            self._order = None
+            self._reset = None
             self._snapshot, self._next_snapshot = self._next_snapshot, None
-            self._begin()
+            self._clear_calls()
         self._calls.append(pickled)
         self._num_bytes += len(pickled)
-        if self._refusal and self._num_bytes > SNAPSHOT_FACTOR * self._limit:
+        max_bytes = SNAPSHOT_FACTOR * self._limit
+        if self._no_snapshots_because and self._num_bytes > max_bytes:
             self.obstacle = (
-                f"its history is too long, and there is no snapshot: {self._refusal}"
+                "its history is too long, and there is no snapshot: "
+                f"{self._no_snapshots_because}"
             )
             self._snapshot = None
-            self._begin()
+            self._clear_calls()
 
-    def is_due(self, task: Task) -> bool:
-        """Return whether a snapshot should be taken before a task."""
+    def needs_snapshot(self, task: Task) -> bool:
+        """Return whether a snapshot is due before a task."""
         if self._num_bytes <= self._limit:
             return False
-        if self._refusal or self._next_snapshot is not None:
+        if self._no_snapshots_because or self._next_snapshot is not None:
             return False
         if task.operation == "reset":
-            order: ResetOrder = task.argument
-            return order.seed is None and order.position is None and not order.rebuild
+            return not is_seeded(task.argument) and not task.argument.replace_env
         return task.operation in ("step", "set")
 
-    def refuse_snapshots(self, why: str) -> None:
+    def stop_snapshots(self, reason: str) -> None:
         """Take no more snapshots."""
-        self._refusal = why
+        self._no_snapshots_because = reason
 
-    def lose_snapshot(self, why: str) -> None:
-        """Note that a worker died at a snapshot; refuse snapshots the second time."""
-        self._num_lost += 1
-        if self._num_lost > 1:
-            self.refuse_snapshots(why)
+    def record_death_in_snapshot(self, reason: str) -> None:
+        """Note that the worker died in a snapshot; the second time is the last one."""
+        self._deaths_in_snapshots += 1
+        if self._deaths_in_snapshots > 1:
+            self.stop_snapshots(reason)
 
-    def restoration(self) -> Restoration:
-        """Return how the environment is restored; only where that is possible."""
-        order = self._order
-        if order is not None:
-            order = as_rebuilt(order, self._first_attributes)
-            if order.position is not None:
-                order = order._replace(seed=None)
-        return Restoration(
-            order,
+    def make_plan(self) -> ReplayPlan:
+        """Return how to restore the environment; there must be no obstacle."""
+        reset = self._reset
+        if reset is not None:
+            reset = self_contained(reset, self._first_attributes)
+            if reset.position is not None:
+                reset = reset._replace(seed=None)
+        return ReplayPlan(
+            reset,
             self._first_attributes,
             list(self._calls),
             self._observation,
@@ -151,6 +166,13 @@ class History:
         )
 
 
-def as_rebuilt(order: ResetOrder, attributes: dict[str, Any]) -> ResetOrder:
-    """Return a reset that needs nothing of the instance before."""
-    return order._replace(rebuild=True, attributes=dict(attributes))
+def is_seeded(request: ResetRequest) -> bool:
+    """Return whether a reset leads to the same state whatever was before it."""
+    return request.seed is not None or request.position is not None
+
+
+def self_contained(
+    request: ResetRequest, attributes: Mapping[str, Any]
+) -> ResetRequest:
+    """Return a seeded reset that builds the environment object, too."""
+    return request._replace(replace_env=True, attributes=dict(attributes))

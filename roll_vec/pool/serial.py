@@ -1,4 +1,4 @@
-"""The calling thread as the worker of a pool, with loops that do nothing else."""
+"""The calling thread as the only worker of a pool, with fast loops over all tasks."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from roll_vec.pool.env_runner import (
-    LOST,
-    Fault,
-    Members,
-    Task,
-    as_number,
+    LOST_MESSAGE,
+    EnvRunner,
     check_reset,
     check_step,
-    describe_exception,
+    to_float,
 )
-from roll_vec.pool.workers import EnvFns, Outcome, Workers
+from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Task, exception_fault
+from roll_vec.pool.workers import Workers
 from roll_vec.vector.infos import RowInfos
 
-__all__ = ["Lockstep", "SerialWorkers"]
+__all__ = ["SerialWorkers", "StepLists"]
 
 
-class Lockstep(NamedTuple):
-    """What a step of all environments gives, by row; blank for those left out."""
+class StepLists(NamedTuple):
+    """Results of a step, with an entry for each environment; zeros where skipped."""
 
     rewards: list[float]
     terminations: list[bool]
@@ -41,63 +39,65 @@ class SerialWorkers(Workers):
     """
 
     def __init__(self, env_fns: EnvFns) -> None:
-        self.members = Members(dict(enumerate(env_fns)), in_caller=True)
+        self._runner = EnvRunner(dict(enumerate(env_fns)), in_caller=True)
         self._num_envs = len(env_fns)
-        self._queue: deque[Task] = deque()
-        # The environments' methods, looked up once.
-        self._steps: list[Callable[[Any], Any]] | None = None
-        self._resets: list[Callable[[], Any]] = []
+        self._tasks: deque[Task] = deque()
+        # Bound methods of the environments; None: to be looked up again.
+        self._step_methods: list[Callable[[Any], Any]] | None = None
+        self._reset_methods: list[Callable[[], Any]] = []
 
     @property
     def num_outstanding(self) -> int:
         """Number of tasks that have not been run."""
-        return len(self._queue)
+        return len(self._tasks)
 
     def submit(self, task: Task) -> None:
-        """Take a task; it is run by `collect`."""
-        self._queue.append(task)
+        """Take a task; `collect` runs it."""
+        self._tasks.append(task)
 
     def collect(self, timeout: float | None = None) -> list[Outcome]:  # noqa: ARG002
         """Run the next task."""
-        if not self._queue:
+        if not self._tasks:
             return []
-        task = self._queue.popleft()
+        task = self._tasks.popleft()
         if task.operation not in ("step", "call"):
-            self._steps = None
-        return [Outcome(task, *self.members.run(task))]
+            self._step_methods = None
+        return [Outcome(task, *self._runner.run(task))]
 
-    def instance(self, row: int) -> Any:
-        """Return an environment, or None where it was lost."""
-        return self.members.envs.get(row)
+    def get_env(self, env_id: int) -> Any:
+        """Return an environment object, or None if it was lost."""
+        return self._runner.envs.get(env_id)
 
-    def put_instance(self, row: int, env: Any) -> None:
-        """Take over an environment."""
-        self.members.envs[row] = env
+    def put_env(self, env_id: int, env: Any) -> None:
+        """Take over an environment object."""
+        self._runner.envs[env_id] = env
 
-    def _bind(self) -> list[Callable[[Any], Any]]:
-        """Look up the environments' methods; those of lost instances raise."""
-        envs = self.members.envs
-        rows = range(self._num_envs)
-        self._resets = [envs[row].reset if row in envs else _lost for row in rows]
-        self._steps = [envs[row].step if row in envs else _lost for row in rows]
-        return self._steps
+    def _bind_methods(self) -> list[Callable[[Any], Any]]:
+        """Look up the methods of all environments; those of lost ones raise."""
+        envs = [self._runner.envs.get(env_id) for env_id in range(self._num_envs)]
+        self._reset_methods = [
+            _raise_lost if env is None else env.reset for env in envs
+        ]
+        self._step_methods = [_raise_lost if env is None else env.step for env in envs]
+        return self._step_methods
 
     def step_all(
-        self, actions: list[Any], skipped: list[bool], latest: list[Any]
-    ) -> Lockstep:
-        """Step all environments but some, and write their observations to ``latest``.
+        self, actions: list[Any], skip_list: list[bool], observations: list[Any]
+    ) -> StepLists:
+        """Step all environments that are not skipped.
 
-        An environment that fails leaves its row of ``latest`` alone.
+        ``observations`` is written into, except where an environment is skipped or
+        fails.
         """
         num_envs = self._num_envs
         rewards, terminations = [0.0] * num_envs, [False] * num_envs
         truncations = [False] * num_envs
         infos: RowInfos = [{}] * num_envs
         faults: dict[int, Fault] = {}
-        row = -1
-        steps = self._steps or self._bind()
-        for step, action, skip in zip(steps, actions, skipped, strict=True):
-            row += 1
+        env_id = -1
+        methods = self._step_methods or self._bind_methods()
+        for step, action, skip in zip(methods, actions, skip_list, strict=True):
+            env_id += 1
             if skip:
                 continue
             try:
@@ -106,35 +106,37 @@ class SerialWorkers(Workers):
                     result = check_step(result)
                 observation, reward, terminated, truncated, info = result
                 if type(reward) is not float:
-                    reward = as_number(reward)
+                    reward = to_float(reward)
                 if terminated:
-                    terminations[row] = True
+                    terminations[env_id] = True
                 if truncated:
-                    truncations[row] = True
+                    truncations[env_id] = True
                 if type(info) is not dict:
                     info = check_step(result)[4]
-                infos[row] = info
+                infos[env_id] = info
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
-                message = describe_exception("step", error)
-                faults[row] = Fault("exception", message, error)
+                faults[env_id] = exception_fault("step", error)
                 continue
-            latest[row] = observation
-            rewards[row] = reward
-        return Lockstep(rewards, terminations, truncations, infos, faults)
+            observations[env_id] = observation
+            rewards[env_id] = reward
+        return StepLists(rewards, terminations, truncations, infos, faults)
 
-    def reset_rows(
-        self, rows: list[int], latest: list[Any], infos: RowInfos
+    def reset_envs(
+        self, env_ids: list[int], observations: list[Any], infos: RowInfos
     ) -> dict[int, Fault]:
-        """Reset some environments as an autoreset does; return what failed."""
+        """Reset some environments, as an autoreset does; return the faults.
+
+        ``observations`` and ``infos`` are written into.
+        """
         faults: dict[int, Fault] = {}
-        if self._steps is None:
-            self._bind()
-        resets = self._resets
-        for row in rows:
+        if self._step_methods is None:
+            self._bind_methods()
+        methods = self._reset_methods
+        for env_id in env_ids:
             try:
-                result = resets[row]()
+                result = methods[env_id]()
                 if type(result) is not tuple or len(result) != 2:
                     result = check_reset(result)
                 observation, info = result
@@ -143,26 +145,25 @@ class SerialWorkers(Workers):
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
-                message = describe_exception("reset", error)
-                faults[row] = Fault("exception", message, error)
+                faults[env_id] = exception_fault("reset", error)
                 continue
-            latest[row] = observation
-            infos[row] = info
+            observations[env_id] = observation
+            infos[env_id] = info
         return faults
 
     def drop(self) -> list[int]:
-        """Forget all tasks."""
-        self._queue.clear()
+        """Drop all tasks."""
+        self._tasks.clear()
         return []
 
     def close(self, patience: float) -> None:  # noqa: ARG002
         """Close the environments."""
-        self._queue.clear()
-        self._steps = None
-        self._resets = []
-        self.members.close_all()
+        self._tasks.clear()
+        self._step_methods = None
+        self._reset_methods = []
+        self._runner.close_all()
 
 
-def _lost(action: Any = None) -> Any:  # noqa: ARG001
-    """Stand for the methods of an instance that was lost."""
-    raise LookupError(LOST)
+def _raise_lost(action: Any = None) -> Any:  # noqa: ARG001
+    """Stand in for the methods of an environment object that was lost."""
+    raise LookupError(LOST_MESSAGE)

@@ -1,4 +1,4 @@
-"""The spaces of a pool, from those of its environments."""
+"""The spaces of a pool, made from the spaces of its environments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gymnasium.spaces.utils import is_space_dtype_shape_equiv
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
 from roll_vec.errors import InvalidOptionError, SpaceMismatchError
-from roll_vec.pool.env_runner import Description
+from roll_vec.pool.tasks import EnvDescription
 
 __all__ = ["PoolSpaces", "pool_spaces"]
 
@@ -27,17 +27,17 @@ class PoolSpaces(NamedTuple):
 
 
 def pool_spaces(
-    described: Sequence[Description], observation_mode: ObservationMode
+    descriptions: Sequence[EnvDescription], observation_mode: ObservationMode
 ) -> PoolSpaces:
     """Return the spaces of a pool, by the rules of `SyncVectorEnv`.
 
     Parameters
     ----------
-    described : sequence of Description
+    descriptions : sequence of EnvDescription
     observation_mode : str, or tuple of two spaces
-        ``same``: all observation spaces are equal.  ``different``: they share shapes
-        and dtypes, bounds differ.  A tuple: the space of the batch, and a single one
-        that all share shapes and dtypes with.
+        ``same``: all observation spaces are equal.  ``different``: they have the same
+        shapes and dtypes, with different bounds.  A tuple: the space of the batch, and
+        the space of one environment; all have its shapes and dtypes.
 
     Raises
     ------
@@ -46,12 +46,13 @@ def pool_spaces(
     TypeError
         If a tuple holds something else than spaces.
     SpaceMismatchError
+        If spaces of the environments differ where they must not.
     """
-    num_envs, first = len(described), described[0]
+    num_envs, first = len(descriptions), descriptions[0]
     single: Space[Any] = first.observation_space
     if isinstance(observation_mode, tuple) and len(observation_mode) == 2:
-        given: tuple[Any, ...] = observation_mode
-        for space in given:
+        spaces: tuple[Any, ...] = observation_mode
+        for space in spaces:
             if not isinstance(space, Space):
                 message = (
                     "observation_mode: expected the space of the batch and a single "
@@ -62,48 +63,51 @@ def pool_spaces(
     elif observation_mode == "same":
         batched = batch_space(single, num_envs)
     elif observation_mode == "different":
-        batched = batch_differing_spaces([one.observation_space for one in described])
+        batched = batch_differing_spaces(
+            [one.observation_space for one in descriptions]
+        )
     else:
-        # The words are Gymnasium's, for programs that look for them.
+        # Gymnasium's message, for programs that look for it.
         message = (
             "Invalid `observation_mode`, expected: 'same' or 'different' or tuple of "
             f"single and batch observation space, actual got {observation_mode}"
         )
         raise InvalidOptionError(message)
-    for row, one in enumerate(described):
-        _check_row(row, one, single, first.action_space, observation_mode == "same")
+    for env_id, one in enumerate(descriptions):
+        must_equal = observation_mode == "same"
+        _check_spaces(env_id, one, single, first.action_space, must_equal)
     return PoolSpaces(
         single, batched, first.action_space, batch_space(first.action_space, num_envs)
     )
 
 
-def _check_row(
-    row: int,
-    one: Description,
+def _check_spaces(
+    env_id: int,
+    one: EnvDescription,
     observation_space: Space[Any],
     action_space: Space[Any],
     must_equal: bool,
 ) -> None:
-    found = one.observation_space
+    own_space = one.observation_space
     if must_equal:
-        # Most pools are many of one: comparing the bounds of boxes takes long.
-        if found is not observation_space and found != observation_space:
+        # Identity first: many environments share a space, and comparing bounds is slow.
+        if own_space is not observation_space and own_space != observation_space:
             message = (
                 "observation_mode='same', but the sub-environments observation spaces "
-                f"are not equivalent. Environment {row} has {found}, the first "
+                f"are not equivalent. Environment {env_id} has {own_space}, the first "
                 f"{observation_space}. If this is intentional, use "
                 "`observation_mode='different'` instead."
             )
             raise SpaceMismatchError(message)
-    elif not is_space_dtype_shape_equiv(found, observation_space):
+    elif not is_space_dtype_shape_equiv(own_space, observation_space):
         message = (
             f"the observation spaces do not share a shape and a dtype: environment "
-            f"{row} has {found}, expected the like of {observation_space}"
+            f"{env_id} has {own_space}, expected the like of {observation_space}"
         )
         raise SpaceMismatchError(message)
     if one.action_space is not action_space and one.action_space != action_space:
         message = (
-            f"the action spaces differ: environment {row} has {one.action_space}, "
+            f"the action spaces differ: environment {env_id} has {one.action_space}, "
             f"the first {action_space}"
         )
         raise SpaceMismatchError(message)

@@ -1,9 +1,9 @@
 """Worker threads: for environments that wait, for a network or another process.
 
-A thread cannot be stopped.  One whose task takes too long is abandoned: it is a
-daemon that nobody waits for, its result is thrown away and it ends by itself if its
-task ever does.  Code that holds the interpreter lock and never returns cannot be
-timed out at all; processes can.
+A thread cannot be stopped.  If its task takes too long, the thread is abandoned: it is
+a daemon thread, nobody waits for it, its result is thrown away, and it ends when its
+task does.  Code that holds the interpreter lock and never returns cannot be timed out
+by threads at all; processes can do that.
 """
 
 from __future__ import annotations
@@ -16,36 +16,37 @@ from collections.abc import Mapping, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from roll_vec.pool.env_runner import Fault, Members, Task
-from roll_vec.pool.workers import EnvFns, Lane, Outcome, QueuedWorkers
+from roll_vec.pool.env_runner import EnvRunner
+from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Task
+from roll_vec.pool.worker_queue import QueuedWorkers, WorkerQueue
 
 __all__ = ["ThreadWorkers"]
 
 
-class ThreadLane(Lane):
-    """One worker thread.
+class ThreadQueue(WorkerQueue):
+    """The queue of one worker thread, and its environment objects.
 
     Attributes
     ----------
-    posted, received : int
-        Results that the thread has put into the outbox and that were taken out.
+    num_posted, num_received : int
+        Results that the thread has put into the outbox, and those taken out of it.
     last_posted, last_sent : Task or None
-        The last task with such a result, and the last one that the thread was given.
+        The last task with such a result, and the last task that the thread got.
     is_abandoned : bool
-        Whether nobody wants the result of the task it is at, nor any more work of it.
-        It, ``posted`` and ``last_posted`` change under ``lock``.
+        The result of the current task is not wanted; the thread shall end after it.
+        Changes under ``lock``, as do ``num_posted`` and ``last_posted``.
     is_stopping : bool
-        Whether it should close its environments and end.
+        The thread shall close its environments and end.
     """
 
-    def __init__(self, index: int, rows: range, members: Members) -> None:
-        super().__init__(index, rows)
-        self.began = time.monotonic()
-        self.members = members
+    def __init__(self, index: int, env_ids: range, runner: EnvRunner) -> None:
+        super().__init__(index, env_ids)
+        self.start_time = time.monotonic()
+        self.runner = runner
         self.inbox: SimpleQueue[Task | None] = SimpleQueue()
         self.lock = threading.Lock()
-        self.posted = 0
-        self.received = 0
+        self.num_posted = 0
+        self.num_received = 0
         self.last_posted: Task | None = None
         self.last_sent: Task | None = None
         self.is_abandoned = False
@@ -53,63 +54,65 @@ class ThreadLane(Lane):
         self.thread: threading.Thread | None = None
 
 
-Outbox = SimpleQueue[tuple[ThreadLane, Task, Any, "Fault | None"]]
+Outbox = SimpleQueue[tuple[ThreadQueue, Task, Any, "Fault | None"]]
 
 
-def _work(lane: ThreadLane, outbox: Outbox) -> None:
-    """Run the tasks of a lane; the thread's main function."""
-    members = lane.members
+def _run_worker(queue: ThreadQueue, outbox: Outbox) -> None:
+    """Run the tasks of a queue; the thread's main function."""
+    runner = queue.runner
     while True:
-        task = lane.inbox.get()
-        if task is None or lane.is_stopping:
-            members.close_all()
+        task = queue.inbox.get()
+        if task is None or queue.is_stopping:
+            runner.close_all()
             return
-        value, fault = members.run(task)
-        with lane.lock:
-            if not lane.is_abandoned:
-                lane.posted += 1
-                lane.last_posted = task
-                outbox.put((lane, task, value, fault))
-                # Or the last result and its arrays would live until the next task.
+        value, fault = runner.run(task)
+        with queue.lock:
+            if not queue.is_abandoned:
+                queue.num_posted += 1
+                queue.last_posted = task
+                outbox.put((queue, task, value, fault))
+                # Otherwise the result and its arrays would live until the next task.
                 del value, fault
                 continue
-        # Somebody else has the other environments.
-        members.close(task.row)
+        # The successor of this thread has the other environments.
+        runner.close(task.env_id)
         return
 
 
-def _start(lane: ThreadLane, outbox: Outbox) -> None:
-    lane.thread = threading.Thread(
-        target=_work,
-        args=(lane, outbox),
-        name=f"roll_vec-pool-{lane.index}",
+def _start_thread(queue: ThreadQueue, outbox: Outbox) -> None:
+    queue.thread = threading.Thread(
+        target=_run_worker,
+        args=(queue, outbox),
+        name=f"roll_vec-pool-{queue.index}",
         daemon=True,
     )
-    lane.thread.start()
+    queue.thread.start()
 
 
-def _stop(lanes: Sequence[ThreadLane], patience: float, process: int) -> int:
-    """End the threads; return how many did not end in time."""
-    if os.getpid() != process:
-        return 0  # a fork has none of them
-    for lane in lanes:
-        lane.is_stopping = True
-        lane.inbox.put(None)
+def _stop_threads(
+    queues: Sequence[ThreadQueue], patience: float, process_id: int
+) -> int:
+    """End the threads; return the number of those that did not end in time."""
+    if os.getpid() != process_id:
+        return 0  # a fork has none of the threads
+    for queue in queues:
+        queue.is_stopping = True
+        queue.inbox.put(None)
     end = time.monotonic() + patience
-    left = 0
-    for lane in lanes:
-        thread = lane.thread
+    num_alive = 0
+    for queue in queues:
+        thread = queue.thread
         if thread is None or thread is threading.current_thread():
             continue
         if patience:
             thread.join(max(end - time.monotonic(), 0.0))
         if thread.is_alive():
-            left += 1
-    return left
+            num_alive += 1
+    return num_alive
 
 
-class ThreadWorkers(QueuedWorkers[ThreadLane]):
-    """A daemon thread a worker; an environment is only ever touched by its thread.
+class ThreadWorkers(QueuedWorkers[ThreadQueue]):
+    """Daemon threads; each environment object is touched by one thread only.
 
     Parameters
     ----------
@@ -123,88 +126,94 @@ class ThreadWorkers(QueuedWorkers[ThreadLane]):
     ) -> None:
         super().__init__(time_limits)
         self._outbox: Outbox = SimpleQueue()
-        self._lanes = []
+        self._queues = []
         for index in range(num_workers):
-            rows = range(index, len(env_fns), num_workers)
-            members = Members({row: env_fns[row] for row in rows})
-            self._lanes.append(ThreadLane(index, rows, members))
-        # Neither the threads nor this callback know the pool, so that it can go.
-        self._finalizer = weakref.finalize(self, _stop, self._lanes, 0.0, self._process)
-        for lane in self._lanes:
-            _start(lane, self._outbox)
+            env_ids = range(index, len(env_fns), num_workers)
+            runner = EnvRunner({env_id: env_fns[env_id] for env_id in env_ids})
+            self._queues.append(ThreadQueue(index, env_ids, runner))
+        # Neither this callback nor the threads refer to the pool: that would keep the
+        # pool alive.
+        self._finalizer = weakref.finalize(
+            self, _stop_threads, self._queues, 0.0, self._process_id
+        )
+        for queue in self._queues:
+            _start_thread(queue, self._outbox)
 
-    def instance(self, row: int) -> Any:
-        """Return an environment, or None where it was lost."""
-        return self._lanes[row % len(self._lanes)].members.envs.get(row)
+    def get_env(self, env_id: int) -> Any:
+        """Return an environment object, or None if it was lost."""
+        return self._queues[env_id % len(self._queues)].runner.envs.get(env_id)
 
-    def put_instance(self, row: int, env: Any) -> None:
-        """Give an environment to its worker, which must be idle."""
-        self._lanes[row % len(self._lanes)].members.envs[row] = env
+    def put_env(self, env_id: int, env: Any) -> None:
+        """Give an environment object to its thread, which must be idle."""
+        self._queues[env_id % len(self._queues)].runner.envs[env_id] = env
 
-    def _send(self, lane: ThreadLane, task: Task) -> None:
-        lane.inbox.put(task)
-        lane.last_sent = task
+    def _send(self, queue: ThreadQueue, task: Task) -> None:
+        queue.inbox.put(task)
+        queue.last_sent = task
 
     def _poll(self, seconds: float | None) -> list[Outcome]:
         outcomes: list[Outcome] = []
         try:
             if seconds == 0:
-                arrived = self._outbox.get_nowait()
+                message = self._outbox.get_nowait()
             else:
-                arrived = self._outbox.get(timeout=seconds)
+                message = self._outbox.get(timeout=seconds)
             while True:
-                lane, task, value, fault = arrived
-                lane.received += 1
-                # Otherwise `drop` has struck it off.
-                if lane.queue and lane.queue[0] is task:
-                    outcomes += self._finish(lane, value, fault)
-                arrived = self._outbox.get_nowait()
+                queue, task, value, fault = message
+                queue.num_received += 1
+                # Otherwise `drop` has removed the task.
+                if queue.tasks and queue.tasks[0] is task:
+                    outcomes += self._finish(queue, value, fault)
+                message = self._outbox.get_nowait()
         except Empty:
             return outcomes
 
-    def _give_up(self, lane: ThreadLane, fault: Fault) -> list[Outcome]:
-        with lane.lock:
-            if lane.posted != lane.received:
-                return []  # its result has just been posted
-            lane.is_abandoned = True
+    def _stop_task(self, queue: ThreadQueue, fault: Fault) -> list[Outcome]:
+        """Abandon a thread, and start another one for its other environments."""
+        with queue.lock:
+            if queue.num_posted != queue.num_received:
+                return []  # the result has just been posted
+            queue.is_abandoned = True
         self.abandoned_threads += 1
-        row = lane.queue[0].row
-        outcomes = self._finish(lane, None, fault)
-        members = Members(lane.members.env_fns)
-        members.envs = dict(lane.members.envs)
-        members.envs.pop(row, None)
-        successor = ThreadLane(lane.index, lane.rows, members)
-        successor.num_dropped = lane.num_dropped
-        self._lanes[lane.index] = successor
-        for task in lane.queue:
+        env_id = queue.tasks[0].env_id
+        outcomes = self._finish(queue, None, fault)
+        runner = EnvRunner(queue.runner.env_fns)
+        runner.envs = dict(queue.runner.envs)
+        runner.envs.pop(env_id, None)
+        successor = ThreadQueue(queue.index, queue.env_ids, runner)
+        successor.num_dropped = queue.num_dropped
+        self._queues[queue.index] = successor
+        for task in queue.tasks:
             self._enqueue(successor, task)
-        _start(successor, self._outbox)
+        _start_thread(successor, self._outbox)
         return outcomes
 
     def drop(self) -> list[int]:
-        """Give up all outstanding outcomes; the tasks are run all the same."""
-        for lane in self._lanes:
-            with lane.lock:
+        """Drop all outstanding tasks; the threads run them all the same."""
+        for queue in self._queues:
+            with queue.lock:
                 self._poll(0)
-                self._strike_off(lane)
-            lane.num_dropped = len(lane.queue)
+                self._drop_half_handled(queue)
+            queue.num_dropped = len(queue.tasks)
         return []
 
-    def _strike_off(self, lane: ThreadLane) -> None:
-        """Forget tasks of which no result will come any longer.
+    def _drop_half_handled(self, queue: ThreadQueue) -> None:
+        """Remove the tasks that an interrupt left half handled: no result will come.
 
-        An interrupt can strike between the entry of a task and its sending, or between
+        An interrupt can come between the entry of a task and its sending, or between
         the arrival of a result and the removal of its task.
         """
-        lane.received = lane.posted
-        if any(task is lane.last_posted for task in lane.queue):
-            while lane.queue.popleft() is not lane.last_posted:
+        queue.num_received = queue.num_posted
+        if any(task is queue.last_posted for task in queue.tasks):
+            while queue.tasks.popleft() is not queue.last_posted:
                 pass
-            lane.began = time.monotonic()
-        if lane.queue and lane.queue[-1] is not lane.last_sent:
-            lane.queue.pop()
+            queue.start_time = time.monotonic()
+        if queue.tasks and queue.tasks[-1] is not queue.last_sent:
+            queue.tasks.pop()
 
     def close(self, patience: float) -> None:
-        """Close the environments in their threads, and end these."""
+        """Close the environments in their threads, and end the threads."""
         if self._finalizer.detach() is not None:
-            self.abandoned_threads += _stop(self._lanes, patience, self._process)
+            self.abandoned_threads += _stop_threads(
+                self._queues, patience, self._process_id
+            )

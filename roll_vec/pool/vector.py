@@ -21,7 +21,7 @@ from roll_vec.errors import (
 from roll_vec.options import check_unknown, take_options, takes_keywords_of
 from roll_vec.pool.engine import PoolEngine
 from roll_vec.pool.options import PoolOptions
-from roll_vec.pool.pending_steps import Flights
+from roll_vec.pool.pending_steps import PendingSteps
 from roll_vec.pool.spaces import ObservationMode
 from roll_vec.vector.autoreset import parse_reset_mask
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
@@ -37,78 +37,81 @@ _ALL_NEED_RESET = (
 
 # skrl looks for VectorEnv among the direct bases.
 class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
-    """Environments that are objects, any of them, as one vector environment.
+    """Any environment objects as one vector environment.
 
-    It takes the place of `gymnasium.vector.SyncVectorEnv` and returns what that would,
-    whoever runs the environments.  An environment that raises, that returns something
-    invalid, that takes too long or whose process dies loses its episode, which ends
-    truncated with reward 0, the last valid observation and ``info["error"]``; it is
-    built anew and goes on with its stream's next episode, and no other environment
-    notices.  A reset that fails is tried again with the next three episodes; then the
-    environment stands still: its reset has ``info["error"]``, its next step ends the
+    It returns the same as `gymnasium.vector.SyncVectorEnv`, with any kind of workers.
+
+    An environment has a fault if it raises, returns something invalid, takes too long,
+    or its process dies.  Its episode then ends: truncated, with reward 0, the last
+    valid observation and ``info["error"]``.  A new environment object replaces it and
+    begins the next episode of its seed.  No other environment notices.
+
+    If a reset fails, the next three episodes are tried.  If they fail too, the
+    environment is stalled: its reset has ``info["error"]``, its next step ends the
     episode as truncated, and the reset after that tries again.
 
     Parameters
     ----------
     env_fns : iterable of callable
-        Each returns an environment, and again whenever it is called.
+        Each returns an environment, and a new one whenever it is called.
     copy : bool
         False: observations of array spaces are written into one batch again and again.
     observation_mode : ``same``, ``different``, or tuple of two spaces
         As in `SyncVectorEnv`.
     autoreset_mode : AutoresetMode or str
     workers : int
-        Who runs the environments.  0: the calling thread, fastest for those that
-        compute for microseconds.  n: so many threads or processes; environment i
-        belongs to worker ``i % n`` for good.
+        0: the calling thread runs the environments; fastest if they compute for
+        microseconds.  n: n threads or processes run them; environment i always belongs
+        to worker ``i % n``.
     executor : ``thread`` or ``process``
-        Threads are for environments that wait.  Processes are for those that keep a
-        core busy or that must be stopped: only a process can stop code that never
-        returns.  A thread whose environment takes too long is abandoned with it, a
-        daemon that is counted in ``abandoned_threads`` and never waited for; code
-        that holds the interpreter lock meanwhile holds up the whole program.
+        Threads are for environments that wait.  Processes are for environments that
+        keep a core busy or that must be stopped: only a process can stop code that
+        never returns.  A thread whose environment takes too long is abandoned: it is a
+        daemon thread, ``abandoned_threads`` counts it, and nobody waits for it.  Code
+        that holds the interpreter lock meanwhile stops the whole program.
     step_timeout, reset_timeout : float or None
-        Seconds that a step or a reset, a new instance's construction included, may
-        run itself; waiting for its worker does not count.
+        Seconds that a step or a reset itself may run.  A reset includes the
+        construction of a new object; waiting for the worker does not count.
     on_error : ``truncate`` or ``raise``
-        ``raise``: a fault raises `EnvironmentFaultError` once the other environments
-        of the call have ended; all must be reset after that.
+        ``raise``: a fault raises `EnvironmentFaultError` after the other environments
+        of the call have ended; then all must be reset.
     max_episode_steps : int or None
         Steps after which an episode is truncated.
     group_size, group_id_info, ...
         See `roll_vec.vector.env.BatchOptions`.
     context : str or None
-        How worker processes are started: ``fork``, ``spawn`` or ``forkserver``; None:
-        as `multiprocessing` does by default.
+        Start method of worker processes: ``fork``, ``spawn`` or ``forkserver``; None:
+        the default of `multiprocessing`.
 
     Notes
     -----
-    Where a worker process dies, the environment that it was running has lost its
-    episode; the worker's others are built again in a new process and led to where they
-    were by repeating their actions.  An environment that acts on an outside world does
-    so twice then: give each a worker of its own, ``workers=num_envs``.  Up to 1 MiB of
-    actions is kept of an environment, and up to 64 MiB of a pool with more than 64, but
-    no less than 64 KiB each.  Then its worker pickles it, and the actions before that
-    are dropped.  Of one that cannot be pickled, or takes more than 16 times the limit,
-    16 times as many actions are kept; after that it loses its episode, too, where its
-    worker dies.
+    When a worker process dies, the environment that was running loses its episode.  The
+    others of this worker are built again in a new process, and their actions are
+    repeated.  An environment that acts on an outside world then does so twice: give
+    each a worker of its own, ``workers=num_envs``.
 
-    The first fault of a pool warns, by `EnvironmentFaultWarning` with the traceback,
+    The pool keeps up to 1 MiB of actions for each environment.  With more than 64
+    environments it keeps up to 64 MiB in total, but at least 64 KiB each.  At this
+    limit the worker pickles the environment, and the actions before that are dropped.
+    If it cannot be pickled, or its pickle has more than 16 times the limit, the pool
+    keeps 16 times as many actions.  With more of them the environment, too, loses its
+    episode when its worker dies.
+
+    The first fault of a pool gives an `EnvironmentFaultWarning` with the traceback,
     unless faults raise.
 
-    Infos have Gymnasium's layout, see `roll_vec.vector.infos`.  An info that has none,
-    as a dict that holds itself, is a fault of that environment.
+    Infos have Gymnasium's layout, see `roll_vec.vector.infos`.  An info that cannot be
+    brought into it, such as a dict that holds itself, is a fault of that environment.
 
-    `close` closes every environment, whatever the others raise then: nothing of that
-    is told but a KeyboardInterrupt in the calling thread.
+    `close` closes every environment.  It ignores their exceptions, except a
+    KeyboardInterrupt in the calling thread.
 
     Raises
     ------
     InvalidOptionError, SpaceMismatchError
-        And whatever building an environment raises.
+        And the exception of an environment that cannot be built.
     """
 
-    # Whose `successes` are only read.
     engine: PoolEngine
 
     @takes_keywords_of(PoolOptions, BatchOptions)
@@ -125,8 +128,8 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             BatchOptions, keywords, copy=copy, autoreset_mode=autoreset_mode
         )
         engine = PoolEngine(tuple(env_fns), observation_mode, PoolOptions(**keywords))
-        # Before what is open: closing needs it.
-        self._flights = Flights(
+        # Before the rest of the constructor: `close` needs it.
+        self._pending_steps = PendingSteps(
             engine,
             batch.autoreset_mode,
             batch.group_size if batch.group_id_info else None,
@@ -158,13 +161,13 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             If results were not received.
         """
         self._check_idle("reset")
-        if self.engine.instances.needs_reset:
+        if self.engine.faults.needs_full_reset:
             mask = parse_reset_mask(options, self.num_envs)
             if mask is not None and not mask.all():
                 raise ResetNeededError(_ALL_NEED_RESET)
         with self._interruptible():
             result = super().reset(seed=seed, options=options)
-        self.engine.counts.warn_once()
+        self.engine.faults.warn_once()
         return result
 
     def step(
@@ -180,50 +183,51 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             If results were not received.
         """
         self._check_idle("step")
-        if self.engine.instances.needs_reset:
+        if self.engine.faults.needs_full_reset:
             raise ResetNeededError(_ALL_NEED_RESET)
         with self._interruptible():
             result = super().step(actions)
-        self.engine.counts.warn_once()
+        self.engine.faults.warn_once()
         return result
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Leave a pool that can be reset and closed where Ctrl-C strikes."""
+        """Make sure that the pool can be reset and closed after Ctrl-C."""
         try:
             yield
         except KeyboardInterrupt:
-            self._flights.clear()
+            self._pending_steps.clear()
             self.engine.demand_reset()
             raise
 
     def _check_idle(self, name: str) -> None:
         self._check_open()
-        if len(self._flights):
+        if len(self._pending_steps):
             message = (
-                f"{name}: {len(self._flights)} environments have results that were "
-                "not received"
+                f"{name}: {len(self._pending_steps)} environments have results that "
+                "were not received"
             )
             raise PendingResultsError(message, name)
 
     def _draw_missing(self, seeds: list[int | None]) -> list[int | None]:
-        """Fill the Nones where a seed is needed.
+        """Draw seeds for groups, and for environments that need a first seed.
 
-        Groups need it, and so do environments that can resume; any other is reset
-        without a seed, as it was told.
+        Any other environment is reset without a seed, as the caller asked.
         """
-        drawn = super()._draw_missing(seeds)
+        all_seeds = super()._draw_missing(seeds)
         if self.group_size > 1:
-            return drawn
+            return all_seeds
         return [
-            filled if seed is not None or is_fresh else None
-            for seed, filled, is_fresh in zip(
-                seeds, drawn, self.engine.is_fresh, strict=True
+            new_seed if seed is not None or needs_seed else None
+            for seed, new_seed, needs_seed in zip(
+                seeds, all_seeds, self.engine.needs_seed, strict=True
             )
         ]
 
     def _observe(self) -> Any:
-        return self.engine.observe() if self.copy else self.engine.observe_kept()
+        return (
+            self.engine.observe() if self.copy else self.engine.observe_without_copy()
+        )
 
     def _show(self) -> None:
         """Do nothing: environments in human mode show themselves."""
@@ -247,39 +251,41 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             Nothing has moved then.
         """
         self._check_open()
-        if self._any_unstarted or self.engine.instances.needs_reset:
+        if self._any_unstarted or self.engine.faults.needs_full_reset:
             message = "every environment must be reset before the first action"
             raise ResetNeededError(message)
-        rows = self._flights.check_rows(env_ids)
-        finished = self._finished[rows]
-        if self.autoreset_mode is not AutoresetMode.NEXT_STEP and finished.any():
+        checked_ids = self._pending_steps.check_env_ids(env_ids)
+        has_ended = self._finished[checked_ids]
+        if self.autoreset_mode is not AutoresetMode.NEXT_STEP and has_ended.any():
             message = (
-                f"environments {describe_rows(rows[finished])} have ended and were not "
-                "reset: do so with options={'reset_mask': mask}"
+                f"environments {describe_rows(checked_ids[has_ended])} have ended and "
+                "were not reset: do so with options={'reset_mask': mask}"
             )
             raise ResetNeededError(message)
-        checked = self._flights.check_actions(actions, finished)
+        checked_actions = self._pending_steps.check_actions(actions, has_ended)
         with self._interruptible():
-            self._flights.send(rows, checked, self._finished)
+            self._pending_steps.send(checked_ids, checked_actions, self._finished)
 
     def recv(
         self, min_envs: int | None = 1, timeout: float | None = None
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
-        """Return what has become of environments that actions were sent to.
+        """Return the results of environments that actions were sent to.
 
-        In SAME_STEP mode one whose episode ends counts as ready once it is reset.
+        In SAME_STEP mode an environment whose episode ends is ready after its reset.
 
         Parameters
         ----------
         min_envs : int or None
-            Wait for so many; None for all.  All that are ready are returned.
+            Wait for so many environments; None: for all.  All that are ready are
+            returned.
         timeout : float or None
-            Seconds after which fewer, or none, are returned; infinity is None.
+            Seconds after which fewer, or none, are returned; None or infinity: no
+            limit.
 
         Returns
         -------
         observations, rewards, terminations, truncations, infos
-            As of `step`, of the m environments ``infos["env_id"]``, (m,) int64 and
+            As from `step`, but of m environments: ``infos["env_id"]``, (m,) int64,
             ascending.
 
         Raises
@@ -292,19 +298,19 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
         self._check_open()
         with self._interruptible():
             try:
-                self._flights.wait(min_envs, timeout)
+                self._pending_steps.wait(min_envs, timeout)
             except EnvironmentFaultError:
-                self._flights.clear()
+                self._pending_steps.clear()
                 self.engine.demand_reset()
                 raise
-            # Before anything is taken: a warning can be made to raise.
-            self.engine.counts.warn_once()
-            rows, batch = self._flights.take()
-            # Not in place: the array may be the one that stands for no row.
+            # Before results are received: a warning filter can raise.
+            self.engine.faults.warn_once()
+            env_ids, batch = self._pending_steps.receive()
+            # Not in place: the array may be `_skip_none`, which stays all False.
             self._finished = self._finished.copy()
-            self._finished[rows] = False
+            self._finished[env_ids] = False
             if self.autoreset_mode is not AutoresetMode.SAME_STEP:
-                self._finished[rows] = batch[2] | batch[3]
+                self._finished[env_ids] = batch[2] | batch[3]
         return batch
 
     # ---------------------------------------------------------- faults
@@ -312,29 +318,39 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
     @property
     def fault_counts(self) -> NDArray[np.int64]:
         """(num_envs,) int64: failed steps and attempts at a reset, by environment."""
-        return self.engine.counts.by_row.copy()
+        return self.engine.faults.counts.copy()
 
     @property
     def faults(self) -> dict[str, int]:
-        """The same by kind; ``reset`` counts the resets that were given up."""
-        return dict(self.engine.counts.by_kind)
+        """Failed steps and attempts at a reset, by kind.
+
+        ``exception``, ``timeout``, ``worker_death``; and ``reset``, the resets that
+        failed in all attempts.
+        """
+        return dict(self.engine.faults.counts_by_kind)
 
     @property
     def abandoned_threads(self) -> int:
-        """How many threads were left to environments that took too long."""
-        return self.engine.workers.abandoned_threads
+        """Number of threads that were left to environments that took too long."""
+        return self.engine.handles.workers.abandoned_threads
 
     # -------------------------------------------------------- attributes
 
     @property
     def envs(self) -> list[gymnasium.Env[Any, Any]]:
-        """The environments; not to be had from worker processes."""
-        return self.engine.instances.envs
+        """The environment objects, None for one that was lost.
+
+        Raises
+        ------
+        AttributeError
+            If they are in worker processes.
+        """
+        return self.engine.handles.envs
 
     @property
     def env_fns(self) -> Sequence[Callable[[], gymnasium.Env[Any, Any]]]:
-        """What builds the environments."""
-        return self.engine.instances.env_fns
+        """The constructors of the environments."""
+        return self.engine.handles.env_fns
 
     @property
     def np_random_seed(self) -> tuple[Any, ...]:  # type: ignore[override]
@@ -343,25 +359,25 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
 
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[Any, ...]:  # type: ignore[override]
-        """``np_random`` of each environment; copies, from worker processes."""
+        """``np_random`` of each environment; from worker processes, copies."""
         return self.get_attr("np_random")
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return an attribute of each environment, called if it can be called.
 
-        None of one whose instance was lost in a fault and is yet to be built again.
-        There is no time limit, and what is raised is raised here.
+        None for an environment that was lost in a fault and is not replaced yet.  There
+        is no time limit.  An exception of an environment is raised here.
         """
         self._check_idle("call")
         with self._interruptible():
-            return self.engine.instances.call(name, *args, **kwargs)
+            return self.engine.handles.call(name, *args, **kwargs)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each environment, as `call`."""
         return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Set an attribute of each environment, also of those that are built later.
+        """Set an attribute of each environment, now and when it is replaced.
 
         Parameters
         ----------
@@ -383,21 +399,21 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             )
             raise ValueError(message)
         with self._interruptible():
-            self.engine.instances.set_attribute(name, values)
+            self.engine.handles.set_attribute(name, values)
 
     def render(self) -> tuple[Any, ...]:
-        """Return what `render` of each environment returns."""
+        """Return the result of `render` of each environment."""
         return self.call("render")
 
     def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...]:
-        """Return what `render` of some environments returns."""
+        """Return the results of `render` of some environments."""
         self._check_idle("render")
         with self._interruptible():
-            return self.engine.instances.render(list(indices))
+            return self.engine.handles.render(list(indices))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the environments; workers that stay busy are killed or abandoned."""
-        self._flights.clear()
+        self._pending_steps.clear()
         self.engine.close()
 
     def __getstate__(self) -> dict[str, Any]:

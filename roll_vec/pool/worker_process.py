@@ -1,4 +1,4 @@
-"""What runs in a worker process of the pool."""
+"""The main function of a worker process of the pool."""
 
 from __future__ import annotations
 
@@ -11,51 +11,52 @@ from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from roll_vec.pool.env_runner import Fault, Members, Task, format_traceback
+from roll_vec.pool.env_runner import EnvRunner
+from roll_vec.pool.tasks import Fault, Task, format_traceback
 
-__all__ = ["READY", "STOP", "work"]
+__all__ = ["READY", "STOP", "run_worker"]
 
 READY = b"ready"
 STOP = b"stop"
 
-# What an error is wanted for as it was raised, beside its text.
-_RAISING = ("build", "call", "fetch", "load", "set")
+# Operations whose exception the caller raises as it is.
+_RAISING_OPERATIONS = ("build", "call", "fetch", "load", "set")
 
 
-def work(
-    tasks: Connection,
-    results: Connection,
+def run_worker(
+    task_pipe: Connection,
+    result_pipe: Connection,
     env_fns: Callable[[], Mapping[int, Any]],
-    inherited: Sequence[Connection],
+    inherited_pipes: Sequence[Connection],
 ) -> None:
-    """Run the tasks that arrive until told to stop; a worker process's main function.
+    """Run the tasks that arrive, until `STOP` does.
 
     Parameters
     ----------
-    tasks, results : Connection
-        One message is a pickled list of pickled tasks, or one pickled result.
+    task_pipe, result_pipe : Connection
+        A message is a pickled list of pickled tasks, or one pickled result.
     env_fns : callable
-        Returns how the environments are built, by row.
-    inherited : sequence of Connection
-        Ends of pipes that a fork brought along.
+        Returns the constructors of the environments, by environment.
+    inherited_pipes : sequence of Connection
+        The parent's ends of pipes, which a fork has too.
     """
-    # Ctrl-C goes to the whole group: the parent decides what becomes of it.
+    # Ctrl-C goes to all processes of the group: the parent decides what happens here.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for connection in inherited:
+    for connection in inherited_pipes:
         connection.close()
     threading.Thread(target=_watch_parent, daemon=True).start()
-    members = Members(env_fns())
+    runner = EnvRunner(env_fns())
     try:
-        results.send_bytes(READY)
+        result_pipe.send_bytes(READY)
         while True:
-            message = tasks.recv_bytes()
+            message = task_pipe.recv_bytes()
             if message == STOP:
                 break
             for pickled in pickle.loads(message):
-                results.send_bytes(_run(members, pickled))
+                result_pipe.send_bytes(_run_task(runner, pickled))
     except (EOFError, OSError):
-        pass  # the parent is gone
-    members.close_all()
+        pass  # the parent has ended
+    runner.close_all()
 
 
 def _watch_parent() -> None:
@@ -63,38 +64,37 @@ def _watch_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is None:
         return
-    first = os.getppid()
-    # A sibling that was forked later holds the sentinel open as well.
-    while not wait([parent.sentinel], 2.0) and os.getppid() == first:
+    first_id = os.getppid()
+    # The sentinel alone is not enough: a sibling that was forked later holds it open.
+    while not wait([parent.sentinel], 2.0) and os.getppid() == first_id:
         pass
     os._exit(1)
 
 
-def _run(members: Members, pickled: bytes) -> bytes:
-    """Return the pickled outcome of a pickled task."""
+def _run_task(runner: EnvRunner, pickled: bytes) -> bytes:
+    """Return the pickled result, or fault, of a pickled task."""
     operation = "task"
     try:
         task: Task = pickle.loads(pickled)
         operation = task.operation
-        value, fault = members.run(task)
+        value, fault = runner.run(task)
         if fault is not None:
-            fault = _portable(fault, operation)
+            fault = _make_picklable(fault, operation)
         return pickle.dumps((value, fault))
     except BaseException as error:
         message = (
             f"exception in {operation}: what passes between the processes cannot be "
             f"pickled: {type(error).__name__}: {error}"
         )
-        return pickle.dumps(
-            (None, _portable(Fault("exception", message, error), operation))
-        )
+        fault = _make_picklable(Fault("exception", message, error), operation)
+        return pickle.dumps((None, fault))
 
 
-def _portable(fault: Fault, operation: str) -> Fault:
-    """Return a fault that can be unpickled on the other side."""
+def _make_picklable(fault: Fault, operation: str) -> Fault:
+    """Return a fault that the parent process can unpickle."""
     if fault.exception is not None:
         fault = fault._replace(traceback=format_traceback(fault.exception))
-    if operation in _RAISING:
+    if operation in _RAISING_OPERATIONS:
         try:
             pickle.loads(pickle.dumps(fault.exception))
         except Exception:

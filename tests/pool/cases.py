@@ -150,9 +150,9 @@ def sync(fns: Any, **keywords: Any) -> closing[SyncVectorEnv]:
 
 def kill_workers(env):
     """Kill all workers, and wait until they are dead."""
-    for lane in env.engine.workers._lanes:
-        os.kill(lane.process.pid, signal.SIGKILL)
-        lane.process.join()
+    for queue in env.engine.handles.workers._queues:
+        os.kill(queue.process.pid, signal.SIGKILL)
+        queue.process.join()
 
 
 def fail_at(env, twin, command, mode, steps=(1, 6), num_steps=10):

@@ -32,15 +32,15 @@ def test_results_in_time_are_no_timeouts_and_cost_no_process(monkeypatch):
     with pool(talkers(2), workers=2, executor="process", step_timeout=LIMIT) as env:
         env.reset(seed=0)
         env.send(("a", "a"), [0, 1])
-        env.engine.workers.flush()
-        lanes = env.engine.workers._lanes
-        pids = [lane.process.pid for lane in lanes]
-        wait_until(lambda: all(lane.results.poll(0) for lane in lanes))
+        env.engine.handles.workers.flush()
+        queues = env.engine.handles.workers._queues
+        pids = [queue.process.pid for queue in queues]
+        wait_until(lambda: all(queue.result_pipe.poll(0) for queue in queues))
         later = time.monotonic() + 1000
-        monkeypatch.setattr("roll_vec.pool.workers.time.monotonic", lambda: later)
+        monkeypatch.setattr("roll_vec.pool.worker_queue.time.monotonic", lambda: later)
         env.recv(min_envs=None)
         assert env.fault_counts.tolist() == [0, 0]
-        assert [lane.process.pid for lane in lanes] == pids
+        assert [queue.process.pid for queue in queues] == pids
 
 
 def test_who_answers_just_before_the_kill_leaves_no_blame_to_the_next(tmp_path):
@@ -48,13 +48,13 @@ def test_who_answers_just_before_the_kill_leaves_no_blame_to_the_next(tmp_path):
     options = {"workers": 1, "executor": "process", "step_timeout": LIMIT}
     with pool(waiters(folder, 2), **options) as env:
         env.reset(seed=0)
-        (lane,) = env.engine.workers._lanes
-        process = lane.process
+        (queue,) = env.engine.handles.workers._queues
+        process = queue.process
         kill = process.kill
 
         def kill_after_the_first_result():
             (folder / "first").touch()
-            wait_until(lambda: lane.results.poll(0))
+            wait_until(lambda: queue.result_pipe.poll(0))
             kill()
             (folder / "second").touch()
 

@@ -177,7 +177,8 @@ def main():
     env = PoolVectorEnv(talkers(3), **{workers})
     env.reset(seed=1)
     if {executor!r} == "process":
-        print(*[lane.process.pid for lane in env.engine.workers._lanes], flush=True)
+        queues = env.engine.handles.workers._queues
+        print(*[queue.process.pid for queue in queues], flush=True)
     {body}
 
 if __name__ == "__main__":
@@ -295,7 +296,7 @@ def test_an_interrupt_of_the_caller(workers, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(env.engine.observations, "settle", interrupt)
+        patch.setattr(env.engine.observations, "build_batch", interrupt)
         with pytest.raises(KeyboardInterrupt):
             env.step(("a",) * 3)
     with pytest.raises(ResetNeededError):
@@ -334,7 +335,7 @@ def test_a_fork_cannot_use_the_workers_and_does_not_end_them(workers):
 def test_an_interrupt_between_a_queue_and_its_thread(is_late, monkeypatch):
     """Before or after a task is handed over, or a result: both sides still agree."""
     env = used({"workers": 2})
-    workers = env.engine.workers
+    workers = env.engine.handles.workers
 
     def interrupted(function):
         def interrupt(*arguments):
@@ -365,7 +366,7 @@ def test_an_interrupt_of_a_recv_loses_no_result_in_silence(workers, monkeypatch)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(env._flights, "_batch", interrupt)
+        patch.setattr(env._pending_steps, "_make_batch", interrupt)
         with pytest.raises(KeyboardInterrupt):
             env.recv(3)
     with pytest.raises(ResetNeededError):

@@ -89,7 +89,7 @@ def limit(monkeypatch):
 
 
 def histories(env):
-    return env.engine.workers._histories
+    return env.engine.handles.workers._recovery.logs
 
 
 def kill(env, batch):

@@ -84,7 +84,7 @@ def test_trajectories_are_those_of_step(fault, mode, workers):
                 over = [row for row in rows if ended(trajectories[row][-1])]
                 if over:
                     # Nothing else may be under way when some are reset.
-                    while len(env._flights):
+                    while len(env._pending_steps):
                         rows += receive(env, trajectories, min_envs=None)
                     mask = np.array([ended(seen[-1]) for seen in trajectories])
                     env.reset(options={"reset_mask": mask})
@@ -169,7 +169,7 @@ def test_a_timeout_of_one(workers):
         env.reset(seed=1)
         env.send([f"fault:{command}", "a", "b"], [0, 1, 2])
         seen = {}
-        while len(env._flights):
+        while len(env._pending_steps):
             *_, truncations, infos = env.recv()
             seen |= dict(
                 zip(infos["env_id"].tolist(), truncations.tolist(), strict=True)

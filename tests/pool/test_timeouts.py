@@ -66,11 +66,11 @@ def test_results_that_came_in_time_are_no_timeouts_however_late_they_are_looked_
     with pool(talkers(4), workers=2, step_timeout=LIMIT, reset_timeout=20) as env:
         env.reset(seed=0)
         env.send(("a",) * 4, range(4))
-        lanes = env.engine.workers._lanes
-        while sum(lane.posted - lane.received for lane in lanes) < 4:
+        queues = env.engine.handles.workers._queues
+        while sum(queue.num_posted - queue.num_received for queue in queues) < 4:
             threading.Event().wait(0.001)
         later = time.monotonic() + 1000
-        monkeypatch.setattr("roll_vec.pool.workers.time.monotonic", lambda: later)
+        monkeypatch.setattr("roll_vec.pool.worker_queue.time.monotonic", lambda: later)
         env.recv(min_envs=None)
         assert env.fault_counts.tolist() == [0] * 4
 

@@ -1,0 +1,137 @@
+"""Messages between a pool and its workers: tasks, requests, results, faults.
+
+All of them can be pickled, for worker processes.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium
+
+__all__ = [
+    "EnvDescription",
+    "EnvFns",
+    "Fault",
+    "Outcome",
+    "ReplayPlan",
+    "ResetRequest",
+    "Task",
+    "exception_fault",
+    "format_traceback",
+]
+
+EnvFns = Sequence[Callable[[], gymnasium.Env[Any, Any]]]
+
+# A longer traceback loses its beginning, in characters.
+MAX_TRACEBACK = 8192
+_POOL_FOLDER = Path(__file__).parent
+
+
+class Task(NamedTuple):
+    """One operation on one environment.
+
+    ``operation`` is the name of a method of `EnvRunner`, ``argument`` its argument.
+    """
+
+    env_id: int
+    operation: str
+    argument: Any = None
+
+
+class Fault(NamedTuple):
+    """The reason why a task failed."""
+
+    kind: str
+    """``exception``, ``timeout`` or ``worker_death``."""
+    message: str
+    exception: BaseException | None = None
+    """If one was raised, and can be pickled where another process raised it."""
+    traceback: str = ""
+    """If another process raised an exception."""
+
+
+class Outcome(NamedTuple):
+    """A task that has ended: its result, or its fault."""
+
+    task: Task
+    value: Any
+    fault: Fault | None
+
+
+class EnvDescription(NamedTuple):
+    """Properties of an environment object, which may be in another process."""
+
+    observation_space: gymnasium.Space[Any]
+    action_space: gymnasium.Space[Any]
+    metadata: dict[str, Any]
+    render_mode: str | None
+    can_resume: bool
+    """Whether ``resume(seed, episode)`` moves it to any episode of any seed."""
+    needs_seed: bool
+    """Whether it can resume and was never reset: the pool then draws its seed."""
+    accepts_noop: bool
+    """Whether the action 0 means "no valid action" in a space that starts at 1."""
+
+
+class ResetRequest(NamedTuple):
+    """The argument of the task ``reset``: how an episode begins."""
+
+    seed: int | None = None
+    options: dict[str, Any] | None = None
+    is_autoreset: bool = False
+    """Without a seed, call ``reset()`` without arguments."""
+    position: tuple[int, int] | None = None
+    """First seed and episode number; None if unknown or `EnvDescription.can_resume`
+    is False."""
+    replace_env: bool = False
+    """First build a new environment object, and move it to ``position``."""
+    attributes: Mapping[str, Any] = {}
+    """Set on the new object."""
+
+
+class ReplayPlan(NamedTuple):
+    """The argument of the task ``restore``: how a lost environment is rebuilt.
+
+    It begins with ``snapshot``, otherwise with ``reset``, otherwise as it was built.
+    """
+
+    reset: ResetRequest | None
+    attributes: Mapping[str, Any]
+    """Set on the new object first."""
+    calls: list[bytes]
+    """Pickled tasks to repeat, in order."""
+    observation: Any
+    """A tuple of the observation that the last call must return again; or empty."""
+    snapshot: bytes | None = None
+
+
+def exception_fault(operation: str, error: BaseException) -> Fault:
+    """Return the fault for an exception that an environment raised."""
+    try:
+        text = str(error)
+    except BaseException:
+        text = "(its text could not be had)"
+    message = f"exception in {operation}: {type(error).__name__}"
+    return Fault("exception", f"{message}: {text}" if text else message, error)
+
+
+def format_traceback(error: BaseException) -> str:
+    """Return the traceback of an environment's exception, without the pool's frames."""
+    frames = error.__traceback__
+    while (
+        frames is not None
+        and Path(frames.tb_frame.f_code.co_filename).parent == _POOL_FOLDER
+    ):
+        frames = frames.tb_next
+    try:
+        lines = traceback.format_exception(
+            type(error), error, frames or error.__traceback__
+        )
+        text = "".join(lines)
+    except BaseException:
+        return ""
+    return text if len(text) <= MAX_TRACEBACK else f"...{text[-MAX_TRACEBACK:]}"
