@@ -35,34 +35,11 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.text.options import TextOptions
 from roll_vec.text.patterns import AnswerMatch, literal_tags, make_matcher
 
-__all__ = ["ActionParser", "ParsedAction", "ParsedBatch"]
-
-
-class ParsedAction(NamedTuple):
-    """One parsed text.
-
-    Attributes
-    ----------
-    action : int, str, tuple of int, or None
-        The code of the named action; without a lookup the content; with a separator the
-        codes of all valid names in their order, maybe none.  None: no valid action.
-    action_content : str
-        The text of the action; empty where the pattern does not match.
-    think_content : str
-        The text of the thinking; empty where the pattern has no group for it.
-    is_valid : bool
-        Whether the text is an action; with a separator, at least one action and
-        nothing else.
-    """
-
-    action: Any
-    action_content: str
-    think_content: str
-    is_valid: bool
+__all__ = ["ActionParser", "ParsedBatch"]
 
 
 class ParsedBatch(NamedTuple):
-    """Parsed texts of n environments; the fields of `ParsedAction` in new arrays.
+    """Parsed texts of n environments, in new arrays.
 
     Attributes
     ----------
@@ -148,20 +125,33 @@ class ActionParser:
             text = self._delete_tokens(text)
         return self._matcher.find(text)
 
-    def parse(self, text: str) -> ParsedAction:
-        """Return a parsed text; no text raises an error."""
+    def parse(self, text: str) -> tuple[tuple[Any, ...], str, str, bool]:
+        """Return a parsed text; no text raises an error.
+
+        Returns
+        -------
+        actions : tuple of int, or of one str
+            The codes of the valid names in their order, maybe none.  Without a lookup
+            the content.
+        content : str
+            The text of the action; empty where the pattern does not match.
+        think : str
+            The text of the thinking; empty where the pattern has no group for it.
+        is_valid : bool
+            Whether the text is an action; with a separator, at least one action and
+            nothing else.
+        """
         match = self.find(text)
         if match is None:
-            none = None if self.options.action_separator is None else ()
-            return ParsedAction(none, "", "", False)
+            return (), "", "", False
         content, think = match
         if self.codes is None:
-            return ParsedAction(content, content, think, True)
+            return (content,), content, think, True
         if self.options.action_separator is not None:
-            codes, is_valid = self._split(content)
-            return ParsedAction(tuple(codes), content, think, is_valid)
+            actions, is_valid = self._split(content)
+            return tuple(actions), content, think, is_valid
         code = self.codes.get(content.strip().lower())
-        return ParsedAction(code, content, think, code is not None)
+        return (() if code is None else (code,)), content, think, code is not None
 
     def _split(self, content: str) -> tuple[list[int], bool]:
         """Return the codes of the names, and whether all parts are names."""

@@ -17,7 +17,7 @@ environment says so; ``format_penalty`` is then added once.  The infos
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,13 +61,30 @@ def step_text(
     InvalidActionError
         If the text is no str; no action was taken then.
     """
-    action, content, think, is_valid = parser.parse(check_text(text))
-    actions = action if isinstance(action, tuple) else (action,)
-    if not is_valid and actions in ((), (None,)):
-        actions = (parser.no_action,)
-    observation, reward, terminated, truncated, info = take_action(actions[0])
+    actions, content, think, is_valid = parser.parse(check_text(text))
+    result = take_action(actions[0] if actions else parser.no_action)
+    if len(actions) > 1:
+        result = _take_later(actions[1:], result, take_action, multiplied_infos)
+    observation, reward, terminated, truncated, info = result
+    if not is_valid:
+        info["action_is_valid"] = False
+    if not info["action_is_valid"]:
+        reward = float(reward) + parser.options.format_penalty
+    info["action_content"] = content
+    info["think_content"] = think
+    return observation, reward, terminated, truncated, info
+
+
+def _take_later(
+    actions: Sequence[int],
+    result: StepResult,
+    take_action: Callable[[Any], StepResult],
+    multiplied_infos: tuple[str, ...],
+) -> StepResult:
+    """Take the actions after the first, whose result is given, until the end."""
+    observation, reward, terminated, truncated, info = result
     is_effective = info.get("action_is_effective")
-    for action in actions[1:]:
+    for action in actions:
         if terminated or truncated:
             break
         total, earlier = reward, info
@@ -79,12 +96,6 @@ def step_text(
         for key in multiplied_infos:
             if key in info:
                 info[key] *= earlier[key]
-    if not is_valid:
-        info["action_is_valid"] = False
-    if not info["action_is_valid"]:
-        reward = float(reward) + parser.options.format_penalty
-    info["action_content"] = content
-    info["think_content"] = think
     return observation, reward, terminated, truncated, info
 
 

@@ -100,8 +100,8 @@ def test_names_are_actions_and_anything_else_is_none(env_id, form):
         if none < 0:
             # Gymnasium's integers have no such thing; what it does is seen below.
             left = FORMS[form][1].format("Left")
-            texts = [text if parser.parse(text).is_valid else left for text in texts]
-        names = [parser.parse(text).action_content.strip().lower() for text in texts]
+            texts = [text if parser.parse(text)[3] else left for text in texts]
+        names = [parser.parse(text)[1].strip().lower() for text in texts]
         actions = np.array([codes.get(name, none) for name in names])
         observations, rewards, *ends, infos = spoken.step(texts)
         expected, plain, *plain_ends, plain_infos = played.step(actions)

@@ -91,23 +91,22 @@ def plain_find(text, options):
 
 
 def plain_parse(text, options, lookup):
-    """Return action, content, thinking, validity."""
-    found = plain_find(text, options)
-    split = options.action_separator is not None
-    if found is None:
-        return () if split else None, "", "", False
-    content, think = found
+    """Return actions, content, thinking, validity."""
+    match = plain_find(text, options)
+    if match is None:
+        return (), "", "", False
+    content, think = match
     codes = {name.lower(): code for code, name in (lookup or {}).items()}
-    if split:
-        parts = [part.strip() for part in content.split(options.action_separator)]
-        kept = [part for part in parts if part][: options.max_actions_per_turn]
-        valid = [part for part in kept if part.lower() in codes]
-        action = tuple(codes[part.lower()] for part in valid)
-        return action, content, think, bool(valid) and valid == kept
+    if options.action_separator is not None:
+        names = [name.strip() for name in content.split(options.action_separator)]
+        names = [name for name in names if name][: options.max_actions_per_turn]
+        valid = [name for name in names if name.lower() in codes]
+        actions = tuple(codes[name.lower()] for name in valid)
+        return actions, content, think, bool(valid) and valid == names
     if not lookup:
-        return content, content, think, True
-    action = codes.get(content.strip().lower())
-    return action, content, think, action is not None
+        return (content,), content, think, True
+    code = codes.get(content.strip().lower())
+    return () if code is None else (code,), content, think, code is not None
 
 
 def write_texts(count, seed):
@@ -125,22 +124,21 @@ def check(texts, options):
     """Compare with the rules, text by text and as a batch."""
     parser = ActionParser(options, LOOKUP)
     expected = [plain_parse(text, options, LOOKUP) for text in texts]
-    assert [tuple(parser.parse(text)) for text in texts] == expected
+    assert [parser.parse(text) for text in texts] == expected
 
     batch = parser.parse_batch(texts)
     assert batch.action_contents.tolist() == [content for _, content, _, _ in expected]
     assert batch.think_contents.tolist() == [think for _, _, think, _ in expected]
     assert batch.is_valid.tolist() == [valid for _, _, _, valid in expected]
     assert batch.codes.dtype == np.int64
-    for row, (action, *_) in enumerate(expected):
-        turn = action if isinstance(action, tuple) else (action or 0,)
-        count = 1 if batch.counts is None else batch.counts[row]
-        assert tuple(batch.codes[:count, row]) == (turn or (0,))
+    for env_id, (actions, *_) in enumerate(expected):
+        assert tuple(batch.codes[: batch.counts[env_id], env_id]) == (actions or (0,))
+        assert not batch.codes[batch.counts[env_id] :, env_id].any()
 
     if options.action_separator is None:
         nameless = ActionParser(options)
         for text in texts:
-            assert tuple(nameless.parse(text)) == plain_parse(text, options, None)
+            assert nameless.parse(text) == plain_parse(text, options, None)
 
 
 def test_texts_mean_what_the_rules_say():
@@ -154,7 +152,7 @@ def test_any_characters_mean_what_the_rules_say(texts, options):
 
 
 def test_an_empty_lookup_is_none():
-    assert ActionParser(TextOptions(), {}).parse("a") == ("a", "a", "", True)
+    assert ActionParser(TextOptions(), {}).parse("a") == (("a",), "a", "", True)
 
 
 @pytest.mark.parametrize(
@@ -176,19 +174,20 @@ def test_an_empty_lookup_is_none():
 )
 def test_known_answers(text, action, content, think):
     parser = ActionParser(TextOptions(action_pattern=ANSWER), LOOKUP)
-    assert tuple(parser.parse(text)) == (action, content, think, action is not None)
+    actions = () if action is None else (action,)
+    assert parser.parse(text) == (actions, content, think, action is not None)
 
 
 def test_thinking_has_the_first_of_two_groups():
     parser = ActionParser(TextOptions(action_pattern=THINK), LOOKUP)
-    said = parser.parse("<think> a </think> b</think>\n <answer>left</answer>")
-    assert said == (3, "left", "a </think> b", True)
+    parsed = parser.parse("<think> a </think> b</think>\n <answer>left</answer>")
+    assert parsed == ((3,), "left", "a </think> b", True)
 
 
 def test_no_pattern_takes_the_string_as_it_came():
     parser = ActionParser(TextOptions(), LOOKUP)
-    assert parser.parse(" up\n") == (1, " up\n", "", True)
-    assert parser.parse("up<|im_end|>") == (None, "up<|im_end|>", "", False)
+    assert parser.parse(" up\n") == ((1,), " up\n", "", True)
+    assert parser.parse("up<|im_end|>") == ((), "up<|im_end|>", "", False)
 
 
 def test_turns_keep_the_valid_names_of_the_first_parts():
@@ -273,8 +272,8 @@ def test_tags_take_linear_work(piece, last):
 def test_a_pattern_that_keeps_re_busy_for_hours_is_searched_for_at_once():
     options = TextOptions(action_pattern=r"<answer>\s*((?:\w+\s*)+)</answer>")
     parser = ActionParser(options, LOOKUP)
-    assert parser.parse("<answer>" + "a" * 30_000).is_valid is False
-    assert parser.parse("<answer>" * 4000 + "up</answer>").action == 1
+    assert parser.parse("<answer>" + "a" * 30_000)[3] is False
+    assert parser.parse("<answer>" * 4000 + "up</answer>")[0] == (1,)
 
 
 def test_a_text_beyond_the_action_space_is_not_searched_by_a_program():
@@ -290,7 +289,7 @@ def test_longer_texts_have_no_valid_action():
     texts[2] += texts[0]
     # Special tokens do not count, and what is beside them is stripped.
     for text, code in zip(texts, (1, 0, 1), strict=True):
-        assert parser.parse(text).is_valid is bool(code)
+        assert parser.parse(text)[3] is bool(code)
         assert parser.parse_batch([text]).codes.tolist() == [[code]]
 
 
@@ -300,7 +299,7 @@ def test_a_pattern_for_re_alone_is_warned_of_and_limited():
         options = TextOptions(action_pattern=r"(?<=<)(\w+)(?=>)")
     parser = ActionParser(options, LOOKUP)
     swapped = ActionParser(TextOptions(action_pattern=r"(\w)(?=>)"), {1: "u"})
-    assert swapped.parse("u>").action == 1
+    assert swapped.parse("u>")[0] == (1,)
     assert parser.find("<up>" + "a" * 16_380) is not None
     assert parser.find("<up>" + "a" * 16_381) is None
     limited = TextOptions(action_pattern=r"(?<=<)(\w+)(?=>)", max_answer_chars=10**6)
@@ -349,5 +348,5 @@ def test_examples_say_what_they_should(pattern):
     parser = ActionParser(TextOptions(action_pattern=pattern), LOOKUP)
     example = parser.example("Left")
     if example is not None:
-        assert parser.parse(example).action == 3
+        assert parser.parse(example)[0] == (3,)
     assert (example is None) == (pattern not in (None, *PATTERNS[:3], *PATTERNS[-2:]))
