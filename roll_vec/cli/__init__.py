@@ -1,8 +1,11 @@
 """The command line: ``roll-vec``, also ``python -m roll_vec``.
 
-Importing it needs the core alone. What a command needs beyond that it imports when it
-runs, and names the extra where it is missing. Errors of the user are one line on
-stderr and exit code 2; Ctrl-C is 130; what fails for another reason is 1.
+`main` is the only public name. Each command has a module: `bench`, `envs`, `play`,
+`rollout`, `webshop`; modules with a leading underscore are shared by them.
+
+The core package is enough to import the command line. A command imports more when it
+runs, and names the extra that brings a missing package. Errors of the user are one line
+on stderr and exit code 2; Ctrl-C is 130; other failures are 1.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from typing import NoReturn
 import roll_vec
 from roll_vec.cli import bench, envs, play, rollout, webshop
 from roll_vec.cli._arguments import Parser
-from roll_vec.cli._errors import FAILED, INTERRUPTED, USER_ERROR, one_line, say_error
+from roll_vec.cli._errors import FAILURE, INTERRUPTED, USER_ERROR, one_line, say_error
 from roll_vec.errors import RollVecError, RollVecWarning
 
 __all__ = ["main"]
@@ -53,29 +56,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         The arguments without the program's name; by default those of the process.
     """
     if sys.stdout is None:
-        # Closed by the shell.
+        # The shell closed it.
         sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - for the whole run
     for stream in (sys.stdin, sys.stdout, sys.stderr):
-        # A terminal or pipe that lacks a character gets a question mark, and so does
-        # whoever is sent something that is no text.
+        # Characters that a terminal or pipe lacks become question marks.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
         code = _run(argv)
-        # Here and not at exit, where a closed pipe could no longer be caught.
+        # At exit Python would flush it, where an error can no longer be caught.
         sys.stdout.flush()
     except KeyboardInterrupt:
         say_error("interrupted")
         return INTERRUPTED
     except OSError as error:
-        refusal = _refusal_of_output()
-        if refusal is None:
+        reason = _output_error()
+        if reason is None:
             raise
-        # The reader, `head` for one, has seen enough.
+        # The reader, for example `head`, has closed the pipe.
         if isinstance(error, BrokenPipeError):
             return 0
-        say_error(f"error: cannot write the output: {refusal}")
-        return FAILED
+        say_error(f"error: cannot write the output: {reason}")
+        return FAILURE
     except RollVecError as error:
         say_error(f"error: {one_line(error)}")
         return USER_ERROR
@@ -83,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    """Run the command that the arguments name and return its exit code."""
+    """Run the command in the arguments and return its exit code."""
     try:
         arguments = _parser().parse_args(argv)
         with _warnings_for_users():
@@ -96,8 +98,8 @@ def _run(argv: Sequence[str] | None) -> int:
 
 @contextmanager
 def _warnings_for_users() -> Iterator[None]:
-    """Show this package's warnings without a line of Python, others as Python does."""
-    former = warnings.formatwarning
+    """Show this package's warnings as one plain line, others as Python does."""
+    original = warnings.formatwarning
 
     def format_warning(
         message: Warning | str,
@@ -107,10 +109,10 @@ def _warnings_for_users() -> Iterator[None]:
         line: str | None = None,
     ) -> str:
         text = str(message).rstrip()
-        # Kernels know nothing of the package's errors; they name the package instead.
+        # Kernels cannot import the package's warnings; they name the package instead.
         if issubclass(category, RollVecWarning) or text.startswith("roll_vec: "):
             return f"roll-vec: warning: {text.removeprefix('roll_vec: ')}\n"
-        return former(message, category, filename, lineno, line)
+        return original(message, category, filename, lineno, line)
 
     with warnings.catch_warnings():
         # Gymnasium's remarks to programmers.
@@ -120,14 +122,14 @@ def _warnings_for_users() -> Iterator[None]:
         try:
             yield
         finally:
-            warnings.formatwarning = former
+            warnings.formatwarning = original
 
 
-def _refusal_of_output() -> str | None:
-    """Return why stdout takes nothing any longer; None: it does.
+def _output_error() -> str | None:
+    """Return why stdout cannot be written to; None: it can.
 
-    It is asked with an empty line.  What it did not take is thrown away, so that Python
-    does not complain once more when it flushes stdout at exit.
+    An empty line is written to find out.  Afterwards stdout leads nowhere, so that
+    Python does not report the error once more when it flushes stdout at exit.
     """
     try:
         sys.stdout.write("\n")
@@ -153,10 +155,9 @@ def _parser() -> Parser:
 
 
 class _ShowVersions(argparse.Action):
-    """Look the versions up only when asked: that takes longer than the parser."""
+    """Print the versions; to look them up takes longer than to build the parser."""
 
-    def __call__(self, parser: argparse.ArgumentParser, *rest: object) -> NoReturn:
-        del rest
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         gymnasium = metadata.version("gymnasium")
         sys.stdout.write(f"roll-vec {roll_vec.__version__} (gymnasium {gymnasium})\n")
         parser.exit()

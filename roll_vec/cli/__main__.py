@@ -1,4 +1,4 @@
-"""Run the command line: ``python -m roll_vec.cli``."""
+"""The command line as ``python -m roll_vec.cli``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands' arguments have in common: their parser, types and options."""
+"""The parser, argument types and options that the commands share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
     "literal",
 ]
 
-# Keywords that a command sets itself, and the way to say them.
+# Keywords that a command sets itself, and advice on how to set them.
 _SET_BY_COMMAND = {
     "num_envs": "use --num-envs",
     "num_threads": "use --threads",
@@ -44,7 +44,7 @@ class Parser(argparse.ArgumentParser):
         self._commands: Any = None
 
     def add_commands(self) -> Any:
-        """Return the action to add commands to; a call without a command shows help."""
+        """Return the action to add commands to; without a command help is shown."""
 
         def show_help(arguments: argparse.Namespace) -> int:
             del arguments
@@ -56,47 +56,48 @@ class Parser(argparse.ArgumentParser):
         return self._commands
 
     def parse_known_args(self, *args: Any, **kwargs: Any) -> Any:
-        """Parse, and refuse unknown arguments: only here are the options known."""
-        namespace, rest = super().parse_known_args(*args, **kwargs)
-        if rest:
-            self.error(f"unrecognized arguments: {' '.join(rest)}{self._advice(rest)}")
-        return namespace, rest
+        """Parse; refuse unknown arguments, with advice from this parser's options."""
+        namespace, unknown = super().parse_known_args(*args, **kwargs)
+        if unknown:
+            words = " ".join(unknown)
+            self.error(f"unrecognized arguments: {words}{self._advice(unknown)}")
+        return namespace, unknown
 
     def print_help(self, file: Any = None) -> None:
-        """Write the help; argparse says nothing where it cannot be written."""
+        """Write the help; argparse would hide that it cannot be written."""
         (file or sys.stdout).write(self.format_help())
 
-    def _advice(self, rest: list[str]) -> str:
-        """Return a suggestion for the first of some unknown options, or nothing."""
-        name, _, value = rest[0].partition("=")
+    def _advice(self, unknown: list[str]) -> str:
+        """Return a suggestion for the first unknown option, or an empty text."""
+        name, _, value = unknown[0].partition("=")
         if not name.startswith("--"):
             return ""
-        meant = [close_match(name, self._option_string_actions)]
+        matches = [close_match(name, self._option_string_actions)]
         if "-o" in self._option_string_actions:
             keyword = name[2:].replace("-", "_")
-            value = value or (rest[1] if len(rest) > 1 else "VALUE")
-            meant.append(f"the environment's keyword -o {keyword}={value}")
-        advice = ", or ".join(text for text in meant if text)
+            value = value or (unknown[1] if len(unknown) > 1 else "VALUE")
+            matches.append(f"the environment's keyword -o {keyword}={value}")
+        advice = ", or ".join(text for text in matches if text)
         return f"; did you mean {advice}?" if advice else ""
 
     def error(self, message: str) -> NoReturn:
-        """Raise UsageError with the message and where to look."""
+        """Raise UsageError with the message and a pointer to the help."""
         unknown = re.search(r"COMMAND: invalid choice: '(.*?)'", message)
         if unknown is not None and self._commands is not None:
-            known = self._commands.choices
+            commands = self._commands.choices
             message = f"there is no command {unknown[1]!r}"
-            meant = close_match(unknown[1], known)
+            match = close_match(unknown[1], commands)
             message += (
-                f", expected one of {', '.join(known)}"
-                if meant is None
-                else f"; did you mean {meant}?"
+                f", expected one of {', '.join(commands)}"
+                if match is None
+                else f"; did you mean {match}?"
             )
         message = f"{message} (see {self.prog} --help)"
         raise UsageError(message)
 
 
 def integer_from(low: int) -> Callable[[str], int]:
-    """Return an argument type: an integer that is not below `low`."""
+    """Return an argument type: an integer from `low` up."""
 
     def integer(text: str) -> int:
         try:
@@ -113,16 +114,16 @@ def integer_from(low: int) -> Callable[[str], int]:
 
 def autoreset_mode(text: str) -> AutoresetMode:
     """Return gymnasium's mode for its name in any of the usual spellings."""
-    wanted = text.replace("_", "").replace("-", "").casefold()
+    name = text.replace("_", "").replace("-", "").casefold()
     for mode in AutoresetMode:
-        if mode.value.casefold() == wanted:
+        if mode.value.casefold() == name:
             return mode
     message = f"expected next_step, same_step or disabled, got {text!r}"
     raise argparse.ArgumentTypeError(message)
 
 
 def literal(text: str) -> Any:
-    """Return the Python literal that `text` spells, or `text` where it spells none."""
+    """Return the Python literal in `text`, or `text` itself if it is none."""
     try:
         return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -153,14 +154,14 @@ class _Collect(argparse.Action):
     ) -> None:
         del parser, option_string
         key, value = values
-        # A new dict: the default is shared by every use of the parser.
+        # A new dict: all uses of the parser share the default.
         setattr(namespace, self.dest, {**getattr(namespace, self.dest), key: value})
 
 
 def add_environment_arguments(
     parser: argparse.ArgumentParser, *, seed_help: str
 ) -> None:
-    """Add what says which environment, with which keywords, from which seed."""
+    """Add the arguments for the id, the keywords and the seed."""
     parser.add_argument(
         "id",
         metavar="ID",

@@ -1,10 +1,11 @@
-"""Making environments of any registered id, and saying clearly why one cannot be."""
+"""Environments and batches of any registered id; errors are one line for the user."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import gymnasium
@@ -22,6 +23,7 @@ __all__ = [
     "full_id",
     "import_module",
     "is_pooled",
+    "load_class",
     "make_playable",
     "make_vector",
     "mode_of",
@@ -44,9 +46,7 @@ def full_id(env_id: str) -> str:
         import_module(module)
     if name in gymnasium.registry:
         return env_id
-    versions = [
-        known for known in gymnasium.registry if known == f"{name}-v{_version(known)}"
-    ]
+    versions = [id for id in gymnasium.registry if id == f"{name}-v{_version(id)}"]
     if not versions:
         raise UsageError(_unknown_id(env_id, name))
     return f"{module}{colon}{max(versions, key=_version)}"
@@ -60,22 +60,23 @@ def find_spec(env_id: str) -> EnvSpec:
 def _unknown_id(env_id: str, name: str) -> str:
     """Return the message about an id that is not registered."""
     namespace, _, bare = name.rpartition("/")
-    # The dict below keeps the last of several ids with one name: ours, the newest.
-    known = sorted(
+    # The dict below keeps the last of several ids with one name: the newest of this
+    # package, if it has one.
+    ids = sorted(
         gymnasium.registry,
-        key=lambda one: (one in ENVIRONMENTS, "/" not in one, _version(one)),
+        key=lambda id: (id in ENVIRONMENTS, "/" not in id, _version(id)),
     )
-    known = [one for one in known if one.startswith(f"{namespace}/")] or known
-    by_name = {_bare_name(one): one for one in known}
-    meant = close_match(_bare_name(bare), by_name)
-    advice = "" if meant is None else f"; did you mean {by_name[meant]}?"
+    ids = [id for id in ids if id.startswith(f"{namespace}/")] or ids
+    by_name = {_bare_name(id): id for id in ids}
+    match = close_match(_bare_name(bare), by_name)
+    advice = "" if match is None else f"; did you mean {by_name[match]}?"
     return f"there is no environment {env_id}{advice} (see roll-vec envs)"
 
 
 def _version(env_id: str) -> int:
     """Return the version of an id; -1 where it has none."""
-    found = re.search(r"-v(\d+)$", env_id)
-    return -1 if found is None else int(found[1])
+    match = re.search(r"-v(\d+)$", env_id)
+    return -1 if match is None else int(match[1])
 
 
 def _bare_name(env_id: str) -> str:
@@ -100,7 +101,7 @@ def import_module(name: str) -> None:
 
 
 def is_pooled(spec: EnvSpec) -> bool:
-    """Tell whether a batch of an id is a pool of this package."""
+    """Return whether a batch of an id is a pool of this package."""
     return spec.id in ENVIRONMENTS and ENVIRONMENTS[spec.id].pooled
 
 
@@ -121,7 +122,7 @@ def make_playable(env_id: str, options: Mapping[str, Any]) -> Any:
     if modes is None:
         modes = ["ansi"]
     mode = next((mode for mode in ("ansi", "text") if mode in modes), None)
-    return _explained(env_id, make) if mode is None else _made_with(mode, env_id, make)
+    return _make(env_id, make, mode)
 
 
 def make_vector(
@@ -133,10 +134,10 @@ def make_vector(
     threads: int | None = None,
     render_mode: str | None = None,
 ) -> VectorEnv[Any, Any, Any]:
-    """Return a vector of environments: the id's own form, or gymnasium's SyncVectorEnv.
+    """Return a batch: of the id's own entry point, or gymnasium's SyncVectorEnv.
 
-    The own form is taken where the id has one that can do the autoreset mode. A render
-    mode that the environment does not take is left out: look at ``env.render_mode``.
+    The id's own entry point is used if it supports the autoreset mode. A render mode
+    that the environment refuses is left out: look at ``env.render_mode``.
 
     Parameters
     ----------
@@ -147,21 +148,21 @@ def make_vector(
         Keywords of the environment.
     autoreset : AutoresetMode
     threads : int, optional
-        Passed as ``num_threads`` where the own form takes it.
+        Passed as ``num_threads``.
     render_mode : str, optional
 
     Raises
     ------
     UsageError
-        The environment refuses a keyword, the id is unknown, or threads are asked of a
-        form that has none.
+        The environment refuses a keyword, the id is unknown, or the batch has no
+        threads.
     """
     spec = find_spec(env_id)
-    own_form = spec.vector_entry_point is not None and (
+    has_own_batch = spec.vector_entry_point is not None and (
         autoreset is AutoresetMode.NEXT_STEP or _takes(spec, "autoreset_mode")
     )
     keywords = dict(options)
-    if own_form:
+    if has_own_batch:
         if _takes(spec, "autoreset_mode"):
             keywords["autoreset_mode"] = autoreset
     else:
@@ -174,7 +175,7 @@ def make_vector(
                 f"are its workers: use -o workers={threads}"
             )
             raise UsageError(message)
-        if not (own_form and _takes(spec, "num_threads")):
+        if not (has_own_batch and _takes(spec, "num_threads")):
             message = f"argument --threads: {env_id} is stepped in one thread only"
             raise UsageError(message)
         keywords["num_threads"] = threads
@@ -183,10 +184,8 @@ def make_vector(
         return gymnasium.make_vec(spec, num_envs=num_envs, **keywords, **more)
 
     modes = _render_modes(spec)
-    if render_mode is None or not (modes is None or render_mode in modes):
-        env = _explained(env_id, make)
-    else:
-        env = _made_with(render_mode, env_id, make)
+    can_render = modes is None or render_mode in modes
+    env = _make(env_id, make, render_mode if can_render else None)
     if mode_of(env) is not autoreset:
         env.close()
         message = f"argument --autoreset: {env_id} can only do {mode_of(env).value}"
@@ -200,7 +199,7 @@ def mode_of(env: VectorEnv[Any, Any, Any]) -> AutoresetMode:
 
 
 def _takes(spec: EnvSpec, keyword: str) -> bool:
-    """Tell whether the id's own vector form has a keyword."""
+    """Return whether the id's own vector entry point has a keyword."""
     creator: Any = spec.vector_entry_point
     if isinstance(creator, str):
         creator = load_env_creator(creator)
@@ -211,38 +210,39 @@ def _takes(spec: EnvSpec, keyword: str) -> bool:
     )
 
 
-def _render_modes(spec: EnvSpec) -> list[str] | None:
-    """Return the render modes that an id's single form declares; None: unknown."""
-    creator: Any = spec.entry_point
+def load_class(spec: EnvSpec) -> Any:
+    """Return the class, or other entry point, of an id; None if it cannot be loaded."""
     try:
         if spec.id in ENVIRONMENTS:
-            creator = ENVIRONMENTS[spec.id].load()
-        elif isinstance(creator, str):
-            creator = load_env_creator(creator)
+            return ENVIRONMENTS[spec.id].load()
+        if isinstance(spec.entry_point, str):
+            return load_env_creator(spec.entry_point)
+        return spec.entry_point
     except Exception:
         # Making the environment fails likewise, and says why.
         return None
-    metadata = getattr(creator, "metadata", None) or {}
+
+
+def _render_modes(spec: EnvSpec) -> list[str] | None:
+    """Return the render modes that an id's class declares; None: unknown."""
+    metadata = getattr(load_class(spec), "metadata", None) or {}
     return metadata.get("render_modes")
 
 
-def _made_with(render_mode: str, env_id: str, make: Callable[..., _Env]) -> _Env:
-    """Return what `make` returns, with a render mode unless that is refused."""
-    try:
-        return make(render_mode=render_mode)
-    except Exception:
-        # Whether the render mode or something else was wrong shows without it.
-        return _explained(env_id, make)
+def _make(env_id: str, make: Callable[..., _Env], render_mode: str | None) -> _Env:
+    """Return the result of `make`, with the render mode unless that is refused.
 
-
-def _explained(env_id: str, make: Callable[[], _Env]) -> _Env:
-    """Return what `make` returns; its exceptions become one line for the user."""
+    Its exceptions become one line for the user.
+    """
+    if render_mode is not None:
+        # If this fails, the call below shows whether only the render mode is wrong.
+        with suppress(Exception):
+            return make(render_mode=render_mode)
     try:
         return make()
     except (UsageError, MissingExtraError):
         raise
     except Exception as error:
-        # The keywords are the user's: whatever the constructor says of them is the
-        # answer, in the constructor's own words.
+        # The keywords are the user's: the constructor's own words are the answer.
         message = f"{env_id}: {one_line(error)}"
         raise UsageError(message) from error

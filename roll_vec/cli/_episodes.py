@@ -1,4 +1,4 @@
-"""Stepping a vector environment and keeping account of its episodes.
+"""Step a vector environment and keep account of its episodes.
 
 The loop works for any gymnasium vector environment in any autoreset mode. Its
 bookkeeping is a few array operations a step, whatever the number of environments.
@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from roll_vec.cli._environments import mode_of
 from roll_vec.cli._transcript import Transcript
 
-__all__ = ["Episodes", "Rollout", "roll_out"]
+__all__ = ["UNKNOWN", "Episodes", "RolloutSummary", "roll_out"]
 
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
 
+# The environment does not say whether the episode was a success.
 UNKNOWN = -1
 
 
@@ -32,11 +33,11 @@ class Episodes:
     env_index: NDArray[np.int64]
     """Which environment of the vector."""
     returns: NDArray[np.float64]
-    """Sum of the rewards."""
+    """Sums of the rewards."""
     lengths: NDArray[np.int64]
     """Steps."""
     success: NDArray[np.int8]
-    """1 or 0 as the environment says at the last step; -1 where it does not say."""
+    """1 or 0 as the environment says at the last step, or -1 (`UNKNOWN`)."""
     terminated: NDArray[np.bool_]
     """Ended by the rules."""
     truncated: NDArray[np.bool_]
@@ -47,30 +48,30 @@ class Episodes:
 
 
 @dataclass(frozen=True)
-class Rollout:
-    """What a rollout did and how long it took."""
+class RolloutSummary:
+    """The episodes of a rollout, its steps and its times."""
 
     episodes: Episodes
     env_steps: int
-    """Steps of single environments; the autoresets of next-step mode are none."""
+    """Steps of single environments, without the autoresets of next-step mode."""
     startup_seconds: float
     """Time of the first reset and step, which may include compilation."""
     timed_env_steps: int
     """Steps of single environments after the first step of the vector."""
     timed_seconds: float
-    """Time of those, policy and bookkeeping included."""
+    """Time of these steps, with the policy and the bookkeeping."""
     steps: int
     """Steps of the vector."""
     is_interrupted: bool = False
-    """Whether Ctrl-C ended it before all steps were made."""
+    """True: Ctrl-C ended it before the last step."""
     faults: int = 0
     """Episodes that ended because an environment of a pool failed."""
     first_error: str | None = None
-    """The error of the first environment that failed; None: none did."""
+    """The error of the first environment that failed, if one did."""
 
     @property
     def steps_per_second(self) -> float | None:
-        """Rate after the first step; None where there was but one."""
+        """Rate after the first step; None if there was only one."""
         if self.timed_seconds <= 0 or self.timed_env_steps == 0:
             return None
         return self.timed_env_steps / self.timed_seconds
@@ -85,7 +86,7 @@ def roll_out(
     on_progress: Callable[[int, int, float], None] | None = None,
     interval: float = 0.1,
     transcript: Transcript | None = None,
-) -> Rollout:
+) -> RolloutSummary:
     """Reset with a seed, step `steps` times and account for the episodes that end.
 
     Parameters
@@ -98,64 +99,64 @@ def roll_out(
         Steps of the vector, at least 1.
     seed : int
     on_progress : callable, optional
-        Called with the steps done, the environment steps that are timed so far and
-        their seconds; after the first step, the last one, and between them when
-        `interval` has passed.
+        Called with the number of steps, the timed environment steps so far and their
+        seconds; after the first step and the last one, and between them every
+        `interval` seconds.
     interval : float, default 0.1
         Seconds between two calls of `on_progress`.
     transcript : Transcript, optional
-        Is shown what the environments of its rows observed, did and earned.
+        Receives the observations, actions and rewards of every step.
 
     Returns
     -------
-    Rollout
-        Upon Ctrl-C, what was done until then.
+    RolloutSummary
+        After Ctrl-C, of the steps until then.
     """
-    # Without an autoreset the finished environments are reset here, by mask.
-    disabled = mode_of(env) is AutoresetMode.DISABLED
-    ledger = _Ledger(env)
+    # In DISABLED mode the environments that ended are reset here, by mask.
+    is_disabled = mode_of(env) is AutoresetMode.DISABLED
+    tracker = EpisodeTracker(env)
     begin = first_end = now = perf_counter()
-    done = first_steps = 0
+    num_steps = first_steps = 0
     next_report = 0.0
     is_interrupted = False
     try:
         observations, _ = env.reset(seed=seed)
         first_end = now = perf_counter()
-        while done < steps:
+        while num_steps < steps:
             actions = policy(observations)
-            seen, resetting = observations, ledger.resetting
+            previous, resetting = observations, tracker.resetting
             observations, rewards, terminations, truncations, infos = env.step(actions)
             if transcript is not None:
-                transcript.add(seen, actions, rewards, resetting)
-            finished = ledger.add(rewards, terminations, truncations, infos)
-            done += 1
-            if disabled and finished is not None and done < steps:
-                observations, _ = env.reset(options={"reset_mask": finished})
+                transcript.add(previous, actions, rewards, resetting)
+            dones = tracker.add(rewards, terminations, truncations, infos)
+            num_steps += 1
+            if is_disabled and dones is not None and num_steps < steps:
+                observations, _ = env.reset(options={"reset_mask": dones})
             now = perf_counter()
-            if done == 1:
-                first_end, first_steps = now, ledger.env_steps
-            if on_progress is not None and (now >= next_report or done == steps):
-                on_progress(done, ledger.env_steps - first_steps, now - first_end)
+            if num_steps == 1:
+                first_end, first_steps = now, tracker.env_steps
+            if on_progress is not None and (now >= next_report or num_steps == steps):
+                on_progress(num_steps, tracker.env_steps - first_steps, now - first_end)
                 next_report = now + interval
     except KeyboardInterrupt:
         is_interrupted = True
-        if done == 0:
+        if num_steps == 0:
             first_end = now = perf_counter()
-    return Rollout(
-        episodes=ledger.episodes(),
-        env_steps=ledger.env_steps,
+    return RolloutSummary(
+        episodes=tracker.episodes(),
+        env_steps=tracker.env_steps,
         startup_seconds=first_end - begin,
-        timed_env_steps=ledger.env_steps - first_steps,
+        timed_env_steps=tracker.env_steps - first_steps,
         timed_seconds=now - first_end,
-        steps=done,
+        steps=num_steps,
         is_interrupted=is_interrupted,
-        faults=ledger.faults,
-        first_error=ledger.first_error,
+        faults=tracker.faults,
+        first_error=tracker.first_error,
     )
 
 
-class _Ledger:
-    """Running returns and lengths of N environments, and the episodes that ended."""
+class EpisodeTracker:
+    """The returns and lengths of running episodes, and the episodes that ended."""
 
     def __init__(self, env: Vector) -> None:
         self.env_steps = 0
@@ -168,7 +169,7 @@ class _Ledger:
         self.faults = 0
         self.first_error: str | None = None
         self._is_pool = hasattr(env.unwrapped, "faults")
-        # In next-step mode: what ended last step, and is only reset by this one.
+        # In next-step mode: mask of the environments that the coming step only resets.
         self.resetting: NDArray[np.bool_] | None = None
         self._chunks: list[Episodes] = []
 
@@ -179,40 +180,40 @@ class _Ledger:
         truncations: NDArray[np.bool_],
         infos: Mapping[str, Any],
     ) -> NDArray[np.bool_] | None:
-        """Account for one step; return the (N,) mask of those that ended, or None."""
+        """Add one step; return the (N,) mask of the episodes that ended, or None."""
         if self.resetting is None:
             self._returns += rewards
             self._lengths += 1
             self.env_steps += self._env.num_envs
         else:
-            playing = ~self.resetting
-            np.add(self._returns, rewards, out=self._returns, where=playing)
-            self._lengths += playing
-            self.env_steps += int(np.count_nonzero(playing))
-        finished = terminations | truncations
+            is_playing = ~self.resetting
+            np.add(self._returns, rewards, out=self._returns, where=is_playing)
+            self._lengths += is_playing
+            self.env_steps += int(np.count_nonzero(is_playing))
+        dones = terminations | truncations
         if self._is_pool:
-            self._add_faults(infos, finished)
-        ended = np.flatnonzero(finished)
-        if not ended.size:
+            self._add_faults(infos, dones)
+        env_ids = np.flatnonzero(dones)
+        if not env_ids.size:
             self.resetting = None
             return None
         self._chunks.append(
             Episodes(
-                env_index=ended,
-                returns=self._returns[ended],
-                lengths=self._lengths[ended],
-                success=self._success(infos, ended),
-                terminated=terminations[ended],
-                truncated=truncations[ended],
+                env_index=env_ids,
+                returns=self._returns[env_ids],
+                lengths=self._lengths[env_ids],
+                success=self._success(infos, env_ids),
+                terminated=terminations[env_ids],
+                truncated=truncations[env_ids],
             )
         )
-        self._returns[ended] = 0.0
-        self._lengths[ended] = 0
-        self.resetting = finished if self._next_step else None
-        return finished
+        self._returns[env_ids] = 0.0
+        self._lengths[env_ids] = 0
+        self.resetting = dones if self._next_step else None
+        return dones
 
     def episodes(self) -> Episodes:
-        """Return all that ended so far."""
+        """Return all episodes that ended so far."""
         empty = Episodes(
             env_index=np.empty(0, dtype=np.int64),
             returns=np.empty(0),
@@ -221,7 +222,7 @@ class _Ledger:
             terminated=np.empty(0, dtype=np.bool_),
             truncated=np.empty(0, dtype=np.bool_),
         )
-        # The empty chunk fixes the dtypes, also where nothing ended.
+        # The empty chunk fixes the dtypes if no episode ended.
         chunks = [empty, *self._chunks]
         columns = {
             field.name: np.concatenate([getattr(chunk, field.name) for chunk in chunks])
@@ -230,38 +231,36 @@ class _Ledger:
         return Episodes(**columns)
 
     def _success(
-        self, infos: Mapping[str, Any], ended: NDArray[np.intp]
+        self, infos: Mapping[str, Any], env_ids: NDArray[np.intp]
     ) -> NDArray[np.int8]:
-        """Return 1, 0 or UNKNOWN for each environment that ended in this step."""
-        success = np.full(ended.size, UNKNOWN, dtype=np.int8)
+        """Return 1, 0 or UNKNOWN for each episode that ended in this step."""
+        success = np.full(env_ids.size, UNKNOWN, dtype=np.int8)
         if self._same_step:
-            # The plain keys are those of the reset that followed.
+            # The other keys are those of the reset that followed.
             infos = infos.get("final_info", {})
         if "success" in infos:
-            values = np.asarray(infos["success"])[ended]
-            known = infos.get("_success")
-            if known is None:
+            values = np.asarray(infos["success"])[env_ids]
+            mask = infos.get("_success")
+            if mask is None:
                 success[:] = values.astype(np.bool_)
             else:
-                said = np.asarray(known)[ended]
-                success[said] = values[said].astype(np.bool_)
+                is_known = np.asarray(mask)[env_ids]
+                success[is_known] = values[is_known].astype(np.bool_)
         elif not self._is_pool:
-            # FrozenLake's infos are Gymnasium's, which do not say.
+            # FrozenLake has Gymnasium's infos, which do not have the key.
             last_step = getattr(self._env.unwrapped, "successes", None)
             if last_step is not None:
-                success[:] = np.asarray(last_step)[ended]
+                success[:] = np.asarray(last_step)[env_ids]
         return success
 
-    def _add_faults(
-        self, infos: Mapping[str, Any], finished: NDArray[np.bool_]
-    ) -> None:
-        """Count episodes that a fault ended, and keep the first message."""
+    def _add_faults(self, infos: Mapping[str, Any], dones: NDArray[np.bool_]) -> None:
+        """Count the episodes that a fault ended, and store the first message."""
         for layout in (infos.get("final_info", {}), infos):
             if "_error" not in layout:
                 continue
-            failed = np.asarray(layout["_error"])
+            has_error = np.asarray(layout["_error"])
             if layout is not infos or not self._same_step:
-                # The plain keys of same-step mode are those of resets.
-                self.faults += int(np.count_nonzero(failed & finished))
-            if self.first_error is None and failed.any():
-                self.first_error = str(layout["error"][failed.argmax()])
+                # In same-step mode the other keys are those of resets.
+                self.faults += int(np.count_nonzero(has_error & dones))
+            if self.first_error is None and has_error.any():
+                self.first_error = str(layout["error"][has_error.argmax()])

@@ -7,7 +7,7 @@ import sys
 from roll_vec.errors import RollVecError
 
 __all__ = [
-    "FAILED",
+    "FAILURE",
     "INTERRUPTED",
     "USER_ERROR",
     "UsageError",
@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 # Exit codes.
-FAILED = 1
+FAILURE = 1
 USER_ERROR = 2
 INTERRUPTED = 130
 
@@ -31,5 +31,5 @@ def one_line(error: BaseException | str) -> str:
 
 
 def say_error(message: str) -> None:
-    """Write a line of the program on stderr."""
+    """Write one line on stderr, after the program's name."""
     sys.stderr.write(f"roll-vec: {message}\n")

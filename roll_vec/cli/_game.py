@@ -1,4 +1,4 @@
-"""One person's game: an environment, its score, and for boards a past to go back to."""
+"""One person's game: an environment, its score, and for boards an undo history."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from roll_vec.registration import ENVIRONMENTS
 
 __all__ = ["BoardGame", "Game", "Score", "action_names", "all_directions", "title_of"]
 
-# Keys of infos that a person knows already, or that `Score.details` puts into words.
-_NOT_SHOWN = frozenset(
+# Keys of infos that the screen shows already or that `Score.details` puts into words.
+_HIDDEN_KEYS = frozenset(
     (
         "action_content",
         "action_is_effective",
@@ -32,12 +32,12 @@ _SHORT = 60
 
 
 def title_of(env: Any) -> str:
-    """Return the id of an environment, or its class where it has none."""
+    """Return the id of an environment, or its class if it has no id."""
     return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
 
 
 def action_names(env: Any) -> dict[str, int]:
-    """Return the actions of an environment by the names that it gives them, if any."""
+    """Return the actions of an environment by their names, if they have names."""
     bare = env.unwrapped
     lookup: Mapping[int, str] = (
         getattr(bare, "action_lookup", None)
@@ -48,13 +48,13 @@ def action_names(env: Any) -> dict[str, int]:
 
 
 def all_directions(names: Mapping[str, int]) -> bool:
-    """Tell whether the four keys of directions reach every action, and there is one."""
+    """Return whether all names are directions, and there is at least one."""
     return bool(names) and _DIRECTIONS.issuperset(map(str.casefold, names))
 
 
 @dataclass(frozen=True)
 class Score:
-    """What a person sees of the episode so far."""
+    """The episode so far: steps, return, and the results of the last step."""
 
     steps: int = 0
     total: float = 0.0
@@ -67,37 +67,37 @@ class Score:
 
     @property
     def is_over(self) -> bool:
-        """Whether the episode has ended."""
+        """True: the episode has ended."""
         return self.terminated or self.truncated
 
     @property
     def is_solved(self) -> bool:
-        """Whether the last step was a success.
+        """True: the last step was a success.
 
-        Where its info does not say, an end by the rules that is rewarded is one.
+        If its info does not say, a termination with a positive reward is a success.
         """
         rewarded = self.terminated and self.reward > 0
         return bool(self.info.get("success", rewarded))
 
     def outcome(self) -> tuple[str, str]:
-        """Return how an episode that is over ended, and the colour to say it in."""
+        """Return how the episode ended, and the colour of that text."""
         steps = "1 step" if self.steps == 1 else f"{self.steps} steps"
-        how = f"in {steps}, return {self.total:g}"
+        text = f"in {steps}, return {self.total:g}"
         if self.is_solved:
-            return f"Solved {how}", "1;32"
+            return f"Solved {text}", "1;32"
         if self.terminated:
-            return f"Lost {how}", "1;31"
-        return f"Out of steps: {how}", "1;31"
+            return f"Lost {text}", "1;31"
+        return f"Out of steps: {text}", "1;31"
 
     def details(self) -> list[str]:
-        """Return what fits on a line of the info, each entry as a few words."""
+        """Return the short entries of the info, each as a few words."""
         details = []
         if not self.info.get("action_is_valid", True):
             details.append("no valid action")
         elif not self.info.get("action_is_effective", True):
             details.append("nothing changed")
         for key, value in self.info.items():
-            if key in _NOT_SHOWN:
+            if key in _HIDDEN_KEYS:
                 continue
             if isinstance(value, str):
                 if value and len(value) <= _SHORT and value.isprintable():
@@ -115,7 +115,7 @@ class Game:
     Parameters
     ----------
     env : gymnasium.Env
-        Becomes the game's own: it is closed with it.
+        The game closes it.
     seed : int
         Seed of the first level.
 
@@ -139,7 +139,7 @@ class Game:
         self.score = Score(observation=observation, info=info)
 
     def step(self, action: Any, direction: str = "") -> None:
-        """Take an action; the episode must not be over."""
+        """Take an action; the episode must not have ended."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         self.score = replace(
             self.score,
@@ -154,7 +154,7 @@ class Game:
         )
 
     def rehearse(self) -> None:
-        """Compile what a step needs, by a step of a copy.
+        """Step a copy of the environment, so that the kernels are compiled.
 
         Compilation takes seconds and writes a notice on stderr.
         """
@@ -173,7 +173,7 @@ class Game:
         return [f"{str(symbol).strip()} {meaning}" for symbol, meaning in meanings]
 
     def view(self) -> str:
-        """Return what there is to see: as it is rendered, or else the observation."""
+        """Return the environment as text: rendered, or else its observation."""
         rendered = self.env.render() if self.env.render_mode is not None else None
         return rendered if isinstance(rendered, str) else str(self.score.observation)
 
@@ -189,8 +189,8 @@ class BoardGame(Game):
     """
 
     def __init__(self, env: Any, seed: int) -> None:
-        named = action_names(env)
-        self._actions = {name.casefold(): action for name, action in named.items()}
+        names = action_names(env)
+        self._actions = {name.casefold(): action for name, action in names.items()}
         self._past: deque[tuple[Any, Score]] = deque(maxlen=_UNDO_STEPS)
         super().__init__(env, seed)
 

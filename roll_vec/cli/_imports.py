@@ -1,4 +1,4 @@
-"""Importing at run time: what an extra brings, and what the user wrote."""
+"""Import packages of the extra `cli`, and modules of the user, at run time."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["import_from_here", "require"]
 
 
 def require(package: str, feature: str, *, module: str | None = None) -> None:
-    """Make sure that a package of the extra `cli` can be imported.
+    """Check that a package of the extra `cli` can be imported.
 
     Parameters
     ----------
     package : str
         Its name for pip.
     feature : str
-        What needs it, the subject of the message.
+        The feature that needs it, subject of the message.
     module : str, optional
-        Its name for import, where that differs.
+        Its name for import, if that is different.
 
     Raises
     ------
@@ -35,10 +35,10 @@ def require(package: str, feature: str, *, module: str | None = None) -> None:
 
 
 def import_from_here(name: str) -> ModuleType:
-    """Import a module, looking in the working directory first, as ``python -m`` does.
+    """Import a module, from the working directory first, as ``python -m`` does.
 
     The directory stays at the end of the path: worker processes get the path and have
-    to find the module, too. Whatever the module raises is raised.
+    to find the module, too. All errors of the module are raised.
     """
     sys.path.insert(0, "")
     try:

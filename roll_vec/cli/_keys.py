@@ -1,19 +1,17 @@
-"""Keys pressed by a person, one at a time, or read from the lines of a pipe."""
+"""Keys that a person presses, one at a time, or the keys in the lines of a pipe."""
 
 from __future__ import annotations
 
 import os
-import signal
+import re
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TextIO
 
-if TYPE_CHECKING:
-    from types import FrameType
+from roll_vec.cli._signals import ending_signals
 
-__all__ = ["UNKNOWN_KEY", "decode_keys", "ending_signals", "read_keys"]
+__all__ = ["UNKNOWN_KEY", "decode_keys", "read_keys"]
 
 UNKNOWN_KEY = "unknown"
 
@@ -32,40 +30,32 @@ _LETTERS = {
     "\x7f": "undo",  # backspace
 }
 _ARROWS = {"A": "up", "B": "down", "C": "right", "D": "left"}
-# A terminal sends an arrow in one of two forms, by the mode that it is in.
-_PREFIXES = ("\x1b[", "\x1bO")
+# An escape sequence, which ends with a letter, or any other character but white space.
+# A terminal sends an arrow as ESC [ A or ESC O A, by the mode that it is in; the
+# digits are modifiers, such as Ctrl.
+_KEY = re.compile(r"\x1b[\[O][0-9;]*(.?)|(\S)", re.DOTALL)
 
 
 def decode_keys(text: str) -> list[str]:
-    """Return the names of the keys in what a terminal sent.
+    """Return the names of the keys in the text that a terminal sent.
 
-    ``up down left right undo new restart quit help``, or `UNKNOWN_KEY` for anything
-    that is neither one of them nor white space.
+    ``up down left right undo new restart quit help``, or `UNKNOWN_KEY` for any other
+    key; white space is left out.
     """
-    keys = []
-    position = 0
-    while position < len(text):
-        if text.startswith(_PREFIXES, position):
-            end = position + 2
-            # Parameters, such as those of Ctrl-arrow, come before the final letter.
-            while end < len(text) and text[end] in "0123456789;":
-                end += 1
-            keys.append(_ARROWS.get(text[end : end + 1], UNKNOWN_KEY))
-            position = end + 1
-            continue
-        character = text[position]
-        position += 1
-        if not character.isspace():
-            keys.append(_LETTERS.get(character.lower(), UNKNOWN_KEY))
-    return keys
+    return [
+        _LETTERS.get(key[2].lower(), UNKNOWN_KEY)
+        if key[2]
+        else _ARROWS.get(key[1], UNKNOWN_KEY)
+        for key in _KEY.finditer(text)
+    ]
 
 
 @contextmanager
 def read_keys(stream: TextIO) -> Iterator[Iterator[list[str]]]:
-    """Give batches of keys from `stream` until it ends.
+    """Yield an iterator over batches of keys from `stream`, until it ends.
 
-    From a terminal: keys as they are pressed, unechoed. Its settings come back when
-    the block is left, in whichever way. From anything else: a batch a line.
+    From a terminal: keys as they are pressed, without echo. Its settings are restored
+    when the block is left, in any way. From anything else: one batch a line.
     """
     if not stream.isatty():
         yield (decode_keys(line) for line in stream)
@@ -74,27 +64,6 @@ def read_keys(stream: TextIO) -> Iterator[Iterator[list[str]]]:
     else:
         with _unbuffered_terminal(stream.fileno()):
             yield _terminal_keys(stream.fileno())
-
-
-@contextmanager
-def ending_signals() -> Iterator[None]:
-    """Turn the signals that end a process into SystemExit, which unwinds."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    names = ("SIGTERM", "SIGHUP")
-    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    former = {number: signal.signal(number, _exit) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
-
-
-def _exit(number: int, frame: FrameType | None) -> NoReturn:
-    del frame
-    raise SystemExit(128 + number)
 
 
 if sys.platform == "win32":
@@ -117,27 +86,27 @@ else:
     import termios
     import tty
 
-    # A sequence can arrive in two reads over a slow line.
+    # Over a slow line an escape sequence can arrive in two reads.
     _ESCAPE_SECONDS = 0.05
 
     def _terminal_keys(descriptor: int) -> Iterator[list[str]]:
         while data := os.read(descriptor, 1024):
-            while data.endswith((b"\x1b", b"\x1b[", b"\x1bO")):
-                ready, _, _ = select.select([descriptor], [], [], _ESCAPE_SECONDS)
-                more = os.read(descriptor, 1024) if ready else b""
-                if not more:
-                    break
+            while (
+                data.endswith((b"\x1b", b"\x1b[", b"\x1bO"))
+                and select.select([descriptor], [], [], _ESCAPE_SECONDS)[0]
+                and (more := os.read(descriptor, 1024))
+            ):
                 data += more
             yield decode_keys(data.decode(errors="replace"))
 
     @contextmanager
     def _unbuffered_terminal(descriptor: int) -> Iterator[None]:
-        saved = termios.tcgetattr(descriptor)
+        settings = termios.tcgetattr(descriptor)
         try:
             with ending_signals():
-                # Not raw mode: Ctrl-C and Ctrl-Z keep their meaning. What was typed
-                # ahead is not thrown away.
+                # Not raw mode: Ctrl-C and Ctrl-Z keep their meaning.  TCSADRAIN: keys
+                # that were typed ahead are not thrown away.
                 tty.setcbreak(descriptor, termios.TCSADRAIN)
                 yield
         finally:
-            termios.tcsetattr(descriptor, termios.TCSADRAIN, saved)
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, settings)

@@ -1,4 +1,4 @@
-"""Playing by typing: a line is an answer, a line that begins with a colon a command."""
+"""Play by typing: a line is an answer, or with a colon before it a command."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, TextIO
 from gymnasium.spaces import Text
 
 from roll_vec.cli._game import Game, action_names
-from roll_vec.cli._keys import ending_signals
 from roll_vec.cli._oracles import has_oracle, hint
 from roll_vec.cli._screen import text_width, wants_colour
+from roll_vec.cli._signals import ending_signals
 from roll_vec.render.ansi import paint, strip_colours
 
 __all__ = ["COMMANDS", "LinePlayer", "is_typed"]
@@ -31,16 +31,16 @@ lines:
 """
 
 _PROMPT = "> "
-_SHOWN_ACTIONS = 12
+_MAX_ACTIONS = 12
 
 
 def is_typed(env: Any) -> bool:
-    """Tell whether actions are texts, or have names that can be typed."""
+    """Return whether actions are texts, or have names that can be typed."""
     return isinstance(env.action_space, Text) or bool(action_names(env))
 
 
 class LinePlayer:
-    """The person's side of a game by lines.
+    """Reads answers and commands, and shows their results.
 
     Parameters
     ----------
@@ -56,10 +56,10 @@ class LinePlayer:
         self._colour = wants_colour(out)
         self._by_name = not isinstance(game.env.action_space, Text)
         self._names = action_names(game.env) if self._by_name else {}
-        self._after_the_end = "Enter: new level · :restart · :quit"
+        self._end_commands = "Enter: new level · :restart · :quit"
         if has_oracle(game.env):
-            self._after_the_end += " · :hint"
-        self._shown = ""
+            self._end_commands += " · :hint"
+        self._last_view = ""
         self._commands: dict[str, Callable[[], None]] = {
             "hint": self._hint,
             "new": lambda: self._start(self.game.seed + 1),
@@ -73,20 +73,20 @@ class LinePlayer:
         self._instruct()
         self._show()
         with ending_signals():
-            for line in self._read(keyboard):
-                if self._take(line) == "quit":
+            for line in self._input_lines(keyboard):
+                if self._run_line(line) == "quit":
                     return
 
-    def _read(self, keyboard: TextIO) -> Iterator[str]:
-        """Give lines, edited where both ends are a terminal's."""
-        typed = keyboard.isatty()
-        edited = typed and self._out.isatty()
-        if edited:
+    def _input_lines(self, keyboard: TextIO) -> Iterator[str]:
+        """Yield lines, which can be edited if input and output are terminals."""
+        is_terminal = keyboard.isatty()
+        can_edit = is_terminal and self._out.isatty()
+        if can_edit:
             with contextlib.suppress(ImportError):
                 import readline  # noqa: F401 - input() uses it once it is there
         while True:
             try:
-                if edited:
+                if can_edit:
                     line = input(_PROMPT)
                 else:
                     self._out.write(_PROMPT)
@@ -101,13 +101,13 @@ class LinePlayer:
             except KeyboardInterrupt:
                 self._out.write("\n")
                 raise
-            if not typed:
-                # As a terminal would have shown it.
+            if not is_terminal:
+                # A terminal would have shown the line.
                 self._out.write(f"{line}\n")
             yield line
 
-    def _take(self, line: str) -> str:
-        """Carry a line out; return the command that it was, if it was one."""
+    def _run_line(self, line: str) -> str:
+        """Run a line; return its command, or an empty text."""
         if line.startswith(":") and not line.startswith("::"):
             return self._command(line[1:].strip().casefold())
         if line.strip():
@@ -117,14 +117,14 @@ class LinePlayer:
         return ""
 
     def _command(self, word: str) -> str:
-        known = [*self._commands, "quit"]
-        # A beginning that fits one of them is enough.
-        found = [name for name in known if name.startswith(word)] if word else []
-        if len(found) == 1:
-            self._commands.get(found[0], lambda: None)()
-            return found[0]
-        expected = ", ".join(f":{name}" for name in known)
-        self._say(f"There is no command :{word}; expected one of {expected}", "33")
+        names = [*self._commands, "quit"]
+        # The beginning of a name is enough if no other name begins so.
+        matches = [name for name in names if name.startswith(word)] if word else []
+        if len(matches) == 1:
+            self._commands.get(matches[0], lambda: None)()
+            return matches[0]
+        commands = ", ".join(f":{name}" for name in names)
+        self._say(f"There is no command :{word}; expected one of {commands}", "33")
         return ""
 
     def _start(self, seed: int) -> None:
@@ -143,7 +143,7 @@ class LinePlayer:
     def _answer(self, line: str) -> None:
         game = self.game
         if game.score.is_over:
-            self._say(f"The episode is over: {self._after_the_end}", "33")
+            self._say(f"The episode is over: {self._end_commands}", "33")
             return
         action = self._action(line)
         if action is None:
@@ -151,50 +151,51 @@ class LinePlayer:
         game.step(action)
         score = game.score
         view = self._view()
-        # Some environments show what they showed before, or at the end nothing.
-        if view.strip() and view != self._shown:
+        # Some environments show the same as before, or at the end nothing.
+        if view.strip() and view != self._last_view:
             self._show()
         reward = f"reward {score.reward:+g}"
         self._say(" · ".join([reward, *score.details()]), "2")
         if not score.info.get("action_is_valid", True) and not score.is_over:
             actions = self._available()
-            more = ", ..." if len(actions) > _SHOWN_ACTIONS else ""
+            more = ", ..." if len(actions) > _MAX_ACTIONS else ""
             if actions:
-                shown = ", ".join(actions[:_SHOWN_ACTIONS])
-                self._say(f"Actions of this page: {shown}{more}", "33")
+                text = ", ".join(actions[:_MAX_ACTIONS])
+                self._say(f"Actions of this page: {text}{more}", "33")
         if score.is_over:
             self._say(*score.outcome())
-            self._say(self._after_the_end, "2")
+            self._say(self._end_commands, "2")
         else:
             self._say(f"step {score.steps} · return {score.total:g}")
 
     def _action(self, line: str) -> Any:
-        """Return the action that a line says; None, with a remark, if it says none."""
+        """Return the action of a line; None, after a remark, if it is no action."""
         env = self.game.env
         if self._by_name:
-            said = line.strip()
+            word = line.strip()
             for name, action in self._names.items():
-                if name.casefold() == said.casefold():
+                if name.casefold() == word.casefold():
                     return action
-            expected = ", ".join(self._names)
-            self._say(f"There is no action {said!r}; expected one of {expected}", "33")
+            names = ", ".join(self._names)
+            self._say(f"There is no action {word!r}; expected one of {names}", "33")
             return None
-        meant = self._meant(line)
-        if meant is not None:
-            self._say(f"{line.strip()!r} is no action: it is written {meant}", "33")
+        completion = self._completion(line)
+        if completion is not None:
+            text = f"{line.strip()!r} is no action: it is written {completion}"
+            self._say(text, "33")
             return None
         if env.has_wrapper_attr("action_parser"):
             parser = env.get_wrapper_attr("action_parser")
             if parser is not None and parser.find(line) is None:
-                wrapped = parser.example(line)
-                line = line if wrapped is None else wrapped
+                example = parser.example(line)
+                line = line if example is None else example
         if not env.action_space.contains(line):
             self._say(f"That is no action of {env.action_space}", "33")
             return None
         return line
 
     def _available(self) -> list[str]:
-        """Return the actions that there are now, where the environment lists them."""
+        """Return the available actions, if the environment lists them."""
         env = self.game.env
         if not env.has_wrapper_attr("get_available_actions"):
             return []
@@ -202,7 +203,7 @@ class LinePlayer:
             str(action) for action in env.get_wrapper_attr("get_available_actions")()
         ]
 
-    def _meant(self, line: str) -> str | None:
+    def _completion(self, line: str) -> str | None:
         """Return the first action that contains a line, such as "buy", or None."""
         available = self._available()
         if not available:
@@ -211,27 +212,25 @@ class LinePlayer:
         actions = [*available, *getattr(self.game.env.action_space, "examples", ())]
         if any(word == action.casefold() for action in actions):
             return None
-        # Whole words: a letter alone is in the number of some product.
+        # Whole words: a single letter occurs in the number of some product.
         part = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
         return next((one for one in actions if part.search(one.casefold())), None)
 
-    # ------------------------------------------------------------- on the screen
-
     def _instruct(self) -> None:
-        """Show what an agent is told, and what can be typed."""
+        """Show the instructions of an agent, and what can be typed."""
         env = self.game.env
-        told = self.game.first_info.get("env_instruction")
-        if told is None and env.has_wrapper_attr("get_instructions"):
-            told = env.get_wrapper_attr("get_instructions")()
+        instructions = self.game.first_info.get("env_instruction")
+        if instructions is None and env.has_wrapper_attr("get_instructions"):
+            instructions = env.get_wrapper_attr("get_instructions")()
         width = text_width()
-        for line in str(told or "").splitlines():
+        for line in str(instructions or "").splitlines():
             self._say(textwrap.fill(line, width))
-        expected = f"one of {', '.join(self._names)}" if self._by_name else "an answer"
-        self._say(f"Type {expected}; :help shows the commands, :quit ends", "2")
+        answers = f"one of {', '.join(self._names)}" if self._by_name else "an answer"
+        self._say(f"Type {answers}; :help shows the commands, :quit ends", "2")
 
     def _show(self) -> None:
-        self._shown = self._view()
-        self._say(f"\n{self._shown}")
+        self._last_view = self._view()
+        self._say(f"\n{self._last_view}")
 
     def _view(self) -> str:
         view = self.game.view().rstrip("\n")

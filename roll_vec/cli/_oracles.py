@@ -1,77 +1,56 @@
-"""Who knows the right answer: the oracles of the environments that have one."""
+"""The right actions of environments that know them, found by an attribute.
+
+An environment knows the right action if its class has the attribute or property
+``oracle_action``: the right next action, or None where there is none.  It may also have
+``oracle_note``: why the best return is out of reach in this episode, or None.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
+import gymnasium
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Text
 from gymnasium.vector import VectorEnv
 
+from roll_vec.cli._environments import load_class
 from roll_vec.cli._errors import UsageError
+from roll_vec.registration import ENVIRONMENTS
 
-__all__ = ["ORACLES", "batch_oracle", "has_oracle", "hint"]
+__all__ = ["OraclePolicy", "has_oracle", "hint"]
 
-
-class Oracle(NamedTuple):
-    """The attributes of one environment that say what is right.
-
-    Parameters
-    ----------
-    action : str
-        The right next action, None where there is none.
-    note : str or None
-        Why the best is out of reach in this episode, None where it is not.
-    """
-
-    action: str
-    note: str | None = None
+_ACTION, _NOTE = "oracle_action", "oracle_note"
 
 
-ORACLES = {
-    "roll_vec/Countdown-v0": Oracle("witness"),
-    "roll_vec/WebShop-v0": Oracle("oracle_action", note="oracle_note"),
-}
-"""Oracles by id; a batch is asked by its `get_attr`."""
+def _has(spec: EnvSpec | None, attribute: str) -> bool:
+    """Return whether the class of a registered id has an attribute."""
+    return spec is not None and hasattr(load_class(spec), attribute)
+
+
+def has_oracle(env: Any) -> bool:
+    """Return whether an environment, or those of a batch, know the right action."""
+    return _has(env.spec, _ACTION)
+
+
+def hint(env: Any) -> str | None:
+    """Return the right next action in an environment; None if it is not known."""
+    answer = env.get_wrapper_attr(_ACTION) if has_oracle(env) else None
+    return None if answer is None else str(answer)
 
 
 class OraclePolicy:
-    """The policy that gives the right action in every environment.
+    """The policy that takes the right action in every environment of a batch.
 
     Parameters
     ----------
     env : VectorEnv
-    oracle : Oracle
-    write : function of str or None
-        Puts an answer into the form that the environment reads.
 
     Attributes
     ----------
     notes : dict of str to None
-        What stood in the way of the best, in the order of its first time.
-    """
-
-    def __init__(self, env: Any, oracle: Oracle, write: Callable[[Any], Any]) -> None:
-        self._env, self._oracle, self._write = env.unwrapped, oracle, write
-        self.notes: dict[str, None] = {}
-
-    def __call__(self, observations: Any) -> list[Any]:
-        """Return an action for each environment."""
-        del observations
-        if self._oracle.note is not None:
-            for note in self._env.get_attr(self._oracle.note):
-                if note is not None:
-                    self.notes[note] = None
-        return [self._write(said) for said in self._env.get_attr(self._oracle.action)]
-
-
-def has_oracle(env: Any) -> bool:
-    """Tell whether an environment or a batch has one."""
-    return env.spec is not None and env.spec.id in ORACLES
-
-
-def batch_oracle(env: VectorEnv[Any, Any, Any]) -> OraclePolicy:
-    """Return the policy that gives the right action in every environment.
+        The notes of all episodes, in the order of their first occurrence.
 
     Raises
     ------
@@ -79,18 +58,40 @@ def batch_oracle(env: VectorEnv[Any, Any, Any]) -> OraclePolicy:
         The id has no oracle, or its answers cannot be put into the form that the
         environment reads.
     """
-    if not has_oracle(env):
-        name = "this environment" if env.spec is None else env.spec.id
-        message = (
-            f"argument --policy: there is no oracle of {name}; "
-            f"those that have one: {', '.join(ORACLES)}"
-        )
-        raise UsageError(message)
-    oracle = ORACLES[env.spec.id]  # type: ignore[union-attr]
+
+    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        if not has_oracle(env):
+            name = "this environment" if env.spec is None else env.spec.id
+            ids = [id for id in ENVIRONMENTS if _has(gymnasium.spec(id), _ACTION)]
+            message = (
+                f"argument --policy: there is no oracle of {name}; "
+                f"those that have one: {', '.join(ids)}"
+            )
+            raise UsageError(message)
+        self._env: Any = env.unwrapped
+        self._has_note = _has(env.spec, _NOTE)
+        self._write = _answer_writer(env)
+        self.notes: dict[str, None] = {}
+
+    def __call__(self, observations: Any) -> list[Any]:
+        """Return an action for each environment."""
+        del observations
+        if self._has_note:
+            notes = self._env.get_attr(_NOTE)
+            self.notes.update(dict.fromkeys(note for note in notes if note is not None))
+        return [self._write(action) for action in self._env.get_attr(_ACTION)]
+
+
+def _answer_writer(env: Any) -> Callable[[Any], Any]:
+    """Return a function that puts a right action into the form that is read."""
     if not isinstance(env.single_action_space, Text):
-        return OraclePolicy(env, oracle, lambda action: action)
-    bare: Any = env.unwrapped
-    parser = bare.get_attr("action_parser")[0]
+        return lambda action: action
+    try:
+        parser = env.unwrapped.get_attr("action_parser")[0]
+    except AttributeError:
+        parser = None  # an environment that reads its texts itself
+    if parser is None:
+        return lambda answer: answer or ""
     if parser.example("") is None:
         message = (
             "argument --policy: oracle cannot write an answer that matches "
@@ -98,12 +99,4 @@ def batch_oracle(env: VectorEnv[Any, Any, Any]) -> OraclePolicy:
             "as <answer>(.*?)</answer>"
         )
         raise UsageError(message)
-    return OraclePolicy(env, oracle, lambda answer: parser.example(answer or ""))
-
-
-def hint(env: Any) -> str | None:
-    """Return the right next action in an environment; None where nobody knows it."""
-    if not has_oracle(env):
-        return None
-    answer = env.get_wrapper_attr(ORACLES[env.spec.id].action)
-    return None if answer is None else str(answer)
+    return lambda answer: parser.example(answer or "")

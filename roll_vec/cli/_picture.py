@@ -1,4 +1,4 @@
-"""A picture of some boards of a vector environment, whoever made it."""
+"""A picture of some boards of any vector environment."""
 
 from __future__ import annotations
 
@@ -17,52 +17,52 @@ __all__ = ["NoPictureError", "draw_boards"]
 
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
 
-# Foreign environments render all or none: so many may be asked to.
+# Most environments to render: those of other packages render all or none.
 _MAX_RENDERED = 64
 _PREVIEW_STEPS = 20
-# Frames of tile art are a few dozen pixels wide; others are large enough as they are.
+# Tile art is a few dozen pixels wide and is scale; larger frames are not.
 _SMALL_FRAME = 256
-_ENLARGED = 3
+_SCALE = 3
 
 
 class NoPictureError(Exception):
-    """Raised when there is no picture to be had; the message says why."""
+    """Raised when no picture can be made; the message says why."""
 
 
 def draw_boards(
     env: Vector, env_id: str, *, options: Mapping[str, Any], count: int, seed: int
 ) -> tuple[NDArray[np.uint8], str]:
-    """Return a picture of some environments, and what it shows.
+    """Return a picture of some environments, and its caption.
 
-    It shows the first `count` of `env` as they are now. Where that would mean to
-    render thousands, it shows a small vector of the same id after some random steps.
+    It shows the first `count` of `env` as they are now. If that would render thousands
+    of environments, it shows a small batch of the same id after some random steps.
 
     Raises
     ------
     NoPictureError
-        The environment cannot render frames, or something that it needs is missing.
+        The environment cannot render frames, or lacks a package for it.
     """
     count = min(count, env.num_envs)
-    # A size that the user chose is kept.
-    enlarged = 1 if "render_scale" in options else _ENLARGED
-    at_end = "boards at the end"
+    # The size in the user's options is not changed.
+    scale = 1 if "render_scale" in options else _SCALE
+    caption = "boards at the end"
     if count < env.num_envs:
-        at_end = f"{count:,} of {env.num_envs:,} {at_end}"
+        caption = f"{count:,} of {env.num_envs:,} {caption}"
     if env.render_mode != "rgb_array":
         message = 'the environment has no render_mode "rgb_array"'
         raise NoPictureError(message)
     try:
         if hasattr(env.unwrapped, "render_envs"):
             frames = env.unwrapped.render_envs(range(count))
-            return _arranged(frames, enlarged), at_end
+            return _arrange(frames, scale), caption
         if env.num_envs <= _MAX_RENDERED:
-            return _arranged(_frames(env)[:count], enlarged), at_end
+            return _arrange(_frames(env)[:count], scale), caption
         frames = _preview(env_id, options, min(count, _MAX_RENDERED), seed)
-        return _arranged(frames, enlarged), "boards of another, smaller rollout"
+        return _arrange(frames, scale), "boards of another, smaller rollout"
     except (NoPictureError, UsageError) as error:
         raise NoPictureError(one_line(error)) from error
     except Exception as error:
-        # A picture is no reason to lose a rollout, whatever the renderer lacks.
+        # An error of the renderer must not lose the rollout.
         message = f"rendering failed: {one_line(error)}"
         raise NoPictureError(message) from error
 
@@ -85,8 +85,8 @@ def _frames(env: Vector) -> list[Any]:
     return list(env.render() or ())
 
 
-def _arranged(boards: Any, enlarged: int) -> NDArray[np.uint8]:
-    """Return the frames side by side, those that are small enlarged."""
+def _arrange(boards: Any, scale: int) -> NDArray[np.uint8]:
+    """Return the frames side by side, scaled if they are small."""
     boards = list(boards)
     for board in boards:
         if not isinstance(board, np.ndarray) or board.ndim != 3 or board.shape[2] != 3:
@@ -96,4 +96,4 @@ def _arranged(boards: Any, enlarged: int) -> NDArray[np.uint8]:
         message = "the environment renders nothing"
         raise NoPictureError(message)
     small = max(boards[0].shape[:2]) <= _SMALL_FRAME
-    return mosaic(boards, scale=enlarged if small else 1)
+    return mosaic(boards, scale=scale if small else 1)

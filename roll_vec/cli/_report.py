@@ -1,4 +1,4 @@
-"""What a rollout leaves behind: a table on the screen and a file of its episodes."""
+"""The report of a rollout: a table on the screen and a file of its episodes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from roll_vec.cli._episodes import UNKNOWN, Episodes, Rollout
+from roll_vec.cli._episodes import UNKNOWN, Episodes, RolloutSummary
 from roll_vec.cli._errors import one_line
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["Facts", "fault_rows", "result_table", "save_episodes"]
+__all__ = ["RunConfig", "fault_rows", "result_table", "save_episodes"]
 
-NOT_KNOWN = "\N{EN DASH}"
+_NO_VALUE = "\N{EN DASH}"
 _FAULTS = {
     "exception": "by exceptions",
     "timeout": "by timeouts",
@@ -31,8 +31,8 @@ _FAULTS = {
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What was asked for, so that a file or a table can be told from another."""
+class RunConfig:
+    """The arguments of a rollout, which the table and the file state."""
 
     id: str
     num_envs: int
@@ -43,14 +43,14 @@ class Facts:
     options: Mapping[str, Any]
 
 
-def fault_rows(env: Any, rollout: Rollout) -> list[tuple[str, str]]:
-    """Return rows of a table about the environments of a pool that failed, if any.
+def fault_rows(env: Any, summary: RolloutSummary) -> list[tuple[str, str]]:
+    """Return rows of the table about the faults of a pool, if there were any.
 
     Parameters
     ----------
     env : VectorEnv
-        After the rollout, and not closed yet.
-    rollout : Rollout
+        After the rollout, before it is closed.
+    summary : RolloutSummary
     """
     faults = getattr(env.unwrapped, "faults", None) or {}
     counts = [
@@ -61,52 +61,52 @@ def fault_rows(env: Any, rollout: Rollout) -> list[tuple[str, str]]:
     if not counts:
         return []
     rows = [("faults", ", ".join(counts))]
-    if rollout.first_error is not None:
-        rows.append(("first fault", one_line(rollout.first_error)))
+    if summary.first_error is not None:
+        rows.append(("first fault", one_line(summary.first_error)))
     return rows
 
 
 def result_table(
-    facts: Facts, rollout: Rollout, more: Sequence[tuple[str, str]] = ()
+    config: RunConfig, summary: RolloutSummary, more: Sequence[tuple[str, str]] = ()
 ) -> Table:
-    """Return the table of one rollout, with more rows; rich must be installed."""
+    """Return the table of one rollout, with more rows at its end; needs rich."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(
-        title=f"{facts.id} \N{MULTIPLICATION SIGN} {facts.num_envs:,}",
+        title=f"{config.id} \N{MULTIPLICATION SIGN} {config.num_envs:,}",
         show_header=False,
     )
     table.add_column(style="bold")
     table.add_column(justify="right")
-    for name, value in (*_rows(facts, rollout), *more):
-        # What an environment says is no markup.
+    for name, value in (*_rows(config, summary), *more):
+        # Text: brackets in an environment's messages must not be read as markup.
         table.add_row(name, Text(value))
     return table
 
 
-def _rows(facts: Facts, rollout: Rollout) -> list[tuple[str, str]]:
-    episodes = rollout.episodes
-    rate = rollout.steps_per_second
+def _rows(config: RunConfig, summary: RolloutSummary) -> list[tuple[str, str]]:
+    episodes = summary.episodes
+    rate = summary.steps_per_second
     return [
-        ("environment steps", f"{rollout.env_steps:,}"),
-        ("steps/s", NOT_KNOWN if rate is None else f"{rate:,.0f}"),
+        ("environment steps", f"{summary.env_steps:,}"),
+        ("steps/s", _NO_VALUE if rate is None else f"{rate:,.0f}"),
         ("episodes", f"{len(episodes):,}"),
         ("return", _spread(episodes.returns)),
         ("success rate", _success_rate(episodes)),
         ("length", _spread(episodes.lengths)),
-        ("elapsed", f"{rollout.timed_seconds:.2f} s"),
-        ("first reset and step", f"{rollout.startup_seconds:.2f} s"),
-        ("seed", str(facts.seed)),
-        ("policy", facts.policy),
-        ("autoreset", facts.autoreset.name.lower()),
+        ("elapsed", f"{summary.timed_seconds:.2f} s"),
+        ("first reset and step", f"{summary.startup_seconds:.2f} s"),
+        ("seed", str(config.seed)),
+        ("policy", config.policy),
+        ("autoreset", config.autoreset.name.lower()),
     ]
 
 
 def _spread(values: np.ndarray[Any, Any]) -> str:
     """Return mean, standard deviation and range of the ended episodes."""
     if not values.size:
-        return NOT_KNOWN
+        return _NO_VALUE
     return (
         f"{values.mean():.3f} ± {values.std():.3f} "
         f"({values.min():g} to {values.max():g})"
@@ -114,11 +114,11 @@ def _spread(values: np.ndarray[Any, Any]) -> str:
 
 
 def _success_rate(episodes: Episodes) -> str:
-    known = episodes.success[episodes.success != UNKNOWN]
-    return f"{known.mean():.2%}" if known.size else NOT_KNOWN
+    success = episodes.success[episodes.success != UNKNOWN]
+    return f"{success.mean():.2%}" if success.size else _NO_VALUE
 
 
-def save_episodes(path: Path, facts: Facts, episodes: Episodes) -> None:
+def save_episodes(path: Path, config: RunConfig, episodes: Episodes) -> None:
     """Write the episodes as an .npz file, replacing what is there.
 
     Arrays, one entry an ended episode, in the order of their ends: ``env_index``
@@ -132,19 +132,19 @@ def save_episodes(path: Path, facts: Facts, episodes: Episodes) -> None:
     OSError
         The file cannot be written.
     """
-    config = asdict(facts)
-    del config["id"], config["seed"]
-    config["autoreset"] = facts.autoreset.value
-    # A seed may be larger than any numpy integer, so it is text.
+    keywords = asdict(config)
+    del keywords["id"], keywords["seed"]
+    keywords["autoreset"] = config.autoreset.value
+    # As text: a seed may be larger than any numpy integer.
     strings = {
-        "id": facts.id,
-        "seed": str(facts.seed),
-        "config": json.dumps(config, default=repr),
+        "id": config.id,
+        "seed": str(config.seed),
+        "config": json.dumps(keywords, default=repr),
         "versions": json.dumps(_versions()),
     }
     columns: dict[str, Any] = asdict(episodes)
     columns.update({name: np.array(text) for name, text in strings.items()})
-    # Through a handle: numpy would otherwise add an ending to the name.
+    # An open file: to a path numpy would add the suffix .npz.
     with path.open("wb") as file:
         np.savez(file, **columns)
 

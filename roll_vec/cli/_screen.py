@@ -1,4 +1,4 @@
-"""The screen that a person looks at: its size, and whether it shows colours."""
+"""The size of the terminal, and whether it shows colours."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TextIO
 
 __all__ = ["is_screen", "screen_height", "text_width", "wants_colour"]
 
-# Lines of text are no longer than this, however wide the screen is.
+# Longest line of text, however wide the screen is.
 _MAX_WIDTH = 88
 _USUAL_HEIGHT = 24
 
 
 def text_width() -> int:
     """Return the number of columns for lines of text."""
-    # Here and below: Python 3.10 says 0 where a terminal does not know its size.
+    # Here and below: Python 3.10 returns 0 if a terminal does not know its size.
     return min(shutil.get_terminal_size().columns or _MAX_WIDTH, _MAX_WIDTH)
 
 
@@ -25,10 +25,10 @@ def screen_height() -> int:
 
 
 def is_screen(out: TextIO) -> bool:
-    """Tell whether sequences of a terminal mean anything there."""
+    """Return whether the stream understands escape sequences."""
     return out.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def wants_colour(out: TextIO) -> bool:
-    """Tell whether colours can be shown and are not turned off."""
+    """Return whether colours can be shown and are not turned off."""
     return is_screen(out) and not os.environ.get("NO_COLOR")

@@ -1,4 +1,4 @@
-"""What a few environments of a rollout last read, wrote and earned, as text."""
+"""The last observation, action and reward of a few environments, as lines of text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MIN_WIDTH = 20
 
 
 def is_text(env: VectorEnv[Any, Any, Any]) -> bool:
-    """Tell whether an environment is read or written to."""
+    """Return whether observations or actions are texts."""
     spaces = (env.single_observation_space, env.single_action_space)
     return any(isinstance(space, Text) for space in spaces)
 
@@ -24,7 +24,7 @@ def is_text(env: VectorEnv[Any, Any, Any]) -> bool:
 class Transcript:
     """The last exchange of each of the first `count` environments.
 
-    Observations are kept where they are text, actions where they are text or integers.
+    Only observations that are text are stored, and actions that are text or integers.
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], count: int) -> None:
@@ -41,15 +41,15 @@ class Transcript:
         rewards: NDArray[Any],
         resetting: NDArray[Any] | None,
     ) -> None:
-        """Take a step over; rows that it only reset keep what they have."""
-        for row in range(len(self._last)):
-            if resetting is None or not resetting[row]:
-                observation = observations[row] if self._reads else None
-                action = actions[row] if self._writes else None
-                self._last[row] = (observation, action, float(rewards[row]))
+        """Store a step, but not of environments that it only reset."""
+        for env_id in range(len(self._last)):
+            if resetting is None or not resetting[env_id]:
+                observation = observations[env_id] if self._reads else None
+                action = actions[env_id] if self._writes else None
+                self._last[env_id] = (observation, action, float(rewards[env_id]))
 
     def lines(self, width: int) -> Iterator[str]:
-        """Give the exchanges, each on two lines of at most `width` characters."""
+        """Yield the exchanges, each on two lines of at most `width` characters."""
         for exchange in self._last:
             if exchange is not None:
                 observation, action, reward = exchange
@@ -62,7 +62,7 @@ class Transcript:
 
 def _flat(value: Any, width: int) -> str:
     """Return a value on one line, cut to a width."""
-    # Of a text of a megabyte the beginning is enough.
+    # Cut first: a text may have a megabyte.
     width = max(width, _MIN_WIDTH)
     text = " ".join(str(value)[: 20 * width].split())
     return text if len(text) <= width else text[: width - len(_ELLIPSIS)] + _ELLIPSIS

@@ -1,4 +1,4 @@
-"""``roll-vec bench``: ours beside theirs, in turns; only where the benchmarks are."""
+"""``roll-vec bench``: compare speeds with other packages, in a checkout."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from roll_vec.cli._arguments import integer_from
 from roll_vec.cli._errors import UsageError
 from roll_vec.cli._imports import import_from_here
-from roll_vec.cli._keys import ending_signals
+from roll_vec.cli._signals import ending_signals
 from roll_vec.errors import MissingExtraError
 
 __all__ = ["add_parser"]
@@ -130,40 +130,40 @@ def _run(arguments: argparse.Namespace) -> int:
         import_from_here(f"benchmarks.{name}")
         for name in ("peers", "progress", "suite", "table")
     )
-    pythons = dict(arguments.peer_python)
-    for name, python in pythons.items():
-        fault = peers.find_fault(name, python)
-        if fault is not None:
-            message = f"--peer-python {name}: {python} {fault}"
+    interpreters = dict(arguments.peer_python)
+    for name, python in interpreters.items():
+        reason = peers.find_fault(name, python)
+        if reason is not None:
+            message = f"--peer-python {name}: {python} {reason}"
             raise UsageError(message)
     plan = suite.plan_of(
         arguments.cases,
         arguments.rounds,
         arguments.quick,
-        pythons,
+        interpreters,
         _command(arguments),
     )
     try:
-        with ending_signals(), progress.bars() as tell:
-            result = suite.run(plan, tell)
+        with ending_signals(), progress.bars() as report_progress:
+            result = suite.run(plan, report_progress)
     except suite.Interrupted as stop:
-        # What was measured until now, in the table alone: a file is of a whole run.
+        # The figures until now go into the table alone: a file has a whole run.
         table.show(stop.result)
         raise
-    # First: whatever becomes of the file, the figures have been seen.
+    # First: even if the file cannot be written, the figures have been shown.
     table.show(result)
     text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
     try:
         arguments.out.write_text(text, "utf-8")
     except OSError as error:
-        raise _unwritable(arguments.out, error) from None
+        raise _write_error(arguments.out, error) from None
     lines = [f"written: {arguments.out}", *_draw(result, arguments.out)]
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 
 
 def _check_out(out: Path) -> None:
-    """Make sure, before anything takes minutes, that a file can be written."""
+    """Check that the file can be written, before a run takes minutes."""
     if out.suffix != ".json" or not out.parent.is_dir():
         message = f"--out: expected a file .json in a folder that exists, got {out}"
         raise UsageError(message)
@@ -173,15 +173,15 @@ def _check_out(out: Path) -> None:
         if is_new:
             out.unlink()
     except OSError as error:
-        raise _unwritable(out, error) from None
+        raise _write_error(out, error) from None
 
 
-def _unwritable(out: Path, error: OSError) -> UsageError:
+def _write_error(out: Path, error: OSError) -> UsageError:
     return UsageError(f"--out: {out} cannot be written: {error.strerror}")
 
 
 def _command(arguments: argparse.Namespace) -> str:
-    """Return what was typed; where things lie on this machine is nobody's business."""
+    """Return the command that was typed, without absolute paths of this machine."""
     words = ["roll-vec bench"]
     words += ["--quick"] * arguments.quick
     words += ["--cases", *arguments.cases] if arguments.cases else []
@@ -192,12 +192,12 @@ def _command(arguments: argparse.Namespace) -> str:
 
 
 def _draw(result: Any, out: Path) -> list[str]:
-    """Draw the plot, and return what to say of it."""
+    """Draw the plot; return a line about it."""
     image = out.with_suffix(".png")
     try:
-        drawn = import_from_here("benchmarks.plot").draw(result, image)
+        is_drawn = import_from_here("benchmarks.plot").draw(result, image)
     except ImportError as error:
         return [f"no plot: {error}; it needs matplotlib, of the extra bench"]
     except OSError as error:
         return [f"no plot: {image} cannot be written: {error.strerror}"]
-    return [f"plot: {image}"] if drawn else []
+    return [f"plot: {image}"] if is_drawn else []

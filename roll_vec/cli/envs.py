@@ -31,7 +31,7 @@ examples:
   roll-vec envs my_module:               all, with those that my_module registers
 """
 
-# By whether a batch is a pool: who makes it, and what it is called.
+# The maker of batches and the heading of their keywords; True: of pools.
 _VECTOR_FORMS = {
     False: (
         make_vector,
@@ -66,35 +66,37 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    module, _, wanted = arguments.id.rpartition(":")
+    module, _, env_id = arguments.id.rpartition(":")
     if module:
         import_module(module)
-    if wanted:
-        wanted = full_id(wanted)
-    if wanted and wanted not in ENVIRONMENTS:
+    if env_id:
+        env_id = full_id(env_id)
+    if env_id and env_id not in ENVIRONMENTS:
         message = (
-            f"argument ID: expected one of {', '.join(ENVIRONMENTS)}, got {wanted!r}"
+            f"argument ID: expected one of {', '.join(ENVIRONMENTS)}, got {env_id!r}"
         )
         raise UsageError(message)
     for pooled, (maker, heading) in _VECTOR_FORMS.items():
-        listed = [
+        environments = [
             environment
-            for env_id, environment in ENVIRONMENTS.items()
-            if environment.pooled is pooled and wanted in ("", env_id)
+            for environment in ENVIRONMENTS.values()
+            if environment.pooled is pooled and env_id in ("", environment.id)
         ]
-        for environment in listed:
+        for environment in environments:
             defaults = {
                 "max_episode_steps": environment.max_episode_steps,
                 **environment.defaults(),
             }
-            sys.stdout.write(f"{environment.id}\n{_wrapped(defaults)}\n\n")
-        if any("action_start" in environment.defaults() for environment in listed):
+            sys.stdout.write(f"{environment.id}\n{_wrap_pairs(defaults)}\n\n")
+        if any(
+            "action_start" in environment.defaults() for environment in environments
+        ):
             sys.stdout.write(f"{_ACTION_START}\n")
-        if listed:
+        if environments:
             shared = _defaults(maker)
-            # Said above, and without effect.
+            # The first is listed above, the second has no effect.
             del shared["max_episode_steps"], shared["disable_env_checker"]
-            sys.stdout.write(f"{heading}\n{_wrapped(shared)}\n\n")
+            sys.stdout.write(f"{heading}\n{_wrap_pairs(shared)}\n\n")
     return 0
 
 
@@ -107,16 +109,16 @@ def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
     }
 
 
-def _wrapped(defaults: dict[str, Any]) -> str:
+def _wrap_pairs(defaults: dict[str, Any]) -> str:
     """Return ``key=value`` pairs, indented; none is broken over two lines."""
     pairs = [
-        # An enum's value is what a user would write; some keywords have no default.
+        # A user writes an enum's value; some keywords have no default.
         name
         if value is inspect.Parameter.empty
         else f"{name}={getattr(value, 'value', value)!r}"
         for name, value in defaults.items()
     ]
-    # Spaces inside a pair must not be taken for places to break a line.
+    # A line must not be broken at the spaces inside a pair.
     text = " ".join(pair.replace(" ", "\0") for pair in pairs)
     lines = textwrap.wrap(
         text,

@@ -1,4 +1,4 @@
-"""``roll-vec play``: one environment, one person, a terminal."""
+"""``roll-vec play``: a person plays one environment in a terminal."""
 
 from __future__ import annotations
 
@@ -79,16 +79,16 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    """Carry the command out, until the person or the input ends it.
+    """Run the command until the person or the input ends it.
 
     Raises
     ------
     UsageError
-        The actions are neither directions nor anything that can be typed.
+        The actions are neither directions nor can they be typed.
     """
     title, out = full_id(arguments.id), sys.stdout
     with ExitStack() as game_end, ExitStack() as silence:
-        # Keys pressed while kernels are compiled are not echoed, and played afterwards.
+        # Keys that are pressed during compilation are not echoed, and played later.
         batches = silence.enter_context(read_keys(sys.stdin))
         env = make_playable(title, arguments.options)
         game_end.callback(env.close)
@@ -115,7 +115,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 class _KeyPlayer:
-    """The person's side: what a key does, and what is on the screen."""
+    """The actions of the keys, and the screen."""
 
     def __init__(self, game: BoardGame, title: str, out: TextIO) -> None:
         self.game = game
@@ -123,7 +123,7 @@ class _KeyPlayer:
         self._out = out
         self._in_place = is_screen(out)
         self._colour = wants_colour(out)
-        self._drawn_lines = 0
+        self._num_lines = 0
         self._help = False
         self._remark = ""
         self._commands: dict[str, Callable[[], None]] = {
@@ -168,7 +168,7 @@ class _KeyPlayer:
 
     @contextmanager
     def _screen(self) -> Iterator[None]:
-        """Hide the cursor and let long lines run off, until the block is left."""
+        """Hide the cursor and do not wrap long lines, until the block is left."""
         if not self._in_place:
             yield
             return
@@ -180,63 +180,62 @@ class _KeyPlayer:
             self._out.flush()
 
     def _draw(self) -> None:
-        # On a screen the lines stay in their places; a pipe needs no empty ones.
+        # On a screen lines keep their places; a pipe needs no empty lines.
         lines = [line for line in self._lines() if line or self._in_place]
         if not self._in_place:
             lines.append("")
         erase = ""
-        if self._in_place and self._drawn_lines:
-            # Over the frame before, so that what was on the screen earlier stays;
-            # a frame higher than the screen leaves nothing of that anyway.
-            erase = f"\x1b[{self._drawn_lines}A\r\x1b[J"
-            if max(len(lines), self._drawn_lines) >= screen_height():
+        if self._in_place and self._num_lines:
+            # Overwrite the previous frame only, so that earlier text stays visible.
+            # A frame higher than the screen has pushed that out: clear all.
+            erase = f"\x1b[{self._num_lines}A\r\x1b[J"
+            if max(len(lines), self._num_lines) >= screen_height():
                 erase = "\x1b[H\x1b[2J"
         self._out.write(erase + "\n".join(lines) + "\n")
         self._out.flush()
-        self._drawn_lines = len(lines)
+        self._num_lines = len(lines)
 
     def _lines(self) -> Iterator[str]:
         game, score = self.game, self.game.score
-        yield self._painted(f"{self._title} · seed {game.seed}", "1")
+        yield self._paint(f"{self._title} · seed {game.seed}", "1")
         yield from self._board().split("\n")
         for line in self._legend():
-            yield self._painted(line, "2")
+            yield self._paint(line, "2")
         yield f"step {score.steps} · return {score.total:g}"
         last = [f"{score.direction} {score.reward:+g}"] if score.direction else []
         last += score.details()
-        yield self._painted(" · ".join(last), "2")
+        yield self._paint(" · ".join(last), "2")
         yield self._message()
         if self._help:
             yield from _KEYS.splitlines()
         elif self._in_place:
-            yield self._painted(_HINT, "2")
+            yield self._paint(_HINT, "2")
 
     def _board(self) -> str:
-        # ROLL's long form has a tab after each cell, which is too wide for a screen.
+        # ROLL's long format has a tab after each cell, too wide for a screen.
         board = self.game.view().replace("\t", "").rstrip("\n")
         if not self._colour:
             board = strip_colours(board)
         if self._in_place and " " not in board:
             # A character is twice as high as wide: with a space it is a square.
             board = _SEQUENCE_OR_CHARACTER.sub(
-                lambda found: found[0] + " " * (found[1] is None), board
+                lambda match: match[0] + " " * (match[1] is None), board
             )
         return board
 
     def _legend(self) -> list[str]:
         """Return lines that explain the symbols of the board."""
-        # A symbol stays beside its meaning.
+        # No line break between a symbol and its meaning.
         words = [words.replace(" ", "\0") for words in self.game.symbols()]
-        joined = " · ".join(words)
-        lines = textwrap.wrap(joined, text_width(), break_on_hyphens=False)
+        lines = textwrap.wrap(" · ".join(words), text_width(), break_on_hyphens=False)
         return [line.replace("\0", " ") for line in lines]
 
     def _message(self) -> str:
         """Return the remark on the last key, or how the episode ended."""
         score = self.game.score
         if self._remark or not score.is_over:
-            return self._painted(self._remark, "33")
-        return self._painted(*score.outcome())
+            return self._paint(self._remark, "33")
+        return self._paint(*score.outcome())
 
-    def _painted(self, text: str, colour: str) -> str:
+    def _paint(self, text: str, colour: str) -> str:
         return paint(text, colour) if self._colour else text

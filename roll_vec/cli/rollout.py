@@ -1,4 +1,4 @@
-"""``roll-vec rollout``: many environments, one policy, a table and a picture."""
+"""``roll-vec rollout``: run one policy in many environments, report the episodes."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from roll_vec.cli._arguments import (
     integer_from,
 )
 from roll_vec.cli._environments import full_id, make_vector
-from roll_vec.cli._episodes import Rollout, roll_out
+from roll_vec.cli._episodes import RolloutSummary, roll_out
 from roll_vec.cli._errors import (
-    FAILED,
+    FAILURE,
     INTERRUPTED,
     UsageError,
     one_line,
     say_error,
 )
 from roll_vec.cli._imports import require
-from roll_vec.cli._oracles import ORACLES
 from roll_vec.cli._picture import NoPictureError, draw_boards
-from roll_vec.cli._report import Facts, fault_rows, result_table, save_episodes
+from roll_vec.cli._policies import FORMS, Policy, make_policy
+from roll_vec.cli._report import RunConfig, fault_rows, result_table, save_episodes
 from roll_vec.cli._transcript import Transcript, is_text
-from roll_vec.cli.policies import FORMS, Policy, make_policy
 from roll_vec.errors import InvalidActionError, InvalidOptionError
 from roll_vec.progress import listen
 from roll_vec.render.mosaic import picture_format, save_picture
 
 __all__ = ["add_parser"]
 
+# Environments whose last texts are shown, and notes of an oracle.
 _EXCHANGES = 4
 _NOTES = 8
 
@@ -59,7 +59,8 @@ _EPILOG = """\
 policies:
   random            uniform over the actions, or over examples of texts; its stream is
                     derived from --seed
-  oracle            the right action, of an environment that knows it: {oracles}
+  oracle            the right action, of an environment that knows it, such as
+                    roll_vec/Countdown-v0 and roll_vec/WebShop-v0
   constant:A        always the action A, a Python literal, or a text without quotes
   module:attribute  a Python callable: batch of observations -> batch of actions,
                     tuple of str -> list of str for texts; modules are also looked for
@@ -84,7 +85,7 @@ examples:
   roll-vec rollout my_module:mine/Env-v0 --num-envs 64 --policy my_agent:act \\
       -o workers=8 -o executor=process -o step_timeout=10
   roll-vec rollout CartPole-v1 --num-envs 64 --policy my_agent:act --no-image
-""".replace("{oracles}", ", ".join(ORACLES))
+"""
 
 
 def add_parser(commands: Any) -> None:
@@ -171,7 +172,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    """Carry the command out; whatever can be wrong is found before the first step."""
+    """Run the command; check everything that can be wrong before the first step."""
     arguments.id = full_id(arguments.id)
     _check_target("--save", arguments.save)
     _check_target("--image", arguments.image)
@@ -188,16 +189,16 @@ def _run(arguments: argparse.Namespace) -> int:
         threads=arguments.threads,
         render_mode=None if arguments.image is None else "rgb_array",
     )
-    # Where there is nothing to look at, there is something to read.
-    drawn = arguments.image is not None and env.render_mode == "rgb_array"
+    # The last texts are shown only where there is no picture.
+    has_picture = arguments.image is not None and env.render_mode == "rgb_array"
     transcript = None
-    if is_text(env) and not (drawn or arguments.quiet):
+    if is_text(env) and not (has_picture or arguments.quiet):
         transcript = Transcript(env, _EXCHANGES)
     try:
         policy = make_policy(arguments.policy, env, arguments.seed)
-        rollout = _roll_out(env, policy, arguments, transcript)
-        faults = fault_rows(env, rollout)
-        facts = Facts(
+        summary = _roll_out(env, policy, arguments, transcript)
+        faults = fault_rows(env, summary)
+        config = RunConfig(
             id=arguments.id,
             num_envs=arguments.num_envs,
             steps=arguments.steps,
@@ -208,11 +209,11 @@ def _run(arguments: argparse.Namespace) -> int:
         )
         notes = []
         if arguments.save is not None:
-            with _writing("--save", arguments.save):
-                save_episodes(arguments.save, facts, rollout.episodes)
+            with _write_errors("--save", arguments.save):
+                save_episodes(arguments.save, config, summary.episodes)
             notes.append(f"episodes: {arguments.save}")
         # After Ctrl-C nobody wants to wait for a picture.
-        if arguments.image is not None and not rollout.is_interrupted:
+        if arguments.image is not None and not summary.is_interrupted:
             notes.append(_picture(env, arguments))
     finally:
         env.close()
@@ -220,27 +221,27 @@ def _run(arguments: argparse.Namespace) -> int:
         from rich.console import Console
 
         console = Console()
-        console.print(result_table(facts, rollout, faults))
+        console.print(result_table(config, summary, faults))
         notes += _out_of_reach(policy)
         if transcript is not None:
             notes += ["last texts:", *transcript.lines(console.width)]
         for note in notes:
             console.print(note, markup=False, highlight=False, soft_wrap=True)
-    return _verdict(rollout, arguments)
+    return _verdict(summary, arguments)
 
 
-def _verdict(rollout: Rollout, arguments: argparse.Namespace) -> int:
-    """Return the exit code; write on stderr why it is not 0."""
-    if rollout.is_interrupted:
-        say_error(f"interrupted after {rollout.steps:,} of {arguments.steps:,} steps")
+def _verdict(summary: RolloutSummary, arguments: argparse.Namespace) -> int:
+    """Return the exit code; if it is not 0, write the reason on stderr."""
+    if summary.is_interrupted:
+        say_error(f"interrupted after {summary.steps:,} of {arguments.steps:,} steps")
         return INTERRUPTED
-    first = rollout.first_error
-    if first is not None and rollout.faults == len(rollout.episodes) > 0:
+    first = summary.first_error
+    if first is not None and summary.faults == len(summary.episodes) > 0:
         say_error(
-            f"error: all {rollout.faults:,} episodes ended by faults, the first by "
+            f"error: all {summary.faults:,} episodes ended by faults, the first by "
             f"this: {one_line(first)}"
         )
-        return FAILED
+        return FAILURE
     return 0
 
 
@@ -249,7 +250,7 @@ def _roll_out(
     policy: Policy,
     arguments: argparse.Namespace,
     transcript: Transcript | None,
-) -> Rollout:
+) -> RolloutSummary:
     try:
         with _progress(arguments) as on_progress:
             return roll_out(
@@ -266,18 +267,18 @@ def _roll_out(
 
 
 def _out_of_reach(policy: Policy) -> list[str]:
-    """Return lines on episodes in which an oracle could not have the best."""
-    found = list(getattr(policy, "notes", ()))
-    if not found:
+    """Return lines on episodes in which an oracle cannot have the best return."""
+    notes = list(getattr(policy, "notes", ()))
+    if not notes:
         return []
-    lines = [f"out of the oracle's reach: {len(found):,}", *found[:_NOTES]]
-    return [*lines, "..."] if len(found) > _NOTES else lines
+    lines = [f"out of the oracle's reach: {len(notes):,}", *notes[:_NOTES]]
+    return [*lines, "..."] if len(notes) > _NOTES else lines
 
 
 def _picture(env: Any, arguments: argparse.Namespace) -> str:
-    """Save the picture; return a line that says where it is, or why there is none."""
+    """Save the picture; return a line with its place, or why there is none."""
     try:
-        picture, what = draw_boards(
+        picture, caption = draw_boards(
             env,
             arguments.id,
             options=arguments.options,
@@ -286,14 +287,14 @@ def _picture(env: Any, arguments: argparse.Namespace) -> str:
         )
     except NoPictureError as error:
         return f"no picture: {error}"
-    with _writing("--image", arguments.image):
+    with _write_errors("--image", arguments.image):
         save_picture(arguments.image, picture)
-    return f"{what}: {arguments.image}"
+    return f"{caption}: {arguments.image}"
 
 
 @contextmanager
 def _progress(arguments: argparse.Namespace) -> Iterator[Progress | None]:
-    """Show a bar while the body runs, if there is someone to see it."""
+    """Show a progress bar on a terminal while the body runs."""
     if arguments.quiet:
         yield None
         return
@@ -312,7 +313,7 @@ def _progress(arguments: argparse.Namespace) -> Iterator[Progress | None]:
         TimeRemainingColumn(),
         console=console,
         transient=True,
-        # The loop says when: a thread that redraws would take its processor.
+        # The loop refreshes it: a thread that redraws would take time from the steps.
         auto_refresh=False,
     )
     with bar:
@@ -320,24 +321,24 @@ def _progress(arguments: argparse.Namespace) -> Iterator[Progress | None]:
         bar.refresh()
         is_stepping = False
 
-        def show(done: int, env_steps: int, seconds: float) -> None:
+        def show(steps: int, env_steps: int, seconds: float) -> None:
             nonlocal is_stepping
             is_stepping = True
             rate = f"{env_steps / seconds:,.0f} steps/s" if seconds > 0 else ""
             bar.update(
                 task,
                 description="stepping",
-                completed=done,
+                completed=steps,
                 total=arguments.steps,
                 rate=rate,
                 unit="steps",
             )
             bar.refresh()
 
-        def show_long_call(unit: str, done: int, total: int) -> None:
+        def show_long_call(unit: str, count: int, total: int) -> None:
             bar.update(task, description=f"drawing {unit}")
             if not is_stepping:
-                bar.update(task, completed=done, total=total, unit=unit)
+                bar.update(task, completed=count, total=total, unit=unit)
             bar.refresh()
 
         with listen(show_long_call):
@@ -345,7 +346,7 @@ def _progress(arguments: argparse.Namespace) -> Iterator[Progress | None]:
 
 
 def _check_target(argument: str, path: Path | None) -> None:
-    """Raise UsageError where a file certainly cannot be written."""
+    """Raise UsageError if a file certainly cannot be written."""
     if path is None:
         return
     folder = path.parent
@@ -362,7 +363,7 @@ def _check_target(argument: str, path: Path | None) -> None:
 
 
 def _check_suffix(argument: str, path: Path | None) -> None:
-    """Raise UsageError where a file's suffix stands for no format of pictures."""
+    """Raise UsageError if a file's suffix is not that of a picture format."""
     if path is not None:
         try:
             picture_format(path)
@@ -372,7 +373,7 @@ def _check_suffix(argument: str, path: Path | None) -> None:
 
 
 @contextmanager
-def _writing(argument: str, path: Path) -> Iterator[None]:
+def _write_errors(argument: str, path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -5,7 +5,7 @@ from gymnasium.spaces import Box, Discrete, Text
 from gymnasium.vector.utils import batch_space
 
 from roll_vec.cli._errors import UsageError
-from roll_vec.cli.policies import POLICIES, make_policy
+from roll_vec.cli._policies import POLICIES, make_policy
 from roll_vec.spaces import UnicodeText
 
 

@@ -229,6 +229,11 @@ class Countdown(BaseLanguageBasedEnv):
         return _HINTS[reason].format_map(vars(self.options))
 
     @property
+    def oracle_action(self) -> str | None:
+        """The answer that ``roll-vec`` gives with ``--policy oracle``: `witness`."""
+        return self.witness
+
+    @property
     def witness(self) -> str | None:
         """A correct answer to the current task; None where there is none.
 

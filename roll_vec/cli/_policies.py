@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from roll_vec.cli._arguments import literal
 from roll_vec.cli._errors import UsageError, one_line
 from roll_vec.cli._imports import import_from_here
-from roll_vec.cli._oracles import batch_oracle
+from roll_vec.cli._oracles import OraclePolicy
 from roll_vec.spaces import UnicodeText
 
 __all__ = ["FORMS", "POLICIES", "Policy", "PolicyFactory", "make_policy"]
@@ -32,9 +32,10 @@ Policy: TypeAlias = Callable[[Any], Any]
 PolicyFactory: TypeAlias = Callable[[Vector, str, int], Policy]
 """From the environment, the text after the colon ("" for none) and the seed."""
 
-# The environments' own generators are seeded with the same number: without a stream of
-# its own a policy would draw what the first environment draws for its slips.
-_POLICY_STREAM = 0x706F6C
+# The environments are seeded with the same number: without this extra word the policy
+# would draw the same numbers as the first environment.
+_SEED_WORD = 0x706F6C
+# Actions to draw at once.
 _BLOCK = 1 << 17
 
 
@@ -65,13 +66,13 @@ def make_policy(text: str, env: Vector, seed: int) -> Policy:
 
 
 def _random(env: Vector, argument: str, seed: int) -> Policy:
-    """Return uniform actions, independent of what is observed."""
-    _check_bare("random", argument)
+    """Return uniform actions, independent of the observations."""
+    _check_no_argument("random", argument)
     space = env.single_action_space
     if isinstance(space, Discrete) and isinstance(env.action_space, MultiDiscrete):
         return _DiscreteUniform(space, env.num_envs, seed)
     if isinstance(space, UnicodeText) and space.examples:
-        # As the space would sample, but many times as fast.
+        # The distribution of the space's own samples, many times as fast.
         texts = space.examples
         draw = _DiscreteUniform(Discrete(len(texts)), env.num_envs, seed)
         return lambda _: [texts[number] for number in draw(None).tolist()]
@@ -80,24 +81,24 @@ def _random(env: Vector, argument: str, seed: int) -> Policy:
 
 
 def _oracle(env: Vector, argument: str, seed: int) -> Policy:
-    """Return the right actions, of an environment that knows them."""
+    """Return the right actions of environments that know them."""
     del seed
-    _check_bare("oracle", argument)
-    return batch_oracle(env)
+    _check_no_argument("oracle", argument)
+    return OraclePolicy(env)
 
 
-def _check_bare(name: str, argument: str) -> None:
+def _check_no_argument(name: str, argument: str) -> None:
     if argument:
         message = f"argument --policy: {name} takes no argument, got {argument!r}"
         raise UsageError(message)
 
 
 def _generator(seed: int) -> np.random.Generator:
-    return np.random.default_rng([seed, _POLICY_STREAM])
+    return np.random.default_rng([seed, _SEED_WORD])
 
 
 class _DiscreteUniform:
-    """Uniform actions of a Discrete space, drawn for many steps at once."""
+    """Uniform actions of a Discrete space, drawn for many steps in one call."""
 
     def __init__(self, space: Discrete, num_envs: int, seed: int) -> None:
         self._low, self._high = int(space.start), int(space.start + space.n)
@@ -108,11 +109,11 @@ class _DiscreteUniform:
         self._row = 0
 
     def __call__(self, observations: Any) -> Any:
-        """Return a (num_envs,) row that no other call returns."""
+        """Return the (num_envs,) actions of the next step."""
         del observations
         if self._row == len(self._block):
-            drawn = self._generator.integers(self._low, self._high, self._shape)
-            self._block = drawn.astype(self._dtype, copy=False)
+            actions = self._generator.integers(self._low, self._high, self._shape)
+            self._block = actions.astype(self._dtype, copy=False)
             self._row = 0
         actions = self._block[self._row]
         self._row += 1
@@ -120,24 +121,24 @@ class _DiscreteUniform:
 
 
 def _constant(env: Vector, argument: str, seed: int) -> Policy:
-    """Return one action, given as a literal, for every environment and step."""
+    """Return one action, passed as a literal, for every environment and step."""
     del seed
     space = env.single_action_space
     action = literal(argument)
     if isinstance(space, Text) and not isinstance(action, str):
-        # An answer such as 24 is text without quotes, too.
+        # An answer such as 24 is also a text without quotes.
         action = argument
     if isinstance(space, (Box, MultiBinary, MultiDiscrete)):
         action = np.asarray(action, dtype=space.dtype)
     # Discrete environments of this package also take 0 for "no valid action", which
-    # lies outside their space; they judge their actions themselves.
-    own = env.spec is not None and env.spec.namespace == "roll_vec"
-    if not (space.contains(action) or (own and type(action) is int)):
+    # lies outside their space; they check their actions themselves.
+    is_ours = env.spec is not None and env.spec.namespace == "roll_vec"
+    if not (space.contains(action) or (is_ours and type(action) is int)):
         message = (
             f"argument --policy: constant:A needs an action of {space}, "
             f"got {argument!r}"
         )
-        if own and isinstance(space, Discrete) and isinstance(action, str):
+        if is_ours and isinstance(space, Discrete) and isinstance(action, str):
             message += "; names of actions are taken with -o action_mode=text"
         raise UsageError(message)
     n = env.num_envs
@@ -147,27 +148,27 @@ def _constant(env: Vector, argument: str, seed: int) -> Policy:
 
 
 def _imported(env: Vector, module: str, attribute: str) -> Policy:
-    """Return a callable of the user's; its errors name the place in the user's code."""
+    """Return a callable of the user; its errors name the place in the user's code."""
     name = f"{module}:{attribute}"
     try:
-        found: Any = import_from_here(module)
+        function: Any = import_from_here(module)
         for part in attribute.split("."):
-            found = getattr(found, part)
+            function = getattr(function, part)
     except Exception as error:
         message = f"argument --policy: cannot import {name}: {one_line(error)}"
         raise UsageError(message) from error
-    if not callable(found):
-        message = f"argument --policy: {name} is not callable, it is {found!r}"
+    if not callable(function):
+        message = f"argument --policy: {name} is not callable, it is {function!r}"
         raise UsageError(message)
 
-    # Texts are counted by the length of the batch; one of another Dict or Tuple space
-    # has no rows to count.
-    texts = isinstance(env.single_action_space, Text)
-    rows = isinstance(env.action_space, (Box, MultiDiscrete))
+    # Only lists of texts and arrays can be counted: a batch of a Dict or Tuple space
+    # has no length of its own.
+    is_texts = isinstance(env.single_action_space, Text)
+    is_array = isinstance(env.action_space, (Box, MultiDiscrete))
 
     def policy(observations: Any) -> Any:
         try:
-            actions = found(observations)
+            actions = function(observations)
         except Exception as error:
             place = traceback.extract_tb(error.__traceback__)[-1]
             message = (
@@ -175,15 +176,15 @@ def _imported(env: Vector, module: str, attribute: str) -> Policy:
                 f"{one_line(error)} ({place.filename}, line {place.lineno})"
             )
             raise UsageError(message) from error
-        if texts and _count(actions) != env.num_envs:
+        if is_texts and _count(actions) != env.num_envs:
             count = _count(actions)
-            got = type(actions).__name__ if count is None else f"{count} actions"
+            kind = type(actions).__name__ if count is None else f"{count} actions"
             message = (
-                f"argument --policy: {name} returned {got}, expected a list of "
+                f"argument --policy: {name} returned {kind}, expected a list of "
                 f"{env.num_envs} str, one an environment"
             )
             raise UsageError(message)
-        if rows and np.shape(actions)[:1] != (env.num_envs,):
+        if is_array and np.shape(actions)[:1] != (env.num_envs,):
             message = (
                 f"argument --policy: {name} returned actions of shape "
                 f"{np.shape(actions)} for {env.num_envs} environments"
