@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from roll_vec.pool import PoolVectorEnv
     from roll_vec.vector.autoreset import final_obs
     from roll_vec.vector.env import RollVectorEnv
-    from roll_vec.vector.unroll import Rollout
+    from roll_vec.vector.rollout import Rollout
 
 __all__ = [
     "BaseDiscreteActionEnv",
@@ -54,7 +54,7 @@ _HOMES = {
     "FrozenLakeEnvConfig": "roll_vec.adapters.roll",
     "PoolVectorEnv": "roll_vec.pool",
     "RollVectorEnv": "roll_vec.vector.env",
-    "Rollout": "roll_vec.vector.unroll",
+    "Rollout": "roll_vec.vector.rollout",
     "SokobanEnv": "roll_vec.adapters.roll",
     "SokobanEnvConfig": "roll_vec.adapters.roll",
     "final_obs": "roll_vec.vector.autoreset",

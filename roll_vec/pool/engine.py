@@ -25,7 +25,7 @@ from roll_vec.pool.serial import SerialWorkers, StepLists
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
 from roll_vec.pool.tasks import EnvDescription, EnvFns
 from roll_vec.vector.engine import StepResult
-from roll_vec.vector.infos import RowInfos, find_unstackable
+from roll_vec.vector.infos import InfoList, find_unstackable
 
 __all__ = ["PoolEngine"]
 
@@ -72,7 +72,7 @@ class PoolEngine:
         except BaseException:
             self.close()
             raise
-        self._step_infos: RowInfos = [{}] * self.num_envs
+        self._step_infos: InfoList = [{}] * self.num_envs
 
     def _build(self, observation_mode: ObservationMode, options: PoolOptions) -> None:
         """Build the environments, and all parts that depend on their spaces."""
@@ -137,7 +137,7 @@ class PoolEngine:
             operations.end_reset(env_id, value, fault)
         operations.wait_without_raising()
 
-    def reset_infos(self, rows: NDArray[np.int64]) -> RowInfos:
+    def reset_infos(self, rows: NDArray[np.int64]) -> InfoList:
         """Return the infos of the last resets of some environments, a list of dicts."""
         self.operations.wait_for_all()
         return [self.operations.last_reset_infos[env_id] for env_id in rows.tolist()]

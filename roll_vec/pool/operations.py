@@ -16,7 +16,7 @@ from roll_vec.pool.fault_handling import FaultHandler
 from roll_vec.pool.observations import Observations
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.tasks import Fault, Outcome, Task
-from roll_vec.vector.infos import RowInfos, find_unstackable
+from roll_vec.vector.infos import InfoList, find_unstackable
 
 __all__ = ["EnvOperations", "Result", "misfit_fault", "unstackable_fault"]
 
@@ -69,7 +69,7 @@ class EnvOperations:
         self._observations = observations
         self._max_episode_steps = options.max_episode_steps
         self._elapsed_steps = np.zeros(num_envs, np.int64)
-        self.last_reset_infos: RowInfos = [{}] * num_envs
+        self.last_reset_infos: InfoList = [{}] * num_envs
         self._results: list[Result] = [(0.0, False, False, {})] * num_envs
         # Environments whose step or reset has started and not ended.
         self._active_ids: set[int] = set()

@@ -15,7 +15,7 @@ from roll_vec.pool.env_runner import (
 )
 from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Task, exception_fault
 from roll_vec.pool.workers import Workers
-from roll_vec.vector.infos import RowInfos
+from roll_vec.vector.infos import InfoList
 
 __all__ = ["SerialWorkers", "StepLists"]
 
@@ -26,7 +26,7 @@ class StepLists(NamedTuple):
     rewards: list[float]
     terminations: list[bool]
     truncations: list[bool]
-    infos: RowInfos
+    infos: InfoList
     faults: dict[int, Fault]
 
 
@@ -92,7 +92,7 @@ class SerialWorkers(Workers):
         num_envs = self._num_envs
         rewards, terminations = [0.0] * num_envs, [False] * num_envs
         truncations = [False] * num_envs
-        infos: RowInfos = [{}] * num_envs
+        infos: InfoList = [{}] * num_envs
         faults: dict[int, Fault] = {}
         env_id = -1
         methods = self._step_methods or self._bind_methods()
@@ -124,7 +124,7 @@ class SerialWorkers(Workers):
         return StepLists(rewards, terminations, truncations, infos, faults)
 
     def reset_envs(
-        self, env_ids: list[int], observations: list[Any], infos: RowInfos
+        self, env_ids: list[int], observations: list[Any], infos: InfoList
     ) -> dict[int, Fault]:
         """Reset some environments, as an autoreset does; return the faults.
 

@@ -16,14 +16,13 @@ from roll_vec.errors import (
     EnvironmentFaultError,
     PendingResultsError,
     ResetNeededError,
-    describe_rows,
 )
 from roll_vec.options import check_unknown, take_options, takes_keywords_of
 from roll_vec.pool.engine import PoolEngine
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.pending_steps import PendingSteps
 from roll_vec.pool.spaces import ObservationMode
-from roll_vec.vector.autoreset import parse_reset_mask
+from roll_vec.vector.autoreset import describe_ended, parse_reset_mask
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 from roll_vec.vector.infos import Infos
 
@@ -209,12 +208,12 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             )
             raise PendingResultsError(message, name)
 
-    def _draw_missing(self, seeds: list[int | None]) -> list[int | None]:
+    def _draw_missing_seeds(self, seeds: list[int | None]) -> list[int | None]:
         """Draw seeds for groups, and for environments that need a first seed.
 
         Any other environment is reset without a seed, as the caller asked.
         """
-        all_seeds = super()._draw_missing(seeds)
+        all_seeds = super()._draw_missing_seeds(seeds)
         if self.group_size > 1:
             return all_seeds
         return [
@@ -229,7 +228,7 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             self.engine.observe() if self.copy else self.engine.observe_without_copy()
         )
 
-    def _show(self) -> None:
+    def _show_window(self) -> None:
         """Do nothing: environments in human mode show themselves."""
 
     # ------------------------------------------------------- send and recv
@@ -251,20 +250,18 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             Nothing has moved then.
         """
         self._check_open()
-        if self._any_unstarted or self.engine.faults.needs_full_reset:
+        if not self._is_started or self.engine.faults.needs_full_reset:
             message = "every environment must be reset before the first action"
             raise ResetNeededError(message)
         checked_ids = self._pending_steps.check_env_ids(env_ids)
-        has_ended = self._finished[checked_ids]
+        has_ended = self._autoreset.ended[checked_ids]
         if self.autoreset_mode is not AutoresetMode.NEXT_STEP and has_ended.any():
-            message = (
-                f"environments {describe_rows(checked_ids[has_ended])} have ended and "
-                "were not reset: do so with options={'reset_mask': mask}"
-            )
-            raise ResetNeededError(message)
+            raise ResetNeededError(describe_ended(checked_ids[has_ended]))
         checked_actions = self._pending_steps.check_actions(actions, has_ended)
         with self._interruptible():
-            self._pending_steps.send(checked_ids, checked_actions, self._finished)
+            self._pending_steps.send(
+                checked_ids, checked_actions, self._autoreset.ended
+            )
 
     def recv(
         self, min_envs: int | None = 1, timeout: float | None = None
@@ -306,11 +303,11 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             # Before results are received: a warning filter can raise.
             self.engine.faults.warn_once()
             env_ids, batch = self._pending_steps.receive()
-            # Not in place: the array may be `_skip_none`, which stays all False.
-            self._finished = self._finished.copy()
-            self._finished[env_ids] = False
+            ended = self._autoreset.ended.copy()
+            ended[env_ids] = False
             if self.autoreset_mode is not AutoresetMode.SAME_STEP:
-                self._finished[env_ids] = batch[2] | batch[3]
+                ended[env_ids] = batch[2] | batch[3]
+            self._autoreset.ended = ended
         return batch
 
     # ---------------------------------------------------------- faults

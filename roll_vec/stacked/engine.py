@@ -28,8 +28,9 @@ from roll_vec.stacked.text_actions import (
 )
 from roll_vec.text.turn import BatchResult, step_texts
 from roll_vec.text.validation import check_texts, text_hint
-from roll_vec.vector.engine import Rollout, StepResult, UnrollResult
+from roll_vec.vector.engine import StepResult, UnrollResult
 from roll_vec.vector.infos import masked_infos
+from roll_vec.vector.rollout import Rollout
 
 __all__ = ["METADATA", "StackedEngine"]
 

@@ -9,7 +9,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.kernels.outcomes import NEEDS_RESET, PLAYING
-from roll_vec.vector.engine import Rollout
+from roll_vec.vector.rollout import Rollout
 
 __all__ = ["RolloutBuffer"]
 

@@ -31,7 +31,7 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
 
     engine: Engine
     _seeds: list[int | None]
-    _any_unstarted: bool
+    _is_started: bool
 
     @property
     def successes(self) -> NDArray[np.bool_]:
@@ -80,7 +80,7 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
         """
         if name == "np_random_seed":
             return self.np_random_seed
-        if name == "np_random" and self._any_unstarted:
+        if name == "np_random" and not self._is_started:
             return tuple(np.random.default_rng() for _ in range(self.num_envs))
         if name in ("observation_space", "action_space"):
             return (getattr(self, f"single_{name}"),) * self.num_envs

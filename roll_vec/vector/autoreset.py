@@ -1,18 +1,178 @@
-"""The autoreset modes, partial resets, and the true next observations of a step."""
+"""The autoreset modes: which environments a step resets, and what its infos then have.
+
+`Autoreset` steps an engine in one of Gymnasium's three modes.  The functions check the
+mode and the mask of a partial reset, and put the last observations of episodes back
+into a batch.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError
-from roll_vec.options import did_you_mean
-from roll_vec.vector.infos import Infos
+from roll_vec.errors import ResetNeededError, describe_rows
+from roll_vec.options import check_choice
+from roll_vec.vector.engine import Engine
+from roll_vec.vector.infos import (
+    InfoList,
+    Infos,
+    add_infos,
+    cut_final_infos,
+    stack_infos,
+)
 
-__all__ = ["final_obs", "parse_autoreset_mode", "parse_reset_mask"]
+__all__ = [
+    "Autoreset",
+    "describe_ended",
+    "final_obs",
+    "parse_autoreset_mode",
+    "parse_reset_mask",
+]
+
+StepArrays: TypeAlias = tuple[
+    NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos
+]
+
+
+class Autoreset:
+    """An engine, and the environments whose episode has ended.
+
+    ::
+
+                     the step that ends an episode        the step after it
+        NEXT_STEP    returns the last observation         ignores the action and resets
+        SAME_STEP    resets; the last observation and     is the first of the next
+                     info are in ``final_obs`` and        episode
+                     ``final_info``
+        DISABLED     returns the last observation         raises, until `reset`
+
+    Parameters
+    ----------
+    engine : Engine
+    mode : AutoresetMode
+    group_size : int or None
+        With an int, the infos of resets have ``group_id``, the number of the group.
+
+    Attributes
+    ----------
+    ended : (num_envs,) bool
+        Environments whose episode has ended and that were not reset.  Always replaced
+        and never written to: other code keeps references to it.
+    """
+
+    def __init__(
+        self, engine: Engine, mode: AutoresetMode, group_size: int | None = None
+    ) -> None:
+        self.engine, self.mode, self.group_size = engine, mode, group_size
+        self._none = np.zeros(engine.num_envs, np.bool_)
+        self.ended = self._none
+
+    def reset(
+        self,
+        env_ids: NDArray[np.int64],
+        seeds: Sequence[int | None],
+        options: dict[str, Any] | None,
+    ) -> Infos:
+        """Start new episodes in some environments, and return their infos.
+
+        Parameters and errors are those of `Engine.reset`.
+        """
+        self.engine.reset(env_ids, seeds, options)
+        infos = self._add_reset_infos(None, env_ids)
+        ended = self.ended.copy()
+        ended[env_ids] = False
+        self.ended = ended
+        return infos
+
+    def step(self, actions: Any) -> StepArrays:
+        """Step every environment, and reset those that the mode says.
+
+        Returns
+        -------
+        rewards, terminations, truncations, infos
+            As `RollVectorEnv.step` returns them.
+
+        Raises
+        ------
+        InvalidActionError
+        ResetNeededError
+            If an environment has ended and this step does not reset it.
+        LevelGenerationError
+            If a next episode has no level.  In SAME_STEP mode the environments have
+            ended then, and are to be reset.
+        """
+        engine, mode = self.engine, self.mode
+        resetting = self.ended if mode is AutoresetMode.NEXT_STEP else self._none
+        if mode is not AutoresetMode.NEXT_STEP and self.ended.any():
+            raise ResetNeededError(describe_ended(np.flatnonzero(self.ended)))
+        # Everything that can be refused is refused before any environment moves.
+        actions = engine.check_actions(actions, resetting)
+
+        env_ids = resetting.nonzero()[0]
+        if len(env_ids):
+            engine.advance(env_ids)
+        rewards, terminations, truncations, infos = engine.step(actions, resetting)
+        self.ended = terminations | truncations
+        if len(env_ids):
+            infos = self._add_reset_infos(infos, env_ids)
+        if mode is AutoresetMode.SAME_STEP and self.ended.any():
+            infos = self._reset_ended(infos)
+        if isinstance(infos, list):
+            infos = stack_infos(infos, None, engine.num_envs)
+        return rewards, terminations, truncations, infos
+
+    def _reset_ended(self, infos: Infos | InfoList) -> Infos:
+        """Reset the environments that this step ended; return the step's infos."""
+        env_ids = self.ended.nonzero()[0]
+        observations = np.full(self.engine.num_envs, None, dtype=object)
+        last = self.engine.observe_rows(env_ids)
+        for env_id, observation in zip(env_ids, last, strict=True):
+            observations[env_id] = observation
+        final_info = cut_final_infos(infos, self.ended)
+        self.engine.advance(env_ids)
+        infos = self._add_reset_infos(infos, env_ids)
+        infos["final_obs"], infos["_final_obs"] = observations, self.ended.copy()
+        infos["final_info"], infos["_final_info"] = final_info, self.ended.copy()
+        # Last: where an episode has no level, its environment stays among the ended.
+        self.ended = self._none
+        return infos
+
+    def _add_reset_infos(
+        self, infos: Infos | InfoList | None, env_ids: NDArray[np.int64]
+    ) -> Infos:
+        """Return the infos of a step, or none, with those of some resets."""
+        num_envs = self.engine.num_envs
+        new = self.reset_infos(env_ids)
+        if infos is None:
+            infos = {} if isinstance(new, dict) else [{}] * num_envs
+        infos = add_infos(infos, env_ids, new, num_envs)
+        return stack_infos(infos, None, num_envs) if isinstance(infos, list) else infos
+
+    def reset_infos(self, env_ids: NDArray[np.int64]) -> Infos | InfoList:
+        """Return `Engine.reset_infos` of some environments, with ``group_id``."""
+        infos = self.engine.reset_infos(env_ids)
+        if self.group_size is None:
+            return infos
+        group_ids = env_ids // self.group_size
+        if isinstance(infos, dict):
+            return {**infos, "group_id": group_ids}
+        # It replaces a "group_id" of the environment's own.
+        return [
+            {**info, "group_id": group_id}
+            for info, group_id in zip(infos, group_ids.tolist(), strict=True)
+        ]
+
+
+def describe_ended(env_ids: NDArray[np.int64]) -> str:
+    """Return the message for a step of environments that have ended."""
+    return (
+        f"environments {describe_rows(env_ids)} have ended and were not reset: do so "
+        "with options={'reset_mask': mask}"
+    )
 
 
 def parse_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
@@ -23,13 +183,9 @@ def parse_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
     InvalidOptionError
         If it is neither.
     """
-    try:
-        return AutoresetMode(mode)
-    except ValueError:
-        modes = [known.value for known in AutoresetMode]
-        accepted = ", ".join(map(repr, modes))
-        message = f"autoreset_mode: expected one of {accepted}, got {mode!r}"
-        raise InvalidOptionError(message + did_you_mean(mode, modes)) from None
+    if not isinstance(mode, AutoresetMode):
+        check_choice("autoreset_mode", mode, [each.value for each in AutoresetMode])
+    return AutoresetMode(mode)
 
 
 def parse_reset_mask(
@@ -71,22 +227,22 @@ def parse_reset_mask(
 
 
 def final_obs(observations: Any, infos: Infos) -> Any:
-    """Return the batch of true next observations of a step, dense.
+    """Return the batch of true next observations of a step, in any autoreset mode.
 
-    Gymnasium gives the last observations of episodes that ended in SAME_STEP mode
-    as an object array with None elsewhere.  This is the observations of the step
-    with those put in, which is what a value target needs, in any mode.
+    In SAME_STEP mode Gymnasium returns the last observations of episodes as an object
+    array with None elsewhere.  This function puts them into the step's batch, as value
+    targets need it.
 
     Parameters
     ----------
     observations : (n, ...) array or tuple of n
-        As returned by `step`; left alone.
+        As returned by `step`; not changed.
     infos : dict
         As returned by the same `step`.
 
     Returns
     -------
-    The same form as ``observations``, new.
+    A new batch in the form of ``observations``.
     """
     if "final_obs" not in infos:
         return observations if isinstance(observations, tuple) else observations.copy()

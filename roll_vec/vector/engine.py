@@ -1,4 +1,9 @@
-"""The seam between the vector wrapper and what runs N environments together."""
+"""The interface of engines, which step many environments of one kind together.
+
+`RollVectorEnv` works with any engine.  There are two: `roll_vec.stacked.engine` keeps
+the state of all environments in arrays, `roll_vec.pool.engine` runs one Python object
+per environment.
+"""
 
 from __future__ import annotations
 
@@ -10,63 +15,48 @@ from gymnasium.spaces import Space
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.vector.infos import Infos, RowInfos
+from roll_vec.vector.infos import InfoList, Infos
+from roll_vec.vector.rollout import Rollout
 
-__all__ = ["Engine", "Rollout", "StepResult", "SupportsUnroll", "UnrollResult"]
+__all__ = ["Engine", "StepResult", "SupportsUnroll", "UnrollResult"]
 
 
 class StepResult(NamedTuple):
-    """What a step of N environments gives; fresh arrays that the caller keeps.
+    """The results of one step of all environments, in new arrays.
 
-    Rows that were skipped have zeros and no infos.  Infos are in Gymnasium's layout,
-    or a list with a dict for each row, empty where it was skipped.
+    Environments that were skipped have zeros and no infos.  The infos are in
+    Gymnasium's layout, or a list with one dict per environment.
     """
 
     rewards: NDArray[np.float64]
     terminations: NDArray[np.bool_]
     truncations: NDArray[np.bool_]
-    infos: Infos | RowInfos
-
-
-class Rollout(NamedTuple):
-    """What T steps of N environments gave, stacked in time.
-
-    Texts are a tuple of T tuples of N; the parts of nested observations are stacked.
-    """
-
-    observations: Any
-    """(T, N, ...): after each step, as `step` returned them."""
-    rewards: NDArray[np.float64]
-    """(T, N)."""
-    terminations: NDArray[np.bool_]
-    """(T, N)."""
-    truncations: NDArray[np.bool_]
-    """(T, N)."""
-    infos: Infos
-    """The layout of `step` with arrays and masks of (T, N)."""
+    infos: Infos | InfoList
 
 
 class UnrollResult(NamedTuple):
-    """What an engine's T steps gave; arrays that the caller keeps."""
+    """The results of T steps of N environments, in new arrays or those of ``out``."""
 
     observations: Any
     final_observations: Any
-    """The true next observation of every step in SAME_STEP mode, else None."""
+    """The true next observations of every step in SAME_STEP mode, else None."""
     rewards: NDArray[np.float64]
     terminations: NDArray[np.bool_]
     truncations: NDArray[np.bool_]
     infos: dict[str, NDArray[Any]]
-    """(T, N) each, of steps; zeros where a step began an episode."""
+    """(T, N) each, of steps; zeros where a step reset the environment."""
     times: NDArray[np.int64]
-    """(N,) the steps that were made: fewer than T where DISABLED mode had no more."""
+    """(N,) the number of steps taken: less than T if an episode ended in DISABLED mode.
+    """
 
 
 class Engine(Protocol):
     """N environments of one kind that are advanced together.
 
-    An engine knows nothing of autoreset, of groups or of closed environments: the
-    vector wrapper tells it which rows to start, to move on and to step.  Every
-    method either raises before any row has moved or succeeds for all its rows.
+    An engine knows nothing of autoreset, groups or closed environments: `Autoreset` and
+    `RollVectorEnv` tell it which environments to reset and to step.  Environments have
+    the ids 0 to N - 1.  A method that raises has moved no environment; a pool's engine
+    may have moved some, see `roll_vec.pool.vector.PoolVectorEnv`.
     """
 
     num_envs: int
@@ -75,12 +65,12 @@ class Engine(Protocol):
     observation_space: Space[Any]
     action_space: Space[Any]
     metadata: dict[str, Any]
-    """``render_modes`` and ``render_fps`` of the single form."""
+    """``render_modes`` and ``render_fps`` of the single environment."""
     render_mode: str | None
 
     @property
     def successes(self) -> NDArray[np.bool_]:
-        """(n,) whether the last step of each environment ended in success."""
+        """(n,) bool: whether the last step of each environment was a success."""
 
     def reset(
         self,
@@ -88,29 +78,30 @@ class Engine(Protocol):
         seeds: Sequence[int | None],
         options: dict[str, Any] | None = None,
     ) -> None:
-        """Start new episodes in some rows.
+        """Start new episodes in some environments.
 
         Parameters
         ----------
         rows : (m,) int64
-            Ascending, each at most once.
+            Ids of environments, ascending, each at most once.
         seeds : sequence of m
-            An int starts a stream with this seed, at its episode 0; None goes on to
-            the next episode of the row's stream.
+            An int starts a stream of episodes with this seed, at its episode 0.  None
+            begins the next episode of the environment's stream.
         options : dict or None
-            What the user passed to `reset`, without ``reset_mask``; not to be changed.
+            The argument of `RollVectorEnv.reset` without ``reset_mask``; not to be
+            changed.
         """
 
     def advance(self, rows: NDArray[np.int64]) -> None:
-        """Go on to the next episode in some rows, as `reset` with None for each."""
+        """Begin the next episode in some environments; as `reset` with seeds None."""
 
-    def reset_infos(self, rows: NDArray[np.int64]) -> Infos | RowInfos:
-        """Return the infos of the last resets of some rows.
+    def reset_infos(self, rows: NDArray[np.int64]) -> Infos | InfoList:
+        """Return the infos of the last resets of some environments.
 
         Returns
         -------
         dict of (m,) arrays, or list of m dicts
-            In the form of the infos of `step`.
+            A dict or a list, as the infos of `step`.
         """
 
     def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> Any:
@@ -119,45 +110,45 @@ class Engine(Protocol):
         Raises
         ------
         InvalidActionError
-            If the batch has the wrong shape or dtype, or a row that is not skipped
-            has an action that it does not accept.
+            If the batch has the wrong shape or dtype, or an environment that is not
+            skipped does not accept its action.
         """
 
     def step(self, actions: Any, skip_mask: NDArray[np.bool_]) -> StepResult:
-        """Step every row but those of the mask, which stay as they are."""
+        """Step every environment but those of the mask, which stay as they are."""
 
     def observe(self, out: Any = None) -> Any:
-        """Return the observations of all rows.
+        """Return the observations of all environments.
 
         Parameters
         ----------
-        out : the batch that an earlier call returned, or None
-            Written and returned where the kind of observation allows; with None the
-            batch is new.
+        out : batch of an earlier call, or None
+            Written to and returned if the observation is of a kind that allows it.
+            None: the batch is new.
         """
 
     def observe_rows(self, rows: NDArray[np.int64]) -> list[Any]:
-        """Return the observations of some rows, each as its single form gives it."""
+        """Return the observations of some environments, as single environments do."""
 
     def frames(self, rows: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
-        """Return a rendered frame for each of some rows, in one of its modes."""
+        """Return a rendered frame of each of some environments, in a render mode."""
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of each environment's single form.
+        """Return an attribute of each single environment.
 
         Raises
         ------
         AttributeError
-            If it has none of this name that can be read without a side effect.
+            If it has no such attribute that can be read without a side effect.
         """
 
 
 @runtime_checkable
 class SupportsUnroll(Protocol):
-    """What an engine has besides if it can go back, and take many steps in one call."""
+    """Optional interface of engines: checkpoints, and many steps in one call."""
 
     def checkpoint(self) -> Callable[[], None]:
-        """Return a function that puts all environments back to where they are now."""
+        """Return a function that moves all environments back to their present state."""
 
     def unroll(
         self,
@@ -166,23 +157,23 @@ class SupportsUnroll(Protocol):
         mode: AutoresetMode,
         out: Rollout | None,
     ) -> UnrollResult | None:
-        """Take T steps, going on to next episodes as an autoreset mode says.
+        """Take T steps, and begin next episodes as the autoreset mode says.
 
         Parameters
         ----------
         actions : T batches
-            As users give them.
+            As the user passed them.
         finished : (N,) bool
-            Environments whose episodes have ended.
+            Environments whose episode has ended.
         mode : AutoresetMode
-            In DISABLED mode an environment stops where its episode ends.
+            In DISABLED mode an environment stops at the end of its episode.
         out : Rollout or None
-            Whose arrays are written into; they have been checked.
+            Its arrays are written to; they have been checked.
 
         Returns
         -------
         UnrollResult or None
-            None where this has to be done step by step; nothing has moved then.
+            None: these steps have to be taken one by one; nothing has moved.
 
         Raises
         ------

@@ -1,7 +1,7 @@
-"""The one vector environment: seeds, autoreset, infos and copies over any engine.
+"""The vector environment, over any engine, and the keywords of every batch.
 
-It follows Gymnasium 1.4's `VectorEnv` as `SyncVectorEnv` lives it, and knows no
-environment: everything below a batch of rows is an `Engine`.
+`RollVectorEnv` follows Gymnasium 1.4's `VectorEnv` and behaves as `SyncVectorEnv`.  It
+handles seeds, observations, rendering and errors; `Autoreset` steps the engine.
 """
 
 from __future__ import annotations
@@ -24,19 +24,15 @@ from roll_vec.options import check_bool, check_int, parse_options, takes_keyword
 from roll_vec.seeding import draw_missing_seeds, expand_seeds
 from roll_vec.vector.attributes import BatchAttributes
 from roll_vec.vector.autoreset import (
+    Autoreset,
     final_obs,
     parse_autoreset_mode,
     parse_reset_mask,
 )
-from roll_vec.vector.engine import Engine, Rollout, SupportsUnroll
-from roll_vec.vector.infos import (
-    Infos,
-    RowInfos,
-    final_infos,
-    merge_rows,
-    stack_infos,
-)
-from roll_vec.vector.unroll import ended_message, unroll
+from roll_vec.vector.engine import Engine, SupportsUnroll
+from roll_vec.vector.infos import Infos
+from roll_vec.vector.rollout import Rollout
+from roll_vec.vector.unroll import Unroller
 
 __all__ = ["BatchOptions", "RollVectorEnv"]
 
@@ -124,12 +120,10 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         self.render_mode = engine.render_mode
         self.metadata = {**engine.metadata, "autoreset_mode": self.autoreset_mode}
         self.spec = None
+        with_id = options.group_size if options.group_id_info else None
+        self._autoreset = Autoreset(engine, options.autoreset_mode, with_id)
         self._seeds: list[int | None] = [None] * self.num_envs
-        self._unstarted = np.ones(self.num_envs, np.bool_)
-        self._any_unstarted = True
-        self._finished = np.zeros(self.num_envs, np.bool_)
-        self._skip_none = np.zeros(self.num_envs, np.bool_)
-        self._all_rows = np.arange(self.num_envs)
+        self._is_started = False
         self._observations: Any = None
         self._window: Any = None
         self.closed = False
@@ -155,12 +149,13 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         ----------
         seed : int, sequence of int or None, or None
             An int s seeds environment i with s + i (s + i // group_size in groups).
-            A sequence has one entry an environment.  None lets a stream go on with
-            its next episode; an environment's first unseeded reset draws entropy.
+            A sequence has one entry per environment.  None begins the next episode of
+            an environment's stream; before its first reset the seed is drawn from the
+            operating system.
         options : dict or None
             ``reset_mask``, (num_envs,) bool with at least one True: the environments
             to reset, in any autoreset mode.  Array environments ignore other keys,
-            pooled ones get them.  The dict is left as it is.
+            pooled ones get them.  The dict is not changed.
 
         Returns
         -------
@@ -170,65 +165,60 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         Raises
         ------
         InvalidSeedError, TypeError, ValueError
-            Bad arguments; nothing has moved then.
+            Bad arguments.
         ResetNeededError
             If a mask leaves out environments that were never reset.
         LevelGenerationError
-            If the configuration has no levels; nothing has moved then.
+            If the configuration has no levels.
         KeyboardInterrupt
-            While levels are drawn, too; nothing has moved then.
+            Also while levels are drawn.
         ClosedError
+
+        Notes
+        -----
+        Whatever is raised, array environments have not moved.
         """
         self._check_open()
         mask = parse_reset_mask(options, self.num_envs)
         seeds = expand_seeds(seed, self.num_envs, self.group_size)
-        rows = self._all_rows
+        env_ids = np.arange(self.num_envs)
         if mask is not None:
-            rows = np.flatnonzero(mask)
-            never = np.flatnonzero(self._unstarted & ~mask)
-            if len(never):
+            env_ids = np.flatnonzero(mask)
+            seeds = [seeds[env_id] for env_id in env_ids]
+            options = {k: v for k, v in (options or {}).items() if k != "reset_mask"}
+        if not self._is_started:
+            if mask is not None and not mask.all():
                 message = (
-                    f"environments {describe_rows(never)} were never reset: the first "
-                    "reset cannot leave any out by reset_mask"
+                    f"environments {describe_rows(np.flatnonzero(~mask))} were never "
+                    "reset: the first reset cannot leave any out by reset_mask"
                 )
                 raise ResetNeededError(message)
-        chosen = [seeds[row] for row in rows]
-        if self._any_unstarted:
-            chosen = self._draw_missing(chosen)
-        rest = options
-        if mask is not None and options is not None:
-            rest = {key: options[key] for key in options if key != "reset_mask"}
-        # Made before and taken over after: an interrupt may come in between.
-        next_seeds = self._seeds
-        if any(started is not None for started in chosen):
-            next_seeds = next_seeds.copy()
-            for row, started in zip(rows.tolist(), chosen, strict=True):
-                if started is not None:
-                    next_seeds[row] = started
+            seeds = self._draw_missing_seeds(seeds)
+        # A copy until the engine's reset has succeeded: Ctrl-C may interrupt it.
+        stream_seeds = self._seeds
+        if any(seed is not None for seed in seeds):
+            stream_seeds = stream_seeds.copy()
+            for env_id, seed in zip(env_ids.tolist(), seeds, strict=True):
+                if seed is not None:
+                    stream_seeds[env_id] = seed
         restore = None
         if mask is None and isinstance(self.engine, SupportsUnroll):
             restore = self.engine.checkpoint()
         try:
-            self.engine.reset(rows, chosen, rest)
+            infos = self._autoreset.reset(env_ids, seeds, options)
         except BaseException:
-            # Ctrl-C may strike while the drawn levels are taken over.
+            # Ctrl-C may also strike while the engine stores the levels of a reset.
             if restore is not None:
                 restore()
             raise
 
-        self._seeds = next_seeds
-        self._unstarted[rows] = False
-        self._any_unstarted = False
-        # Not in place: the array may be the one that stands for no row.
-        self._finished = self._finished.copy()
-        self._finished[rows] = False
-        infos = self._add_resets(None, rows)
+        self._seeds, self._is_started = stream_seeds, True
         observations = self._observe()
-        self._show()
+        self._show_window()
         return observations, infos
 
-    def _draw_missing(self, seeds: list[int | None]) -> list[int | None]:
-        """Fill the Nones of a first reset, which is of all rows, with entropy."""
+    def _draw_missing_seeds(self, seeds: list[int | None]) -> list[int | None]:
+        """Replace each None, of the first reset, by a seed of the operating system."""
         return draw_missing_seeds(seeds, self.group_size)
 
     # -------------------------------------------------------------- step
@@ -252,46 +242,22 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         rewards : (num_envs,) float64
         terminations, truncations : (num_envs,) bool
         infos : dict
-            In Gymnasium's layout of arrays and masks.
+            In Gymnasium's layout of arrays and masks, see `roll_vec.vector.infos`.
 
         Raises
         ------
         InvalidActionError
-            Nothing has moved then.
+            No environment has moved then.
         ResetNeededError
-            Before the first reset, or for environments that have ended and were not
-            reset, as in DISABLED mode; nothing has moved then.
+            Before the first reset, or in DISABLED mode if an environment has ended and
+            was not reset.  No environment has moved then.
         ClosedError
         """
         self._check_open()
         self._check_started("the first step")
-        mode = self.autoreset_mode
-        skip_mask = self._skip_none
-        resetting = None
-        if mode == AutoresetMode.NEXT_STEP:
-            skip_mask = self._finished
-            resetting = skip_mask.nonzero()[0]
-        elif self._finished.any():
-            raise ResetNeededError(ended_message(np.flatnonzero(self._finished)))
-        actions = self.engine.check_actions(actions, skip_mask)
-
-        if resetting is not None and len(resetting):
-            self.engine.advance(resetting)
-        rewards, terminations, truncations, infos = self.engine.step(actions, skip_mask)
-        finished = terminations | truncations
-        if resetting is not None and len(resetting):
-            infos = self._add_resets(infos, resetting)
-        self._finished = finished
-        if mode == AutoresetMode.SAME_STEP:
-            rows = finished.nonzero()[0]
-            if len(rows):
-                # If there is no next level this raises, and the rows stay finished.
-                infos = self._reset_at_once(rows, finished, infos)
-            self._finished = self._skip_none
-        if isinstance(infos, list):
-            infos = stack_infos(infos, None, self.num_envs)
+        rewards, terminations, truncations, infos = self._autoreset.step(actions)
         observations = self._observe()
-        self._show()
+        self._show_window()
         return observations, rewards, terminations, truncations, infos
 
     def unroll(
@@ -301,19 +267,18 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         *,
         out: Rollout | None = None,
     ) -> Rollout:
-        """Take T steps in one call; what they give is that of T calls of `step`.
+        """Take T steps in one call; the results are those of T calls of `step`.
 
         Parameters
         ----------
         actions : (T, num_envs) integers, a sequence of T batches, or a function
-            A function is given the batch of observations that the last `reset`, `step`
-            or `unroll`, or the step before, returned, and returns the actions of all
-            environments.
+            A function gets the last batch of observations, and returns the actions of
+            all environments.
         num_steps : int or None
             T, with a function.
         out : Rollout or None
-            What an earlier call of T steps returned: its observations, rewards,
-            terminations, truncations and ``final_obs`` are written again and returned.
+            The result of an earlier call of T steps.  Its observations, rewards,
+            terminations, truncations and ``final_obs`` are overwritten and returned.
 
         Returns
         -------
@@ -325,15 +290,15 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
             The layout of `step` with arrays and masks of (T, num_envs); a key that
             some steps lack has a False mask there.  In SAME_STEP mode
             ``infos["final_obs"]`` is dense instead: the true next observations of
-            every step, in the form of ``observations``.  None of this is shared with
-            the environment.
+            every step, in the form of ``observations``.  The environment shares none
+            of these arrays.
 
         Raises
         ------
         InvalidActionError
         ResetNeededError
-            Before the first reset, or for environments that have ended and were not
-            reset, as in DISABLED mode.
+            Before the first reset, or if an environment has ended and was not reset,
+            as in DISABLED mode.
         LevelGenerationError
             If an episode would begin and there is no level.
         InvalidOptionError
@@ -342,58 +307,20 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
 
         Notes
         -----
-        A message names the step, from 0.  Whatever is raised, by the function as well,
-        nothing has moved then: environments and streams are as they were before the
-        call.  A pool's environments alone stay where they were when it was raised.
+        A message names the step, from 0.  Whatever is raised, also by the function,
+        array environments are as they were before the call.  Only pooled environments
+        stay where they were when it was raised.
 
         With integer actions array environments take all steps in compiled code, which
-        saves most with few environments; with thousands `step` is about as fast.  Acted
-        in by texts, with a function or with a window, and in pools, `step` is called.
+        saves most with few environments; with thousands `step` is about as fast.  With
+        texts, a function or a window, and in pools, `step` is called.
         """
         self._check_idle("unroll")
         self._check_started("the first step")
-        return unroll(self, actions, num_steps, out)
-
-    def _reset_at_once(
-        self,
-        rows: NDArray[np.int64],
-        finished: NDArray[np.bool_],
-        infos: Infos | RowInfos,
-    ) -> Infos:
-        """Reset the rows that this step ended, and return the infos of SAME_STEP."""
-        finals = np.full(self.num_envs, None, dtype=object)
-        for row, observation in zip(rows, self.engine.observe_rows(rows), strict=True):
-            finals[row] = observation
-        final_info = final_infos(infos, finished)
-        self.engine.advance(rows)
-        layout = self._add_resets(infos, rows)
-        layout["final_obs"] = finals
-        layout["_final_obs"] = finished.copy()
-        layout["final_info"] = final_info
-        layout["_final_info"] = finished.copy()
-        return layout
-
-    def _add_resets(
-        self, infos: Infos | RowInfos | None, rows: NDArray[np.int64]
-    ) -> Infos:
-        """Return the layout of infos with those of the resets of some rows."""
-        values = self.engine.reset_infos(rows)
-        if self.group_id_info:
-            groups = rows // self.group_size
-            if isinstance(values, dict):
-                values = {**values, "group_id": groups}
-            else:
-                # In place of one of the environment's own, whatever that is.
-                values = [
-                    {**value, "group_id": group}
-                    for value, group in zip(values, groups.tolist(), strict=True)
-                ]
-        if infos is None:
-            infos = {} if isinstance(values, dict) else [{}] * self.num_envs
-        merged = merge_rows(infos, rows, values, self.num_envs)
-        if isinstance(merged, list):
-            merged = stack_infos(merged, None, self.num_envs)
-        return merged
+        unroller = Unroller(self._autoreset, self.step, self._observe, not self.copy)
+        # A window shows every step.
+        step_by_step = self.render_mode == "human"
+        return unroller.run(actions, num_steps, out, step_by_step)
 
     def _observe(self) -> Any:
         if self.copy:
@@ -418,8 +345,8 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         """
         if self.render_mode != "human":
             return self.render_envs(range(self.num_envs))
-        self.render_envs(range(0))  # raises where there is nothing to show
-        self._show()
+        self.render_envs(range(0))  # raises if there is nothing to show
+        self._show_window()
         return None
 
     def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
@@ -428,24 +355,24 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         self._check_started("they are rendered")
         if self.render_mode is None:
             return None
-        # A window has no frames to return, but its boards can be had.
+        # `render` returns None in human mode; this method returns the window's boards.
         mode = "rgb_array" if self.render_mode == "human" else self.render_mode
         return self.engine.frames(np.asarray(indices, np.int64), mode)
 
-    def _show(self) -> None:
-        """In human mode, show the first environments in a window."""
+    def _show_window(self) -> None:
+        """Show the first environments in a window, in human mode."""
         if self.render_mode != "human":
             return
         from roll_vec.render.mosaic import mosaic
         from roll_vec.render.window import Window
 
-        shown = self._all_rows[:_BOARDS_IN_WINDOW]
+        count = min(self.num_envs, _BOARDS_IN_WINDOW)
         if self._window is None:
             title = "roll_vec"
-            if len(shown) < self.num_envs:
-                title += f": {len(shown)} of {self.num_envs:,}"
+            if count < self.num_envs:
+                title += f": {count} of {self.num_envs:,}"
             self._window = Window(title)
-        frames = self.engine.frames(shown, "rgb_array")
+        frames = self.engine.frames(np.arange(count), "rgb_array")
         self._window.show(mosaic(frames), self.metadata["render_fps"])
 
     def close_extras(self, **kwargs: Any) -> None:
@@ -460,10 +387,11 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
             raise ClosedError(message)
 
     def _check_idle(self, name: str) -> None:
+        """Check that method ``name`` may be called; a pool refuses more."""
         self._check_open()
 
     def _check_started(self, what: str) -> None:
-        if self._any_unstarted:
+        if not self._is_started:
             message = f"the environments must be reset before {what}"
             raise ResetNeededError(message)
 

@@ -1,13 +1,13 @@
-"""Gymnasium's layout of a batch's infos, and how it is put together.
+"""Build the infos of a batch in Gymnasium's layout.
 
-A dict of arrays with one entry an environment; each key K has a bool mask ``_K``
-that says which environments have it.  Entries without it are zero, or None in an
-object array.  A key that no environment has is absent.  A key whose values are dicts
-has such a layout as its value.  A key need not be a str: that of the mask is its text
-after an underscore.  A key that is the name of another key's mask is left out.
+The layout is a dict of arrays with one entry per environment.  Beside each key K there
+is a bool mask ``_K``: the environments that have the key.  The other entries are zero,
+or None in an object array.  A key that no environment has is absent.  Where the values
+of a key are dicts, its value is a layout, too.  A key need not be a str: the name of
+its mask is "_" and its text.  A key that has the name of another key's mask is dropped.
 
-An engine gives infos either in this layout or as a list with one dict an environment
-(`RowInfos`), which `stack_infos` brings into the layout when all rows are there.
+An engine returns infos in this layout, or as a list with one dict per environment
+(`InfoList`), which `stack_infos` turns into the layout.
 """
 
 from __future__ import annotations
@@ -23,43 +23,43 @@ from numpy.typing import NDArray
 
 __all__ = [
     "EXACT",
+    "InfoList",
     "Infos",
-    "RowInfos",
-    "blanks",
-    "final_infos",
+    "add_infos",
+    "blank_array",
+    "cut_final_infos",
     "find_unstackable",
     "masked_infos",
-    "merge_rows",
     "stack_infos",
 ]
 
 Infos: TypeAlias = dict[str, Any]
-RowInfos: TypeAlias = list[dict[str, Any]]
+InfoList: TypeAlias = list[dict[str, Any]]
 
 # The dtypes that Gymnasium gives to Python's numbers.
 _DTYPES: dict[type, type] = {bool: np.bool_, int: np.int64, float: np.float64}
 _INT64 = range(-(1 << 63), 1 << 63)
 EXACT = 1 << 53  # up to here every integer is a float64
-# The deepest nesting of dicts that is stacked, far from Python's limit of recursion,
-# and how many dicts there can be in one info.
+# Largest depth and number of nested dicts in one info; deeper ones would come near
+# Python's limit of recursion.
 MAX_DEPTH = 64
 MAX_DICTS = 1 << 16
 
 
-def blanks(shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """Return an array of what stands where an environment has no entry."""
+def blank_array(shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Return an array of the value of environments without an entry: zero or None."""
     if np.dtype(dtype) == object:
         return np.full(shape, None, object)
     return np.zeros(shape, dtype)
 
 
 def masked_infos(values: dict[str, NDArray[Any]], mask: NDArray[np.bool_]) -> Infos:
-    """Return the layout for keys that exactly the masked environments have.
+    """Return the layout for keys that all environments of a mask have, and no other.
 
     Parameters
     ----------
     values : dict of (n,) arrays
-        Zero where the mask is False; they become the caller's.
+        Zero where the mask is False; the layout holds them, not copies.
     mask : (n,) bool
 
     Returns
@@ -77,59 +77,60 @@ def masked_infos(values: dict[str, NDArray[Any]], mask: NDArray[np.bool_]) -> In
     return infos
 
 
-def stack_infos(infos: RowInfos, rows: Sequence[int] | None, num_envs: int) -> Infos:
-    """Return the layout for one info dict an environment.
+def stack_infos(infos: InfoList, env_ids: Sequence[int] | None, num_envs: int) -> Infos:
+    """Return the layout for a list of info dicts.
 
-    Python's and numpy's numbers become arrays of Gymnasium's dtypes, arrays of one
-    shape and dtype a stacked array, dicts a nested layout, and everything else an
-    object array.  Unlike in Gymnasium's own vector environments the dtype does not
-    follow the first environment alone: int beside float is float, and what does not
-    fit into numbers is kept in an object array.
+    Numbers of Python and numpy become arrays of Gymnasium's dtypes, arrays of one
+    shape and dtype a stacked array, dicts a nested layout, and all else an object
+    array.  All values decide the dtype, not the first one alone as in Gymnasium: int
+    beside float is float, and numbers that do not fit go into an object array.
 
     Parameters
     ----------
     infos : list of m dicts
-    rows : sequence of m int, or None
-        Whose they are; None: of all environments in order.
+    env_ids : sequence of m int, or None
+        Their environments; None: all in order.
     num_envs : int
     """
-    at: Any = range(num_envs) if rows is None else rows
-    # Methods of dict itself: a class with entries as attributes can hide its own.
+    owners: Any = range(num_envs) if env_ids is None else env_ids
+    # Methods of dict itself: a subclass can hide its own behind entries.
     keys = dict.keys(infos[0]) if infos else ()
     columns: dict[str, tuple[list[Any], Any]] = {}
     if all(map(keys.__eq__, map(dict.keys, infos))):
+        # The usual case, without a Python loop over the environments.
         if set(map(type, infos)) <= {dict}:
-            columns = {key: (list(map(itemgetter(key), infos)), at) for key in keys}
+            columns = {k: (list(map(itemgetter(k), infos)), owners) for k in keys}
         else:
             get = dict.__getitem__
-            columns = {key: ([get(info, key) for info in infos], at) for key in keys}
+            columns = {k: ([get(info, k) for info in infos], owners) for k in keys}
     else:
-        for row, info in zip(at, infos, strict=True):
+        for env_id, info in zip(owners, infos, strict=True):
             for key, value in dict.items(info):
-                values, owners = columns.setdefault(key, ([], []))
+                values, ids = columns.setdefault(key, ([], []))
                 values.append(value)
-                owners.append(row)
-    names = {f"_{key}" for key in columns}
+                ids.append(env_id)
+    mask_names = {f"_{key}" for key in columns}
     stacked: Infos = {}
-    for key, (values, owners) in columns.items():
-        if key in names:
+    for key, (values, ids) in columns.items():
+        if key in mask_names:
             continue
-        stacked[key] = _stack(values, owners, num_envs)
+        stacked[key] = _stack(values, ids, num_envs)
         name = f"_{key}"
-        # Two keys can have one text, 1 and "1": the mask is of either, as Gymnasium's.
+        # Two keys can have one text, 1 and "1": their mask is one, as in Gymnasium.
         mask = stacked.get(name)
         if mask is None:
             mask = stacked[name] = np.zeros(num_envs, np.bool_)
-        mask[slice(None) if len(values) == num_envs else owners] = True
+        mask[slice(None) if len(values) == num_envs else ids] = True
     return stacked
 
 
-def find_unstackable(infos: RowInfos) -> dict[int, str]:
-    """Return which infos `stack_infos` cannot take, by their index, and why.
+def find_unstackable(infos: InfoList) -> dict[int, str]:
+    """Return the infos that `stack_infos` cannot take: their indices and the reasons.
 
-    Values can be anything; keys must have a text and be comparable, and dicts must end.
+    Values can be anything.  Keys must have a text and be comparable, and the nesting of
+    dicts must end.
     """
-    # A class of a value need not be hashable.
+    # The class of a value need not be hashable.
     with suppress(Exception):
         if _is_plain(infos):
             return {}
@@ -142,8 +143,8 @@ def find_unstackable(infos: RowInfos) -> dict[int, str]:
     return reasons
 
 
-def _is_plain(level: RowInfos) -> bool:
-    """Return whether infos can surely be stacked, without a loop over the entries."""
+def _is_plain(level: InfoList) -> bool:
+    """Return True if infos can surely be stacked; fast, without a loop over entries."""
     for _ in range(4):
         if not set(map(type, chain.from_iterable(map(dict.keys, level)))) <= {str}:
             return False
@@ -151,20 +152,20 @@ def _is_plain(level: RowInfos) -> bool:
         if not any(issubclass(kind, dict) for kind in kinds):
             return True
         values = chain.from_iterable(map(dict.values, level))
-        # Not isinstance: a proxy of a dict says that it is one.
+        # Not isinstance: a proxy of a dict claims to be one.
         level = [value for value in values if issubclass(type(value), dict)]
     return False
 
 
 def _check_stackable(info: dict[Any, Any]) -> None:
-    """Do what stacking does with keys and classes of an info, and of the dicts in it.
+    """Use keys and classes as `stack_infos` does, through all nested dicts.
 
     Raises
     ------
     ValueError
-        If the dicts do not end.
+        If dicts are nested too deeply, or there are too many.
     Exception
-        Whatever a user's own class of keys, or the hash of one of values, raises.
+        Whatever the methods of a user's own class raise.
     """
     level, count = [info], 0
     for _ in range(MAX_DEPTH):
@@ -189,22 +190,22 @@ def _check_stackable(info: dict[Any, Any]) -> None:
     raise ValueError(message)
 
 
-def _stack(values: list[Any], rows: Sequence[int], num_envs: int) -> Any:
+def _stack(values: list[Any], env_ids: Sequence[int], num_envs: int) -> Any:
     """Return the array, or the nested layout, of one key's values."""
     types = set(map(type, values))
     if all(issubclass(kind, dict) for kind in types):
-        return stack_infos(values, rows, num_envs)
+        return stack_infos(values, env_ids, num_envs)
     dtype, shape = _common(values, types)
     if dtype is object:
-        stacked = blanks(num_envs, object)
+        stacked = blank_array(num_envs, object)
         # One by one: numpy would unpack sequences of equal length.
-        for row, value in zip(rows, values, strict=True):
-            stacked[row] = value
+        for env_id, value in zip(env_ids, values, strict=True):
+            stacked[env_id] = value
         return stacked
     if len(values) == num_envs:
         return np.array(values, dtype)
-    stacked = blanks((num_envs, *shape), dtype)
-    stacked[rows] = values
+    stacked = blank_array((num_envs, *shape), dtype)
+    stacked[env_ids] = values
     return stacked
 
 
@@ -234,47 +235,47 @@ def _common(values: list[Any], types: set[type]) -> tuple[Any, tuple[int, ...]]:
     return object, ()
 
 
-def merge_rows(
-    infos: Infos | RowInfos,
-    rows: NDArray[np.int64],
-    values: Infos | RowInfos,
+def add_infos(
+    infos: Infos | InfoList,
+    env_ids: NDArray[np.int64],
+    values: Infos | InfoList,
     num_envs: int,
-) -> Infos | RowInfos:
-    """Add entries of some rows to ``infos``, and return it.
+) -> Infos | InfoList:
+    """Write the infos of some environments into ``infos``, and return it.
 
     Parameters
     ----------
     infos : dict, or list of num_envs dicts
         Changed.
-    rows : (m,) int64
-        Where ``infos`` is a list, they have no entries yet.
+    env_ids : (m,) int64
+        If ``infos`` is a list, its dicts of these environments are replaced.
     values : dict of (m,) arrays, or list of m dicts
-        In the same form as ``infos``.
+        A dict or a list, as ``infos``.
     num_envs : int
     """
     if isinstance(infos, list):
-        for row, value in zip(rows.tolist(), values, strict=True):
-            infos[row] = value  # type: ignore[assignment]
+        for env_id, value in zip(env_ids.tolist(), values, strict=True):
+            infos[env_id] = value  # type: ignore[assignment]
         return infos
     assert isinstance(values, dict)
     for key, value in values.items():
         if key not in infos:
-            infos[key] = blanks(num_envs, value.dtype)
+            infos[key] = blank_array(num_envs, value.dtype)
             infos[f"_{key}"] = np.zeros(num_envs, np.bool_)
-        infos[key][rows] = value
-        infos[f"_{key}"][rows] = True
+        infos[key][env_ids] = value
+        infos[f"_{key}"][env_ids] = True
     return infos
 
 
-def final_infos(infos: Infos | RowInfos, finished: NDArray[np.bool_]) -> Infos:
-    """Cut the entries of finished environments out of ``infos`` and return them.
+def cut_final_infos(infos: Infos | InfoList, ended: NDArray[np.bool_]) -> Infos:
+    """Move the entries of ended environments out of ``infos``, and return them.
 
     Parameters
     ----------
     infos : dict, or list of num_envs dicts
-        Of a step; its entries of finished environments are zeroed, and keys that no
-        environment has any longer are removed.
-    finished : (n,) bool
+        Of a step.  Its entries of ended environments become blank; keys that no other
+        environment has are removed.
+    ended : (n,) bool
 
     Returns
     -------
@@ -282,21 +283,21 @@ def final_infos(infos: Infos | RowInfos, finished: NDArray[np.bool_]) -> Infos:
         The layout of ``infos["final_info"]``.
     """
     if isinstance(infos, list):
-        rows = np.flatnonzero(finished).tolist()
-        ended = [infos[row] for row in rows]
-        for row in rows:
-            infos[row] = {}
-        return stack_infos(ended, rows, len(infos))
+        env_ids = np.flatnonzero(ended).tolist()
+        last = [infos[env_id] for env_id in env_ids]
+        for env_id in env_ids:
+            infos[env_id] = {}
+        return stack_infos(last, env_ids, len(infos))
     final: Infos = {}
     for key in [key for key in infos if not key.startswith("_")]:
         value, mask = infos[key], infos[f"_{key}"]
-        final_mask = mask & finished
+        final_mask = mask & ended
         if final_mask.any():
-            final[key] = blanks(value.shape, value.dtype)
+            final[key] = blank_array(value.shape, value.dtype)
             final[key][final_mask] = value[final_mask]
             final[f"_{key}"] = final_mask
-            value[final_mask] = blanks(1, value.dtype)
-            mask &= ~finished
+            value[final_mask] = blank_array(1, value.dtype)
+            mask &= ~ended
             if not mask.any():
                 del infos[key], infos[f"_{key}"]
     return final

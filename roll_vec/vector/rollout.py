@@ -1,24 +1,44 @@
-"""Batches and infos of several steps, stacked in time; what they are written into."""
+"""Rollouts: the results of several steps, stacked in time, and the check of ``out``."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector.utils import create_empty_array
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError, shorten
-from roll_vec.vector.engine import Rollout
-from roll_vec.vector.infos import EXACT, Infos, blanks
+from roll_vec.errors import InvalidOptionError
+from roll_vec.vector.infos import EXACT, Infos, blank_array
 
-if TYPE_CHECKING:
-    from roll_vec.vector.env import RollVectorEnv
+__all__ = [
+    "Rollout",
+    "check_out",
+    "replace_observations",
+    "stack_batches",
+    "stack_infos_in_time",
+]
 
-__all__ = ["check_out", "put_rows", "stack_batches", "stack_infos_in_time"]
+
+class Rollout(NamedTuple):
+    """The results of T steps of N environments, stacked in time.
+
+    Texts are a tuple of T tuples of N; the parts of nested observations are stacked.
+    """
+
+    observations: Any
+    """(T, N, ...): after each step, as `step` returned them."""
+    rewards: NDArray[np.float64]
+    """(T, N)."""
+    terminations: NDArray[np.bool_]
+    """(T, N)."""
+    truncations: NDArray[np.bool_]
+    """(T, N)."""
+    infos: Infos
+    """The layout of `step` with arrays and masks of (T, N)."""
 
 
 def stack_batches(
@@ -31,13 +51,13 @@ def stack_batches(
     space : gymnasium.Space
         Of one environment.
     batches : sequence of T batches
-    out : what an earlier call returned, or None
-        Its arrays are written into; `check_out` has found that they fit.
+    out : result of an earlier call, or None
+        Its arrays are written to; `check_out` has accepted them.
 
     Returns
     -------
-    (T, n, ...) array, dict or tuple of such for a nested space, or a tuple of T batches
-        The last for what Gymnasium has no array for, as texts.
+    (T, n, ...) array, or a dict or tuple of such arrays for a nested space
+        For a space without arrays, such as texts, a tuple of T batches.
     """
     if isinstance(space, spaces.Dict):
         return {
@@ -54,42 +74,49 @@ def stack_batches(
     return tuple(batches)
 
 
-def put_rows(
-    space: spaces.Space[Any], batch: Any, rows: Sequence[int], values: Sequence[Any]
+def replace_observations(
+    space: spaces.Space[Any],
+    batch: Any,
+    env_ids: Sequence[int],
+    observations: Sequence[Any],
 ) -> Any:
-    """Return a new batch of observations with others in some rows.
+    """Return a new batch of observations, with others for some environments.
 
     Parameters
     ----------
     space : gymnasium.Space
         Of one environment.
-    batch : a batch of the space, left as it is
-    rows : sequence of m int
-    values : sequence of m
-        Each an observation of one environment.
+    batch : a batch of the space, not changed
+    env_ids : sequence of m int
+    observations : sequence of m
+        Each of one environment.
     """
     if isinstance(space, spaces.Dict):
         return {
-            key: put_rows(part, batch[key], rows, [value[key] for value in values])
+            key: replace_observations(
+                part, batch[key], env_ids, [one[key] for one in observations]
+            )
             for key, part in space.items()
         }
     if isinstance(space, spaces.Tuple):
         return tuple(
-            put_rows(part, batch[i], rows, [value[i] for value in values])
+            replace_observations(
+                part, batch[i], env_ids, [one[i] for one in observations]
+            )
             for i, part in enumerate(space)
         )
-    changed = batch.copy() if isinstance(batch, np.ndarray) else list(batch)
-    for row, value in zip(rows, values, strict=True):
-        changed[row] = value
-    return changed if isinstance(changed, np.ndarray) else tuple(changed)
+    new = batch.copy() if isinstance(batch, np.ndarray) else list(batch)
+    for env_id, observation in zip(env_ids, observations, strict=True):
+        new[env_id] = observation
+    return new if isinstance(new, np.ndarray) else tuple(new)
 
 
 def stack_infos_in_time(steps: Sequence[Infos], num_envs: int) -> Infos:
-    """Return the infos of T steps in their layout with (T, n) arrays and masks.
+    """Return the infos of T steps in one layout of (T, n) arrays and masks.
 
-    What a step lacks is zero, or None in an object array, with a False mask.  Where
-    steps have a key in different dtypes or shapes, integers beside floats are floats,
-    and all else is an object array.
+    An entry that a step lacks is zero, or None in an object array; its mask is False.
+    Where steps have a key in different dtypes or shapes, integers beside floats become
+    floats, and all else an object array.
 
     Parameters
     ----------
@@ -98,12 +125,12 @@ def stack_infos_in_time(steps: Sequence[Infos], num_envs: int) -> Infos:
     num_envs : int
     """
     stacked: Infos = {}
-    nobody = np.zeros(num_envs, np.bool_)
+    no_envs = np.zeros(num_envs, np.bool_)
     # A mask has no mask.
     keys = [key for step in steps for key in step if f"_{key}" in step]
     for key in dict.fromkeys(keys):
         values = [step.get(key) for step in steps]
-        masks = np.stack([step.get(f"_{key}", nobody) for step in steps])
+        masks = np.stack([step.get(f"_{key}", no_envs) for step in steps])
         if all(isinstance(value, (dict, type(None))) for value in values):
             stacked[key] = stack_infos_in_time([v or {} for v in values], num_envs)
         else:
@@ -113,23 +140,23 @@ def stack_infos_in_time(steps: Sequence[Infos], num_envs: int) -> Infos:
 
 
 def _stack_values(values: list[Any], masks: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return one array of a key's values, which are None in steps that lack it."""
-    dtype, shape = _common([value for value in values if value is not None])
+    """Return one array of a key's values; None are steps without the key."""
+    dtype, shape = _common_form([value for value in values if value is not None])
     is_object = np.dtype(dtype) == object
-    stacked = blanks((*masks.shape, *shape), dtype)
+    stacked = blank_array((*masks.shape, *shape), dtype)
     for t, value in enumerate(values):
         if value is None:
             continue
         if not is_object or getattr(value, "dtype", None) == dtype:
             stacked[t] = value
         else:
-            for row in np.flatnonzero(masks[t]).tolist():
-                stacked[t, row] = _of_row(value, row)
+            for env_id in np.flatnonzero(masks[t]).tolist():
+                stacked[t, env_id] = _value_of(env_id, value)
     return stacked
 
 
-def _common(values: list[Any]) -> tuple[Any, tuple[int, ...]]:
-    """Return the dtype, and the shape of one environment's value, that hold all."""
+def _common_form(values: list[Any]) -> tuple[Any, tuple[int, ...]]:
+    """Return the dtype, and the shape for one environment, that hold all values."""
     if any(isinstance(value, dict) for value in values):
         return object, ()
     forms = {(value.dtype, value.shape[1:]) for value in values}
@@ -143,88 +170,94 @@ def _common(values: list[Any]) -> tuple[Any, tuple[int, ...]]:
     return object, ()
 
 
-def _of_row(value: Any, row: int) -> Any:
-    """Return the value of one environment, from a nested layout its dict."""
-    if isinstance(value, dict):
+def _value_of(env_id: int, values: Any) -> Any:
+    """Return the value of one environment; from a nested layout, a dict."""
+    if isinstance(values, dict):
         return {
-            key: _of_row(part, row)
-            for key, part in value.items()
-            if f"_{key}" in value and value[f"_{key}"][row]
+            key: _value_of(env_id, part)
+            for key, part in values.items()
+            if f"_{key}" in values and values[f"_{key}"][env_id]
         }
-    # Python's durations have no unit, and numpy's finest ones would be bare integers.
-    if value.ndim > 1 or value.dtype.kind in "mM":
-        return value[row]
-    return value[row : row + 1].tolist()[0]
+    # tolist() would lose the unit of times: Python's timedelta has none, and numpy's
+    # finest units become bare integers.
+    if values.ndim > 1 or values.dtype.kind in "mM":
+        return values[env_id]
+    return values[env_id : env_id + 1].tolist()[0]
 
 
 # ------------------------------------------------------------------------ out
 
 
-def check_out(out: Any, env: RollVectorEnv, num_steps: int) -> None:
-    """Check that T steps of an environment can be written into a rollout.
+def check_out(
+    out: Any, space: spaces.Space[Any], num_envs: int, num_steps: int
+) -> None:
+    """Check that the results of T steps can be written into a rollout.
+
+    Parameters
+    ----------
+    out : object
+    space : gymnasium.Space
+        Of the observations of one environment.
+    num_envs, num_steps : int
 
     Raises
     ------
     InvalidOptionError
+        If an array has another shape or dtype, or two arrays share memory.
     """
     if not isinstance(out, Rollout):
-        _refuse("", "a Rollout of an earlier call", out)
+        raise InvalidOptionError.expected("out", "a Rollout of an earlier call", out)
     if not isinstance(out.infos, dict):
-        _refuse(".infos", "a dict", out.infos)
-    space, num_envs = env.single_observation_space, env.num_envs
+        raise InvalidOptionError.expected("out.infos", "a dict", out.infos)
     flags = np.empty(num_envs, np.bool_)
-    parts = [
-        *_match(".observations", out.observations, space, num_envs),
-        (".rewards", out.rewards, np.empty(num_envs)),
-        (".terminations", out.terminations, flags),
-        (".truncations", out.truncations, flags),
+    arrays = [
+        *_arrays_of("out.observations", out.observations, space, num_envs),
+        ("out.rewards", out.rewards, np.empty(num_envs)),
+        ("out.terminations", out.terminations, flags),
+        ("out.truncations", out.truncations, flags),
     ]
     if "final_obs" in out.infos:
-        finals = out.infos["final_obs"]
-        parts += _match(".infos['final_obs']", finals, space, num_envs)
-    for name, given, batch in parts:
-        _check_array(name, given, (num_steps, *batch.shape), batch.dtype)
-    for (one, first, _), (other, second, _) in itertools.combinations(parts, 2):
+        final = out.infos["final_obs"]
+        arrays += _arrays_of("out.infos['final_obs']", final, space, num_envs)
+    for name, array, batch in arrays:
+        _check_array(name, array, (num_steps, *batch.shape), batch.dtype)
+    for (one, first, _), (other, second, _) in itertools.combinations(arrays, 2):
         if np.may_share_memory(first, second):
-            message = f"out{other}: shares its memory with out{one}"
+            message = f"{other}: shares its memory with {one}"
             raise InvalidOptionError(message)
 
 
-def _match(
-    name: str, given: Any, space: spaces.Space[Any], num_envs: int
+def _arrays_of(
+    name: str, value: Any, space: spaces.Space[Any], num_envs: int
 ) -> Iterator[tuple[str, Any, NDArray[Any]]]:
-    """Yield what is given for each array of a batch: its name, it, such a batch."""
+    """Yield each array of stacked observations: its name, itself, a batch like it."""
     if isinstance(space, spaces.Dict):
-        if not isinstance(given, dict) or given.keys() != set(space):
-            _refuse(name, f"a dict with the keys {sorted(space)}", given)
+        if not isinstance(value, dict) or value.keys() != set(space):
+            wanted = f"a dict with the keys {sorted(space)}"
+            raise InvalidOptionError.expected(name, wanted, value)
         for key, part in space.items():
-            yield from _match(f"{name}[{key!r}]", given[key], part, num_envs)
+            yield from _arrays_of(f"{name}[{key!r}]", value[key], part, num_envs)
     elif isinstance(space, spaces.Tuple):
-        if not isinstance(given, tuple) or len(given) != len(space):
-            _refuse(name, f"a tuple of {len(space)}", given)
+        if not isinstance(value, tuple) or len(value) != len(space):
+            raise InvalidOptionError.expected(name, f"a tuple of {len(space)}", value)
         for i, part in enumerate(space):
-            yield from _match(f"{name}[{i}]", given[i], part, num_envs)
+            yield from _arrays_of(f"{name}[{i}]", value[i], part, num_envs)
     else:
         batch = create_empty_array(space, num_envs)
         if isinstance(batch, np.ndarray):
-            yield name, given, batch
+            yield name, value, batch
 
 
 def _check_array(
-    name: str, given: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
+    name: str, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> None:
     wanted = f"{dtype} of shape {shape}"
-    if not isinstance(given, np.ndarray):
-        _refuse(name, wanted, given)
-    got = f"{given.dtype} of shape {given.shape}"
+    if not isinstance(array, np.ndarray):
+        raise InvalidOptionError.expected(name, wanted, array)
+    got = f"{array.dtype} of shape {array.shape}"
     if got == wanted:
-        if given.flags.c_contiguous and given.flags.writeable:
+        if array.flags.c_contiguous and array.flags.writeable:
             return
         got = "one that is read-only or not in C order"
-    message = f"out{name}: expected {wanted}, got {got}"
-    raise InvalidOptionError(message)
-
-
-def _refuse(name: str, wanted: str, given: Any) -> NoReturn:
-    message = f"out{name}: expected {wanted}, got {shorten(given)}"
+    message = f"{name}: expected {wanted}, got {got}"
     raise InvalidOptionError(message)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from roll_vec.vector.infos import final_infos, masked_infos, merge_rows
+from roll_vec.vector.infos import add_infos, cut_final_infos, masked_infos
 from tests.contract.cases import (
     CASES,
     DISABLED,
@@ -234,7 +234,7 @@ def test_masked_infos_gives_each_key_a_mask_of_its_own():
 def test_merge_rows_adds_entries_and_keys():
     infos = {"a": np.array([1.0, 0.0, 3.0]), "_a": bools(True, False, True)}
     values = {"a": np.array([9.0]), "b": np.array([7])}
-    merged = merge_rows(infos, np.array([1]), values, 3)
+    merged = add_infos(infos, np.array([1]), values, 3)
     expected = {
         "a": np.array([1.0, 9.0, 3.0]),
         "_a": bools(True, True, True),
@@ -256,7 +256,7 @@ def test_final_infos_cuts_out_what_has_ended():
         "d": np.array([0, 4, 0]),
         "_d": bools(False, True, False),
     }
-    final = final_infos(infos, bools(True, False, False))
+    final = cut_final_infos(infos, bools(True, False, False))
     first = bools(True, False, False)
     assert_same(
         final,

@@ -8,7 +8,7 @@ import pytest
 from roll_vec.envs.frozen_lake import engine as frozen_lake_engine
 from roll_vec.envs.sokoban import engine as sokoban_engine
 from roll_vec.stacked import engine as stacked_engine
-from roll_vec.vector.unroll import Rollout
+from roll_vec.vector.rollout import Rollout
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
     CASES,

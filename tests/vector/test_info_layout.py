@@ -9,7 +9,7 @@ from gymnasium.vector import SyncVectorEnv
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roll_vec.vector.infos import final_infos, merge_rows, stack_infos
+from roll_vec.vector.infos import add_infos, cut_final_infos, stack_infos
 from roll_vec.vector.rollout import stack_infos_in_time
 from tests.contract.cases import assert_same
 
@@ -93,12 +93,12 @@ def test_no_infos_make_an_empty_layout():
 
 def test_lists_are_merged_and_cut_row_by_row():
     infos = [{"a": 1}, {"a": 2}, {}]
-    finals = final_infos(infos, np.array([False, True, False]))
+    finals = cut_final_infos(infos, np.array([False, True, False]))
     assert_same(
         finals, {"a": np.array([0, 2, 0]), "_a": np.array([False, True, False])}
     )
     assert infos == [{"a": 1}, {}, {}]
-    merged = merge_rows(infos, np.array([1, 2]), [{"b": 1}, {"b": 2}], 3)
+    merged = add_infos(infos, np.array([1, 2]), [{"b": 1}, {"b": 2}], 3)
     assert merged == [{"a": 1}, {"b": 1}, {"b": 2}]
 
 

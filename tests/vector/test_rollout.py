@@ -1,6 +1,4 @@
-"""Infos and batches of several steps, stacked; what they may be written into."""
-
-from types import SimpleNamespace
+"""Stacking the infos and batches of several steps, and the check of ``out``."""
 
 import numpy as np
 import pytest
@@ -8,8 +6,12 @@ from gymnasium import spaces
 from gymnasium.vector.utils import create_empty_array
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.vector.engine import Rollout
-from roll_vec.vector.rollout import check_out, stack_batches, stack_infos_in_time
+from roll_vec.vector.rollout import (
+    Rollout,
+    check_out,
+    stack_batches,
+    stack_infos_in_time,
+)
 from tests.contract.cases import assert_same
 
 
@@ -66,17 +68,16 @@ NESTED = spaces.Dict(
 
 
 def test_nested_observations_are_written_into_and_checked():
-    env = SimpleNamespace(single_observation_space=NESTED, num_envs=3)
     batch = create_empty_array(NESTED, 3)
     first = stack_batches(NESTED, [batch] * 2)
     flags = np.zeros((2, 2, 3), np.bool_)
     out = Rollout(first, np.zeros((2, 3)), *flags, {})
-    check_out(out, env, 2)
+    check_out(out, NESTED, 3, 2)
     again = stack_batches(NESTED, [batch] * 2, first)
     assert again["a"] is first["a"]
     assert again["b"][0] is first["b"][0]
     a, (b, texts) = first["a"], first["b"]
-    for given, told in [
+    for value, message in [
         (None, r"observations: expected a dict with the keys \['a', 'b'\], got None"),
         ({"a": a}, "observations: expected a dict with the keys"),
         ({"a": a[1:], "b": (b, texts)}, r"observations\['a'\]: expected float32 of s"),
@@ -84,5 +85,5 @@ def test_nested_observations_are_written_into_and_checked():
         ({"a": a, "b": (b,)}, r"observations\['b'\]: expected a tuple of 2"),
         ({"a": a, "b": (5, texts)}, r"observations\['b'\]\[0\]: expected int64 of sh"),
     ]:
-        with pytest.raises(InvalidOptionError, match=rf"out\.{told}"):
-            check_out(out._replace(observations=given), env, 2)
+        with pytest.raises(InvalidOptionError, match=rf"out\.{message}"):
+            check_out(out._replace(observations=value), NESTED, 3, 2)

@@ -38,7 +38,7 @@ from roll_vec.stacked.levels import LevelEngine, Levels
 from roll_vec.stacked.rollout_buffer import RolloutBuffer
 from roll_vec.stacked.row_threads import for_row_ranges
 from roll_vec.text.turn import BatchResult
-from roll_vec.vector.engine import Rollout
+from roll_vec.vector.rollout import Rollout
 
 __all__ = ["FrozenLakeEngine", "LakeEngine", "RandomFrozenLakeEngine"]
 
