@@ -107,7 +107,8 @@ class Autoreset:
         """
         engine, mode = self.engine, self.mode
         resetting = self.ended if mode is AutoresetMode.NEXT_STEP else self._none
-        if mode is not AutoresetMode.NEXT_STEP and self.ended.any():
+        # count_nonzero, not any(): on a bool array it takes a fifth of the time.
+        if resetting is not self.ended and np.count_nonzero(self.ended):
             raise ResetNeededError(describe_ended(np.flatnonzero(self.ended)))
         # Everything that can be refused is refused before any environment moves.
         actions = engine.check_actions(actions, resetting)
@@ -119,7 +120,7 @@ class Autoreset:
         self.ended = terminations | truncations
         if len(env_ids):
             infos = self._add_reset_infos(infos, env_ids)
-        if mode is AutoresetMode.SAME_STEP and self.ended.any():
+        if mode is AutoresetMode.SAME_STEP and np.count_nonzero(self.ended):
             infos = self._reset_ended(infos)
         if isinstance(infos, list):
             infos = stack_infos(infos, None, engine.num_envs)
