@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._jit import kernel
+
 PLAYING, NEEDS_RESET, JUST_RESET = range(3)
 
 
@@ -32,3 +34,18 @@ class UnrollProgress(NamedTuple):
 
     times: np.ndarray  # (n,) int64: the step that the row takes next, T after the last
     states: np.ndarray  # (n,) int64: PLAYING, NEEDS_RESET or JUST_RESET
+
+
+@kernel
+def reaches_limit(elapsed_steps, max_steps):
+    """Return whether an episode is truncated after so many steps, 1 or more.
+
+    ``max_steps`` of 0 is no limit: elapsed steps never equal it.
+    """
+    return elapsed_steps == max_steps
+
+
+@kernel
+def is_due(time, state, step):
+    """Return whether a row of an unroll, with this time and state, takes this step."""
+    return time == step and state != NEEDS_RESET

@@ -35,8 +35,9 @@ class RolloutBuffer:
     ----------
     same_step : bool
     times, states : (n,) int64
-        The step in which each row does something next, T at the end, and what; see
-        `roll_vec.kernels.frozen_lake.unroll_random.unroll_rows`.
+        See `roll_vec.kernels.outcomes.UnrollProgress`.
+    progress, outcome : tuple
+        The arrays of `UnrollProgress` and `StepOutcome` there, for kernels.
     rewards, probs : (T, n) float64
     terminations, truncations, effective, valid, successes : (T, n) bool
     observations : (T, n, *shape)
@@ -67,6 +68,15 @@ class RolloutBuffer:
         if out is not None:
             self.terminations, self.truncations = out.terminations, out.truncations
         self.effective, self.valid, self.successes = flags[2:]
+        self.progress = self.times, self.states
+        self.outcome = (
+            self.rewards,
+            self.terminations,
+            self.truncations,
+            self.effective,
+            self.valid,
+            self.successes,
+        )
         self.probs = np.empty(steps)
         # In DISABLED mode a partial rollout is rendered before the error is raised:
         # zero-fill, so that unwritten codes cannot index past the tile table.

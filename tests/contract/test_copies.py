@@ -182,7 +182,10 @@ def test_read_only_actions_compile_nothing_anew(case):
     env.step(row)
     for kernels in (frozen_lake, sokoban):
         for signature in kernels.step_rows.signatures:
-            arrays = [kind for kind in signature if isinstance(kind, types.Array)]
+            kinds = [
+                kind for item in signature for kind in getattr(item, "types", [item])
+            ]
+            arrays = [kind for kind in kinds if isinstance(kind, types.Array)]
             assert all(kind.mutable for kind in arrays)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,10 @@ class SokobanEngine(LevelEngine):
         self.players = np.zeros(num_envs, np.int32)
         self.boxes_left = np.zeros(num_envs, np.int32)
 
+    def _room_state(self) -> tuple[NDArray[Any], ...]:
+        """Return the arrays of `roll_vec.kernels.sokoban.rules.RoomState`."""
+        return self.cells, self.players, self.boxes_left, self.elapsed_steps
+
     def _place(
         self,
         rows: NDArray[np.int64],
@@ -80,7 +84,7 @@ class SokobanEngine(LevelEngine):
         level_indices: NDArray[np.int64],
         seeds: NDArray[np.uint64],
     ) -> None:
-        flat = levels[0].reshape(len(levels[0]), -1)
+        flat, rooms = levels[0].reshape(len(levels[0]), -1), self._room_state()
         for_row_ranges(
             lambda start, stop: kernels.place_rows(
                 start,
@@ -88,9 +92,7 @@ class SokobanEngine(LevelEngine):
                 rows,
                 flat,
                 level_indices,
-                self.cells,
-                self.players,
-                self.boxes_left,
+                rooms,
             ),
             len(rows),
             self.num_threads,
@@ -100,10 +102,9 @@ class SokobanEngine(LevelEngine):
     def _step_batch(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
     ) -> BatchResult:
-        n = self.num_envs
-        rewards = np.empty(n, np.float64)
-        flags = np.empty((5, n), np.bool_)
-        terminations, truncations, effective, valid, successes = flags
+        n, rooms = self.num_envs, self._room_state()
+        outcome = np.empty(n, np.float64), *np.empty((5, n), np.bool_)
+        rewards, terminations, truncations, effective, valid, successes = outcome
         for_row_ranges(
             lambda start, stop: kernels.step_rows(
                 start,
@@ -113,16 +114,8 @@ class SokobanEngine(LevelEngine):
                 self.first_action,
                 self.options.dim_room[1],
                 max_steps,
-                self.cells,
-                self.players,
-                self.boxes_left,
-                self.elapsed_steps,
-                rewards,
-                terminations,
-                truncations,
-                effective,
-                valid,
-                successes,
+                rooms,
+                outcome,
             ),
             n,
             self.num_threads,
@@ -138,6 +131,7 @@ class SokobanEngine(LevelEngine):
     def _unroll_rows(
         self, rows: NDArray[np.int64], until: int, buffer: RolloutBuffer
     ) -> None:
+        rooms = self._room_state()
         for_row_ranges(
             lambda start, stop: unroll_rows(
                 start,
@@ -149,18 +143,9 @@ class SokobanEngine(LevelEngine):
                 self.first_action,
                 self.options.dim_room[1],
                 self.max_steps,
-                self.cells,
-                self.players,
-                self.boxes_left,
-                self.elapsed_steps,
-                buffer.times,
-                buffer.states,
-                buffer.rewards,
-                buffer.terminations,
-                buffer.truncations,
-                buffer.effective,
-                buffer.valid,
-                buffer.successes,
+                rooms,
+                buffer.progress,
+                buffer.outcome,
                 buffer.observations,
                 buffer.next_observations,
             ),

@@ -113,7 +113,7 @@ class Sokoban(LevelEnv):
         self.boxes_left = int(np.count_nonzero(self.grid == kernels.BOX))
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
-        player, boxes_left, reward = kernels.step_row(
+        player, boxes_left, reward, success = kernels.step_row(
             self.grid.reshape(1, -1),
             0,
             self.dim_room[1],
@@ -123,10 +123,9 @@ class Sokoban(LevelEnv):
         )
         effective = bool(player != self.player)
         self.player, self.boxes_left = int(player), int(boxes_left)
-        success = self.boxes_left == 0
         info = {
             "action_is_effective": effective,
             "action_is_valid": action >= self.first_action,
-            "success": success,
+            "success": bool(success),
         }
-        return float(reward), success, info
+        return float(reward), info["success"], info

@@ -94,8 +94,8 @@ class Rows:
             self.first_action,
             self.width,
             self.max_steps,
-            *self.state,
-            *outputs.values(),
+            self.state,
+            tuple(outputs.values()),
         )
         return outputs
 
@@ -266,7 +266,7 @@ def test_step_row_is_what_step_rows_does():
         actions = rng.integers(0, 5, 10)
         outputs = rows.step(actions)
         for i in range(10):
-            player, boxes_left, reward = kernels.step_row(
+            player, boxes_left, reward, solved = kernels.step_row(
                 alone.grids,
                 i,
                 7,
@@ -275,6 +275,7 @@ def test_step_row_is_what_step_rows_does():
                 int(actions[i]),
             )
             assert reward == outputs["rewards"][i]
+            assert solved == outputs["successes"][i]
             assert (player != alone.players[i]) == outputs["effective"][i]
             alone.players[i], alone.boxes_left[i] = player, boxes_left
         np.testing.assert_array_equal(alone.grids, rows.grids)
@@ -287,13 +288,13 @@ def test_place_rows_puts_levels_into_their_rows():
     levels = np.array([random_board(rng, 6, 7, 3).ravel() for _ in range(20)])
     n = 12
     grids = np.full((n, 42), 99, np.uint8)
-    players = np.full(n, 99, np.int32)
-    boxes_left = np.full(n, 99, np.int32)
+    players, boxes_left, elapsed_steps = np.full((3, n), 99, np.int32)
+    rooms = grids, players, boxes_left, elapsed_steps
     rows = rng.permutation(n)[:9].astype(np.int64)
-    picks = rng.integers(0, 20, 9)
+    level_indices = rng.integers(0, 20, 9)
     # In two ranges, and the last of the rows not at all.
     for start, stop in ((5, 8), (0, 5)):
-        kernels.place_rows(start, stop, rows, levels, picks, grids, players, boxes_left)
+        kernels.place_rows(start, stop, rows, levels, level_indices, rooms)
         if start:
             assert (grids[rows[:start]] == 99).all()
     for row in range(n):
@@ -302,11 +303,12 @@ def test_place_rows_puts_levels_into_their_rows():
             assert (grids[row] == 99).all()
             assert players[row] == boxes_left[row] == 99
             continue
-        level = levels[picks[j]]
+        level = levels[level_indices[j]]
         np.testing.assert_array_equal(grids[row], level)
         assert players[row] == np.flatnonzero(level >= PLAYER)[0]
         assert boxes_left[row] == (level == BOX).sum()
     assert len(set(boxes_left[rows[:8]].tolist())) > 1
+    assert (elapsed_steps == 99).all()
 
 
 def test_codes_are_rolls():

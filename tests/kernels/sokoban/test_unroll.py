@@ -26,14 +26,13 @@ RESULTS = ["rewards", "terminations", "truncations", "effective", "valid", "succ
 def begin(rooms, rows):
     """Set some rooms to the level."""
     rows = np.asarray(rows, np.int64)
-    grids, players, left, elapsed = rooms
-    picks = np.zeros(len(rows), np.int64)
-    one.place_rows(0, len(rows), rows, ROOM, picks, grids, players, left)
-    elapsed[rows] = 0
+    level_indices = np.zeros(len(rows), np.int64)
+    one.place_rows(0, len(rows), rows, ROOM, level_indices, rooms)
+    one.RoomState(*rooms).elapsed_steps[rows] = 0
 
 
 def make_rooms():
-    """Return grids, players, boxes left and elapsed steps of five rooms."""
+    """Return the arrays of `RoomState` for five rooms."""
     rooms = np.zeros((N, ROOM.size), np.uint8), *np.zeros((3, N), np.int32)
     begin(rooms, range(N))
     return rooms
@@ -55,7 +54,7 @@ def by_steps(rooms, actions, first_action, same_step, seen, seen_next):
             begin(rooms, np.flatnonzero(skipped))
         out = [results[key][t] for key in RESULTS]
         numbers = first_action, WIDTH, LIMIT
-        one.step_rows(0, N, actions[t], skipped, *numbers, *rooms, *out)
+        one.step_rows(0, N, actions[t], skipped, *numbers, rooms, tuple(out))
         ended = results["terminations"][t] | results["truncations"][t]
         seen_next[t] = rooms[0]
         if same_step:
@@ -92,10 +91,9 @@ def test_unroll_rows_equals_as_many_steps(same_step, first_action):
             first_action,
             WIDTH,
             LIMIT,
-            *rooms,
-            times,
-            states,
-            *results.values(),
+            rooms,
+            (times, states),
+            tuple(results.values()),
             seen[2],
             seen[3],
         )
