@@ -1,7 +1,9 @@
 .PHONY: help install format check test test-jit-off test-bounds test-slow test-pins \
-    test-clients bench clean
+    test-clients test-mutants bench clean
 
 PYTHON ?= python
+KERNEL_TESTS = tests/kernels tests/stacked tests/adapters tests/envs/sokoban \
+    tests/envs/frozen_lake
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -19,24 +21,24 @@ check:  ## lint, types, import layers
 	$(PYTHON) -m mypy
 	$(PYTHON) -c "from importlinter.cli import lint_imports_command as c; c()"
 
-test:  ## the suite, compiled
-	$(PYTHON) -m pytest
+test:  ## the suite, compiled; TESTS="tests/pool -x": some
+	$(PYTHON) -m pytest -n auto $(TESTS)
 
 test-jit-off:  ## the kernels as plain Python, with coverage
-	NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest tests/kernels tests/stacked tests/envs/sokoban \
-	    tests/envs/frozen_lake tests/adapters \
-	    --cov --cov-report=
+	NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -n auto $(KERNEL_TESTS) --cov --cov-report=
 	$(PYTHON) -m coverage report --include='kernels/*' --fail-under=95
 
 test-bounds:  ## the kernels with every index checked
-	NUMBA_BOUNDSCHECK=1 $(PYTHON) -m pytest tests/kernels tests/stacked tests/envs/sokoban \
-	    tests/envs/frozen_lake tests/adapters
+	NUMBA_BOUNDSCHECK=1 $(PYTHON) -m pytest -n auto $(KERNEL_TESTS)
 
-test-slow:  ## what the suite leaves out
-	$(PYTHON) -m pytest -m slow
+test-slow:  ## what the suite leaves out, and longer searches by hypothesis
+	HYPOTHESIS_PROFILE=large $(PYTHON) -m pytest -n auto -m "slow or hypothesis"
 
 test-pins:  ## worlds and contract beside others' versions; PINS="lowest ragen": some
 	$(PYTHON) -m tests.pins $(PINS)
+
+test-mutants:  ## plant bugs one by one, to see that the tests catch them; half an hour
+	$(PYTHON) -m tests.mutants $(MUTANTS)
 
 bench:  ## the benchmarks, measured
 	$(PYTHON) -m pytest benchmarks --benchmark-enable

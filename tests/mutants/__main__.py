@@ -1,0 +1,118 @@
+"""Plant each bug of the list and run the tests that must catch it.
+
+``make test-mutants`` takes some half an hour on two cores.  It works on a copy of the
+checkout, so that the files of the checkout stay as they are.  Each bug first meets the
+tests that are named beside it; one that they miss meets the whole suite.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tests.mutants.bugs import BUGS, Bug
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS = 900
+
+
+def copy_checkout(target: Path) -> None:
+    """Copy what the tests need; links stay links."""
+    keep = ("benchmarks", "docs", "kernels", "roll_vec", "tests", ".ci", "Makefile")
+    for path in [*(ROOT / name for name in keep), *ROOT.glob("*.*")]:
+        if path.is_dir():
+            ignore = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(path, target / path.name, symlinks=True, ignore=ignore)
+        elif path.is_file():
+            shutil.copy2(path, target / path.name)
+
+
+def plant(bug: Bug, checkout: Path) -> None:
+    """Write a bug into a copy of the checkout.
+
+    Raises
+    ------
+    ValueError
+        If the text to replace is not there exactly once.
+    """
+    path = checkout / bug.path
+    text = path.read_text("utf-8")
+    if text.count(bug.text) != 1:
+        message = f"{bug.name}: {bug.path} has its text {text.count(bug.text)} times"
+        raise ValueError(message)
+    path.write_text(text.replace(bug.text, bug.replacement), "utf-8")
+
+
+def first_failure(checkout: Path, arguments: list[str]) -> str | None:
+    """Run tests; return the first that fails, or None if all pass."""
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+    try:
+        done = subprocess.run(
+            [*command, *arguments],
+            cwd=checkout,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"no end within {SECONDS} s"
+    if done.returncode == 0:
+        return None
+    failure = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    return failure[1] if failure else f"exit code {done.returncode}"
+
+
+def try_bug(bug: Bug) -> tuple[Bug, str | None, float]:
+    """Return a bug, the test that catches it, and the seconds that it took."""
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+        checkout = Path(folder, ROOT.name)
+        checkout.mkdir()
+        copy_checkout(checkout)
+        # Tests look for golden tables beside the checkout.
+        shared = ROOT.parent / "shared"
+        if shared.is_dir():
+            (checkout.parent / "shared").symlink_to(shared)
+        plant(bug, checkout)
+        failure = first_failure(checkout, list(bug.tests))
+        if failure is None:
+            failure = first_failure(checkout, ["-n", "auto"])
+    return bug, failure, time.monotonic() - begun
+
+
+def main() -> int:
+    """Return the exit code: 0 if every bug is caught."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", help="bugs to plant; none: all")
+    parser.add_argument("--jobs", type=int, default=2, help="bugs at a time")
+    options = parser.parse_args()
+    known = {bug.name: bug for bug in BUGS}
+    missing = set(options.names) - set(known)
+    if missing:
+        parser.error(f"no bug is named {', '.join(sorted(missing))}")
+    bugs = [known[name] for name in options.names] or BUGS
+    missed = 0
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for number, (bug, failure, seconds) in enumerate(pool.map(try_bug, bugs), 1):
+            missed += failure is None
+            outcome = f"caught by {failure}" if failure else "NOT CAUGHT"
+            line = f"{number}/{len(bugs)} {bug.name} ({bug.path}): {outcome}"
+            sys.stdout.write(f"{line}, {seconds:.0f} s\n")
+            sys.stdout.flush()
+    sys.stdout.write(f"{len(bugs) - missed} of {len(bugs)} bugs were caught\n")
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
