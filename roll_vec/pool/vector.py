@@ -254,13 +254,13 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             message = "every environment must be reset before the first action"
             raise ResetNeededError(message)
         checked_ids = self._pending_steps.check_env_ids(env_ids)
-        has_ended = self._autoreset.ended[checked_ids]
+        has_ended = self._autoreset.has_ended[checked_ids]
         if self.autoreset_mode is not AutoresetMode.NEXT_STEP and has_ended.any():
             raise ResetNeededError(describe_ended(checked_ids[has_ended]))
         checked_actions = self._pending_steps.check_actions(actions, has_ended)
         with self._interruptible():
             self._pending_steps.send(
-                checked_ids, checked_actions, self._autoreset.ended
+                checked_ids, checked_actions, self._autoreset.has_ended
             )
 
     def recv(
@@ -303,11 +303,11 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             # Before results are received: a warning filter can raise.
             self.engine.faults.warn_once()
             env_ids, batch = self._pending_steps.receive()
-            ended = self._autoreset.ended.copy()
-            ended[env_ids] = False
+            has_ended = self._autoreset.has_ended.copy()
+            has_ended[env_ids] = False
             if self.autoreset_mode is not AutoresetMode.SAME_STEP:
-                ended[env_ids] = batch[2] | batch[3]
-            self._autoreset.ended = ended
+                has_ended[env_ids] = batch[2] | batch[3]
+            self._autoreset.has_ended = has_ended
         return batch
 
     # ---------------------------------------------------------- faults

@@ -59,7 +59,7 @@ class Autoreset:
 
     Attributes
     ----------
-    ended : (num_envs,) bool
+    has_ended : (num_envs,) bool
         Environments whose episode has ended and that were not reset.  Always replaced
         and never written to: other code keeps references to it.
     """
@@ -69,7 +69,7 @@ class Autoreset:
     ) -> None:
         self.engine, self.mode, self.group_size = engine, mode, group_size
         self._none = np.zeros(engine.num_envs, np.bool_)
-        self.ended = self._none
+        self.has_ended = self._none
 
     def reset(
         self,
@@ -83,9 +83,9 @@ class Autoreset:
         """
         self.engine.reset(env_ids, seeds, options)
         infos = self._add_reset_infos(None, env_ids)
-        ended = self.ended.copy()
-        ended[env_ids] = False
-        self.ended = ended
+        has_ended = self.has_ended.copy()
+        has_ended[env_ids] = False
+        self.has_ended = has_ended
         return infos
 
     def step(self, actions: Any) -> StepArrays:
@@ -106,10 +106,10 @@ class Autoreset:
             ended then, and are to be reset.
         """
         engine, mode = self.engine, self.mode
-        resetting = self.ended if mode is AutoresetMode.NEXT_STEP else self._none
+        resetting = self.has_ended if mode is AutoresetMode.NEXT_STEP else self._none
         # count_nonzero, not any(): on a bool array it takes a fifth of the time.
-        if resetting is not self.ended and np.count_nonzero(self.ended):
-            raise ResetNeededError(describe_ended(np.flatnonzero(self.ended)))
+        if resetting is not self.has_ended and np.count_nonzero(self.has_ended):
+            raise ResetNeededError(describe_ended(np.flatnonzero(self.has_ended)))
         # Everything that can be refused is refused before any environment moves.
         actions = engine.check_actions(actions, resetting)
 
@@ -117,10 +117,10 @@ class Autoreset:
         if len(env_ids):
             engine.advance(env_ids)
         rewards, terminations, truncations, infos = engine.step(actions, resetting)
-        self.ended = terminations | truncations
+        self.has_ended = terminations | truncations
         if len(env_ids):
             infos = self._add_reset_infos(infos, env_ids)
-        if mode is AutoresetMode.SAME_STEP and np.count_nonzero(self.ended):
+        if mode is AutoresetMode.SAME_STEP and np.count_nonzero(self.has_ended):
             infos = self._reset_ended(infos)
         if isinstance(infos, list):
             infos = stack_infos(infos, None, engine.num_envs)
@@ -128,18 +128,18 @@ class Autoreset:
 
     def _reset_ended(self, infos: Infos | InfoList) -> Infos:
         """Reset the environments that this step ended; return the step's infos."""
-        env_ids = self.ended.nonzero()[0]
+        env_ids = self.has_ended.nonzero()[0]
         observations = np.full(self.engine.num_envs, None, dtype=object)
         last = self.engine.observe_rows(env_ids)
         for env_id, observation in zip(env_ids, last, strict=True):
             observations[env_id] = observation
-        final_info = cut_final_infos(infos, self.ended)
+        final_info = cut_final_infos(infos, self.has_ended)
         self.engine.advance(env_ids)
         infos = self._add_reset_infos(infos, env_ids)
-        infos["final_obs"], infos["_final_obs"] = observations, self.ended.copy()
-        infos["final_info"], infos["_final_info"] = final_info, self.ended.copy()
+        infos["final_obs"], infos["_final_obs"] = observations, self.has_ended.copy()
+        infos["final_info"], infos["_final_info"] = final_info, self.has_ended.copy()
         # Last: where an episode has no level, its environment stays among the ended.
-        self.ended = self._none
+        self.has_ended = self._none
         return infos
 
     def _add_reset_infos(

@@ -74,7 +74,7 @@ class Engine(Protocol):
 
     def reset(
         self,
-        rows: NDArray[np.int64],
+        env_ids: NDArray[np.int64],
         seeds: Sequence[int | None],
         options: dict[str, Any] | None = None,
     ) -> None:
@@ -82,8 +82,8 @@ class Engine(Protocol):
 
         Parameters
         ----------
-        rows : (m,) int64
-            Ids of environments, ascending, each at most once.
+        env_ids : (m,) int64
+            Ascending, each at most once.
         seeds : sequence of m
             An int starts a stream of episodes with this seed, at its episode 0.  None
             begins the next episode of the environment's stream.
@@ -92,10 +92,10 @@ class Engine(Protocol):
             changed.
         """
 
-    def advance(self, rows: NDArray[np.int64]) -> None:
+    def advance(self, env_ids: NDArray[np.int64]) -> None:
         """Begin the next episode in some environments; as `reset` with seeds None."""
 
-    def reset_infos(self, rows: NDArray[np.int64]) -> Infos | InfoList:
+    def reset_infos(self, env_ids: NDArray[np.int64]) -> Infos | InfoList:
         """Return the infos of the last resets of some environments.
 
         Returns
@@ -127,10 +127,10 @@ class Engine(Protocol):
             None: the batch is new.
         """
 
-    def observe_rows(self, rows: NDArray[np.int64]) -> list[Any]:
+    def observe_rows(self, env_ids: NDArray[np.int64]) -> list[Any]:
         """Return the observations of some environments, as single environments do."""
 
-    def frames(self, rows: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
+    def frames(self, env_ids: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
         """Return a rendered frame of each of some environments, in a render mode."""
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:
@@ -153,7 +153,7 @@ class SupportsUnroll(Protocol):
     def unroll(
         self,
         actions: Any,
-        finished: NDArray[np.bool_],
+        has_ended: NDArray[np.bool_],
         mode: AutoresetMode,
         out: Rollout | None,
     ) -> UnrollResult | None:
@@ -163,7 +163,7 @@ class SupportsUnroll(Protocol):
         ----------
         actions : T batches
             As the user passed them.
-        finished : (N,) bool
+        has_ended : (N,) bool
             Environments whose episode has ended.
         mode : AutoresetMode
             In DISABLED mode an environment stops at the end of its episode.

@@ -70,13 +70,12 @@ class BatchOptions:
     group_id_info: bool = False
 
     def __post_init__(self) -> None:
-        mode = parse_autoreset_mode(self.autoreset_mode)
-        object.__setattr__(self, "autoreset_mode", mode)
-        object.__setattr__(self, "copy", check_bool("copy", self.copy))
-        size = check_int("group_size", self.group_size, 1)
-        object.__setattr__(self, "group_size", size)
-        with_id = check_bool("group_id_info", self.group_id_info)
-        object.__setattr__(self, "group_id_info", with_id)
+        self.__dict__.update(  # a frozen dataclass refuses assignments
+            autoreset_mode=parse_autoreset_mode(self.autoreset_mode),
+            copy=check_bool("copy", self.copy),
+            group_size=check_int("group_size", self.group_size, 1),
+            group_id_info=check_bool("group_id_info", self.group_id_info),
+        )
 
 
 # skrl looks for VectorEnv among the direct bases.

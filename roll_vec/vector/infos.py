@@ -267,7 +267,7 @@ def add_infos(
     return infos
 
 
-def cut_final_infos(infos: Infos | InfoList, ended: NDArray[np.bool_]) -> Infos:
+def cut_final_infos(infos: Infos | InfoList, has_ended: NDArray[np.bool_]) -> Infos:
     """Move the entries of ended environments out of ``infos``, and return them.
 
     Parameters
@@ -275,7 +275,7 @@ def cut_final_infos(infos: Infos | InfoList, ended: NDArray[np.bool_]) -> Infos:
     infos : dict, or list of num_envs dicts
         Of a step.  Its entries of ended environments become blank; keys that no other
         environment has are removed.
-    ended : (n,) bool
+    has_ended : (n,) bool
 
     Returns
     -------
@@ -283,7 +283,7 @@ def cut_final_infos(infos: Infos | InfoList, ended: NDArray[np.bool_]) -> Infos:
         The layout of ``infos["final_info"]``.
     """
     if isinstance(infos, list):
-        env_ids = np.flatnonzero(ended).tolist()
+        env_ids = np.flatnonzero(has_ended).tolist()
         last = [infos[env_id] for env_id in env_ids]
         for env_id in env_ids:
             infos[env_id] = {}
@@ -291,13 +291,13 @@ def cut_final_infos(infos: Infos | InfoList, ended: NDArray[np.bool_]) -> Infos:
     final: Infos = {}
     for key in [key for key in infos if not key.startswith("_")]:
         value, mask = infos[key], infos[f"_{key}"]
-        final_mask = mask & ended
+        final_mask = mask & has_ended
         if final_mask.any():
             final[key] = blank_array(value.shape, value.dtype)
             final[key][final_mask] = value[final_mask]
             final[f"_{key}"] = final_mask
             value[final_mask] = blank_array(1, value.dtype)
-            mask &= ~ended
+            mask &= ~has_ended
             if not mask.any():
                 del infos[key], infos[f"_{key}"]
     return final

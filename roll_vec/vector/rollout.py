@@ -233,8 +233,8 @@ def _arrays_of(
     """Yield each array of stacked observations: its name, itself, a batch like it."""
     if isinstance(space, spaces.Dict):
         if not isinstance(value, dict) or value.keys() != set(space):
-            wanted = f"a dict with the keys {sorted(space)}"
-            raise InvalidOptionError.expected(name, wanted, value)
+            accepted = f"a dict with the keys {sorted(space)}"
+            raise InvalidOptionError.expected(name, accepted, value)
         for key, part in space.items():
             yield from _arrays_of(f"{name}[{key!r}]", value[key], part, num_envs)
     elif isinstance(space, spaces.Tuple):
@@ -251,13 +251,13 @@ def _arrays_of(
 def _check_array(
     name: str, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> None:
-    wanted = f"{dtype} of shape {shape}"
+    accepted = f"{dtype} of shape {shape}"
     if not isinstance(array, np.ndarray):
-        raise InvalidOptionError.expected(name, wanted, array)
-    got = f"{array.dtype} of shape {array.shape}"
-    if got == wanted:
+        raise InvalidOptionError.expected(name, accepted, array)
+    form = f"{array.dtype} of shape {array.shape}"
+    if form == accepted:
         if array.flags.c_contiguous and array.flags.writeable:
             return
-        got = "one that is read-only or not in C order"
-    message = f"{name}: expected {wanted}, got {got}"
+        form = "one that is read-only or not in C order"
+    message = f"{name}: expected {accepted}, got {form}"
     raise InvalidOptionError(message)

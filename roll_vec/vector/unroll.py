@@ -81,7 +81,7 @@ class Unroller:
             check_out(out, self._space, self._engine.num_envs, num_steps)
         if not isinstance(self._engine, SupportsUnroll):
             return self._run_steps(actions, num_steps, out)
-        restore, ended = self._engine.checkpoint(), self._autoreset.ended
+        restore, has_ended = self._engine.checkpoint(), self._autoreset.has_ended
         try:
             if not callable(actions) and not step_by_step:
                 rollout = self._run_at_once(self._engine, actions, out)
@@ -90,7 +90,7 @@ class Unroller:
             return self._run_steps(actions, num_steps, out)
         except BaseException:
             restore()
-            self._autoreset.ended = ended
+            self._autoreset.has_ended = has_ended
             if self._reuses_batch:
                 self._observe()
             raise
@@ -155,11 +155,11 @@ class Unroller:
         self, engine: SupportsUnroll, actions: Any, out: Rollout | None
     ) -> Rollout | None:
         """Take the steps in one call; None where the engine leaves them to `step`."""
-        mode, ended = self._autoreset.mode, self._autoreset.ended
-        if mode is not AutoresetMode.NEXT_STEP and ended.any():
-            message = f"step 0: {describe_ended(np.flatnonzero(ended))}"
+        mode, has_ended = self._autoreset.mode, self._autoreset.has_ended
+        if mode is not AutoresetMode.NEXT_STEP and has_ended.any():
+            message = f"step 0: {describe_ended(np.flatnonzero(has_ended))}"
             raise ResetNeededError(message)
-        result = engine.unroll(actions, ended, mode, out)
+        result = engine.unroll(actions, has_ended, mode, out)
         if result is None:
             return None
         first_stop = result.times.min()
@@ -170,7 +170,7 @@ class Unroller:
         ends = result.terminations | result.truncations
         infos = self._layout(result, ends)
         if mode is not AutoresetMode.SAME_STEP:
-            self._autoreset.ended = ends[-1].copy()
+            self._autoreset.has_ended = ends[-1].copy()
         return Rollout(
             result.observations,
             result.rewards,
@@ -192,7 +192,7 @@ class Unroller:
         if mode is same_step:
             resets = ends
         elif mode is AutoresetMode.NEXT_STEP:
-            resets[0] = self._autoreset.ended
+            resets[0] = self._autoreset.has_ended
             resets[1:] = ends[:-1]
         values = {key: value.reshape(-1) for key, value in result.infos.items()}
         has_reset = resets.reshape(-1)
@@ -222,14 +222,14 @@ def _reshape(infos: Infos, shape: tuple[int, ...]) -> Infos:
 def _count_steps(actions: Any, num_steps: Any) -> int:
     """Return T: the number of batches of actions, or ``num_steps`` with a policy."""
     try:
-        wanted = 0 if isinstance(num_steps, bool) else operator.index(num_steps)
+        number = 0 if isinstance(num_steps, bool) else operator.index(num_steps)
     except TypeError:
-        wanted = 0
+        number = 0
     if callable(actions):
-        if not 1 <= wanted <= MAX_INT:
+        if not 1 <= number <= MAX_INT:
             accepted = f"a positive integer up to {MAX_INT} beside a policy"
             raise InvalidOptionError.expected("num_steps", accepted, num_steps)
-        return wanted
+        return number
     try:
         count = len(actions)
     except TypeError:
@@ -243,7 +243,7 @@ def _count_steps(actions: Any, num_steps: Any) -> int:
             "batches, or a function"
         )
         raise InvalidActionError.expected("actions", accepted, actions)
-    if num_steps is not None and wanted != count:
+    if num_steps is not None and number != count:
         accepted = f"None or {count}, the number of steps in actions"
         raise InvalidOptionError.expected("num_steps", accepted, num_steps)
     return count
