@@ -60,7 +60,7 @@ __all__ = [
     "UnbatchedActionError",
     "UnknownOptionError",
     "UnsupportedError",
-    "describe_rows",
+    "list_env_ids",
     "shorten",
     "warn_caller",
 ]
@@ -181,7 +181,7 @@ class EnvironmentFaultError(RollVecError, RuntimeError):
         self.errors = dict(errors)
         rows = np.array(sorted(self.errors), np.int64)
         first = self.errors[int(rows[0])]
-        super().__init__(f"environments {describe_rows(rows)} failed, first: {first}")
+        super().__init__(f"environments {list_env_ids(rows)} failed, first: {first}")
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.errors,))
@@ -236,7 +236,7 @@ def _is_ours(module: object) -> bool:
     return str(module).partition(".")[0] in ("roll_vec", "gymnasium")
 
 
-def describe_rows(rows: NDArray[np.int64]) -> str:
+def list_env_ids(rows: NDArray[np.int64]) -> str:
     """Return the indices of some environments for a message, a few at most."""
     shown = ", ".join(str(row) for row in rows[:8])
     return f"[{shown}{', ...' if len(rows) > 8 else ''}]"

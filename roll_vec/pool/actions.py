@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from roll_vec.errors import (
     InvalidActionError,
     UnbatchedActionError,
-    describe_rows,
+    list_env_ids,
     shorten,
 )
 from roll_vec.text.validation import check_texts, text_hint
@@ -99,7 +99,7 @@ def _check_integers(
     if np.count_nonzero(is_wrong):
         env_ids = np.flatnonzero(is_wrong)
         message = (
-            f"actions of environments {describe_rows(env_ids)}: expected integers from "
+            f"actions of environments {list_env_ids(env_ids)}: expected integers from "
             f"{low} to {high}, got {array[env_ids[0]]}"
         )
         if low > 0 and array[env_ids[0]] < low:

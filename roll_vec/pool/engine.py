@@ -240,7 +240,7 @@ class PoolEngine:
         self.operations.wait_for_all()
         return self.observations.batch()
 
-    def observe_rows(self, rows: NDArray[np.int64]) -> list[Any]:
+    def observe_envs(self, rows: NDArray[np.int64]) -> list[Any]:
         """Return copies of the observations of some environments."""
         self.operations.wait_for_all()
         return [copy_data(self.observations.latest[env_id]) for env_id in rows.tolist()]

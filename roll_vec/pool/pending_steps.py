@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError, PendingResultsError, describe_rows
+from roll_vec.errors import InvalidOptionError, PendingResultsError, list_env_ids
 from roll_vec.pool.actions import check_action_batch
 from roll_vec.pool.engine import PoolEngine
 from roll_vec.pool.observations import copy_data
@@ -102,7 +102,7 @@ class PendingSteps:
         busy = [i for i in checked.tolist() if i in self._active or i in self._ready]
         if busy:
             message = (
-                f"environments {describe_rows(np.array(busy))} have results that "
+                f"environments {list_env_ids(np.array(busy))} have results that "
                 "were not received"
             )
             raise PendingResultsError(message, "send")

@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidActionError, describe_rows, shorten
+from roll_vec.errors import InvalidActionError, list_env_ids, shorten
 from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET
 from roll_vec.kernels.validation import any_outside
 from roll_vec.stacked.action_codes import ActionCodes
@@ -129,7 +129,7 @@ class StackedEngine:
             if len(rows):
                 message = (
                     f"actions: expected {codes.lowest} to {codes.last}, got "
-                    f"{batch[rows[:8]].tolist()} in environments {describe_rows(rows)}"
+                    f"{batch[rows[:8]].tolist()} in environments {list_env_ids(rows)}"
                 )
                 raise InvalidActionError(message)
             if ((checked < codes.usual) & ~(outside | skip_mask)).any():
@@ -346,7 +346,7 @@ class StackedEngine:
         """Return the observations of all rows; see `Engine.observe`."""
         return self.observer.observe(self._grids(), out)
 
-    def observe_rows(self, rows: NDArray[np.int64]) -> list[Any]:
+    def observe_envs(self, rows: NDArray[np.int64]) -> list[Any]:
         """Return the observations of some rows, one by one."""
         return list(self.observer.observe(self._grids(rows)))
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidActionError, describe_rows, shorten
+from roll_vec.errors import InvalidActionError, list_env_ids, shorten
 
 __all__ = ["check_text", "check_texts", "text_hint"]
 
@@ -75,7 +75,7 @@ def check_texts(actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
         ]
         if wrong:
             values = ", ".join(shorten(texts[env_id]) for env_id in wrong[:8])
-            env_ids = describe_rows(np.array(wrong))
+            env_ids = list_env_ids(np.array(wrong))
             message = (
                 f"actions: expected strings, got {values} in environments {env_ids}"
             )

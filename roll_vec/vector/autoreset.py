@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.errors import ResetNeededError, describe_rows
+from roll_vec.errors import ResetNeededError, list_env_ids
 from roll_vec.options import check_choice
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.infos import (
@@ -130,7 +130,7 @@ class Autoreset:
         """Reset the environments that this step ended; return the step's infos."""
         env_ids = self.has_ended.nonzero()[0]
         observations = np.full(self.engine.num_envs, None, dtype=object)
-        last = self.engine.observe_rows(env_ids)
+        last = self.engine.observe_envs(env_ids)
         for env_id, observation in zip(env_ids, last, strict=True):
             observations[env_id] = observation
         final_info = cut_final_infos(infos, self.has_ended)
@@ -171,7 +171,7 @@ class Autoreset:
 def describe_ended(env_ids: NDArray[np.int64]) -> str:
     """Return the message for a step of environments that have ended."""
     return (
-        f"environments {describe_rows(env_ids)} have ended and were not reset: do so "
+        f"environments {list_env_ids(env_ids)} have ended and were not reset: do so "
         "with options={'reset_mask': mask}"
     )
 

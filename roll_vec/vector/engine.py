@@ -127,7 +127,7 @@ class Engine(Protocol):
             None: the batch is new.
         """
 
-    def observe_rows(self, env_ids: NDArray[np.int64]) -> list[Any]:
+    def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
         """Return the observations of some environments, as single environments do."""
 
     def frames(self, env_ids: NDArray[np.int64], mode: str) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from roll_vec.errors import (
     ClosedError,
     InvalidOptionError,
     ResetNeededError,
-    describe_rows,
+    list_env_ids,
 )
 from roll_vec.options import check_bool, check_int, parse_options, takes_keywords_of
 from roll_vec.seeding import draw_missing_seeds, expand_seeds
@@ -188,7 +188,7 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         if not self._is_started:
             if mask is not None and not mask.all():
                 message = (
-                    f"environments {describe_rows(np.flatnonzero(~mask))} were never "
+                    f"environments {list_env_ids(np.flatnonzero(~mask))} were never "
                     "reset: the first reset cannot leave any out by reset_mask"
                 )
                 raise ResetNeededError(message)

@@ -232,10 +232,10 @@ class FrozenLakeEngine(LakeEngine):
         np.copyto(out, self.positions)
         return out
 
-    def observe_rows(self, rows: NDArray[np.int64]) -> list[Any]:
+    def observe_envs(self, rows: NDArray[np.int64]) -> list[Any]:
         """Return the positions or boards of some rows."""
         if self.options.obs_mode != "position":
-            return super().observe_rows(rows)
+            return super().observe_envs(rows)
         return self.positions[rows].tolist()  # type: ignore[no-any-return]
 
     def _make_buffer(
