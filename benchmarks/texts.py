@@ -12,13 +12,14 @@ from gymnasium.vector import SyncVectorEnv
 
 from benchmarks.tasks import Rate
 from roll_vec.base_envs import BaseLanguageBasedEnv
-from roll_vec.envs.sokoban.grid import ACTION_LOOKUP
+from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
 
 ANSWER = "<answer>(.*?)</answer>"
 LENGTH = 240
+_LOOKUP = SOKOBAN.action_lookup(1)
 
 
 class Echo(BaseLanguageBasedEnv):
@@ -81,7 +82,7 @@ def write_texts(count: int) -> list[str]:
     generator = random.Random(0)
     texts = []
     for _ in range(count):
-        answer = f"<answer>{generator.choice([*ACTION_LOOKUP.values()])}</answer>"
+        answer = f"<answer>{generator.choice([*_LOOKUP.values()])}</answer>"
         letters = LENGTH - len(answer) - len("<think></think>")
         words = "".join(generator.choices("etaoin shrdlu\n", k=letters))
         texts.append(f"<think>{words}</think>{answer}")
@@ -90,7 +91,7 @@ def write_texts(count: int) -> list[str]:
 
 def parse_plainly(texts: Sequence[str], options: TextOptions) -> list[Any]:
     """Parse as a straightforward reading of the rules does, one by one."""
-    names = {name.lower(): code for code, name in ACTION_LOOKUP.items()}
+    names = {name.lower(): code for code, name in _LOOKUP.items()}
     results = []
     for text in texts:
         for token in options.special_token_list:
@@ -105,7 +106,7 @@ def parse(num_texts: int = 4096, plainly: bool = False) -> Rate:
     """Parse a batch of answers, by our parser or a plain regular expression."""
     options = TextOptions(action_pattern=ANSWER)
     texts = write_texts(num_texts)
-    ours = ActionParser(options, ACTION_LOOKUP)
+    ours = ActionParser(options, _LOOKUP)
 
     def work() -> int:
         if plainly:

@@ -19,6 +19,7 @@ from roll_vec.envs.sokoban import Sokoban, SokobanOptions
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.options import check_choice, check_unknown, takes_keywords_of
 from roll_vec.seeding import check_seed
+from roll_vec.stacked.grid_family import GridFamily
 from roll_vec.stacked.single_env import LevelEnv
 
 __all__ = [
@@ -131,6 +132,13 @@ def _keywords(config: Any, options_class: type[Any]) -> dict[str, Any]:
     return given
 
 
+def _fill_lookups(config: Any, family: GridFamily) -> None:
+    """Fill the tables that a config leaves out with copies of the family's."""
+    config.grid_lookup = config.grid_lookup or dict(family.glyphs)
+    config.grid_vocab = config.grid_vocab or dict(family.meanings)
+    config.action_lookup = config.action_lookup or family.action_lookup(1)
+
+
 @dataclass
 class SokobanEnvConfig:
     """ROLL's configuration of Sokoban; the fields are those of `SokobanOptions`.
@@ -151,9 +159,7 @@ class SokobanEnvConfig:
     render_mode: str = "text"
 
     def __post_init__(self) -> None:
-        self.grid_lookup = self.grid_lookup or dict(SokobanOptions.GRID_LOOKUP)
-        self.grid_vocab = self.grid_vocab or dict(SokobanOptions.GRID_VOCAB)
-        self.action_lookup = self.action_lookup or dict(SokobanOptions.ACTION_LOOKUP)
+        _fill_lookups(self, SokobanOptions.FAMILY)
         # Validated at once, so that a bad config fails where it is written.
         self.dim_room = SokobanOptions(**_keywords(self, SokobanOptions)).dim_room
 
@@ -203,11 +209,7 @@ class FrozenLakeEnvConfig:
     render_mode: str = "text"
 
     def __post_init__(self) -> None:
-        self.grid_lookup = self.grid_lookup or dict(RandomFrozenLakeOptions.GRID_LOOKUP)
-        self.grid_vocab = self.grid_vocab or dict(RandomFrozenLakeOptions.GRID_VOCAB)
-        self.action_lookup = self.action_lookup or dict(
-            RandomFrozenLakeOptions.ACTION_LOOKUP
-        )
+        _fill_lookups(self, RandomFrozenLakeOptions.FAMILY)
         if self.map_seed is not None:
             self.map_seed = check_seed(self.map_seed)
         RandomFrozenLakeOptions(**_keywords(self, RandomFrozenLakeOptions))

@@ -14,31 +14,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "FROZEN_LAKE_COLOURS",
-    "SOKOBAN_COLOURS",
-    "colour_board",
-    "paint",
-    "strip_colours",
-]
-
-SOKOBAN_COLOURS: dict[int, str] = {
-    0: "90",  # wall
-    1: "2",  # floor
-    2: "1;31",  # target
-    3: "1;32",  # box on a target
-    4: "1;33",  # box
-    5: "1;36",  # player
-    6: "1;35",  # player on a target
-}
-FROZEN_LAKE_COLOURS: dict[int, str] = {
-    0: "1;36",  # player
-    1: "2",  # ice
-    2: "1;34",  # hole
-    3: "1;33",  # goal
-    4: "1;31",  # player in a hole
-    5: "1;32",  # player on the goal
-}
+__all__ = ["colour_board", "paint", "strip_colours"]
 
 _SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
 

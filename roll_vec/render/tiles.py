@@ -1,4 +1,4 @@
-"""The project's own pixel art: one 16 × 16 tile, or one pixel, for a grid code.
+"""The project's own pixel art: one 16 × 16 tile for a cell code.
 
 Every picture is drawn here with characters, and the palette below it says which
 colour a character is; a dot is transparent, so that a figure stands on its ground.
@@ -24,9 +24,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "FROZEN_LAKE_TILES",
-    "FROZEN_LAKE_TINY",
     "SOKOBAN_TILES",
-    "SOKOBAN_TINY",
     "TILE_SIZE",
 ]
 
@@ -284,26 +282,6 @@ ksjbbbbjk.yk....
 _SKATER = {**_WORKER, "j": 0x8756C9, "b": 0x5E3A96, "w": 0xFFFFFF}
 _WITH_PENNANT = {**_SKATER, "y": _PENNANT["y"], "r": _PENNANT["r"]}
 
-# The seven colours of gym-sokoban 0.0.6's tiny worlds, so that what was trained on
-# those sees the same pixels.
-_SOKOBAN_COLOURS = (
-    (0, 0, 0),
-    (243, 248, 238),
-    (254, 126, 125),
-    (254, 95, 56),
-    (142, 121, 56),
-    (160, 212, 56),
-    (219, 212, 56),
-)
-_FROZEN_LAKE_COLOURS = (
-    (135, 86, 201),
-    (211, 236, 248),
-    (23, 58, 99),
-    (226, 61, 75),
-    (13, 13, 26),
-    (255, 205, 60),
-)
-
 
 def _paint(
     drawing: str, palette: dict[str, int], under: NDArray[np.uint8] | None = None
@@ -370,9 +348,3 @@ FROZEN_LAKE_TILES = _frozen(
     )
 )
 """(6, 16, 16, 3) uint8, read-only: FrozenLake's tiles by grid code."""
-
-SOKOBAN_TINY = _frozen(np.array(_SOKOBAN_COLOURS, dtype=np.uint8))
-"""(7, 3) uint8, read-only: one pixel for a Sokoban cell."""
-
-FROZEN_LAKE_TINY = _frozen(np.array(_FROZEN_LAKE_COLOURS, dtype=np.uint8))
-"""(6, 3) uint8, read-only: one pixel for a FrozenLake cell."""

@@ -1,21 +1,34 @@
-"""The action codes of array environments, and the warning of action 0.
+"""The integers that are accepted as actions, and the warning of action 0.
 
-::
+The actions of a game with K of them, by the keyword ``action_start``::
 
-    action_start      actions    0 is
-    None, 1           1 to 4     "no valid action": nothing moves, the step counts
-    0, FrozenLake-v1  0 to 3     an action like the others
+    action_start     actions     0 is
+    None, 1          1 to K      "no valid action": nothing moves, the step counts
+    0, or no such    0 to K - 1  an action like the others
+    keyword
 
 With None the first 0 that is played gives a warning: an agent that counts its actions
-from 0 would never play the last one, and nothing else would say so.
+from 0 would never play the last one, and nothing else would tell.
 """
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
-from roll_vec.errors import ActionStartWarning, warn_caller
-from roll_vec.stacked.options import NUM_ACTIONS
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.errors import (
+    ActionStartWarning,
+    InvalidActionError,
+    list_env_ids,
+    shorten,
+    warn_caller,
+)
+from roll_vec.kernels.validation import any_outside
+from roll_vec.stacked.options import GridOptions
+from roll_vec.text.validation import text_hint
 
 __all__ = ["ActionCodes"]
 
@@ -25,28 +38,107 @@ class ActionCodes:
 
     Parameters
     ----------
-    options : ActionOptions
+    options : GridOptions
 
     Attributes
     ----------
     first, last : int
         The actions.
     lowest : int
-        The least integer that is accepted: 0.
-    usual : int
-        The least integer that needs no warning: ``first`` until the warning is given,
-        ``lowest`` afterwards.  One range check from ``usual`` on finds both a 0 and
-        actions to refuse, so that the warning costs nothing more.
+        The lowest integer that is accepted: 0.
+    lowest_silent : int
+        The lowest integer that needs no warning: ``first`` until the warning is given,
+        ``lowest`` afterwards.  One range check from here to ``last`` finds both a 0 to
+        warn of and actions to refuse, so that the warning costs nothing more.
     """
 
-    def __init__(self, options: Any) -> None:
-        self.first = options.first_action
-        self.last = self.first + NUM_ACTIONS - 1
-        self.lowest = self.usual = 0
+    def __init__(self, options: GridOptions) -> None:
+        self.first, self.last = options.first_action, options.last_action
+        self.lowest = self.lowest_silent = 0
         if getattr(options, "action_start", 0) is None:
-            self.usual = self.first
+            self.lowest_silent = self.first
 
-    def warn(self, space: str) -> None:
+    def check_one(self, action: Any) -> int:
+        """Return the action of a single environment as an int.
+
+        Raises
+        ------
+        InvalidActionError
+        """
+        try:
+            code = operator.index(action)
+        except TypeError:
+            code = self.lowest - 1
+        if not self.lowest_silent <= code <= self.last:
+            if not self.lowest <= code <= self.last:
+                message = (
+                    f"action: expected an integer from {self.lowest} to {self.last}, "
+                    f"got {shorten(action)}{text_hint(action)}"
+                )
+                raise InvalidActionError(message)
+            self._warn("action_space")
+        return code
+
+    def check_batch(
+        self, actions: Any, skip_mask: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Return the actions of a batch as (n,) int64 that can be written.
+
+        Environments to skip may have any integer.
+
+        Raises
+        ------
+        InvalidActionError
+        """
+        n = len(skip_mask)
+        try:
+            batch = np.asarray(actions)
+        except ValueError:
+            wanted, value = f"{n} integers, one an environment", shorten(actions)
+            raise _invalid_batch(wanted, value, actions) from None
+        if batch.shape != (n,):
+            wanted = f"shape ({n},), one integer an environment"
+            raise _invalid_batch(wanted, f"shape {batch.shape}", actions)
+        if batch.dtype.kind not in "iu":
+            raise _invalid_batch("an integer dtype", str(batch.dtype), actions)
+        codes = _to_int64(batch)
+        # numpy's min and max take ten times as long.
+        if any_outside(codes, self.lowest_silent, self.last):
+            outside = (codes < self.lowest) | (codes > self.last)
+            rows = np.flatnonzero(outside & ~skip_mask)
+            if len(rows):
+                message = (
+                    f"actions: expected {self.lowest} to {self.last}, got "
+                    f"{batch[rows[:8]].tolist()} in environments {list_env_ids(rows)}"
+                )
+                raise InvalidActionError(message)
+            if ((codes < self.lowest_silent) & ~(outside | skip_mask)).any():
+                self._warn("single_action_space")
+            codes = np.where(outside, self.lowest, codes)
+        return codes
+
+    def parse_steps(self, actions: Any, num_envs: int) -> NDArray[np.int64] | None:
+        """Return the actions of T steps as (T, n) int64, or None if there is any doubt.
+
+        None also for a 0 that needs a warning: only `check_batch` knows whether its
+        environment is skipped.
+        """
+        try:
+            batch = np.asarray(actions)
+        except ValueError:
+            return None
+        if (
+            batch.ndim != 2
+            or batch.shape[1] != num_envs
+            or batch.dtype.kind not in "iu"
+        ):
+            return None
+        codes = _to_int64(batch)
+        if any_outside(codes.reshape(-1), self.lowest_silent, self.last):
+            return None
+        return codes
+
+    def _warn(self, space: str) -> None:
         """Warn of the action 0, once; again if the warning was raised as an error.
 
         Parameters
@@ -61,4 +153,16 @@ class ActionCodes:
             f"action_start={self.first} keeps 0 as it is and gives no warning",
             ActionStartWarning,
         )
-        self.usual = self.lowest
+        self.lowest_silent = self.lowest
+
+
+def _invalid_batch(wanted: str, value: str, actions: Any) -> InvalidActionError:
+    message = f"actions: expected {wanted}, got {value}{text_hint(actions)}"
+    return InvalidActionError(message)
+
+
+def _to_int64(batch: NDArray[Any]) -> NDArray[np.int64]:
+    """Return integers as int64 in C order that can be written."""
+    codes = np.ascontiguousarray(batch, np.int64)
+    # numba compiles the kernels anew for a read-only array, such as jax's.
+    return codes if codes.flags.writeable else codes.copy()

@@ -1,4 +1,4 @@
-"""What the engines of all array environments share."""
+"""The base of all engines whose environments are rows of stacked arrays."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidActionError, list_env_ids, shorten
-from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET
-from roll_vec.kernels.validation import any_outside
+from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET, PLAYING
 from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.grid_observations import GridObserver
-from roll_vec.stacked.options import NUM_ACTIONS, RENDER_MODES
-from roll_vec.stacked.rollout_buffer import RolloutBuffer
+from roll_vec.stacked.options import METADATA
+from roll_vec.stacked.rollout_buffer import RolloutBuffer, outcome_infos
 from roll_vec.stacked.row_threads import SliceSizer
 from roll_vec.stacked.text_actions import (
     describe_game,
@@ -27,37 +25,51 @@ from roll_vec.stacked.text_actions import (
     text_action_space,
 )
 from roll_vec.text.turn import BatchResult, step_texts
-from roll_vec.text.validation import check_texts, text_hint
+from roll_vec.text.validation import check_texts
 from roll_vec.vector.engine import StepResult, UnrollResult
 from roll_vec.vector.infos import masked_infos
 from roll_vec.vector.rollout import Rollout
 
-__all__ = ["METADATA", "StackedEngine"]
+__all__ = ["StackedEngine"]
 
-METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}
-
-# Steps of all rows that are unrolled before their next episodes are begun: with many
-# rows there is always one whose episode ends soon, and then the next, and each time
-# the steps of all are gone through.
+# Steps of all environments that an unroll takes before it begins the next episodes.
+# With many environments there is always one whose episode ends soon, and each time the
+# kernel goes through the steps of all.
 STEPS_AT_ONCE = 1 << 16
 
 
 class StackedEngine:
     """Base of the engines over stacked arrays; see `roll_vec.vector.engine.Engine`.
 
-    A family gives the state, `reset`, `advance`, `_step_batch`, `_unroll_rows`,
-    `_grids`, `make_single` and `load_row_into`, and the class attributes below.
+    A subclass allocates the state and gives `reset`, `advance`, `generators`,
+    `_step_batch`, `_grids`, `load_row_into` and the class attributes below.  A compiled
+    `_unroll_rows` is optional.
+
+    Parameters
+    ----------
+    options : GridOptions
+    num_envs : int
+    max_episode_steps : int or None
+        None: no limit beside the options' own ``max_steps``.
+    num_threads : int
+    observation_space : gymnasium.spaces.Space or None
+        Of a single observation, for observation modes that only the game knows.
     """
 
+    SINGLE: ClassVar[type[Any]]
+    """The class of the single environment."""
     STATE: ClassVar[tuple[str, ...]] = ("elapsed_steps", "successes")
-    """The arrays that steps and resets write."""
-
+    """The arrays that steps and resets write; each class names its own."""
     PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ()
     """Attributes of the single environment that differ between environments."""
     SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = ()
     """Attributes and side-effect-free methods that all environments share."""
-    DISCRETE_INFO_KEYS: ClassVar[tuple[str, ...] | None] = None
-    """Keys of a step's infos with integer actions, where they are not all."""
+    DISCRETE_INFO_KEYS: ClassVar[tuple[str, ...]] = (
+        "action_is_effective",
+        "action_is_valid",
+        "success",
+    )
+    """Keys of a step's infos with integer actions."""
 
     metadata: dict[str, Any] = METADATA
 
@@ -67,20 +79,18 @@ class StackedEngine:
         num_envs: int,
         max_episode_steps: int | None,
         num_threads: int,
-        observer: GridObserver,
         observation_space: Space[Any] | None = None,
     ) -> None:
         self.options, self.num_envs, self.num_threads = options, num_envs, num_threads
-        self.observer = observer
-        own_limit = getattr(options, "max_steps", None)
-        limits = [max_episode_steps, own_limit]
+        self.observer = GridObserver(options, num_threads)
+        limits = [max_episode_steps, getattr(options, "max_steps", None)]
         self.max_steps = min((limit for limit in limits if limit), default=0)
         self.render_mode = options.render_mode
-        self.single_observation_space = observation_space or observer.space
+        self.single_observation_space = observation_space or self.observer.space
         self.action_codes = ActionCodes(options)
-        self.first_action = self.action_codes.first
+        self.first_action = options.first_action
         self.single_action_space: Space[Any] = Discrete(
-            NUM_ACTIONS, start=self.first_action
+            options.FAMILY.num_actions, start=self.first_action
         )
         self.action_parser = make_action_parser(options)
         if self.action_parser is not None:
@@ -92,50 +102,14 @@ class StackedEngine:
         self.successes = np.zeros(num_envs, np.bool_)
         self.unroll_slices = SliceSizer("environments")
 
+    # ---------------------------------------------------------------- one step
+
     def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> Any:
         """Return the actions as (n,) int64, or parsed; see `Engine.check_actions`."""
-        if self.action_parser is not None:
-            texts = check_texts(actions, skip_mask)
-            return self.action_parser.parse_batch(texts, skip_mask)
-        codes = self.action_codes
-        try:
-            batch = np.asarray(actions)
-        except ValueError:
-            message = (
-                f"actions: expected {self.num_envs} integers, one an environment, "
-                f"got {shorten(actions)}{text_hint(actions)}"
-            )
-            raise InvalidActionError(message) from None
-        if batch.shape != (self.num_envs,):
-            message = (
-                f"actions: expected shape ({self.num_envs},), one integer an "
-                f"environment, got shape {batch.shape}{text_hint(actions)}"
-            )
-            raise InvalidActionError(message)
-        if batch.dtype.kind not in "iu":
-            message = (
-                f"actions: expected an integer dtype, got {batch.dtype}"
-                f"{text_hint(actions)}"
-            )
-            raise InvalidActionError(message)
-        checked = np.ascontiguousarray(batch, np.int64)
-        # numba compiles the kernels anew for a read-only array, such as jax's.
-        if not checked.flags.writeable:
-            checked = checked.copy()
-        # numpy's min and max cost ten times as much.
-        if any_outside(checked, codes.usual, codes.last):
-            outside = (checked < codes.lowest) | (checked > codes.last)
-            rows = np.flatnonzero(outside & ~skip_mask)
-            if len(rows):
-                message = (
-                    f"actions: expected {codes.lowest} to {codes.last}, got "
-                    f"{batch[rows[:8]].tolist()} in environments {list_env_ids(rows)}"
-                )
-                raise InvalidActionError(message)
-            if ((checked < codes.usual) & ~(outside | skip_mask)).any():
-                codes.warn("single_action_space")
-            checked = np.where(outside, codes.lowest, checked)
-        return checked
+        if self.action_parser is None:
+            return self.action_codes.check_batch(actions, skip_mask)
+        texts = check_texts(actions, skip_mask)
+        return self.action_parser.parse_batch(texts, skip_mask)
 
     def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
         """Return ``env_instruction`` for some rows, or nothing without text."""
@@ -144,11 +118,12 @@ class StackedEngine:
         return {"env_instruction": np.full(len(rows), self._instruction, object)}
 
     def step(self, actions: Any, skip_mask: NDArray[np.bool_]) -> StepResult:
-        """Step every row but those to skip; see `Engine.step`."""
+        """Step every environment but those to skip; see `Engine.step`."""
         if self.action_parser is None:
             rewards, terminations, truncations, values = self._step_batch(
                 actions, skip_mask, self.max_steps
             )
+            infos = {key: values[key] for key in self.DISCRETE_INFO_KEYS}
         else:
             # A turn of several actions is one step for every limit.
             elapsed_steps = self.elapsed_steps + ~skip_mask
@@ -160,20 +135,15 @@ class StackedEngine:
             )
             self.elapsed_steps[:] = elapsed_steps
             truncations = ~skip_mask & (elapsed_steps == self.max_steps)
+            infos = values
         self.successes = values["success"].copy()
-        if self.action_parser is None and self.DISCRETE_INFO_KEYS is not None:
-            values = {key: values[key] for key in self.DISCRETE_INFO_KEYS}
-        infos = masked_infos(values, ~skip_mask)
+        infos = masked_infos(infos, ~skip_mask)
         return StepResult(rewards, terminations, truncations, infos)
-
-    def advance(self, rows: NDArray[np.int64]) -> None:
-        """Go on to the next episode in some rows."""
-        raise NotImplementedError
 
     def _step_batch(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
     ) -> BatchResult:
-        """Take one action in every row but those to skip, which give zeros.
+        """Take one action in every environment but those to skip, which give zeros.
 
         Parameters
         ----------
@@ -184,13 +154,24 @@ class StackedEngine:
         """
         raise NotImplementedError
 
+    def advance(self, rows: NDArray[np.int64]) -> None:
+        """Start the next episode in some environments; see `Engine.advance`."""
+        raise NotImplementedError
+
+    # ---------------------------------------------------------------- many steps
+
     def checkpoint(self) -> Callable[[], None]:
-        """Return a function that puts all rows back to where they are now."""
-        arrays = operator.attrgetter(*self.STATE)
-        saved = [array.copy() for array in arrays(self)]
+        """Return a function that restores the present state of all environments."""
+        names = {
+            name
+            for owner in type(self).__mro__
+            for name in owner.__dict__.get("STATE", ())
+        }
+        arrays = operator.attrgetter(*names)
+        copies = [array.copy() for array in arrays(self)]
 
         def restore() -> None:
-            for array, values in zip(arrays(self), saved, strict=True):
+            for array, values in zip(arrays(self), copies, strict=True):
                 np.copyto(array, values)
 
         return restore
@@ -198,81 +179,56 @@ class StackedEngine:
     def unroll(
         self,
         actions: Any,
-        finished: NDArray[np.bool_],
+        has_ended: NDArray[np.bool_],
         mode: AutoresetMode,
         out: Rollout | None,
     ) -> UnrollResult | None:
         """Take T steps; see `roll_vec.vector.engine.SupportsUnroll.unroll`.
 
-        None with texts, and where actions are to be refused or warned of, which
-        depends on the step in NEXT_STEP mode.
+        None with texts, and where an action must be refused or warned of: whether it is
+        played depends on the step in NEXT_STEP mode.
         """
-        checked = self._check_plan(actions)
-        if checked is None:
-            return None
-        buffer = self._make_buffer(checked, finished, mode, out)
-        self._unroll(buffer)
-        self.successes = buffer.successes[-1].copy()
-        return UnrollResult(
-            self._observe_buffer(buffer.observations, out and out.observations),
-            self._observe_buffer(
-                buffer.next_observations, out and out.infos.get("final_obs")
-            )
-            if buffer.same_step
-            else None,
-            buffer.rewards,
-            buffer.terminations,
-            buffer.truncations,
-            self._buffer_infos(buffer),
-            buffer.times,
-        )
-
-    def _check_plan(self, actions: Any) -> NDArray[np.int64] | None:
-        """Return T actions a row as (T, n) int64; None where they are not that."""
         if self.action_parser is not None:
             return None
-        try:
-            batch = np.asarray(actions)
-        except ValueError:
+        codes = self.action_codes.parse_steps(actions, self.num_envs)
+        if codes is None:
             return None
-        if batch.ndim != 2 or batch.shape[1] != self.num_envs:
-            return None
-        if batch.dtype.kind not in "iu":
-            return None
-        checked = np.ascontiguousarray(batch, np.int64)
-        if not checked.flags.writeable:
-            checked = checked.copy()
-        # Also with a 0 that needs a warning: only `step` knows whether it is played.
-        outside = any_outside(
-            checked.reshape(-1), self.action_codes.usual, self.action_codes.last
+        buffer = self._make_buffer(codes, has_ended, mode, out)
+        self._unroll(buffer)
+        outcome = buffer.outcome
+        self.successes = outcome.successes[-1].copy()
+        final_observations = None
+        if buffer.same_step:
+            final_observations = self._observe_buffer(
+                buffer.next_observations, out and out.infos.get("final_obs")
+            )
+        infos = {**outcome_infos(outcome), "prob": buffer.probs}
+        return UnrollResult(
+            self._observe_buffer(buffer.observations, out and out.observations),
+            final_observations,
+            outcome.rewards,
+            outcome.terminations,
+            outcome.truncations,
+            {key: infos[key] for key in self.DISCRETE_INFO_KEYS},
+            buffer.progress.times,
         )
-        return None if outside else checked
 
     def _make_buffer(
         self,
         actions: NDArray[np.int64],
-        finished: NDArray[np.bool_],
+        ended: NDArray[np.bool_],
         mode: AutoresetMode,
         out: Rollout | None,
     ) -> RolloutBuffer:
-        """Return an empty buffer; grids are written straight into observations."""
+        """Return an empty buffer; grids are written straight into ``out``."""
         height, width = self.observer.shape
-        cells: tuple[int, ...] = (*actions.shape, height * width)
-        out_observations = out_next_observations = None
+        shape = (*actions.shape, height * width)
+        arrays = []
         if out is not None and self.observer.obs_mode == "grid":
-            out_observations = out.observations.reshape(cells)
+            arrays.append(out.observations.reshape(shape))
             if "final_obs" in out.infos:
-                out_next_observations = out.infos["final_obs"].reshape(cells)
-        return RolloutBuffer(
-            actions,
-            finished,
-            mode,
-            cells[2:],
-            np.uint8,
-            out_observations,
-            out_next_observations,
-            out,
-        )
+                arrays.append(out.infos["final_obs"].reshape(shape))
+        return RolloutBuffer(actions, ended, mode, shape[2:], np.uint8, out, *arrays)
 
     def _observe_buffer(self, cells: NDArray[Any], out: Any) -> Any:
         """Return the (T, n, ...) observations of a buffer, or T tuples of n texts."""
@@ -288,21 +244,13 @@ class StackedEngine:
         observations = self.observer.observe(grids, out)
         return observations.reshape(num_steps, n, *observations.shape[1:])
 
-    def _buffer_infos(self, buffer: RolloutBuffer) -> dict[str, NDArray[Any]]:
-        """Return the infos of the steps of a buffer, (T, n) each."""
-        return {
-            "action_is_effective": buffer.effective,
-            "action_is_valid": buffer.valid,
-            "success": buffer.successes,
-        }
-
     def _unroll(self, buffer: RolloutBuffer) -> None:
-        """Take all steps of a buffer, or in DISABLED mode those until an end.
+        """Take all steps of a buffer; in DISABLED mode those before an episode's end.
 
-        Each row is played until its episode ends; the next episodes of all are then
-        begun together.
+        Each environment is played until its episode ends.  Then the next episodes of
+        all that have ended begin together.
         """
-        num_steps = len(buffer.actions)
+        num_steps, (times, states) = len(buffer.actions), buffer.progress
         at_once = max(STEPS_AT_ONCE // self.num_envs, 16)
         if buffer.mode is AutoresetMode.DISABLED:
             at_once = num_steps
@@ -310,72 +258,114 @@ class StackedEngine:
             until = min(until, num_steps)
             rows = np.arange(self.num_envs)
             while len(rows):
-                ended = rows[buffer.states[rows] == NEEDS_RESET]
+                ended = rows[states[rows] == NEEDS_RESET]
                 if len(ended):
                     self.advance(ended)
-                    buffer.states[ended] = JUST_RESET
+                    states[ended] = JUST_RESET
                 self._unroll_rows(rows, until, buffer)
-                rows = np.flatnonzero(
-                    (buffer.states == NEEDS_RESET) & (buffer.times < until)
-                )
+                rows = np.flatnonzero((states == NEEDS_RESET) & (times < until))
                 if buffer.mode is AutoresetMode.DISABLED:
                     break
 
     def _unroll_rows(
         self, rows: NDArray[np.int64], until: int, buffer: RolloutBuffer
     ) -> None:
-        """Take the steps of some rows before ``until``, each from its own time on.
+        """Take the steps of some environments before ``until``.
 
-        A row goes on until all steps are done or its episode has ended.
+        Each goes on from its own time until all steps are taken or its episode ends.
+        This takes them by `_step_batch`; a subclass may do the same in compiled code.
+
+        Parameters
+        ----------
+        rows : (m,) int64
+        until : int
+            The step to stop before.
+        buffer : RolloutBuffer
         """
-        raise NotImplementedError
+        times, states = buffer.progress
+        num_cells = buffer.observations.shape[2]
+        for t in range(times[rows].min(), until):
+            active = rows[(times[rows] == t) & (states[rows] != NEEDS_RESET)]
+            playing = active[states[active] == PLAYING]
+            skip_mask = np.ones(self.num_envs, np.bool_)
+            skip_mask[playing] = False
+            rewards, terminations, truncations, values = self._step_batch(
+                buffer.actions[t], skip_mask, self.max_steps
+            )
+            # In SAME_STEP mode an episode begins within the step that ended another
+            # one, whose results stay; else in a step of its own, whose results are 0.
+            changed = playing if buffer.same_step else active
+            buffer.outcome.rewards[t, changed] = rewards[changed]
+            buffer.outcome.terminations[t, changed] = terminations[changed]
+            buffer.outcome.truncations[t, changed] = truncations[changed]
+            infos = {**outcome_infos(buffer.outcome), "prob": buffer.probs}
+            for key, value in values.items():
+                infos[key][t, changed] = value[changed]
+            ended = (terminations | truncations)[active]
+            states[active] = np.where(ended, NEEDS_RESET, PLAYING)
+            times[active] = t + 1
+            if buffer.same_step:
+                times[active[ended]] = t
+            buffer.next_observations[t, changed] = self._grids(changed).reshape(
+                len(changed), num_cells
+            )
+            if buffer.same_step:
+                others = active[~ended]
+                buffer.observations[t, others] = self._grids(others).reshape(
+                    len(others), num_cells
+                )
+
+    # ---------------------------------------------------------------- observations
 
     def _grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
-        """Return the (n, H, W) codes of all rows, or of some; not to be written."""
-        raise NotImplementedError
-
-    def make_single(self) -> Any:
-        """Return a single environment with these options."""
-        raise NotImplementedError
-
-    def load_row_into(self, env: Any, row: int) -> None:
-        """Copy the state of one row into a single environment."""
+        """Return the (n, H, W) codes of all or some environments; not to be written."""
         raise NotImplementedError
 
     def observe(self, out: Any = None) -> Any:
-        """Return the observations of all rows; see `Engine.observe`."""
+        """Return the observations of all environments; see `Engine.observe`."""
         return self.observer.observe(self._grids(), out)
 
     def observe_envs(self, rows: NDArray[np.int64]) -> list[Any]:
-        """Return the observations of some rows, one by one."""
+        """Return the observations of some environments, one by one."""
         return list(self.observer.observe(self._grids(rows)))
 
     def frames(self, rows: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
-        """Return a frame of each of some rows."""
+        """Return a frame of each of some environments."""
         return self.observer.frames(self._grids(rows), mode, self.options.render_scale)
+
+    # ---------------------------------------------------------------- attributes
+
+    def make_single(self) -> Any:
+        """Return a single environment with these options."""
+        fields = dataclasses.fields(self.options)
+        return self.SINGLE(**{f.name: getattr(self.options, f.name) for f in fields})
+
+    def load_row_into(self, env: Any, row: int) -> None:
+        """Copy the state of one environment into a single environment."""
+        raise NotImplementedError
 
     def generators(self) -> tuple[np.random.Generator, ...]:
         """Return copies of each environment's ``np_random``."""
         raise NotImplementedError
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:
-        """Return an option or a query of each environment."""
+        """Return an option or another attribute of each environment."""
         if name == "np_random":
             return self.generators()
         if name in self.PER_ENV_ATTRIBUTES:
-            env, found = self.make_single(), []
+            env, values = self.make_single(), []
             for row in range(self.num_envs):
                 self.load_row_into(env, row)
-                found.append(getattr(env, name))
-            return tuple(found)
+                values.append(getattr(env, name))
+            return tuple(values)
         if name in self.SHARED_ATTRIBUTES:
             return (getattr(self.make_single(), name),) * self.num_envs
         options = {field.name for field in dataclasses.fields(self.options)}
         if name in options:
             return (getattr(self.options, name),) * self.num_envs
-        known = options.union(self.PER_ENV_ATTRIBUTES, self.SHARED_ATTRIBUTES)
+        names = options.union(self.PER_ENV_ATTRIBUTES, self.SHARED_ATTRIBUTES)
         message = (
             f"{type(self).__name__} has no attribute {name!r} to read; those that "
-            f"exist: {', '.join(sorted(known))}"
+            f"exist: {', '.join(sorted(names))}"
         )
         raise AttributeError(message)

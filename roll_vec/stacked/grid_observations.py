@@ -1,108 +1,135 @@
-"""Grids of codes as observations and as frames, in batches and for one alone."""
+"""Grids of cell codes as observations and as frames, in batches and one alone.
+
+A new observation mode is an entry in `ARRAY_MODES`; options, spaces, steps and unrolls
+take it from there.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.spaces import Box, Space
 from numpy.typing import NDArray
 
 from roll_vec.kernels import grids as kernels
+from roll_vec.render.ansi import colour_board
 from roll_vec.render.mosaic import upscale
+from roll_vec.render.tiles import TILE_SIZE
 from roll_vec.spaces import UnicodeText
+from roll_vec.stacked.grid_family import GridFamily
 from roll_vec.stacked.row_threads import for_row_ranges
 
-__all__ = ["GridObserver"]
+__all__ = ["ARRAY_MODES", "OBS_MODES", "GridObserver"]
 
 Grids = NDArray[np.uint8]
-Family = Literal["sokoban", "frozen_lake"]
 
-# Below these sizes a second thread costs more than it saves.
+# Below this size a second thread costs more than it saves.
 _CELLS_PER_THREAD = 1 << 19
 _NEWLINE = np.uint32(ord("\n"))
 
 
+class ArrayMode(NamedTuple):
+    """An observation mode whose observations are arrays of uint8."""
+
+    shape: tuple[str | int, ...]
+    """Of an observation; the names are those of `GridObserver.sizes`."""
+    highest: int | None
+    """The highest value in an observation; None: the highest cell code."""
+    write: Callable[..., object]
+    """``write(start, stop, grids, *tables, out)``: a kernel of `kernels.grids`."""
+    table: str | None = None
+    """The attribute of `GridFamily` that the kernel looks codes up in, if any."""
+
+
+def _copy_grids(start: int, stop: int, grids: Grids, out: Grids) -> None:
+    out[start:stop] = grids[start:stop]
+
+
+ARRAY_MODES = {
+    "grid": ArrayMode(("H", "W"), None, _copy_grids),
+    "planes": ArrayMode(("C", "H", "W"), 1, kernels.write_planes),
+    "tiny_rgb": ArrayMode(("H", "W", 3), 255, kernels.write_pixels, "pixels"),
+    "rgb": ArrayMode(("16 H", "16 W", 3), 255, kernels.write_tiles, "tiles"),
+}
+OBS_MODES = (*ARRAY_MODES, "text")
+
+
 class GridObserver:
-    """How one family's grids are shown.
+    """Turns the grids of one environment or batch into observations and frames.
 
     Parameters
     ----------
-    family : "sokoban" or "frozen_lake"
-        Whose tiles and colours.
-    shape : (H, W)
-    num_codes : int
-    lookup : dict from code to characters
-        ROLL's ``grid_lookup``; ``"?"`` for a code it lacks.
-    obs_mode : str
-        ``grid``, ``planes``, ``tiny_rgb``, ``rgb`` or ``text``.
+    options : GridOptions
+        Gives the family, the shape of a grid, the glyphs and the observation mode.
+        With a mode that only the game itself knows, grids are observed as codes.
     num_threads : int
 
     Attributes
     ----------
+    shape : (int, int)
+        Height and width of a grid.
+    obs_mode : str
+        One of `OBS_MODES`.
     space : gymnasium.spaces.Space
         Of a single observation.
     """
 
-    def __init__(
-        self,
-        family: Family,
-        shape: tuple[int, int],
-        num_codes: int,
-        lookup: Mapping[int, str],
-        obs_mode: str,
-        num_threads: int = 1,
-    ) -> None:
-        self.family, self.shape, self.num_codes = family, shape, num_codes
-        self.lookup, self.obs_mode, self.num_threads = lookup, obs_mode, num_threads
-        strings = [lookup.get(code, "?") for code in range(num_codes)]
-        self._pad = max(map(len, strings))
-        self._padded = len(set(map(len, strings))) > 1
+    def __init__(self, options: Any, num_threads: int = 1) -> None:
+        self.options, self.num_threads = options, num_threads
+        self.shape: tuple[int, int] = options.grid_shape
+        self.obs_mode = options.obs_mode if options.obs_mode in OBS_MODES else "grid"
+        codes = range(self.family.num_codes)
+        glyphs = [options.grid_lookup.get(code, "?") for code in codes]
+        shortest, self._glyph_length = min(map(len, glyphs)), max(map(len, glyphs))
+        self._has_padding = shortest < self._glyph_length
         self._code_points = np.array(
-            [[ord(c) for c in text.ljust(self._pad, "\0")] for text in strings],
+            [
+                [ord(c) for c in glyph.ljust(self._glyph_length, "\0")]
+                for glyph in glyphs
+            ],
             np.uint32,
         )
-        height, width = shape
         self.space: Space[Any]
-        if obs_mode == "text":
-            shortest, longest = min(map(len, strings)), self._pad
+        if self.obs_mode == "text":
             self.space = UnicodeText(
-                height * (width * longest + 1) - 1,
-                min_length=height * (width * shortest + 1) - 1,
-                alphabet="".join(dict.fromkeys("".join([*strings, "\n"]))),
+                self._text_length(self._glyph_length),
+                min_length=self._text_length(shortest),
+                alphabet="".join(dict.fromkeys("".join([*glyphs, "\n"]))),
             )
         else:
-            highest = {"grid": num_codes - 1, "planes": 1}.get(obs_mode, 255)
-            self.space = Box(0, highest, self._array_shape(obs_mode), np.uint8)
+            highest = ARRAY_MODES[self.obs_mode].highest
+            highest = len(codes) - 1 if highest is None else highest
+            self.space = Box(0, highest, self._array_shape(self.obs_mode), np.uint8)
+
+    @property
+    def family(self) -> GridFamily:
+        """The family, read from the options' class: its tables are never pickled."""
+        # An unpickled table could be written, and kernels are compiled anew for it.
+        return self.options.FAMILY  # type: ignore[no-any-return]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Names of lengths, for the shapes of `ARRAY_MODES`."""
+        height, width = self.shape
+        return {
+            "C": self.family.num_codes,
+            "H": height,
+            "W": width,
+            "16 H": TILE_SIZE * height,
+            "16 W": TILE_SIZE * width,
+        }
 
     def _array_shape(self, mode: str) -> tuple[int, ...]:
+        shape, sizes = ARRAY_MODES[mode].shape, self.sizes
+        return tuple(sizes[n] if isinstance(n, str) else n for n in shape)
+
+    def _text_length(self, glyph_length: int) -> int:
         height, width = self.shape
-        size = self._tiles().shape[1] if mode == "rgb" else 1
-        return {
-            "grid": (height, width),
-            "planes": (self.num_codes, height, width),
-            "tiny_rgb": (height, width, 3),
-            "rgb": (size * height, size * width, 3),
-        }[mode]
-
-    def _tiles(self) -> NDArray[np.uint8]:
-        from roll_vec.render import tiles
-
-        return {
-            "sokoban": tiles.SOKOBAN_TILES,
-            "frozen_lake": tiles.FROZEN_LAKE_TILES,
-        }[self.family]
-
-    def _colours(self) -> NDArray[np.uint8]:
-        from roll_vec.render import tiles
-
-        return {
-            "sokoban": tiles.SOKOBAN_TINY,
-            "frozen_lake": tiles.FROZEN_LAKE_TINY,
-        }[self.family]
+        return height * (width * glyph_length + 1) - 1
 
     def observe(self, grids: Grids, out: Any = None) -> Any:
         """Return the observations of a batch of grids.
@@ -117,54 +144,39 @@ class GridObserver:
         -------
         (n, ...) uint8 array, or a tuple of n str
         """
-        return self._show(grids, self.obs_mode, out)
-
-    def _show(self, grids: Grids, mode: str, out: Any = None) -> Any:
-        if mode == "text":
+        if self.obs_mode == "text":
             return self._texts(grids)
-        if mode == "grid":
-            if out is None:
-                return grids.copy()
-            np.copyto(out, grids)
-            return out
+        return self._array(grids, self.obs_mode, out)
+
+    def _array(self, grids: Grids, mode: str, out: Any = None) -> Any:
+        _, _, write, table = ARRAY_MODES[mode]
         if out is None:
             out = np.empty((len(grids), *self._array_shape(mode)), np.uint8)
-        if mode == "planes":
-            self._run(grids, lambda a, b: kernels.write_planes(a, b, grids, out))
-        elif mode == "tiny_rgb":
-            table = self._colours()
-            self._run(grids, lambda a, b: kernels.write_pixels(a, b, grids, table, out))
-        else:
-            table = self._tiles()
-            self._run(grids, lambda a, b: kernels.write_tiles(a, b, grids, table, out))
+        tables = () if table is None else (getattr(self.family, table),)
+        self._for_ranges(grids, lambda a, b: write(a, b, grids, *tables, out))
         return out
 
     def _texts(self, grids: Grids) -> tuple[str, ...]:
-        height, width = self.shape
-        length = height * (width * self._pad + 1) - 1
+        length, table = self._text_length(self._glyph_length), self._code_points
         points = np.empty((len(grids), length), np.uint32)
-        table = self._code_points
-        self._run(
+        self._for_ranges(
             grids,
             lambda a, b: kernels.write_code_points(
                 a, b, grids, table, _NEWLINE, points
             ),
         )
-        texts = points.view(
-            f"<U{length}" if sys.byteorder == "little" else f">U{length}"
-        )
-        strings = texts[:, 0].tolist()
-        if self._padded:
+        order = "<" if sys.byteorder == "little" else ">"
+        strings = points.view(f"{order}U{length}")[:, 0].tolist()
+        if self._has_padding:
             strings = [text.replace("\0", "") for text in strings]
         return tuple(strings)
 
-    def _run(self, grids: Grids, work: Any) -> None:
-        cells = self.shape[0] * self.shape[1]
-        rows_per_thread = max(1, _CELLS_PER_THREAD // cells)
+    def _for_ranges(self, grids: Grids, work: Callable[[int, int], object]) -> None:
+        rows_per_thread = max(1, _CELLS_PER_THREAD // (self.shape[0] * self.shape[1]))
         for_row_ranges(work, len(grids), self.num_threads, rows_per_thread)
 
     def observe_one(self, grid: Grids) -> Any:
-        """Return the observation of one (H, W) grid: an own array, or a str."""
+        """Return the observation of one (H, W) grid: a new array, or a str."""
         return self.observe(grid[np.newaxis])[0]
 
     def frames(self, grids: Grids, mode: str, scale: int = 1) -> tuple[Any, ...]:
@@ -180,20 +192,14 @@ class GridObserver:
             Every pixel of ``rgb_array`` becomes a square of this side.
         """
         if mode == "rgb_array":
-            frames = tuple(self._show(grids, "rgb"))
+            frames = tuple(self._array(grids, "rgb"))
             if scale == 1:
                 return frames
             return tuple(upscale(frame, scale) for frame in frames)
         if mode == "text":
             return self._texts(grids)
-        from roll_vec.render import ansi
-
-        colours = {
-            "sokoban": ansi.SOKOBAN_COLOURS,
-            "frozen_lake": ansi.FROZEN_LAKE_COLOURS,
-        }[self.family]
+        lookup, colours = self.options.grid_lookup, self.family.colours
         coloured = not os.environ.get("NO_COLOR")
         return tuple(
-            ansi.colour_board(grid, self.lookup, colours, colour=coloured)
-            for grid in grids
+            colour_board(grid, lookup, colours, colour=coloured) for grid in grids
         )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from roll_vec.kernels.rng.pcg64 import next_seeds
 from roll_vec.seeding import episode_seeds, fold_seed
 from roll_vec.stacked.engine import StackedEngine
-from roll_vec.stacked.grid_observations import GridObserver
+from roll_vec.stacked.options import LevelOptions
 
 __all__ = ["EpisodeSeeds", "GeneratedLevels", "LevelEngine", "LevelProvider"]
 
@@ -159,9 +159,9 @@ class GeneratedLevels:
 
 
 class LevelEngine(StackedEngine):
-    """An engine whose rows play a level an episode.
+    """An engine whose environments play a new level in each episode.
 
-    A family gives `_place` and sets ``level_provider``.
+    A subclass gives `_place` and sets ``level_provider``.
 
     Attributes
     ----------
@@ -169,20 +169,18 @@ class LevelEngine(StackedEngine):
     level_provider : LevelProvider
     """
 
-    STREAMS: ClassVar[tuple[str, ...]] = ("episodes.first_seeds", "episodes.numbers")
-    """What belongs to a family's ``STATE`` besides."""
+    STATE: ClassVar[tuple[str, ...]] = ("episodes.first_seeds", "episodes.numbers")
 
     level_provider: LevelProvider
 
     def __init__(
         self,
-        options: Any,
+        options: LevelOptions,
         num_envs: int,
         max_episode_steps: int | None,
         num_threads: int,
-        observer: GridObserver,
     ) -> None:
-        super().__init__(options, num_envs, max_episode_steps, num_threads, observer)
+        super().__init__(options, num_envs, max_episode_steps, num_threads)
         self.episodes = EpisodeSeeds(num_envs)
 
     def reset(
@@ -191,13 +189,13 @@ class LevelEngine(StackedEngine):
         seeds: Sequence[int | None],
         options: dict[str, Any] | None = None,
     ) -> None:
-        """Start streams or go on in them; see `Engine.reset`."""
+        """Start episodes from new seeds, or the next ones; see `Engine.reset`."""
         first_seeds, numbers = self.episodes.plan(rows, seeds)
         self._begin(rows, episode_seeds(first_seeds, numbers))
         self.episodes.commit(rows, first_seeds, numbers)
 
     def advance(self, rows: NDArray[np.int64]) -> None:
-        """Go on to the next episode in some rows."""
+        """Start the next episode in some environments."""
         self._begin(rows, self.episodes.next_seeds(rows))
         self.episodes.numbers[rows] += np.uint64(1)
 
@@ -209,7 +207,7 @@ class LevelEngine(StackedEngine):
         )
 
     def _begin(self, rows: NDArray[np.int64], seeds: Seeds) -> None:
-        # If there is no level, or upon Ctrl-C, this raises, and nothing has moved.
+        # Without a level, or upon Ctrl-C, this raises before anything has changed.
         levels, level_indices = self.level_provider.get(seeds)
         self.elapsed_steps[rows] = 0
         self._place(rows, levels, level_indices, seeds)
@@ -221,15 +219,15 @@ class LevelEngine(StackedEngine):
         level_indices: NDArray[np.int64],
         seeds: Seeds,
     ) -> None:
-        """Set rows to levels.
+        """Set some environments to the start of levels.
 
         Parameters
         ----------
         rows : (m,) int64
         levels : tuple of arrays
         level_indices : (m,) int64
-            Which of the levels each row gets.
+            Index into the arrays of ``levels`` for each of the rows.
         seeds : (m,) uint64
-            The seeds of the rows' episodes.
+            Seeds of the episodes.
         """
         raise NotImplementedError

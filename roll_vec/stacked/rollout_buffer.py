@@ -1,4 +1,4 @@
-"""The results of many steps of a batch in stacked arrays."""
+"""The results of many steps of a batch in stacked arrays, while they are written."""
 
 from __future__ import annotations
 
@@ -8,75 +8,86 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.kernels.outcomes import NEEDS_RESET, PLAYING
+from roll_vec.kernels.outcomes import (
+    NEEDS_RESET,
+    PLAYING,
+    StepOutcome,
+    UnrollProgress,
+)
 from roll_vec.vector.rollout import Rollout
 
-__all__ = ["RolloutBuffer"]
+__all__ = ["RolloutBuffer", "make_outcome", "outcome_infos"]
+
+
+def make_outcome(*shape: int) -> StepOutcome:
+    """Return unwritten results of a step, (n,), or of T steps, (T, n)."""
+    return StepOutcome(np.empty(shape), *np.empty((5, *shape), np.bool_))
+
+
+def outcome_infos(outcome: StepOutcome) -> dict[str, NDArray[Any]]:
+    """Return the infos that all games have."""
+    return {
+        "action_is_effective": outcome.effective,
+        "action_is_valid": outcome.valid,
+        "success": outcome.successes,
+    }
 
 
 class RolloutBuffer:
-    """T steps of n rows, and how far each row is.
+    """T steps of n environments, and how far each environment is.
 
     Parameters
     ----------
     actions : (T, n) int64
-    finished : (n,) bool
-        Rows whose episodes have ended.
+    ended : (n,) bool
+        Environments whose episodes have ended.
     mode : AutoresetMode
     shape, dtype
-        Of what is seen of a row: (H * W,) uint8 codes, or () int64, its position.
-    out_observations : array of (T, n, *shape) or None
-        Where `observations` is written.
-    out_next_observations : the same for `next_observations`
+        Of a raw observation: (H * W,) uint8 codes, or () int64, a position.
     out : Rollout or None
-        Whose rewards, terminations and truncations are written into.
+        Its rewards, terminations and truncations are written into.
+    out_observations, out_next_observations : (T, n, *shape) array or None
+        Written into, in place of new arrays.
 
     Attributes
     ----------
     same_step : bool
-    times, states : (n,) int64
-        See `roll_vec.kernels.outcomes.UnrollProgress`.
-    progress, outcome : tuple
-        The arrays of `UnrollProgress` and `StepOutcome` there, for kernels.
-    rewards, probs : (T, n) float64
-    terminations, truncations, effective, valid, successes : (T, n) bool
+        Whether the mode is SAME_STEP.
+    outcome : StepOutcome
+        (T, n) each.
+    progress : UnrollProgress
+    probs : (T, n) float64
+        Probabilities of slippery moves, for games that have them.
     observations : (T, n, *shape)
-        After each step, the first of an episode where it began in the step.
+        After each step; where an episode began in it, the episode's first.
     next_observations : (T, n, *shape)
-        Before an episode began in it; `observations` itself but in SAME_STEP mode.
+        The same before an episode began in it; `observations` itself but in SAME_STEP
+        mode.
     """
 
     def __init__(
         self,
         actions: NDArray[np.int64],
-        finished: NDArray[np.bool_],
+        ended: NDArray[np.bool_],
         mode: AutoresetMode,
         shape: tuple[int, ...],
         dtype: Any,
-        out_observations: NDArray[Any] | None,
-        out_next_observations: NDArray[Any] | None,
-        out: Rollout | None,
+        out: Rollout | None = None,
+        out_observations: NDArray[Any] | None = None,
+        out_next_observations: NDArray[Any] | None = None,
     ) -> None:
         self.actions, self.mode = actions, mode
         self.same_step = mode is AutoresetMode.SAME_STEP
         steps = actions.shape
-        self.times = np.zeros(steps[1], np.int64)
-        self.states = np.where(finished, NEEDS_RESET, PLAYING)
-        self.rewards = np.empty(steps) if out is None else out.rewards
-        flags = np.empty((5, *steps), np.bool_)
-        self.terminations, self.truncations = flags[:2]
+        self.outcome = make_outcome(*steps)
         if out is not None:
-            self.terminations, self.truncations = out.terminations, out.truncations
-        self.effective, self.valid, self.successes = flags[2:]
-        self.progress = self.times, self.states
-        self.outcome = (
-            self.rewards,
-            self.terminations,
-            self.truncations,
-            self.effective,
-            self.valid,
-            self.successes,
-        )
+            self.outcome = self.outcome._replace(
+                rewards=out.rewards,
+                terminations=out.terminations,
+                truncations=out.truncations,
+            )
+        states = np.where(ended, NEEDS_RESET, PLAYING)
+        self.progress = UnrollProgress(np.zeros(steps[1], np.int64), states)
         self.probs = np.empty(steps)
         # In DISABLED mode a partial rollout is rendered before the error is raised:
         # zero-fill, so that unwritten codes cannot index past the tile table.

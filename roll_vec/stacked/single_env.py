@@ -1,8 +1,7 @@
-"""What the single environments of all array environments share."""
+"""The bases of the single environments: actions, rendering, limits, levels."""
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import gymnasium
@@ -10,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.base_envs import ClosableEnv, SeededEnv
-from roll_vec.errors import InvalidActionError, ResetNeededError, shorten
+from roll_vec.errors import ResetNeededError
 from roll_vec.stacked.action_codes import ActionCodes
-from roll_vec.stacked.engine import METADATA
 from roll_vec.stacked.grid_observations import GridObserver
-from roll_vec.stacked.options import NUM_ACTIONS
+from roll_vec.stacked.options import METADATA
 from roll_vec.stacked.text_actions import (
     describe_game,
     make_action_parser,
@@ -22,15 +20,18 @@ from roll_vec.stacked.text_actions import (
     text_action_space,
 )
 from roll_vec.text.turn import MULTIPLIED_INFOS, StepResult, step_text
-from roll_vec.text.validation import text_hint
 
 __all__ = ["GridEnv", "LevelEnv"]
 
 
 class GridEnv(ClosableEnv):
-    """One environment that is a board: actions, rendering, ROLL's step limit.
+    """One environment that is a grid: actions, rendering, ROLL's step limit.
 
-    A family gives `_grid` and `_take_action`.
+    A subclass gives `_grid` and `_take_action`.
+
+    Parameters
+    ----------
+    options : GridOptions
 
     Attributes
     ----------
@@ -42,17 +43,18 @@ class GridEnv(ClosableEnv):
 
     metadata = METADATA
 
-    def __init__(self, options: Any, observer: GridObserver) -> None:
-        self.options, self.observer = options, observer
+    def __init__(self, options: Any) -> None:
+        self.options, self.observer = options, GridObserver(options)
         self.render_mode = options.render_mode
-        self.observation_space = observer.space
+        self.observation_space = self.observer.space
         self._action_codes = ActionCodes(options)
-        self.first_action = self._action_codes.first
-        space: Any = gymnasium.spaces.Discrete(NUM_ACTIONS, start=self.first_action)
+        self.first_action = options.first_action
+        self.action_space: gymnasium.Space[Any] = gymnasium.spaces.Discrete(
+            options.FAMILY.num_actions, start=self.first_action
+        )
         self.action_parser = make_action_parser(options)
         if self.action_parser is not None:
-            space = text_action_space(self.action_parser)
-        self.action_space = space
+            self.action_space = text_action_space(self.action_parser)
         self._max_steps = getattr(options, "max_steps", None)
         self.num_env_steps = 0
         self._started = False
@@ -107,10 +109,11 @@ class GridEnv(ClosableEnv):
         InvalidActionError, ResetNeededError, ClosedError
             Nothing has moved then.
         """
+        self._check_started()
         if self.action_parser is None:
-            reward, terminated, info = self._take_action(self._check_action(action))
+            code = self._action_codes.check_one(action)
+            reward, terminated, info = self._take_action(code)
         else:
-            self._check_started()
             _, reward, terminated, _, info = step_text(
                 self.action_parser, action, self._take_code, MULTIPLIED_INFOS
             )
@@ -133,23 +136,6 @@ class GridEnv(ClosableEnv):
         if not self._started:
             message = "the environment must be reset before it is stepped or rendered"
             raise ResetNeededError(message)
-
-    def _check_action(self, action: Any) -> int:
-        self._check_started()
-        codes = self._action_codes
-        try:
-            number = operator.index(action)
-        except TypeError:
-            number = codes.lowest - 1
-        if not codes.usual <= number <= codes.last:
-            if not codes.lowest <= number <= codes.last:
-                message = (
-                    f"action: expected an integer from {codes.lowest} to {codes.last}, "
-                    f"got {shorten(action)}{text_hint(action)}"
-                )
-                raise InvalidActionError(message)
-            codes.warn("action_space")
-        return number
 
     def _grid(self) -> NDArray[np.uint8]:
         """Return the (H, W) codes; not to be written."""

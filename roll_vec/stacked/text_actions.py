@@ -58,9 +58,9 @@ def describe_game(options: Any, parser: ActionParser | None) -> str:
 def symbol_meanings(options: Any) -> list[tuple[str, str]]:
     """Return each symbol of a text board and its meaning, in the order of codes."""
     # A user's symbol has the meaning of the default symbol of its code.
-    default_symbols, default_vocab = options.GRID_LOOKUP, options.GRID_VOCAB
+    cells = options.FAMILY.cells
     return [
-        (symbol, options.grid_vocab.get(symbol, default_vocab[default_symbols[code]]))
+        (symbol, options.grid_vocab.get(symbol, cells[code].meaning))
         for code, symbol in options.grid_lookup.items()
     ]
 

@@ -13,7 +13,7 @@ from roll_vec.errors import (
     PendingResultsError,
     ResetNeededError,
 )
-from roll_vec.stacked import rollout_buffer as tapes
+from roll_vec.stacked import rollout_buffer
 from tests.contract.cases import (
     CASES,
     DISABLED,
@@ -210,16 +210,19 @@ def test_steps_that_are_not_made_are_not_looked_up(obs_mode, monkeypatch):
 
     keywords = {"obs_mode": obs_mode, "autoreset_mode": DISABLED}
     env, twin = make_pair("roll_vec/Sokoban-v0", **keywords)
-    view, highest = env.unwrapped.engine.observer, []
-    show = view.observe
+    observer, highest = env.unwrapped.engine.observer, []
+    num_codes = observer.family.num_codes
+    original = observer.observe
 
     def observe(grids, out=None):
         highest.append(grids.max())
-        return show(np.minimum(grids, view.num_codes - 1), out)
+        return original(np.minimum(grids, num_codes - 1), out)
 
-    monkeypatch.setattr(view, "observe", observe)
-    monkeypatch.setattr(tapes, "np", SimpleNamespace(**{**vars(np), "empty": dirty}))
+    monkeypatch.setattr(observer, "observe", observe)
+    monkeypatch.setattr(
+        rollout_buffer, "np", SimpleNamespace(**{**vars(np), "empty": dirty})
+    )
     with pytest.raises(ResetNeededError):
         env.unroll(draw_actions(env, 2 * LIMIT))
-    assert max(highest) < view.num_codes
+    assert max(highest) < num_codes
     assert_undisturbed(env, twin)

@@ -9,8 +9,6 @@ from roll_vec.render import tiles
 ALL = {
     "SOKOBAN_TILES": (7, 16, 16, 3),
     "FROZEN_LAKE_TILES": (6, 16, 16, 3),
-    "SOKOBAN_TINY": (7, 3),
-    "FROZEN_LAKE_TINY": (6, 3),
 }
 
 
@@ -27,20 +25,6 @@ def test_tiles_are_read_only_pixels_by_code(name, shape):
 def test_tiles_of_different_codes_differ(name):
     array = getattr(tiles, name)
     assert len(np.unique(array.reshape(len(array), -1), axis=0)) == len(array)
-
-
-def test_tiles_tiny_sokoban_has_the_colours_of_gym_sokoban():
-    # What gym-sokoban 0.0.6 draws in its tiny_rgb_array mode.
-    expected = [
-        [0, 0, 0],
-        [243, 248, 238],
-        [254, 126, 125],
-        [254, 95, 56],
-        [142, 121, 56],
-        [160, 212, 56],
-        [219, 212, 56],
-    ]
-    np.testing.assert_array_equal(tiles.SOKOBAN_TINY, expected)
 
 
 def test_tiles_show_the_same_figure_on_different_ground():

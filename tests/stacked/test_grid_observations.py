@@ -1,5 +1,7 @@
 """Every observation mode equals a naive rendering of the grid, in both forms."""
 
+from types import SimpleNamespace
+
 import gymnasium
 import numpy as np
 import pytest
@@ -7,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import roll_vec  # noqa: F401  registers the ids
+from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
+from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.errors import InvalidOptionError
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.render import ansi, tiles
+from roll_vec.render import ansi
 from roll_vec.stacked import grid_observations as boards
 from roll_vec.stacked.grid_observations import GridObserver
 
 IDS = tuple(id for id, known in ENVIRONMENTS.items() if not known.pooled)
 MODES = ("planes", "tiny_rgb", "rgb", "text")
-SOKOBAN_LOOKUP = {0: "#", 1: "_", 2: "O", 3: "√", 4: "X", 5: "P", 6: "S"}
-LAKE_LOOKUP = {0: "P", 1: "_", 2: "O", 3: "G", 4: "X", 5: "√"}
 # One character a code, several alike, unequal lengths, and codes left out.
 LOOKUPS = [
     None,
@@ -27,19 +29,24 @@ LOOKUPS = [
 ]
 
 
+FAMILIES = {"sokoban": SOKOBAN, "frozen_lake": FROZEN_LAKE}
+
+
 def family_of(id):
     return "sokoban" if "Sokoban" in id else "frozen_lake"
 
 
-TABLES = {
-    "sokoban": (tiles.SOKOBAN_TILES, tiles.SOKOBAN_TINY, SOKOBAN_LOOKUP),
-    "frozen_lake": (tiles.FROZEN_LAKE_TILES, tiles.FROZEN_LAKE_TINY, LAKE_LOOKUP),
-}
+def make_observer(family, shape, lookup, mode, num_threads=1):
+    """Return an observer of grids of any shape."""
+    options = SimpleNamespace(
+        FAMILY=FAMILIES[family], grid_shape=shape, grid_lookup=lookup, obs_mode=mode
+    )
+    return GridObserver(options, num_threads)
 
 
 def naive(family, grid, mode, lookup=None):
     """One grid of codes as one observation, cell by cell."""
-    tile_of, colour_of, default = TABLES[family]
+    tile_of, colour_of = FAMILIES[family].tiles, FAMILIES[family].pixels
     if mode == "grid":
         return grid
     if mode == "planes":
@@ -49,7 +56,7 @@ def naive(family, grid, mode, lookup=None):
     if mode == "rgb":
         rows = [np.concatenate([tile_of[code] for code in row], axis=1) for row in grid]
         return np.concatenate(rows)
-    lookup = default if lookup is None else lookup
+    lookup = FAMILIES[family].glyphs if lookup is None else lookup
     lines = ["".join(lookup.get(code, "?") for code in row) for row in grid.tolist()]
     return "\n".join(lines)
 
@@ -68,7 +75,7 @@ def assert_shown(obs, family, grid, mode, lookup=None):
 
 
 def both_forms(id, num_steps, **keywords):
-    """Observations of each step, (steps, 3) of the batch, then of single forms."""
+    """Observations of each step, (steps, 3): of the batch, of single environments."""
     actions = np.random.default_rng(0).integers(1, 4, (num_steps, 3))
     batch = gymnasium.make_vec(id, num_envs=3, **keywords)
     batched = [batch.reset(seed=5)[0]]
@@ -189,7 +196,7 @@ def test_spaces_say_what_is_observed():
     assert (text.min_length, text.max_length) == (44, 5 * (8 * 4 + 1) - 1)
 
 
-# ------------------------------------------------------------------------ the view
+# ------------------------------------------------------------------------ the observer
 
 
 @given(
@@ -206,10 +213,10 @@ def test_spaces_say_what_is_observed():
         ),
     ),
 )
-def test_views_equal_naive_renderings(family, shape, seed, mode, lookup):
-    num_codes = len(TABLES[family][0])
+def test_observers_equal_naive_renderings(family, shape, seed, mode, lookup):
+    num_codes = FAMILIES[family].num_codes
     grids = np.random.default_rng(seed).integers(0, num_codes, shape, np.uint8)
-    observer = GridObserver(family, shape[1:], num_codes, lookup, mode)
+    observer = make_observer(family, shape[1:], lookup, mode)
     observations = observer.observe(grids)
     assert len(observations) == shape[0]
     for grid, obs in zip(grids, observations, strict=True):
@@ -221,7 +228,7 @@ def test_views_equal_naive_renderings(family, shape, seed, mode, lookup):
 @pytest.mark.parametrize("mode", ["grid", "planes", "tiny_rgb", "rgb"])
 def test_an_array_can_be_written_again(mode):
     rng = np.random.default_rng(0)
-    observer = GridObserver("sokoban", (4, 5), 7, SOKOBAN_LOOKUP, mode)
+    observer = make_observer("sokoban", (4, 5), SOKOBAN.glyphs, mode)
     first, second = rng.integers(0, 7, (2, 3, 4, 5), np.uint8)
     out = observer.observe(first)
     assert not np.shares_memory(out, first)
@@ -236,6 +243,6 @@ def test_threads_change_nothing(mode, monkeypatch):
     # Two rows a thread, where it would be thousands.
     monkeypatch.setattr(boards, "_CELLS_PER_THREAD", 2 * 20)
     grids = np.random.default_rng(1).integers(0, 7, (11, 4, 5), np.uint8)
-    one = GridObserver("sokoban", (4, 5), 7, {2: "two"}, mode).observe(grids)
-    many = GridObserver("sokoban", (4, 5), 7, {2: "two"}, mode, 4).observe(grids)
+    one = make_observer("sokoban", (4, 5), {2: "two"}, mode).observe(grids)
+    many = make_observer("sokoban", (4, 5), {2: "two"}, mode, 4).observe(grids)
     np.testing.assert_array_equal(many, one)

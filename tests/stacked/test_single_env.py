@@ -12,7 +12,8 @@ import roll_vec  # noqa: F401  registers the ids
 from roll_vec.errors import InvalidActionError, InvalidSeedError, ResetNeededError
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.render import ansi
-from roll_vec.stacked.options import OBS_MODES, RENDER_MODES
+from roll_vec.stacked.grid_observations import OBS_MODES
+from roll_vec.stacked.options import RENDER_MODES
 
 IDS = tuple(id for id, known in ENVIRONMENTS.items() if not known.pooled)
 LEVEL_IDS = ("roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0")

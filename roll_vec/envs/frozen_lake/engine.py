@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -17,7 +16,6 @@ from roll_vec.envs.frozen_lake.env import (
     FrozenLake,
     RandomFrozenLake,
 )
-from roll_vec.envs.frozen_lake.grid import GRID_LOOKUP, make_observer
 from roll_vec.envs.frozen_lake.maps import (
     make_level_provider,
     start_distribution,
@@ -35,7 +33,11 @@ from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.seeding import generator_at
 from roll_vec.stacked.engine import StackedEngine
 from roll_vec.stacked.levels import LevelEngine, Levels
-from roll_vec.stacked.rollout_buffer import RolloutBuffer
+from roll_vec.stacked.rollout_buffer import (
+    RolloutBuffer,
+    make_outcome,
+    outcome_infos,
+)
 from roll_vec.stacked.row_threads import for_row_ranges
 from roll_vec.text.turn import BatchResult
 from roll_vec.vector.rollout import Rollout
@@ -49,7 +51,7 @@ _ANYWHERE = np.ones(1)
 
 
 class LakeEngine(StackedEngine):
-    """What both FrozenLake engines share: the step and the grids of N lakes.
+    """N lakes: the step and the grids of both families.
 
     Attributes
     ----------
@@ -62,14 +64,16 @@ class LakeEngine(StackedEngine):
         PCG64 streams that the slips are drawn from.
     """
 
-    STATE: ClassVar[tuple[str, ...]] = (*StackedEngine.STATE, "positions", "rng_states")
+    STATE: ClassVar[tuple[str, ...]] = ("positions", "rng_states")
 
     options: Any
     maps: NDArray[np.uint8]
 
-    def _allocate(self, slip: NDArray[np.float64], schedule: Sequence[float]) -> None:
-        self.slip = slip
-        self.reward_schedule = np.array(schedule, np.float64)
+    def _set_rules(
+        self, is_slippery: bool, success_rate: float, reward_schedule: Sequence[float]
+    ) -> None:
+        self.slip = kernels.make_slip(is_slippery, success_rate)
+        self.reward_schedule = np.array(reward_schedule, np.float64)
         self.neighbours = kernels.make_neighbours(*self.observer.shape)
         self.positions = np.zeros(self.num_envs, np.int64)
         self.rng_states = np.zeros((PCG_WORDS, self.num_envs), np.uint64)
@@ -77,10 +81,7 @@ class LakeEngine(StackedEngine):
     def _step_batch(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
     ) -> BatchResult:
-        n = self.num_envs
-        rewards, probs = np.empty(n, np.float64), np.empty(n, np.float64)
-        flags = np.empty((5, n), np.bool_)
-        terminations, truncations, effective, valid, successes = flags
+        outcome, probs = make_outcome(self.num_envs), np.empty(self.num_envs)
         for_row_ranges(
             lambda start, stop: kernels.step_rows(
                 start,
@@ -96,25 +97,14 @@ class LakeEngine(StackedEngine):
                 self.positions,
                 self.elapsed_steps,
                 self.rng_states,
-                rewards,
-                terminations,
-                truncations,
-                effective,
-                valid,
-                successes,
+                *outcome,
                 probs,
             ),
-            n,
+            self.num_envs,
             self.num_threads,
             STEP_ROWS_PER_THREAD,
         )
-        values = {
-            "action_is_effective": effective,
-            "action_is_valid": valid,
-            "success": successes,
-            "prob": probs,
-        }
-        return rewards, terminations, truncations, values
+        return *outcome[:3], {**outcome_infos(outcome), "prob": probs}
 
     def _grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
         maps, positions = self.maps, self.positions
@@ -133,17 +123,18 @@ class LakeEngine(StackedEngine):
         return grids.reshape(-1, *self.observer.shape)
 
 
-def _as_places_and_boards(seen: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return what a kernel writes positions or else boards into; one is empty."""
-    if seen.ndim == 2:
-        return seen, np.zeros((len(seen), 0, 0), np.uint8)
-    return np.zeros((len(seen), 0), np.int64), seen
+def _positions_and_grids(out: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return ``out`` as positions or as grids for the kernel; the other is empty."""
+    if out.ndim == 2:
+        return out, np.zeros((len(out), 0, 0), np.uint8)
+    return np.zeros((len(out), 0), np.int64), out
 
 
 class FrozenLakeEngine(LakeEngine):
     """N lakes with one map; see `roll_vec.vector.engine.Engine`."""
 
-    DISCRETE_INFO_KEYS: ClassVar[tuple[str, ...] | None] = ("prob",)
+    SINGLE: ClassVar[type[FrozenLake]] = FrozenLake
+    DISCRETE_INFO_KEYS: ClassVar[tuple[str, ...]] = ("prob",)
     PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("num_env_steps", "s")
     SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
         "action_lookup",
@@ -163,22 +154,12 @@ class FrozenLakeEngine(LakeEngine):
         max_episode_steps: int | None,
         num_threads: int,
     ) -> None:
-        desc = options.map
-        grids = options.obs_mode != "position"
-        observer = make_observer(
-            desc.shape, GRID_LOOKUP, options.obs_mode if grids else "grid", num_threads
-        )
-        super().__init__(
-            options,
-            num_envs,
-            max_episode_steps,
-            num_threads,
-            observer,
-            None if grids else Discrete(desc.size),
-        )
-        self._allocate(
-            kernels.make_slip(options.is_slippery, options.success_rate),
-            options.reward_schedule,
+        desc, space = options.map, None
+        if options.obs_mode == "position":
+            space = Discrete(desc.size)
+        super().__init__(options, num_envs, max_episode_steps, num_threads, space)
+        self._set_rules(
+            options.is_slippery, options.success_rate, options.reward_schedule
         )
         self.maps = tile_codes(desc).reshape(1, -1)
         self.start_chances = np.cumsum(start_distribution(desc))
@@ -189,13 +170,15 @@ class FrozenLakeEngine(LakeEngine):
         seeds: Sequence[int | None],
         options: dict[str, Any] | None = None,
     ) -> None:
-        """Seed streams or let them go on; see `Engine.reset`."""
-        given = [j for j, seed in enumerate(seeds) if seed is not None]
-        small = np.array([(seeds[j] or 0) & (2**64 - 1) for j in given], np.uint64)
-        kernels.seed_rows(rows[given], small, self.rng_states)
-        for j in given:
+        """Seed generators or let them go on; see `Engine.reset`."""
+        new_seeds = {j: seed for j, seed in enumerate(seeds) if seed is not None}
+        low_words = [seed & (1 << 64) - 1 for seed in new_seeds.values()]
+        kernels.seed_rows(
+            rows[list(new_seeds)], np.array(low_words, np.uint64), self.rng_states
+        )
+        for j, seed in new_seeds.items():
             # The kernel takes 64 bits; numpy itself seeds from more.
-            if (seed := seeds[j]) is not None and seed >= 1 << 64:
+            if seed >= 1 << 64:
                 state = np.random.PCG64(seed).state["state"]
                 words = [
                     number >> shift & (1 << 64) - 1
@@ -206,7 +189,7 @@ class FrozenLakeEngine(LakeEngine):
         self.advance(rows)
 
     def advance(self, rows: NDArray[np.int64]) -> None:
-        """Go on to the next episode in some rows: draw their start cells."""
+        """Draw the start cells of the next episodes in some environments."""
         kernels.start_rows(
             rows,
             self.start_chances,
@@ -216,15 +199,15 @@ class FrozenLakeEngine(LakeEngine):
         )
 
     def generators(self) -> tuple[np.random.Generator, ...]:
-        """Return copies of the streams that starts and slips are drawn from."""
+        """Return copies of the generators that starts and slips are drawn from."""
         return tuple(map(generator_at, self.rng_states.T.tolist()))
 
     def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-        """Return ``prob`` 1.0 for some rows, and what is there with text."""
+        """Return ``prob`` 1.0, and with text ``env_instruction``."""
         return {"prob": np.ones(len(rows)), **super().reset_infos(rows)}
 
     def observe(self, out: Any = None) -> Any:
-        """Return positions or boards; see `Engine.observe`."""
+        """Return positions or grids; see `Engine.observe`."""
         if self.options.obs_mode != "position":
             return super().observe(out)
         if out is None:
@@ -233,7 +216,7 @@ class FrozenLakeEngine(LakeEngine):
         return out
 
     def observe_envs(self, rows: NDArray[np.int64]) -> list[Any]:
-        """Return the positions or boards of some rows."""
+        """Return the positions or grids of some environments."""
         if self.options.obs_mode != "position":
             return super().observe_envs(rows)
         return self.positions[rows].tolist()  # type: ignore[no-any-return]
@@ -241,24 +224,24 @@ class FrozenLakeEngine(LakeEngine):
     def _make_buffer(
         self,
         actions: NDArray[np.int64],
-        finished: NDArray[np.bool_],
+        ended: NDArray[np.bool_],
         mode: AutoresetMode,
         out: Rollout | None,
     ) -> RolloutBuffer:
         if self.options.obs_mode != "position":
-            return super()._make_buffer(actions, finished, mode, out)
-        shown = out and out.observations
-        out_next_observations = out and out.infos.get("final_obs")
-        return RolloutBuffer(
-            actions, finished, mode, (), np.int64, shown, out_next_observations, out
-        )
+            return super()._make_buffer(actions, ended, mode, out)
+        arrays = []
+        if out is not None:
+            arrays = [out.observations, out.infos.get("final_obs")]
+        return RolloutBuffer(actions, ended, mode, (), np.int64, out, *arrays)
 
     def _unroll(self, buffer: RolloutBuffer) -> None:
-        seen = (
-            *_as_places_and_boards(buffer.observations),
-            *_as_places_and_boards(buffer.next_observations),
+        arrays = (
+            *_positions_and_grids(buffer.observations),
+            *_positions_and_grids(buffer.next_observations),
         )
-        ended = buffer.states == NEEDS_RESET
+        times, states = buffer.progress
+        ended = states == NEEDS_RESET
         for_row_ranges(
             lambda start, stop: gymnasium_unroll.unroll_rows(
                 start,
@@ -277,15 +260,10 @@ class FrozenLakeEngine(LakeEngine):
                 self.elapsed_steps,
                 self.rng_states,
                 ended,
-                buffer.times,
-                buffer.rewards,
-                buffer.terminations,
-                buffer.truncations,
-                buffer.effective,
-                buffer.valid,
-                buffer.successes,
+                times,
+                *buffer.outcome,
                 buffer.probs,
-                *seen,
+                *arrays,
             ),
             self.num_envs,
             self.num_threads,
@@ -293,21 +271,13 @@ class FrozenLakeEngine(LakeEngine):
             self.unroll_slices,
         )
 
-    def _observe_buffer(self, seen: NDArray[Any], out: Any) -> Any:
+    def _observe_buffer(self, cells: NDArray[Any], out: Any) -> Any:
         if self.options.obs_mode != "position":
-            return super()._observe_buffer(seen, out)
-        return seen
-
-    def _buffer_infos(self, buffer: RolloutBuffer) -> dict[str, NDArray[Any]]:
-        return {"prob": buffer.probs}
-
-    def make_single(self) -> FrozenLake:
-        """Return a single environment with these options."""
-        fields = dataclasses.fields(self.options)
-        return FrozenLake(**{f.name: getattr(self.options, f.name) for f in fields})
+            return super()._observe_buffer(cells, out)
+        return cells
 
     def load_row_into(self, env: FrozenLake, row: int) -> None:
-        """Put a single environment into the state of one row."""
+        """Copy the state of one lake into a single environment."""
         env.s = int(self.positions[row])
         env.num_env_steps = int(self.elapsed_steps[row])
 
@@ -324,12 +294,8 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         The start cells of the maps.
     """
 
-    STATE: ClassVar[tuple[str, ...]] = (
-        *LakeEngine.STATE,
-        *LevelEngine.STREAMS,
-        "maps",
-        "starts",
-    )
+    SINGLE: ClassVar[type[RandomFrozenLake]] = RandomFrozenLake
+    STATE: ClassVar[tuple[str, ...]] = ("maps", "starts")
     PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("desc", "num_env_steps", "s")
     SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
         "get_all_actions",
@@ -345,10 +311,7 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         max_episode_steps: int | None,
         num_threads: int,
     ) -> None:
-        shape = (options.size, options.size)
-        lookup = options.grid_lookup or {}
-        observer = make_observer(shape, lookup, options.obs_mode, num_threads)
-        super().__init__(options, num_envs, max_episode_steps, num_threads, observer)
+        super().__init__(options, num_envs, max_episode_steps, num_threads)
         self.level_provider = make_level_provider(
             options.size,
             options.p,
@@ -356,9 +319,7 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
             options.start_level,
             num_threads,
         )
-        self._allocate(
-            kernels.make_slip(options.is_slippery, SUCCESS_RATE), REWARD_SCHEDULE
-        )
+        self._set_rules(options.is_slippery, SUCCESS_RATE, REWARD_SCHEDULE)
         self.maps = np.zeros((num_envs, options.size**2), np.uint8)
         self.starts = np.zeros(num_envs, np.int64)
 
@@ -383,7 +344,7 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
     ) -> BatchResult:
         result = super()._step_batch(actions, skip_mask, max_steps)
-        # ROLL's infos have none.
+        # ROLL's infos do not have it.
         del result[3]["prob"]
         return result
 
@@ -407,14 +368,8 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
                 self.positions,
                 self.elapsed_steps,
                 self.rng_states,
-                buffer.times,
-                buffer.states,
-                buffer.rewards,
-                buffer.terminations,
-                buffer.truncations,
-                buffer.effective,
-                buffer.valid,
-                buffer.successes,
+                *buffer.progress,
+                *buffer.outcome,
                 buffer.probs,
                 buffer.observations,
                 buffer.next_observations,
@@ -425,12 +380,8 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
             self.unroll_slices,
         )
 
-    def make_single(self) -> RandomFrozenLake:
-        """Return a single environment with these options."""
-        return RandomFrozenLake(**dataclasses.asdict(self.options))
-
     def load_row_into(self, env: RandomFrozenLake, row: int) -> None:
-        """Put a single environment into the state of one row."""
+        """Copy the state of one lake into a single environment."""
         env.tiles = self.maps[row].reshape(self.observer.shape).copy()
         env.start = int(self.starts[row])
         env.s = int(self.positions[row])

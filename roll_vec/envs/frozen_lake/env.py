@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -9,7 +10,6 @@ import numpy as np
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
-from roll_vec.envs.frozen_lake.grid import GRID_LOOKUP, make_observer
 from roll_vec.envs.frozen_lake.maps import (
     make_level_provider,
     start_distribution,
@@ -26,11 +26,65 @@ from roll_vec.stacked.single_env import GridEnv, LevelEnv
 
 __all__ = ["FrozenLake", "RandomFrozenLake"]
 
+# ROLL's rewards for goal, hole and ice, and its probability of not slipping.
 REWARD_SCHEDULE = (1.0, 0.0, 0.0)
 SUCCESS_RATE = 1.0 / 3.0
 
 
-class FrozenLake(GridEnv):
+class LakeEnv(GridEnv):
+    """One lake: the step and the grid of both families.
+
+    Attributes
+    ----------
+    tiles : (H, W) uint8
+        1 ice, 2 hole, 3 goal.
+    s : int
+        The player's cell, row * W + column; may be set.
+    """
+
+    _slip_generator: np.random.Generator
+
+    def _set_rules(
+        self, is_slippery: bool, success_rate: float, reward_schedule: Sequence[float]
+    ) -> None:
+        height, width = self.options.grid_shape
+        self.tiles = np.full((height, width), kernels.ICE, np.uint8)
+        self.s = 0
+        self._neighbours = kernels.make_neighbours(height, width)
+        self._slip = kernels.make_slip(is_slippery, success_rate)
+        self._reward_schedule = np.array(reward_schedule, np.float64)
+
+    def _grid(self) -> NDArray[np.uint8]:
+        grid = np.empty((1, self.tiles.size), np.uint8)
+        tiles = self.tiles.reshape(1, -1)
+        kernels.write_grids(0, 1, tiles, np.array([self.s], np.int64), grid)
+        return grid.reshape(self.tiles.shape)
+
+    def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
+        position, reward, terminated, prob = self.s, 0.0, False, 1.0
+        is_valid = action >= self.first_action
+        if is_valid:
+            position, reward, terminated, prob = kernels.step_row(
+                self.tiles.reshape(1, -1),
+                0,
+                self._neighbours,
+                self.s,
+                action - self.first_action,
+                self._slip_generator.random(),
+                self._slip,
+                self._reward_schedule,
+            )
+        info = {
+            "action_is_effective": bool(position != self.s),
+            "action_is_valid": is_valid,
+            "success": bool(self.tiles.flat[position] == kernels.GOAL),
+            "prob": float(prob),
+        }
+        self.s = int(position)
+        return float(reward), bool(terminated), info
+
+
+class FrozenLake(LakeEnv):
     """One lake: the form that `gymnasium.make("roll_vec/FrozenLake-v1")` gives.
 
     Equal to Gymnasium 1.4's FrozenLake-v1, step for step from the same seeds.
@@ -52,6 +106,8 @@ class FrozenLake(GridEnv):
     desc : (H, W) array of bytes
         The map.
     nrow, ncol : int
+    tiles : (H, W) uint8
+        1 ice, 2 hole, 3 goal.
     s : int
         The player's cell, row * ncol + column; may be set.
     lastaction : int or None
@@ -61,24 +117,18 @@ class FrozenLake(GridEnv):
     @takes_keywords_of(FrozenLakeOptions)
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(FrozenLakeOptions, keywords)
+        super().__init__(options)
+        self._set_rules(
+            options.is_slippery, options.success_rate, options.reward_schedule
+        )
         self.desc = options.map
         self.nrow, self.ncol = self.desc.shape
-        grids = options.obs_mode != "position"
-        observer = make_observer(
-            self.desc.shape, GRID_LOOKUP, options.obs_mode if grids else "grid"
-        )
-        super().__init__(options, observer)
-        if not grids:
+        self.tiles = tile_codes(self.desc)
+        if options.obs_mode == "position":
             self.observation_space = Discrete(self.desc.size)
-        schedule = options.reward_schedule
-        self.reward_range = (min(schedule), max(schedule))
+        self.reward_range = min(options.reward_schedule), max(options.reward_schedule)
         self.initial_state_distrib = start_distribution(self.desc)
-        self.s = 0
         self.lastaction: int | None = None
-        self._tiles = tile_codes(self.desc).reshape(1, -1)
-        self._neighbours = kernels.make_neighbours(self.nrow, self.ncol)
-        self._slip = kernels.make_slip(options.is_slippery, options.success_rate)
-        self._reward_schedule = options.schedule
         self._start_chances = np.cumsum(self.initial_state_distrib)
 
     @cached_property
@@ -93,7 +143,7 @@ class FrozenLake(GridEnv):
         chances = list(enumerate(self._slip[0].tolist()))
         if not self.options.is_slippery:
             chances = chances[1:2]
-        flat = self._tiles.ravel().tolist()
+        flat = self.tiles.ravel().tolist()
 
         def outcomes(state: int, action: int) -> list[tuple[float, int, float, bool]]:
             if flat[state] != kernels.ICE:
@@ -108,10 +158,9 @@ class FrozenLake(GridEnv):
 
         return {s: {a: outcomes(s, a) for a in range(4)} for s in range(len(flat))}
 
-    def _grid(self) -> NDArray[np.uint8]:
-        grid = np.empty((1, self.desc.size), np.uint8)
-        kernels.write_grids(0, 1, self._tiles, np.array([self.s], np.int64), grid)
-        return grid.reshape(self.desc.shape)
+    @property
+    def _slip_generator(self) -> np.random.Generator:  # type: ignore[override]
+        return self.np_random
 
     def _observe(self) -> Any:
         if self.options.obs_mode == "position":
@@ -148,32 +197,15 @@ class FrozenLake(GridEnv):
         return self._observe(), {"prob": 1.0, **self._reset_info()}
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
-        before, reward, terminated, prob = self.s, 0.0, False, 1.0
         if action >= self.first_action:
-            position, paid, ended, chance = kernels.step_row(
-                self._tiles,
-                0,
-                self._neighbours,
-                self.s,
-                action,
-                self.np_random.random(),
-                self._slip,
-                self._reward_schedule,
-            )
-            self.s, self.lastaction = int(position), action
-            reward, terminated, prob = float(paid), bool(ended), float(chance)
+            self.lastaction = action
+        reward, terminated, info = super()._take_action(action)
         if self.action_parser is None:
-            return reward, terminated, {"prob": prob}
-        info = {
-            "action_is_effective": self.s != before,
-            "action_is_valid": action >= self.first_action,
-            "success": bool(self._tiles[0, self.s] == kernels.GOAL),
-            "prob": prob,
-        }
+            info = {"prob": info["prob"]}
         return reward, terminated, info
 
 
-class RandomFrozenLake(LevelEnv):
+class RandomFrozenLake(LakeEnv, LevelEnv):
     """One lake of ROLL: what `gymnasium.make("roll_vec/RandomFrozenLake-v0")` gives.
 
     Maps and slips are those of ROLL's FrozenLakeEnv (35bea6a2).
@@ -203,20 +235,14 @@ class RandomFrozenLake(LevelEnv):
     @takes_keywords_of(RandomFrozenLakeOptions)
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(RandomFrozenLakeOptions, keywords)
-        shape = (options.size, options.size)
-        observer = make_observer(shape, options.grid_lookup or {}, options.obs_mode)
-        super().__init__(options, observer)
+        super().__init__(options)
+        self._set_rules(options.is_slippery, SUCCESS_RATE, REWARD_SCHEDULE)
         self._level_provider = make_level_provider(
             options.size, options.p, options.num_levels, options.start_level
         )
-        self._slip = kernels.make_slip(options.is_slippery, SUCCESS_RATE)
-        self._reward_schedule = np.array(REWARD_SCHEDULE)
         self._slip_generator = np.random.Generator(np.random.PCG64(0))
         self.nrow = self.ncol = options.size
-        self._neighbours = kernels.make_neighbours(self.nrow, self.ncol)
-        self.tiles = np.full((options.size, options.size), kernels.ICE, np.uint8)
         self.start = 0
-        self.s = 0
 
     @property
     def desc(self) -> NDArray[np.bytes_]:
@@ -224,12 +250,6 @@ class RandomFrozenLake(LevelEnv):
         letters = np.array([b"?", b"F", b"H", b"G"])[self.tiles]
         letters[divmod(self.start, self.ncol)] = b"S"
         return letters
-
-    def _grid(self) -> NDArray[np.uint8]:
-        grid = np.empty((1, self.tiles.size), np.uint8)
-        tiles = self.tiles.reshape(1, -1)
-        kernels.write_grids(0, 1, tiles, np.array([self.s], np.int64), grid)
-        return grid.reshape(self.tiles.shape)
 
     def _begin(self, episode_seed: int) -> None:
         (maps, cells), level_indices = self._level_provider.get(
@@ -242,23 +262,7 @@ class RandomFrozenLake(LevelEnv):
         self._slip_generator.random()
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
-        before, reward, terminated = self.s, 0.0, False
-        if action >= self.first_action:
-            position, paid, ended, _ = kernels.step_row(
-                self.tiles.reshape(1, -1),
-                0,
-                self._neighbours,
-                self.s,
-                action - self.first_action,
-                self._slip_generator.random(),
-                self._slip,
-                self._reward_schedule,
-            )
-            self.s, reward, terminated = int(position), float(paid), bool(ended)
-        tile = self.tiles[divmod(self.s, self.ncol)]
-        info = {
-            "action_is_effective": self.s != before,
-            "action_is_valid": action >= self.first_action,
-            "success": bool(tile == kernels.GOAL),
-        }
+        reward, terminated, info = super()._take_action(action)
+        # ROLL's infos do not have it.
+        del info["prob"]
         return reward, terminated, info

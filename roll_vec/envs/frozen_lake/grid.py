@@ -1,34 +1,23 @@
-"""The cells of a frozen lake: characters, meanings, names of the directions."""
+"""The cells of a frozen lake, how they look, and the names of the actions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from roll_vec.render.tiles import FROZEN_LAKE_TILES
+from roll_vec.stacked.grid_family import Cell, GridFamily
 
-from roll_vec.kernels.frozen_lake import rules as kernels
-from roll_vec.stacked.grid_observations import GridObserver
+__all__ = ["FROZEN_LAKE"]
 
-__all__ = ["DIRECTIONS", "GRID_LOOKUP", "GRID_VOCAB", "make_observer"]
-
-GRID_LOOKUP = {0: "P", 1: "_", 2: "O", 3: "G", 4: "X", 5: "√"}
-GRID_VOCAB = {
-    "P": "player",
-    "_": "empty",
-    "O": "hole",
-    "G": "goal",
-    "X": "player in hole",
-    "√": "player on goal",
-}
-# Gymnasium's directions are its actions; ROLL's actions are one higher.
-DIRECTIONS = ("Left", "Down", "Right", "Up")
-
-
-def make_observer(
-    shape: tuple[int, int],
-    lookup: Mapping[int, str],
-    obs_mode: str,
-    num_threads: int = 1,
-) -> GridObserver:
-    """Return the view of a lake."""
-    return GridObserver(
-        "frozen_lake", shape, kernels.NUM_CODES, lookup, obs_mode, num_threads
-    )
+# By code of `roll_vec.kernels.frozen_lake.rules`.  The glyphs are ROLL's; the actions
+# are Gymnasium's directions in its order, ROLL's actions are one higher.
+FROZEN_LAKE = GridFamily(
+    cells=(
+        Cell("P", "player", (135, 86, 201), "1;36"),
+        Cell("_", "empty", (211, 236, 248), "2"),
+        Cell("O", "hole", (23, 58, 99), "1;34"),
+        Cell("G", "goal", (226, 61, 75), "1;33"),
+        Cell("X", "player in hole", (13, 13, 26), "1;31"),
+        Cell("√", "player on goal", (255, 205, 60), "1;32"),
+    ),
+    action_names=("Left", "Down", "Right", "Up"),
+    drawn_tiles=FROZEN_LAKE_TILES,
+)

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.frozen_lake.grid import DIRECTIONS, GRID_LOOKUP, GRID_VOCAB
+from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
 from roll_vec.envs.frozen_lake.maps import MAPS, parse_map
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_bool, check_choice, check_int, check_number
-from roll_vec.stacked.options import (
-    MAX_SCALE,
-    OBS_MODES,
-    RENDER_MODES,
-    ActionOptions,
-    LevelOptions,
-    check_cells,
-)
+from roll_vec.stacked.grid_family import GridFamily
+from roll_vec.stacked.options import GridOptions, LevelOptions, check_cells
 
 __all__ = ["FrozenLakeOptions", "RandomFrozenLakeOptions"]
 
-# Gymnasium's actions; ROLL's are one higher.
-_GYMNASIUM_ACTIONS = dict(enumerate(DIRECTIONS))
-ACTION_LOOKUP = dict(enumerate(DIRECTIONS, start=1))
-
 
 def describe_lake(is_slippery: bool) -> str:
-    """Return what the game is about, for the instructions."""
+    """Return a description of the game, for the instructions."""
     text = (
         "Walk over a frozen lake from where you are to the goal. "
         "Who steps into a hole has lost; there is no way past the edge of the lake."
@@ -43,39 +33,35 @@ def describe_lake(is_slippery: bool) -> str:
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class FrozenLakeOptions(ActionOptions):
-    """The keywords of `roll_vec/FrozenLake-v1`: Gymnasium's, and how it is shown.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FrozenLakeOptions(GridOptions):
+    """The keywords of `roll_vec/FrozenLake-v1`: Gymnasium's and ours.
 
     Parameters
     ----------
     desc : rows of the letters S, F, H, G, or None
-        A map of one's own, instead of ``map_name``.
+        A map that replaces the one of ``map_name``.
     map_name : str or None
         ``4x4`` or ``8x8``.
     is_slippery : bool
     success_rate : float
-        Probability, from 0 to 1, of going where one wants on slippery ice.
+        Probability, from 0 to 1, of moving in the direction chosen on slippery ice.
     reward_schedule : (float, float, float)
         Rewards for reaching the goal, a hole, ice.
     obs_mode : str
-        ``position`` (Gymnasium's integer), ``grid``, ``planes``, ``tiny_rgb``, ``rgb``
-        or ``text``.
-    render_mode : str or None
-        ``human``, ``rgb_array``, ``ansi`` or ``text``.
-    render_scale : int
-        See `LevelOptions`.
-    action_mode, env_instruction, action_pattern, special_token_list, \
-format_penalty, match, action_separator, max_actions_per_turn, max_answer_chars
-        See `ActionOptions`.
+        ``position`` (Gymnasium's integer), or a mode of `GridOptions`.
+    render_mode, render_scale, action_mode, env_instruction, action_pattern, \
+special_token_list, format_penalty, match, action_separator, max_actions_per_turn, \
+max_answer_chars
+        See `GridOptions`.
 
     Raises
     ------
     InvalidOptionError
     """
 
-    GRID_LOOKUP: ClassVar[Mapping[int, str]] = GRID_LOOKUP
-    GRID_VOCAB: ClassVar[Mapping[str, str]] = GRID_VOCAB
+    FAMILY: ClassVar[GridFamily] = FROZEN_LAKE
+    OBS_MODES: ClassVar[tuple[str, ...]] = ("position", *GridOptions.OBS_MODES)
 
     desc: Any = None
     map_name: str | None = "4x4"
@@ -83,19 +69,13 @@ format_penalty, match, action_separator, max_actions_per_turn, max_answer_chars
     success_rate: float = 1.0 / 3.0
     reward_schedule: Sequence[float] = (1, 0, 0)
     obs_mode: str = "position"
-    render_mode: str | None = None
-    render_scale: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-
-        def put(name: str, value: Any) -> None:
-            object.__setattr__(self, name, value)
-
-        # What is kept is ours: the caller's arrays and lists may change.
+        # Copies: the caller may change arrays and lists later.
         if self.desc is not None:
             rows = parse_map(self.desc)
-            put("desc", tuple(b"".join(row).decode() for row in rows.tolist()))
+            self._set("desc", tuple(b"".join(row).decode() for row in rows.tolist()))
         elif self.map_name is None:
             message = (
                 "desc and map_name: both are None, which would be a random map; "
@@ -104,8 +84,10 @@ format_penalty, match, action_separator, max_actions_per_turn, max_answer_chars
             raise InvalidOptionError(message)
         else:
             check_choice("map_name", self.map_name, MAPS)
-        put("is_slippery", check_bool("is_slippery", self.is_slippery))
-        put("success_rate", check_number("success_rate", self.success_rate, 0.0, 1.0))
+        self._set("is_slippery", check_bool("is_slippery", self.is_slippery))
+        self._set(
+            "success_rate", check_number("success_rate", self.success_rate, 0.0, 1.0)
+        )
         try:
             rewards = tuple(self.reward_schedule)
             numbers = [float(reward) for reward in rewards]
@@ -113,15 +95,11 @@ format_penalty, match, action_separator, max_actions_per_turn, max_answer_chars
             rewards, numbers = (), []
         texts = any(isinstance(reward, str) for reward in rewards)
         if len(numbers) != 3 or texts or not np.isfinite(numbers).all():
-            message = (
-                "reward_schedule: expected three finite numbers for goal, hole and "
-                f"ice, got {self.reward_schedule!r}"
+            wanted = "three finite numbers for goal, hole and ice"
+            raise InvalidOptionError.expected(
+                "reward_schedule", wanted, self.reward_schedule
             )
-            raise InvalidOptionError(message)
-        put("reward_schedule", rewards)
-        check_choice("obs_mode", self.obs_mode, ("position", *OBS_MODES))
-        check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))
-        put("render_scale", check_int("render_scale", self.render_scale, 1, MAX_SCALE))
+        self._set("reward_schedule", rewards)
 
     @property
     def map(self) -> NDArray[np.bytes_]:
@@ -131,31 +109,17 @@ format_penalty, match, action_separator, max_actions_per_turn, max_answer_chars
         return np.asarray(MAPS[self.map_name or ""], dtype="c")
 
     @property
-    def schedule(self) -> NDArray[np.float64]:
-        """(3,) float64: rewards for goal, hole and ice."""
-        return np.array(self.reward_schedule, np.float64)
-
-    @property
-    def action_lookup(self) -> Mapping[int, str]:
-        """Names of Gymnasium's actions."""
-        return _GYMNASIUM_ACTIONS
-
-    @property
-    def grid_lookup(self) -> Mapping[int, str]:
-        """Characters of the codes in text."""
-        return GRID_LOOKUP
-
-    @property
-    def grid_vocab(self) -> Mapping[str, str]:
-        """What the characters mean."""
-        return GRID_VOCAB
+    def grid_shape(self) -> tuple[int, int]:
+        """Height and width of a grid."""
+        height, width = self.map.shape
+        return height, width
 
     def describe(self) -> str:
-        """Return what the game is about, for the instructions."""
+        """Return a description of the game, for the instructions."""
         text = describe_lake(self.is_slippery)
         if self.obs_mode != "position":
             return text
-        height, width = self.map.shape
+        height, width = self.grid_shape
         return (
             f"{text} You are told the number of your cell: 0 is the first of {height} "
             f"rows of {width} cells, {width} the first of the second row."
@@ -182,9 +146,7 @@ num_levels, start_level, render_mode, render_scale
     InvalidOptionError
     """
 
-    GRID_LOOKUP: ClassVar[Mapping[int, str]] = GRID_LOOKUP
-    GRID_VOCAB: ClassVar[Mapping[str, str]] = GRID_VOCAB
-    ACTION_LOOKUP: ClassVar[Mapping[int, str]] = ACTION_LOOKUP
+    FAMILY: ClassVar[GridFamily] = FROZEN_LAKE
 
     size: int = 4
     p: float = 0.8
@@ -192,11 +154,16 @@ num_levels, start_level, render_mode, render_scale
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._put("size", check_int("size", self.size, 2))
+        self._set("size", check_int("size", self.size, 2))
         check_cells("size", (self.size, self.size))
-        self._put("p", check_number("p", self.p, 0.0, 1.0))
-        self._put("is_slippery", check_bool("is_slippery", self.is_slippery))
+        self._set("p", check_number("p", self.p, 0.0, 1.0))
+        self._set("is_slippery", check_bool("is_slippery", self.is_slippery))
+
+    @property
+    def grid_shape(self) -> tuple[int, int]:
+        """Height and width of a grid."""
+        return self.size, self.size
 
     def describe(self) -> str:
-        """Return what the game is about, for the instructions."""
+        """Return a description of the game, for the instructions."""
         return describe_lake(self.is_slippery)

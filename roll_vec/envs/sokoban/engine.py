@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.sokoban.env import Sokoban, make_observer
+from roll_vec.envs.sokoban.env import Sokoban
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.envs.sokoban.rooms import make_level_provider
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.kernels.sokoban.unroll import unroll_rows
 from roll_vec.stacked.levels import LevelEngine, Levels
-from roll_vec.stacked.rollout_buffer import RolloutBuffer
+from roll_vec.stacked.rollout_buffer import (
+    RolloutBuffer,
+    make_outcome,
+    outcome_infos,
+)
 from roll_vec.stacked.row_threads import for_row_ranges
 from roll_vec.text.turn import BatchResult
 
@@ -38,13 +41,8 @@ class SokobanEngine(LevelEngine):
     elapsed_steps : (n,) int32
     """
 
-    STATE: ClassVar[tuple[str, ...]] = (
-        *LevelEngine.STATE,
-        "cells",
-        "players",
-        "boxes_left",
-        *LevelEngine.STREAMS,
-    )
+    SINGLE: ClassVar[type[Sokoban]] = Sokoban
+    STATE: ClassVar[tuple[str, ...]] = ("cells", "players", "boxes_left")
     PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
         "boxes_on_target",
         "num_boxes",
@@ -65,8 +63,7 @@ class SokobanEngine(LevelEngine):
         max_episode_steps: int | None,
         num_threads: int,
     ) -> None:
-        observer = make_observer(options, num_threads)
-        super().__init__(options, num_envs, max_episode_steps, num_threads, observer)
+        super().__init__(options, num_envs, max_episode_steps, num_threads)
         self.level_provider = make_level_provider(options, num_threads)
         height, width = options.dim_room
         self.cells = np.zeros((num_envs, height * width), np.uint8)
@@ -102,9 +99,7 @@ class SokobanEngine(LevelEngine):
     def _step_batch(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
     ) -> BatchResult:
-        n, rooms = self.num_envs, self._room_state()
-        outcome = np.empty(n, np.float64), *np.empty((5, n), np.bool_)
-        rewards, terminations, truncations, effective, valid, successes = outcome
+        rooms, outcome = self._room_state(), make_outcome(self.num_envs)
         for_row_ranges(
             lambda start, stop: kernels.step_rows(
                 start,
@@ -115,23 +110,19 @@ class SokobanEngine(LevelEngine):
                 self.options.dim_room[1],
                 max_steps,
                 rooms,
-                outcome,
+                tuple(outcome),
             ),
-            n,
+            self.num_envs,
             self.num_threads,
             STEP_ROWS_PER_THREAD,
         )
-        values = {
-            "action_is_effective": effective,
-            "action_is_valid": valid,
-            "success": successes,
-        }
-        return rewards, terminations, truncations, values
+        return *outcome[:3], outcome_infos(outcome)
 
     def _unroll_rows(
         self, rows: NDArray[np.int64], until: int, buffer: RolloutBuffer
     ) -> None:
         rooms = self._room_state()
+        progress, outcome = tuple(buffer.progress), tuple(buffer.outcome)
         for_row_ranges(
             lambda start, stop: unroll_rows(
                 start,
@@ -144,8 +135,8 @@ class SokobanEngine(LevelEngine):
                 self.options.dim_room[1],
                 self.max_steps,
                 rooms,
-                buffer.progress,
-                buffer.outcome,
+                progress,
+                outcome,
                 buffer.observations,
                 buffer.next_observations,
             ),
@@ -159,12 +150,8 @@ class SokobanEngine(LevelEngine):
         cells = self.cells if rows is None else self.cells[rows]
         return cells.reshape(-1, *self.options.dim_room)
 
-    def make_single(self) -> Sokoban:
-        """Return a single environment with these options."""
-        return Sokoban(**dataclasses.asdict(self.options))
-
     def load_row_into(self, env: Sokoban, row: int) -> None:
-        """Put a single environment into the state of one row."""
+        """Copy the state of one room into a single environment."""
         env.grid = self.cells[row].reshape(self.options.dim_room).copy()
         env.player = int(self.players[row])
         env.boxes_left = int(self.boxes_left[row])

@@ -11,23 +11,9 @@ from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.envs.sokoban.rooms import make_level_provider
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.options import parse_options, takes_keywords_of
-from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.single_env import LevelEnv
 
 __all__ = ["Sokoban"]
-
-
-def make_observer(options: SokobanOptions, num_threads: int = 1) -> GridObserver:
-    """Return the view of a room."""
-    assert options.grid_lookup is not None
-    return GridObserver(
-        "sokoban",
-        options.dim_room,
-        kernels.NUM_CODES,
-        options.grid_lookup,
-        options.obs_mode,
-        num_threads,
-    )
 
 
 class Sokoban(LevelEnv):
@@ -63,7 +49,7 @@ class Sokoban(LevelEnv):
     @takes_keywords_of(SokobanOptions)
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(SokobanOptions, keywords)
-        super().__init__(options, make_observer(options))
+        super().__init__(options)
         self._level_provider = make_level_provider(options)
         self.grid = np.zeros(options.dim_room, np.uint8)
         self.player = 0

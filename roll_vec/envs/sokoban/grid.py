@@ -1,15 +1,25 @@
-"""The cells of a Sokoban room: characters, meanings, names of the actions."""
+"""The cells of a Sokoban room, how they look, and the names of the actions."""
 
 from __future__ import annotations
 
-GRID_LOOKUP = {0: "#", 1: "_", 2: "O", 3: "√", 4: "X", 5: "P", 6: "S"}
-GRID_VOCAB = {
-    "#": "wall",
-    "_": "empty",
-    "O": "target",
-    "√": "box on target",
-    "X": "box",
-    "P": "player",
-    "S": "player on target",
-}
-ACTION_LOOKUP = {1: "Up", 2: "Down", 3: "Left", 4: "Right"}
+from roll_vec.render.tiles import SOKOBAN_TILES
+from roll_vec.stacked.grid_family import Cell, GridFamily
+
+__all__ = ["SOKOBAN"]
+
+# By code of `roll_vec.kernels.sokoban.rules`.  The glyphs are ROLL's; the pixels are
+# those of gym-sokoban 0.0.6's tiny worlds, so that what was trained on those sees the
+# same colours.
+SOKOBAN = GridFamily(
+    cells=(
+        Cell("#", "wall", (0, 0, 0), "90"),
+        Cell("_", "empty", (243, 248, 238), "2"),
+        Cell("O", "target", (254, 126, 125), "1;31"),
+        Cell("√", "box on target", (254, 95, 56), "1;32"),
+        Cell("X", "box", (142, 121, 56), "1;33"),
+        Cell("P", "player", (160, 212, 56), "1;36"),
+        Cell("S", "player on target", (219, 212, 56), "1;35"),
+    ),
+    action_names=("Up", "Down", "Left", "Right"),
+    drawn_tiles=SOKOBAN_TILES,
+)

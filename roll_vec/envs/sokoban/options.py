@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from roll_vec.envs.sokoban.grid import ACTION_LOOKUP, GRID_LOOKUP, GRID_VOCAB
+from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.level_files import load_levels
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_int
+from roll_vec.stacked.grid_family import GridFamily
 from roll_vec.stacked.options import MAX_CELLS, LevelOptions, check_cells
 
 __all__ = ["SokobanOptions"]
@@ -49,9 +49,7 @@ num_levels, start_level, render_mode, render_scale
     InvalidOptionError
     """
 
-    GRID_LOOKUP: ClassVar[Mapping[int, str]] = GRID_LOOKUP
-    GRID_VOCAB: ClassVar[Mapping[str, str]] = GRID_VOCAB
-    ACTION_LOOKUP: ClassVar[Mapping[int, str]] = ACTION_LOOKUP
+    FAMILY: ClassVar[GridFamily] = SOKOBAN
 
     dim_room: tuple[int, int] = (6, 6)
     dim_x: int | None = None
@@ -65,19 +63,19 @@ num_levels, start_level, render_mode, render_scale
         if self.levels is not None:
             self._take_levels()
         super().__post_init__()
-        self._put("dim_room", self._check_dimensions())
-        self._put("num_boxes", check_int("num_boxes", self.num_boxes, 1))
-        self._put("search_depth", check_int("search_depth", self.search_depth, 1))
+        self._set("dim_room", self._check_dimensions())
+        self._set("num_boxes", check_int("num_boxes", self.num_boxes, 1))
+        self._set("search_depth", check_int("search_depth", self.search_depth, 1))
         walk = self.num_gen_steps
         if walk is not None:
             walk = check_int("num_gen_steps", walk, 1, MAX_CELLS)
-            self._put("num_gen_steps", walk)
+            self._set("num_gen_steps", walk)
         if self.levels is not None:
             self._refuse_generation()
-            self._put("dim_room", self.levels.shape)
+            self._set("dim_room", self.levels.shape)
             return
         if walk is None:
-            self._put("num_gen_steps", int(1.7 * sum(self.dim_room)))
+            self._set("num_gen_steps", int(1.7 * sum(self.dim_room)))
         check_cells("dim_room", self.dim_room)
         inner = (self.dim_room[0] - 2) * (self.dim_room[1] - 2)
         if inner <= self.num_boxes + 1:
@@ -100,8 +98,8 @@ num_levels, start_level, render_mode, render_scale
         start = check_int("start_level", self.start_level, 0, len(levels) - 1)
         most = len(levels) - start
         number = check_int("num_levels", self.num_levels, 0, most)
-        self._put("levels", levels)
-        self._put("num_levels", number or most)
+        self._set("levels", levels)
+        self._set("num_levels", number or most)
 
     def _refuse_generation(self) -> None:
         """Refuse keywords of generated rooms beside given levels."""
@@ -122,8 +120,13 @@ num_levels, start_level, render_mode, render_scale
             )
             raise InvalidOptionError(message)
 
+    @property
+    def grid_shape(self) -> tuple[int, int]:
+        """Height and width of a grid."""
+        return self.dim_room
+
     def describe(self) -> str:
-        """Return what the game is about, for the instructions."""
+        """Return a description of the game, for the instructions."""
         return (
             "Push every box onto a target. You walk one cell at a time, and a box in "
             "your way is pushed along if the cell behind it is free of walls and other "

@@ -1,0 +1,98 @@
+"""The description of a game's grid: its cell codes, how they look, and the actions.
+
+Observations, frames, instructions and ``roll-vec play`` take all names, characters,
+colours and tiles from here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.render.tiles import TILE_SIZE
+
+__all__ = ["Cell", "GridFamily"]
+
+
+class Cell(NamedTuple):
+    """The looks of one cell code."""
+
+    glyph: str
+    """Its characters in text, usually one."""
+    meaning: str
+    """What the glyph stands for, in the instructions."""
+    pixel: tuple[int, int, int]
+    """Red, green and blue from 0 to 255: its pixel in ``tiny_rgb``."""
+    colour: str = ""
+    """Parameter of an ANSI "select graphic rendition" sequence, see `render.ansi`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class GridFamily:
+    """All that is shared by the grids of one game.
+
+    Parameters
+    ----------
+    cells : tuple of Cell
+        By code, from 0.
+    action_names : tuple of str
+        From the first action on.
+    drawn_tiles : (C, 16, 16, 3) uint8, read-only, or None
+        A picture of each code; None: squares in the colour of its pixel.
+    """
+
+    cells: tuple[Cell, ...]
+    action_names: tuple[str, ...]
+    drawn_tiles: NDArray[np.uint8] | None = None
+
+    @property
+    def num_codes(self) -> int:
+        """Number of cell codes."""
+        return len(self.cells)
+
+    @property
+    def num_actions(self) -> int:
+        """Number of actions, without "no valid action"."""
+        return len(self.action_names)
+
+    @cached_property
+    def glyphs(self) -> dict[int, str]:
+        """Characters by code: ROLL's ``grid_lookup``."""
+        return {code: cell.glyph for code, cell in enumerate(self.cells)}
+
+    @cached_property
+    def meanings(self) -> dict[str, str]:
+        """Meanings by glyph: ROLL's ``grid_vocab``."""
+        return {cell.glyph: cell.meaning for cell in self.cells}
+
+    @cached_property
+    def colours(self) -> dict[int, str]:
+        """ANSI colours by code."""
+        return {code: cell.colour for code, cell in enumerate(self.cells)}
+
+    @cached_property
+    def pixels(self) -> NDArray[np.uint8]:
+        """(C, 3) uint8, read-only: the pixels by code."""
+        return _read_only(np.array([cell.pixel for cell in self.cells], np.uint8))
+
+    @cached_property
+    def tiles(self) -> NDArray[np.uint8]:
+        """(C, 16, 16, 3) uint8, read-only: the tiles by code."""
+        if self.drawn_tiles is not None:
+            return self.drawn_tiles
+        shape = (self.num_codes, TILE_SIZE, TILE_SIZE, 3)
+        squares = np.broadcast_to(self.pixels[:, np.newaxis, np.newaxis], shape)
+        return _read_only(squares.copy())
+
+    def action_lookup(self, first_action: int) -> dict[int, str]:
+        """Return the names of the actions, counted from ``first_action``."""
+        return dict(enumerate(self.action_names, first_action))
+
+
+def _read_only(array: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    array.flags.writeable = False
+    return array
