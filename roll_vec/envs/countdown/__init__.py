@@ -1,7 +1,7 @@
-"""Countdown: combine numbers into a target, the answer is an expression in text."""
+"""Countdown: combine numbers into a target; the answer is an expression in text."""
 
-from roll_vec.envs.countdown.answers import evaluate
 from roll_vec.envs.countdown.env import Countdown
+from roll_vec.envs.countdown.grading import evaluate
 from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.countdown.solver import reachable, solve
 

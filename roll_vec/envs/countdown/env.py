@@ -1,4 +1,4 @@
-"""Countdown, one environment; a batch of them is a pool."""
+"""The environment Countdown; a batch of it is a pool of these objects."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from roll_vec.base_envs import BaseLanguageBasedEnv
-from roll_vec.envs.countdown.answers import REASONS, Judge
-from roll_vec.envs.countdown.files import load_tasks
+from roll_vec.envs.countdown.grading import REASONS, AnswerGrader
 from roll_vec.envs.countdown.options import RENDER_MODES, CountdownOptions
 from roll_vec.envs.countdown.solver import solve
+from roll_vec.envs.countdown.task_files import load_tasks
 from roll_vec.envs.countdown.tasks import FileTasks, GeneratedTasks, Tasks
 from roll_vec.errors import (
     InvalidOptionError,
@@ -31,7 +31,7 @@ from roll_vec.text.validation import check_text
 
 __all__ = ["Countdown", "CountdownOptions"]
 
-# What an agent that answers at random answers.
+# Samples of the action space.
 EXAMPLES = (
     "1 + 2 + 3",
     "(8 - 3) * 4",
@@ -60,7 +60,7 @@ _HINTS = {
     "syntax": "Your answer is no complete expression.",
 }
 _WRONG_VALUE = "Your answer is {value}, not {target}."
-# The longest int64, and the longest value that `_show` returns.
+# The longest int64, and the longest value that `_format_value` returns.
 _LONGEST_INTEGER = -(1 << 63)
 _LONGEST_VALUE = f"-{10**15 - 1}/{10**15 - 1}"
 
@@ -70,8 +70,8 @@ class Countdown(BaseLanguageBasedEnv):
 
     An observation is ``Target: 24, nums: [3, 8, 1]``.  A correct answer ends the
     episode, and so does the last one allowed: both are terminations.  With
-    ``max_steps`` above 1 the observation after a wrong answer says in a second line
-    what its value was or what was wrong with it.
+    ``max_steps`` above 1 the observation after a wrong answer has a second line: its
+    value, or what was wrong with it.
 
     Parameters
     ----------
@@ -92,19 +92,19 @@ class Countdown(BaseLanguageBasedEnv):
     The info of a step has
 
     ``value`` (float)
-        Of the expression, infinite beyond a float's range; without the key the answer
-        is no expression or divides by zero.
+        The value of the expression, infinite beyond a float's range.  The key is
+        missing if the answer is no expression or divides by zero.
     ``reason`` (str)
-        What became of the answer, see `roll_vec.envs.countdown.answers.REASONS`.
+        The grade of the answer, see `roll_vec.envs.countdown.grading.REASONS`.
     ``success`` (bool)
         Whether the answer is correct.
     ``action_is_valid`` (bool)
         Whether it is an expression of the grammar.
     ``action_is_effective`` (bool)
-        Whether it is one of the right numbers, so that its value counted.
+        Whether it is an expression of the right numbers.
 
     The info of a reset is empty.  Rewards are those of ROLL's and RAGEN's Countdown,
-    where a division by zero has the right form, too; see `CountdownOptions`.
+    for which a division by zero has the right form, too; see `CountdownOptions`.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
@@ -116,23 +116,20 @@ class Countdown(BaseLanguageBasedEnv):
     @takes_keywords_of(CountdownOptions)
     def __init__(self, **keywords: Any) -> None:
         super().__init__()
-        shared = _share(parse_options(CountdownOptions, keywords))
-        self.options, self._outcomes, self._instructions = shared
-        options = self.options
+        options = parse_options(CountdownOptions, keywords)
+        self.options, self._outcomes, self._instructions = _shared_parts(options)
         self.action_space.examples = EXAMPLES  # type: ignore[attr-defined]
         self.render_mode = options.render_mode
-        file = None
+        max_numbers: int = options.num_numbers[1]  # type: ignore[index]
         if options.data is not None:
             file = load_tasks(str(options.data))
             file.check(options)
-        most: int = options.num_numbers[1]  # type: ignore[index]
-        if file is not None:
-            most = file.most_numbers
+            max_numbers = file.max_numbers
         self.observation_space = UnicodeText(
-            _longest_observation(options, most), alphabet=string.printable
+            _longest_observation(options, max_numbers), alphabet=string.printable
         )
-        self._judge = Judge(
-            most,
+        self._grader = AnswerGrader(
+            max_numbers,
             operators=options.operators,
             any_numbers=options.numbers_rule == "any",
             unary_minus=options.unary_minus,
@@ -144,10 +141,10 @@ class Countdown(BaseLanguageBasedEnv):
             max_digits=options.max_digits,
         )
         self._tasks: Tasks
-        if file is None:
-            self._tasks = GeneratedTasks(options, self._judge)
+        if options.data is None:
+            self._tasks = GeneratedTasks(options, self._grader)
         else:
-            self._tasks = FileTasks(file, self._judge)
+            self._tasks = FileTasks(file, self._grader)
         self.nums: list[int] = []
         self.target = 0
         self.num_env_steps = 0
@@ -166,7 +163,7 @@ class Countdown(BaseLanguageBasedEnv):
         ------
         InvalidSeedError, ClosedError
         LevelGenerationError
-            If the options hardly have a task; nothing has moved then.
+            If the options hardly have a task; no state changes then.
         """
         episode = self._plan_episode(seed)
         settings = self.options
@@ -174,9 +171,9 @@ class Countdown(BaseLanguageBasedEnv):
             episode.level_seed, settings.num_levels, settings.start_level
         )
         try:
-            nums, target = self._tasks.draw(level)
+            nums, target = self._tasks.get(level)
         except LevelGenerationError:
-            self._judge.set_task(self.nums, self.target)
+            self._grader.set_task(self.nums, self.target)
             raise
         self._commit_episode(episode)
         self.nums, self.target = nums, target
@@ -198,9 +195,9 @@ class Countdown(BaseLanguageBasedEnv):
         """
         self._check_open()
         if not self._open:
-            message = "the environment must be reset before it is given an answer"
+            message = "the environment must be reset before it takes an answer"
             raise ResetNeededError(message)
-        code, numerator, denominator = self._judge.judge(check_text(action))
+        code, numerator, denominator = self._grader.grade(check_text(action))
         reward, reason, success, valid, effective = self._outcomes[code]
         info: dict[str, Any] = {
             "reason": reason,
@@ -211,10 +208,10 @@ class Countdown(BaseLanguageBasedEnv):
         if denominator:
             info["value"] = _to_float(int(numerator), int(denominator))
         self.num_env_steps += 1
-        most = self.options.max_steps
-        terminated = success or self.num_env_steps >= most
+        max_steps = self.options.max_steps
+        terminated = success or self.num_env_steps >= max_steps
         self._open = not terminated
-        if most > 1:
+        if max_steps > 1:
             self._observation = self._task
             if not success:
                 hint = self._hint(reason, int(numerator), int(denominator))
@@ -222,20 +219,15 @@ class Countdown(BaseLanguageBasedEnv):
         return self._observation, reward, terminated, False, info
 
     def _hint(self, reason: str, numerator: int, denominator: int) -> str:
-        """Return what an agent is told of a wrong answer."""
+        """Return the second line of the observation after a wrong answer."""
         if reason == "wrong_value":
-            shown = _show(numerator, denominator)
-            return _WRONG_VALUE.format(value=shown, target=self.target)
+            value = _format_value(numerator, denominator)
+            return _WRONG_VALUE.format(value=value, target=self.target)
         return _HINTS[reason].format_map(vars(self.options))
 
     @property
     def oracle_action(self) -> str | None:
-        """The answer that ``roll-vec`` gives with ``--policy oracle``: `witness`."""
-        return self.witness
-
-    @property
-    def witness(self) -> str | None:
-        """A correct answer to the current task; None where there is none.
+        """A correct answer to the current task; None if there is none.
 
         Raises
         ------
@@ -249,13 +241,13 @@ class Countdown(BaseLanguageBasedEnv):
             sizes = list(range(len(self.nums), 0, -1))
         for size in sizes:
             for nums in combinations(self.nums, size):
-                found = solve(nums, self.target, self.options.operators)
-                if found is not None:
-                    return found
+                answer = solve(nums, self.target, self.options.operators)
+                if answer is not None:
+                    return answer
         return None
 
     def get_instructions(self) -> str:
-        """Return what an agent is told before an episode, as its prompt."""
+        """Return the prompt of an agent: the rules and the form of an answer."""
         return self._instructions
 
     def render(self) -> str | None:
@@ -285,20 +277,20 @@ class Countdown(BaseLanguageBasedEnv):
         Raises
         ------
         InvalidOptionError
-            If the task has more numbers than this environment's have; nothing has
-            moved then.
+            If the task has more numbers than this environment's; no state changes then.
         """
         nums, target = list(state["nums"]), state["target"]
-        room = int(self._judge.work[kernels.POSTFIX_OFFSET]) - kernels.NUMBERS_OFFSET
-        if len(nums) > room:
-            message = f"state: expected at most {room} nums, got {len(nums)}"
-            raise InvalidOptionError(message)
+        max_numbers = self._grader.max_numbers
+        if len(nums) > max_numbers:
+            raise InvalidOptionError.expected(
+                "state", f"at most {max_numbers} nums", len(nums)
+            )
         steps, is_open = state["num_env_steps"], state["open"]
         hint = state["hint"]
-        # Raises for what is no task.
+        # Raises for numbers that are no int64.
         np.array([operator.index(number) for number in (target, *nums)], np.int64)
         self.set_stream(state["stream"])
-        self._judge.set_task(nums, target)
+        self._grader.set_task(nums, target)
         self.nums, self.target = nums, target
         self.num_env_steps, self._open = steps, is_open
         self._task = _task_text(nums, target) if nums else ""
@@ -312,7 +304,7 @@ def _task_text(nums: list[int], target: int) -> str:
 
 @functools.lru_cache(maxsize=32)
 def _longest_observation(options: CountdownOptions, num_numbers: int) -> int:
-    """Return an upper bound of the length of observations with so many numbers."""
+    """Return an upper bound of the length of observations."""
     integer, value = _LONGEST_INTEGER, _LONGEST_VALUE
     hints = [hint.format_map(vars(options)) for hint in _HINTS.values()]
     hints.append(_WRONG_VALUE.format(value=value, target=integer))
@@ -320,17 +312,20 @@ def _longest_observation(options: CountdownOptions, num_numbers: int) -> int:
     return len(task) + 1 + max(map(len, hints))
 
 
+# Reward, reason, success, validity and effect of an answer.
 Outcome = tuple[float, str, bool, bool, bool]
 
 
 @functools.lru_cache(maxsize=32)
-def _share(options: CountdownOptions) -> tuple[CountdownOptions, list[Outcome], str]:
-    """Return what all environments of equal options share: itself, outcomes, prompt."""
+def _shared_parts(
+    options: CountdownOptions,
+) -> tuple[CountdownOptions, list[Outcome], str]:
+    """Return options, outcomes and prompt, shared by environments of equal options."""
     return options, _outcomes(options), _instructions(options)
 
 
 def _outcomes(options: CountdownOptions) -> list[Outcome]:
-    """Return, for each code, reward, reason, success, validity and effect."""
+    """Return the outcome of each grade."""
     outcomes = []
     for code in range(len(REASONS)):
         valid = code <= kernels.WRONG_NUMBERS
@@ -371,8 +366,8 @@ def _to_float(numerator: int, denominator: int) -> float:
         return math.inf if numerator > 0 else -math.inf
 
 
-def _show(numerator: int, denominator: int) -> str:
-    """Return a value for a hint, exactly where that is short."""
+def _format_value(numerator: int, denominator: int) -> str:
+    """Return a value for a hint, exact if that is short."""
     common = math.gcd(numerator, denominator)
     numerator, denominator = numerator // common, denominator // common
     if max(abs(numerator), denominator) >= 10**15:

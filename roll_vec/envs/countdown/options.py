@@ -1,4 +1,4 @@
-"""The keywords of Countdown."""
+"""The keywords of Countdown and their checks."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import os
 from typing import Any
 
 from roll_vec.data_files import check_path
-from roll_vec.envs.countdown.answers import OPERATORS
+from roll_vec.envs.countdown.grading import OPERATORS
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.countdown.targets import MAX_NUMBERS
 from roll_vec.options import (
+    MAX_INT,
     check_bool,
     check_choice,
     check_int,
@@ -22,8 +23,15 @@ from roll_vec.options import (
 __all__ = ["CountdownOptions", "check_operators", "check_range"]
 
 RENDER_MODES = ("ansi", "text")
-# A range of targets is a table with a byte for each.
+# The generator marks targets in a table with a byte for each.
 MAX_TARGETS = 1 << 20
+
+_LIMITS = {
+    "max_chars": 1 << 20,
+    "max_tokens": 1 << 10,
+    "max_depth": 1 << 10,
+    "max_digits": 18,
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -33,24 +41,24 @@ class CountdownOptions:
     Parameters
     ----------
     num_numbers : int or (int, int)
-        How many numbers a task has, 1 to 6, or the fewest and the most.
+        Count of a task's numbers, 1 to 6, or the least and the greatest count.
     number_range : (int, int)
         Least and greatest number, at least 0.
     target_range : (int, int)
         Least and greatest target; a range of at most 2**20.
     operators : str
-        Those of ``+-*/`` that tasks are made with and answers may have.
+        Those of ``+-*/`` in generated tasks and in answers.
     format_score, score : float
         Rewards for an answer of the right numbers and for a correct one.
     max_steps : int
-        Answers in an episode; until the last one a wrong answer leaves it open.
+        Answers in an episode; a wrong answer ends it only if it is the last one.
     data : path of a .parquet, .jsonl or .jsonl.gz file, or None
-        Plays its rows, ``nums`` and ``target``, instead of generated tasks: the row of
-        a level is the level modulo the number of rows.  The three keywords of
-        generated tasks mean nothing then.
+        Its rows, ``nums`` and ``target``, replace generated tasks: the row of a level
+        is the level modulo the number of rows.  ``num_numbers``, ``number_range`` and
+        ``target_range`` have no effect then.
     num_levels, start_level : int
         With K = ``num_levels`` above 0 an episode of seed s plays the level
-        ``start_level + s mod K``, else the level s.
+        ``start_level + s mod K``, otherwise the level s.
     reward_rule : str
         ``roll``: 0 without an expression of exactly the numbers, ``format_score`` with
         one, ``score`` where it also has the value.  ``tinyzero``: 0 without an answer,
@@ -67,9 +75,9 @@ class CountdownOptions:
         Limits of an answer: characters; numbers, operators and parentheses;
         parentheses within parentheses; digits of a number (at most 18).
     env_instruction : str or None
-        What `get_instructions` returns, instead of its own words.
+        Replaces the text of `get_instructions`.
     render_mode : str or None
-        ``ansi`` or ``text``, which are the same.
+        ``ansi`` or ``text``: both return the observation.
 
     Raises
     ------
@@ -99,47 +107,42 @@ class CountdownOptions:
     render_mode: str | None = None
 
     def __post_init__(self) -> None:
-        pair: Any = self.num_numbers
-        if not isinstance(pair, (tuple, list)):
-            pair = (pair, pair)
-        self._put("num_numbers", check_range("num_numbers", pair, 1, MAX_NUMBERS))
-        numbers = check_range("number_range", self.number_range, 0)
-        self._put("number_range", numbers)
-        limit = (1 << 31) - 1
-        targets = check_range("target_range", self.target_range, -limit, limit)
-        if targets[1] - targets[0] >= MAX_TARGETS:
-            message = (
-                f"target_range: expected at most {MAX_TARGETS} targets, "
-                f"got {targets[1] - targets[0] + 1}"
+        counts: Any = self.num_numbers
+        if not isinstance(counts, (tuple, list)):
+            counts = (counts, counts)
+        low, high = check_range("target_range", self.target_range, -MAX_INT, MAX_INT)
+        if high - low >= MAX_TARGETS:
+            raise InvalidOptionError.expected(
+                "target_range", f"at most {MAX_TARGETS} targets", high - low + 1
             )
-            raise InvalidOptionError(message)
-        self._put("target_range", targets)
-        self._put("operators", check_operators(self.operators))
-        for name in ("format_score", "score"):
-            self._put(name, check_number(name, getattr(self, name), -1e300, 1e300))
-        self._put("max_steps", check_int("max_steps", self.max_steps, 1))
-        self._put("data", _check_data(self.data))
         num_levels, start_level = check_levels(self.num_levels, self.start_level)
-        self._put("num_levels", num_levels)
-        self._put("start_level", start_level)
+        checked: dict[str, Any] = {
+            "num_numbers": check_range("num_numbers", counts, 1, MAX_NUMBERS),
+            "number_range": check_range("number_range", self.number_range, 0),
+            "target_range": (low, high),
+            "operators": check_operators(self.operators),
+            "max_steps": check_int("max_steps", self.max_steps, 1),
+            "data": _check_data(self.data),
+            "num_levels": num_levels,
+            "start_level": start_level,
+        }
+        for name in ("format_score", "score"):
+            checked[name] = check_number(name, getattr(self, name), -1e300, 1e300)
+        for name in ("unary_minus", "unicode_operators", "trailing_target"):
+            checked[name] = check_bool(name, getattr(self, name))
+        for name, limit in _LIMITS.items():
+            checked[name] = check_int(name, getattr(self, name), 1, limit)
         check_choice("reward_rule", self.reward_rule, ("roll", "tinyzero"))
         check_choice("numbers_rule", self.numbers_rule, ("all", "any"))
-        for name in ("unary_minus", "unicode_operators", "trailing_target"):
-            self._put(name, check_bool(name, getattr(self, name)))
-        for name, most in (
-            ("max_chars", 1 << 20),
-            ("max_tokens", 1 << 10),
-            ("max_depth", 1 << 10),
-            ("max_digits", 18),
-        ):
-            self._put(name, check_int(name, getattr(self, name), 1, most))
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
         if self.data is None:
             self._check_sizes()
         check_optional_text("env_instruction", self.env_instruction)
         check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))
 
     def _check_sizes(self) -> None:
-        """Refuse numbers that could not be drawn exactly, or not be written."""
+        """Check that int64 is exact for the numbers, and that an answer fits."""
         count: int = self.num_numbers[1]  # type: ignore[index]
         greatest = self.number_range[1]
         if not is_exact([greatest] * count):
@@ -150,25 +153,21 @@ class CountdownOptions:
             )
             raise InvalidOptionError(message)
         digits = len(str(greatest))
-        for name, needed in (
+        for name, least in (
             ("max_digits", digits),
             ("max_tokens", 2 * count - 1),
             ("max_chars", count * (digits + 1) - 1),
         ):
-            if self.numbers_rule == "all" and getattr(self, name) < needed:
+            if self.numbers_rule == "all" and getattr(self, name) < least:
                 message = (
                     f"{name}: an answer of {count} numbers of {digits} digits takes "
-                    f"at least {needed}, got {getattr(self, name)}"
+                    f"at least {least}, got {getattr(self, name)}"
                 )
                 raise InvalidOptionError(message)
 
-    def _put(self, name: str, value: Any) -> None:
-        """Replace a field by its validated form, while the options are made."""
-        object.__setattr__(self, name, value)
-
 
 def is_exact(nums: list[int]) -> bool:
-    """Return whether int64 is exact for everything that some numbers reach."""
+    """Return whether int64 is exact for all values that some numbers reach."""
     bound = 1 << (len(nums) - 1)
     for number in nums:
         bound *= max(number, 1)
@@ -176,32 +175,35 @@ def is_exact(nums: list[int]) -> bool:
 
 
 def check_range(
-    name: str, value: Any, minimum: int, maximum: int = (1 << 31) - 1
+    name: str, value: Any, minimum: int, maximum: int = MAX_INT
 ) -> tuple[int, int]:
     """Return a pair of integers, the second at least the first."""
     try:
         low, high = value
     except (TypeError, ValueError):
-        message = f"{name}: expected two integers, least and greatest, got {value!r}"
-        raise InvalidOptionError(message) from None
+        raise InvalidOptionError.expected(
+            name, "two integers, least and greatest", value
+        ) from None
     low = check_int(name, low, minimum, maximum)
     high = check_int(name, high, minimum, maximum)
     if high < low:
-        message = f"{name}: expected the least before the greatest, got {value!r}"
-        raise InvalidOptionError(message)
+        raise InvalidOptionError.expected(
+            name, "the least before the greatest", value
+        )
     return low, high
 
 
 def check_operators(value: Any) -> str:
-    """Return operators in one order."""
+    """Return operators in the order of `OPERATORS`."""
     if (
         not isinstance(value, str)
         or not value
         or len(set(value)) < len(value)
         or set(value) - set(OPERATORS)
     ):
-        message = f"operators: expected some of {OPERATORS!r}, each once, got {value!r}"
-        raise InvalidOptionError(message)
+        raise InvalidOptionError.expected(
+            "operators", f"some of {OPERATORS!r}, each once", value
+        )
     return "".join(operator for operator in OPERATORS if operator in value)
 
 
@@ -209,6 +211,7 @@ def _check_data(value: Any) -> str | None:
     """Return the absolute path of a data file as a str."""
     path = check_path("data", value)
     if path is not None and not path.endswith((".parquet", ".jsonl", ".jsonl.gz")):
+        # Not cut to a length: the end of the path is what is wrong.
         message = f"data: expected a .parquet, .jsonl or .jsonl.gz file, got {value}"
         raise InvalidOptionError(message)
     return path

@@ -1,4 +1,4 @@
-"""Where tasks come from: drawn from a level's number, or a row of a file."""
+"""Tasks of levels: generated from the level's number, or rows of a file."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.countdown.answers import Judge, operator_flags
-from roll_vec.envs.countdown.files import TaskFile
+from roll_vec.envs.countdown.grading import AnswerGrader, operator_flags
 from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.countdown.solver import needs_signs
+from roll_vec.envs.countdown.task_files import TaskFile
 from roll_vec.errors import LevelGenerationError
 from roll_vec.kernels.countdown import targets as kernels
 from roll_vec.kernels.countdown.expressions import NUM_NUMBERS, NUMBERS_OFFSET, TARGET
@@ -21,10 +21,10 @@ __all__ = ["FileTasks", "GeneratedTasks", "Tasks"]
 
 
 class Tasks(Protocol):
-    """What has a task for each level."""
+    """A source of one task for each level."""
 
-    def draw(self, level: int) -> tuple[list[int], int]:
-        """Return the numbers and the target of a level, and set the judge to them.
+    def get(self, level: int) -> tuple[list[int], int]:
+        """Return the numbers and the target of a level; the grader gets them too.
 
         Raises
         ------
@@ -32,28 +32,28 @@ class Tasks(Protocol):
         """
 
 
-# Scratch memory of the generator, one for each thread that ever drew a task.
-_scratch = threading.local()
+# Buffers of the generator, for each thread those of the sizes that it used last.
+_buffers = threading.local()
 
 
-def _thread_scratch(
-    num_numbers: int, num_targets: int
+def _thread_buffers(
+    max_numbers: int, num_targets: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Return this thread's table and marks, at least so large."""
-    key = (num_numbers, num_targets)
-    if getattr(_scratch, "key", None) != key:
-        _scratch.arrays = (
-            np.empty(kernels.table_size(num_numbers), np.int64),
+    """Return this thread's table of values and marks of targets."""
+    sizes = (max_numbers, num_targets)
+    if getattr(_buffers, "sizes", None) != sizes:
+        _buffers.arrays = (
+            np.empty(kernels.table_size(max_numbers), np.int64),
             np.empty(num_targets, np.uint8),
         )
-        _scratch.key = key
-    arrays: tuple[NDArray[np.int64], NDArray[np.uint8]] = _scratch.arrays
+        _buffers.sizes = sizes
+    arrays: tuple[NDArray[np.int64], NDArray[np.uint8]] = _buffers.arrays
     return arrays
 
 
 @functools.lru_cache(maxsize=32)
 def _settings(options: CountdownOptions) -> NDArray[np.int64]:
-    """Return the kernel's settings, shared by all with equal options; not written."""
+    """Return the kernel's settings; environments of equal options share them."""
     settings = np.zeros(kernels.NUM_SETTINGS, np.int64)
     settings[[kernels.LEAST_COUNT, kernels.GREATEST_COUNT]] = options.num_numbers
     settings[[kernels.LEAST_NUMBER, kernels.GREATEST_NUMBER]] = options.number_range
@@ -64,31 +64,31 @@ def _settings(options: CountdownOptions) -> NDArray[np.int64]:
 
 
 class GeneratedTasks:
-    """Tasks of which each is a function of the level's number and the options alone.
+    """Generated tasks: functions of the level's number and the options alone.
 
-    Every integer in the range of targets that the numbers reach is equally likely, so
-    that every task has a solution; see `roll_vec.kernels.countdown.targets.draw_task`.
+    Every task has a solution: its target is drawn from the integers that the numbers
+    reach, all equally likely; see `roll_vec.kernels.countdown.targets.draw_task`.
 
     Parameters
     ----------
     options : CountdownOptions
-    judge : Judge
-        Is set to each task that is drawn.
+    grader : AnswerGrader
+        Is set to each task.
     """
 
     __slots__ = ("_settings", "_size", "_work", "options")
 
-    def __init__(self, options: CountdownOptions, judge: Judge) -> None:
+    def __init__(self, options: CountdownOptions, grader: AnswerGrader) -> None:
         self.options = options
-        self._work = judge.work
+        self._work = grader.work
         low, high = options.target_range
         self._size = (options.num_numbers[1], high - low + 1)  # type: ignore[index]
         self._settings = _settings(options)
 
-    def draw(self, level: int) -> tuple[list[int], int]:
-        """Return the numbers and the target of a level; see `Tasks.draw`."""
+    def get(self, level: int) -> tuple[list[int], int]:
+        """Return the numbers and the target of a level; see `Tasks.get`."""
         work = self._work
-        table, marks = _thread_scratch(*self._size)
+        table, marks = _thread_buffers(*self._size)
         if not kernels.draw_task(level, self._settings, work, table, marks):
             options = self.options
             message = (
@@ -110,17 +110,17 @@ class FileTasks:
     Parameters
     ----------
     file : TaskFile
-    judge : Judge
-        Is set to each task that is drawn.
+    grader : AnswerGrader
+        Is set to each task.
     """
 
-    __slots__ = ("_judge", "file")
+    __slots__ = ("_grader", "file")
 
-    def __init__(self, file: TaskFile, judge: Judge) -> None:
-        self.file, self._judge = file, judge
+    def __init__(self, file: TaskFile, grader: AnswerGrader) -> None:
+        self.file, self._grader = file, grader
 
-    def draw(self, level: int) -> tuple[list[int], int]:
-        """Return the numbers and the target of a level; see `Tasks.draw`."""
+    def get(self, level: int) -> tuple[list[int], int]:
+        """Return the numbers and the target of a level; see `Tasks.get`."""
         nums, target = self.file.row(level % len(self.file))
-        self._judge.set_task(nums, target)
+        self._grader.set_task(nums, target)
         return nums, target

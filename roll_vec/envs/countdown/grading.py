@@ -1,7 +1,6 @@
-"""From an answer to its value and to what is wrong with it; nothing is run as code.
+"""Grading of answers: their value, or their first error; no text is run as code.
 
-The grammar, and what is checked in which order, is that of
-`roll_vec.kernels.countdown.expressions`.
+`roll_vec.kernels.countdown.expressions` has the grammar and the order of the checks.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from fractions import Fraction
 
 from roll_vec.kernels.countdown import expressions as kernels
 
-__all__ = ["OPERATORS", "REASONS", "Judge", "evaluate", "operator_flags"]
+__all__ = ["OPERATORS", "REASONS", "AnswerGrader", "evaluate", "operator_flags"]
 
 OPERATORS = "+-*/"
 
@@ -29,13 +28,13 @@ REASONS = {
     kernels.FORBIDDEN_OPERATOR: "forbidden_operator",
     kernels.SYNTAX: "syntax",
 }
-"""What became of an answer.
+"""The words of the kernel's grades.
 
 ===================  ==================================================================
 correct              The value is the target and the numbers are right.
-wrong_value          The numbers are right, the value is another.
+wrong_value          The numbers are right, the value is another one.
 division_by_zero     The numbers are right, but there is no value.
-wrong_numbers        An expression, but not of the given numbers, each used once.
+wrong_numbers        An expression, but not of the task's numbers, each used once.
 empty                No answer: nothing but white space.
 too_long             More characters than ``max_chars``.
 too_many_tokens      More numbers, operators and parentheses than ``max_tokens``.
@@ -46,13 +45,12 @@ forbidden_operator   An operator that is not among ``operators``.
 syntax               Tokens in an order that makes no expression.
 ===================  ==================================================================
 
-The length is looked at first, then one token after the other; the first fault counts.
+The length is checked first, then one token after the other; the first error counts.
 """
 
-_SIGNS = str.maketrans(
+_UNICODE_OPERATORS = str.maketrans(
     {"\N{MULTIPLICATION SIGN}": "*", "\N{DIVISION SIGN}": "/", "\N{MINUS SIGN}": "-"}
 )
-
 
 _FLAGS = {
     "+": 1 << kernels.ADD,
@@ -67,16 +65,16 @@ def operator_flags(operators: str) -> int:
     return sum(_FLAGS[operator] for operator in operators)
 
 
-class Judge:
-    """Judges answers to one task after another.
+class AnswerGrader:
+    """Grades answers to the task that was set last.
 
     Parameters
     ----------
-    num_numbers : int
-        The most numbers that a task has.
+    max_numbers : int
+        The most numbers of any task.
     operators : str
     any_numbers : bool
-        Whether numbers may be left out.
+        Whether an answer may leave numbers out.
     unary_minus, unicode_operators, trailing_target : bool
     max_chars, max_tokens, max_depth, max_digits : int
         See `roll_vec.envs.countdown.options.CountdownOptions` for all of these.
@@ -88,12 +86,12 @@ class Judge:
         `roll_vec.kernels.countdown.expressions.make_workspace`.
     """
 
-    # Thousands of these are in use in turn: what is small stays in the cache.
-    __slots__ = ("_max_chars", "_plain", "_trailing", "_unicode", "work")
+    # Thousands of graders take turns: small objects stay in the cache.
+    __slots__ = ("_max_chars", "_trailing", "_unicode", "max_numbers", "work")
 
     def __init__(
         self,
-        num_numbers: int,
+        max_numbers: int,
         *,
         operators: str = OPERATORS,
         any_numbers: bool = False,
@@ -108,54 +106,43 @@ class Judge:
         flags = operator_flags(operators)
         flags |= 1 << kernels.NEGATE if unary_minus else 0
         flags |= kernels.ANY_NUMBERS if any_numbers else 0
-        self._max_chars = max_chars
+        self.max_numbers, self._max_chars = max_numbers, max_chars
         self._unicode, self._trailing = unicode_operators, trailing_target
-        self._plain = not (unicode_operators or trailing_target)
         self.work = kernels.make_workspace(
-            max_tokens, max_depth, max_digits, flags, num_numbers
+            max_tokens, max_depth, max_digits, flags, max_numbers
         )
 
     def set_task(self, nums: Sequence[int], target: int) -> None:
-        """Judge by a task from now on."""
-        work = self.work
-        first = kernels.NUMBERS_OFFSET
+        """Grade answers to this task from now on."""
+        work, first = self.work, kernels.NUMBERS_OFFSET
         work[kernels.TARGET], work[kernels.NUM_NUMBERS] = target, len(nums)
         work[first : first + len(nums)] = nums
 
-    def judge(self, text: str) -> tuple[int, int, int]:
-        """Return what became of an answer.
+    def grade(self, text: str) -> tuple[int, int, int]:
+        """Grade an answer.
 
         Returns
         -------
         code : int
             A key of `REASONS`.
         numerator, denominator : int
-            The value; the denominator is 0 where there is none.
+            The value; the denominator is 0 if there is none.
         """
         if len(text) > self._max_chars:
             return kernels.TOO_LONG, 0, 0
-        if not self._plain:
-            text = self._rewrite(text)
-        # What is not ASCII becomes a question mark, which no expression has either.
-        code, numerator, denominator = kernels.grade_answer(
-            text.encode("ascii", "replace"), self.work
-        )
-        if denominator == kernels.NOT_EVALUATED:
-            return self._judge_exactly(code)
-        return code, numerator, denominator
-
-    def _rewrite(self, text: str) -> str:
-        """Return an answer in optional forms in the one that the kernel knows."""
         if self._unicode:
-            text = text.translate(_SIGNS)
+            text = text.translate(_UNICODE_OPERATORS)
         if self._trailing:
             expression, equals, right = text.rpartition("=")
             if equals and right.strip(" \t\n\r") == str(self.work[kernels.TARGET]):
-                return expression
-        return text
-
-    def _judge_exactly(self, code: int) -> tuple[int, int, int]:
-        """Finish what is too large for the kernel, in integers of any size."""
+                text = expression
+        # A character beyond ASCII becomes a question mark, an error as well.
+        code, numerator, denominator = kernels.grade_answer(
+            text.encode("ascii", "replace"), self.work
+        )
+        if denominator != kernels.NOT_EVALUATED:
+            return code, numerator, denominator
+        # Numbers too large for the kernel: Python's integers have any size.
         numerator, denominator = _evaluate(kernels.read_postfix(self.work))
         if code == kernels.WRONG_VALUE:
             if denominator == 0:
@@ -166,7 +153,7 @@ class Judge:
 
 
 def _evaluate(codes: list[int]) -> tuple[int, int]:
-    """Return the value of a postfix form; the denominator is 0 where it has none."""
+    """Return the value of an answer in postfix form; the denominator is 0 for none."""
     stack: list[tuple[int, int]] = []
     for code in codes:
         if code >= 0:
@@ -213,9 +200,9 @@ def evaluate(
     Returns
     -------
     Fraction or None
-        None where the text is no expression of the grammar or divides by zero.
+        None if the text is no expression of the grammar or divides by zero.
     """
-    judge = Judge(
+    grader = AnswerGrader(
         0,
         unary_minus=unary_minus,
         unicode_operators=unicode_operators,
@@ -224,5 +211,5 @@ def evaluate(
         max_depth=max_depth,
         max_digits=max_digits,
     )
-    _, numerator, denominator = judge.judge(text)
+    _, numerator, denominator = grader.grade(text)
     return Fraction(int(numerator), int(denominator)) if denominator else None
