@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import roll_vec  # noqa: F401 - registers the ids
 from benchmarks.tasks import Rate
 from roll_vec.envs.countdown import Countdown, solve
-from roll_vec.envs.countdown.answers import Judge
+from roll_vec.envs.countdown.grading import AnswerGrader
 
 ID = "roll_vec/Countdown-v0"
 LEVELS = "3-4 numbers of 1-99, to 10-100"
@@ -37,17 +37,17 @@ def tasks() -> Rate:
 
 def scores() -> Rate:
     """Score correct answers."""
-    env, judge = Countdown(), Judge(4)
+    env, grader = Countdown(), AnswerGrader(4)
     solved = []
     for seed in range(1000):
         env.reset(seed=seed)
-        solved.append((env.nums, env.target, str(env.witness)))
+        solved.append((env.nums, env.target, str(env.oracle_action)))
 
     def work() -> int:
         correct = 0
         for nums, target, answer in solved:
-            judge.set_task(nums, target)
-            correct += judge.judge(answer)[0] == 0
+            grader.set_task(nums, target)
+            correct += grader.grade(answer)[0] == 0
         return correct
 
     return Rate(work, "scores/s", FACTS)

@@ -22,7 +22,7 @@ import numpy as np
 
 from .._jit import kernel
 
-# Grades of an answer; `roll_vec.envs.countdown.answers.REASONS` has the words.  They
+# Grades of an answer; `roll_vec.envs.countdown.grading.REASONS` has the words.  They
 # are in order: up to `WRONG_NUMBERS` the answer is an expression, up to
 # `DIVISION_BY_ZERO` one of the right numbers.
 CORRECT, WRONG_VALUE, DIVISION_BY_ZERO, WRONG_NUMBERS = range(4)

@@ -1,4 +1,4 @@
-"""From a model's text to an action, and one step with it.
+"""The way from a model's text to an action, and one step with it.
 
 ::
 

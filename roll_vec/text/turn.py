@@ -101,7 +101,7 @@ def _take_later(
 
 def step_texts(
     parser: ActionParser,
-    parsed: ParsedBatch,
+    batch: ParsedBatch,
     skip_mask: NDArray[np.bool_],
     take_actions: Callable[[NDArray[np.int64], NDArray[np.bool_]], BatchResult],
 ) -> BatchResult:
@@ -110,8 +110,8 @@ def step_texts(
     Parameters
     ----------
     parser : ActionParser
-        Has parsed them.
-    parsed : ParsedBatch
+        Has parsed the texts.
+    batch : ParsedBatch
         Of n texts.
     skip_mask : (n,) bool
         Environments that take no action.
@@ -123,12 +123,12 @@ def step_texts(
     BatchResult
         The arrays of ``take_actions`` are changed.
     """
-    rewards, terminations, truncations, infos = take_actions(parsed.codes[0], skip_mask)
-    for number in range(1, len(parsed.codes)):
-        active = (number < parsed.counts) & ~(terminations | truncations | skip_mask)
+    rewards, terminations, truncations, infos = take_actions(batch.codes[0], skip_mask)
+    for number in range(1, len(batch.codes)):
+        active = (number < batch.counts) & ~(terminations | truncations | skip_mask)
         if not active.any():
             break
-        more, ends, limits, later = take_actions(parsed.codes[number], ~active)
+        more, ends, limits, later = take_actions(batch.codes[number], ~active)
         rewards[active] += more[active]
         terminations |= ends
         truncations |= limits
@@ -139,8 +139,8 @@ def step_texts(
                 values[active] *= later[key][active]
             else:
                 values[active] = later[key][active]
-    rewards[~(parsed.is_valid | skip_mask)] += parser.options.format_penalty
-    infos["action_is_valid"] = parsed.is_valid
-    infos["action_content"] = parsed.action_contents
-    infos["think_content"] = parsed.think_contents
+    rewards[~(batch.is_valid | skip_mask)] += parser.options.format_penalty
+    infos["action_is_valid"] = batch.is_valid
+    infos["action_content"] = batch.action_contents
+    infos["think_content"] = batch.think_contents
     return rewards, terminations, truncations, infos

@@ -17,7 +17,7 @@ def task(seed, **options):
     """Observation and a right answer of a task."""
     env = gymnasium.make(COUNTDOWN, **options)
     observation, _ = env.reset(seed=seed)
-    answer = env.get_wrapper_attr("witness")
+    answer = env.get_wrapper_attr("oracle_action")
     env.close()
     return observation, answer
 

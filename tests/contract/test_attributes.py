@@ -262,7 +262,7 @@ def test_pools_answer_as_sync_does(case, env):
     env.reset(seed=0)
     names = ["num_env_steps", "level_seed", "np_random_seed", "render_mode", "metadata"]
     if "Countdown" in case:
-        names += ["nums", "target", "witness", "get_instructions", "get_state"]
+        names += ["nums", "target", "oracle_action", "get_instructions", "get_state"]
     for row in draw_actions(env, 5):
         for name in names:
             assert_same(env.call(name), sync.call(name))

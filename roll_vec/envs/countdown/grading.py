@@ -160,21 +160,21 @@ def _evaluate(codes: list[int]) -> tuple[int, int]:
             stack.append((code, 1))
             continue
         operator = ~code
-        right, right_den = stack.pop()
+        y, y_den = stack.pop()
         if operator == kernels.NEGATE:
-            stack.append((-right, right_den))
+            stack.append((-y, y_den))
             continue
-        left, left_den = stack.pop()
+        x, x_den = stack.pop()
         if operator == kernels.MULTIPLY:
-            stack.append((left * right, left_den * right_den))
+            stack.append((x * y, x_den * y_den))
         elif operator == kernels.DIVIDE:
-            if right == 0:
+            if y == 0:
                 return 0, 0
-            sign = 1 if right > 0 else -1
-            stack.append((sign * left * right_den, sign * left_den * right))
+            sign = 1 if y > 0 else -1
+            stack.append((sign * x * y_den, sign * x_den * y))
         else:
-            right = right if operator == kernels.ADD else -right
-            stack.append((left * right_den + right * left_den, left_den * right_den))
+            y = y if operator == kernels.ADD else -y
+            stack.append((x * y_den + y * x_den, x_den * y_den))
     return stack[0]
 
 

@@ -187,9 +187,7 @@ def check_range(
     low = check_int(name, low, minimum, maximum)
     high = check_int(name, high, minimum, maximum)
     if high < low:
-        raise InvalidOptionError.expected(
-            name, "the least before the greatest", value
-        )
+        raise InvalidOptionError.expected(name, "the least before the greatest", value)
     return low, high
 
 

@@ -1,4 +1,4 @@
-"""Files of tasks: rows of ``nums`` and ``target``, loaded once in a process."""
+"""Files of tasks: rows of ``nums`` and ``target``, loaded once a process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from roll_vec.data_files import fingerprint, refuse_change, refuse_unreadable
 from roll_vec.envs.countdown.options import CountdownOptions
-from roll_vec.errors import InvalidOptionError, MissingExtraError, shorten
+from roll_vec.errors import InvalidOptionError, MissingExtraError
 from roll_vec.process_cache import ProcessCache
 
 __all__ = ["TaskFile", "load_tasks"]
@@ -22,55 +22,64 @@ __all__ = ["TaskFile", "load_tasks"]
 _MAX_DIGITS = 18
 _INT64 = 1 << 63
 
-# The lengths of the rows, all numbers, all targets.
+# Counts of the rows' numbers, all numbers, all targets.
 Columns = tuple[Any, Any, Any]
 
 
 class TaskFile:
-    """The tasks of one file, not to be written.
+    """The tasks of one file, read-only.
 
     Parameters
     ----------
     path : str
         Absolute.
     digest : str
-        Of the file's content, which a pickle names beside the path.
-    lengths : (n,) int64
-        How many numbers each row has, at least 1.
-    numbers : (sum of lengths,) int64
-        From 0 to 10**18 - 1.
+        Of the file's content; a pickle has path and digest.
+    counts : (n,) int64
+        Count of each row's numbers, at least 1.
+    numbers : (sum of counts,) int64
+        The numbers of all rows, from 0 to 10**18 - 1.
     targets : (n,) int64
 
     Attributes
     ----------
-    most_numbers : int
-        Of any row.
+    max_numbers : int
+        The greatest count of numbers of a row.
     """
 
     def __init__(
         self,
         path: str,
         digest: str,
-        lengths: NDArray[np.int64],
+        counts: NDArray[np.int64],
         numbers: NDArray[np.int64],
         targets: NDArray[np.int64],
     ) -> None:
         self.path, self.digest = path, digest
-        self._starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        self._starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
         self._numbers, self._targets = numbers, targets
         for array in (self._starts, self._numbers, self._targets):
             array.flags.writeable = False
         powers = 10 ** np.arange(1, _MAX_DIGITS + 1, dtype=np.int64)
         digits = np.searchsorted(powers, numbers, side="right") + 1
-        per_row = np.maximum.reduceat(digits, self._starts[:-1])
-        chars = np.add.reduceat(digits, self._starts[:-1]) + lengths - 1
-        self.most_numbers = int(lengths.max())
-        # Of each limit: the row that needs most of it, how much, and of what it has
-        # too much where that is more than the limit.
+        starts = self._starts[:-1]
+        self.max_numbers = int(counts.max())
+        # By limit of an answer: what each row needs, and the words for it.
+        needs = {
+            "max_digits": (
+                np.maximum.reduceat(digits, starts),
+                "a number of {} digits",
+            ),
+            "max_tokens": (2 * counts - 1, "numbers for {} tokens"),
+            "max_chars": (
+                np.add.reduceat(digits, starts) + counts - 1,
+                "numbers for {} characters",
+            ),
+        }
+        # By limit: the row that needs most, the words for it, and how much.
         self._needs = {
-            "max_digits": _greatest(per_row, "a number of {} digits"),
-            "max_tokens": _greatest(2 * lengths - 1, "numbers for {} tokens"),
-            "max_chars": _greatest(chars, "numbers for {} characters"),
+            name: (int(need.argmax()), words, int(need.max()))
+            for name, (need, words) in needs.items()
         }
 
     def __len__(self) -> int:
@@ -88,31 +97,27 @@ class TaskFile:
         return self._numbers[start:stop].tolist(), int(self._targets[number])
 
     def check(self, options: CountdownOptions) -> None:
-        """Refuse rows that no answer within the limits could solve.
+        """Check that answers within the limits can solve every row.
 
         Raises
         ------
         InvalidOptionError
             Names the row and the keyword that raises the limit.
         """
-        for name, (row, needed, what) in self._needs.items():
+        for name, (row, words, need) in self._needs.items():
             if name != "max_digits" and options.numbers_rule == "any":
                 continue
             limit = getattr(options, name)
-            if needed > limit:
+            if need > limit:
+                place = _place(self.path, row, "nums")
                 message = (
-                    f"data: {self.path}, row {row}, nums: {what.format(needed)}, which "
-                    f"no answer may have; give {name}={needed} instead of {limit}"
+                    f"{place}: {words.format(need)}, more than an answer may have; "
+                    f"give {name}={need} instead of {limit}"
                 )
                 raise InvalidOptionError(message)
 
 
-def _greatest(needs: NDArray[np.int64], what: str) -> tuple[int, int, str]:
-    row = int(needs.argmax())
-    return row, int(needs[row]), what
-
-
-_loaded: ProcessCache[TaskFile] = ProcessCache()
+_cache: ProcessCache[TaskFile] = ProcessCache()
 
 
 def load_tasks(path: str, digest: str | None = None) -> TaskFile:
@@ -123,103 +128,107 @@ def load_tasks(path: str, digest: str | None = None) -> TaskFile:
     path : str
         The absolute path of a ``.parquet``, ``.jsonl`` or ``.jsonl.gz`` file.
     digest : str or None
-        Of the content that it must have; None: any.
+        Of the content that the file must have; None: any.
 
     Raises
     ------
     InvalidOptionError
-        If it has another content or cannot be read, or a row is malformed: names row
-        and field.
+        If the file has another content or cannot be read, or if a row is malformed:
+        names row and field.
     MissingExtraError
         For a parquet file without pyarrow.
     """
     current = fingerprint("data", path)
     if digest not in (None, current):
         refuse_change("data", path, "the environment was pickled")
-    return _loaded.get((path, current), lambda: _read(path, current))
+    return _cache.get((path, current), lambda: _read_tasks(path, current))
 
 
-def _read(path: str, digest: str) -> TaskFile:
-    read = _read_parquet if path.endswith(".parquet") else _read_jsonl
+def _read_tasks(path: str, digest: str) -> TaskFile:
+    read_columns = _read_parquet if path.endswith(".parquet") else _read_jsonl
     try:
-        columns = read(path)
+        columns = read_columns(path)
     except OSError as error:
         refuse_unreadable("data", path, error)
     if fingerprint("data", path) != digest:
         refuse_change("data", path, "reading it began")
-    return _make(path, digest, *columns)
-
-
-def _refuse(path: str, row: int, field: str, problem: str) -> NoReturn:
-    message = f"data: {path}, row {row}, {field}: {problem}"
-    raise InvalidOptionError(message)
-
-
-def _make(path: str, digest: str, lengths: Any, numbers: Any, targets: Any) -> TaskFile:
-    """Return the tasks after the checks that both kinds of file need."""
-    lengths, numbers, targets = (
-        np.array(values, np.int64) for values in (lengths, numbers, targets)
-    )
+    counts, numbers, targets = (np.array(values, np.int64) for values in columns)
     if not len(targets):
         message = f"data: {path} has no rows"
         raise InvalidOptionError(message)
-    if not lengths.all():
-        row = int(np.argmin(lengths))
-        _refuse(path, row, "nums", "expected at least one number, got []")
+    if not counts.all():
+        place = _place(path, int(np.argmin(counts)), "nums")
+        raise InvalidOptionError.expected(place, "at least one number", [])
     outside = np.flatnonzero((numbers < 0) | (numbers >= 10**_MAX_DIGITS))
     if len(outside):
-        row = int(np.searchsorted(np.cumsum(lengths), outside[0], side="right"))
-        problem = (
-            f"expected numbers from 0 on of at most {_MAX_DIGITS} digits, as answers "
-            f"have them, got {numbers[outside[0]]}"
+        raise InvalidOptionError.expected(
+            _place(path, _row_of(outside[0], counts), "nums"),
+            f"numbers from 0 on of at most {_MAX_DIGITS} digits, as answers have them",
+            int(numbers[outside[0]]),
         )
-        _refuse(path, row, "nums", problem)
-    return TaskFile(path, digest, lengths, numbers, targets)
+    return TaskFile(path, digest, counts, numbers, targets)
 
 
-def _lines(path: str) -> Iterator[str]:
-    opened: Any = gzip.open if path.endswith(".gz") else open
-    with opened(path, "rt", encoding="utf-8") as file:
+def _place(path: str, row: int, field: str) -> str:
+    """Return the place of a value, as messages name it."""
+    return f"data: {path}, row {row}, {field}"
+
+
+def _row_of(index: int, counts: NDArray[np.int64]) -> int:
+    """Return the row of a number among the numbers of all rows."""
+    return int(np.searchsorted(np.cumsum(counts), index, side="right"))
+
+
+def _read_lines(path: str) -> Iterator[str]:
+    open_text: Any = gzip.open if path.endswith(".gz") else open
+    with open_text(path, "rt", encoding="utf-8") as file:
         yield from file
 
 
 def _read_jsonl(path: str) -> Columns:
     """Return the columns of a file with a JSON object in each line."""
-    lengths: list[int] = []
+    counts: list[int] = []
     numbers: list[int] = []
     targets: list[int] = []
     try:
-        for line in _lines(path):
+        for line in _read_lines(path):
             if not line.strip():
                 continue
             nums, target = _parse_line(path, len(targets), line)
-            lengths.append(len(nums))
+            counts.append(len(nums))
             numbers += nums
             targets.append(target)
     except (UnicodeDecodeError, EOFError, zlib.error) as error:
         message = f"data: {path}, after row {len(targets) - 1}: {error}"
         raise InvalidOptionError(message) from error
-    return lengths, numbers, targets
+    return counts, numbers, targets
 
 
 def _parse_line(path: str, row: int, line: str) -> tuple[list[int], int]:
+    place = _place(path, row, "nums and target")
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError) as error:
-        _refuse(path, row, "nums and target", f"not a JSON object: {error}")
+        message = f"{place}: not a JSON object: {error}"
+        raise InvalidOptionError(message) from None
     if not isinstance(entry, dict):
-        _refuse(path, row, "nums and target", "expected a JSON object")
+        raise InvalidOptionError.expected(place, "a JSON object", entry)
     for field in ("nums", "target"):
         if field not in entry:
-            _refuse(path, row, field, "missing")
+            _raise_missing(path, row, field)
     nums, target = entry["nums"], entry["target"]
     if not isinstance(nums, list) or not all(map(_is_int64, nums)):
-        problem = f"expected a list of integers, got {shorten(nums)}"
-        _refuse(path, row, "nums", problem)
+        place = _place(path, row, "nums")
+        raise InvalidOptionError.expected(place, "a list of integers", nums)
     if not _is_int64(target):
-        problem = f"expected an integer, got {shorten(target)}"
-        _refuse(path, row, "target", problem)
+        place = _place(path, row, "target")
+        raise InvalidOptionError.expected(place, "an integer", target)
     return nums, target
+
+
+def _raise_missing(path: str, row: int, field: str) -> NoReturn:
+    message = f"{_place(path, row, field)}: missing"
+    raise InvalidOptionError(message)
 
 
 def _is_int64(value: Any) -> bool:
@@ -239,10 +248,10 @@ def _read_parquet(path: str) -> Columns:
             for field in ("nums", "target"):
                 count = file.schema_arrow.names.count(field)
                 if count != 1:
-                    number = (
-                        f"are {count} such columns" if count else "is no such column"
+                    message = (
+                        f"data: {path}: expected one column {field!r}, got {count}"
                     )
-                    _refuse(path, 0, field, f"there {number}")
+                    raise InvalidOptionError(message)
             columns = file.read(columns=["nums", "target"])
             nums = columns["nums"].combine_chunks()
             target = columns["target"].combine_chunks()
@@ -253,28 +262,31 @@ def _read_parquet(path: str) -> Columns:
                 or types.is_fixed_size_list(nums.type)
             )
             if not is_list or not types.is_integer(nums.type.value_type):
-                problem = f"expected lists of integers, got {nums.type}"
-                _refuse(path, 0, "nums", problem)
+                place = _place(path, 0, "nums")
+                raise InvalidOptionError.expected(
+                    place, "lists of integers", str(nums.type)
+                )
             if not types.is_integer(target.type):
-                _refuse(path, 0, "target", f"expected integers, got {target.type}")
+                place = _place(path, 0, "target")
+                raise InvalidOptionError.expected(place, "integers", str(target.type))
             for field, column in (("nums", nums), ("target", target)):
                 if column.null_count:
                     row = column.is_null().index(arrow.scalar(True)).as_py()
-                    _refuse(path, row, field, "missing")
-            lengths = nums.value_lengths().to_numpy(zero_copy_only=False)
+                    _raise_missing(path, row, field)
+            counts = nums.value_lengths().to_numpy(zero_copy_only=False)
             numbers = nums.flatten()
             if numbers.null_count:
-                at = numbers.is_null().index(arrow.scalar(True)).as_py()
-                row = int(np.searchsorted(np.cumsum(lengths), at, side="right"))
-                _refuse(path, row, "nums", "expected integers, got null")
+                index = numbers.is_null().index(arrow.scalar(True)).as_py()
+                place = _place(path, _row_of(index, counts), "nums")
+                raise InvalidOptionError.expected(place, "integers", None)
             int64 = arrow.int64()
             numbers = numbers.cast(int64).to_numpy(zero_copy_only=False)
             target = target.cast(int64).to_numpy(zero_copy_only=False)
     except InvalidOptionError:
         raise
     except Exception as error:
-        # Damage makes pyarrow raise many things, names that are no UTF-8 among them.
+        # pyarrow raises many types for damaged files, also for names without UTF-8.
         problem = f"{type(error).__name__}: {error}"
         message = f"data: {path} is no parquet file of tasks: {problem}"
         raise InvalidOptionError(message) from error
-    return lengths, numbers, target
+    return counts, numbers, target

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from roll_vec.envs.countdown import Countdown, CountdownOptions
-from roll_vec.envs.countdown.answers import REASONS
 from roll_vec.envs.countdown.env import EXAMPLES
+from roll_vec.envs.countdown.grading import REASONS
 from roll_vec.errors import InvalidActionError, InvalidSeedError, ResetNeededError
 from roll_vec.spaces import UnicodeText
 from tests.oracles import countdown as oracle
@@ -28,7 +28,7 @@ def test_what_is_observed():
     assert observation == "Target: 67, nums: [70, 71, 22, 12]"
     assert (env.nums, env.target, env.level_seed) == ([70, 71, 22, 12], 67, 0)
     assert info == {}
-    observation, reward, terminated, truncated, info = env.step(env.witness)
+    observation, reward, terminated, truncated, info = env.step(env.oracle_action)
     assert observation == "Target: 67, nums: [70, 71, 22, 12]"
     assert (reward, terminated, truncated) == (1.0, True, False)
     assert info == {
@@ -197,7 +197,7 @@ def test_before_a_reset_nothing_works():
     for call in (lambda: env.step("1"), env.render):
         with pytest.raises(ResetNeededError, match="reset"):
             call()
-    assert (env.level_seed, env.nums, env.witness) == (None, [], None)
+    assert (env.level_seed, env.nums, env.oracle_action) == (None, [], None)
 
 
 @pytest.mark.parametrize("action", [None, 3, b"3*8*1", ["3*8*1"], np.array("3*8*1")])
@@ -255,7 +255,7 @@ def test_gymnasiums_checker_is_content():
     check_env(Countdown(max_steps=2), skip_render_check=True)
 
 
-def test_every_task_is_solved_by_its_witness():
+def test_every_task_is_solved_by_its_oracle():
     for keywords in (
         {},
         {"num_numbers": (1, 5)},
@@ -266,20 +266,20 @@ def test_every_task_is_solved_by_its_witness():
         env = Countdown(**keywords)
         for seed in range(60):
             env.reset(seed=seed)
-            witness = env.witness
-            assert witness == env.witness
-            _, reward, terminated, _, info = env.step(witness)
+            answer = env.oracle_action
+            assert answer == env.oracle_action
+            _, reward, terminated, _, info = env.step(answer)
             assert (reward, terminated, info["success"]) == (1.0, True, True)
             operators = CountdownOptions(**keywords).operators
-            verdict = oracle.grade(witness, env.nums, env.target, operators=operators)
+            verdict = oracle.grade(answer, env.nums, env.target, operators=operators)
             assert verdict[0] == "correct"
 
 
-def test_a_witness_may_leave_numbers_out_where_the_rule_allows_it():
-    assert with_task([3, 8, 50], 24).witness is None
+def test_the_oracle_may_leave_numbers_out_where_the_rule_allows_it():
+    assert with_task([3, 8, 50], 24).oracle_action is None
     env = with_task([3, 8, 50], 24, numbers_rule="any")
-    assert env.witness == "3 * 8"
-    assert env.step(env.witness)[1] == 1.0
+    assert env.oracle_action == "3 * 8"
+    assert env.step(env.oracle_action)[1] == 1.0
 
 
 def test_long_observations_are_in_the_space_which_is_not_much_larger():

@@ -109,7 +109,7 @@ def test_the_largest_ranges():
             max_digits=10,
         )
         env.reset(seed=0)
-        assert env.step(env.witness)[1] == 1.0
+        assert env.step(env.oracle_action)[1] == 1.0
         assert env.nums[0] >= greatest - 1
     with pytest.raises(InvalidOptionError):
         Countdown(num_numbers=4, number_range=(1, 32768))

@@ -15,7 +15,7 @@ def play(env, episodes=6):
     results = []
     for episode in range(episodes):
         results.append((env.reset(), env.level_seed, env.nums, env.target))
-        for answer in ("1", f"{env.nums[0]}+1", env.witness)[episode % 3 :]:
+        for answer in ("1", f"{env.nums[0]}+1", env.oracle_action)[episode % 3 :]:
             results.append(env.step(answer))
             if results[-1][2]:
                 break
@@ -25,7 +25,7 @@ def play(env, episodes=6):
 
 def go_on(env):
     """Finish the episode that is open, then play."""
-    return [env.step("1/3"), env.step(env.witness), play(env)]
+    return [env.step("1/3"), env.step(env.oracle_action), play(env)]
 
 
 def in_an_episode():

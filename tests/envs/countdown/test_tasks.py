@@ -81,7 +81,7 @@ from roll_vec.envs.countdown import Countdown
 env = Countdown()
 for seed in range(20):
     env.reset(seed=seed)
-    print(env.nums, env.target, env.witness)
+    print(env.nums, env.target, env.oracle_action)
 """
 
 
@@ -102,7 +102,7 @@ def test_processes_agree_whatever_their_hash_seed():
     env = Countdown()
     for seed, line in enumerate(first.splitlines()):
         env.reset(seed=seed)
-        assert line == f"{env.nums} {env.target} {env.witness}"
+        assert line == f"{env.nums} {env.target} {env.oracle_action}"
 
 
 # numpy's error state, which the suite sets for uint64 to wrap, is one thread's.
@@ -115,7 +115,7 @@ def test_threads_agree():
         for seed in range(60):
             found += tasks(one, [seed]) + tasks(other, [seed])
             found.append(one.step("1+2")[1:])
-            found.append(other.step(other.witness)[1:])
+            found.append(other.step(other.oracle_action)[1:])
         return found
 
     expected = play(0)

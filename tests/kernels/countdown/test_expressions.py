@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from roll_vec.envs.countdown.answers import REASONS, Judge, evaluate
+from roll_vec.envs.countdown.grading import REASONS, AnswerGrader, evaluate
 from roll_vec.kernels.countdown import expressions as kernels
 from tests.conftest import JIT_OFF
 from tests.oracles import countdown as oracle
@@ -24,14 +24,14 @@ FORMS = (
 
 def grade(text, nums, target, **form):
     """Return the grade of an answer by the package, in the form of the oracle's."""
-    judge = Judge(len(nums), **form)
-    judge.set_task(nums, target)
-    return grade_with(judge, text)
+    grader = AnswerGrader(len(nums), **form)
+    grader.set_task(nums, target)
+    return grade_with(grader, text)
 
 
-def grade_with(judge, text):
+def grade_with(grader, text):
     """Return the reason and the value that a grader with a task finds."""
-    code, numerator, denominator = judge.judge(text)
+    code, numerator, denominator = grader.grade(text)
     if denominator == 0:
         return REASONS[code], None
     assert denominator > 0
@@ -274,7 +274,7 @@ def test_any_text_is_graded_as_by_the_oracle(text, nums, form):
 def compare_expressions(count, seed):
     """Compare `count` expressions of the grammar, with and without a small fault."""
     rng = random.Random(seed)
-    judges = {size: Judge(size) for size in range(1, 9)}
+    graders = {size: AnswerGrader(size) for size in range(1, 9)}
     counts = dict.fromkeys(REASONS.values(), 0)
     for _ in range(count):
         largest = rng.choice((9, 99, 9999, 999_999_999))
@@ -292,10 +292,10 @@ def compare_expressions(count, seed):
             target = int(value)
         if abs(target) >= 1 << 63:
             continue
-        judge = judges[len(nums)]
-        judge.set_task(nums, target)
+        grader = graders[len(nums)]
+        grader.set_task(nums, target)
         expected = oracle.grade(text, nums, target)
-        assert grade_with(judge, text) == expected, (text, nums, target)
+        assert grade_with(grader, text) == expected, (text, nums, target)
         counts[expected[0]] += 1
     return counts
 

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from roll_vec.envs.countdown.answers import evaluate, operator_flags
+from roll_vec.envs.countdown.grading import evaluate, operator_flags
 from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.countdown.solver import needs_signs, reachable, solve
 from roll_vec.kernels.countdown import expressions
