@@ -18,7 +18,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 import roll_vec
 from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import JIT_OFF
-from tests.contract.own_envs import Guess, Lamps
+from tests.contract.custom_envs import Guess, Lamps
 
 MODES = tuple(AutoresetMode)
 NEXT_STEP, SAME_STEP, DISABLED = (
@@ -53,10 +53,10 @@ class Case:
 
 
 # Ids of a user's own, and where they come from.
-OWN = {"tests_vector/Guess-v0": Guess, "tests_vector/Lamps-v0": Lamps}
+CUSTOM_IDS = {"tests_vector/Guess-v0": Guess, "tests_vector/Lamps-v0": Lamps}
 
 # An array id is a case by its own name.
-IDS = tuple(id for id, known in ENVIRONMENTS.items() if not known.pooled)
+ARRAY_IDS = tuple(id for id, known in ENVIRONMENTS.items() if not known.pooled)
 # And those of this package that are pools.
 POOLED_IDS = tuple(id for id, known in ENVIRONMENTS.items() if known.pooled)
 _SMALL: dict[str, dict[str, Any]] = {
@@ -75,10 +75,10 @@ if JIT_OFF:
     # Wrap-around is silenced in the thread of the test alone.
     _THREADS = _PROCESSES = {"workers": 0}
 _TABLE = {
-    **{id: Case(id, _SMALL.get(id, {})) for id in IDS},
+    **{id: Case(id, _SMALL.get(id, {})) for id in ARRAY_IDS},
     **{
         f"{id} text": Case(id, {**_SMALL.get(id, {}), **_TEXT})
-        for id in IDS
+        for id in ARRAY_IDS
         if id != "roll_vec/FrozenLake8x8-v1"
     },
     **{
@@ -100,9 +100,11 @@ _TABLE = {
 # Of array ids that are acted in by text, and of pools.
 TEXTS = tuple(name for name in _TABLE if name.endswith("text"))
 PROCESSES = tuple(name for name in _TABLE if name.endswith("processes"))
-POOLS = tuple(n for n, c in _TABLE.items() if c.id not in IDS and n not in PROCESSES)
+POOLS = tuple(
+    n for n, c in _TABLE.items() if c.id not in ARRAY_IDS and n not in PROCESSES
+)
 # All but processes, which take a while to start: for lockstep and the checker.
-ALL_CASES = (*IDS, *TEXTS, *POOLS)
+ALL_CASES = (*ARRAY_IDS, *TEXTS, *POOLS)
 # One of each kind: levels and random streams, integers and texts, objects in the
 # calling thread and in threads, observations of texts and of a Dict space.
 CASES = (
@@ -119,27 +121,27 @@ ARRAY_CASES, POOL_CASES = CASES[:3], CASES[3:]
 # Those that differ in their single environments.
 SINGLES = tuple(name for name in CASES if not _TABLE[name].vector)
 # Those whose observations are texts.
-TALKING = tuple(name for name in (*TEXTS, *POOLS) if "Lamps" not in name)
+TEXT_OBSERVATIONS = tuple(name for name in (*TEXTS, *POOLS) if "Lamps" not in name)
 
 
-def register_own() -> None:
+def register_custom_ids() -> None:
     """Register the ids of a user's own, unless they are."""
-    for env_id, cls in OWN.items():
+    for env_id, cls in CUSTOM_IDS.items():
         if env_id not in ENVIRONMENTS:
             roll_vec.register(env_id, cls)
 
 
-def forget_own() -> None:
+def unregister_custom_ids() -> None:
     """Take these ids back."""
-    for env_id in OWN:
+    for env_id in CUSTOM_IDS:
         ENVIRONMENTS.pop(env_id, None)
         gymnasium.registry.pop(env_id, None)
 
 
 def id_of(case: str) -> str:
     """Return the id that a case is made from; it is registered."""
-    if _TABLE[case].id in OWN:
-        register_own()
+    if _TABLE[case].id in CUSTOM_IDS:
+        register_custom_ids()
     return _TABLE[case].id
 
 
@@ -150,24 +152,24 @@ def limit_of(case: str) -> int:
 
 def is_pooled(case: str) -> bool:
     """Return whether a case's batches are pools."""
-    return _TABLE[case].id not in IDS
+    return _TABLE[case].id not in ARRAY_IDS
 
 
-def own_keywords(case: str) -> dict[str, Any]:
+def single_keywords(case: str) -> dict[str, Any]:
     """Return the keywords of a case's single form with their defaults."""
     return ENVIRONMENTS[id_of(case)].defaults()
 
 
-def meant(case: str) -> dict[str, Any]:
+def explicit_action_start(case: str) -> dict[str, Any]:
     """Return what says that 0 is played on purpose, where a case needs it."""
-    return {"action_start": 1} if "action_start" in own_keywords(case) else {}
+    return {"action_start": 1} if "action_start" in single_keywords(case) else {}
 
 
-LEVEL_IDS = tuple(id for id in IDS if "num_levels" in own_keywords(id))
+LEVEL_IDS = tuple(id for id in ARRAY_IDS if "num_levels" in single_keywords(id))
 LEVELS = tuple(
     case
     for case in CASES
-    if _TABLE[case].id not in OWN and "num_levels" in own_keywords(case)
+    if _TABLE[case].id not in CUSTOM_IDS and "num_levels" in single_keywords(case)
 )
 
 
@@ -209,7 +211,7 @@ def make_sync(
     )
 
 
-def fewer(steps: int) -> int:
+def scale_steps(steps: int) -> int:
     """Return a number of steps or rows, cut where kernels run uncompiled."""
     return max(steps // 20, 20) if JIT_OFF else steps
 
@@ -270,6 +272,7 @@ GARBAGE = (
 
 
 def _countdown_examples() -> tuple[str, ...]:
+    """Return the example actions of Countdown, which has no small task among them."""
     from roll_vec.envs.countdown.env import EXAMPLES
 
     return EXAMPLES
@@ -304,13 +307,13 @@ def rows_at(observations: Any, rows: Any) -> Any:
     return tuple(observations[row] for row in indices)
 
 
-def info_of(infos: dict[str, Any], row: int) -> dict[str, Any]:
+def single_info(infos: dict[str, Any], row: int) -> dict[str, Any]:
     """Return the infos of one environment as its single form gives them."""
     own = {}
     for key, values in infos.items():
         if not key.startswith("_") and infos["_" + key][row]:
             if isinstance(values, dict):
-                own[key] = info_of(values, row)
+                own[key] = single_info(values, row)
             else:
                 own[key] = values[row : row + 1].tolist()[0]
     return own
@@ -333,6 +336,7 @@ def play(env: VectorEnv, actions: Sequence[Any]) -> list[Any]:
 
 
 def _same(actual: Any, expected: Any) -> bool:
+    """Return whether two values are equal in types, dtypes, shapes and bits."""
     kind = type(expected)
     if type(actual) is not kind:
         return False
@@ -370,6 +374,6 @@ def assert_same(actual: Any, expected: Any, where: str = "result") -> None:
 
 def assert_undisturbed(env: Any, twin: Any) -> None:
     """Check that two batches go on alike."""
-    actions = draw_actions(env, fewer(60), seed=8)
+    actions = draw_actions(env, scale_steps(60), seed=8)
     assert_same(play(env, actions), play(twin, actions))
     assert env.np_random_seed == twin.np_random_seed

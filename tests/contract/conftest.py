@@ -7,11 +7,11 @@ from tests.conftest import JIT_OFF
 from tests.contract.cases import (
     close_batches,
     draw_actions,
-    forget_own,
     lowest_action,
     make_batch,
     play,
-    register_own,
+    register_custom_ids,
+    unregister_custom_ids,
 )
 
 
@@ -30,11 +30,11 @@ def _batches_are_closed():
 
 
 @pytest.fixture(scope="package", autouse=True)
-def _own_ids():
+def _custom_ids():
     """Leave the ids of a user's own to no other tests."""
-    register_own()
+    register_custom_ids()
     yield
-    forget_own()
+    unregister_custom_ids()
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from roll_vec.errors import FrozenAttributeError, InvalidOptionError
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS
 from tests.contract.cases import (
+    ARRAY_IDS,
     CASES,
-    IDS,
+    CUSTOM_IDS,
     LIMIT,
     MODES,
     NEXT_STEP,
-    OWN,
     POOLED_IDS,
     POOLS,
     SAME_STEP,
@@ -24,6 +24,7 @@ from tests.contract.cases import (
     TEXTS,
     assert_same,
     draw_actions,
+    explicit_action_start,
     id_of,
     is_pooled,
     keywords,
@@ -31,9 +32,8 @@ from tests.contract.cases import (
     make_batch,
     make_single,
     make_sync,
-    meant,
-    own_keywords,
     play,
+    single_keywords,
 )
 from tests.gymnasium_versions import as_in_newest
 
@@ -41,16 +41,18 @@ NUM_ENVS = 3
 
 
 # Ids as they are.
-PLAIN = [*IDS, *POOLED_IDS, *OWN]
+PLAIN = [*ARRAY_IDS, *POOLED_IDS, *CUSTOM_IDS]
 
 
-@pytest.fixture(params=IDS)
+@pytest.fixture(params=ARRAY_IDS)
 def case(request):
+    """An id whose batch is stacked in arrays."""
     return request.param
 
 
 @pytest.fixture
 def env(case):
+    """A batch of the case, not reset yet."""
     return make_batch(case, NUM_ENVS)
 
 
@@ -68,7 +70,7 @@ def test_is_a_vector_env_that_make_vec_gives_by_default(case, env):
 
 @pytest.mark.parametrize("case", PLAIN)
 def test_make_vec_in_sync_mode_gives_the_single_forms(case):
-    more = {"max_episode_steps": LIMIT, **meant(case)}
+    more = {"max_episode_steps": LIMIT, **explicit_action_start(case)}
     ours = gymnasium.make_vec(case, num_envs=NUM_ENVS, **more)
     sync = gymnasium.make_vec(case, NUM_ENVS, vectorization_mode="sync", **more)
     assert isinstance(sync, gymnasium.vector.SyncVectorEnv)
@@ -78,7 +80,13 @@ def test_make_vec_in_sync_mode_gives_the_single_forms(case):
 
 
 def test_spaces_are_those_that_gymnasium_batches(case):
-    for obs_mode in (own_keywords(case)["obs_mode"], "grid", "planes", "rgb", "text"):
+    for obs_mode in (
+        single_keywords(case)["obs_mode"],
+        "grid",
+        "planes",
+        "rgb",
+        "text",
+    ):
         env = make_batch(case, NUM_ENVS, obs_mode=obs_mode)
         single = make_single(case, obs_mode=obs_mode)
         sync = make_sync(case, NUM_ENVS, NEXT_STEP, obs_mode=obs_mode)
@@ -107,7 +115,7 @@ def test_spec_rebuilds_the_batch(case):
     more = {"autoreset_mode": SAME_STEP, "group_size": 3, "max_episode_steps": 5}
     if not is_pooled(case):
         more["obs_mode"] = "text"
-    more.update(meant(case))
+    more.update(explicit_action_start(case))
     env = gymnasium.make_vec(case, num_envs=6, **more)
     assert env.spec.id == case
     again = gymnasium.make_vec(env.spec)
@@ -167,8 +175,8 @@ def test_default_limit_is_the_registered_one(case):
     registered = ENVIRONMENTS[case].max_episode_steps
     assert gymnasium.spec(case).max_episode_steps == registered
     # An action that goes nowhere is taken until the limit.
-    more = {"is_slippery": False} if "is_slippery" in own_keywords(case) else {}
-    more.update(meant(case))
+    more = {"is_slippery": False} if "is_slippery" in single_keywords(case) else {}
+    more.update(explicit_action_start(case))
     for limit in ({}, {"max_episode_steps": None}):
         env = gymnasium.make_vec(case, num_envs=2, **more, **limit)
         env.reset(seed=0)
@@ -209,8 +217,8 @@ def test_metadata_is_of_the_instance(case):
 
 
 def test_get_attr_has_the_configuration(case, env):
-    configured = {**own_keywords(case), **keywords(case)}
-    for name in own_keywords(case):
+    configured = {**single_keywords(case), **keywords(case)}
+    for name in single_keywords(case):
         values = env.get_attr(name)
         assert isinstance(values, tuple)
         assert len(values) == NUM_ENVS
@@ -218,7 +226,7 @@ def test_get_attr_has_the_configuration(case, env):
             assert values[0] == configured[name]
 
 
-@pytest.mark.parametrize("case", [*IDS, *TEXTS])
+@pytest.mark.parametrize("case", [*ARRAY_IDS, *TEXTS])
 def test_get_attr_and_call_equal_those_of_sync(case, env):
     sync = make_sync(case, NUM_ENVS, NEXT_STEP)
     sync.reset(seed=0)
@@ -240,7 +248,7 @@ def test_get_attr_and_call_equal_those_of_sync(case, env):
         assert_same(attribute, expected)
 
 
-@pytest.mark.parametrize("case", [*IDS, *TEXTS])
+@pytest.mark.parametrize("case", [*ARRAY_IDS, *TEXTS])
 def test_what_is_read_is_no_handle_on_the_state(case, env):
     twin = make_batch(case, NUM_ENVS)
     env.reset(seed=0)
@@ -293,7 +301,7 @@ def test_set_attr_refuses_and_changes_nothing(env):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_generators_stand_where_those_of_sync_do(case, mode):
-    more = {"is_slippery": True} if "is_slippery" in own_keywords(case) else {}
+    more = {"is_slippery": True} if "is_slippery" in single_keywords(case) else {}
     env = make_batch(case, NUM_ENVS, autoreset_mode=mode, **more)
     sync = make_sync(case, NUM_ENVS, mode, **more)
 

@@ -12,19 +12,19 @@ from roll_vec.errors import (
 )
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
+    ARRAY_IDS,
     CASES,
     DISABLED,
-    IDS,
     LIMIT,
     MODES,
     NEXT_STEP,
     SAME_STEP,
     assert_same,
     draw_actions,
-    info_of,
     limit_of,
     make_batch,
     rows_at,
+    single_info,
 )
 
 NUM_ENVS = 5
@@ -168,7 +168,7 @@ def test_same_step_has_the_last_observation_beside_the_first(case):
     final_info = infos["final_info"]
     for i in np.flatnonzero(finished):
         np.testing.assert_array_equal(infos["final_obs"][i], last[i])
-        assert_same(info_of(final_info, i), info_of(last_infos, i))
+        assert_same(single_info(final_info, i), single_info(last_infos, i))
     for key, values in final_info.items():
         if not key.startswith("_"):
             assert_same(final_info["_" + key], finished & last_infos["_" + key])
@@ -228,20 +228,22 @@ def test_reset_clears_what_was_pending(case):
 @pytest.mark.parametrize("mode", MODES)
 def test_mode_is_an_enum_or_its_value(mode):
     for given in (mode, mode.value):
-        env = make_batch(IDS[0], 1, autoreset_mode=given)
+        env = make_batch(ARRAY_IDS[0], 1, autoreset_mode=given)
         assert env.autoreset_mode is mode
         assert env.metadata["autoreset_mode"] is mode
 
 
 def test_default_mode_is_next_step():
-    assert make_batch(IDS[0]).metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    assert (
+        make_batch(ARRAY_IDS[0]).metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    )
 
 
 @pytest.mark.parametrize("given", ["next_step", "", None, 1, "Same_Step"])
 def test_unknown_mode_is_refused_with_those_that_exist(given):
     expected = "'NextStep', 'SameStep', 'Disabled'"
     with pytest.raises(InvalidOptionError, match=expected):
-        make_batch(IDS[0], autoreset_mode=given)
+        make_batch(ARRAY_IDS[0], autoreset_mode=given)
 
 
 def test_same_step_without_a_next_level_leaves_the_rows_finished():

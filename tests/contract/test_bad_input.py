@@ -8,12 +8,12 @@ from gymnasium import error as gym_error
 from roll_vec import errors
 from tests.contract.cases import (
     ARRAY_AND_POOL,
+    ARRAY_IDS,
     CASES,
+    CUSTOM_IDS,
     DISABLED,
-    IDS,
     LIMIT,
     MODES,
-    OWN,
     POOLED_IDS,
     POOLS,
     assert_same,
@@ -34,11 +34,12 @@ NUM_ENVS = 4
 
 
 # Ids as they are.
-PLAIN = (*IDS, *POOLED_IDS, *OWN)
+PLAIN = (*ARRAY_IDS, *POOLED_IDS, *CUSTOM_IDS)
 
 
-@pytest.fixture(params=IDS)
+@pytest.fixture(params=ARRAY_IDS)
 def case(request):
+    """An id whose batch is stacked in arrays."""
     return request.param
 
 

@@ -6,7 +6,7 @@ import pytest
 from roll_vec import errors
 from tests.contract.cases import (
     POOLS,
-    TALKING,
+    TEXT_OBSERVATIONS,
     assert_same,
     assert_undisturbed,
     draw_actions,
@@ -120,7 +120,9 @@ class TestTexts:
         assert_undisturbed(*twins)
 
 
-@pytest.mark.parametrize("case", [case for case in POOLS if case not in TALKING])
+@pytest.mark.parametrize(
+    "case", [case for case in POOLS if case not in TEXT_OBSERVATIONS]
+)
 @pytest.mark.parametrize(
     "actions",
     [

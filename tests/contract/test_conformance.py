@@ -13,18 +13,18 @@ from roll_vec.registration import ENVIRONMENTS
 from roll_vec.testing import check_vector_env
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
-    IDS,
-    OWN,
+    ARRAY_IDS,
+    CUSTOM_IDS,
     POOLED_IDS,
     PROCESSES,
     TEXTS,
-    forget_own,
     id_of,
     is_pooled,
     keywords,
     make_batch,
     make_single,
-    register_own,
+    register_custom_ids,
+    unregister_custom_ids,
 )
 
 STEPS = 60 if JIT_OFF else 300
@@ -40,11 +40,11 @@ FACTORIES = [
 
 
 @pytest.fixture(autouse=True)
-def _own_ids():
+def _custom_ids():
     """Know the ids of a user's own here, and nowhere else."""
-    register_own()
+    register_custom_ids()
     yield
-    forget_own()
+    unregister_custom_ids()
 
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
@@ -52,7 +52,7 @@ def test_registered_id_passes_the_checker(env_id):
     check_vector_env(env_id, steps=STEPS)
 
 
-@pytest.mark.parametrize("env_id", OWN)
+@pytest.mark.parametrize("env_id", CUSTOM_IDS)
 def test_id_of_a_users_own_passes_the_checker(env_id):
     check_vector_env(env_id, steps=40)
 
@@ -67,7 +67,7 @@ def test_batch_of_texts_or_objects_passes_the_checker(case):
     check_vector_env(functools.partial(make_batch, case), seed=3, steps=40)
 
 
-@pytest.mark.parametrize("env_id", OWN)
+@pytest.mark.parametrize("env_id", CUSTOM_IDS)
 def test_pool_over_gymnasiums_single_forms_passes_the_checker(env_id):
     def factory(num_envs, **keywords):
         make = functools.partial(gymnasium.make, env_id, max_episode_steps=4)
@@ -87,8 +87,8 @@ def test_batch_with_options_passes_the_checker(env_id, more):
 @pytest.mark.parametrize(
     ("env_id", "obs_mode"),
     [
-        *((env_id, "default") for env_id in IDS),
-        *((IDS[0], obs_mode) for obs_mode in ("text", "planes", "rgb")),
+        *((env_id, "default") for env_id in ARRAY_IDS),
+        *((ARRAY_IDS[0], obs_mode) for obs_mode in ("text", "planes", "rgb")),
     ],
 )
 def test_single_form_passes_gymnasiums_checker(env_id, obs_mode):
@@ -99,7 +99,7 @@ def test_single_form_passes_gymnasiums_checker(env_id, obs_mode):
 
 
 @pytest.mark.filterwarnings("ignore:.*different from the unwrapped version")
-@pytest.mark.parametrize("case", [*TEXTS, *POOLED_IDS, *OWN])
+@pytest.mark.parametrize("case", [*TEXTS, *POOLED_IDS, *CUSTOM_IDS])
 def test_single_form_of_texts_or_objects_passes_gymnasiums_checker(case):
     env = make_single(case, render_mode="ansi")
     check_env(env.unwrapped, skip_render_check=True)

@@ -11,18 +11,18 @@ from roll_vec.kernels.frozen_lake import rules as frozen_lake
 from roll_vec.kernels.sokoban import rules as sokoban
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
+    ARRAY_IDS,
     CASES,
     DISABLED,
-    IDS,
     MODES,
     POOLS,
     SAME_STEP,
-    TALKING,
+    TEXT_OBSERVATIONS,
     TEXTS,
     assert_same,
     draw_actions,
-    fewer,
     make_batch,
+    scale_steps,
 )
 
 OBS_MODES = ["grid", "planes", "tiny_rgb", "rgb"]
@@ -43,7 +43,8 @@ def arrays_of(results):
     return []
 
 
-def spoil(results):
+def overwrite(results):
+    """Overwrite every array of some results with garbage."""
     for array in arrays_of(results):
         if array.dtype == object:
             array[:] = "garbage"
@@ -59,19 +60,19 @@ def test_garbage_in_returned_arrays_does_no_harm(case, mode):
     env, twin = (make_batch(case, autoreset_mode=mode) for _ in range(2))
     result, expected = env.reset(seed=1), twin.reset(seed=1)
     finished = np.zeros(4, np.bool_)
-    for row in draw_actions(env, fewer(120)):
+    for row in draw_actions(env, scale_steps(120)):
         assert_same(result, expected)
-        spoil(result)
+        overwrite(result)
         if mode is DISABLED and finished.any():
             options = [{"reset_mask": finished.copy()} for _ in range(2)]
-            spoil(env.reset(options=options[0]))
+            overwrite(env.reset(options=options[0]))
             twin.reset(options=options[1])
         action = row.copy()
         result, expected = env.step(action), twin.step(row)
         action[:] = 99
         finished = expected[2] | expected[3]
-    spoil(env.successes)
-    spoil(env.get_attr("num_env_steps"))
+    overwrite(env.successes)
+    overwrite(env.get_attr("num_env_steps"))
     assert_same(env.reset(), twin.reset())
     row = draw_actions(env, 1)[0]
     assert_same(env.step(row), twin.step(row))
@@ -109,8 +110,8 @@ def test_observations_share_nothing_with_the_state(case):
 @pytest.mark.parametrize(
     ("case", "more"),
     [
-        *((id, {"obs_mode": mode}) for id in IDS for mode in OBS_MODES),
-        *((case, {}) for case in (*IDS, *LAMPS)),
+        *((id, {"obs_mode": mode}) for id in ARRAY_IDS for mode in OBS_MODES),
+        *((case, {}) for case in (*ARRAY_IDS, *LAMPS)),
     ],
 )
 def test_without_copies_one_array_is_written_again(case, more):
@@ -135,7 +136,7 @@ def test_without_copies_the_array_is_not_the_state(case):
     observations, _ = env.reset(seed=0)
     twin.reset(seed=0)
     for row in draw_actions(env, 30):
-        spoil(observations)
+        overwrite(observations)
         assert_same(env.step(row), twin.step(row))
 
 
@@ -150,9 +151,9 @@ def test_rewards_and_flags_are_fresh_without_copies_too(case):
         assert not any(np.shares_memory(array, other) for other in arrays_of(two))
 
 
-@pytest.mark.parametrize("case", [*IDS, *TALKING])
+@pytest.mark.parametrize("case", [*ARRAY_IDS, *TEXT_OBSERVATIONS])
 def test_texts_are_always_new_tuples(case):
-    more = {"obs_mode": "text"} if case in IDS else {}
+    more = {"obs_mode": "text"} if case in ARRAY_IDS else {}
     env = make_batch(case, copy=False, **more)
     first, _ = env.reset(seed=0)
     kept = tuple(first)
@@ -172,7 +173,7 @@ def test_actions_are_not_written(case):
 
 
 @pytest.mark.skipif(JIT_OFF, reason="nothing is compiled")
-@pytest.mark.parametrize("case", IDS)
+@pytest.mark.parametrize("case", ARRAY_IDS)
 def test_read_only_actions_compile_nothing_anew(case):
     # Arrays of jax are read-only; numba knows these as another type.
     env = make_batch(case)
@@ -189,10 +190,10 @@ def test_read_only_actions_compile_nothing_anew(case):
             assert all(kind.mutable for kind in arrays)
 
 
-@pytest.mark.parametrize("case", [*IDS, *TEXTS])
+@pytest.mark.parametrize("case", [*ARRAY_IDS, *TEXTS])
 def test_frames_are_fresh(case):
     env = make_batch(case, render_mode="rgb_array")
     env.reset(seed=0)
     expected = copy.deepcopy(env.render())
-    spoil(env.render())
+    overwrite(env.render())
     assert_same(env.render(), expected)

@@ -5,8 +5,8 @@ import pytest
 
 import roll_vec
 from tests.contract.cases import (
+    ARRAY_IDS,
     DISABLED,
-    IDS,
     MODES,
     POOLS,
     SAME_STEP,
@@ -15,19 +15,23 @@ from tests.contract.cases import (
     draw_actions,
     make_batch,
     make_sync,
-    own_keywords,
+    single_keywords,
 )
 
 NUM_ENVS = 5
 
 
 def obs_modes(case):
-    default = own_keywords(case)["obs_mode"]
+    """Return the observation modes to test; a default other than grids stands alone."""
+    default = single_keywords(case)["obs_mode"]
     return [default] if default != "grid" else ["grid", "planes", "rgb", "text"]
 
 
-VIEWS = [(id, {"obs_mode": mode}) for id in IDS for mode in obs_modes(id)]
-VIEWS += [(IDS[1], {"obs_mode": "text"}), *((case, {}) for case in (*TEXTS, *POOLS))]
+VIEWS = [(id, {"obs_mode": mode}) for id in ARRAY_IDS for mode in obs_modes(id)]
+VIEWS += [
+    (ARRAY_IDS[1], {"obs_mode": "text"}),
+    *((case, {}) for case in (*TEXTS, *POOLS)),
+]
 
 
 @pytest.mark.parametrize(("case", "more"), VIEWS)
@@ -51,7 +55,7 @@ def test_is_what_the_step_led_to(case, more):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("case", [*IDS, "tests_vector/Lamps-v0"])
+@pytest.mark.parametrize("case", [*ARRAY_IDS, "tests_vector/Lamps-v0"])
 def test_leaves_its_arguments_alone_and_is_new(case, mode):
     env = make_batch(case, NUM_ENVS, autoreset_mode=mode, max_episode_steps=1)
     env.reset(seed=0)
@@ -82,8 +86,8 @@ def test_without_an_end_is_a_copy_and_texts_are_themselves():
 
 
 def test_works_on_gymnasiums_own_batches():
-    sync = make_sync(IDS[1], NUM_ENVS, SAME_STEP)
-    ours = make_batch(IDS[1], NUM_ENVS, autoreset_mode=SAME_STEP)
+    sync = make_sync(ARRAY_IDS[1], NUM_ENVS, SAME_STEP)
+    ours = make_batch(ARRAY_IDS[1], NUM_ENVS, autoreset_mode=SAME_STEP)
     sync.reset(seed=0)
     ours.reset(seed=0)
     for row in draw_actions(ours, 30):

@@ -15,7 +15,7 @@ from tests.contract.cases import (
     SAME_STEP,
     assert_same,
     draw_actions,
-    fewer,
+    scale_steps,
 )
 from tests.gymnasium_versions import make_lake
 
@@ -57,6 +57,8 @@ class FloatProb(gymnasium.Wrapper):
 
 
 def make_both(name, mode, num_envs=NUM_ENVS, **options):
+    """Return Gymnasium's batch and ours of one id."""
+
     def single():
         return FloatProb(make_lake(name, **options))
 
@@ -87,34 +89,34 @@ def compare(theirs, ours, seed, steps):
 @pytest.mark.parametrize("name", OURS)
 @pytest.mark.parametrize("mode", MODES)
 def test_plays_as_gymnasium_with_its_own_limit(name, mode):
-    ends = compare(*make_both(name, mode), seed=3, steps=fewer(1500))
+    ends = compare(*make_both(name, mode), seed=3, steps=scale_steps(1500))
     assert ends[0]
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_plays_as_gymnasium_with_a_short_limit(mode):
     both = make_both("FrozenLake-v1", mode, max_episode_steps=6)
-    ends = compare(*both, seed=11, steps=fewer(600))
+    ends = compare(*both, seed=11, steps=scale_steps(600))
     assert ends.all()
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=str)
 def test_plays_as_gymnasium_from_any_seed(seed):
-    compare(*make_both("FrozenLake-v1", SAME_STEP), seed=seed, steps=fewer(100))
+    compare(*make_both("FrozenLake-v1", SAME_STEP), seed=seed, steps=scale_steps(100))
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_plays_as_gymnasium_with_options(options, mode):
     both = make_both("FrozenLake-v1", mode, max_episode_steps=25, **options)
-    compare(*both, seed=5, steps=fewer(150))
+    compare(*both, seed=5, steps=scale_steps(150))
 
 
 def test_streams_go_on_at_unseeded_and_masked_resets():
     theirs, ours = make_both("FrozenLake-v1", MODES[0], desc=["SFS", "FHG"])
     assert_same(ours.reset(seed=2), theirs.reset(seed=2))
     rng = np.random.default_rng(0)
-    for row in draw_actions(ours, fewer(400)):
+    for row in draw_actions(ours, scale_steps(400)):
         if rng.random() < 0.3:
             mask = rng.random(NUM_ENVS) < 0.4
             mask[rng.integers(NUM_ENVS)] = True

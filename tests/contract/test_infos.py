@@ -12,10 +12,10 @@ from tests.contract.cases import (
     SAME_STEP,
     assert_same,
     draw_actions,
-    fewer,
     id_of,
-    info_of,
     make_batch,
+    scale_steps,
+    single_info,
 )
 
 NUM_ENVS = 6
@@ -77,14 +77,17 @@ DTYPES = {
 
 
 def keys_of(case):
+    """Return the info keys of a case: those of steps, and those of resets."""
     return KEYS[case if case in KEYS else id_of(case)]
 
 
 def step_keys(case):
+    """Return the keys that infos of a step must have."""
     return keys_of(case)[0]
 
 
 def reset_keys(case):
+    """Return the keys that infos of a reset must have."""
     return keys_of(case)[2]
 
 
@@ -116,6 +119,7 @@ def check_layout(infos, num_envs=NUM_ENVS):
 
 
 def without_masks(infos):
+    """Return the keys of infos that are no masks."""
     return {key for key in infos if not key.startswith("_")}
 
 
@@ -128,7 +132,7 @@ def test_layout_and_dtypes_at_every_step(case, mode):
     assert without_masks(infos) == reset_keys(case)
     finished = np.zeros(NUM_ENVS, np.bool_)
     partial = {}
-    for row in draw_actions(env, fewer(200)):
+    for row in draw_actions(env, scale_steps(200)):
         if mode is DISABLED and finished.any():
             _, infos = env.reset(options={"reset_mask": finished})
             check_layout(infos)
@@ -164,7 +168,7 @@ def test_final_info_is_the_step_and_the_rest_the_reset(case):
     for env in (same, disabled):
         env.reset(seed=2)
     seen = 0
-    for row in draw_actions(same, fewer(100)):
+    for row in draw_actions(same, scale_steps(100)):
         _, _, terminations, truncations, infos = same.step(row)
         *_, expected = disabled.step(row)
         finished = terminations | truncations
@@ -183,9 +187,11 @@ def test_final_info_is_the_step_and_the_rest_the_reset(case):
             assert_same(final["_" + key], finished)
         _, resets = disabled.reset(options={"reset_mask": finished})
         for i in range(NUM_ENVS):
-            kept = {} if finished[i] else info_of(expected, i)
-            assert_same(info_of(final, i), info_of(expected, i) if finished[i] else {})
-            assert_same(info_of(infos, i), kept or info_of(resets, i))
+            kept = {} if finished[i] else single_info(expected, i)
+            assert_same(
+                single_info(final, i), single_info(expected, i) if finished[i] else {}
+            )
+            assert_same(single_info(infos, i), kept or single_info(resets, i))
     assert seen
 
 
@@ -219,6 +225,7 @@ def test_infos_of_a_partial_reset_are_those_of_the_mask(case):
 
 
 def bools(*values):
+    """Return a bool array."""
     return np.array(values, np.bool_)
 
 

@@ -23,9 +23,9 @@ import pytest
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
     ALL_CASES,
+    ARRAY_IDS,
     CASES,
     DISABLED,
-    IDS,
     LEVELS,
     MODES,
     NEXT_STEP,
@@ -35,10 +35,10 @@ from tests.contract.cases import (
     TEXTS,
     assert_same,
     draw_actions,
-    fewer,
     make_batch,
     make_sync,
-    own_keywords,
+    scale_steps,
+    single_keywords,
 )
 
 NUM_ENVS = 6
@@ -129,6 +129,7 @@ class Lockstep:
 
 
 def run_lockstep(steps, *args, **more):
+    """Play one lockstep to its end, and close its batches."""
     lockstep = Lockstep(*args, **more)
     try:
         lockstep.run(steps)
@@ -150,8 +151,8 @@ FINITE = [
 def test_batch_equals_sync_vector_env(case, num_levels, group_size, mode):
     levels = {"num_levels": num_levels, "start_level": 5} if num_levels else {}
     # Objects and their workers take longer than arrays, and meet ends sooner.
-    steps = STEPS if case in IDS else 300 if case in TEXTS else 150
-    lockstep = run_lockstep(fewer(steps), case, mode, group_size, **levels)
+    steps = STEPS if case in ARRAY_IDS else 300 if case in TEXTS else 150
+    lockstep = run_lockstep(scale_steps(steps), case, mode, group_size, **levels)
     # So few steps as are taken uncompiled need not meet both.
     assert lockstep.terminations or JIT_OFF
     assert lockstep.truncations or JIT_OFF
@@ -159,23 +160,23 @@ def test_batch_equals_sync_vector_env(case, num_levels, group_size, mode):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("case", IDS)
+@pytest.mark.parametrize("case", ARRAY_IDS)
 def test_long_run_equals_sync_vector_env(case, mode):
-    run_lockstep(fewer(4000), case, mode, 2, seed=1)
+    run_lockstep(scale_steps(4000), case, mode, 2, seed=1)
 
 
 VIEWS = [
     (case, obs_mode)
-    for case in IDS
+    for case in ARRAY_IDS
     for obs_mode in ("position", "grid", "planes", "tiny_rgb", "rgb", "text")
-    if obs_mode != "position" or own_keywords(case)["obs_mode"] == "position"
+    if obs_mode != "position" or single_keywords(case)["obs_mode"] == "position"
 ]
 
 
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
 @pytest.mark.parametrize(("case", "obs_mode"), VIEWS)
 def test_every_observation_mode_equals_sync_vector_env(case, obs_mode, mode):
-    run_lockstep(fewer(60), case, mode, obs_mode=obs_mode)
+    run_lockstep(scale_steps(60), case, mode, obs_mode=obs_mode)
 
 
 # Of different sizes and numbers of boxes.
@@ -210,4 +211,4 @@ VARIANTS = [
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("case", "more"), VARIANTS)
 def test_options_equal_sync_vector_env(case, more, mode):
-    run_lockstep(fewer(250), case, mode, **more)
+    run_lockstep(scale_steps(250), case, mode, **more)

@@ -11,14 +11,14 @@ from roll_vec.spaces import UnicodeText
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
     ARRAY_CASES,
-    IDS,
+    ARRAY_IDS,
     LEVEL_IDS,
     SINGLES,
-    TALKING,
+    TEXT_OBSERVATIONS,
     draw_actions,
     is_pooled,
     make_batch,
-    own_keywords,
+    single_keywords,
 )
 
 FEW, MANY = 4096, 16384
@@ -30,13 +30,13 @@ pytestmark = pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
 
 def grid_of_six(case):
     """Return the keywords that make an id's boards 6 × 6."""
-    if "dim_room" in own_keywords(case):
+    if "dim_room" in single_keywords(case):
         return {"dim_room": (6, 6), "num_boxes": 3, "num_levels": 64}
     if is_pooled(case):
         return {}
-    if "size" in own_keywords(case):
+    if "size" in single_keywords(case):
         return {"size": 6}
-    view = {"obs_mode": "grid"} if case in IDS else {}
+    view = {"obs_mode": "grid"} if case in ARRAY_IDS else {}
     return {"desc": ["SFFFFF"] * 5 + ["FFFFFG"], **view}
 
 
@@ -63,7 +63,7 @@ def allocated_by(case, num_envs, **more):
         *((case, "SameStep") for case in ARRAY_CASES),
         *(
             pytest.param(id, mode, marks=pytest.mark.slow)
-            for id in IDS
+            for id in ARRAY_IDS
             for mode in ("NextStep", "SameStep")
         ),
     ],
@@ -108,10 +108,12 @@ def test_steps_leave_nothing_behind(case):
     assert later - first < 64 * KIBIBYTE
 
 
-@pytest.mark.parametrize("case", [*IDS, *(case for case in TALKING if case in SINGLES)])
+@pytest.mark.parametrize(
+    "case", [*ARRAY_IDS, *(case for case in TEXT_OBSERVATIONS if case in SINGLES)]
+)
 def test_spaces_of_texts_share_all_but_their_generator(case):
     num_envs = 256 if is_pooled(case) else FEW
-    more = {"obs_mode": "text"} if case in IDS else {}
+    more = {"obs_mode": "text"} if case in ARRAY_IDS else {}
     tracemalloc.start()
     try:
         env = make_batch(case, num_envs, **more)
@@ -120,7 +122,7 @@ def test_spaces_of_texts_share_all_but_their_generator(case):
         tracemalloc.stop()
     assert kept / num_envs < (6 if is_pooled(case) else 2) * KIBIBYTE
     pairs = [(env.observation_space, env.single_observation_space)]
-    if case in TALKING:
+    if case in TEXT_OBSERVATIONS:
         pairs.append((env.action_space, env.single_action_space))
     for batched, single in pairs:
         assert isinstance(single, UnicodeText)

@@ -9,9 +9,9 @@ import pytest
 from roll_vec.stacked import row_threads as threads
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
+    ARRAY_IDS,
     CASES,
     DISABLED,
-    IDS,
     LEVEL_IDS,
     MODES,
     NEXT_STEP,
@@ -20,24 +20,27 @@ from tests.contract.cases import (
     SINGLES,
     assert_same,
     draw_actions,
-    fewer,
     is_pooled,
     lowest_action,
     make_batch,
     make_single,
     play,
+    scale_steps,
 )
 
 
 def by_pickle(env):
+    """Return a duplicate by the newest protocol of pickle."""
     return pickle.loads(pickle.dumps(env))
 
 
 def by_oldest_pickle(env):
+    """Return a duplicate by protocol 2."""
     return pickle.loads(pickle.dumps(env, protocol=2))
 
 
 def by_cloudpickle(env):
+    """Return a duplicate by cloudpickle."""
     cloudpickle = pytest.importorskip("cloudpickle")
     return cloudpickle.loads(cloudpickle.dumps(env))
 
@@ -57,7 +60,7 @@ def test_duplicate_goes_on_like_the_original(case, mode, duplicate):
     assert twin.spec == env.spec
     assert twin.autoreset_mode is mode
     assert twin.metadata == env.metadata
-    actions = draw_actions(env, fewer(60), seed=1)
+    actions = draw_actions(env, scale_steps(60), seed=1)
     # One after the other: they share nothing.
     expected = play(env, actions)
     assert_same(play(twin, actions), expected)
@@ -103,7 +106,11 @@ def test_before_the_first_reset_and_after_close(case):
 @pytest.mark.parametrize(
     ("case", "more"),
     [
-        *((id, {"obs_mode": obs_mode}) for id in IDS for obs_mode in ("grid", "text")),
+        *(
+            (id, {"obs_mode": obs_mode})
+            for id in ARRAY_IDS
+            for obs_mode in ("grid", "text")
+        ),
         *((case, {}) for case in POOLS),
     ],
 )
@@ -147,7 +154,7 @@ def test_threads_are_not_pickled():
     assert_same(twin.step(actions[1]), env.step(actions[1]))
 
 
-@pytest.mark.parametrize("case", IDS)
+@pytest.mark.parametrize("case", ARRAY_IDS)
 def test_windows_are_not_pickled(case, monkeypatch):
     pygame = pytest.importorskip("pygame")
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")

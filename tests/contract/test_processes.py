@@ -85,6 +85,7 @@ def play_on(env, actions):
 
 
 def make_and_play(case, num_envs, more):
+    """Make a batch, and return what its reset and five steps return."""
     env = make_batch(case, num_envs, **more)
     return [env.reset(seed=1), play(env, draw_actions(env, 5))]
 
@@ -184,10 +185,12 @@ def test_forked_child_forgets_the_pools():
 
 
 def make_env_fns(case, num_envs, **more):
+    """Return functions that make the environments of a case."""
     return [functools.partial(make_single, case, **more)] * num_envs
 
 
 def compare_with_workers(case, mode, shared_memory, context=None, **more):
+    """Compare our batch with Gymnasium's AsyncVectorEnv, step by step."""
     ours = make_batch(case, 3, autoreset_mode=mode, **more)
     workers = AsyncVectorEnv(
         make_env_fns(case, 3, **more),
@@ -263,5 +266,6 @@ def test_batches_in_a_pool_of_processes():
 
 
 def first_observations(first, size):
+    """Return the first observations of a part of a batch."""
     env = make_batch("roll_vec/Sokoban-v0", size)
     return env.reset(seed=20 + first)[0]

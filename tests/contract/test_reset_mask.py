@@ -9,8 +9,8 @@ import pytest
 from roll_vec.errors import ResetNeededError
 from tests.contract.cases import (
     ARRAY_AND_POOL,
+    ARRAY_IDS,
     CASES,
-    IDS,
     LEVELS,
     MODES,
     assert_same,
@@ -93,7 +93,7 @@ def test_mask_is_not_kept(case):
 
 
 def test_unknown_options_are_ignored():
-    env, twin = played_twins(IDS[0], MODES[0])
+    env, twin = played_twins(ARRAY_IDS[0], MODES[0])
     assert_same(env.reset(options={"level": 3}), twin.reset(options={}))
 
 

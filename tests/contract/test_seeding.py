@@ -8,22 +8,22 @@ from roll_vec.errors import InvalidOptionError, InvalidSeedError, ResetNeededErr
 from roll_vec.seeding import episode_seed, fold_seed
 from tests.contract.cases import (
     ARRAY_AND_POOL,
+    ARRAY_IDS,
     CASES,
     DISABLED,
-    IDS,
     LEVELS,
     MODES,
     NEXT_STEP,
     SAME_STEP,
     assert_same,
     draw_actions,
-    fewer,
-    info_of,
     is_pooled,
     lowest_action,
     make_batch,
     make_single,
     play,
+    scale_steps,
+    single_info,
 )
 
 BIG_SEEDS = [2**31, 2**32 - 1, 2**32, 2**33 + 5, 2**64, 3**90]
@@ -38,7 +38,7 @@ def facts(observation, reward, terminated, truncated, info):
 def rows_of(results, row):
     """Return one environment's part of the results of `play`."""
     return [
-        facts(*(batch[row] for batch in batches), info_of(infos, row))
+        facts(*(batch[row] for batch in batches), single_info(infos, row))
         for *batches, infos in results
     ]
 
@@ -64,7 +64,7 @@ def play_alone(env, seed, actions):
 def test_environment_i_is_the_single_form_with_seed_plus_i(case, seed):
     env = make_batch(case, 3)
     env.reset(seed=seed)
-    actions = draw_actions(env, fewer(80))
+    actions = draw_actions(env, scale_steps(80))
     results = play(env, actions)
     for i in range(3):
         alone = make_single(case)
@@ -76,7 +76,7 @@ def test_environment_i_is_the_single_form_with_seed_plus_i(case, seed):
 def test_environment_does_not_depend_on_those_beside_it(case):
     many = make_batch(case, 7)
     many.reset(seed=20)
-    actions = draw_actions(many, fewer(80))
+    actions = draw_actions(many, scale_steps(80))
     expected = play(many, actions)
     for first, size in ((0, 1), (2, 3), (4, 3)):
         alone = {} if is_pooled(case) else {"num_threads": 1}
@@ -134,9 +134,9 @@ def test_none_lets_a_stream_go_on(case):
     expected, expected_infos = twin.reset()
     fresh, fresh_infos = make_batch(case, 1).reset(seed=50)
     assert infos.keys() == expected_infos.keys()
-    assert_same(info_of(infos, 1), info_of(fresh_infos, 0))
+    assert_same(single_info(infos, 1), single_info(fresh_infos, 0))
     for row in (0, 2, 3):
-        assert_same(info_of(infos, row), info_of(expected_infos, row))
+        assert_same(single_info(infos, row), single_info(expected_infos, row))
         np.testing.assert_array_equal(observations[row], expected[row])
     np.testing.assert_array_equal(observations[1], fresh[0])
     assert env.np_random_seed == (0, 50, 2, 3)
@@ -165,7 +165,7 @@ def test_group_members_have_one_seed(case, mode):
     env.reset(seed=30)
     assert env.np_random_seed == (30, 30, 30, 31, 31, 31)
     # The same actions in a group give the same everything.
-    actions = draw_actions(env, fewer(60))[:, [0, 0, 0, 3, 3, 3]]
+    actions = draw_actions(env, scale_steps(60))[:, [0, 0, 0, 3, 3, 3]]
     results = play(env, actions)
     for i, j in ((0, 1), (0, 2), (3, 4), (3, 5)):
         assert_same(rows_of(results, i), rows_of(results, j))
@@ -224,7 +224,7 @@ def test_group_ids_are_in_the_infos_of_resets_and_change_nothing_else(case, mode
 
 
 def test_sequence_of_seeds_is_taken_as_given_in_groups():
-    env = make_batch(IDS[0], 4, group_size=2)
+    env = make_batch(ARRAY_IDS[0], 4, group_size=2)
     env.reset(seed=[1, 2, 3, 4])
     assert env.np_random_seed == (1, 2, 3, 4)
 
@@ -257,7 +257,7 @@ def test_entropy_can_be_played_again(case):
 
 
 def test_unseeded_group_draws_once():
-    env = make_batch(IDS[0], 6, group_size=3)
+    env = make_batch(ARRAY_IDS[0], 6, group_size=3)
     env.reset()
     seeds = env.np_random_seed
     assert len(set(seeds[:3])) == len(set(seeds[3:])) == 1
@@ -265,7 +265,7 @@ def test_unseeded_group_draws_once():
 
 
 def test_nones_of_a_first_reset_are_drawn_and_the_rest_kept():
-    env = make_batch(IDS[0], 4, group_size=2)
+    env = make_batch(ARRAY_IDS[0], 4, group_size=2)
     env.reset(seed=[None, 7, None, None])
     drawn = env.np_random_seed
     assert drawn[1] == 7
@@ -326,7 +326,7 @@ def test_bad_seed_is_refused_before_anything_moves(case, seed):
 
 @pytest.mark.parametrize("seed", [[], [1, 2], [1, 2, 3, 4], np.arange(5)], ids=str)
 def test_wrong_number_of_seeds_is_refused(seed):
-    env = make_batch(IDS[0], 3)
+    env = make_batch(ARRAY_IDS[0], 3)
     with pytest.raises(ValueError, match=r"each of the 3 environments, got \d"):
         env.reset(seed=seed)
     with pytest.raises(ResetNeededError):
@@ -335,4 +335,7 @@ def test_wrong_number_of_seeds_is_refused(seed):
 
 def test_bool_is_no_seed_that_surprises():
     # As in Gymnasium, where True is the int 1.
-    assert_same(make_batch(IDS[0]).reset(seed=True), make_batch(IDS[0]).reset(seed=1))
+    assert_same(
+        make_batch(ARRAY_IDS[0]).reset(seed=True),
+        make_batch(ARRAY_IDS[0]).reset(seed=1),
+    )

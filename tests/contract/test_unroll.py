@@ -11,19 +11,19 @@ from roll_vec.stacked import engine as stacked_engine
 from roll_vec.vector.rollout import Rollout
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
+    ARRAY_IDS,
     CASES,
     DISABLED,
-    IDS,
     MODES,
     NEXT_STEP,
     SAME_STEP,
     assert_same,
     assert_undisturbed,
     draw_actions,
-    info_of,
     lowest_action,
     make_batch,
-    own_keywords,
+    single_info,
+    single_keywords,
 )
 from tests.contract.unrolls import ARRAYS, N, T, make_pair, play_out
 
@@ -62,7 +62,9 @@ def assert_equal_steps(env, rollout, results):
         # Dtypes may be wider where steps differ in them: what a row has is the same.
         assert own.keys() == expected.keys()
         for row in range(env.num_envs):
-            assert_same(info_of(own, row), info_of(expected, row), f"info {t}, {row}")
+            assert_same(
+                single_info(own, row), single_info(expected, row), f"info {t}, {row}"
+            )
         if not is_pooled_env(env):
             assert_same(own, expected, f"infos of step {t}")
     assert len(observations) == len(numbers[0]) == len(results)
@@ -101,11 +103,11 @@ def test_unroll_equals_as_many_steps(case, mode):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("obs_mode", OBS_MODES)
-@pytest.mark.parametrize("case", IDS)
+@pytest.mark.parametrize("case", ARRAY_IDS)
 def test_unroll_equals_as_many_steps_in_every_view(case, obs_mode, mode):
-    if obs_mode == "position" and "obs_mode" not in own_keywords(case):
+    if obs_mode == "position" and "obs_mode" not in single_keywords(case):
         pytest.skip("it has no positions")
-    if obs_mode == "position" and own_keywords(case)["obs_mode"] != "position":
+    if obs_mode == "position" and single_keywords(case)["obs_mode"] != "position":
         pytest.skip("it has no positions")
     more = {"group_size": 2, "group_id_info": True, "copy": False}
     env, twin = make_pair(case, autoreset_mode=mode, obs_mode=obs_mode, **more)
@@ -116,9 +118,9 @@ def test_unroll_equals_as_many_steps_in_every_view(case, obs_mode, mode):
 @pytest.mark.skipif(JIT_OFF, reason="wrap-around is silenced in one thread alone")
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
-@pytest.mark.parametrize("case", IDS)
+@pytest.mark.parametrize("case", ARRAY_IDS)
 def test_threads_blocks_and_levels_make_no_difference(case, mode, threads, monkeypatch):
-    more = {"num_levels": 6} if "num_levels" in own_keywords(case) else {}
+    more = {"num_levels": 6} if "num_levels" in single_keywords(case) else {}
     pair = [
         make_batch(case, 40, autoreset_mode=mode, num_threads=number, **more)
         for number in (threads, 1)
@@ -190,7 +192,7 @@ def test_a_policy_may_write_into_what_it_sees(case, copies):
 
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
 @pytest.mark.parametrize(
-    "case", [*IDS, "roll_vec/Sokoban-v0 text", "tests_vector/Lamps-v0"]
+    "case", [*ARRAY_IDS, "roll_vec/Sokoban-v0 text", "tests_vector/Lamps-v0"]
 )
 def test_out_is_written_into_and_equal(case, mode):
     env, twin = make_pair(case, autoreset_mode=mode)

@@ -7,9 +7,9 @@ from gymnasium.spaces import Box
 from gymnasium.wrappers import vector as wrappers
 
 from tests.contract.cases import (
+    ARRAY_IDS,
     CASES,
     DISABLED,
-    IDS,
     LIMIT,
     MODES,
     NEXT_STEP,
@@ -19,10 +19,10 @@ from tests.contract.cases import (
     TEXTS,
     assert_same,
     draw_actions,
-    fewer,
     make_batch,
     make_single,
     make_sync,
+    scale_steps,
 )
 from tests.gymnasium_versions import needs
 
@@ -49,6 +49,7 @@ def play_wrapped(env, steps, seed=0):
 
 
 def assert_wrapped_alike(wrap, case, mode, steps=60, **more):
+    """Compare a wrapper around our batch with the same around SyncVectorEnv."""
     ours, theirs = (wrap(env) for env in batches(case, mode, **more))
     assert ours.observation_space == theirs.observation_space
     assert ours.action_space == theirs.action_space
@@ -100,7 +101,7 @@ def test_episode_statistics_are_those_of_a_plain_loop(case, mode):
         make_batch(case, NUM_ENVS, autoreset_mode=mode)
     )
     env.reset(seed=3)
-    actions = draw_actions(env, fewer(200))
+    actions = draw_actions(env, scale_steps(200))
     found = [[] for _ in range(NUM_ENVS)]
     for step, row in enumerate(actions):
         _, _, terminations, truncations, infos = env.step(row)
@@ -132,7 +133,7 @@ def test_partial_reset_keeps_the_statistics_of_the_others(case, mode):
     returns, lengths = np.zeros(NUM_ENVS), np.zeros(NUM_ENVS, np.int64)
     pending = np.zeros(NUM_ENVS, np.bool_)
     seen = 0
-    for row in draw_actions(env, fewer(200)):
+    for row in draw_actions(env, scale_steps(200)):
         mask = rng.random(NUM_ENVS) < 0.1
         if mode is DISABLED:
             mask |= pending
@@ -227,6 +228,7 @@ def test_reward_wrappers_spoil_nothing(case, wrap, mode):
 
 
 def to_float(env):
+    """Wrap a batch so that its observations are halves in float32."""
     space = env.single_observation_space
     single = Box(0.0, 8.0, space.shape, np.float32)
     return wrappers.TransformObservation(
@@ -238,6 +240,7 @@ def to_float(env):
 
 
 def flat(env):
+    """Wrap a batch so that its observations have three columns."""
     size = int(np.prod(env.single_observation_space.shape))
     return wrappers.ReshapeObservation(env, (size // 3, 3))
 
@@ -270,12 +273,12 @@ OBSERVATION_WRAPPERS = [
 
 @pytest.mark.parametrize("mode", OBSERVING_MODES)
 @pytest.mark.parametrize(("wrap", "obs_mode"), OBSERVATION_WRAPPERS)
-@pytest.mark.parametrize("case", IDS)
+@pytest.mark.parametrize("case", ARRAY_IDS)
 def test_observation_wrappers(case, wrap, obs_mode, mode):
     assert_wrapped_alike(wrap, case, mode, steps=30, obs_mode=obs_mode)
 
 
-@pytest.mark.parametrize("case", IDS)
+@pytest.mark.parametrize("case", ARRAY_IDS)
 def test_resized_observations(case):
     pytest.importorskip("cv2")
 
@@ -288,7 +291,7 @@ def test_resized_observations(case):
 @pytest.mark.parametrize(
     ("case", "more"),
     [
-        *((id, {"obs_mode": mode}) for id in IDS for mode in ("grid", "planes")),
+        *((id, {"obs_mode": mode}) for id in ARRAY_IDS for mode in ("grid", "planes")),
         (LAMPS, {}),
     ],
 )
@@ -321,7 +324,7 @@ def test_action_wrappers(case, mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("case", [*IDS, LAMPS])
+@pytest.mark.parametrize("case", [*ARRAY_IDS, LAMPS])
 def test_arrays_of_torch(case, mode):
     torch = pytest.importorskip("torch")
     if mode is SAME_STEP:
@@ -339,7 +342,7 @@ def test_arrays_of_torch(case, mode):
 @pytest.mark.parametrize(
     ("case", "more"),
     [
-        *((id, {"obs_mode": mode}) for id in IDS for mode in ("grid", "text")),
+        *((id, {"obs_mode": mode}) for id in ARRAY_IDS for mode in ("grid", "text")),
         *((case, {}) for case in (*TEXTS, *POOLS)),
     ],
 )
@@ -356,7 +359,7 @@ def test_wrappers_in_a_row(case, more, mode):
 # ----------------------------------------------------------------- rendering
 
 
-@pytest.mark.parametrize("case", [*IDS, *TEXTS])
+@pytest.mark.parametrize("case", [*ARRAY_IDS, *TEXTS])
 def test_human_rendering(case, monkeypatch):
     pytest.importorskip("cv2")
     pygame = pytest.importorskip("pygame")
@@ -373,7 +376,7 @@ def test_human_rendering(case, monkeypatch):
 
 @needs("RecordVideo takes batches")
 @pytest.mark.parametrize("mode", OBSERVING_MODES)
-@pytest.mark.parametrize("case", [*IDS, *TEXTS])
+@pytest.mark.parametrize("case", [*ARRAY_IDS, *TEXTS])
 def test_video_is_recorded(case, mode, tmp_path):
     pytest.importorskip("moviepy")
     env = wrappers.RecordVideo(

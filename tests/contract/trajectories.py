@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium.spaces import Text
 from gymnasium.vector import AutoresetMode
 
-from tests.contract.cases import ALL_CASES, IDS, PROCESSES, draw_texts, make_batch
+from tests.contract.cases import ALL_CASES, ARRAY_IDS, PROCESSES, draw_texts, make_batch
 
 # More rows than one thread is given, for what is split: steps, rooms, maps, pictures.
 WIDE: list[tuple[str, int, dict[str, Any]]] = [
@@ -78,7 +78,7 @@ def digest_of(
     """Return the digest of some batches side by side, seeded as one would be."""
     more = {"max_episode_steps": 7, "autoreset_mode": mode, **more}
     # Those of an id are not small.
-    make = gymnasium.make_vec if case in IDS else make_batch
+    make = gymnasium.make_vec if case in ARRAY_IDS else make_batch
     envs = [make(case, num_envs=size, **more) for size in sizes]
     starts = np.cumsum([0, *sizes]).tolist()
     space = envs[0].single_action_space

@@ -16,11 +16,11 @@ from tests.contract.cases import (
     MODES,
     SAME_STEP,
     assert_same,
-    fewer,
     make_batch,
     make_single,
     make_sync,
     play,
+    scale_steps,
 )
 
 IDS = tuple(id for id, known in ENVIRONMENTS.items() if not known.pooled)
@@ -79,7 +79,7 @@ def test_batches_equal_gymnasium_s(env_id, form, mode):
     more = text_keywords(form, obs_mode="text")
     batch = make_batch(env_id, 5, autoreset_mode=mode, **more)
     sync = make_sync(env_id, 5, mode, **more)
-    texts = [tuple(row) for row in draw_texts(form, fewer(60), 5)]
+    texts = [tuple(row) for row in draw_texts(form, scale_steps(60), 5)]
     assert_same(batch.reset(seed=7), sync.reset(seed=7))
     assert_same(play(batch, texts), play(sync, texts))
 
@@ -95,7 +95,7 @@ def test_names_are_actions_and_anything_else_is_none(env_id, form):
     spoken.reset(seed=3)
     played.reset(seed=3)
     none = min(lookup) - 1
-    for texts in draw_texts(form, fewer(100), 4, seed=1):
+    for texts in draw_texts(form, scale_steps(100), 4, seed=1):
         parser = spoken.unwrapped.engine.action_parser
         if none < 0:
             # Gymnasium's integers have no such thing; what it does is seen below.
@@ -145,7 +145,7 @@ def test_turns_play_their_actions_one_by_one(env_id):
     played = make_single(env_id, **more)
     codes = {name: code for code, name in played.unwrapped.action_lookup.items()}
     rng = np.random.default_rng(5)
-    for episode in range(fewer(60)):
+    for episode in range(scale_steps(60)):
         spoken.reset(seed=episode)
         played.reset(seed=episode)
         ended = turn = 0
@@ -354,7 +354,7 @@ def test_text_keeps_the_contract_of_vector_environments(env_id):
 def test_copies_go_on_alike(env_id):
     env = make_batch(env_id, 3, autoreset_mode=SAME_STEP, **text_keywords("turns"))
     env.reset(seed=1)
-    texts = draw_texts("turns", fewer(40), 3, seed=4)
+    texts = draw_texts("turns", scale_steps(40), 3, seed=4)
     play(env, texts[:10])
     copies = [pickle.loads(pickle.dumps(env)), copy.deepcopy(env)]
     expected = play(env, texts[10:])
