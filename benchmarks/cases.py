@@ -1,31 +1,33 @@
-"""Who meets whom, at which sizes, and which rows come of it."""
+"""The cases of the suite: contenders, their sizes, and the rows that compare them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks.comparisons import ALONE, COST, NS_MORE, Case, Row
+from benchmarks.interleave import Contender
 from benchmarks.levels import NUM_BOXES, SIZE
-from benchmarks.rows import ALONE, COST, NS_MORE, Case, Row
-from benchmarks.turns import Contender
 
-# Of a contender itself; all else goes to its task.
-_OWN_KEYS = ("cores", "process_per_core", "patience")
+# Options of the contender itself; the others go to its task.
+_CONTENDER_KEYS = ("cores", "process_per_core", "patience")
 
 
-def _ours(name: str, task: str, engine: str = "roll_vec", **options: Any) -> Contender:
-    """Return one of ours; a task is a module's and a function's name."""
+def _roll_vec(
+    name: str, task: str, engine: str = "roll_vec", **options: Any
+) -> Contender:
+    """Return a contender of roll_vec; a task is ``module.function``."""
     module, _, function = task.rpartition(".")
-    more = {key: options.pop(key) for key in _OWN_KEYS if key in options}
+    more = {key: options.pop(key) for key in _CONTENDER_KEYS if key in options}
     return Contender(
-        name, engine, f"benchmarks.{module or 'ours'}", function, options, **more
+        name, engine, f"benchmarks.{module or 'batches'}", function, options, **more
     )
 
 
-def _theirs(name: str, engine: str, task: str, **options: Any) -> Contender:
-    """Return a peer's; a task is the peer's and a function's name."""
+def _peer(name: str, engine: str, task: str, **options: Any) -> Contender:
+    """Return a contender of a peer; a task is ``peer.function``."""
     peer, _, function = task.partition(".")
-    more = {key: options.pop(key) for key in _OWN_KEYS if key in options}
+    more = {key: options.pop(key) for key in _CONTENDER_KEYS if key in options}
     return Contender(
         name, engine, f"benchmarks.peers.{peer}", function, options, peer, **more
     )
@@ -34,64 +36,66 @@ def _theirs(name: str, engine: str, task: str, **options: Any) -> Contender:
 def _steps(
     name: str, id: str, num_envs: int, levels_are: str, **options: Any
 ) -> Contender:
-    """Return a batch of ours; a task other than `ours.steps` is an option."""
+    """Return a batch of roll_vec; a task other than `batches.steps` is an option."""
     task = options.pop("task", "steps")
     more: dict[str, Any] = {
         "id": f"roll_vec/{id}",
         "num_envs": num_envs,
         "levels_are": levels_are,
     }
-    return _ours(name, task, **more, **options)
+    return _roll_vec(name, task, **more, **options)
 
 
 LAKE = ("FrozenLake-v1", "the 4x4 map")
-CACHED = ("Sokoban-v0", "6x6, 3 boxes, 4096 rooms drawn before")
-FRESH = ("Sokoban-v0", "6x6, 3 boxes, a fresh room every episode")
+SOKOBAN_CACHED = ("Sokoban-v0", "6x6, 3 boxes, 4096 rooms drawn before")
+SOKOBAN_FRESH = ("Sokoban-v0", "6x6, 3 boxes, a fresh room every episode")
 
 
-def _cached(name: str, num_envs: int, **options: Any) -> Contender:
-    return _steps(name, CACHED[0], num_envs, CACHED[1], num_levels=4096, **options)
+def _sokoban_cached(name: str, num_envs: int, **options: Any) -> Contender:
+    return _steps(
+        name, SOKOBAN_CACHED[0], num_envs, SOKOBAN_CACHED[1], num_levels=4096, **options
+    )
 
 
 def _lake(name: str, num_envs: int, **options: Any) -> Contender:
     return _steps(name, LAKE[0], num_envs, LAKE[1], **options)
 
 
-def _fresh(name: str, num_envs: int, **options: Any) -> Contender:
-    return _steps(name, FRESH[0], num_envs, FRESH[1], **options)
+def _sokoban_fresh(name: str, num_envs: int, **options: Any) -> Contender:
+    return _steps(name, SOKOBAN_FRESH[0], num_envs, SOKOBAN_FRESH[1], **options)
 
 
 def steps(quick: bool) -> Case:
-    """FrozenLake-v1, ours and everyone's; Sokoban beside the same SyncVectorEnv."""
+    """FrozenLake-v1 beside all peers; Sokoban beside the same SyncVectorEnv."""
     task = "gymnasium.frozen_lake"
     pool = "envpool.frozen_lake"
     contenders = [
-        # First: where nothing is compiled yet it takes longest.
-        _cached("cached 4096", 4096),
+        # First: with an empty cache it compiles longest.
+        _sokoban_cached("cached 4096", 4096),
         *(
             _lake(f"lake {n}", n)
             for n in ([64, 4096] if quick else [1, 16, 256, 1024, 4096, 16384, 65536])
         ),
         *(
-            _theirs(f"sync {n}", "SyncVectorEnv", task, num_envs=n)
+            _peer(f"sync {n}", "SyncVectorEnv", task, num_envs=n)
             for n in ([256] if quick else [1, 16, 256, 1024, 4096])
         ),
         *(
-            _theirs(f"async {n}", "AsyncVectorEnv", task, num_envs=n, mode="async")
+            _peer(f"async {n}", "AsyncVectorEnv", task, num_envs=n, mode="async")
             for n in ([] if quick else [1, 16, 64])
         ),
         *(
-            _theirs(f"envpool one {n}", "EnvPool, one core", pool, num_envs=n, cores=1)
+            _peer(f"envpool one {n}", "EnvPool, one core", pool, num_envs=n, cores=1)
             for n in ([1024] if quick else [1, 16, 256, 1024, 4096, 16384])
         ),
         *(
-            _theirs(
+            _peer(
                 f"envpool async {n}", "EnvPool, async", pool, num_envs=n, mode="async"
             )
             for n in ([] if quick else [16, 256, 1024, 4096])
         ),
         *(
-            _theirs(
+            _peer(
                 f"envpools {n}",
                 "EnvPool, a process a core",
                 pool,
@@ -100,8 +104,8 @@ def steps(quick: bool) -> Case:
             )
             for n in ([] if quick else [1024, 4096])
         ),
-        _theirs("pufferlib", "PufferLib", "pufferlib.frozen_lake"),
-        _fresh("fresh 4096", 4096),
+        _peer("pufferlib", "PufferLib", "pufferlib.frozen_lake"),
+        _sokoban_fresh("fresh 4096", 4096),
     ]
     rows = [
         Row("FrozenLake-v1 beside SyncVectorEnv", "lake 4096", "sync ", 600),
@@ -115,7 +119,7 @@ def steps(quick: bool) -> Case:
 
 
 def boxoban(quick: bool, levels: str, levels_are: str) -> Case:
-    """Sokoban 10x10 with the same given levels for all: a file, and what is in it."""
+    """Sokoban 10x10 with the same levels for all: their file and its description."""
     pool, scan = "envpool.sokoban", "jumanji.sokoban"
     contenders = [
         *(
@@ -130,7 +134,7 @@ def boxoban(quick: bool, levels: str, levels_are: str) -> Case:
             for n in ([4096] if quick else [1, 16, 256, 1024, 4096, 16384])
         ),
         *(
-            _theirs(
+            _peer(
                 f"jumanji scan {n}",
                 "Jumanji, scan",
                 scan,
@@ -140,7 +144,7 @@ def boxoban(quick: bool, levels: str, levels_are: str) -> Case:
             for n in ([4096] if quick else [256, 1024, 4096])
         ),
         *(
-            _theirs(
+            _peer(
                 f"envpool async {n}",
                 "EnvPool, async",
                 pool,
@@ -150,11 +154,11 @@ def boxoban(quick: bool, levels: str, levels_are: str) -> Case:
             for n in ([256] if quick else [16, 256, 1024])
         ),
         *(
-            _theirs(f"envpool one {n}", "EnvPool, one core", pool, num_envs=n, cores=1)
+            _peer(f"envpool one {n}", "EnvPool, one core", pool, num_envs=n, cores=1)
             for n in ([] if quick else [1, 16, 256, 1024])
         ),
         *(
-            _theirs(
+            _peer(
                 f"jumanji step {n}",
                 "Jumanji, a call a step",
                 scan,
@@ -165,7 +169,7 @@ def boxoban(quick: bool, levels: str, levels_are: str) -> Case:
             for n in ([] if quick else [256, 4096])
         ),
         *(
-            _theirs(
+            _peer(
                 f"jumanjis {n}",
                 "Jumanji, scan, a process a core",
                 scan,
@@ -189,13 +193,13 @@ def boxoban(quick: bool, levels: str, levels_are: str) -> Case:
 
 def rooms(quick: bool) -> Case:
     """Rooms drawn on one thread."""
-    # As many rooms of theirs as a second or two allows.
+    # As many rooms of gym-sokoban as take a second or two.
     counts = {1: 200, 2: 100, 3: 50}
     contenders = [
-        _ours(f"ours {n}", "rooms", size=6, num_boxes=n, cores=1) for n in counts
+        _roll_vec(f"ours {n}", "rooms", size=6, num_boxes=n, cores=1) for n in counts
     ]
     contenders += [
-        _theirs(
+        _peer(
             f"gym-sokoban {n}",
             "gym-sokoban",
             "gym_sokoban.rooms",
@@ -206,9 +210,9 @@ def rooms(quick: bool) -> Case:
         )
         for n, count in counts.items()
     ]
-    # Some rooms take a hundred times as long as most: the mean is what a batch pays.
+    # Some rooms take a hundred times as long as most: a batch pays the mean.
     contenders += [
-        _ours(
+        _roll_vec(
             f"large, {statistic}",
             "room_times",
             size=10,
@@ -243,14 +247,14 @@ def rooms(quick: bool) -> Case:
 
 
 def forms(quick: bool) -> Case:
-    """Our own forms side by side: texts, many steps in a call, one environment."""
+    """roll_vec beside itself: texts, many steps in a call, one environment."""
     contenders = [
-        _cached("grid", 4096),
-        _cached("text", 4096, obs_mode="text"),
+        _sokoban_cached("grid", 4096),
+        _sokoban_cached("text", 4096, obs_mode="text"),
         _lake("lake steps", 64),
         _lake("lake unrolled", 64, task="unroll"),
-        _cached("sokoban steps", 64),
-        _cached("sokoban unrolled", 64, task="unroll"),
+        _sokoban_cached("sokoban steps", 64),
+        _sokoban_cached("sokoban unrolled", 64, task="unroll"),
         Contender(
             "single",
             "roll_vec",
@@ -258,7 +262,7 @@ def forms(quick: bool) -> Case:
             "single",
             {"id": "roll_vec:roll_vec/FrozenLake-v1"},
         ),
-        _theirs("gymnasium", "Gymnasium", "gymnasium.single"),
+        _peer("gymnasium", "Gymnasium", "gymnasium.single"),
     ]
     rows = [
         Row("Sokoban, texts: more a string than a grid", "text", "grid", 150, NS_MORE),
@@ -272,14 +276,14 @@ def forms(quick: bool) -> Case:
 def threads(quick: bool) -> Case:
     """Two threads beside one, and large batches beside small ones on one core.
 
-    A process on each core with half of the environments shows what the cores would give
-    if nothing were handed over.
+    A process on each core with half of the environments shows the gain of a second
+    core without any cost of handing work over.
     """
     kinds: list[tuple[str, str, Callable[..., Contender], dict[str, Any]]] = [
         ("lake", "FrozenLake-v1, positions", _lake, {}),
-        ("grids", "Sokoban, grids", _cached, {}),
-        ("planes", "Sokoban, planes", _cached, {"obs_mode": "planes"}),
-        ("fresh", "Sokoban, fresh rooms", _fresh, {}),
+        ("grids", "Sokoban, grids", _sokoban_cached, {}),
+        ("planes", "Sokoban, planes", _sokoban_cached, {"obs_mode": "planes"}),
+        ("fresh", "Sokoban, fresh rooms", _sokoban_fresh, {}),
     ]
     contenders, rows = [], []
     for name, title, make, keywords in kinds:
@@ -329,20 +333,22 @@ def threads(quick: bool) -> Case:
 def texts(quick: bool) -> Case:
     """Countdown, the pool and the parser."""
     sync = "SyncVectorEnv of ours"
-    waiting: dict[str, Any] = {"num_envs": 64, "wait": 0.01}
+    slow: dict[str, Any] = {"num_envs": 64, "wait": 0.01}
     contenders = [
-        _ours("our tasks", "countdown.tasks"),
-        _ours("our scores", "countdown.scores"),
-        _ours("our episodes", "countdown.episodes", num_envs=1024),
-        _ours("sync episodes", "countdown.episodes", sync, num_envs=1024, sync=True),
-        _theirs("their tasks", "reasoning-gym", "reasoning_gym.tasks"),
-        _theirs("their scores", "reasoning-gym", "reasoning_gym.scores"),
-        _ours("our pool", "texts.pool", num_envs=256, workers=0),
-        _ours("sync pool", "texts.pool", sync, num_envs=256),
-        _ours("waiting, threads", "texts.pool", **waiting, workers=64),
-        _ours("waiting, none", "texts.pool", **waiting, workers=0),
-        _ours("our parser", "texts.parse"),
-        _ours("plain parser", "texts.parse", "a regex", plainly=True),
+        _roll_vec("our tasks", "countdown.tasks"),
+        _roll_vec("our scores", "countdown.scores"),
+        _roll_vec("our episodes", "countdown.episodes", num_envs=1024),
+        _roll_vec(
+            "sync episodes", "countdown.episodes", sync, num_envs=1024, sync=True
+        ),
+        _peer("their tasks", "reasoning-gym", "reasoning_gym.tasks"),
+        _peer("their scores", "reasoning-gym", "reasoning_gym.scores"),
+        _roll_vec("our pool", "texts.pool", num_envs=256, workers=0),
+        _roll_vec("sync pool", "texts.pool", sync, num_envs=256),
+        _roll_vec("waiting, threads", "texts.pool", **slow, workers=64),
+        _roll_vec("waiting, none", "texts.pool", **slow, workers=0),
+        _roll_vec("our parser", "texts.parse"),
+        _roll_vec("plain parser", "texts.parse", "a regex", plainly=True),
     ]
     rows = [
         Row("Countdown, tasks, beside reasoning-gym", "our t", "their t", 100),
@@ -359,16 +365,16 @@ def webshop(quick: bool) -> Case:
     """WebShop, by itself."""
     contenders = [
         *(
-            _ours(kept, "webshop.steps", kept=kept, cores=1)
-            for kept in ("cold", "warm", "pool")
+            _roll_vec(state, "webshop.steps", cache=state, cores=1)
+            for state in ("cold", "warm", "pool")
         ),
         *(
-            _ours(f"search {n}", "webshop.search", num_products=n, cores=1)
+            _roll_vec(f"search {n}", "webshop.search", num_products=n, cores=1)
             for n in (1000, 50_000)
         ),
         *(
-            _ours(f"{name} {n}", f"webshop.{name}", num_products=n, cores=1)
-            for name in ("ready", "opened")
+            _roll_vec(f"{name} {n}", f"webshop.{task}", num_products=n, cores=1)
+            for name, task in (("ready", "make_shop"), ("opened", "open_shop"))
             for n in (1000, 50_000)
         ),
     ]
@@ -386,7 +392,7 @@ def webshop(quick: bool) -> Case:
     return Case("webshop", "WebShop", contenders, rows)
 
 
-# By name; quick runs leave the slow ones out.  `boxoban` needs its levels besides.
+# By name.  `boxoban` needs its levels as more arguments.  Quick runs take `QUICK`.
 CASES: dict[str, Callable[..., Case]] = {
     "steps": steps,
     "boxoban": boxoban,

@@ -1,4 +1,4 @@
-"""Sizes for measuring and for a mere run, and rates in pytest-benchmark's reports."""
+"""Fixtures: sizes for measuring or for a mere run, rates in the reports."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 
 if os.environ.get("NUMBA_DISABLE_JIT") == "1":
-    # As plain Python the kernels have no speed to speak of.
+    # As plain Python the kernels are too slow to measure.
     collect_ignore_glob = ["test_*.py"]
 
 
 @pytest.fixture
 def measuring(benchmark: Any) -> bool:
-    """Whether times are taken; if not, everything should be tiny."""
+    """Return whether times are measured; if not, everything should be tiny."""
     return benchmark.enabled
 
 
 @pytest.fixture
 def report_rate(benchmark: Any) -> Callable[[str, float], None]:
-    """Return a function that notes a rate: a count over the median time."""
+    """Return a function that records a rate: a count over the median time."""
 
     def report(name: str, count: float) -> None:
         if benchmark.enabled:

@@ -1,8 +1,8 @@
-"""Our side of Countdown.
+"""Tasks of roll_vec's Countdown.
 
-Tasks have 3 or 4 numbers from 1 to 99 and a target from 10 to 100.  In *episodes* a
-batch in SAME_STEP mode is given correct answers as they are, so that each
-environment's step is an episode: answer, reward, the next task.
+Countdown's tasks have 3 or 4 numbers from 1 to 99 and a target from 10 to 100.
+`episodes` steps a batch in SAME_STEP mode with correct answers, so that each step of an
+environment is a whole episode: answer, reward, the next task.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from roll_vec.envs.countdown.grading import AnswerGrader
 
 ID = "roll_vec/Countdown-v0"
 LEVELS = "3-4 numbers of 1-99, to 10-100"
-FACTS = {"batch": 1, "observation": "text", "levels": LEVELS}
+SETTINGS = {"batch": 1, "observation": "text", "levels": LEVELS}
 
 
 def tasks() -> Rate:
@@ -32,7 +32,7 @@ def tasks() -> Rate:
             env.reset(seed=next(seeds))
         return 1000
 
-    return Rate(work, "tasks/s", FACTS)
+    return Rate(work, "tasks/s", SETTINGS)
 
 
 def scores() -> Rate:
@@ -50,11 +50,11 @@ def scores() -> Rate:
             correct += grader.grade(answer)[0] == 0
         return correct
 
-    return Rate(work, "scores/s", FACTS)
+    return Rate(work, "scores/s", SETTINGS)
 
 
 def episodes(num_envs: int, sync: bool = False, num_steps: int = 8) -> Rate:
-    """Play a batch, ours or Gymnasium's SyncVectorEnv of our single form."""
+    """Play a batch of roll_vec, or Gymnasium's SyncVectorEnv of its environments."""
     mode = AutoresetMode.SAME_STEP
     env: Any
     if sync:
@@ -71,10 +71,10 @@ def episodes(num_envs: int, sync: bool = False, num_steps: int = 8) -> Rate:
 
     def work() -> float:
         env.reset(seed=0)
-        # One for each correct answer.
+        # The reward of a correct answer is 1.
         return float(sum(env.step(batch)[1].sum() for batch in answers))
 
-    return Rate(work, "episodes/s", {**FACTS, "batch": num_envs})
+    return Rate(work, "episodes/s", {**SETTINGS, "batch": num_envs})
 
 
 def _answer(observation: str) -> str:

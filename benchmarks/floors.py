@@ -1,8 +1,9 @@
-"""What a step costs beside what its bytes cost: ``python -m benchmarks.floors``.
+"""Roofline of the kernels, ``python -m benchmarks.floors``: steps beside bare copies.
 
-For each batch: nanoseconds an environment and step of the whole `step`, of each kernel
-in it, and of `numpy.copyto` over as many bytes as the kernel must move at least, all in
-one process on one thread, the least of rounds in turns: whatever else runs only adds.
+For each batch: nanoseconds per environment and step of the whole `step`, of each kernel
+in it, and of `numpy.copyto` over as many bytes as the kernel must move at least (its
+floor).  Everything runs in one process on one thread.  The least of several rounds
+counts: other load on the machine can only add time.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.ours import FROZEN_LAKE, SOKOBAN, draw_actions, make
+from benchmarks.batches import FROZEN_LAKE, SOKOBAN, draw_actions, make
 from roll_vec.cli._arguments import integer_from
 
-# Of an environment and step, read and written: action, skip mask, rewards, five flags.
+# Bytes per environment and step, read and written: action, skip mask, reward, five
+# flags.
 _SHARED = 8 + 1 + 8 + 5
 
 
-class Floor(NamedTuple):
+class Workload(NamedTuple):
     """A batch and the kernels that its step calls.
 
     Parameters
@@ -32,7 +34,8 @@ class Floor(NamedTuple):
     id : str
     keywords : dict
     kernels : dict
-        By ``module.function`` of `roll_vec.kernels`, the bytes that each must move.
+        Bytes that each kernel must move per environment, by ``module.function`` of
+        `roll_vec.kernels`.
     """
 
     title: str
@@ -45,21 +48,21 @@ class Floor(NamedTuple):
 # increment, prob.  Sokoban: player, boxes and elapsed steps in and out, three cells.
 _LAKE = _SHARED + 16 + 8 + (32 + 16) + 8
 _ROOM = _SHARED + 8 + 8 + 8 + 6
-FLOORS = [
-    Floor("FrozenLake-v1", FROZEN_LAKE, {}, {"frozen_lake.rules.step_rows": _LAKE}),
-    Floor(
+WORKLOADS = [
+    Workload("FrozenLake-v1", FROZEN_LAKE, {}, {"frozen_lake.rules.step_rows": _LAKE}),
+    Workload(
         "Sokoban 6x6, grids",
         SOKOBAN,
         {"num_levels": 4096},
         {"sokoban.rules.step_rows": _ROOM, "sokoban.rules.place_rows": 0},
     ),
-    Floor(
+    Workload(
         "Sokoban 6x6, planes",
         SOKOBAN,
         {"num_levels": 4096, "obs_mode": "planes"},
         {"sokoban.rules.step_rows": _ROOM, "grids.write_planes": 36 + 7 * 36},
     ),
-    Floor(
+    Workload(
         "Sokoban 6x6, texts",
         SOKOBAN,
         {"num_levels": 4096, "obs_mode": "text"},
@@ -69,18 +72,18 @@ FLOORS = [
 
 
 @contextmanager
-def timed(names: Sequence[str]) -> Any:
-    """Time some kernels while others call them; yield their seconds by name."""
+def time_kernels(names: Sequence[str]) -> Any:
+    """Time all calls of some kernels in the block; yield their seconds by name."""
     seconds = dict.fromkeys(names, 0.0)
-    kept: list[tuple[Any, str, Any]] = []
+    originals: list[tuple[Any, str, Any]] = []
 
     def wrap(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
-            begun = time.perf_counter()
+            start = time.perf_counter()
             try:
                 return kernel(*arguments)
             finally:
-                seconds[name] += time.perf_counter() - begun
+                seconds[name] += time.perf_counter() - start
 
         return call
 
@@ -88,53 +91,53 @@ def timed(names: Sequence[str]) -> Any:
         for name in names:
             place, _, function = name.rpartition(".")
             module = importlib.import_module(f"roll_vec.kernels.{place}")
-            kept.append((module, function, getattr(module, function)))
-            setattr(module, function, wrap(name, kept[-1][2]))
+            originals.append((module, function, getattr(module, function)))
+            setattr(module, function, wrap(name, originals[-1][2]))
         yield seconds
     finally:
-        for module, function, kernel in kept:
+        for module, function, kernel in originals:
             setattr(module, function, kernel)
 
 
 def copy_seconds(num_bytes: int) -> float:
-    """Return the time of a copy that reads and writes so many bytes in all."""
+    """Return the seconds of a copy that reads and writes `num_bytes` in all."""
     source = np.ones(max(num_bytes // 2, 1), np.uint8)
     target = source.copy()
-    begun = time.perf_counter()
+    start = time.perf_counter()
     np.copyto(target, source)
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
 
 def measure(
-    floor: Floor, num_envs: int, rounds: int, env_steps: int = 200_000
+    workload: Workload, num_envs: int, rounds: int, env_steps: int = 200_000
 ) -> list[tuple[str, float, float]]:
-    """Return names, nanoseconds and the nanoseconds of a copy (0: none).
+    """Return tuples of name, nanoseconds, and nanoseconds of a copy (0: no copy).
 
-    The first is the whole step; a round takes about ``env_steps`` steps.
+    The first tuple is the whole step; a round takes about ``env_steps`` steps.
     """
-    env = make(floor.id, num_envs, num_threads=1, **floor.keywords)
+    env = make(workload.id, num_envs, num_threads=1, **workload.keywords)
     actions = draw_actions(env, max(env_steps // num_envs, 8))
-    found: dict[str, list[float]] = {name: [] for name in ("step", *floor.kernels)}
-    copies: dict[str, list[float]] = {name: [] for name in floor.kernels}
+    costs: dict[str, list[float]] = {name: [] for name in ("step", *workload.kernels)}
+    copies: dict[str, list[float]] = {name: [] for name in workload.kernels}
     scale = 1e9 / actions.size
     for _ in range(rounds):
-        with timed([*floor.kernels]) as seconds:
-            begun = time.perf_counter()
+        with time_kernels([*workload.kernels]) as seconds:
+            start = time.perf_counter()
             for batch in actions:
                 env.step(batch)
-            found["step"].append((time.perf_counter() - begun) * scale)
-        for name, needed in floor.kernels.items():
-            found[name].append(seconds[name] * scale)
-            times = [copy_seconds(needed * num_envs) for _ in range(20)]
+            costs["step"].append((time.perf_counter() - start) * scale)
+        for name, num_bytes in workload.kernels.items():
+            costs[name].append(seconds[name] * scale)
+            times = [copy_seconds(num_bytes * num_envs) for _ in range(20)]
             copies[name].append(min(times) * 1e9 / num_envs)
     env.close()
     return [
         (
             name,
             min(values),
-            min(copies[name]) if floor.kernels.get(name) else 0.0,
+            min(copies[name]) if workload.kernels.get(name) else 0.0,
         )
-        for name, values in found.items()
+        for name, values in costs.items()
     ]
 
 
@@ -161,10 +164,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     options = parser.parse_args(arguments)
     print(f"{'':22s}{'environments':>13s}{'ns':>8s}{'copy, ns':>10s}")
-    for floor in FLOORS:
+    for workload in WORKLOADS:
         for num_envs in options.num_envs:
-            for name, cost, copy in measure(floor, num_envs, options.rounds):
-                title = floor.title if name == "step" else f"  {name.split('.')[-1]}"
+            for name, cost, copy in measure(workload, num_envs, options.rounds):
+                title = workload.title if name == "step" else f"  {name.split('.')[-1]}"
                 least = f"{copy:10.2f}" if copy else ""
                 print(f"{title:22s}{num_envs:13,}{cost:8.2f}{least}", flush=True)
 

@@ -1,6 +1,6 @@
-"""What a figure was taken with: machine, load, versions, command.
+"""The machine, its load, versions and revision, which a result states.
 
-Needs nothing but Python, so that adapters of peers can count cores with it.
+Imports only the standard library: adapters of peers count cores with it.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def _version(package: str) -> str | None:
 
 
 def _revision() -> str | None:
-    """Return the checkout's revision, with a + where files differ from it."""
+    """Return the checkout's revision, with a + if files differ from it."""
     root = Path(__file__).resolve().parent.parent
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["git", "describe", "--always", "--dirty=+", "--exclude=*"],
             cwd=root,
             capture_output=True,
@@ -44,7 +44,7 @@ def _revision() -> str | None:
         )
     except (OSError, subprocess.CalledProcessError):
         return None
-    return done.stdout.strip()
+    return process.stdout.strip()
 
 
 def usable_cores() -> int:
@@ -55,16 +55,19 @@ def usable_cores() -> int:
 
 
 def load() -> list[float] | None:
-    """Return the load averages over 1, 5 and 15 minutes, where there are any."""
+    """Return the load averages over 1, 5 and 15 minutes, or None if unknown."""
     if not hasattr(os, "getloadavg"):
         return None
     return [round(value, 2) for value in os.getloadavg()]
 
 
 def describe(command: str) -> dict[str, Any]:
-    """Return what a figure needs beside it, ready for JSON.
+    """Return a description of the machine, ready for JSON.
 
-    ``command`` is what was typed.
+    Parameters
+    ----------
+    command : str
+        The command that was typed.
     """
     return {
         "cpu": _cpu_model(),

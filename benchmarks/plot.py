@@ -1,4 +1,4 @@
-"""Throughput against the number of environments: ``python -m benchmarks.plot JSON``."""
+"""Plot throughput against batch size: ``python -m benchmarks.plot RESULT.json``."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.result import read
+from benchmarks.result import read_result
 
-# Cases whose contenders differ in their batch size, and the names of those that do
-# the same task begin so.
+# Cases to plot, and the beginnings of the names of contenders with the same task.
 PANELS = {"steps": ("lake ", "sync ", "async ", "envpool"), "boxoban": ("",)}
 DPI = 120
 
 
 def lines(case: Mapping[str, Any], prefixes: Sequence[str]) -> dict[str, Any]:
-    """Return, by engine, batch sizes and median, least and greatest rates."""
-    found: dict[str, Any] = {}
+    """Return, by engine, tuples of batch size and median, least, greatest rate."""
+    engines: dict[str, Any] = {}
     for record in case["contenders"]:
         if record["name"].startswith(tuple(prefixes)):
             values = record["values"]
-            found.setdefault(record["engine"], []).append(
+            engines.setdefault(record["engine"], []).append(
                 (
                     record["facts"]["batch"],
                     statistics.median(values),
@@ -30,11 +29,11 @@ def lines(case: Mapping[str, Any], prefixes: Sequence[str]) -> dict[str, Any]:
                     max(values),
                 )
             )
-    return {engine: sorted(points) for engine, points in found.items()}
+    return {engine: sorted(points) for engine, points in engines.items()}
 
 
 def draw(result: Mapping[str, Any], path: Path) -> bool:
-    """Draw the cases that have something to show into an image; say if any had."""
+    """Draw the cases of `PANELS` into an image; return whether there was any."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -54,14 +53,14 @@ def draw(result: Mapping[str, Any], path: Path) -> bool:
     ):
         for engine, points in engines.items():
             sizes, medians, least, greatest = zip(*points, strict=True)
-            mine = engine == "roll_vec"
+            is_ours = engine == "roll_vec"
             [line] = axes.plot(
                 sizes,
                 medians,
                 "o-",
                 label=engine,
                 color=f"C{names.index(engine) % 10}",
-                linewidth=2.5 if mine else 1.2,
+                linewidth=2.5 if is_ours else 1.2,
             )
             axes.fill_between(
                 sizes, least, greatest, color=line.get_color(), alpha=0.15, linewidth=0
@@ -83,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("result", type=Path, metavar="RESULT.json")
     path = parser.parse_args(arguments).result
     try:
-        result = read(path)
+        result = read_result(path)
     except ValueError as error:
         parser.error(str(error))
     if not draw(result, path.with_suffix(".png")):

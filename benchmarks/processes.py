@@ -1,7 +1,8 @@
-"""The processes that measure: how they start, are asked, and end.
+"""The processes that measure, seen from the suite: start, ask, wait, kill.
 
-Each has a session of its own, so that what it starts ends with it, and a folder of its
-own for temporary files, which is removed with it: it is killed and cannot tidy up.
+Each process has a session of its own, so that its children are killed with it, and a
+folder of its own for temporary files.  The folder is removed from here, because a
+killed process cannot tidy up.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ THIS_PYTHON = sys.executable
 
 
 def child_environment(**more: str) -> dict[str, str]:
-    """Return the environment of a child: it finds this folder's parent first."""
+    """Return environment variables with which a child imports this checkout."""
     inherited = os.environ.get("PYTHONPATH")
     path = os.pathsep.join([str(ROOT), *([inherited] if inherited else [])])
     return {**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu", **more}
@@ -75,7 +76,7 @@ class Worker:
         Raises
         ------
         Unavailable
-            If there is a reason not to run, no answer in time, or no process.
+            If the task refuses, does not answer in time, or its process has ended.
         """
         late = threading.Event()
 
@@ -97,31 +98,31 @@ class Worker:
         if late.is_set():
             raise Unavailable(f"no answer within {seconds:g} s")
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(5)  # it is about to end, and its code is told
+            self._process.wait(5)  # it is about to end by itself, with its own code
         self._kill()
         self._process.wait()
         self._errors.seek(0)
         lines = [text.strip() for text in self._errors if text.strip()]
-        said = lines[-1] if lines else "without a word"
-        raise Unavailable(f"ended with code {self._process.returncode}: {said}")
+        last_line = lines[-1] if lines else "without a word"
+        raise Unavailable(f"ended with code {self._process.returncode}: {last_line}")
 
     def ask(self, seconds: float) -> None:
-        """Let it measure for about so many seconds."""
-        with suppress(OSError):  # it has ended, which `wait` will say
+        """Start a measurement of about `seconds`."""
+        with suppress(OSError):  # it has ended: `wait` reports that
             self._process.stdin.write(f"{seconds}\n")  # type: ignore[union-attr]
             self._process.stdin.flush()  # type: ignore[union-attr]
 
     def close(self) -> None:
-        """End the process and whatever it has started."""
+        """End the process and its children."""
         self._kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._errors):
-            with suppress(OSError):  # something unwritten for who is no more
+            with suppress(OSError):  # unwritten data for a process that has ended
                 stream.close()  # type: ignore[union-attr]
         self._folder.cleanup()
 
     def _kill(self) -> None:
-        """Kill it, and what it has started and left; once: numbers are used again."""
+        """Kill the process and its children; once, because ids are used again."""
         if self._killed:
             return
         self._killed = True

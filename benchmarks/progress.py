@@ -1,4 +1,4 @@
-"""How far a run is, on stderr."""
+"""Progress bars of a run, on stderr."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 
 @contextmanager
-def bars() -> Iterator[Callable[[str, int, int], None]]:
-    """Show a bar for each case; yield what `suite.measure` tells."""
+def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
+    """Show a bar for each case; yield the function that `suite.measure` calls."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -22,9 +22,9 @@ def bars() -> Iterator[Callable[[str, int, int], None]]:
     with Progress(*columns, console=Console(stderr=True)) as progress:
         tasks: dict[str, Any] = {}
 
-        def tell(title: str, done: int, total: int) -> None:
+        def report_progress(title: str, count: int, total: int) -> None:
             if title not in tasks:
                 tasks[title] = progress.add_task(title, total=total)
-            progress.update(tasks[title], completed=done)
+            progress.update(tasks[title], completed=count)
 
-        yield tell
+        yield report_progress

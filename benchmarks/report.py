@@ -1,7 +1,6 @@
-"""The README's figures from a result: ``python -m benchmarks.report RESULT.json``.
+"""Write the README's figures: ``python -m benchmarks.report RESULT.json``.
 
-What stands between the two markers of README.md is replaced; nothing there is typed
-by hand.
+The text between the two markers of README.md is generated, never edited by hand.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.processes import ROOT
-from benchmarks.result import read
+from benchmarks.result import read_result
 from benchmarks.table import amounts, cells, description, setting, sides, skipped
 
 README = ROOT / "README.md"
-# The first one names the result.
+# The first marker names the result.
 BEGIN, END = "<!-- figures of ", "<!-- end of figures -->"
 
 
@@ -27,10 +26,10 @@ def section(result: Mapping[str, Any], path: str) -> str:
     ----------
     result : dict
     path : str
-        Of the result, as seen from the README; the plot lies beside it.
+        Of the result, relative to the README; the plot lies beside it.
     """
     image = str(Path(path).with_suffix(".png").as_posix())
-    parts = [
+    paragraphs = [
         f"{BEGIN}{path} -->",
         f"![Environment steps a second against the number of environments]({image})",
         "\n".join(_table(result)),
@@ -38,10 +37,11 @@ def section(result: Mapping[str, Any], path: str) -> str:
         "  \n".join(description(result)),
         f"Command: `{result['machine']['command']}`. Every figure: [{path}]({path}).",
     ]
-    missing = skipped(result)
-    if missing:
-        parts.append("Skipped:\n\n" + "\n".join(f"- {line}" for line in missing))
-    return "\n\n".join([*parts, END]) + "\n"
+    reasons = skipped(result)
+    if reasons:
+        lines = "\n".join(f"- {line}" for line in reasons)
+        paragraphs.append(f"Skipped:\n\n{lines}")
+    return "\n\n".join([*paragraphs, END]) + "\n"
 
 
 def _table(result: Mapping[str, Any]) -> list[str]:
@@ -51,29 +51,29 @@ def _table(result: Mapping[str, Any]) -> list[str]:
     ]
     for row in result["rows"]:
         title, _, _, median, spread, _ = cells(result, row)
-        found = " | ".join(amounts(result, row))
-        lines.append(f"| {title} | {median} | {spread} | {found} |")
+        both = " | ".join(amounts(result, row))
+        lines.append(f"| {title} | {median} | {spread} | {both} |")
     return lines
 
 
 def _settings(result: Mapping[str, Any]) -> list[str]:
-    """Return what both sides of each row were run with."""
+    """Return a table of the settings of both sides of each row."""
     lines = ["<details><summary>Cores, batches, levels, observations</summary>", ""]
     lines += ["| | ours | theirs |", "|---|---|---|"]
     for row in result["rows"]:
         if row["values"]:
-            found = [
+            both = [
                 "" if side is None else f"{side['engine']}: {setting(side)}"
                 for side in sides(result, row)
             ]
-            lines.append(f"| {row['title']} | {' | '.join(found)} |")
+            lines.append(f"| {row['title']} | {' | '.join(both)} |")
     return [*lines, "", "</details>"]
 
 
 def replace(text: str, new: str) -> str:
-    """Return a text with the section in it replaced."""
-    before, marker, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(f"{END}\n")
+    """Return `text` with its section replaced by `new`."""
+    before, marker, tail = text.partition(BEGIN)
+    _, end, after = tail.partition(f"{END}\n")
     if not marker or not end:
         message = f"{README.name}: expected the markers {BEGIN}... --> and {END}"
         raise ValueError(message)
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not path.is_relative_to(ROOT):
         parser.error(f"expected a result in {ROOT}, got {path}")
     try:
-        new = section(read(path), path.relative_to(ROOT).as_posix())
+        new = section(read_result(path), path.relative_to(ROOT).as_posix())
         text = replace(README.read_text("utf-8"), new)
     except ValueError as error:
         parser.error(str(error))

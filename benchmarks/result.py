@@ -1,19 +1,19 @@
-"""The JSON of a run: what is in it, and reading it back.
+"""The JSON file of a run: its keys, and a reader that checks them.
 
 ``machine``
     See `machine.describe`.
 ``rounds``, ``seconds``
-    How often, and for how long each time, a contender was measured for a row.
+    Number and length of a contender's measurements for a row.
 ``load``
     Load averages before and after.
 ``cases``
-    By name, ``title`` and ``contenders``, each with what it was run with and the
-    ``values`` of the sweeps in which sizes and modes were tried.
+    By name, ``title`` and ``contenders``, each with its settings and its ``values`` in
+    the sweeps in which all sizes and modes were tried.
 ``skipped``
-    Who was not measured: ``case``, ``contender``, ``reason``.
+    Contenders that were not measured: ``case``, ``contender``, ``reason``.
 ``rows``
-    Of each line of the table the names of the two contenders compared, what was
-    measured of them in turns and how it compares, round by round.
+    Lines of the table: the names of the two contenders, their values, measured in
+    turns, and the comparison of the values, round by round.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ ROW_KEYS = (
 )
 
 
-def read(path: Path) -> dict[str, Any]:
+def read_result(path: Path) -> dict[str, Any]:
     """Return the result of a file.
 
     Raises
     ------
     ValueError
-        If there is no such file, or something else is in it; the message is one line.
+        If there is no such file, or it is no result; the message is one line.
     """
     try:
         result: dict[str, Any] = json.loads(path.read_text("utf-8"))
@@ -54,13 +54,13 @@ def read(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path}: {error.strerror}") from None
     except ValueError as error:
         raise ValueError(f"{path}: expected JSON: {error}") from None
-    for fault in _faults(result):
-        raise ValueError(f"{path}: expected a result of roll-vec bench: {fault}")
+    for error in _errors(result):
+        raise ValueError(f"{path}: expected a result of roll-vec bench: {error}")
     return result
 
 
-def _faults(result: Any) -> Iterator[str]:
-    """Yield what a result lacks; whoever reads on after the first may fail."""
+def _errors(result: Any) -> Iterator[str]:
+    """Yield the errors of a result; to go on after the first may raise."""
     yield from _lacks("it", result, KEYS)
     yield from _lacks("machine", result["machine"], MACHINE_KEYS)
     yield from _lacks("cases", result["cases"], ())

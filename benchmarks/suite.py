@@ -1,4 +1,4 @@
-"""One run of the suite: cases in, a result out (see `benchmarks.result`)."""
+"""One run of the suite: from cases to a result (see `benchmarks.result`)."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from typing import Any
 
 from benchmarks import machine
 from benchmarks.cases import CASES, QUICK
+from benchmarks.comparisons import Case, Row
+from benchmarks.interleave import ContenderPool
 from benchmarks.levels import find_levels
 from benchmarks.processes import THIS_PYTHON
-from benchmarks.rows import Case, Row
-from benchmarks.turns import Field
 
-# Of one contender in one round.
+# Length of a round of one contender.
 SECONDS, QUICK_SECONDS = 0.4, 0.15
 ROUNDS, QUICK_ROUNDS = 5, 3
+# Rounds of all contenders to find the best of each side.
 SWEEPS = 3
-# Levels of 10x10 to draw where there is no file of them.
+# Levels of 10x10 to draw if there is no file of them.
 LEVELS, QUICK_LEVELS = 1000, 100
-# Told what is running, how much of it is done and how much there is.
-Tell = Callable[[str, int, int], Any]
+# Called with the title, the number of steps done, and of all steps.
+ReportProgress = Callable[[str, int, int], Any]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -33,7 +34,7 @@ class Interrupted(KeyboardInterrupt):
     Attributes
     ----------
     result : dict
-        What was measured until then.
+        The measurements until then.
     """
 
     def __init__(self, result: dict[str, Any]) -> None:
@@ -43,7 +44,7 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run.
+    """The cases of a run and their settings.
 
     Parameters
     ----------
@@ -52,16 +53,16 @@ class Plan:
     rounds : int
     quick : bool
         Fewer sizes, shorter rounds.
-    pythons : mapping
-        Interpreters by peer, where another than ours.
+    interpreters : mapping
+        Interpreters by peer, of those that need their own.
     command : str
-        What was typed, for the result.
+        The command that was typed, for the result.
     """
 
     cases: Sequence[str]
     rounds: int
     quick: bool = False
-    pythons: Mapping[str, str] = field(default_factory=dict)
+    interpreters: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
 
     @property
@@ -74,51 +75,53 @@ class Plan:
         return SWEEPS if case.has_choice and not self.quick else 1
 
     def python_of(self, peer: str) -> str:
-        """Return a peer's interpreter, ours for the empty name."""
-        return self.pythons.get(peer, THIS_PYTHON)
+        """Return a peer's interpreter; this one for the empty name."""
+        return self.interpreters.get(peer, THIS_PYTHON)
 
 
 def plan_of(
     cases: Sequence[str] | None,
     rounds: int | None,
     quick: bool,
-    pythons: Mapping[str, str],
+    interpreters: Mapping[str, str],
     command: str,
 ) -> Plan:
-    """Return the plan of some arguments, what is not given filled in."""
+    """Return the plan of some arguments; None means the default."""
     return Plan(
         cases or (QUICK if quick else tuple(CASES)),
         rounds or (QUICK_ROUNDS if quick else ROUNDS),
         quick,
-        pythons,
+        interpreters,
         command,
     )
 
 
-def run(plan: Plan, tell: Tell) -> dict[str, Any]:
+def run(plan: Plan, report_progress: ReportProgress) -> dict[str, Any]:
     """Run the cases of a plan one after the other; see `measure`."""
     with tempfile.TemporaryDirectory() as folder:
         cases = {}
         for name in plan.cases:
             extra: tuple[str, ...] = ()
             if name == "boxoban":
-                tell("Levels", 0, 1)
+                report_progress("Levels", 0, 1)
                 count = QUICK_LEVELS if plan.quick else LEVELS
                 extra = find_levels(plan.python_of("envpool"), Path(folder), count)
-                tell("Levels", 1, 1)
+                report_progress("Levels", 1, 1)
             cases[name] = CASES[name](plan.quick, *extra)
-        return measure(cases, plan, tell)
+        return measure(cases, plan, report_progress)
 
 
-def measure(cases: Mapping[str, Case], plan: Plan, tell: Tell) -> dict[str, Any]:
+def measure(
+    cases: Mapping[str, Case], plan: Plan, report_progress: ReportProgress
+) -> dict[str, Any]:
     """Return the result of some cases.
 
     Parameters
     ----------
     cases : mapping of Case
     plan : Plan
-        Its own list of cases is not looked at.
-    tell : callable
+        Its own list of cases is not used.
+    report_progress : callable
 
     Raises
     ------
@@ -137,7 +140,7 @@ def measure(cases: Mapping[str, Case], plan: Plan, tell: Tell) -> dict[str, Any]
     }
     try:
         for name, case in cases.items():
-            _measure(name, case, plan, tell, result)
+            _measure(name, case, plan, report_progress, result)
     except KeyboardInterrupt:
         raise Interrupted(result) from None
     finally:
@@ -146,83 +149,88 @@ def measure(cases: Mapping[str, Case], plan: Plan, tell: Tell) -> dict[str, Any]
 
 
 def _measure(
-    name: str, case: Case, plan: Plan, tell: Tell, result: dict[str, Any]
+    name: str,
+    case: Case,
+    plan: Plan,
+    report_progress: ReportProgress,
+    result: dict[str, Any],
 ) -> None:
     """Add a case to a result, row by row."""
-    rows, sweeps = case.played, plan.sweeps(case)
+    rows, sweeps = case.complete_rows, plan.sweeps(case)
     sides = sum(len(row.prefixes) for row in rows)
     total = len(case.contenders) * (1 + sweeps) + sides * plan.rounds
     steps = itertools.count(1)
-    tell(case.title, 0, total)
+    report_progress(case.title, 0, total)
 
     def step() -> None:
-        tell(case.title, min(next(steps), total), total)
+        report_progress(case.title, min(next(steps), total), total)
 
-    with Field(case.contenders, plan.seconds, plan.python_of, step) as field:
+    with ContenderPool(case.contenders, plan.seconds, plan.python_of, step) as pool:
         try:
-            # Everyone, for the plot and to see at which size each side is best; then
-            # the two sides of each row, one right after the other.
-            values = field.take_turns([*field.entries], sweeps)
+            # First all contenders, for the plot and to find the best size of each
+            # side; then the two sides of each row, one right after the other.
+            values = pool.measure_interleaved([*pool.entries], sweeps)
             records = [
-                {**field.entries[name].record(), "values": values[name]}
+                {**pool.entries[name].record(), "values": values[name]}
                 for name in values
             ]
             result["cases"][name] = {"title": case.title, "contenders": records}
             for row in rows:
-                compared = compare(row, records, field, plan.rounds)
+                compared = compare(row, records, pool, plan.rounds)
                 result["rows"].append({"case": name, **compared})
         finally:
             result["skipped"] += [
-                {"case": name, "contender": who, "reason": reason}
-                for who, reason in field.skipped.items()
+                {"case": name, "contender": contender, "reason": reason}
+                for contender, reason in pool.skipped.items()
             ]
-    tell(case.title, total, total)
+    report_progress(case.title, total, total)
 
 
 def best(prefix: str, records: Sequence[Mapping[str, Any]]) -> Any:
-    """Return the fastest of those whose names begin so; None: there is none."""
-    found = [r for r in records if prefix and r["name"].startswith(prefix)]
+    """Return the fastest contender whose name begins with a prefix, or None."""
+    candidates = [r for r in records if prefix and r["name"].startswith(prefix)]
     return max(
-        found, key=lambda record: statistics.median(record["values"]), default=None
+        candidates, key=lambda record: statistics.median(record["values"]), default=None
     )
 
 
 def compare(
-    row: Row, records: Sequence[Mapping[str, Any]], field: Field, rounds: int
+    row: Row, records: Sequence[Mapping[str, Any]], pool: ContenderPool, rounds: int
 ) -> dict[str, Any]:
     """Measure the two sides of a row in turns; return a row of the result.
 
-    Where a side is missing, or goes missing, ``values`` are empty and ``skipped`` says
-    why.
+    If a side cannot be measured, ``values`` is empty and ``skipped`` has the reason.
     """
-    # Who has ended since the sweeps leaves the others of its side.
-    alive = [record for record in records if record["name"] in field.entries]
-    ours, theirs = best(row.ours, alive), best(row.theirs, alive)
-    names = [side["name"] for side in (ours, theirs) if side]
-    found: dict[str, list[float]] = {}
+    # A contender that has failed since the sweeps is replaced by the next best.
+    alive = [record for record in records if record["name"] in pool.entries]
+    subject, baseline = best(row.subject, alive), best(row.baseline, alive)
+    names = [side["name"] for side in (subject, baseline) if side]
+    values: dict[str, list[float]] = {}
     if len(names) == len(row.prefixes):
-        found = field.take_turns(names, rounds)
-        names_left = [*found]
+        values = pool.measure_interleaved(names, rounds)
+        measured_names = [*values]
     else:
-        names_left = names
-    missing = tuple(
+        measured_names = names
+    lost_sides = tuple(
         prefix
         for prefix in row.prefixes
-        if not any(name.startswith(prefix) for name in names_left)
+        if not any(name.startswith(prefix) for name in measured_names)
     )
-    reasons = [why for who, why in field.skipped.items() if who.startswith(missing)]
+    reasons = [
+        reason for name, reason in pool.skipped.items() if name.startswith(lost_sides)
+    ]
     return {
         "title": row.title,
         "kind": row.kind,
         "target": row.target,
-        "ours": ours and ours["name"],
-        "theirs": theirs and theirs["name"],
-        "our_values": found.get(names[0], []) if names else [],
-        "their_values": found.get(names[1], []) if len(names) > 1 else [],
+        "ours": subject and subject["name"],
+        "theirs": baseline and baseline["name"],
+        "our_values": values.get(names[0], []) if names else [],
+        "their_values": values.get(names[1], []) if len(names) > 1 else [],
         "values": [
             row.value(*pair)
-            for pair in zip(*found.values(), strict=True)
-            if not missing
+            for pair in zip(*values.values(), strict=True)
+            if not lost_sides
         ],
-        "skipped": reasons[-1] if missing else None,
+        "skipped": reasons[-1] if lost_sides else None,
     }

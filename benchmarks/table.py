@@ -1,4 +1,4 @@
-"""Rows of a result as text: for the terminal, and for the README."""
+"""Rows of a result as text, for the terminal and for the README."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchmarks.comparisons import ALONE, COST, NS_MORE, RATIO
 from benchmarks.peers import PEERS
-from benchmarks.rows import ALONE, COST, NS_MORE, RATIO
 
 Record = Mapping[str, Any]
 HEADER = ("task", "ours", "theirs", "median", "least – greatest", "aim")
@@ -17,7 +17,7 @@ HEADER = ("task", "ours", "theirs", "median", "least – greatest", "aim")
 def short(number: float) -> str:
     """Return a number to three digits: 0.0123, 12.3, 1.23k, 12.3M."""
     for divisor, suffix in ((1e6, "M"), (1e3, "k"), (1, "")):
-        # What is rounded up to a thousand of something belongs to the next.
+        # A number that rounds up to 1000 of a unit belongs to the next unit.
         if number >= divisor * 0.9995:
             return f"{number / divisor:#.3g}".rstrip(".") + suffix
     return f"{number:.3g}"
@@ -32,7 +32,7 @@ def sides(result: Record, row: Record) -> tuple[Record | None, Record | None]:
 
 
 def amounts(result: Record, row: Record) -> list[str]:
-    """Return what each side reached, the medians of the rounds."""
+    """Return the median of each side's values, with its unit."""
     return [
         f"{short(statistics.median(values))} {side['unit']}" if side and values else ""
         for side, values in zip(
@@ -42,21 +42,21 @@ def amounts(result: Record, row: Record) -> list[str]:
 
 
 def setting(record: Record) -> str:
-    """Return what it was reached with."""
-    facts = record["facts"]
+    """Return the settings of a contender as one line."""
+    settings = record["facts"]
     cores = "1 core" if record["cores"] == 1 else f"{record['cores']} cores"
     if record["processes"] > 1:
         cores += f", {record['processes']} processes"
-    if "threads" in facts:
-        cores += f", {facts['threads']} thread{'s' * (facts['threads'] > 1)}"
-    parts = [cores, f"batch {facts.get('batch', 1):,}", facts.get("levels", "")]
-    if facts.get("observation", "none") != "none":
-        parts.append(f"observation: {facts['observation']}")
-    return "; ".join(part for part in parts if part)
+    if "threads" in settings:
+        cores += f", {settings['threads']} thread{'s' * (settings['threads'] > 1)}"
+    entries = [cores, f"batch {settings.get('batch', 1):,}", settings.get("levels", "")]
+    if settings.get("observation", "none") != "none":
+        entries.append(f"observation: {settings['observation']}")
+    return "; ".join(entry for entry in entries if entry)
 
 
-def compared(kind: str, value: float) -> str:
-    """Return a value of a row."""
+def format_value(kind: str, value: float) -> str:
+    """Return a value of a row as text."""
     if kind == RATIO:
         return f"{value:,.0f}×" if value >= 100 else f"{value:#.3g}×"
     if kind == NS_MORE:
@@ -65,34 +65,34 @@ def compared(kind: str, value: float) -> str:
 
 
 def aim(row: Record, unit: str) -> str:
-    """Return what is aimed at."""
+    """Return the target of a row as text."""
     if row["target"] is None:
         return ""
     at_most = row["kind"] in (NS_MORE, COST) or unit == "ms"
-    return f"{'≤' if at_most else '≥'} {compared(row['kind'], row['target'])}"
+    return f"{'≤' if at_most else '≥'} {format_value(row['kind'], row['target'])}"
 
 
 def cells(result: Record, row: Record) -> list[str]:
     """Return a row as text, in the order of `HEADER`; settings on second lines."""
-    ours, theirs = sides(result, row)
-    found = [
+    subject, baseline = sides(result, row)
+    columns = [
         "" if side is None else f"{side['engine']}: {amount}\n{setting(side)}"
-        for side, amount in zip((ours, theirs), amounts(result, row), strict=True)
+        for side, amount in zip((subject, baseline), amounts(result, row), strict=True)
     ]
     values = row["values"]
     if not values:
-        return [row["title"], *found, "skipped", row["skipped"], ""]
-    unit = ours["unit"] if ours else ""
+        return [row["title"], *columns, "skipped", row["skipped"], ""]
+    unit = subject["unit"] if subject else ""
     median, least, greatest = (
-        compared(row["kind"], f(values)) for f in (statistics.median, min, max)
+        format_value(row["kind"], f(values)) for f in (statistics.median, min, max)
     )
     if row["kind"] == ALONE:
         median += f" {unit}"
-    return [row["title"], *found, median, f"{least} – {greatest}", aim(row, unit)]
+    return [row["title"], *columns, median, f"{least} – {greatest}", aim(row, unit)]
 
 
 def make_table(result: Record) -> Any:
-    """Return a table of rich."""
+    """Return the rows as a table of rich."""
     from rich.table import Table
     from rich.text import Text
 
@@ -106,13 +106,13 @@ def make_table(result: Record) -> Any:
 
 
 def _dimmed(cell: str, text: Any) -> Any:
-    """Return a cell whose lines after the first are not as loud."""
-    first, _, rest = cell.partition("\n")
-    return text(first).append(f"\n{rest}", style="dim") if rest else text(first)
+    """Return a cell whose lines after the first are dim."""
+    first, _, tail = cell.partition("\n")
+    return text(first).append(f"\n{tail}", style="dim") if tail else text(first)
 
 
 def description(result: Record) -> list[str]:
-    """Return what the figures were taken with, a line each."""
+    """Return the machine, the versions and the revision, one line each."""
     machine = result["machine"]
     versions = dict(machine["versions"])
     for case in result["cases"].values():
@@ -135,23 +135,23 @@ def _load(load: Sequence[float] | None) -> str:
 
 
 def skipped(result: Record) -> list[str]:
-    """Return who was skipped and why, each reason once."""
+    """Return the contenders that were skipped, one line a reason."""
     names: dict[str, list[str]] = {}
     for entry in result["skipped"]:
-        who = names.setdefault(entry["reason"], [])
-        who.append(f"{entry['case']}: {entry['contender']}")
+        group = names.setdefault(entry["reason"], [])
+        group.append(f"{entry['case']}: {entry['contender']}")
     return [
-        f"{who[0]}{f' and {len(who) - 1} more' if len(who) > 1 else ''}: {reason}"
-        for reason, who in names.items()
+        f"{group[0]}{f' and {len(group) - 1} more' if len(group) > 1 else ''}: {reason}"
+        for reason, group in names.items()
     ]
 
 
 def show(result: Record) -> None:
-    """Print the table, what it was taken with and who was skipped and why."""
+    """Print the table, the machine and the contenders that were skipped."""
     from rich.console import Console
 
     if result["rows"]:
-        # A file has no width: whole lines, then.
+        # A file has no width: use whole lines.
         Console(width=None if sys.stdout.isatty() else 160).print(make_table(result))
     else:
         print("no row was measured")

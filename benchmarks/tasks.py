@@ -1,4 +1,4 @@
-"""What a contender does when it is measured; needs nothing but Python."""
+"""The work of a contender that is measured; imports only the standard library."""
 
 from __future__ import annotations
 
@@ -15,51 +15,51 @@ class Unavailable(Exception):
 
 @dataclass
 class Rate:
-    """Work that is counted: steps, rooms, tasks.
+    """Work whose rate is measured: steps, rooms, tasks.
 
     Parameters
     ----------
     work : callable
-        Do some work, for some hundredths of a second at most, and return how much.
+        Does some work, for some hundredths of a second at most, and returns its amount.
     unit : str
-        What a second of it is counted in, for example ``steps/s``.
-    facts : dict
-        What a reader must know besides: ``batch``, ``observation``, ``levels``.
+        Unit of the rate, for example ``steps/s``.
+    settings : dict
+        Shown beside the rate: ``batch``, ``observation``, ``levels``.
     """
 
     work: Callable[[], float]
     unit: str
-    facts: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
 
     def measure(self, seconds: float) -> float:
-        """Work for about so many seconds; return the rate."""
-        done = 0.0
-        begun = time.perf_counter()
+        """Work for about `seconds`; return the rate."""
+        amount = 0.0
+        start = time.perf_counter()
         while True:
-            done += self.work()
-            elapsed = time.perf_counter() - begun
+            amount += self.work()
+            elapsed = time.perf_counter() - start
             if elapsed >= seconds:
-                return done / elapsed
+                return amount / elapsed
 
 
 @dataclass
 class Latency(Rate):
-    """Work that is timed call by call; its unit is ``ms``, of one call of a round.
+    """Work that is timed call by call, in ``ms``.
 
     Parameters
     ----------
     statistic : "median" or "mean"
-        Of the times of a round.  They differ where a few calls take far longer.
+        Summary of the times of a round; they differ if a few calls take far longer.
     """
 
     statistic: str = "median"
 
     def measure(self, seconds: float) -> float:
-        """Work for about so many seconds; return the time of a call in ms."""
+        """Work for about `seconds`; return the time of a call in ms."""
         times: list[float] = []
         while sum(times) < seconds or not times:
-            begun = time.perf_counter()
+            start = time.perf_counter()
             self.work()
-            times.append(time.perf_counter() - begun)
+            times.append(time.perf_counter() - start)
         summary = statistics.median if self.statistic == "median" else statistics.fmean
         return summary(times) * 1e3

@@ -5,21 +5,21 @@ from contextlib import closing
 
 import pytest
 
-from benchmarks.ours import FROZEN_LAKE, SOKOBAN, make
+from benchmarks.batches import FROZEN_LAKE, SOKOBAN, make
 
 SMALL, LARGE = 4096, 16384
 LIMIT = 1024
 
 
-def held_bytes(id, num_envs, keywords):
-    """Return the bytes that a batch and the results of its last step hold."""
+def allocated_bytes(id, num_envs, keywords):
+    """Return the bytes of a batch and of the results of its last step."""
     tracemalloc.start()
     try:
         with closing(make(id, num_envs, **keywords)) as env:
             results = env.step(env.action_space.sample())
-            held, _ = tracemalloc.get_traced_memory()
+            num_bytes, _ = tracemalloc.get_traced_memory()
             del results
-            return held
+            return num_bytes
     finally:
         tracemalloc.stop()
 
@@ -27,15 +27,15 @@ def held_bytes(id, num_envs, keywords):
 @pytest.mark.parametrize(("id", "levels"), [(FROZEN_LAKE, 0), (SOKOBAN, 64)])
 @pytest.mark.benchmark(group="memory")
 def test_bytes_per_environment(benchmark, id, levels):
-    """Grow a batch and see what it takes.
+    """Compare the memory of two sizes of a batch.
 
-    What is the same for every batch, like scratch memory and levels, cancels out.
+    Memory that does not depend on the size, such as levels, cancels out.
     """
     keywords = {"num_levels": levels} if levels else {}
     with closing(make(id, 64, **keywords)) as env:  # loads the kernels
         env.step(env.action_space.sample())
-    small = held_bytes(id, SMALL, keywords)
-    large = benchmark.pedantic(held_bytes, (id, LARGE, keywords))
+    small = allocated_bytes(id, SMALL, keywords)
+    large = benchmark.pedantic(allocated_bytes, (id, LARGE, keywords))
     per_env = (large - small) / (LARGE - SMALL)
     benchmark.extra_info["bytes_per_env"] = per_env
     assert 0 < per_env <= LIMIT

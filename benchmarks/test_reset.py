@@ -5,7 +5,7 @@ from contextlib import closing
 import gymnasium
 import pytest
 
-from benchmarks.ours import FROZEN_LAKE, SOKOBAN
+from benchmarks.batches import FROZEN_LAKE, SOKOBAN
 
 WORKLOADS = {
     "frozen_lake": (FROZEN_LAKE, {}),
@@ -18,7 +18,7 @@ WORKLOADS = {
 @pytest.mark.parametrize("workload", WORKLOADS)
 @pytest.mark.benchmark(group="reset")
 def test_reset(benchmark, measuring, report_rate, workload, num_envs):
-    """Reset with levels drawn before, where they are a finite set."""
+    """Reset; all levels of a finite set have been drawn in advance."""
     num_envs = num_envs if measuring else 3
     id, keywords = WORKLOADS[workload]
     num_levels = keywords.get("num_levels", 0) if measuring else 1

@@ -1,4 +1,4 @@
-"""From the start of a process to its first step, each in a process of its own."""
+"""Time from the start of a process to its import and to its first step."""
 
 import os
 import subprocess
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.ours import FROZEN_LAKE, SOKOBAN
+from benchmarks.batches import FROZEN_LAKE, SOKOBAN
 
 ROOT = Path(__file__).resolve().parent.parent
 IMPORT = "import roll_vec"
-# Ends the process at once: taking the interpreter down is not part of a start.
+# End the process at once: the interpreter's shutdown is not part of a start.
 LEAVE = "import os; os._exit(0)"
 FIRST_STEP = """
 import gymnasium, numpy, roll_vec

@@ -1,4 +1,4 @@
-"""Our side where texts are concerned: the pool, and the parser of answers."""
+"""Tasks of roll_vec's pool of text environments and of its parser of answers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _LOOKUP = SOKOBAN.action_lookup(1)
 
 
 class Echo(BaseLanguageBasedEnv):
-    """A text environment that does next to nothing, or waits.
+    """A text environment that returns its action, after a wait.
 
     Parameters
     ----------
     length : int
         Steps of an episode.
     wait : float
-        Seconds of a step, as for an answer over a network.
+        Seconds of a step, as of a call over a network.
     """
 
     def __init__(self, length: int, wait: float = 0.0) -> None:
@@ -40,23 +40,23 @@ class Echo(BaseLanguageBasedEnv):
     def reset(self, *, seed: Any = None, options: Any = None) -> Any:
         """Begin an episode."""
         super().reset(seed=seed)
-        self.turn = 0
+        self.num_steps = 0
         return "say something", {}
 
     def step(self, action: str) -> Any:
-        """Say it again."""
+        """Return the action as the observation."""
         if self.wait:
             time.sleep(self.wait)
-        self.turn += 1
-        over = self.turn == self.length
-        info = {"success": True, "value": 1.0} if over else {}
-        return action, 1.0, over, False, info
+        self.num_steps += 1
+        is_over = self.num_steps == self.length
+        info = {"success": True, "value": 1.0} if is_over else {}
+        return action, 1.0, is_over, False, info
 
 
 def pool(
     num_envs: int, length: int = 50, wait: float = 0.0, workers: int | None = None
 ) -> Rate:
-    """Step a pool of environments; ``workers`` None: Gymnasium's SyncVectorEnv."""
+    """Step a pool of environments; with ``workers=None`` Gymnasium's SyncVectorEnv."""
     functions: list[Callable[[], Any]] = [lambda: Echo(length, wait)] * num_envs
     env: Any
     if workers is None:
@@ -73,12 +73,12 @@ def pool(
         return steps * num_envs
 
     levels = f"echoes, {length} steps" + (f", {wait * 1e3:.0f} ms each" * (wait > 0))
-    facts = {"batch": num_envs, "observation": "text", "levels": levels}
-    return Rate(work, "steps/s", facts)
+    settings = {"batch": num_envs, "observation": "text", "levels": levels}
+    return Rate(work, "steps/s", settings)
 
 
 def write_texts(count: int) -> list[str]:
-    """Return answers of 240 characters: thinking at random, then an action."""
+    """Return answers of 240 characters: random thinking, then an action."""
     generator = random.Random(0)
     texts = []
     for _ in range(count):
@@ -90,7 +90,7 @@ def write_texts(count: int) -> list[str]:
 
 
 def parse_plainly(texts: Sequence[str], options: TextOptions) -> list[Any]:
-    """Parse as a straightforward reading of the rules does, one by one."""
+    """Parse texts one by one, with a regular expression and nothing clever."""
     names = {name.lower(): code for code, name in _LOOKUP.items()}
     results = []
     for text in texts:
@@ -103,17 +103,17 @@ def parse_plainly(texts: Sequence[str], options: TextOptions) -> list[Any]:
 
 
 def parse(num_texts: int = 4096, plainly: bool = False) -> Rate:
-    """Parse a batch of answers, by our parser or a plain regular expression."""
+    """Parse a batch of answers with roll_vec's parser, or with `parse_plainly`."""
     options = TextOptions(action_pattern=ANSWER)
     texts = write_texts(num_texts)
-    ours = ActionParser(options, _LOOKUP)
+    parser = ActionParser(options, _LOOKUP)
 
     def work() -> int:
         if plainly:
             parse_plainly(texts, options)
         else:
-            ours.parse_batch(texts)
+            parser.parse_batch(texts)
         return len(texts)
 
-    facts = {"batch": num_texts, "observation": "none", "levels": "240 characters"}
-    return Rate(work, "texts/s", facts)
+    settings = {"batch": num_texts, "observation": "none", "levels": "240 characters"}
+    return Rate(work, "texts/s", settings)

@@ -1,10 +1,10 @@
-"""Our side of WebShop: a mixed policy, searches, and how long a catalogue takes.
+"""Tasks of roll_vec's WebShop: a mixed policy, searches, making a catalogue.
 
-Environments of one thread play what was recorded before, so that nothing but the
-environment is measured: searches, results pages, products, options, sub pages and
-purchases.  *cold*: no search has been asked before; *warm*: all of them have.
+Environments of one thread replay recorded actions, so that only the environment is
+measured: searches, results pages, products, options, sub pages and purchases.
+*cold*: every search is new; *warm*: all searches are in the cache.
 
-The original cannot run in the same process (it needs Java).
+The original WebShop is not compared: it needs Java.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from roll_vec.envs.webshop.catalogue.storage import open_stored
 
 
 def next_action(env: WebShop, rng: random.Random) -> str:
-    """Return what a shopper might do next."""
-    offered = env.get_available_actions()
-    if "search[<content>]" in offered:
+    """Return a plausible next action, at random."""
+    actions = env.get_available_actions()
+    if "search[<content>]" in actions:
         words = env.instruction_text.removeprefix("Instruction: ").split()
         size = rng.randint(3, 12)
         start = rng.randrange(max(1, len(words) - size))
         return f"search[{' '.join(words[start : start + size])}]"
-    if "click[buy now]" in offered and rng.random() < 0.2:
+    if "click[buy now]" in actions and rng.random() < 0.2:
         return "click[buy now]"
-    chosen = rng.choice(offered)
-    if chosen == "click[back to search]":
-        # Now and then is enough.
-        chosen = rng.choice(offered)
-    return chosen
+    action = rng.choice(actions)
+    if action == "click[back to search]":
+        # Leave a product only now and then.
+        action = rng.choice(actions)
+    return action
 
 
 def record(env: WebShop, num_steps: int, seed: int) -> list[str]:
-    """Return the actions of a stream of episodes; ends are followed by resets."""
+    """Return the actions of consecutive episodes; resets are left out."""
     rng = random.Random(seed)
     actions = []
     env.reset(seed=seed)
@@ -65,12 +65,12 @@ def replay(env: WebShop, actions: Sequence[str], seed: int) -> None:
 
 
 def forget_searches(catalogue: Catalogue) -> None:
-    """Make the next search of every query a first one."""
+    """Empty the cache of searches."""
     catalogue._kept_hits.cache_clear()
 
 
 class Walk:
-    """Environments of one catalogue and what they do.
+    """Environments of one catalogue, and the actions that they replay.
 
     Parameters
     ----------
@@ -116,24 +116,24 @@ class PoolWalk:
             self.env.step(actions)
 
 
-def steps(kept: str, num_envs: int = 64, num_steps: int = 100) -> Rate:
-    """Play with searches that are ``cold`` or ``warm``, or ``pool``: warm, batched."""
+def steps(cache: str, num_envs: int = 64, num_steps: int = 100) -> Rate:
+    """Replay with a ``cold`` or ``warm`` cache, or as a ``pool``: warm, in a batch."""
     walk = Walk(num_envs, num_steps)
-    pool = PoolWalk(walk) if kept == "pool" else None
+    pool = PoolWalk(walk) if cache == "pool" else None
 
     def work() -> int:
-        if kept == "cold":
+        if cache == "cold":
             forget_searches(walk.catalogue)
         (pool or walk).play()
         return walk.count
 
-    # Without the pool they are stepped one after the other.
+    # Without the pool environments are stepped one after the other.
     batch = num_envs if pool else 1
-    return Rate(work, "steps/s", _facts(batch, len(walk.catalogue.products)))
+    return Rate(work, "steps/s", _settings(batch, len(walk.catalogue.products)))
 
 
 def search(num_products: int) -> Latency:
-    """Search for the words of one goal after the other, none asked before."""
+    """Search for the words of one goal after the other, with an empty cache."""
     catalogue = Catalogue.load(num_products=num_products)
     goals = itertools.cycle(catalogue.goals)
 
@@ -143,37 +143,37 @@ def search(num_products: int) -> Latency:
         catalogue.search(" ".join(words.split()[2:][:10]))
         return 1
 
-    return Latency(work, "ms", _facts(1, num_products))
+    return Latency(work, "ms", _settings(1, num_products))
 
 
-def ready(num_products: int) -> Latency:
-    """Make the embedded shop: read, index, make goals."""
+def make_shop(num_products: int) -> Latency:
+    """Make the demo shop: read, index, make goals."""
     seeds = itertools.count()
 
     def work() -> int:
-        # Of another seed each time, so that it is made anew.
+        # A new seed each time: the shop of an old one is cached.
         Catalogue.load(num_products=num_products, catalog_seed=next(seeds))
         return 1
 
-    return Latency(work, "ms", _facts(1, num_products))
+    return Latency(work, "ms", _settings(1, num_products))
 
 
-def opened(num_products: int) -> Latency:
+def open_shop(num_products: int) -> Latency:
     """Open a stored catalogue, mapped into memory, and search in it."""
     folder = Path(tempfile.mkdtemp())
     Catalogue.load(num_products=num_products).save(folder)
     options = CatalogueOptions(products=str(folder), memory_map=True)
 
     def work() -> int:
-        # Around the cache of the process.
+        # Not through the cache of the process.
         Catalogue(options, open_stored(options)).search("red cotton shirt")
         return 1
 
-    task = Latency(work, "ms", _facts(1, num_products))
+    task = Latency(work, "ms", _settings(1, num_products))
     weakref.finalize(task, shutil.rmtree, folder, ignore_errors=True)
     return task
 
 
-def _facts(batch: int, num_products: int) -> dict[str, Any]:
+def _settings(batch: int, num_products: int) -> dict[str, Any]:
     levels = f"{num_products:,} products of the embedded shop"
     return {"batch": batch, "observation": "text", "levels": levels}

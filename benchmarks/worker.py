@@ -1,14 +1,14 @@
 """The process of one contender: ``python -m benchmarks.worker SPEC``.
 
-It runs in whatever Python the contender needs, and itself needs none but the standard
-library.  SPEC is JSON: ``module`` and ``task`` (a function that returns a
-`benchmarks.tasks.Rate`), its ``options``, ``package``, whose version is told, or null,
-and ``core``, the number of the one core to stay on, or null.
+It runs in the contender's own Python and imports only the standard library.  SPEC is
+JSON: ``module`` and ``task`` (a function that returns a `benchmarks.tasks.Rate`), its
+``options``, ``package`` (reported with its version) or null, and ``core``, the number
+of the only core to run on, or null.
 
 The answers are lines of JSON on stdout::
 
     at once    {"unit": ..., "facts": {...}, "version": ...} or {"skip": reason}
-    for each line on stdin, a number of seconds    {"value": what was measured}
+    for each line on stdin, a number of seconds    {"value": rate or time}
 
 At the end of stdin the process ends.
 """
@@ -26,7 +26,7 @@ from benchmarks.tasks import Unavailable
 
 
 def make(spec: dict[str, Any]) -> Any:
-    """Return the task of a specification, warmed up."""
+    """Return the task of a specification, after a first run."""
     if spec["core"] is not None and hasattr(os, "sched_setaffinity"):
         # Before anything counts the cores or starts threads.
         usable = sorted(os.sched_getaffinity(0))
@@ -38,8 +38,8 @@ def make(spec: dict[str, Any]) -> Any:
 
 
 def main() -> None:
-    """Make the task and measure it whenever it is asked for."""
-    # What anyone else prints goes to stderr: stdout is for the answers.
+    """Make the task, and measure it once for each line on stdin."""
+    # stdout is for the answers: all other output of the task goes to stderr.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
@@ -55,10 +55,10 @@ def main() -> None:
     except (ImportError, Unavailable) as error:
         answer(skip=" ".join(str(error).split()))
         return
-    answer(unit=task.unit, facts=task.facts, version=version)
+    answer(unit=task.unit, facts=task.settings, version=version)
     for line in sys.stdin:
         answer(value=task.measure(float(line)))
-    # Threads that wait for work must not keep the process.
+    # At once: idle threads of the task must not keep the process alive.
     os._exit(0)
 
 

@@ -1,9 +1,9 @@
-"""Whom roll_vec is measured beside: one adapter each, every one of them optional.
+"""The packages that roll_vec is compared with, one optional adapter each.
 
 An adapter is a module whose functions return tasks (`benchmarks.tasks`).  It is
-imported by the peer's own Python, which may lie in another virtual environment
-(``--peer-python envpool=/path/to/python``), so it imports nothing but numpy, the
-peer and those of our modules that need Python alone: `tasks` and `machine`.
+imported by the peer's own Python, which may be that of another virtual environment
+(``--peer-python envpool=/path/to/python``).  It therefore imports only numpy, the peer,
+and `benchmarks.tasks` and `benchmarks.machine`, which need the standard library alone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 class Peer(NamedTuple):
-    """How a peer is called and how it is had.
+    """The names of a peer and the command that installs it.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ class Peer(NamedTuple):
     package : str
         Its name for pip.
     install : str
-        What to type, tried with what is written here.
+        The command; these versions were tried.
     """
 
     title: str
@@ -34,7 +34,7 @@ PEERS = {
     "envpool": Peer("EnvPool", "envpool", "pip install envpool==1.2.5"),
     "jumanji": Peer("Jumanji", "jumanji", "pip install jumanji==1.1.2 'jax[cpu]'"),
     "gym_sokoban": Peer(
-        # Of its dependencies the room generator needs numpy alone.
+        # Of the dependencies the room generator needs only numpy.
         "gym-sokoban",
         "gym-sokoban",
         "pip install --no-deps gym-sokoban==0.0.6 && pip install numpy",
@@ -54,8 +54,8 @@ except importlib.metadata.PackageNotFoundError:
 """
 
 
-def find_fault(name: str, python: str) -> str | None:
-    """Return why an interpreter cannot run a peer, None where it has the package.
+def interpreter_error(name: str, python: str) -> str | None:
+    """Return why an interpreter cannot run a peer; None: it can.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def find_fault(name: str, python: str) -> str | None:
     """
     peer = PEERS[name]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [python, "-c", _SHOW_VERSION, peer.package],
             capture_output=True,
             text=True,
@@ -77,8 +77,8 @@ def find_fault(name: str, python: str) -> str | None:
         return f"cannot be run: {error.strerror}"
     except subprocess.TimeoutExpired:
         return "does not answer as a Python does"
-    if done.stdout.startswith("version "):
+    if process.stdout.startswith("version "):
         return None
-    if done.stdout.strip() == "missing":
+    if process.stdout.strip() == "missing":
         return f"has no {peer.package}: {peer.install}"
     return "is no Python, or one before 3.8"

@@ -1,8 +1,8 @@
 """EnvPool's FrozenLake-v1 and Sokoban-v0.
 
-It is fastest with one worker thread on the caller's core where a step is cheap (a
-second thread costs more than it does), and asynchronously, half of the environments
-at a time, where it is dear.
+EnvPool is fastest with one worker thread on the caller's core if a step is cheap: a
+second thread costs more than it gains.  If a step is expensive it is fastest
+asynchronously, with half of the environments at a time.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ BASE_PATH = Path(envpool.__file__).parent
 def level_file() -> Path:
     """Return the file of Boxoban levels in EnvPool's wheel: (1000, 10, 10, 2) uint8.
 
-    Of a cell the first number is what is fixed (0 floor, 1 wall, 2 target), the second
-    what is not (0 nothing, 3 player, 4 box), as Jumanji has it.
+    Of each cell the fixed part (0 floor, 1 wall, 2 target), then the movable part
+    (0 nothing, 3 player, 4 box), in Jumanji's format.
     """
     return BASE_PATH / "jumanji/assets/boxoban/unfiltered-test.npy"
 
 
 def frozen_lake(num_envs: int, mode: str = "sync") -> Rate:
     """Step FrozenLake-v1."""
-    facts = {"observation": "position, int32", "levels": "the 4x4 map"}
-    return _steps("FrozenLake-v1", num_envs, mode, facts)
+    settings = {"observation": "position, int32", "levels": "the 4x4 map"}
+    return _steps("FrozenLake-v1", num_envs, mode, settings)
 
 
 def sokoban(num_envs: int, mode: str = "sync", levels: str = "") -> Rate:
     """Step Sokoban-v0 with the levels of its wheel.
 
-    As installed it looks for them in another package, does not find them, and gives
-    every environment the same trivial level without a word.
+    By default EnvPool looks for them in another package, does not find them, and
+    silently gives every environment the same trivial level.
     """
     if not level_file().exists():
         raise Unavailable(f"no file of levels: {level_file()}")
-    facts = {
+    settings = {
         "observation": "two grids, 10x10x2 uint8, and a step count",
         "levels": "1000 Boxoban levels",
     }
-    return _steps("Sokoban-v0", num_envs, mode, facts, base_path=str(BASE_PATH))
+    return _steps("Sokoban-v0", num_envs, mode, settings, base_path=str(BASE_PATH))
 
 
 def _steps(
-    id: str, num_envs: int, mode: str, facts: dict[str, Any], **keywords: Any
+    id: str, num_envs: int, mode: str, settings: dict[str, Any], **keywords: Any
 ) -> Rate:
     asynchronous = mode == "async"
     batch = max(num_envs // 2, 1) if asynchronous else num_envs
@@ -86,11 +86,11 @@ def _steps(
     work = work_asynchronously if asynchronous else work_synchronously
     for _ in range(100 // steps + 1):
         work()
-    return Rate(work, "steps/s", {"batch": num_envs, **facts})
+    return Rate(work, "steps/s", {"batch": num_envs, **settings})
 
 
 def _check_levels(id: str, env: Any) -> None:
-    """Make sure that the levels were found."""
+    """Raise Unavailable if EnvPool has not loaded the levels."""
     if id == "Sokoban-v0" and env.config["num_envs"] >= 16:
         grids = env.reset()[0]["grid"]
         if len(np.unique(grids.reshape(len(grids), -1), axis=0)) == 1:

@@ -31,10 +31,10 @@ def load_generator() -> Any:
 
 
 def rooms(size: int, num_boxes: int, count: int = 100) -> Rate:
-    """Draw once a seed; failed attempts take their time and give no room.
+    """Draw once a seed; a failed attempt costs time and gives no room.
 
-    Its search always goes to a depth of 300.  A round takes the same ``count`` seeds:
-    their rooms differ a hundredfold in cost.
+    The search depth is always 300.  Every round takes the same ``count`` seeds, because
+    the costs of rooms differ a hundredfold.
     """
     generator = load_generator()
 
@@ -48,7 +48,7 @@ def rooms(size: int, num_boxes: int, count: int = 100) -> Rate:
                 num_boxes=num_boxes,
             )
         except (RuntimeError, RuntimeWarning):
-            return 0  # too few cells, or a score of 0: its own retries do this
+            return 0  # too few cells, or a score of 0: its own callers retry
         return 1
 
     return Rate(

@@ -1,4 +1,4 @@
-"""PufferLib's C environments, which are other tasks."""
+"""PufferLib, which is skipped: its C environments are other tasks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from benchmarks.tasks import Unavailable
 
 
 def frozen_lake() -> NoReturn:
-    """Say why it is left out.
+    """Raise Unavailable with the reason.
 
     Raises
     ------

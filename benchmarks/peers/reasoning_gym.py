@@ -1,4 +1,4 @@
-"""reasoning-gym's Countdown with the ranges of ours."""
+"""reasoning-gym's Countdown, with the ranges of roll_vec's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from reasoning_gym.games.countdown import CountdownConfig, CountdownDataset
 
 from benchmarks.tasks import Rate
 
-FACTS = {"batch": 1, "observation": "text", "levels": "3-4 numbers of 1-99, to 10-100"}
+SETTINGS = {
+    "batch": 1,
+    "observation": "text",
+    "levels": "3-4 numbers of 1-99, to 10-100",
+}
 
 
 def _dataset() -> Any:
@@ -36,11 +40,11 @@ def tasks() -> Rate:
             dataset[next(numbers)]
         return 20
 
-    return Rate(work, "tasks/s", FACTS)
+    return Rate(work, "tasks/s", SETTINGS)
 
 
 def scores() -> Rate:
-    """Score the answers that the dataset itself has, correct ones."""
+    """Score the correct answers that the dataset contains."""
     dataset = _dataset()
     entries = [dataset[i] for i in range(200)]
 
@@ -49,4 +53,4 @@ def scores() -> Rate:
             dataset.score_answer(entry["metadata"]["expression"], entry)
         return len(entries)
 
-    return Rate(work, "scores/s", FACTS)
+    return Rate(work, "scores/s", SETTINGS)

@@ -132,7 +132,7 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     interpreters = dict(arguments.peer_python)
     for name, python in interpreters.items():
-        reason = peers.find_fault(name, python)
+        reason = peers.interpreter_error(name, python)
         if reason is not None:
             message = f"--peer-python {name}: {python} {reason}"
             raise UsageError(message)
@@ -144,7 +144,7 @@ def _run(arguments: argparse.Namespace) -> int:
         _command(arguments),
     )
     try:
-        with ending_signals(), progress.bars() as report_progress:
+        with ending_signals(), progress.progress_bars() as report_progress:
             result = suite.run(plan, report_progress)
     except suite.Interrupted as stop:
         # The figures until now go into the table alone: a file has a whole run.

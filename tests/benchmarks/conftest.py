@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.turns import Contender
+from benchmarks.interleave import Contender
 
 FAKE = """
 import os, sys, tempfile, time

@@ -1,7 +1,8 @@
-"""A contender's record as it stands in a result."""
+"""Records of contenders, for tests of results."""
 
 
 def record(name, *values, **more):
+    """Return a contender's record as it stands in a result."""
     return {
         "name": name,
         "engine": "roll_vec",

@@ -1,4 +1,4 @@
-"""What is published: the README's figures, the plot, the file they come from."""
+"""The published figures: the README's section, the plot, the result file."""
 
 import copy
 import json
@@ -13,7 +13,7 @@ RESULTS = sorted((report.ROOT / "benchmarks/results").glob("*.json"))
 
 
 @pytest.mark.parametrize(
-    ("number", "expected"),
+    ("number", "text"),
     [
         (0.0123, "0.0123"),
         (1, "1.00"),
@@ -23,8 +23,8 @@ RESULTS = sorted((report.ROOT / "benchmarks/results").glob("*.json"))
         (73.1e6, "73.1M"),
     ],
 )
-def test_numbers_have_three_digits(number, expected):
-    assert table.short(number) == expected
+def test_numbers_have_three_digits(number, text):
+    assert table.short(number) == text
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
@@ -40,8 +40,8 @@ def test_readme_is_what_the_report_gives(path):
 
 
 def test_readme_names_a_result_that_is_there():
-    _, _, rest = report.README.read_text("utf-8").partition(report.BEGIN)
-    assert (report.ROOT / rest.partition(" ")[0]).is_file()
+    _, _, tail = report.README.read_text("utf-8").partition(report.BEGIN)
+    assert (report.ROOT / tail.partition(" ")[0]).is_file()
 
 
 def test_report_replaces_what_is_between_its_markers():
@@ -69,7 +69,7 @@ def test_plot_shows_every_engine(tmp_path):
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
 def test_published_results_can_be_read(path):
-    assert result.read(path)["rows"]
+    assert result.read_result(path)["rows"]
 
 
 def drop(*keys):
@@ -101,16 +101,16 @@ def drop(*keys):
     ],
 )
 def test_what_is_no_result_is_refused(tmp_path, capsys, monkeypatch, change, message):
-    whole = copy.deepcopy(result.read(RESULTS[-1]))
+    whole = copy.deepcopy(result.read_result(RESULTS[-1]))
     change(whole)
     monkeypatch.setattr(report, "ROOT", tmp_path)
     monkeypatch.setattr(report, "README", tmp_path / "README.md")
     path = tmp_path / "x.json"
     path.write_text(json.dumps(whole))
     for main in (report.main, plot.main):
-        with pytest.raises(SystemExit) as caught:
+        with pytest.raises(SystemExit) as exit_request:
             main([str(path)])
-        assert caught.value.code == 2
+        assert exit_request.value.code == 2
         assert message in capsys.readouterr().err
     assert [*tmp_path.iterdir()] == [path]
 
@@ -121,7 +121,7 @@ def test_file_without_a_result_is_a_clear_error(tmp_path, content):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(ValueError, match=r"x\.json: "):
-        result.read(path)
+        result.read_result(path)
 
 
 def test_report_wants_the_plot_as_well(tmp_path, capsys, monkeypatch):
@@ -141,5 +141,5 @@ def test_report_wants_the_plot_as_well(tmp_path, capsys, monkeypatch):
 
 
 def test_threads_are_said_where_they_are_chosen():
-    facts = {"batch": 2, "levels": "some", "threads": 2}
-    assert "2 cores, 2 threads" in table.setting(record("a", facts=facts))
+    settings = {"batch": 2, "levels": "some", "threads": 2}
+    assert "2 cores, 2 threads" in table.setting(record("a", facts=settings))

@@ -1,4 +1,4 @@
-"""Nothing has become slow: ratios in one process, with margins that cannot flake."""
+"""Speed, as ratios in one process with wide margins: a loop in Python fails."""
 
 import time
 from contextlib import closing
@@ -7,19 +7,19 @@ import gymnasium
 import numpy as np
 import pytest
 
-from benchmarks import ours
+from benchmarks import batches
 from tests.conftest import JIT_OFF
 
 
 def best_rate(work, amount, times=7):
-    """Return the best of several rates: what else runs can only make it worse."""
+    """Return the best of several rates: other load can only make them worse."""
     work()
-    found = []
+    rates = []
     for _ in range(times):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         work()
-        found.append(amount / (time.perf_counter() - begun))
-    return max(found)
+        rates.append(amount / (time.perf_counter() - start))
+    return max(rates)
 
 
 @pytest.fixture(scope="module")
@@ -38,23 +38,25 @@ def sync_rate():
 @pytest.mark.parametrize(
     ("id", "keywords", "least"),
     [
-        (ours.FROZEN_LAKE, {}, 60),
-        (ours.SOKOBAN, {"num_levels": 256}, 40),
-        (ours.SOKOBAN, {}, 4),
-        (ours.SOKOBAN, {"num_levels": 256, "obs_mode": "text"}, 6),
+        (batches.FROZEN_LAKE, {}, 60),
+        (batches.SOKOBAN, {"num_levels": 256}, 40),
+        (batches.SOKOBAN, {}, 4),
+        (batches.SOKOBAN, {"num_levels": 256, "obs_mode": "text"}, 6),
     ],
 )
 def test_batches_are_a_multiple_of_sync_vector_env(sync_rate, id, keywords, least):
-    with closing(ours.make(id, 4096, **keywords)) as env:
-        actions = ours.draw_actions(env, 8)
+    with closing(batches.make(id, 4096, **keywords)) as env:
+        actions = batches.draw_actions(env, 8)
         rate = best_rate(lambda: [env.step(batch) for batch in actions], actions.size)
     assert rate > least * sync_rate
 
 
 @pytest.mark.skipif(JIT_OFF, reason="as plain Python the kernels have no speed")
 def test_unrolling_is_no_slower_than_stepping():
-    with closing(ours.make(ours.FROZEN_LAKE, 64)) as env:
-        actions = ours.draw_actions(env, 128)
-        steps = best_rate(lambda: [env.step(batch) for batch in actions], actions.size)
-        unrolled = best_rate(lambda: env.unwrapped.unroll(actions), actions.size)
-    assert unrolled > steps
+    with closing(batches.make(batches.FROZEN_LAKE, 64)) as env:
+        actions = batches.draw_actions(env, 128)
+        step_rate = best_rate(
+            lambda: [env.step(batch) for batch in actions], actions.size
+        )
+        unroll_rate = best_rate(lambda: env.unwrapped.unroll(actions), actions.size)
+    assert unroll_rate > step_rate

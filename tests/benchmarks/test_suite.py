@@ -1,4 +1,4 @@
-"""Who meets whom, and what is made of a run."""
+"""Cases and runs: rows find their contenders, runs end in a correct result."""
 
 import importlib
 import inspect
@@ -7,14 +7,15 @@ import json
 import pytest
 
 from benchmarks import cases, report, suite, table
+from benchmarks.comparisons import ALONE, COST, NS_MORE, RATIO, Case, Row
+from benchmarks.interleave import Contender
 from benchmarks.plot import PANELS
 from benchmarks.processes import ROOT
-from benchmarks.rows import ALONE, COST, NS_MORE, RATIO, Case, Row
-from benchmarks.turns import Contender
 from tests.benchmarks.records import record
 
 
 def every_case():
+    """Yield every case, whole and quick, as parameters of a test."""
     for name, make in cases.CASES.items():
         extra = ("levels.npy", "levels") if name == "boxoban" else ()
         for quick in (False, True):
@@ -25,14 +26,21 @@ def every_case():
 def test_rows_find_their_contenders(case, quick):
     names = [contender.name for contender in case.contenders]
     assert len({*names}) == len(names)
-    assert case.played
-    assert quick or case.played == case.rows
+    assert case.complete_rows
+    assert quick or case.complete_rows == case.rows
     for row in case.rows:
-        assert not row.theirs or not {*case.names(row.ours)} & {*case.names(row.theirs)}
-    # Nobody is measured for nothing.
-    shown = [*PANELS.get(case.name, ())]
-    used = tuple(shown + [prefix for row in case.played for prefix in row.prefixes])
-    assert [name for name in names if not name.startswith(used)] in ([], ["pufferlib"])
+        assert not row.baseline or not (
+            {*case.names(row.subject)} & {*case.names(row.baseline)}
+        )
+    # No contender is measured for nothing.
+    plotted = [*PANELS.get(case.name, ())]
+    prefixes = tuple(
+        plotted + [prefix for row in case.complete_rows for prefix in row.prefixes]
+    )
+    assert [name for name in names if not name.startswith(prefixes)] in (
+        [],
+        ["pufferlib"],
+    )
 
 
 @pytest.mark.parametrize(("case", "quick"), [*every_case()])
@@ -46,58 +54,61 @@ def test_contenders_name_tasks_that_take_their_options(case, quick):
             json.dumps(contender.options)
 
 
-class FakeField:
-    """What `suite.compare` needs of a field: values that are measured in turns."""
+class FakePool:
+    """A pool of contenders with constant values, for `suite.compare`."""
 
     def __init__(self, skipped=(), **values):
         self.skipped, self.entries = dict(skipped), values
 
-    def take_turns(self, names, rounds):
+    def measure_interleaved(self, names, rounds):
         return {name: self.entries[name][:rounds] for name in names}
 
 
 @pytest.mark.parametrize(
-    ("kind", "expected"),
+    ("kind", "values"),
     [
         (RATIO, [2.0, 4.0]),
         (COST, [0.5, 0.25]),
         (NS_MORE, [1e9 / 40 - 1e9 / 20, 1e9 / 40 - 1e9 / 10]),
     ],
 )
-def test_best_of_each_side_are_compared_round_by_round(kind, expected):
+def test_best_of_each_side_are_compared_round_by_round(kind, values):
     records = [
         record("ours1", 1.0, 1.0, 99.0),
         record("ours2", 40.0, 40.0, 5.0),
         record("theirs1", 20.0, 10.0, 5.0),
         record("theirs2", 2.0, 2.0, 2.0),
     ]
-    field = FakeField(
+    pool = FakePool(
         ours1=[], ours2=[40.0, 40.0, 1.0], theirs1=[20.0, 10.0, 1.0], theirs2=[]
     )
-    found = suite.compare(Row("r", "ours", "theirs", 3, kind), records, field, 2)
-    assert (found["ours"], found["theirs"]) == ("ours2", "theirs1")
-    assert found["values"] == pytest.approx(expected)
-    assert (found["our_values"], found["their_values"]) == ([40.0] * 2, [20.0, 10.0])
+    result = suite.compare(Row("r", "ours", "theirs", 3, kind), records, pool, 2)
+    assert (result["ours"], result["theirs"]) == ("ours2", "theirs1")
+    assert result["values"] == pytest.approx(values)
+    assert (result["our_values"], result["their_values"]) == ([40.0] * 2, [20.0, 10.0])
     alone = Row("r", "ours", "", 3, ALONE)
-    assert suite.compare(alone, records, field, 2)["values"] == [40.0, 40.0]
+    assert suite.compare(alone, records, pool, 2)["values"] == [40.0, 40.0]
 
 
 def test_row_whose_side_is_missing_says_why():
     mine, row = [record("ours1", 1.0)], Row("r", "ours", "theirs")
     gone = {"ours2": "too large", "theirs1": "not here"}
-    found = suite.compare(row, mine, FakeField(gone, ours1=[1.0]), 2)
-    assert (found["values"], found["skipped"]) == ([], "not here")
+    comparison = suite.compare(row, mine, FakePool(gone, ours1=[1.0]), 2)
+    assert (comparison["values"], comparison["skipped"]) == ([], "not here")
     result = {"cases": {"c": {"contenders": mine}}}
-    assert table.cells(result, {**found, "case": "c"})[3:5] == ["skipped", "not here"]
-    assert suite.compare(row, [], FakeField(gone), 2)["skipped"] == "not here"
+    assert table.cells(result, {**comparison, "case": "c"})[3:5] == [
+        "skipped",
+        "not here",
+    ]
+    assert suite.compare(row, [], FakePool(gone), 2)["skipped"] == "not here"
 
 
-def test_who_has_ended_leaves_its_row_to_the_next_best(fake):
+def test_failed_contender_is_replaced_by_the_next_best(fake):
     contenders = [fake("a", "count", 8.0), fake("b1", "dies_in_rows", 9.0)]
     rows = [Row("first", "a", "b"), Row("second", "a", "b")]
     case = Case("x", "X", [*contenders, fake("b2", "count", 2.0)], rows)
     plan = suite.Plan((), 2, quick=True)
-    result = suite.measure({"x": case}, plan, lambda *done: None)
+    result = suite.measure({"x": case}, plan, lambda *report: None)
     first, second = result["rows"]
     assert (first["values"], first["skipped"]) == (
         [],
@@ -110,21 +121,21 @@ def test_interruption_keeps_what_was_measured(fake):
     rows = [Row("first", "a"), Row("second", "b")]
     case = Case("x", "X", [fake("a", "count", 1.0), fake("b", "count", 2.0)], rows)
 
-    def tell(title, done, total):
-        if done == total - 1:
+    def report_progress(title, count, total):
+        if count == total - 1:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt) as caught:
-        suite.measure({"x": case}, suite.Plan((), 2, quick=True), tell)
-    assert [row["title"] for row in caught.value.result["rows"]] == ["first"]
-    assert "first" in report.section(caught.value.result, "x.json")
+    with pytest.raises(KeyboardInterrupt) as interruption:
+        suite.measure({"x": case}, suite.Plan((), 2, quick=True), report_progress)
+    assert [row["title"] for row in interruption.value.result["rows"]] == ["first"]
+    assert "first" in report.section(interruption.value.result, "x.json")
 
 
 def test_rows_that_a_quick_run_cannot_fill_are_left_out():
     contenders = [Contender(name, "e", "m", "t") for name in ("a 1", "a 2", "b 1")]
     rows = [Row("r", "a ", "b "), Row("s", "a ", "c "), Row("t", "b ")]
     case = Case("x", "X", contenders, rows)
-    assert case.played == [rows[0], rows[2]]
+    assert case.complete_rows == [rows[0], rows[2]]
     assert case.has_choice
     assert not Case("x", "X", contenders, [rows[2]]).has_choice
     assert suite.Plan((), 2).sweeps(case) == suite.SWEEPS
@@ -135,14 +146,14 @@ def test_a_run_of_a_case(fake):
     contenders = [fake("a", "count", 8.0), fake("b", "count", 2.0)]
     rows = [Row("a beside b", "a", "b"), Row("c alone", "c")]
     case = Case("x", "X", [*contenders, fake("c", "unwilling")], rows)
-    told = []
+    reports = []
     result = suite.measure(
-        {"x": case}, suite.Plan((), 2, True), lambda *done: told.append(done)
+        {"x": case}, suite.Plan((), 2, True), lambda *report: reports.append(report)
     )
-    # All once, then the two of the row by turns.
+    # All once, then the two of the row by interleave.
     assert fake.log.read_text() == "ab" + "abab"
     assert result["rows"][0]["values"] == [4.0, 4.0]
     assert result["rows"][1]["skipped"] == "not on Sundays"
     assert result["skipped"][0]["reason"] == "not on Sundays"
-    assert told[-1] == ("X", 3 * 2 + 3 * 2, 3 * 2 + 3 * 2)
+    assert reports[-1] == ("X", 3 * 2 + 3 * 2, 3 * 2 + 3 * 2)
     assert "a beside b" in report.section(result, "x.json")

@@ -1,4 +1,4 @@
-"""Our own tasks at a tiny size, levels and floors."""
+"""Tasks of roll_vec at a tiny size, files of levels, timed kernels."""
 
 import importlib
 import time
@@ -6,20 +6,20 @@ import time
 import numpy as np
 import pytest
 
-from benchmarks import floors, levels, ours
+from benchmarks import batches, floors, levels
 from benchmarks.tasks import Latency
 from tests.conftest import JIT_OFF
 
-LAKE = {"id": ours.FROZEN_LAKE, "num_envs": 2}
-ROOMS = {"id": ours.SOKOBAN, "num_envs": 2, "levels_are": "few", "num_levels": 2}
+LAKE = {"id": batches.FROZEN_LAKE, "num_envs": 2}
+ROOMS = {"id": batches.SOKOBAN, "num_envs": 2, "levels_are": "few", "num_levels": 2}
 TINY = [
-    ("ours.steps", {**LAKE, "levels_are": "one"}),
-    ("ours.steps", ROOMS),
-    ("ours.unroll", {**ROOMS, "length": 3}),
-    ("ours.rooms", {"size": 6, "num_boxes": 1, "count": 2}),
-    ("ours.room_times", {"size": 6, "num_boxes": 1, "statistic": "mean"}),
+    ("batches.steps", {**LAKE, "levels_are": "one"}),
+    ("batches.steps", ROOMS),
+    ("batches.unroll", {**ROOMS, "length": 3}),
+    ("batches.rooms", {"size": 6, "num_boxes": 1, "count": 2}),
+    ("batches.room_times", {"size": 6, "num_boxes": 1, "statistic": "mean"}),
     ("peers.gymnasium.frozen_lake", {"num_envs": 2}),
-    ("peers.gymnasium.single", {"id": ours.FROZEN_LAKE}),
+    ("peers.gymnasium.single", {"id": batches.FROZEN_LAKE}),
     ("countdown.tasks", {}),
     ("countdown.scores", {}),
     ("countdown.episodes", {"num_envs": 2, "num_steps": 2}),
@@ -28,12 +28,12 @@ TINY = [
     ("texts.pool", {"num_envs": 2, "wait": 0.001, "workers": 2}),
     ("texts.parse", {"num_texts": 3}),
     ("texts.parse", {"num_texts": 3, "plainly": True}),
-    ("own.steps", {**LAKE, "keywords": {}}),
-    ("webshop.steps", {"kept": "cold", "num_envs": 2, "num_steps": 12}),
-    ("webshop.steps", {"kept": "pool", "num_envs": 2, "num_steps": 12}),
+    ("custom_env.steps", {**LAKE, "keywords": {}}),
+    ("webshop.steps", {"cache": "cold", "num_envs": 2, "num_steps": 12}),
+    ("webshop.steps", {"cache": "pool", "num_envs": 2, "num_steps": 12}),
     ("webshop.search", {"num_products": 30}),
-    ("webshop.ready", {"num_products": 30}),
-    ("webshop.opened", {"num_products": 30}),
+    ("webshop.make_shop", {"num_products": 30}),
+    ("webshop.open_shop", {"num_products": 30}),
 ]
 
 
@@ -46,14 +46,16 @@ def test_task_works_at_a_tiny_size(name, options):
     make = getattr(importlib.import_module(f"benchmarks.{module}"), function)
     task = make(**options)
     assert task.measure(0.0) > 0
-    assert {*task.facts} <= {"batch", "observation", "levels"}
+    assert {*task.settings} <= {"batch", "observation", "levels"}
 
 
-@pytest.mark.parametrize(("statistic", "expected"), [("median", 1e3), ("mean", 3e3)])
-def test_time_of_a_call_is_its_median_or_its_mean(monkeypatch, statistic, expected):
+@pytest.mark.parametrize(
+    ("statistic", "milliseconds"), [("median", 1e3), ("mean", 3e3)]
+)
+def test_time_of_a_call_is_its_median_or_its_mean(monkeypatch, statistic, milliseconds):
     clock = iter([0, 1, 1, 2, 2, 9])  # calls of 1, 1 and 7 seconds
     monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
-    assert Latency(lambda: 1, "ms", statistic=statistic).measure(9) == expected
+    assert Latency(lambda: 1, "ms", statistic=statistic).measure(9) == milliseconds
 
 
 def test_levels_of_a_file_in_our_codes(tmp_path):
@@ -64,14 +66,16 @@ def test_levels_of_a_file_in_our_codes(tmp_path):
 
 
 @pytest.mark.skipif(JIT_OFF, reason="as plain Python there is nothing to measure")
-@pytest.mark.parametrize("floor", floors.FLOORS, ids=lambda floor: floor.title)
-def test_kernels_are_timed_where_they_are_called(floor):
-    small = {**floor.keywords, "num_levels": 2} if floor.keywords else {}
-    found = floors.measure(floor._replace(keywords=small), 3, rounds=1, env_steps=30)
-    assert [name for name, _, _ in found] == ["step", *floor.kernels]
-    # Nobody's room ends in so short a time; every other kernel must have been called.
-    assert all(cost > 0 for name, cost, _ in found if not name.endswith("place_rows"))
-    assert found[0][1] > sum(cost for _, cost, _ in found[1:])
+@pytest.mark.parametrize(
+    "workload", floors.WORKLOADS, ids=lambda workload: workload.title
+)
+def test_kernels_are_timed_where_they_are_called(workload):
+    small = {**workload.keywords, "num_levels": 2} if workload.keywords else {}
+    costs = floors.measure(workload._replace(keywords=small), 3, rounds=1, env_steps=30)
+    assert [name for name, _, _ in costs] == ["step", *workload.kernels]
+    # No room ends in so short a time; every other kernel must have been called.
+    assert all(cost > 0 for name, cost, _ in costs if not name.endswith("place_rows"))
+    assert costs[0][1] > sum(cost for _, cost, _ in costs[1:])
 
 
 def test_levels_survive_a_file(tmp_path):
@@ -81,9 +85,9 @@ def test_levels_survive_a_file(tmp_path):
 
 
 @pytest.mark.skipif(JIT_OFF, reason="draws rooms")
-def test_levels_are_drawn_where_nobody_has_any(tmp_path):
-    path, what = levels.find_levels("/no/such/python", tmp_path, count=5)
-    assert what == "5 rooms of our generator"
-    env = ours.make(ours.SOKOBAN, 4, levels=path)
+def test_levels_are_drawn_without_envpool(tmp_path):
+    path, description = levels.find_levels("/no/such/python", tmp_path, count=5)
+    assert description == "5 rooms of our generator"
+    env = batches.make(batches.SOKOBAN, 4, levels=path)
     assert env.reset(seed=0)[0].shape == (4, 10, 10)
     env.close()

@@ -21,9 +21,9 @@ def checkout(run, fails, monkeypatch):
     """Stand in the root of the checkout, with a suite that measures nothing."""
     seen = []
 
-    def fake(plan, tell):
+    def fake(plan, report_progress):
         seen.append(plan)
-        tell("A case", 1, 2)
+        report_progress("A case", 1, 2)
         side = {
             "name": "a",
             "engine": "roll_vec",
@@ -59,7 +59,7 @@ def checkout(run, fails, monkeypatch):
         }
 
     monkeypatch.setattr(suite, "run", fake)
-    monkeypatch.setattr(peers, "find_fault", lambda name, python: None)
+    monkeypatch.setattr(peers, "interpreter_error", lambda name, python: None)
     monkeypatch.chdir(ROOT)
     return seen
 
@@ -144,7 +144,7 @@ def test_arguments_that_cannot_be_used(
 
 
 def test_interpreter_that_cannot_run_a_peer(checkout, fails, monkeypatch, tmp_path):
-    monkeypatch.setattr(peers, "find_fault", lambda name, python: "is no Python")
+    monkeypatch.setattr(peers, "interpreter_error", lambda name, python: "is no Python")
     out = tmp_path / "x.json"
     said = fails("bench", "--peer-python", "envpool=/x", "--out", out)
     assert "--peer-python envpool: /x is no Python" in said
@@ -155,8 +155,8 @@ def test_interpreter_that_cannot_run_a_peer(checkout, fails, monkeypatch, tmp_pa
 def test_interruption_shows_what_was_measured(checkout, run, monkeypatch, tmp_path):
     fake = suite.run
 
-    def interrupted(plan, tell):
-        raise suite.Interrupted(fake(plan, tell))
+    def interrupted(plan, report_progress):
+        raise suite.Interrupted(fake(plan, report_progress))
 
     monkeypatch.setattr(suite, "run", interrupted)
     out = tmp_path / "x.json"
@@ -174,9 +174,9 @@ def test_figures_are_shown_even_if_the_file_cannot_be_written(
     folder.mkdir()
     fake = suite.run
 
-    def gone(plan, tell):
+    def gone(plan, report_progress):
         folder.rmdir()
-        return fake(plan, tell)
+        return fake(plan, report_progress)
 
     monkeypatch.setattr(suite, "run", gone)
     outcome = run("bench", "--out", folder / "x.json")

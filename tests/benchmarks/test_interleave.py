@@ -1,4 +1,4 @@
-"""Contenders take turns, each in a process that is gone afterwards."""
+"""Processes of contenders: measured in turns, ended or skipped with a reason."""
 
 import sys
 import time
@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import peers, processes, turns
+from benchmarks import interleave, peers, processes
+from benchmarks.interleave import ContenderPool
 from benchmarks.peers import PEERS
 from benchmarks.tasks import Latency, Rate
-from benchmarks.turns import Field
 
 
-def compete(*contenders, rounds=2, python=sys.executable, tell=lambda: None):
-    with Field(contenders, 2.0, lambda peer: python, tell) as field:
-        values = field.take_turns([*field.entries], rounds)
-        records = {name: entry.record() for name, entry in field.entries.items()}
-        return values, records, field.skipped
+def compete(*contenders, rounds=2, python=sys.executable, report_progress=lambda: None):
+    """Measure contenders; return values, records and reasons of those skipped."""
+    with ContenderPool(contenders, 2.0, lambda peer: python, report_progress) as pool:
+        values = pool.measure_interleaved([*pool.entries], rounds)
+        records = {name: entry.record() for name, entry in pool.entries.items()}
+        return values, records, pool.skipped
 
 
 def test_contenders_take_turns_round_by_round(fake):
@@ -32,19 +33,21 @@ def test_contenders_take_turns_round_by_round(fake):
 
 def test_processes_of_all_cores_are_summed(fake):
     values, records, _ = compete(fake("a", "count", 10.0, process_per_core=True))
-    assert values["a"] == [20.0 * turns.usable_cores()] * 2
-    assert records["a"]["processes"] == records["a"]["cores"] == turns.usable_cores()
+    assert values["a"] == [20.0 * interleave.usable_cores()] * 2
+    assert (
+        records["a"]["processes"] == records["a"]["cores"] == interleave.usable_cores()
+    )
 
 
-def test_who_cannot_run_is_skipped_with_the_reason(fake):
-    told = []
+def test_contender_that_cannot_run_is_skipped_with_the_reason(fake):
+    reports = []
     values, _, skipped = compete(
         fake("missing", "missing"),
         fake("unwilling", "unwilling"),
         fake("dead", "dies_at_once"),
         fake("fine", "count", 1.0),
         fake("later", "dies_later"),
-        tell=lambda: told.append(1),
+        report_progress=lambda: reports.append(1),
     )
     assert values == {"fine": [2.0, 2.0]}
     assert skipped == {
@@ -53,17 +56,17 @@ def test_who_cannot_run_is_skipped_with_the_reason(fake):
         "dead": "ended with code 1: broken",
         "later": "ended with code 3: without a word",
     }
-    assert len(told) == 5 + 2 * 2
+    assert len(reports) == 5 + 2 * 2
 
 
-def test_who_does_not_answer_is_skipped_with_what_it_started(
+def test_contender_that_hangs_is_skipped_and_its_children_end(
     fake, monkeypatch, tmp_path
 ):
     fcntl = pytest.importorskip("fcntl")
-    monkeypatch.setattr(turns, "START_SECONDS", 2.5)
+    monkeypatch.setattr(interleave, "START_SECONDS", 1.0)
     lock = tmp_path / "lock"
     _, _, skipped = compete(fake("slow", "hangs", options={"lock": str(lock)}))
-    assert skipped == {"slow": "no answer within 2.5 s"}
+    assert skipped == {"slow": "no answer within 1 s"}
     with lock.open() as file:
         for _ in range(100):
             try:
@@ -84,26 +87,26 @@ def test_temporary_files_of_a_process_go_with_it(fake):
 
 
 def test_interruption_ends_all_processes(fake):
-    started = []
+    workers = []
 
-    class Seen(processes.Worker):
+    class RecordedWorker(processes.Worker):
         def __init__(self, *arguments):
             super().__init__(*arguments)
-            started.append(self)
+            workers.append(self)
 
     def interrupt():
         raise KeyboardInterrupt
 
     contenders = [fake(name, "count", 1.0) for name in "abc"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(turns, "Worker", Seen)
+        patch.setattr(interleave, "Worker", RecordedWorker)
         with pytest.raises(KeyboardInterrupt):
-            compete(*contenders, tell=interrupt)
-    assert started
-    assert all(worker._process.returncode is not None for worker in started)
+            compete(*contenders, report_progress=interrupt)
+    assert workers
+    assert all(worker._process.returncode is not None for worker in workers)
 
 
-def test_interpreter_that_is_not_there_is_a_reason(fake):
+def test_missing_interpreter_is_a_reason_to_skip(fake):
     _, _, skipped = compete(fake("a", "count", 1.0), python="/no/such/python")
     assert skipped["a"].startswith("/no/such/python: ")
 
@@ -117,17 +120,20 @@ def test_missing_peer_comes_with_how_to_install_it(fake, monkeypatch):
     assert skipped["b"] == "not on Sundays"
 
 
-def test_what_is_wrong_with_an_interpreter(tmp_path, monkeypatch):
+def test_errors_of_interpreters(tmp_path, monkeypatch):
     monkeypatch.setitem(PEERS, "x", peers.Peer("X", "no-such-peer", "pip install x"))
-    assert peers.find_fault("gymnasium", sys.executable) is None
-    assert peers.find_fault("x", sys.executable) == "has no no-such-peer: pip install x"
-    assert peers.find_fault("x", "/no/such").startswith("cannot be run: ")
-    assert peers.find_fault("x", str(tmp_path)).startswith("cannot be run: ")
+    assert peers.interpreter_error("gymnasium", sys.executable) is None
+    assert (
+        peers.interpreter_error("x", sys.executable)
+        == "has no no-such-peer: pip install x"
+    )
+    assert peers.interpreter_error("x", "/no/such").startswith("cannot be run: ")
+    assert peers.interpreter_error("x", str(tmp_path)).startswith("cannot be run: ")
     if sys.platform != "win32":
         other = tmp_path / "other"
         other.write_text("#!/bin/sh\necho hello\n")
         other.chmod(0o755)
-        assert peers.find_fault("x", str(other)).startswith("is no Python")
+        assert peers.interpreter_error("x", str(other)).startswith("is no Python")
 
 
 def test_rates_and_times():

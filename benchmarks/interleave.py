@@ -1,8 +1,7 @@
-"""Contenders that take turns, each in a process of its own.
+"""Measure contenders in turns, round by round, each in a process of its own.
 
-All processes of a case are alive at once and idle but for the one that is measured,
-one after the other, round after round, so that what else the machine does falls on all
-of them.
+All processes of a case are alive at once, and idle except the one that is measured.
+Other load on the machine therefore slows all contenders alike.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from benchmarks.peers import PEERS
 from benchmarks.processes import Worker
 from benchmarks.tasks import Unavailable
 
-# Compiling everything takes some 20 s on an idle core; a round takes seconds.
+# To compile all kernels takes some 20 s on an idle core; a round takes seconds.
 START_SECONDS, ROUND_SECONDS = 300.0, 180.0
 
 
@@ -29,20 +28,20 @@ class Contender:
     Parameters
     ----------
     name : str
-        One of its own in its case.
+        Unique in its case.
     engine : str
-        Whose it is and how it is run: a line of the plot.
+        The package and the way to run it: a line of the plot.
     module, task : str
         See `benchmarks.worker`.
     options : dict
     peer : str
-        Key of `benchmarks.peers.PEERS`, or empty for ours.
+        Key of `benchmarks.peers.PEERS`, or empty for roll_vec.
     cores : int or None
-        1: on one core.  None: all may be used.
+        1: on one core.  None: on all.
     process_per_core : bool
         Run once on each core; the rates are summed.
     patience : float
-        So many times as long a round as the others have.
+        Factor on the length of its rounds.
     """
 
     name: str
@@ -57,17 +56,17 @@ class Contender:
 
 
 def _kind(contender: Contender) -> tuple[str, str, Any]:
-    """Return what those have in common that compile the same."""
+    """Return a key that contenders with the same compiled code share."""
     return contender.module, contender.task, contender.options.get("id")
 
 
-class Entry:
-    """A contender and its processes, which start at once.
+class RunningContender:
+    """A contender and its processes, which start when it is made.
 
     Raises
     ------
     Unavailable
-        If there is no interpreter to run them.
+        If the interpreter cannot be run.
     """
 
     def __init__(self, contender: Contender, python: str) -> None:
@@ -96,22 +95,22 @@ class Entry:
         Raises
         ------
         Unavailable
-            If it never can.
+            If it cannot be measured.
         """
         answers = [worker.wait(START_SECONDS) for worker in self.workers]
         self.unit = answers[0]["unit"]
-        self.facts = answers[0]["facts"]
+        self.settings = answers[0]["facts"]
         self.version = answers[0]["version"]
 
     def measure(self, seconds: float) -> float:
-        """Measure for about so many seconds; processes of several cores together."""
+        """Measure for about that time; the processes of several cores together."""
         for worker in self.workers:
             worker.ask(seconds * self.contender.patience)
         answers = [worker.wait(ROUND_SECONDS) for worker in self.workers]
         return float(sum(answer["value"] for answer in answers))
 
     def record(self) -> dict[str, Any]:
-        """Return what is known of it, for JSON."""
+        """Return its description for the result, ready for JSON."""
         contender = self.contender
         return {
             "name": contender.name,
@@ -121,7 +120,7 @@ class Entry:
             "cores": 1 if contender.cores == 1 else usable_cores(),
             "processes": len(self.workers),
             "unit": self.unit,
-            "facts": self.facts,
+            "facts": self.settings,
         }
 
     def close(self) -> None:
@@ -129,25 +128,25 @@ class Entry:
         self._stack.close()
 
 
-class Field:
-    """Contenders that are alive together; a context.
+class ContenderPool:
+    """Contenders whose processes are alive together; a context manager.
 
     Parameters
     ----------
     contenders : sequence of Contender
     seconds : float
-        Of each contender in each round.
+        Length of a round of each contender.
     python_of : callable
-        The interpreter of a peer, of ours for the empty name.
-    tell : callable
-        Told when a contender has started, or will not, and before it is measured.
+        Returns the interpreter of a peer, or of roll_vec for the empty name.
+    report_progress : callable
+        Called when a contender has started or failed to, and before it is measured.
 
     Attributes
     ----------
-    entries : dict of Entry
-        By name; of those that run.
+    entries : dict of RunningContender
+        By name.
     skipped : dict of str
-        Names of the others, and why; how to have a peer that is not installed.
+        Reasons by name; for a peer that is not installed, how to install it.
     """
 
     def __init__(
@@ -155,34 +154,35 @@ class Field:
         contenders: Sequence[Contender],
         seconds: float,
         python_of: Callable[[str], str],
-        tell: Callable[[], Any] = lambda: None,
+        report_progress: Callable[[], Any] = lambda: None,
     ) -> None:
-        self.seconds, self.python_of, self.tell = seconds, python_of, tell
-        self.entries: dict[str, Entry] = {}
+        self.seconds, self.python_of = seconds, python_of
+        self.report_progress = report_progress
+        self.entries: dict[str, RunningContender] = {}
         self.skipped: dict[str, str] = {}
         self._contenders = contenders
         self._stack = ExitStack()
 
-    def __enter__(self) -> Field:
+    def __enter__(self) -> ContenderPool:
         with self._stack:
-            starting: deque[Entry] = deque()
-            known: set[Any] = set()
+            starting: deque[RunningContender] = deque()
+            compiled: set[Any] = set()
             for contender in self._contenders:
-                # One on each core, but the first of its kind alone: what it compiles
-                # the others find in the cache.
+                # One on each core at a time.  The first of a kind starts before the
+                # others: they find its compiled kernels in the cache.
                 while starting and (
                     len(starting) == usable_cores()
                     or _kind(contender)
-                    in {_kind(e.contender) for e in starting} - known
+                    in {_kind(e.contender) for e in starting} - compiled
                 ):
                     entry = starting.popleft()
                     self._finish(entry)
-                    known.add(_kind(entry.contender))
+                    compiled.add(_kind(entry.contender))
                 try:
-                    entry = Entry(contender, self.python_of(contender.peer))
+                    entry = RunningContender(contender, self.python_of(contender.peer))
                 except Unavailable as reason:
                     self._skip(contender, reason)
-                    self.tell()
+                    self.report_progress()
                 else:
                     self._stack.callback(entry.close)
                     starting.append(entry)
@@ -191,15 +191,15 @@ class Field:
             self._stack = self._stack.pop_all()
         return self
 
-    def _finish(self, entry: Entry) -> None:
-        """Wait until a contender can be measured, or turns out not to."""
+    def _finish(self, entry: RunningContender) -> None:
+        """Wait until a contender can be measured, or skip it."""
         try:
             entry.get_ready()
             self.entries[entry.contender.name] = entry
         except Unavailable as reason:
             self._skip(entry.contender, reason)
             entry.close()
-        self.tell()
+        self.report_progress()
 
     def _skip(self, contender: Contender, error: Unavailable) -> None:
         reason = str(error)
@@ -210,18 +210,20 @@ class Field:
     def __exit__(self, *error: object) -> None:
         self._stack.close()
 
-    def take_turns(self, names: Sequence[str], rounds: int) -> dict[str, list[float]]:
+    def measure_interleaved(
+        self, names: Sequence[str], rounds: int
+    ) -> dict[str, list[float]]:
         """Measure some contenders once a round, one right after the other.
 
         Returns
         -------
         dict
-            By name, a value a round; who failed on the way is skipped from then on.
+            By name, one value a round, without the contenders that failed.
         """
         values: dict[str, list[float]] = {name: [] for name in names}
         for _ in range(rounds):
             for name in names:
-                self.tell()
+                self.report_progress()
                 if name not in self.entries:
                     continue
                 try:

@@ -1,7 +1,7 @@
-"""Our side: batches that are stepped, rooms that are drawn.
+"""Tasks of roll_vec's stacked batches: steps, unrolls, rooms.
 
-Everything goes through Gymnasium's API, as users do; rooms through the function that
-resets draw them with.
+All go through Gymnasium's API, as users do; rooms go through the function with which
+resets draw them.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ EPISODE_STEPS = 100
 def make(id: str, num_envs: int, **keywords: Any) -> Any:
     """Make a batch whose environments are in different steps of their episodes.
 
-    Started together, all rooms would end together, and most short windows would see
-    no reset at all.  Levels of a finite set have all been drawn.
+    Otherwise all rooms would end together, and most short measurements would contain
+    no reset at all.  All levels of a finite set are drawn in advance.
     """
     if isinstance(keywords.get("levels"), str):
         keywords["levels"] = read_grids(keywords["levels"])
@@ -56,8 +56,8 @@ def draw_actions(env: Any, num_steps: int) -> NDArray[np.int64]:
     return generator.integers(low, low + 4, (num_steps, env.num_envs))
 
 
-def facts_of(env: Any, levels: str, arrays: str = "grid") -> dict[str, Any]:
-    """Return what a reader must know of a batch; arrays observed are called so."""
+def settings_of(env: Any, levels: str, arrays: str = "grid") -> dict[str, Any]:
+    """Return the settings of a batch, which calls array observations `arrays`."""
     space = env.unwrapped.single_observation_space
     if isinstance(space, Box):
         shape = "x".join(map(str, space.shape))
@@ -70,9 +70,9 @@ def facts_of(env: Any, levels: str, arrays: str = "grid") -> dict[str, Any]:
 
 
 def steps(id: str, num_envs: int, levels_are: str, **keywords: Any) -> Rate:
-    """Step with actions drawn before; every observation and info is built.
+    """Step with actions drawn in advance; every observation and info is built.
 
-    ``levels_are`` says where levels come from.
+    ``levels_are`` describes the levels.
     """
     env = make(id, num_envs, **keywords)
     actions = draw_actions(env, max(8192 // num_envs, 8))
@@ -83,10 +83,10 @@ def steps(id: str, num_envs: int, levels_are: str, **keywords: Any) -> Rate:
             step(batch)
         return actions.size
 
-    facts = facts_of(env, levels_are, keywords.get("obs_mode", "grid"))
+    settings = settings_of(env, levels_are, keywords.get("obs_mode", "grid"))
     if "num_threads" in keywords:
-        facts["threads"] = keywords["num_threads"]
-    return Rate(work, "steps/s", facts)
+        settings["threads"] = keywords["num_threads"]
+    return Rate(work, "steps/s", settings)
 
 
 def unroll(
@@ -101,11 +101,11 @@ def unroll(
         call(actions)
         return actions.size
 
-    return Rate(work, "steps/s", facts_of(env, levels_are))
+    return Rate(work, "steps/s", settings_of(env, levels_are))
 
 
 def rooms(size: int, num_boxes: int, count: int = 1000) -> Rate:
-    """Draw one room a seed on one thread, all in a call, again where one fails."""
+    """Draw one room a seed on one thread, all in one call, with retries."""
     options = _room_options(size, num_boxes)
     seeds = np.arange(count, dtype=np.uint64)
 
@@ -113,7 +113,7 @@ def rooms(size: int, num_boxes: int, count: int = 1000) -> Rate:
         _, statuses = draw_rooms(options, seeds)
         return int((statuses == 0).sum())
 
-    return Rate(work, "rooms/s", _room_facts(size, num_boxes, count))
+    return Rate(work, "rooms/s", _room_settings(size, num_boxes, count))
 
 
 def room_times(size: int, num_boxes: int, statistic: str) -> Latency:
@@ -125,13 +125,13 @@ def room_times(size: int, num_boxes: int, statistic: str) -> Latency:
         draw_rooms(options, np.array([next(seeds)], np.uint64))
         return 1
 
-    return Latency(work, "ms", _room_facts(size, num_boxes, 1), statistic)
+    return Latency(work, "ms", _room_settings(size, num_boxes, 1), statistic)
 
 
 def _room_options(size: int, num_boxes: int) -> SokobanOptions:
     return SokobanOptions(dim_room=(size, size), num_boxes=num_boxes, search_depth=300)
 
 
-def _room_facts(size: int, num_boxes: int, batch: int) -> dict[str, Any]:
+def _room_settings(size: int, num_boxes: int, batch: int) -> dict[str, Any]:
     levels = f"{size}x{size}, boxes: {num_boxes}, depth 300"
     return {"batch": batch, "observation": "none", "levels": levels}

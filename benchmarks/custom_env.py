@@ -1,8 +1,8 @@
-"""Any registered id beside SyncVectorEnv: ``python -m benchmarks.own ID``.
+"""Measure any id beside SyncVectorEnv: ``python -m benchmarks.custom_env ID``.
 
-For an environment of one's own, whose module comes before a colon, as in
-``my_module:mine/Env-v0``.  Both sides step the same environments with the same
-actions, drawn from the action space beforehand.
+An environment of the user is named with its module, as in ``my_module:mine/Env-v0``.
+Both sides step the same environments with the same actions, drawn from the action space
+in advance.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from gymnasium.vector import SyncVectorEnv
 
 import roll_vec  # noqa: F401 - registers the ids
 from benchmarks import suite, table
-from benchmarks.ours import facts_of
-from benchmarks.progress import bars
-from benchmarks.rows import Case, Row
+from benchmarks.batches import settings_of
+from benchmarks.comparisons import Case, Row
+from benchmarks.interleave import Contender
+from benchmarks.progress import progress_bars
 from benchmarks.tasks import Rate
-from benchmarks.turns import Contender
 from roll_vec.cli._arguments import integer_from, literal
 
 # Keywords of a batch, which `gymnasium.make` does not take.
@@ -38,11 +38,11 @@ BATCH_KEYWORDS = (
 def steps(
     id: str, num_envs: int, keywords: Mapping[str, Any], sync: bool = False
 ) -> Rate:
-    """Step the id's own batch, or Gymnasium's SyncVectorEnv of its single form."""
+    """Step the id's own batch, or Gymnasium's SyncVectorEnv of single environments."""
     env: Any
     if sync:
-        own = {key: keywords[key] for key in keywords if key not in BATCH_KEYWORDS}
-        env = SyncVectorEnv([lambda: gymnasium.make(id, **own)] * num_envs)
+        single = {key: keywords[key] for key in keywords if key not in BATCH_KEYWORDS}
+        env = SyncVectorEnv([lambda: gymnasium.make(id, **single)] * num_envs)
     else:
         env = gymnasium.make_vec(id, num_envs=num_envs, **keywords)
     env.action_space.seed(0)
@@ -54,7 +54,7 @@ def steps(
             env.step(batch)
         return len(batches) * num_envs
 
-    return Rate(work, "steps/s", facts_of(env, f"as {id} has them", "array"))
+    return Rate(work, "steps/s", settings_of(env, f"as {id} has them", "array"))
 
 
 def make_case(id: str, sizes: Sequence[int], keywords: Mapping[str, Any]) -> Case:
@@ -63,7 +63,7 @@ def make_case(id: str, sizes: Sequence[int], keywords: Mapping[str, Any]) -> Cas
         Contender(
             f"{'sync' if sync else 'own'} {n}.",
             "SyncVectorEnv" if sync else "its own batch",
-            "benchmarks.own",
+            "benchmarks.custom_env",
             "steps",
             {"id": id, "num_envs": n, "keywords": keywords, "sync": sync},
         )
@@ -75,14 +75,15 @@ def make_case(id: str, sizes: Sequence[int], keywords: Mapping[str, Any]) -> Cas
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, and print the table and what it was taken with.
+    """Measure, and print the table and the description of the machine.
 
-    Whether everything was measured or not: 130 after Ctrl-C, 1 where nothing could be.
+    The exit code is 130 after Ctrl-C and 1 if nothing could be measured.
     """
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.own",
+        prog="python -m benchmarks.custom_env",
         description="Measure an id's own batch beside Gymnasium's SyncVectorEnv.",
-        epilog="example: python -m benchmarks.own my_module:mine/Env-v0 -o workers=4",
+        epilog="example: "
+        "python -m benchmarks.custom_env my_module:mine/Env-v0 -o workers=4",
     )
     parser.add_argument("id", help="a registered id, its module before a colon")
     parser.add_argument(
@@ -118,9 +119,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     case = make_case(options.id, [*dict.fromkeys(options.num_envs)], keywords)
     interrupted = False
     try:
-        with bars() as tell:
+        with progress_bars() as report_progress:
             plan = suite.Plan((), options.rounds)
-            result = suite.measure({case.name: case}, plan, tell)
+            result = suite.measure({case.name: case}, plan, report_progress)
     except suite.Interrupted as stop:
         result, interrupted = stop.result, True
     table.show(result)

@@ -1,0 +1,77 @@
+"""Cases of contenders, and the rows of the table that compare two of them.
+
+A row names each of its two sides by a prefix.  The fastest contender whose name begins
+with the prefix, hence the best batch size, stands for the side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.interleave import Contender
+
+# The kinds of rows; ALONE has one side only.
+RATIO, NS_MORE, COST, ALONE = "ratio", "ns more", "cost", "alone"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table.
+
+    Parameters
+    ----------
+    title : str
+    subject, baseline : str
+        Prefixes of names of contenders; the baseline is empty in a row of `ALONE`.
+    target : float
+        The value to reach: a lower limit, of costs and times an upper limit.
+    kind : str
+        `RATIO`: subject over baseline.  `NS_MORE`: nanoseconds that a unit of the
+        subject takes more.  `COST`: time of a unit of the subject over that of the
+        baseline.  `ALONE`: the subject's value.
+    """
+
+    title: str
+    subject: str
+    baseline: str = ""
+    target: float | None = None
+    kind: str = RATIO
+
+    def value(self, subject: float, baseline: float = 1.0) -> float:
+        """Return the comparison of the two figures of one round."""
+        if self.kind == NS_MORE:
+            return 1e9 / subject - 1e9 / baseline
+        if self.kind == COST:
+            return baseline / subject
+        return subject / baseline if self.kind == RATIO else subject
+
+    @property
+    def prefixes(self) -> list[str]:
+        """The prefixes of its sides, one or two."""
+        return [prefix for prefix in (self.subject, self.baseline) if prefix]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Contenders that are measured in turns, and the rows that compare them."""
+
+    name: str
+    title: str
+    contenders: list[Contender]
+    rows: list[Row]
+
+    def names(self, prefix: str) -> list[str]:
+        """Return the names of the contenders of a side."""
+        names = [contender.name for contender in self.contenders]
+        return [name for name in names if name.startswith(prefix)]
+
+    @property
+    def complete_rows(self) -> list[Row]:
+        """The rows whose sides are all in this run: a quick run lacks some."""
+        return [row for row in self.rows if all(map(self.names, row.prefixes))]
+
+    @property
+    def has_choice(self) -> bool:
+        """True: a side of a row has several contenders."""
+        sides = [prefix for row in self.rows for prefix in row.prefixes]
+        return any(len(self.names(side)) > 1 for side in sides)
