@@ -12,13 +12,15 @@ import argparse
 import importlib
 import time
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 
 from benchmarks.batches import FROZEN_LAKE, SOKOBAN, draw_actions, make
 from roll_vec.cli._arguments import integer_from
+from roll_vec.stacked.grid_observations import ARRAY_MODES
 
 # Bytes per environment and step, read and written: action, skip mask, reward, five
 # flags.
@@ -75,7 +77,6 @@ WORKLOADS = [
 def time_kernels(names: Sequence[str]) -> Any:
     """Time all calls of some kernels in the block; yield their seconds by name."""
     seconds = dict.fromkeys(names, 0.0)
-    originals: list[tuple[Any, str, Any]] = []
 
     def wrap(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
@@ -87,16 +88,21 @@ def time_kernels(names: Sequence[str]) -> Any:
 
         return call
 
-    try:
+    with ExitStack() as patches:
         for name in names:
             place, _, function = name.rpartition(".")
             module = importlib.import_module(f"roll_vec.kernels.{place}")
-            originals.append((module, function, getattr(module, function)))
-            setattr(module, function, wrap(name, originals[-1][2]))
+            kernel = getattr(module, function)
+            timed = wrap(name, kernel)
+            patches.enter_context(mock.patch.object(module, function, timed))
+            # The table of observation modes has references to kernels.
+            modes = {
+                mode: entry._replace(write=timed)
+                for mode, entry in ARRAY_MODES.items()
+                if entry.write is kernel
+            }
+            patches.enter_context(mock.patch.dict(ARRAY_MODES, modes))
         yield seconds
-    finally:
-        for module, function, kernel in originals:
-            setattr(module, function, kernel)
 
 
 def copy_seconds(num_bytes: int) -> float:
