@@ -1,7 +1,8 @@
-"""Make one environment, or a batch, of a registered id.
+"""Make an environment or a batch of a registered id.
 
-Gymnasium finds `make_single`, `make_vector` and `make_pool_vector` by the names in
-`roll_vec.registration`; `make_vec` is for users.
+Users call `make_vec`.  Gymnasium's `make` and `make_vec` call `make_single`,
+`make_vector` and `make_pool_vector`, through the entry points of
+`roll_vec.registration`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import gymnasium
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
-from roll_vec.errors import InvalidOptionError, shorten
+from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     MAX_INT,
     check_choice,
@@ -26,15 +27,21 @@ from roll_vec.options import (
     take_options,
     takes_keywords_of,
 )
-from roll_vec.pool.factories import build, check_keywords, pin_keywords, text_options
+from roll_vec.pool.factories import (
+    build,
+    check_keywords,
+    parse_text_options,
+    pin_keywords,
+)
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.stacked.row_threads import resolve_num_threads
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
 __all__ = ["make_pool_vector", "make_single", "make_vec", "make_vector"]
 
-# Far more than anyone uses: without a bound a slip would fill the memory first.
+# Far more than anyone uses.  Without a bound a typing error would fill the memory.
 MAX_ENVS = 1 << 27
 MAX_POOLED_ENVS = 1 << 20
 
@@ -52,33 +59,32 @@ def make_vec(
 def make_vec(id: str | EnvSpec, num_envs: int = 1, **keywords: Any) -> RollVectorEnv:
     """Make a batch as `gymnasium.make_vec` does, and return it with its type.
 
-    Type checkers and editors know `unroll`, `send`, `recv` and `final_obs` of what this
-    returns; `gymnasium.make_vec` gives a `VectorEnv` that has none of them.
+    Type checkers and editors then know `unroll`, `send`, `recv` and `final_obs`, which
+    the `VectorEnv` of `gymnasium.make_vec` does not have.
 
     Parameters
     ----------
     id : str or EnvSpec
-        An id of this package or one that `roll_vec.register` was given; also
-        ``module:id``, which imports the module first.
+        An id of this package or of `roll_vec.register`; ``module:id`` imports the
+        module first.
     num_envs : int
         At least 1.
     **keywords
-        Those of `make_vector` for Sokoban and the lakes, of
-        `make_pool_vector` for all other ids, and the
-        environment's own.
+        Those of `make_vector` for Sokoban and the lakes, those of `make_pool_vector`
+        for all other ids; and the environment's own.
 
     Returns
     -------
     RollVectorEnv
-        A `PoolVectorEnv`, which is one, for environments that are objects: Countdown,
-        WebShop and those of users.  Its ``spec`` is set, and no wrapper is around it.
+        For Countdown, WebShop and environments of users, its subclass `PoolVectorEnv`.
+        Its ``spec`` is set, and no wrapper is around it.
 
     Raises
     ------
     gymnasium.error.Error
         If the id does not exist.
     InvalidOptionError
-        If the id is not one of ours, or a keyword has a value that cannot be used.
+        If the id is not roll_vec's, or a keyword has a value that cannot be used.
     UnknownOptionError
         If a keyword does not exist.
     """
@@ -96,15 +102,15 @@ def make_vec(id: str | EnvSpec, num_envs: int = 1, **keywords: Any) -> RollVecto
     return env
 
 
-# Type checkers would take any name for one that exists.
+# Hidden from type checkers, which would accept any attribute of this module.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Callable[..., Any]:
         """Return an entry point, ``single/<id>`` or ``vector/<id>``."""
-        form, _, id = name.partition("/")
-        if id in ENVIRONMENTS and form == "single":
+        kind, _, id = name.partition("/")
+        if id in ENVIRONMENTS and kind == "single":
             return partial(make_single, id)
-        if id in ENVIRONMENTS and form == "vector":
+        if id in ENVIRONMENTS and kind == "vector":
             pooled = ENVIRONMENTS[id].pooled
             return partial(make_pool_vector if pooled else make_vector, id)
         message = f"module {__name__!r} has no attribute {name!r}"
@@ -112,7 +118,7 @@ if not TYPE_CHECKING:
 
 
 def make_single(id: str, /, **keywords: Any) -> gymnasium.Env[Any, Any]:
-    """Make one environment of a pooled id; `gymnasium.make` comes here.
+    """Make one environment of a pooled id; `gymnasium.make` calls this.
 
     Parameters
     ----------
@@ -128,19 +134,19 @@ def make_single(id: str, /, **keywords: Any) -> gymnasium.Env[Any, Any]:
     return build(cls, check_keywords(cls, keywords))
 
 
-def _check_limit(limit: int | None, registered: int | None) -> int | None:
-    """Return the step limit of a batch, None for none, as `gymnasium.make` reads it."""
+def _parse_limit(limit: Any, registered: int | None) -> int | None:
+    """Return a batch's step limit, None for none, as `gymnasium.make` reads it."""
     if limit is None:
         return registered
     if limit == -1:
         return None
-    integer = isinstance(limit, (int, np.integer)) and not isinstance(limit, bool)
-    if not integer or not 1 <= limit <= MAX_INT:
-        message = (
-            "max_episode_steps: expected None (the registered limit), -1 (no limit) or "
-            f"an integer from 1 to {MAX_INT}, got {shorten(limit)}"
+    is_integer = isinstance(limit, (int, np.integer)) and not isinstance(limit, bool)
+    if not is_integer or not 1 <= limit <= MAX_INT:
+        accepted = (
+            "None (the registered limit), -1 (no limit) or an integer from 1 to "
+            f"{MAX_INT}"
         )
-        raise InvalidOptionError(message)
+        raise InvalidOptionError.expected("max_episode_steps", accepted, limit)
     return int(limit)
 
 
@@ -155,7 +161,7 @@ def make_vector(
     disable_env_checker: bool | None = None,
     **keywords: Any,
 ) -> RollVectorEnv:
-    """Make a batch of an array environment; `gymnasium.make_vec` comes here.
+    """Make a batch of an array environment; `gymnasium.make_vec` calls this.
 
     Parameters
     ----------
@@ -179,15 +185,13 @@ def make_vector(
     ------
     UnknownOptionError, InvalidOptionError
     """
-    from roll_vec.stacked.row_threads import resolve_num_threads
-
     registered = ENVIRONMENTS[id]
     known = set(registered.defaults()) | _keywords_of(make_vector)
     check_unknown(keywords, known, _hints(make_pool_vector, _STACKED_HINT))
-    # Everything is checked before the arrays of the batch are allocated.
+    # Check everything before the arrays of the batch are allocated.
     num_envs = check_int("num_envs", num_envs, 1, MAX_ENVS)
     batch = take_options(BatchOptions, keywords)
-    limit = _check_limit(max_episode_steps, registered.max_episode_steps)
+    limit = _parse_limit(max_episode_steps, registered.max_episode_steps)
     options_class = registered.load("Options")
     options = parse_options(options_class, {**registered.keywords, **keywords})
     threads = resolve_num_threads(num_threads)
@@ -212,7 +216,7 @@ def make_pool_vector(
     disable_env_checker: bool | None = None,
     **keywords: Any,
 ) -> PoolVectorEnv:
-    """Make a pool of an id's objects; `gymnasium.make_vec` comes here.
+    """Make a pool of an id's environments; `gymnasium.make_vec` calls this.
 
     Parameters
     ----------
@@ -225,8 +229,7 @@ def make_pool_vector(
         Accepted as by `gymnasium.make`, and without effect.
     **keywords
         Those of `roll_vec.vector.env.BatchOptions` and `roll_vec.pool.PoolVectorEnv`,
-        the environment's own, and those of
-        `roll_vec.text.options.TextOptions`.
+        the environment's own, and those of `roll_vec.text.options.TextOptions`.
 
     Returns
     -------
@@ -238,29 +241,29 @@ def make_pool_vector(
     """
     registered = ENVIRONMENTS[id]
     num_envs = check_int("num_envs", num_envs, 1, MAX_POOLED_ENVS)
-    limit = _check_limit(max_episode_steps, registered.max_episode_steps)
+    limit = _parse_limit(max_episode_steps, registered.max_episode_steps)
     known = _keywords_of(make_pool_vector)
-    batch = {name: keywords.pop(name) for name in known & keywords.keys()}
+    of_pool = {name: keywords.pop(name) for name in known & keywords.keys()}
     cls = registered.load()
-    own = check_keywords(
+    keywords = check_keywords(
         cls,
         {**registered.keywords, **keywords},
         known,
         _hints(make_vector, _POOL_HINT),
     )
-    # gymnasium.make warns of an unknown one; make_vec leaves it to this.
+    # `gymnasium.make` warns of an unknown mode; `gymnasium.make_vec` does not check it.
     modes = (None, *cls.metadata.get("render_modes", ()))
-    check_choice("render_mode", own.get("render_mode"), modes)
-    # Here as well: what workers warn of, nobody reads.
-    text_options(cls, own)
-    # As gymnasium.make(id, **keywords) gives each environment its own.
-    spec = replace(gymnasium.spec(id), kwargs=dict(own), max_episode_steps=limit)
-    # The class itself, not the id: another process may not have registered it.
-    make = partial(build, cls, pin_keywords(cls, own), spec)
-    return PoolVectorEnv([make] * num_envs, max_episode_steps=limit, **batch)
+    check_choice("render_mode", keywords.get("render_mode"), modes)
+    # Warns of slow patterns in this process: warnings of workers are lost.
+    parse_text_options(cls, keywords)
+    # The spec that `gymnasium.make(id, **keywords)` gives an environment.
+    spec = replace(gymnasium.spec(id), kwargs=dict(keywords), max_episode_steps=limit)
+    # The class, not the id: a worker process may not have registered the id.
+    env_fn = partial(build, cls, pin_keywords(cls, keywords), spec)
+    return PoolVectorEnv([env_fn] * num_envs, max_episode_steps=limit, **of_pool)
 
 
-# Ends of messages about a keyword of the other kind of batch.
+# Hints for a keyword of the other kind of batch, at the end of the message.
 _STACKED_HINT = (
     "; environments in stacked arrays need no workers and never hang: num_threads says "
     "how many threads step them"
@@ -272,7 +275,7 @@ _POOL_HINT = (
 
 
 def _hints(other: Callable[..., Any], hint: str) -> dict[str, str]:
-    """Return a hint for the keywords that the other kind of batch alone has."""
+    """Return a hint for each keyword that only the other kind of batch has."""
     shared = _keywords_of(make_vector) & _keywords_of(make_pool_vector)
     return dict.fromkeys(_keywords_of(other) - shared, hint)
 

@@ -1,4 +1,8 @@
-"""The registered ids; `roll_vec.factories` makes their environments and batches."""
+"""The table of registered ids; `roll_vec.factories` makes their environments.
+
+A new environment of this package is one entry in `ENVIRONMENTS`.  Classes are named by
+strings and imported on use, so that ``import roll_vec`` stays light.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,9 @@ from typing import Any
 import gymnasium
 
 from roll_vec.errors import InvalidOptionError
+from roll_vec.options import check_bool, check_int
 
-__all__ = [
-    "ENVIRONMENTS",
-    "RegisteredEnv",
-    "register",
-    "register_all",
-]
+__all__ = ["ENVIRONMENTS", "RegisteredEnv", "register", "register_all"]
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class RegisteredEnv:
     ----------
     id : str
     entry : str or type
-        The single form's class, or ``module:name`` of it, imported on use.
+        Class of the single environment, or its ``module:name``.
     max_episode_steps : int or None
         The registered step limit.
     keywords : dict
         Registered values of keywords.
     pooled : bool
-        Whether a batch is a pool of objects; else there are ``<name>Options`` and
-        ``<name>Engine`` beside the class.
+        True: a batch is a pool of objects.  False: a batch is an engine over stacked
+        arrays, and ``<name>Options`` and ``<name>Engine`` are beside the class.
     """
 
     id: str
@@ -45,50 +45,42 @@ class RegisteredEnv:
     pooled: bool = False
 
     def load(self, suffix: str = "") -> Any:
-        """Return the single form's class, or with a suffix one beside it."""
+        """Return the class ``<name><suffix>``; without a suffix, the environment's."""
         if isinstance(self.entry, str):
             module, _, name = self.entry.partition(":")
             return getattr(importlib.import_module(module), name + suffix)
         return self.entry
 
     def defaults(self) -> dict[str, Any]:
-        """Return the keywords of the single form and their defaults."""
+        """Return the keywords of the single environment and their defaults."""
         if self.pooled:
             from roll_vec.pool.factories import parameters_of
 
             parameters = parameters_of(self.load())
         else:
             parameters = dict(inspect.signature(self.load("Options")).parameters)
-        return {name: shown.default for name, shown in parameters.items()} | dict(
-            self.keywords
-        )
+        defaults = {name: each.default for name, each in parameters.items()}
+        return defaults | dict(self.keywords)
 
 
 _LAKE = "roll_vec.envs.frozen_lake:FrozenLake"
+_RANDOM_LAKE = "roll_vec.envs.frozen_lake:RandomFrozenLake"
+_COUNTDOWN = "roll_vec.envs.countdown:Countdown"
+_WEBSHOP = "roll_vec.envs.webshop:WebShop"
+
 ENVIRONMENTS = {
-    environment.id: environment
-    for environment in (
+    registered.id: registered
+    for registered in (
         RegisteredEnv("roll_vec/Sokoban-v0", "roll_vec.envs.sokoban:Sokoban", 100),
         RegisteredEnv("roll_vec/FrozenLake-v1", _LAKE, 100),
         RegisteredEnv("roll_vec/FrozenLake8x8-v1", _LAKE, 200, {"map_name": "8x8"}),
-        RegisteredEnv(
-            "roll_vec/RandomFrozenLake-v0",
-            "roll_vec.envs.frozen_lake:RandomFrozenLake",
-            100,
-        ),
-        RegisteredEnv(
-            "roll_vec/Countdown-v0",
-            "roll_vec.envs.countdown:Countdown",
-            None,
-            pooled=True,
-        ),
-        RegisteredEnv(
-            "roll_vec/WebShop-v0", "roll_vec.envs.webshop:WebShop", 50, pooled=True
-        ),
+        RegisteredEnv("roll_vec/RandomFrozenLake-v0", _RANDOM_LAKE, 100),
+        RegisteredEnv("roll_vec/Countdown-v0", _COUNTDOWN, None, pooled=True),
+        RegisteredEnv("roll_vec/WebShop-v0", _WEBSHOP, 50, pooled=True),
     )
 }
 _BUILT_IN_IDS = frozenset(ENVIRONMENTS)
-# Gymnasium imports it on use.
+# The module that Gymnasium imports when an environment is made.
 _FACTORIES = "roll_vec.factories"
 
 
@@ -100,12 +92,11 @@ def register(
     force: bool = False,
     **defaults: Any,
 ) -> None:
-    """Register an environment of one's own: `gymnasium.make`, `make_vec`, the pool.
+    """Register your own environment for `gymnasium.make`, `make_vec` and pools.
 
-    An id can be registered again with the same class, as a notebook cell does that is
-    run again: the newer class, limit and defaults replace the older ones.  A class is
-    the same if its module and its qualified name are.  Environments that exist already
-    stay as they are.
+    The same class can be registered again, as by a notebook cell that is run twice: the
+    new class, limit and defaults replace the old ones.  Classes are the same if their
+    modules and qualified names are.  Existing environments do not change.
 
     Parameters
     ----------
@@ -113,7 +104,7 @@ def register(
         ``namespace/Name-v0``.
     cls : class or str
         A class that extends `BaseLanguageBasedEnv`, `BaseDiscreteActionEnv` or any
-        other `gymnasium.Env`, or ``module:name`` of one, which is imported on use.
+        other `gymnasium.Env`; or its ``module:name``, imported on use.
     max_episode_steps : int or None
         Steps after which an episode is truncated; None: no limit.
     force : bool
@@ -124,20 +115,15 @@ def register(
     Raises
     ------
     InvalidOptionError
-        If the class or the limit cannot be used; if another class has the id, unless
-        ``force`` is True; if the id is one of this package, whatever ``force`` is.
+        If the class or the limit cannot be used; if another class has the id and
+        ``force`` is False; always if the id is one of this package.
     UnknownOptionError
         If the class has no such keyword.
     """
-    known = isinstance(cls, str) and cls.count(":") == 1
-    if not known and not (isinstance(cls, type) and issubclass(cls, gymnasium.Env)):
-        message = (
-            "cls: expected a class that extends gymnasium.Env, or 'module:name' of "
-            f"one, got {cls!r}"
-        )
-        raise InvalidOptionError(message)
-    from roll_vec.options import check_bool, check_int
-
+    is_name = isinstance(cls, str) and cls.count(":") == 1
+    if not is_name and not (isinstance(cls, type) and issubclass(cls, gymnasium.Env)):
+        accepted = "a class that extends gymnasium.Env, or 'module:name' of one"
+        raise InvalidOptionError.expected("cls", accepted, cls)
     _check_free(id, cls, check_bool("force", force))
     if max_episode_steps is not None:
         max_episode_steps = check_int("max_episode_steps", max_episode_steps, 1)
@@ -145,20 +131,20 @@ def register(
         from roll_vec.pool.factories import check_keywords
 
         check_keywords(cls, defaults)
-    environment = RegisteredEnv(id, cls, max_episode_steps, defaults, pooled=True)
+    registered = RegisteredEnv(id, cls, max_episode_steps, defaults, pooled=True)
     # Gymnasium warns of an id that is registered twice.
     previous = gymnasium.registry.pop(id, None)
     try:
-        _register(environment)
+        _register(registered)
     except BaseException:
         if previous is not None:
             gymnasium.registry[id] = previous
         raise
-    ENVIRONMENTS[id] = environment
+    ENVIRONMENTS[id] = registered
 
 
 def _check_free(id: str, cls: type[Any] | str, force: bool) -> None:
-    """Refuse an id that another class has."""
+    """Raise an error if another class has the id."""
     if id in _BUILT_IN_IDS:
         message = (
             f"id: {id} is registered already by roll_vec and keeps its worlds; "
@@ -168,10 +154,10 @@ def _check_free(id: str, cls: type[Any] | str, force: bool) -> None:
     if force:
         return
     if id in ENVIRONMENTS:
-        registered = _name_of(ENVIRONMENTS[id].entry)
-        if registered == _name_of(cls):
+        name = _name_of(ENVIRONMENTS[id].entry)
+        if name == _name_of(cls):
             return
-        owner = f"for {registered}"
+        owner = f"for {name}"
     elif id in gymnasium.registry:
         owner = "with Gymnasium, not through roll_vec"
     else:
@@ -190,22 +176,23 @@ def _name_of(entry: type[Any] | str) -> str:
     return f"{entry.__module__}:{entry.__qualname__}"
 
 
-def _register(environment: RegisteredEnv) -> None:
-    """Register an id with Gymnasium; entry points are strings, loaded on use."""
-    entry_point: Any = environment.entry
-    if environment.pooled:
-        entry_point = f"{_FACTORIES}:single/{environment.id}"
+def _register(registered: RegisteredEnv) -> None:
+    """Register an id with Gymnasium."""
+    id = registered.id
+    entry_point: Any = registered.entry
+    if registered.pooled:
+        entry_point = f"{_FACTORIES}:single/{id}"
     gymnasium.register(
-        environment.id,
+        id,
         entry_point=entry_point,
-        vector_entry_point=f"{_FACTORIES}:vector/{environment.id}",
-        max_episode_steps=environment.max_episode_steps,
-        kwargs=dict(environment.keywords),
+        vector_entry_point=f"{_FACTORIES}:vector/{id}",
+        max_episode_steps=registered.max_episode_steps,
+        kwargs=dict(registered.keywords),
     )
 
 
 def register_all() -> None:
     """Register every id of this package with Gymnasium."""
-    for environment in ENVIRONMENTS.values():
-        if environment.id not in gymnasium.registry:
-            _register(environment)
+    for registered in ENVIRONMENTS.values():
+        if registered.id not in gymnasium.registry:
+            _register(registered)

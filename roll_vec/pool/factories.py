@@ -1,8 +1,7 @@
-"""How one object of a pooled id is made: the class, its keywords, the text layer."""
+"""Factories of pooled environments: check the keywords, make one, wrap it for text."""
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -17,40 +16,46 @@ from roll_vec.options import NO_HINTS, check_choice, check_unknown
 from roll_vec.text.options import ACTION_MODES, TextOptions
 from roll_vec.text.wrapper import TextWrapper
 
-__all__ = ["build", "check_keywords", "parameters_of", "pin_keywords", "text_options"]
+__all__ = [
+    "build",
+    "check_keywords",
+    "parameters_of",
+    "parse_text_options",
+    "pin_keywords",
+]
 
 
 def _own_parameters(cls: type[Any]) -> dict[str, inspect.Parameter]:
     return dict(inspect.signature(cls).parameters)
 
 
-def _layer_parameters(cls: type[Any]) -> dict[str, inspect.Parameter]:
-    """Return the keywords of the text layer that a class's environments take."""
-    found = {}
+def _text_parameters(cls: type[Any]) -> dict[str, inspect.Parameter]:
+    """Return the keywords of `TextWrapper` that environments of a class take."""
+    parameters = {}
     if issubclass(cls, (BaseLanguageBasedEnv, BaseDiscreteActionEnv)):
-        found = dict(inspect.signature(TextOptions).parameters)
+        parameters = dict(inspect.signature(TextOptions).parameters)
     if issubclass(cls, BaseDiscreteActionEnv):
-        found["action_mode"] = inspect.Parameter(
+        parameters["action_mode"] = inspect.Parameter(
             "action_mode", inspect.Parameter.KEYWORD_ONLY, default=ACTION_MODES[0]
         )
-    own = _own_parameters(cls)
-    return {name: shown for name, shown in found.items() if name not in own}
+    return {
+        name: parameter
+        for name, parameter in parameters.items()
+        if name not in _own_parameters(cls)
+    }
 
 
 def parameters_of(cls: type[Any]) -> dict[str, inspect.Parameter]:
-    """Return all keywords of a class's environments: its own, and the text layer's."""
-    own = {
-        name: shown
-        for name, shown in _own_parameters(cls).items()
-        if shown.kind not in (shown.VAR_KEYWORD, shown.VAR_POSITIONAL)
-    }
-    return own | _layer_parameters(cls)
+    """Return all keywords of environments of a class: its own, and those of text."""
+    variadic = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    own = {n: p for n, p in _own_parameters(cls).items() if p.kind not in variadic}
+    return own | _text_parameters(cls)
 
 
 def check_keywords(
     cls: type[Any],
-    given: Mapping[str, Any],
-    more: Iterable[str] = (),
+    keywords: Mapping[str, Any],
+    others: Iterable[str] = (),
     hints: Mapping[str, str] = NO_HINTS,
 ) -> dict[str, Any]:
     """Return the keywords that `build` takes.
@@ -58,58 +63,57 @@ def check_keywords(
     Parameters
     ----------
     cls : class
-    given : mapping
-        A ``render_mode`` of None is left out where the class has none.
-    more : iterable of str
-        Further keywords for the list in the message.
+    keywords : mapping
+        A ``render_mode`` of None is left out if the class has no render mode.
+    others : iterable of str
+        More keywords for the list in the message.
     hints : mapping of str
         See `roll_vec.options.check_unknown`.
 
     Raises
     ------
     UnknownOptionError
-        If neither the class nor the text layer has a keyword.
+        If neither the class nor `TextWrapper` has a keyword.
     """
-    parameters = _own_parameters(cls)
-    keywords = dict(given)
-    known = parameters_of(cls)
-    if any(shown.kind is shown.VAR_KEYWORD for shown in parameters.values()):
+    keywords = dict(keywords)
+    if any(p.kind is p.VAR_KEYWORD for p in _own_parameters(cls).values()):
         return keywords
-    if keywords.get("render_mode", 0) is None and "render_mode" not in known:
+    names = parameters_of(cls)
+    if keywords.get("render_mode", 0) is None and "render_mode" not in names:
         del keywords["render_mode"]
-    check_unknown(keywords, {*known, *more}, hints)
+    check_unknown(keywords, {*names, *others}, hints)
     return keywords
 
 
 def pin_keywords(cls: type[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Return keywords for `build` that name data files by path and content.
+    """Return keywords for `build` with data files pinned to path and content.
 
-    They mean the same in another folder and process; see `SeededEnv.DATA_FILES`.
+    They then mean the same in other folders and processes; see `SeededEnv.DATA_FILES`.
     """
     return pin_files(keywords, getattr(cls, "DATA_FILES", {}))
 
 
-def text_options(cls: type[Any], keywords: Mapping[str, Any]) -> TextOptions | None:
-    """Return the options of the text layer, None where the class takes no text.
+def parse_text_options(
+    cls: type[Any], keywords: Mapping[str, Any]
+) -> TextOptions | None:
+    """Return the options of `TextWrapper`; None if the class acts without text.
 
     Raises
     ------
     InvalidOptionError
     """
-    layered = _layer_parameters(cls)
-    options = {name: keywords[name] for name in keywords if name in layered}
+    names = _text_parameters(cls)
+    options = {name: keywords[name] for name in keywords if name in names}
     mode = options.pop("action_mode", ACTION_MODES[0])
     check_choice("action_mode", mode, ACTION_MODES)
     parsed = TextOptions(**options)
     if issubclass(cls, BaseLanguageBasedEnv) or mode == "text":
         return parsed
     if parsed != TextOptions():
-        given = ", ".join(
-            field.name
-            for field in dataclasses.fields(TextOptions)
-            if field.name in options
+        message = (
+            f"{', '.join(name for name in names if name in options)}: have a meaning "
+            "with action_mode='text' alone"
         )
-        message = f"{given}: have a meaning with action_mode='text' alone"
         raise InvalidOptionError(message)
     return None
 
@@ -117,25 +121,25 @@ def text_options(cls: type[Any], keywords: Mapping[str, Any]) -> TextOptions | N
 def build(
     cls: type[Any], keywords: Mapping[str, Any], spec: EnvSpec | None = None
 ) -> gymnasium.Env[Any, Any]:
-    """Make one environment, with the text layer where the class takes text.
+    """Make one environment, in a `TextWrapper` if it acts by text.
 
     Parameters
     ----------
     cls : class
     keywords : mapping
-        As `check_keywords` or `pin_keywords` returned them.
+        Result of `check_keywords` or `pin_keywords`.
     spec : EnvSpec or None
-        Becomes the environment's, where `gymnasium.make` does not give it one.
+        Becomes the environment's spec; `gymnasium.make` sets it itself.
 
     Raises
     ------
     InvalidOptionError
-        Also where a data file has changed since it was pinned.
+        Also if a data file has changed since it was pinned.
     """
     keywords = unpin_files(keywords)
-    layered = _layer_parameters(cls)
-    own = {name: keywords[name] for name in keywords if name not in layered}
-    options = text_options(cls, keywords)
+    names = _text_parameters(cls)
+    own = {name: keywords[name] for name in keywords if name not in names}
+    options = parse_text_options(cls, keywords)
     env: gymnasium.Env[Any, Any] = cls(**own)
     if spec is not None:
         env.unwrapped.spec = spec
