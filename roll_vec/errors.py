@@ -1,4 +1,6 @@
-"""The exceptions that roll_vec raises; each one also is what users already catch.
+"""The exceptions and warnings of roll_vec.
+
+Each exception also extends the built-in or Gymnasium class that users catch already.
 
 ::
 
@@ -18,7 +20,7 @@
     ├── UnsupportedError         NotImplementedError
     └── MissingExtraError        gymnasium.error.DependencyNotInstalled, ImportError
 
-and the warnings that it gives::
+Warnings::
 
     RollVecWarning               UserWarning
     ├── ActionStartWarning
@@ -33,11 +35,11 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
 from gymnasium import error as gym_error
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from typing_extensions import Self
 
 __all__ = [
@@ -67,26 +69,28 @@ __all__ = [
 
 
 class RollVecError(Exception):
-    """Root of everything that roll_vec raises on purpose."""
+    """Root of the exceptions that roll_vec raises on purpose."""
 
 
 class _InvalidValueError(RollVecError):
     """Base of errors about one value."""
 
     @classmethod
-    def expected(cls, name: str, wanted: str, value: object) -> Self:
-        """Return the error ``name: expected <wanted>, got <value>``.
+    def expected(cls, name: str, accepted: str, value: object, hint: str = "") -> Self:
+        """Return the error ``name: expected <accepted>, got <value><hint>``.
 
         Parameters
         ----------
         name : str
             The argument or option, with an index or key where one element is wrong.
-        wanted : str
+        accepted : str
             The values that are accepted.
         value : object
             The value that was passed; its repr is cut to 80 characters.
+        hint : str
+            The end of the message.
         """
-        return cls(f"{name}: expected {wanted}, got {shorten(value)}")
+        return cls(f"{name}: expected {accepted}, got {shorten(value)}{hint}")
 
 
 class InvalidActionError(_InvalidValueError, ValueError):
@@ -94,7 +98,7 @@ class InvalidActionError(_InvalidValueError, ValueError):
 
 
 class UnbatchedActionError(InvalidActionError, TypeError):
-    """Raised when actions cannot be iterated over; a TypeError as in Gymnasium."""
+    """Raised when actions cannot be iterated; a TypeError, as in Gymnasium."""
 
 
 class InvalidOptionError(_InvalidValueError, ValueError):
@@ -118,7 +122,7 @@ class ClosedError(RollVecError, gym_error.ClosedEnvironmentError):
 
 
 class LevelGenerationError(RollVecError, RuntimeError):
-    """Raised when no level was found within the documented number of tries."""
+    """Raised when the documented number of tries generated no level."""
 
 
 class FrozenAttributeError(RollVecError, AttributeError):
@@ -126,11 +130,11 @@ class FrozenAttributeError(RollVecError, AttributeError):
 
 
 class SpaceMismatchError(RollVecError, RuntimeError):
-    """Raised when environments of one pool have spaces that do not go together."""
+    """Raised when environments of one pool have spaces that do not fit together."""
 
 
 class UnsupportedError(RollVecError, NotImplementedError):
-    """Raised when a form of an environment cannot do what another can."""
+    """Raised when this kind of batch or environment lacks a method of another kind."""
 
 
 class MissingExtraError(RollVecError, gym_error.DependencyNotInstalled, ImportError):
@@ -139,9 +143,9 @@ class MissingExtraError(RollVecError, gym_error.DependencyNotInstalled, ImportEr
     Parameters
     ----------
     feature : str
-        What was asked for, the subject of the message.
+        The subject of the message.
     extra : str
-        The extra that brings it.
+        The extra that installs the package.
     package : str
         The package that could not be imported.
     """
@@ -151,12 +155,12 @@ class MissingExtraError(RollVecError, gym_error.DependencyNotInstalled, ImportEr
         self.feature, self.extra, self.package = feature, extra, package
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Exceptions rebuild themselves from positional arguments alone.
+        # By default an exception is unpickled from positional arguments only.
         return (_missing_extra, (self.feature, self.extra, self.package))
 
 
 def how_to_install(extra: str) -> str:
-    """Return the words that say how to get an extra of this package."""
+    """Return the command that installs an extra of this package, in words."""
     return f'in your checkout of roll_vec, pip install ".[{extra}]"'
 
 
@@ -170,7 +174,7 @@ class EnvironmentFaultError(RollVecError, RuntimeError):
     Parameters
     ----------
     errors : mapping of int to str
-        What happened, by environment.
+        A description of the fault, by environment.
 
     Attributes
     ----------
@@ -179,16 +183,16 @@ class EnvironmentFaultError(RollVecError, RuntimeError):
 
     def __init__(self, errors: Mapping[int, str]) -> None:
         self.errors = dict(errors)
-        rows = np.array(sorted(self.errors), np.int64)
-        first = self.errors[int(rows[0])]
-        super().__init__(f"environments {list_env_ids(rows)} failed, first: {first}")
+        env_ids = sorted(self.errors)
+        first = self.errors[env_ids[0]]
+        super().__init__(f"environments {list_env_ids(env_ids)} failed, first: {first}")
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.errors,))
 
 
 class PendingResultsError(RollVecError, gym_error.AlreadyPendingCallError):
-    """Raised when something is asked of environments whose results are outstanding.
+    """Raised when a method is called while results of `send` are outstanding.
 
     Parameters
     ----------
@@ -209,44 +213,42 @@ class RollVecWarning(UserWarning):
 
 
 class ActionStartWarning(RollVecWarning):
-    """Given where 0 is played as an action and stands for "no valid action"."""
+    """Given when the action 0 is used where it means "no valid action"."""
 
 
 class EnvironmentFaultWarning(RollVecWarning):
-    """Given at the first fault of a pool whose faults do not raise.
+    """Given at the first fault of a pool, unless faults raise.
 
-    The text ends with the traceback, where an exception was the fault.
+    The text ends with the traceback if the fault was an exception.
     """
 
 
 class SlowPatternWarning(RollVecWarning):
-    """Given for an ``action_pattern`` that some texts keep busy for hours."""
+    """Given for an ``action_pattern`` that takes hours to match some texts."""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line of the user's code that called, through wrappers or not."""
+    """Warn at the nearest line outside roll_vec and Gymnasium, in the user's code."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__")):
+    while frame.f_back is not None:
+        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if package not in ("roll_vec", "gymnasium"):
+            break
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
 
 
-def _is_ours(module: object) -> bool:
-    """Tell whether a module is one of this package or of Gymnasium."""
-    return str(module).partition(".")[0] in ("roll_vec", "gymnasium")
-
-
-def list_env_ids(rows: NDArray[np.int64]) -> str:
-    """Return the indices of some environments for a message, a few at most."""
-    shown = ", ".join(str(row) for row in rows[:8])
-    return f"[{shown}{', ...' if len(rows) > 8 else ''}]"
+def list_env_ids(env_ids: NDArray[np.int64] | list[int]) -> str:
+    """Return the ids of some environments for a message, at most eight."""
+    ids = ", ".join(str(env_id) for env_id in env_ids[:8])
+    return f"[{ids}{', ...' if len(env_ids) > 8 else ''}]"
 
 
 def shorten(value: object) -> str:
-    """Return a value for a message, 80 characters at most."""
+    """Return the repr of a value for a message, 80 characters at most."""
     try:
-        shown = repr(value)
+        text = repr(value)
     except Exception:
-        # Python refuses to write integers of thousands of digits.
-        shown = f"an object of type {type(value).__name__}"
-    return shown if len(shown) <= 80 else f"{shown[:77]}..."
+        # Python raises for integers of thousands of digits.
+        text = f"an object of type {type(value).__name__}"
+    return text if len(text) <= 80 else f"{text[:77]}..."
