@@ -1,11 +1,13 @@
-"""Random streams as columns of integers, equal to those of numpy.
+"""Seeds derived from seeds, and PCG64 generators equal to numpy's.
 
-- `fold_in`: roll_vec's own counter-based integer mix, the only source of new seeds.
-- PCG64 (XSL-RR 128/64) seeded through SeedSequence as `numpy.random.PCG64(int)`
-  (numpy 2.4 ``bit_generator.pyx``, ``pcg64.h``), with `random` and `integers`.
+- `fold_in` is roll_vec's own integer hash of a seed and a counter, the only source of
+  new seeds.
+- PCG64 (XSL-RR 128/64) is seeded through SeedSequence as `numpy.random.PCG64(int)`
+  (numpy 2.4 ``bit_generator.pyx``, ``pcg64.h``) and draws as `Generator.random` and
+  `Generator.integers`.
 
-All arithmetic is on uint64 and masked where 32 bits are meant, so that the code
-means the same with the JIT on and off.
+All arithmetic is on uint64, and masked where 32 bits are meant, so that the results
+are the same with the JIT on and off.
 """
 
 import numpy as np
@@ -37,7 +39,7 @@ def _avalanche(word):
 
 @kernel
 def fold_in(seed, counter):
-    """Return the seed number ``counter`` of the stream that starts at ``seed``.
+    """Return seed number ``counter`` of the sequence of seeds that starts at ``seed``.
 
     Parameters
     ----------
@@ -63,28 +65,32 @@ def fold_in_rows(seeds, counters, out):
 
 
 @kernel
-def next_seeds(rows, starts, episodes, out):
-    """Write the seeds of the next episodes of some streams.
+def next_seeds(rows, first_seeds, episodes, out):
+    """Write the seeds of the next episodes of some environments.
 
     Parameters
     ----------
     rows : (m,) int64, read
-    starts, episodes : (n,) uint64, read
-        Seeds that the streams start at; the numbers of their present episodes.
+        The environments.
+    first_seeds, episodes : (n,) uint64, read
+        The seeds of their first episodes; the numbers of their present ones.
     out : (m,) uint64, written
-        ``fold_in(starts[i], episodes[i] + 1)`` of each row i.
+        ``fold_in(first_seeds[i], episodes[i] + 1)`` of each row i.
     """
     for j in range(rows.shape[0]):
         i = rows[j]
-        out[j] = fold_in(starts[i], episodes[i] + _1)
+        out[j] = fold_in(first_seeds[i], episodes[i] + _1)
 
 
 # ------------------------------------------------------------------ PCG64
-# A state is a column of a (6, n) uint64 array: state high and low, increment high and
-# low, and numpy's buffer for 32-bit draws: whether one is left, and that one.  So
-# words of neighbours lie side by side, and many draws become vectors.  The functions
-# take the array and the column's number: a view of it would cost a reference count,
-# which is as dear as the draw.
+# ``rng_states`` is (6, n) uint64, one generator a column::
+#
+#     row 0, 1   state, upper and lower 64 bits
+#     row 2, 3   increment, upper and lower 64 bits
+#     row 4, 5   numpy's buffer for 32-bit draws: 1 if half a word is left; that half
+#
+# The words of many generators lie side by side, so that `pcg_random_rows` draws in
+# vector instructions.
 
 PCG_WORDS = 6
 _PCG_HIGH = _U(2549297995355413924)
@@ -113,7 +119,7 @@ def _pcg_advance(high, low, increment_high, increment_low):
     product_low = low * _PCG_LOW
     product_high = _multiply_high(low, _PCG_LOW) + high * _PCG_LOW + low * _PCG_HIGH
     new_low = product_low + increment_low
-    # A comparison would become an instruction that vectors lack.
+    # The carry in bits: vector instructions have no comparison of uint64.
     either = (product_low | increment_low) & ~new_low
     carry = ((product_low & increment_low) | either) >> _63
     return product_high + increment_high + carry, new_low
@@ -134,58 +140,63 @@ def _as_uniform(word):
 
 
 @kernel
-def pcg_next(states, i):
-    """Return the next 64-bit output of stream i, and advance it."""
-    high, low = _pcg_advance(states[0, i], states[1, i], states[2, i], states[3, i])
-    states[0, i], states[1, i] = high, low
+def pcg_next(rng_states, i):
+    """Return the next 64-bit output of generator i, and advance it."""
+    high, low = _pcg_advance(
+        rng_states[0, i], rng_states[1, i], rng_states[2, i], rng_states[3, i]
+    )
+    rng_states[0, i], rng_states[1, i] = high, low
     return _pcg_output(high, low)
 
 
 @kernel
-def pcg_random(states, i):
-    """Return the next float64 in [0, 1) of stream i, as `Generator.random()`."""
-    return _as_uniform(pcg_next(states, i))
+def pcg_random(rng_states, i):
+    """Return the next float64 in [0, 1) of generator i, as `Generator.random()`."""
+    return _as_uniform(pcg_next(rng_states, i))
 
 
 @kernel
-def pcg_random_rows(start, stop, draws, states, out):
-    """Draw one uniform from each of some streams, as `pcg_random`.
+def pcg_random_rows(start, stop, mask, rng_states, out):
+    """Draw one uniform from each of some generators, as `pcg_random`.
 
-    Without a branch, so that several draws are made in one vector.
+    It has no branch, so that several draws are made in one vector.
 
     Parameters
     ----------
     start, stop : int
-        The streams to work on.
-    draws : (n,) bool, read
-        False: the stream stays as it is, and what is written is to be ignored.
-    states : (6, n) uint64, updated
+        The generators to work on.
+    mask : (n,) bool, read
+        False: the generator stays as it is, and the number written is meaningless.
+    rng_states : (6, n) uint64, updated
     out : (n,) float64, written
     """
-    # As views, or the compiler takes their words to overlap.
-    highs, lows, more_highs, more_lows = states[0], states[1], states[2], states[3]
+    # Four views: of one array the compiler assumes that its rows overlap.
+    highs, lows = rng_states[0], rng_states[1]
+    increment_highs, increment_lows = rng_states[2], rng_states[3]
     for i in range(np.uint64(start), np.uint64(stop)):
-        draw, high, low = draws[i], highs[i], lows[i]
-        next_high, next_low = _pcg_advance(high, low, more_highs[i], more_lows[i])
-        highs[i] = next_high if draw else high
-        lows[i] = next_low if draw else low
+        draws, high, low = mask[i], highs[i], lows[i]
+        next_high, next_low = _pcg_advance(
+            high, low, increment_highs[i], increment_lows[i]
+        )
+        highs[i] = next_high if draws else high
+        lows[i] = next_low if draws else low
         out[i] = _as_uniform(_pcg_output(next_high, next_low))
 
 
 @kernel
-def _pcg_next32(states, i):
+def _pcg_next32(rng_states, i):
     """Return the next 32-bit output as uint64: a word's low half, then its high."""
-    if states[4, i] != _0:
-        states[4, i] = _0
-        return states[5, i]
-    word = pcg_next(states, i)
-    states[4, i] = _1
-    states[5, i] = word >> _32
+    if rng_states[4, i] != _0:
+        rng_states[4, i] = _0
+        return rng_states[5, i]
+    word = pcg_next(rng_states, i)
+    rng_states[4, i] = _1
+    rng_states[5, i] = word >> _32
     return word & _MASK32
 
 
 @kernel
-def pcg_integers(states, i, n):
+def pcg_integers(rng_states, i, n):
     """Return the next int64 in [0, n), as `Generator.integers(n)`, 1 <= n < 2**32.
 
     Lemire's multiplication with rejection, on 32-bit draws; n = 1 draws nothing.
@@ -193,12 +204,12 @@ def pcg_integers(states, i, n):
     bound = _U(n)
     if bound == _1:
         return np.int64(0)
-    product = _pcg_next32(states, i) * bound
+    product = _pcg_next32(rng_states, i) * bound
     low = product & _MASK32
     if low < bound:
         threshold = (_MASK32 - (bound - _1)) % bound
         while low < threshold:
-            product = _pcg_next32(states, i) * bound
+            product = _pcg_next32(rng_states, i) * bound
             low = product & _MASK32
     return np.int64(product >> _32)
 
@@ -218,61 +229,59 @@ def _sequence_mix(x, y):
 
 
 @kernel
-def _sequence_word(pool, constant):
-    """Return one 32-bit word of SeedSequence's output."""
-    word = ((pool ^ constant) * ((constant * _SEQ_MULT_B) & _MASK32)) & _MASK32
-    return word ^ (word >> _16)
+def _sequence_word(word, constant):
+    """Return one 32-bit word of SeedSequence's output, and the next constant."""
+    next_constant = (constant * _SEQ_MULT_B) & _MASK32
+    word = ((word ^ constant) * next_constant) & _MASK32
+    return word ^ (word >> _16), next_constant
 
 
 @kernel
-def pcg_seed(states, i, seed):
-    """Seed stream i as `numpy.random.PCG64(seed)` does, 0 <= seed < 2**64.
+def _sequence_uint64(first, second, constant):
+    """Return two words of SeedSequence's output as one uint64; the next constant."""
+    low, constant = _sequence_word(first, constant)
+    high, constant = _sequence_word(second, constant)
+    return low | (high << _32), constant
+
+
+@kernel
+def pcg_seed(rng_states, i, seed):
+    """Seed generator i as `numpy.random.PCG64(seed)` does, 0 <= seed < 2**64.
 
     Parameters
     ----------
-    states : (6, n) uint64, written at column i
+    rng_states : (6, n) uint64, written at column i
     i : int
     seed : uint64
     """
-    # The pool of four words lives in the state while it is mixed.
+    # Rows 0 to 3 hold SeedSequence's pool until it is mixed: an array of its own would
+    # make 60 ns of 22.
     constant = _SEQ_INIT_A
     for source in range(4):
         word = _0
         if source < 2:
             word = (seed & _MASK32) if source == 0 else seed >> _32
-        states[source, i] = _sequence_hash(word, constant)
+        rng_states[source, i] = _sequence_hash(word, constant)
         constant = (constant * _SEQ_MULT_A) & _MASK32
     for source in range(4):
         for target in range(4):
             if source != target:
-                hashed = _sequence_hash(states[source, i], constant)
+                word = _sequence_hash(rng_states[source, i], constant)
                 constant = (constant * _SEQ_MULT_A) & _MASK32
-                states[target, i] = _sequence_mix(states[target, i], hashed)
-    p0, p1, p2, p3 = states[0, i], states[1, i], states[2, i], states[3, i]
-    constant = _SEQ_INIT_B
-    w0 = _sequence_word(p0, constant)
-    constant = (constant * _SEQ_MULT_B) & _MASK32
-    w1 = _sequence_word(p1, constant)
-    constant = (constant * _SEQ_MULT_B) & _MASK32
-    w2 = _sequence_word(p2, constant)
-    constant = (constant * _SEQ_MULT_B) & _MASK32
-    w3 = _sequence_word(p3, constant)
-    constant = (constant * _SEQ_MULT_B) & _MASK32
-    w4 = _sequence_word(p0, constant)
-    constant = (constant * _SEQ_MULT_B) & _MASK32
-    w5 = _sequence_word(p1, constant)
-    constant = (constant * _SEQ_MULT_B) & _MASK32
-    w6 = _sequence_word(p2, constant)
-    constant = (constant * _SEQ_MULT_B) & _MASK32
-    w7 = _sequence_word(p3, constant)
-    start_high, start_low = w0 | (w1 << _32), w2 | (w3 << _32)
-    sequence_high, sequence_low = w4 | (w5 << _32), w6 | (w7 << _32)
-    # pcg_setseq_128_srandom: from 0, step, add the start, step.
-    states[2, i] = (sequence_high << _1) | (sequence_low >> _63)
-    states[3, i] = (sequence_low << _1) | _1
-    low = states[3, i] + start_low
+                rng_states[target, i] = _sequence_mix(rng_states[target, i], word)
+    pool_0, pool_1 = rng_states[0, i], rng_states[1, i]
+    pool_2, pool_3 = rng_states[2, i], rng_states[3, i]
+    start_high, constant = _sequence_uint64(pool_0, pool_1, _SEQ_INIT_B)
+    start_low, constant = _sequence_uint64(pool_2, pool_3, constant)
+    sequence_high, constant = _sequence_uint64(pool_0, pool_1, constant)
+    sequence_low, constant = _sequence_uint64(pool_2, pool_3, constant)
+    # pcg_setseq_128_srandom: begin at 0, advance, add the start, advance.
+    increment_high = (sequence_high << _1) | (sequence_low >> _63)
+    increment_low = (sequence_low << _1) | _1
+    low = increment_low + start_low
     carry = _1 if low < start_low else _0
-    high = states[2, i] + start_high + carry
-    states[0, i], states[1, i] = _pcg_advance(high, low, states[2, i], states[3, i])
-    states[4, i] = _0
-    states[5, i] = _0
+    high = increment_high + start_high + carry
+    high, low = _pcg_advance(high, low, increment_high, increment_low)
+    rng_states[0, i], rng_states[1, i] = high, low
+    rng_states[2, i], rng_states[3, i] = increment_high, increment_low
+    rng_states[4, i] = rng_states[5, i] = _0

@@ -1,10 +1,11 @@
-"""What a Sokoban room is made of: its floor, its targets, the player's last moves.
+"""Stages of room generation around the search: floor, targets, last player moves.
 
 Source of the rules: ROLL at 35bea6a2, `roll/agentic/env/sokoban/utils.py`.  Draws come
-from one lane of two blocks of `twisters`, `random`'s and `numpy.random`'s.
+from one lane of two arrays of `mersenne_twister`: ``python_states`` for those of
+`random`, ``numpy_states`` for those of `numpy.random`.
 
-Floor cells are numbered row by row; the number of floor cells stands for a wall ahead
-of a cell, and one more than that for a wall behind it.
+Floor cells are numbered row by row.  With F of them, the number F stands for a wall
+ahead of a cell, and F + 1 for a wall behind it.
 """
 
 import numpy as np
@@ -15,36 +16,30 @@ from ..rng.mersenne_twister import mt_randbelow, mt_randint, mt_random
 P_CHANGE_DIRECTIONS = 0.35
 _U = np.uint64
 
-# The cells that a step of the walk opens, around where it stands (the middle)::
+# ROLL's masks: the cells that a step of the walk turns into floor, around its position
+# (the middle)::
 #
 #   ...   .#.   ...   ...   ...
 #   ###   .#.   ##.   ##.   .##
 #   ...   .#.   .#.   ##.   .#.
-_OPENED = (
-    ((0, -1), (0, 1), (0, 0)),
-    ((-1, 0), (1, 0), (0, 0)),
-    ((0, -1), (1, 0), (0, 0)),
-    ((0, -1), (1, -1), (1, 0)),
-    ((0, 1), (1, 0), (0, 0)),
+#
+# By mask: rows and columns of the cells, counted from the upper left of the mask.  The
+# middle comes again where a mask has fewer than four cells.
+_MASK_ROWS = np.array(
+    [[1, 1, 1, 1], [0, 1, 2, 1], [1, 2, 1, 1], [1, 2, 2, 1], [1, 2, 1, 1]], np.uint64
 )
-# Those beside the middle as one word, 12 bits a mask and 4 a cell: 1 + its row, then
-# 1 + its column, two bits each.  The tuple would be a switch, guessed wrong mostly.
-_OPENED_BITS = _U(
-    sum(
-        (1 + row | (1 + col) << 2) << (12 * mask + 4 * number)
-        for mask, cells in enumerate(_OPENED)
-        for number, (row, col) in enumerate(cells)
-    )
+_MASK_COLS = np.array(
+    [[0, 2, 1, 1], [1, 1, 1, 1], [0, 1, 1, 1], [0, 0, 1, 1], [2, 1, 1, 1]], np.uint64
 )
-_1, _2, _3, _4, _12 = (_U(n) for n in (1, 2, 3, 4, 12))
 
-# Up, down, left, right: the order of the search's directions.
-_ROW = (-1, 1, 0, 0)
-_COL = (0, 0, -1, 1)
+# Rows down and columns to the right by direction: of the walk (down, right, up, left),
+# and of the search and the player (up, down, left, right).
+_WALK_ROWS, _WALK_COLS = np.array([1, 0, -1, 0]), np.array([0, 1, 0, -1])
+_MOVE_ROWS, _MOVE_COLS = np.array([-1, 1, 0, 0]), np.array([0, 0, -1, 1])
 
 
 @kernel
-def carve(grid, num_gen_steps, block, lane):
+def carve_floor(grid, num_gen_steps, python_states, lane):
     """Walk at random and turn inner cells of an all-wall grid into floor.
 
     Parameters
@@ -52,28 +47,23 @@ def carve(grid, num_gen_steps, block, lane):
     grid : (H, W) uint8, written
         0 wall, 1 floor.
     num_gen_steps : int
-    block : (625, 32) uint32, updated
+    python_states : (625, 32) uint32, updated
     lane : int
     """
     height, width = grid.shape
     grid[:, :] = 0
-    direction = mt_randbelow(block, lane, 4)
-    row = 1 + mt_randbelow(block, lane, height - 1)
-    col = 1 + mt_randbelow(block, lane, width - 1)
+    direction = mt_randbelow(python_states, lane, 4)
+    row = 1 + mt_randbelow(python_states, lane, height - 1)
+    col = 1 + mt_randbelow(python_states, lane, width - 1)
     for _ in range(num_gen_steps):
-        if mt_random(block, lane) < P_CHANGE_DIRECTIONS:
-            direction = mt_randbelow(block, lane, 4)
-        # Down, right, up, left.
-        down = np.int64(direction == 0) - np.int64(direction == 2)
-        right = np.int64(direction == 1) - np.int64(direction == 3)
-        row = max(min(row + down, height - 2), 1)
-        col = max(min(col + right, width - 2), 1)
-        opened = _OPENED_BITS >> (_12 * _U(mt_randbelow(block, lane, 5)))
-        above, before = _U(row) - _1, _U(col) - _1
-        grid[above + _1, before + _1] = 1
-        for _ in range(3):
-            grid[above + (opened & _3), before + ((opened >> _2) & _3)] = 1
-            opened >>= _4
+        if mt_random(python_states, lane) < P_CHANGE_DIRECTIONS:
+            direction = mt_randbelow(python_states, lane, 4)
+        row = max(min(row + _WALK_ROWS[direction], height - 2), 1)
+        col = max(min(col + _WALK_COLS[direction], width - 2), 1)
+        mask = mt_randbelow(python_states, lane, 5)
+        top, left = _U(row - 1), _U(col - 1)
+        for k in range(4):
+            grid[top + _MASK_ROWS[mask, k], left + _MASK_COLS[mask, k]] = 1
     grid[0, :] = 0
     grid[height - 1, :] = 0
     grid[:, 0] = 0
@@ -81,84 +71,96 @@ def carve(grid, num_gen_steps, block, lane):
 
 
 @kernel
-def number_floor(grid, space):
+def index_floor_cells(grid, workspace):
     """Give numbers to the floor cells, row by row, and link them; return how many.
 
     Parameters
     ----------
     grid : (H, W) uint8, read
         0 wall, 1 floor.
-    space : RoomWorkspace
-        ``numbers``, ``rows``, ``cols``, ``ahead``, ``behind`` and ``links`` are
-        written; ``target_at`` and ``box_at`` are emptied.
+    workspace : RoomWorkspace
+        ``floor_index``, ``cell_rows``, ``cell_cols``, ``cells_ahead``,
+        ``cells_behind`` and ``neighbours`` are written; ``target_at`` and ``box_at``
+        are emptied.
     """
     height, width = grid.shape
-    numbers, rows, cols = space.numbers, space.rows, space.cols
-    target_at, box_at = space.target_at, space.box_at
-    ahead_of, behind_of, links = space.ahead, space.behind, space.links
-    count = 0
-    for r in range(1, height - 1):
-        for c in range(1, width - 1):
-            # No branch: whether a cell is floor cannot be guessed.  With the masks as
-            # one word it is 6 to 8 % of a room of 6x6.
-            is_floor = grid[r, c] == 1
-            numbers[r, c] = count if is_floor else -1
-            rows[count] = r
-            cols[count] = c
-            count += is_floor
-    for f in range(count):
-        target_at[f] = 0
-        box_at[f] = 0
-        links[f] = 0
-        for d in range(4):
-            ahead = numbers[rows[f] + _ROW[d], cols[f] + _COL[d]]
-            ahead_of[f, d] = ahead if ahead >= 0 else count
-            behind_of[f, d ^ 1] = ahead if ahead >= 0 else count + 1
-            links[f] |= _U(ahead if ahead >= 0 else 63) << _U(8 * d)
-    # A wall ahead is as good as a box, and one behind as good as nothing.
-    box_at[count] = 1
-    box_at[count + 1] = 0
-    return count
+    floor_index = workspace.floor_index
+    cell_rows, cell_cols = workspace.cell_rows, workspace.cell_cols
+    cells_ahead, cells_behind = workspace.cells_ahead, workspace.cells_behind
+    target_at, box_at = workspace.target_at, workspace.box_at
+    neighbours = workspace.neighbours
+    num_cells = 0
+    for row in range(1, height - 1):
+        for col in range(1, width - 1):
+            # Branch-free: a branch on a random cell is mispredicted.  This and the
+            # tables of the masks save 6 to 8 % of a room of 6x6.
+            is_floor = grid[row, col] == 1
+            floor_index[row, col] = num_cells if is_floor else -1
+            cell_rows[num_cells] = row
+            cell_cols[num_cells] = col
+            num_cells += is_floor
+    for cell in range(num_cells):
+        target_at[cell] = 0
+        box_at[cell] = 0
+        neighbours[cell] = 0
+        for direction in range(4):
+            ahead = floor_index[
+                cell_rows[cell] + _MOVE_ROWS[direction],
+                cell_cols[cell] + _MOVE_COLS[direction],
+            ]
+            # Directions 0 and 1, 2 and 3 are opposite.
+            opposite = direction ^ 1
+            cells_ahead[cell, direction] = ahead if ahead >= 0 else num_cells
+            cells_behind[cell, opposite] = ahead if ahead >= 0 else num_cells + 1
+            byte = _U(ahead if ahead >= 0 else 63)
+            neighbours[cell] |= byte << _U(8 * direction)
+    # A wall ahead stops the player as a box does; a wall behind is no box.
+    box_at[num_cells] = 1
+    box_at[num_cells + 1] = 0
+    return num_cells
 
 
 @kernel
-def place(count, num_boxes, space, lane):
+def place_targets(num_cells, num_boxes, workspace, lane):
     """Draw the player's cell and one target a box; return the player's cell.
 
-    Each draw is among the cells still free, counted row by row.  A box begins on its
-    target: the search pulls it from there.
+    Each draw is among the cells that are still free, counted row by row.  A box starts
+    on its target: the search pulls it from there.
 
     Parameters
     ----------
-    count, num_boxes : int
-        Floor cells, more than ``num_boxes + 1``.
-    space : RoomWorkspace
-        ``target_at``, ``box_at``, ``distance`` and ``pulled`` are written, and
-        ``numpys`` is updated.
+    num_cells, num_boxes : int
+        Floor cells, more than ``num_boxes + 1``; boxes.
+    workspace : RoomWorkspace
+        ``target_at``, ``box_at``, ``distance`` and ``is_pulled`` are written, and
+        ``numpy_states`` is updated.
     lane : int
     """
-    rows, cols, block = space.rows, space.cols, space.numpys
-    target_at, box_at, distance = space.target_at, space.box_at, space.distance
-    player = mt_randint(block, lane, count)
-    for k in range(num_boxes):
-        left = mt_randint(block, lane, count - 1 - k)
-        cell = 0
+    cell_rows, cell_cols = workspace.cell_rows, workspace.cell_cols
+    target_at, box_at = workspace.target_at, workspace.box_at
+    distance, numpy_states = workspace.distance, workspace.numpy_states
+    player = mt_randint(numpy_states, lane, num_cells)
+    for box in range(num_boxes):
+        skips = mt_randint(numpy_states, lane, num_cells - 1 - box)
+        target = 0
         while True:
-            if cell != player and target_at[cell] == 0:
-                if left == 0:
+            if target != player and target_at[target] == 0:
+                if skips == 0:
                     break
-                left -= 1
-            cell += 1
-        target_at[cell] = k + 1
-        box_at[cell] = k + 1
-        space.pulled[k] = 0
-        for f in range(count):
-            distance[k, f] = abs(rows[f] - rows[cell]) + abs(cols[f] - cols[cell])
+                skips -= 1
+            target += 1
+        target_at[target] = box + 1
+        box_at[target] = box + 1
+        workspace.is_pulled[box] = 0
+        for cell in range(num_cells):
+            rows = abs(cell_rows[cell] - cell_rows[target])
+            cols = abs(cell_cols[cell] - cell_cols[target])
+            distance[box, cell] = rows + cols
     return player
 
 
 @kernel
-def wander(player, displacement, space, lane):
+def random_player_moves(player, displacement, workspace, lane):
     """Move the player up to three cells, never back; return the player's cell.
 
     Parameters
@@ -166,32 +168,33 @@ def wander(player, displacement, space, lane):
     player : uint64
         Its cell.
     displacement : uint64
-        Of the room, which decides how likely it is that the player moves at all.
-    space : RoomWorkspace
-        ``box_at`` has the boxes of the room; ``pythons`` is updated.
+        Of the room; it decides how likely the player is to move at all.
+    workspace : RoomWorkspace
+        ``box_at`` has the boxes of the room; ``python_states`` is updated.
     lane : int
     """
-    block = space.pythons
-    if mt_random(block, lane) > (0.8 if displacement == 1 else 0.5):
+    python_states, box_at = workspace.python_states, workspace.box_at
+    if mt_random(python_states, lane) > (0.8 if displacement == 1 else 0.5):
         return player
+    # The cells where the player has been.
     first = second = third = player
-    for step in range(3):
+    for move in range(3):
         choices = 0
-        for f in space.ahead[player]:
-            if space.box_at[f] == 0 and f != first and f != second and f != third:
+        for cell in workspace.cells_ahead[player]:
+            if box_at[cell] == 0 and cell != first and cell != second and cell != third:
                 choices += 1
         if choices == 0:
             break
-        left = mt_randbelow(block, lane, choices)
-        for f in space.ahead[player]:
-            if space.box_at[f] == 0 and f != first and f != second and f != third:
-                if left == 0:
-                    player = f
-                left -= 1
-        if step == 0:
+        skips = mt_randbelow(python_states, lane, choices)
+        for cell in workspace.cells_ahead[player]:
+            if box_at[cell] == 0 and cell != first and cell != second and cell != third:
+                if skips == 0:
+                    player = cell
+                skips -= 1
+        if move == 0:
             second = player
         else:
             third = player
-        if step == 2 or mt_random(block, lane) > 0.5:
+        if move == 2 or mt_random(python_states, lane) > 0.5:
             break
     return player

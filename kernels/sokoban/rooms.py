@@ -2,14 +2,15 @@
 
 Source of the rules: ROLL at 35bea6a2, `roll/agentic/env/sokoban/utils.py` (the
 generator of gym-sokoban with a search depth, pulls only, and the player moved a
-little at the end).  A room takes three stages: a random walk carves the floor,
-targets and the player are placed (`sokoban_carving`), and boxes are pulled away from
-their targets by a depth-first search that keeps its best state (`sokoban_search`, or
-`sokoban_word_search` where the room is small enough).
+little at the end).  A room takes three stages:
 
-Codes of a grid, as everywhere for Sokoban::
+1. A random walk carves the floor (`carving.carve_floor`).
+2. The player and the targets are placed, a box on each (`carving.place_targets`).
+3. A depth-first search pulls the boxes away and keeps its best state (`search.search`,
+   or `bitboard_search.bitboard_search` in small rooms); the player then moves a little
+   (`carving.random_player_moves`).
 
-    0 wall  1 floor  2 target  3 box on target  4 box  5 player  6 player on target
+`rules` has the codes of a grid.
 """
 
 from typing import NamedTuple
@@ -17,18 +18,21 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
-from ..rng.mersenne_twister import LANES, MT_ROWS, mt_seed
+from ..rng.mersenne_twister import LANES, MT_WORDS, mt_seed
 from ..rng.pcg64 import RETRY, fold_in
-from .bitboard_search import search_words
-from .carving import carve, number_floor, place, wander
+from .bitboard_search import bitboard_search
+from .carving import carve_floor, index_floor_cells, place_targets, random_player_moves
+from .rules import BOX, PLAYER, PLAYER_ON_TARGET, TARGET
 from .search import LAST_BITS, MAX_VISITED, search
 
-# What became of an attempt; the first three are the codes of the golden tables.
+# Outcomes of an attempt, the codes of the golden tables.
 ROOM, TOO_FEW_CELLS, NO_SCORE = range(3)
 
 TRIES = 4
-# Rooms with fewer floor cells and boxes together are searched in words.
-WORD_BITS = 64
+# Rooms with fewer floor cells and boxes together take the bitboard search.  The two
+# searches visit the same states: `search` takes rooms of any size, and the other one is
+# faster (a room of 10x10 takes 2.0 ms, and 2.6 with `search`).
+BITBOARD_BITS = 64
 # A level that still fails after this many attempts (each with its own seed) or
 # this many searched states has a configuration for which rooms hardly exist.
 MAX_ATTEMPTS = 2_000
@@ -45,24 +49,27 @@ class RoomWorkspace(NamedTuple):
     the most states of a search, ``K`` the words of a record.
     """
 
-    waiting: np.ndarray  # (32, 3) int64: see `generate_rooms`
-    seeds: np.ndarray  # (32,) uint32: of the attempts under way
-    pythons: np.ndarray  # (625, 32) uint32: their streams, see `twisters`
-    numpys: np.ndarray  # (625, 32) uint32
-    numbers: np.ndarray  # (H, W) int64: floor number of a cell, or -1
-    rows: np.ndarray  # (F,) int64
-    cols: np.ndarray  # (F,) int64
-    ahead: np.ndarray  # (F, 4) uint64: the cell in each direction; a wall is cell F
-    behind: np.ndarray  # (F, 4) uint64: the opposite one; a wall is cell F + 1
-    links: np.ndarray  # (F,) uint64: see `sokoban_word_search`
+    # Of the attempts under way, see `generate_rooms`.
+    queue: np.ndarray  # (32, 3) int64: row, attempts, searched states
+    seeds: np.ndarray  # (32,) uint32
+    python_states: np.ndarray  # (625, 32) uint32: see `mersenne_twister`
+    numpy_states: np.ndarray  # (625, 32) uint32
+    # Floor cells by number, see `carving`.
+    floor_index: np.ndarray  # (H, W) int64: the number of a cell, or -1
+    cell_rows: np.ndarray  # (F,) int64
+    cell_cols: np.ndarray  # (F,) int64
+    cells_ahead: np.ndarray  # (F, 4) uint64: the cell in each direction; a wall is F
+    cells_behind: np.ndarray  # (F, 4) uint64: the opposite one; a wall is F + 1
+    neighbours: np.ndarray  # (F,) uint64: see `bitboard_search`
     target_at: np.ndarray  # (F,) uint64: 1 + the box whose target is here, or 0
     box_at: np.ndarray  # (F + 2,) uint64: 1 + the box that stands here, or 0
     distance: np.ndarray  # (B, F) uint64: from each target
-    pulled: np.ndarray  # (B,) uint64: 1 once a box has been pulled
+    is_pulled: np.ndarray  # (B,) uint64: 1 once a box has been pulled
+    # See `search`.
     records: np.ndarray  # ((V + 2) * K,) uint64: none begins at word 0
-    slots: np.ndarray  # (2**20,) uint32: where records begin, by hash; 0 none
-    forks: np.ndarray  # (min(D, V + 2), 4) uint64: see `search`
-    pulls: np.ndarray  # (min(D, V + 2), 9) uint64: see `search`
+    hash_table: np.ndarray  # (2**20,) uint32: the records, by hash; 0: none
+    branch_stack: np.ndarray  # (min(D, V + 2), 4) uint64
+    undo_log: np.ndarray  # (min(D, V + 2), 9) uint64
 
 
 def make_workspace(dim_room, num_boxes, search_depth):
@@ -84,40 +91,40 @@ def make_workspace(dim_room, num_boxes, search_depth):
     # No path is longer than the states there may be.
     longest = min(search_depth, MAX_VISITED + 2)
     return RoomWorkspace(
-        waiting=np.zeros((LANES, 3), np.int64),
+        queue=np.zeros((LANES, 3), np.int64),
         seeds=np.zeros(LANES, np.uint32),
-        pythons=np.zeros((MT_ROWS, LANES), np.uint32),
-        numpys=np.zeros((MT_ROWS, LANES), np.uint32),
-        numbers=np.full((height, width), -1, np.int64),
-        rows=np.zeros(inner, np.int64),
-        cols=np.zeros(inner, np.int64),
-        ahead=np.zeros((inner, 4), np.uint64),
-        behind=np.zeros((inner, 4), np.uint64),
-        links=np.zeros(inner, np.uint64),
+        python_states=np.zeros((MT_WORDS, LANES), np.uint32),
+        numpy_states=np.zeros((MT_WORDS, LANES), np.uint32),
+        floor_index=np.full((height, width), -1, np.int64),
+        cell_rows=np.zeros(inner, np.int64),
+        cell_cols=np.zeros(inner, np.int64),
+        cells_ahead=np.zeros((inner, 4), np.uint64),
+        cells_behind=np.zeros((inner, 4), np.uint64),
+        neighbours=np.zeros(inner, np.uint64),
         target_at=np.zeros(inner, np.uint64),
         box_at=np.zeros(inner + 2, np.uint64),
         distance=np.zeros((num_boxes, inner), np.uint64),
-        pulled=np.zeros(num_boxes, np.uint64),
+        is_pulled=np.zeros(num_boxes, np.uint64),
         records=np.zeros((MAX_VISITED + 2) * record_words, np.uint64),
-        slots=np.zeros(1 << LAST_BITS, np.uint32),
-        forks=np.zeros((longest, 4), np.uint64),
-        pulls=np.zeros((longest, 9), np.uint64),
+        hash_table=np.zeros(1 << LAST_BITS, np.uint32),
+        branch_stack=np.zeros((longest, 4), np.uint64),
+        undo_log=np.zeros((longest, 9), np.uint64),
     )
 
 
 @kernel
-def generate_room(lane, num_boxes, search_depth, num_gen_steps, grid, space):
+def generate_room(lane, num_boxes, search_depth, num_gen_steps, grid, workspace):
     """Draw one room from one lane, as ROLL's `SokobanEnv.reset(seed)` does.
 
     Parameters
     ----------
     lane : int
-        Of the streams in ``space``, which `twisters.mt_seed` has seeded.
+        Of the generators in ``workspace``, which `mt_seed` has seeded.
     num_boxes, search_depth, num_gen_steps : int
         At least 1; the room has more inner cells than ``num_boxes + 1``.
     grid : (H, W) uint8, written
         Codes 0 to 6; meaningless where the attempt failed.
-    space : RoomWorkspace
+    workspace : RoomWorkspace
 
     Returns
     -------
@@ -129,32 +136,32 @@ def generate_room(lane, num_boxes, search_depth, num_gen_steps, grid, space):
     """
     searched = np.int64(0)
     for _ in range(TRIES):
-        carve(grid, num_gen_steps, space.pythons, lane)
-        count = number_floor(grid, space)
-        if count <= num_boxes + 1:
+        carve_floor(grid, num_gen_steps, workspace.python_states, lane)
+        num_cells = index_floor_cells(grid, workspace)
+        if num_cells <= num_boxes + 1:
             return TOO_FEW_CELLS, searched
-        start = place(count, num_boxes, space, lane)
-        if count + num_boxes < WORD_BITS:
-            score, player, displacement, board, visited = search_words(
-                count, num_boxes, search_depth, start, space
-            )
+        start = place_targets(num_cells, num_boxes, workspace, lane)
+        if num_cells + num_boxes < BITBOARD_BITS:
+            best = bitboard_search(num_cells, num_boxes, search_depth, start, workspace)
         else:
-            score, player, displacement, board, visited = search(
-                count, num_boxes, search_depth, start, space
+            best = search(num_cells, num_boxes, search_depth, start, workspace)
+        searched += np.int64(best.num_visited)
+        if best.score > 0:
+            cell_rows, cell_cols = workspace.cell_rows, workspace.cell_cols
+            box_at, target_at = workspace.box_at, workspace.target_at
+            for number in range(num_cells):
+                cell = _U(number)
+                word = workspace.records[best.board + (cell >> _6)]
+                box_at[cell] = (word >> (cell & _63)) & _U(1)
+                if box_at[cell] != 0:
+                    grid[cell_rows[cell], cell_cols[cell]] = BOX
+                elif target_at[cell] != 0:
+                    grid[cell_rows[cell], cell_cols[cell]] = TARGET
+            player = random_player_moves(
+                best.player, best.displacement, workspace, lane
             )
-        searched += np.int64(visited)
-        if score > 0:
-            for f in range(count):
-                cell = _U(f)
-                box = (space.records[board + (cell >> _6)] >> (cell & _63)) & _U(1)
-                space.box_at[f] = box
-                if box != 0:
-                    grid[space.rows[f], space.cols[f]] = 4
-                elif space.target_at[f] != 0:
-                    grid[space.rows[f], space.cols[f]] = 2
-            player = wander(player, displacement, space, lane)
-            code = 5 if space.target_at[player] == 0 else 6
-            grid[space.rows[player], space.cols[player]] = code
+            code = PLAYER if target_at[player] == 0 else PLAYER_ON_TARGET
+            grid[cell_rows[player], cell_cols[player]] = code
             return ROOM, searched
     return NO_SCORE, searched
 
@@ -168,7 +175,7 @@ def generate_rooms(
     search_depth,
     num_gen_steps,
     max_attempts,
-    space,
+    workspace,
     grids,
     statuses,
 ):
@@ -177,9 +184,9 @@ def generate_rooms(
     Attempt 0 uses the seed itself and attempt t > 0 ``fold_in(seed, RETRY + t)``, so a
     room is a function of its seed and the configuration alone.
 
-    Attempts are seeded 32 abreast: rows that wait for a room take a lane each, and
-    spare lanes go to further attempts of the same rows, which are lost where one
-    before them gives a room.  Once a row has no room no row after it is begun.
+    Attempts are seeded 32 at once.  Each row in the queue gets a lane.  Spare lanes go
+    to further attempts of the same rows, which are dropped where an earlier attempt
+    gives a room.  Once a row has failed for good no row after it is begun.
 
     Parameters
     ----------
@@ -190,55 +197,55 @@ def generate_rooms(
     num_boxes, search_depth, num_gen_steps : int
         See `generate_room`.
     max_attempts : int
-        Attempts a row; a row also ends once it has searched `MAX_SEARCHED` states.
-    space : RoomWorkspace
-        ``waiting`` has, for each row that waits, its number, the attempts made and
-        the states searched.
+        Attempts a row; a row also fails for good once it has searched `MAX_SEARCHED`
+        states.
+    workspace : RoomWorkspace
+        ``queue`` has the rows that have no room yet.
     grids : (n, H, W) uint8, written
     statuses : (n,) int8, written
-        `ROOM`, or why the last attempt failed.  Behind a row without a room also what
-        it was, or why an attempt failed that would not have been the last one.
+        `ROOM`, or why the last attempt failed.  Meaningless behind a row that failed
+        for good.
     """
-    waiting = space.waiting
-    num_waiting, taken = 0, start
+    queue = workspace.queue
+    length, next_row = 0, start
     while True:
-        while num_waiting < LANES and taken < stop:
-            waiting[num_waiting, 0] = taken
-            waiting[num_waiting, 1] = 0
-            waiting[num_waiting, 2] = 0
-            num_waiting += 1
-            taken += 1
-        if num_waiting == 0:
+        while length < LANES and next_row < stop:
+            queue[length, 0] = next_row
+            queue[length, 1] = 0
+            queue[length, 2] = 0
+            length += 1
+            next_row += 1
+        if length == 0:
             return
         for lane in range(LANES):
-            who = lane % num_waiting
-            seed = seeds[waiting[who, 0]]
-            attempt = waiting[who, 1] + lane // num_waiting
+            k = lane % length
+            seed = seeds[queue[k, 0]]
+            attempt = queue[k, 1] + lane // length
             if attempt > 0:
                 seed = fold_in(seed, RETRY + _U(attempt))
-            space.seeds[lane] = seed
-        mt_seed(space.seeds, space.pythons, space.numpys)
+            workspace.seeds[lane] = seed
+        mt_seed(workspace.seeds, workspace.python_states, workspace.numpy_states)
         for lane in range(LANES):
-            who = lane % num_waiting
-            i = waiting[who, 0]
-            if i >= stop or (lane >= num_waiting and statuses[i] == ROOM):
+            k = lane % length
+            i = queue[k, 0]
+            if i >= stop or (lane >= length and statuses[i] == ROOM):
                 continue
             status, searched = generate_room(
-                lane, num_boxes, search_depth, num_gen_steps, grids[i], space
+                lane, num_boxes, search_depth, num_gen_steps, grids[i], workspace
             )
             statuses[i] = status
-            waiting[who, 1] += 1
-            waiting[who, 2] += searched
+            queue[k, 1] += 1
+            queue[k, 2] += searched
             if status != ROOM and (
-                waiting[who, 1] >= max_attempts or waiting[who, 2] > MAX_SEARCHED
+                queue[k, 1] >= max_attempts or queue[k, 2] > MAX_SEARCHED
             ):
-                # This row and those after it wait no longer.
+                # This row and those after it leave the queue.
                 stop = i
-        still = 0
-        for who in range(num_waiting):
-            i = waiting[who, 0]
+        num_open = 0
+        for k in range(length):
+            i = queue[k, 0]
             if i < stop and statuses[i] != ROOM:
-                for part in range(3):
-                    waiting[still, part] = waiting[who, part]
-                still += 1
-        num_waiting = still
+                for column in range(3):
+                    queue[num_open, column] = queue[k, column]
+                num_open += 1
+        length = num_open

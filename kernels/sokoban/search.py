@@ -1,277 +1,296 @@
-"""The reverse search of Sokoban's room generator, state for state as ROLL's.
+"""Reverse search of the room generator, for rooms of any size.
 
 Source of the rules: ROLL at 35bea6a2, `roll/agentic/env/sokoban/utils.py` (the search
-of gym-sokoban with a depth, pulls only).
+of gym-sokoban with a depth, pulls only).  States are visited in the same order.
 
-The search works on floor cells numbered in row-major order, not on the grid.  Of a
-state the board, which is all but the player's cell, has a record, and the cells where
-the player has been on that board are bits of the record::
+The search works on the numbers of floor cells, not on the grid.  A *board* is a state
+without the player's cell.  Each board has a record, and the cells where the player has
+been on that board are bits of the record::
 
-    key                               visited
+    key                               visited cells
     bit 0 .... F-1 | F ...... F+B-1   bit 0 ........ F-1
     a pulled box   | box k is         the player has
     stands here    | untouched        been here
 
-(F floor cells, B boxes, each part filled up to whole words of 64 bits; which box was
-pulled where does not distinguish boards.)  A record is known by where it begins.  A
-step without a pull stays on its board, so that one bit says whether it leads to a new
-state; a pull looks its board up in a hash table.
+(F floor cells, B boxes; each part is filled up to whole words of 64 bits).  Two boards
+are the same if their keys are, whichever box was pulled where.  A record is named by
+the index of its first word.  A move without a pull stays on its board, so one bit says
+whether it leads to a new state; the board after a pull is looked up in a hash table.
 
-The way back is kept in two stacks: ``forks`` has the states with directions left to
-try, ``pulls`` what each pull since the start has changed.  A state without a direction
-left is not kept: the search goes back over a whole corridor at once, undoing the pulls
-that were made since the fork.
+Two stacks lead back: ``branch_stack`` has the states with directions left to try,
+``undo_log`` has the changes of each pull since the start.  A state without a direction
+left is not stored, so the search goes back over a whole corridor at once: it undoes
+the pulls since the last branch.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from .._jit import kernel
 
 MAX_VISITED = 300_000
-# The hash table has 2**k slots and is doubled when it is half full.
+# The hash table has 2**k buckets, and twice as many once half of them are full.
 FIRST_BITS = 8
 LAST_BITS = 20
 _U = np.uint64
 _HASH = _U(0x9E3779B97F4A7C15)
-# The search counts in uint64, and in nothing else: a signed index costs a test for
-# being negative, and with a signed integer a uint64 becomes a float.
+# All numbers are uint64: a signed integer makes a float of a uint64.
 _0, _1, _3, _6, _32, _63 = (_U(n) for n in (0, 1, 3, 6, 32, 63))
 
 
+class SearchResult(NamedTuple):
+    """The best state of a search; all uint64.
+
+    The score is (changes of the pulled box) * (sum of the boxes' distances from their
+    targets).
+    """
+
+    score: np.uint64  # 0: no state has one, and the fields below mean nothing
+    player: np.uint64  # its cell
+    displacement: np.uint64  # the sum of distances
+    board: np.uint64  # the bits from ``records[board]`` on say where boxes are
+    num_visited: np.uint64  # states of the whole search
+
+
 @kernel
-def stir(hashed, word):
+def hash_combine(hashed, word):
     """Return the hash of a key with one word more; it starts from 0."""
     hashed = (hashed ^ word) * _HASH
     return hashed ^ (hashed >> _32)
 
 
 @kernel
-def slot_of(hashed, bits):
-    """Return where the search for a key begins in a table of 2**bits slots."""
+def first_bucket(hashed, bits):
+    """Return where the search for a key begins in a table of 2**bits buckets."""
     return (hashed * _HASH) >> _U(64 - bits)
 
 
 @kernel
-def rebuild(records, slots, first, last, key_words, record_words, bits):
-    """Fill the table of 2**bits slots with the records from first to last."""
-    slots[: 1 << bits] = 0
+def rehash(records, hash_table, first, last, key_words, record_words, bits):
+    """Fill the table of 2**bits buckets with the records from first to last."""
+    hash_table[: 1 << bits] = 0
     mask = (_1 << _U(bits)) - _1
     for record in range(first, last + _1, record_words):
         hashed = _0
-        for w in range(key_words):
-            hashed = stir(hashed, records[_U(record + w)])
-        slot = slot_of(hashed, bits)
-        while slots[slot] != 0:
-            slot = (slot + _1) & mask
-        slots[slot] = record
+        for word in range(key_words):
+            hashed = hash_combine(hashed, records[_U(record + word)])
+        bucket = first_bucket(hashed, bits)
+        while hash_table[bucket] != 0:
+            bucket = (bucket + _1) & mask
+        hash_table[bucket] = record
 
 
 @kernel
-def _open_directions(player, visited, ahead_of, behind_of, box_at, records):
+def _new_directions(player, visited_offset, cells_ahead, cells_behind, box_at, records):
     """Return four bits: the directions that may lead to a new state.
 
-    The cell ahead is free there, and behind stands a box, or the player has not
-    been ahead on this board; ``visited`` is where the bits for that begin.
+    In such a direction the cell ahead is free, and either the cell behind has a box, or
+    the player has not been ahead on this board.  ``visited_offset`` is the index of the
+    visited cells of the board.
     """
-    bits = _0
+    directions = _0
     for d in range(4):
-        ahead, behind = ahead_of[player, d], behind_of[player, d]
-        seen = (records[visited + (ahead >> _6)] >> (ahead & _63)) & _1
-        pulls = _1 if box_at[behind] != 0 else _0
-        free = _1 if box_at[ahead] == 0 else _0
-        bits |= (free & (pulls | (seen ^ _1))) << _U(d)
-    return bits
+        ahead, behind = cells_ahead[player, d], cells_behind[player, d]
+        is_visited = (records[visited_offset + (ahead >> _6)] >> (ahead & _63)) & _1
+        is_pull = _1 if box_at[behind] != 0 else _0
+        is_free = _1 if box_at[ahead] == 0 else _0
+        directions |= (is_free & (is_pull | (is_visited ^ _1))) << _U(d)
+    return directions
 
 
 @kernel
-def _look_up(records, slots, board, unused, gone, come, key_words, bits):
-    """Write the key of a board with two bits changed to the unused record; find it.
+def _find_board(records, hash_table, board, unused, bit, other_bit, key_words, bits):
+    """Look up a board with two bits of its key changed.
+
+    The key is written to the record ``unused``, where it stays if the board is new.
 
     Returns
     -------
-    found : uint64
+    record : uint64
         The record with this key, or 0.
-    slot : uint64
-        Its slot, or the free one where it belongs.
+    bucket : uint64
+        Its bucket, or the free one where it belongs.
     """
     hashed = _0
     for number in range(key_words):
         w = _U(number)
         word = records[board + w]
-        if w == gone >> _6:
-            word ^= _1 << (gone & _63)
-        if w == come >> _6:
-            word ^= _1 << (come & _63)
+        if w == bit >> _6:
+            word ^= _1 << (bit & _63)
+        if w == other_bit >> _6:
+            word ^= _1 << (other_bit & _63)
         records[unused + w] = word
-        hashed = stir(hashed, word)
-    slot = slot_of(hashed, bits)
+        hashed = hash_combine(hashed, word)
+    bucket = first_bucket(hashed, bits)
     mask = (_1 << _U(bits)) - _1
-    while slots[slot] != 0:
-        found = _U(slots[slot])
-        same = True
+    while hash_table[bucket] != 0:
+        record = _U(hash_table[bucket])
+        is_same = True
         for number in range(key_words):
             w = _U(number)
-            same = same and records[found + w] == records[unused + w]
-        if same:
-            return found, slot
-        slot = (slot + _1) & mask
-    return _0, slot
+            is_same = is_same and records[record + w] == records[unused + w]
+        if is_same:
+            return record, bucket
+        bucket = (bucket + _1) & mask
+    return _0, bucket
 
 
 @kernel
-def search(count, num_boxes, search_depth, start, space):
-    """Pull boxes from their targets, depth first; return the best state found.
+def search(num_cells, num_boxes, search_depth, start, workspace):
+    """Pull boxes from their targets, depth first; return the best state.
 
-    A move goes to a free cell and drags the box that stands behind the player.
-    A state scores (changes of the pulled box) * (sum of the boxes' distances from
-    their targets) if every target lies open, else 0; the first best one is kept.
+    A move goes to a free cell and drags the box that stands behind the player.  A
+    state has a score if no box covers a target and the player stands on none; of equal
+    scores the first one counts.
 
     Parameters
     ----------
-    count, num_boxes, search_depth : int
+    num_cells, num_boxes, search_depth : int
     start : int
         The player's cell.
-    space : RoomWorkspace
-        A fork is the player's cell, the directions left to try, the depth, the number
-        of pulls until then.  A pull is the cells it led to and from, 1 + the box, and
-        from before it: whether the box had been pulled, the record, the sum of
-        distances, the changes, 1 + the box pulled last, the targets that boxes cover.
+    workspace : RoomWorkspace
+        Columns of ``branch_stack``: the player's cell, the directions left to try, the
+        depth, the length of the undo log then.  Columns of ``undo_log``: the cell that
+        a pull led to, the cell it led from, 1 + the box; and from before the pull
+        whether the box had been pulled, the board, the sum of distances, the changes,
+        1 + the box pulled last, the number of covered targets.
 
     Returns
     -------
-    score, player, displacement, board, visited : uint64
-        Of the best state; the bits at ``space.records[board]`` say where its boxes
-        are.  Score 0: none.
+    SearchResult
     """
-    # Local names: an array read out of the workspace costs a reference count.
-    records, slots = space.records, space.slots
-    forks, pulls = space.forks, space.pulls
-    ahead_of, behind_of, distance = space.ahead, space.behind, space.distance
-    target_at, box_at, pulled = space.target_at, space.box_at, space.pulled
-    cells, player = _U(count), _U(start)
-    best_score, best_player, best_displacement, best_board = _0, player, _0, _0
-    visited = _0
+    records, hash_table = workspace.records, workspace.hash_table
+    branch_stack, undo_log = workspace.branch_stack, workspace.undo_log
+    cells_ahead, cells_behind = workspace.cells_ahead, workspace.cells_behind
+    distance, is_pulled = workspace.distance, workspace.is_pulled
+    target_at, box_at = workspace.target_at, workspace.box_at
+    cells, player = _U(num_cells), _U(start)
+    best = SearchResult(_0, player, _0, _0, _0)
     if search_depth <= 1:
-        return best_score, best_player, best_displacement, best_board, visited
+        return best
 
     key_words = (cells + _U(num_boxes) + _63) >> _6
-    # One bit more: the wall ahead.
+    # One bit more than cells: the wall ahead.
     record_words = key_words + ((cells >> _6) + _1)
     board, unused = record_words, record_words + record_words
-    for w in range(board, unused):
-        records[w] = _0
+    for word in range(board, unused):
+        records[word] = _0
     for k in range(num_boxes):
         bit = cells + _U(k)
         records[board + (bit >> _6)] |= _1 << (bit & _63)
     records[board + key_words + (player >> _6)] |= _1 << (player & _63)
     bits = FIRST_BITS
-    rebuild(records, slots, board, board, key_words, record_words, bits)
-    crowded = record_words << _U(bits - 1)
+    rehash(records, hash_table, board, board, key_words, record_words, bits)
+    # From this record on the table is half full.
+    rehash_at = record_words << _U(bits - 1)
 
-    displacement, swaps, last, score = _0, _0, _0, _0
-    covered = _U(num_boxes)
-    visited = _1
-    deepest = _U(search_depth - 2)
-    depth, num_forks, num_pulls = _0, _0, _0
-    left = _0
-    if depth < deepest:
-        left = _open_directions(
-            player, board + key_words, ahead_of, behind_of, box_at, records
+    displacement, box_changes, last_box, score = _0, _0, _0, _0
+    covered_targets = _U(num_boxes)
+    num_visited = _1
+    max_depth = _U(search_depth - 2)
+    depth, num_branches, num_pulls = _0, _0, _0
+    directions = _0
+    if depth < max_depth:
+        directions = _new_directions(
+            player, board + key_words, cells_ahead, cells_behind, box_at, records
         )
-    while visited < MAX_VISITED:
-        if left == 0:
-            if num_forks == 0:
+    while num_visited < MAX_VISITED:
+        if directions == 0:
+            if num_branches == 0:
                 break
-            num_forks -= _1
-            player, left = forks[num_forks, 0], forks[num_forks, 1]
-            depth, kept = forks[num_forks, 2], forks[num_forks, 3]
-            while num_pulls > kept:
+            num_branches -= _1
+            player = branch_stack[num_branches, 0]
+            directions = branch_stack[num_branches, 1]
+            depth = branch_stack[num_branches, 2]
+            while num_pulls > branch_stack[num_branches, 3]:
                 num_pulls -= _1
-                behind, box = pulls[num_pulls, 1], pulls[num_pulls, 2]
-                box_at[pulls[num_pulls, 0]] = _0
+                behind, box = undo_log[num_pulls, 1], undo_log[num_pulls, 2]
+                box_at[undo_log[num_pulls, 0]] = _0
                 box_at[behind] = box
-                pulled[box - _1] = pulls[num_pulls, 3]
-                board, displacement = pulls[num_pulls, 4], pulls[num_pulls, 5]
-                swaps, last = pulls[num_pulls, 6], pulls[num_pulls, 7]
-                covered = pulls[num_pulls, 8]
-                score = swaps * displacement if covered == 0 else _0
+                is_pulled[box - _1] = undo_log[num_pulls, 3]
+                board = undo_log[num_pulls, 4]
+                displacement = undo_log[num_pulls, 5]
+                box_changes = undo_log[num_pulls, 6]
+                last_box = undo_log[num_pulls, 7]
+                covered_targets = undo_log[num_pulls, 8]
+                score = box_changes * displacement if covered_targets == 0 else _0
             continue
         # The lowest of the bits, and its number.
-        lowest = left & (~left + _1)
-        left ^= lowest
+        lowest = directions & (~directions + _1)
+        directions ^= lowest
         direction = (lowest >> _1) - (lowest >> _3)
-        ahead, behind = ahead_of[player, direction], behind_of[player, direction]
+        ahead, behind = cells_ahead[player, direction], cells_behind[player, direction]
         bit = _1 << (ahead & _63)
         box = box_at[behind]
-        at = board + key_words + (ahead >> _6)
-        found = board
+        next_board = board
         if box != 0:
-            # The board after the pull, as a record that may be kept.
             k = box - _1
-            gone = behind if pulled[k] != 0 else cells + k
-            found, slot = _look_up(
-                records, slots, board, unused, gone, player, key_words, bits
+            home = behind if is_pulled[k] != 0 else cells + k
+            next_board, bucket = _find_board(
+                records, hash_table, board, unused, home, player, key_words, bits
             )
-            if found == 0:
-                slots[slot] = unused
-                found = unused
-                for w in range(key_words, record_words):
-                    records[found + _U(w)] = _0
+            if next_board == 0:
+                hash_table[bucket] = unused
+                next_board = unused
+                for word in range(key_words, record_words):
+                    records[next_board + _U(word)] = _0
                 unused += record_words
-                if unused > crowded and bits < LAST_BITS:
+                if unused > rehash_at and bits < LAST_BITS:
                     bits += 1
-                    crowded = record_words << _U(bits - 1)
-                    rebuild(
+                    rehash_at = record_words << _U(bits - 1)
+                    rehash(
                         records,
-                        slots,
+                        hash_table,
                         record_words,
-                        found,
+                        next_board,
                         key_words,
                         record_words,
                         bits,
                     )
-            at = found + key_words + (ahead >> _6)
-        if records[at] & bit:
+        visited_word = next_board + key_words + (ahead >> _6)
+        if records[visited_word] & bit:
             continue
-        records[at] |= bit
-        # Written in any case, and kept if it is a fork.
-        forks[num_forks, 0] = player
-        forks[num_forks, 1] = left
-        forks[num_forks, 2] = depth
-        forks[num_forks, 3] = num_pulls
-        num_forks += _1 if left != 0 else _0
+        records[visited_word] |= bit
+        # Written in any case, and kept if directions are left.
+        branch_stack[num_branches, 0] = player
+        branch_stack[num_branches, 1] = directions
+        branch_stack[num_branches, 2] = depth
+        branch_stack[num_branches, 3] = num_pulls
+        num_branches += _1 if directions != 0 else _0
         if box != 0:
             k = box - _1
-            pulls[num_pulls, 0] = player
-            pulls[num_pulls, 1] = behind
-            pulls[num_pulls, 2] = box
-            pulls[num_pulls, 3] = pulled[k]
-            pulls[num_pulls, 4] = board
-            pulls[num_pulls, 5] = displacement
-            pulls[num_pulls, 6] = swaps
-            pulls[num_pulls, 7] = last
-            pulls[num_pulls, 8] = covered
+            undo_log[num_pulls, 0] = player
+            undo_log[num_pulls, 1] = behind
+            undo_log[num_pulls, 2] = box
+            undo_log[num_pulls, 3] = is_pulled[k]
+            undo_log[num_pulls, 4] = board
+            undo_log[num_pulls, 5] = displacement
+            undo_log[num_pulls, 6] = box_changes
+            undo_log[num_pulls, 7] = last_box
+            undo_log[num_pulls, 8] = covered_targets
             num_pulls += _1
-            board = found
+            board = next_board
             displacement += distance[k, player]
             displacement -= distance[k, behind]
-            swaps += _1 if box != last else _0
-            last = box
-            covered += _1 if target_at[player] != 0 else _0
-            covered -= _1 if target_at[behind] != 0 else _0
-            score = swaps * displacement if covered == 0 else _0
-            pulled[k] = _1
+            box_changes += _1 if box != last_box else _0
+            last_box = box
+            covered_targets += _1 if target_at[player] != 0 else _0
+            covered_targets -= _1 if target_at[behind] != 0 else _0
+            score = box_changes * displacement if covered_targets == 0 else _0
+            is_pulled[k] = _1
             box_at[behind] = _0
             box_at[player] = box
         depth += _1
-        visited += _1
+        num_visited += _1
         player = ahead
-        if score > best_score and target_at[player] == 0:
-            best_score, best_player = score, player
-            best_displacement, best_board = displacement, board
-        left = _0
-        if depth < deepest:
-            left = _open_directions(
-                player, board + key_words, ahead_of, behind_of, box_at, records
+        if score > best.score and target_at[player] == 0:
+            best = SearchResult(score, player, displacement, board, _0)
+        directions = _0
+        if depth < max_depth:
+            directions = _new_directions(
+                player, board + key_words, cells_ahead, cells_behind, box_at, records
             )
-    return best_score, best_player, best_displacement, best_board, visited
+    return SearchResult(
+        best.score, best.player, best.displacement, best.board, num_visited
+    )

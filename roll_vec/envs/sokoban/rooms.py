@@ -27,7 +27,7 @@ def _workspace(options: SokobanOptions) -> rooms.RoomWorkspace:
     key = (options.dim_room, options.num_boxes, options.search_depth)
     if getattr(_workspaces, "key", None) != key:
         try:
-            _workspaces.space = rooms.make_workspace(*key)
+            _workspaces.workspace = rooms.make_workspace(*key)
         except MemoryError as error:
             message = (
                 f"dim_room: {options.dim_room} is too large to search rooms in, here: "
@@ -35,8 +35,8 @@ def _workspace(options: SokobanOptions) -> rooms.RoomWorkspace:
             )
             raise InvalidOptionError(message) from None
         _workspaces.key = key
-    space: rooms.RoomWorkspace = _workspaces.space
-    return space
+    workspace: rooms.RoomWorkspace = _workspaces.workspace
+    return workspace
 
 
 def draw_rooms(

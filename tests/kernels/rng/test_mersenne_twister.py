@@ -1,4 +1,4 @@
-"""Twisters abreast draw what `random` and `numpy.random` draw."""
+"""Mersenne Twisters side by side draw as `random` and `numpy.random` do."""
 
 import random
 
@@ -22,23 +22,25 @@ def seeds_of(seeds):
 
 
 def seeded(seeds):
-    """Blocks seeded as `random` and as `numpy.random`."""
-    blocks = np.full((2, kernels.MT_ROWS, LANES), 77, np.uint32)
-    kernels.mt_seed(seeds_of(seeds), *blocks)
-    return tuple(blocks)
+    """States seeded as `random` and as `numpy.random`."""
+    states = np.full((2, kernels.MT_WORDS, LANES), 77, np.uint32)
+    kernels.mt_seed(seeds_of(seeds), *states)
+    return tuple(states)
 
 
 def lane_of(seed):
+    """The lane of a seed: different seeds use different lanes."""
     return seed % LANES
 
 
 def seeded_as_python(seed):
-    """A block, and the lane that was seeded."""
+    """A states, and the lane that was seeded."""
     lane = lane_of(seed)
     return seeded([9] * lane + [seed])[0], lane
 
 
 def seeded_as_numpy(seed):
+    """States, and the lane that was seeded as `numpy.random`."""
     lane = lane_of(seed)
     return seeded([9] * lane + [seed])[1], lane
 
@@ -46,80 +48,83 @@ def seeded_as_numpy(seed):
 def test_lanes_are_seeded_as_random_and_numpy_random():
     for first in range(0, len(SEEDS), LANES):
         seeds = SEEDS[first : first + LANES]
-        pythons, numpys = seeded(seeds)
+        python_states, numpy_states = seeded(seeds)
         for lane, seed in enumerate(seeds):
             words = random.Random(seed).getstate()[1][:624]
-            assert pythons[:624, lane].tolist() == list(words)
+            assert python_states[:624, lane].tolist() == list(words)
             words = np.random.RandomState(seed).get_state()[1]
-            np.testing.assert_array_equal(numpys[:624, lane], words)
-        assert not pythons[624].any()
-        assert not numpys[624].any()
+            np.testing.assert_array_equal(numpy_states[:624, lane], words)
+        assert not python_states[624].any()
+        assert not numpy_states[624].any()
 
 
-def test_seeds_forget_what_was_there_before():
-    pythons, numpys = fresh = seeded([5])
-    used = [block.copy() for block in fresh]
-    for block in used:
+def test_seeding_overwrites_used_states():
+    python_states, numpy_states = fresh = seeded([5])
+    worn_states = [states.copy() for states in fresh]
+    for states in worn_states:
         for lane in range(LANES):
             for _ in range(30):
-                kernels.mt_next(block, lane)
-    kernels.mt_seed(seeds_of([5]), *used)
-    np.testing.assert_array_equal(used[0], pythons)
-    np.testing.assert_array_equal(used[1], numpys)
+                kernels.mt_next(states, lane)
+    kernels.mt_seed(seeds_of([5]), *worn_states)
+    np.testing.assert_array_equal(worn_states[0], python_states)
+    np.testing.assert_array_equal(worn_states[1], numpy_states)
 
 
 def test_a_lane_leaves_the_others_alone():
-    block, lane = seeded_as_python(5)
-    before = block.copy()
+    states, lane = seeded_as_python(5)
+    before = states.copy()
     for _ in range(WORDS):
-        kernels.mt_next(block, lane)
+        kernels.mt_next(states, lane)
     others = np.arange(LANES) != lane
-    np.testing.assert_array_equal(block[:, others], before[:, others])
-    assert (block[:624, lane] != before[:624, lane]).all()
+    np.testing.assert_array_equal(states[:, others], before[:, others])
+    assert (states[:624, lane] != before[:624, lane]).all()
 
 
 @pytest.mark.parametrize("seed", SEEDS[:8])
 def test_mt_next_is_getrandbits(seed):
-    theirs, ours = random.Random(seed), seeded_as_python(seed)
+    reference, generator = random.Random(seed), seeded_as_python(seed)
     for _ in range(WORDS):
-        assert int(kernels.mt_next(*ours)) == theirs.getrandbits(32)
+        assert int(kernels.mt_next(*generator)) == reference.getrandbits(32)
 
 
 @pytest.mark.parametrize("seed", SEEDS[:8])
 def test_mt_random_is_random(seed):
-    theirs, ours = random.Random(seed), seeded_as_python(seed)
-    numpys, again = np.random.RandomState(seed), seeded_as_numpy(seed)
+    reference, generator = random.Random(seed), seeded_as_python(seed)
+    numpy_reference, numpy_generator = (
+        np.random.RandomState(seed),
+        seeded_as_numpy(seed),
+    )
     for _ in range(WORDS // 2):
-        assert kernels.mt_random(*ours) == theirs.random()
-        assert kernels.mt_random(*again) == numpys.random_sample()
+        assert kernels.mt_random(*generator) == reference.random()
+        assert kernels.mt_random(*numpy_generator) == numpy_reference.random_sample()
 
 
 @pytest.mark.parametrize("n", BOUNDS)
 def test_mt_randbelow_is_choice(n):
     for seed in SEEDS[:10]:
-        theirs, ours = random.Random(seed), seeded_as_python(seed)
+        reference, generator = random.Random(seed), seeded_as_python(seed)
         for _ in range(5 if JIT_OFF else 100):
-            assert kernels.mt_randbelow(*ours, n) == theirs.choice(range(n))
+            assert kernels.mt_randbelow(*generator, n) == reference.choice(range(n))
         # As many words were drawn.
-        assert int(kernels.mt_next(*ours)) == theirs.getrandbits(32)
+        assert int(kernels.mt_next(*generator)) == reference.getrandbits(32)
 
 
 @pytest.mark.parametrize("n", BOUNDS)
 def test_mt_randint_is_numpy_randint(n):
     for seed in SEEDS[:10]:
-        theirs, ours = np.random.RandomState(seed), seeded_as_numpy(seed)
+        reference, generator = np.random.RandomState(seed), seeded_as_numpy(seed)
         for _ in range(5 if JIT_OFF else 100):
-            assert kernels.mt_randint(*ours, n) == theirs.randint(n)
-        assert kernels.mt_random(*ours) == theirs.random_sample()
+            assert kernels.mt_randint(*generator, n) == reference.randint(n)
+        assert kernels.mt_random(*generator) == reference.random_sample()
 
 
 def test_mt_draws_of_one_value():
     # random.choice of one draws and rejects; numpy's randint(1) draws nothing.
-    theirs, ours = random.Random(3), seeded_as_python(3)
-    assert [kernels.mt_randbelow(*ours, 1) for _ in range(50)] == [0] * 50
+    reference, generator = random.Random(3), seeded_as_python(3)
+    assert [kernels.mt_randbelow(*generator, 1) for _ in range(50)] == [0] * 50
     for _ in range(50):
-        theirs.choice(range(1))
-    assert kernels.mt_random(*ours) == theirs.random()
+        reference.choice(range(1))
+    assert kernels.mt_random(*generator) == reference.random()
     before = seeded_as_numpy(3)
     after = before[0].copy(), before[1]
     assert [kernels.mt_randint(*after, 1) for _ in range(50)] == [0] * 50
@@ -136,12 +141,19 @@ DRAWS = st.lists(
 @given(st.integers(0, TOP32), DRAWS)
 def test_mt_mixed_draws_equal(seed, draws):
     """0 stands for `random`, n for a draw below n."""
-    pythons, ours = random.Random(seed), seeded_as_python(seed)
-    numpys, again = np.random.RandomState(seed), seeded_as_numpy(seed)
+    python_reference, generator = random.Random(seed), seeded_as_python(seed)
+    numpy_reference, numpy_generator = (
+        np.random.RandomState(seed),
+        seeded_as_numpy(seed),
+    )
     for n in draws:
         if n == 0:
-            assert kernels.mt_random(*ours) == pythons.random()
-            assert kernels.mt_random(*again) == numpys.random_sample()
+            assert kernels.mt_random(*generator) == python_reference.random()
+            assert (
+                kernels.mt_random(*numpy_generator) == numpy_reference.random_sample()
+            )
         else:
-            assert kernels.mt_randbelow(*ours, n) == pythons.choice(range(n))
-            assert kernels.mt_randint(*again, n) == numpys.randint(n)
+            assert kernels.mt_randbelow(*generator, n) == python_reference.choice(
+                range(n)
+            )
+            assert kernels.mt_randint(*numpy_generator, n) == numpy_reference.randint(n)

@@ -1,4 +1,4 @@
-"""The streams equal those of `random` and of numpy; `fold_in` is what it always was."""
+"""PCG64 draws as numpy's does; `fold_in` gives its pinned seeds."""
 
 import random
 
@@ -26,9 +26,9 @@ BOUNDS += [2**31 - 2, 2**31 - 1]
 
 def seeded_as_pcg(seed):
     """A row of three, between two that must stay as they are."""
-    states = np.full((kernels.PCG_WORDS, 3), 77, U)
-    kernels.pcg_seed(states, 1, U(seed))
-    return states
+    rng_states = np.full((kernels.PCG_WORDS, 3), 77, U)
+    kernels.pcg_seed(rng_states, 1, U(seed))
+    return rng_states
 
 
 # -------------------------------------------------------------------- fold_in
@@ -115,34 +115,36 @@ def test_retries_begin_where_no_episode_comes():
 
 @pytest.mark.parametrize("seed", SEEDS64)
 def test_pcg_seed_is_pcg64(seed):
-    states = seeded_as_pcg(seed)
-    theirs = np.random.PCG64(seed).state
-    high, low, increment_high, increment_low, has_half, half = states[:, 1].tolist()
-    assert (high << 64) + low == theirs["state"]["state"]
-    assert (increment_high << 64) + increment_low == theirs["state"]["inc"]
-    assert (has_half, half) == (theirs["has_uint32"], theirs["uinteger"]) == (0, 0)
-    assert (states[:, [0, 2]] == 77).all()
+    rng_states = seeded_as_pcg(seed)
+    reference = np.random.PCG64(seed).state
+    high, low, increment_high, increment_low, has_half, half = rng_states[:, 1].tolist()
+    assert (high << 64) + low == reference["state"]["state"]
+    assert (increment_high << 64) + increment_low == reference["state"]["inc"]
+    assert (
+        (has_half, half) == (reference["has_uint32"], reference["uinteger"]) == (0, 0)
+    )
+    assert (rng_states[:, [0, 2]] == 77).all()
 
 
 @pytest.mark.parametrize("seed", SEEDS64[::8])
 def test_pcg_next_and_random_are_numpys(seed):
-    raws, ours = np.random.PCG64(seed), seeded_as_pcg(seed)
+    raws, rng_states = np.random.PCG64(seed), seeded_as_pcg(seed)
     floats, again = np.random.default_rng(seed), seeded_as_pcg(seed)
     for _ in range(50 if JIT_OFF else 1000):
-        assert int(kernels.pcg_next(ours, 1)) == int(raws.random_raw())
+        assert int(kernels.pcg_next(rng_states, 1)) == int(raws.random_raw())
         assert kernels.pcg_random(again, 1) == floats.random()
-    assert (ours[:, [0, 2]] == 77).all()
+    assert (rng_states[:, [0, 2]] == 77).all()
 
 
 @pytest.mark.parametrize("n", [*BOUNDS, 2**31, 2**31 + 1, 3 * 2**30 + 1, 2**32 - 1])
 def test_pcg_integers_are_numpys(n):
     for seed in SEEDS64[::8]:
-        theirs, ours = np.random.default_rng(seed), seeded_as_pcg(seed)
+        reference, rng_states = np.random.default_rng(seed), seeded_as_pcg(seed)
         for _ in range(5 if JIT_OFF else 100):
-            assert kernels.pcg_integers(ours, 1, n) == theirs.integers(n)
+            assert kernels.pcg_integers(rng_states, 1, n) == reference.integers(n)
         # The half that is left over stays for the next draw of 32 bits.
-        assert kernels.pcg_random(ours, 1) == theirs.random()
-        assert kernels.pcg_integers(ours, 1, 1000) == theirs.integers(1000)
+        assert kernels.pcg_random(rng_states, 1) == reference.random()
+        assert kernels.pcg_integers(rng_states, 1, 1000) == reference.integers(1000)
 
 
 @given(
@@ -151,39 +153,39 @@ def test_pcg_integers_are_numpys(n):
 )
 def test_pcg_mixed_draws_equal(seed, draws):
     """0 stands for `random`, n for a draw below n."""
-    theirs, ours = np.random.default_rng(seed), seeded_as_pcg(seed)
+    reference, rng_states = np.random.default_rng(seed), seeded_as_pcg(seed)
     for n in draws:
         if n == 0:
-            assert kernels.pcg_random(ours, 1) == theirs.random()
+            assert kernels.pcg_random(rng_states, 1) == reference.random()
         else:
-            assert kernels.pcg_integers(ours, 1, n) == theirs.integers(n)
+            assert kernels.pcg_integers(rng_states, 1, n) == reference.integers(n)
 
 
-def test_many_draws_at_once_leave_out_whom_they_are_told_to():
+def test_many_draws_at_once_leave_out_masked_generators():
     n, steps = 21, 5 if JIT_OFF else 200
-    states = np.zeros((kernels.PCG_WORDS, n), U)
-    streams = [np.random.default_rng(seed) for seed in range(n)]
+    rng_states = np.zeros((kernels.PCG_WORDS, n), U)
+    references = [np.random.default_rng(seed) for seed in range(n)]
     for i in range(n):
-        kernels.pcg_seed(states, i, U(i))
+        kernels.pcg_seed(rng_states, i, U(i))
     rng, uniforms = np.random.default_rng(5), np.full(n, -1.0)
     for _ in range(steps):
-        draws = rng.random(n) < 0.7
-        kernels.pcg_random_rows(1, n - 1, draws, states, uniforms)
+        mask = rng.random(n) < 0.7
+        kernels.pcg_random_rows(1, n - 1, mask, rng_states, uniforms)
         for i in range(1, n - 1):
-            if draws[i]:
-                assert uniforms[i] == streams[i].random()
+            if mask[i]:
+                assert uniforms[i] == references[i].random()
     assert uniforms[0] == uniforms[-1] == -1.0
     for i in range(n):
-        assert kernels.pcg_random(states, i) == streams[i].random()
+        assert kernels.pcg_random(rng_states, i) == references[i].random()
 
 
-def test_pcg_rows_do_not_know_each_other():
-    states = np.zeros((kernels.PCG_WORDS, 4), U)
+def test_pcg_generators_are_independent():
+    rng_states = np.zeros((kernels.PCG_WORDS, 4), U)
     for row in range(4):
-        kernels.pcg_seed(states, row, U(row))
-    drawn = [kernels.pcg_integers(states, row, 10**6) for row in (3, 1, 1, 0, 3, 2)]
-    streams = [np.random.default_rng(row) for row in range(4)]
-    assert drawn == [int(streams[row].integers(10**6)) for row in (3, 1, 1, 0, 3, 2)]
+        kernels.pcg_seed(rng_states, row, U(row))
+    draws = [kernels.pcg_integers(rng_states, row, 10**6) for row in (3, 1, 1, 0, 3, 2)]
+    references = [np.random.default_rng(row) for row in range(4)]
+    assert draws == [int(references[row].integers(10**6)) for row in (3, 1, 1, 0, 3, 2)]
 
 
 @given(st.integers(0, TOP64), st.integers(0, TOP64))

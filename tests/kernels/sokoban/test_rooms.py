@@ -1,4 +1,4 @@
-"""Rooms equal those of the oracle, cell for cell, whatever the configuration."""
+"""Generated rooms equal those of the oracle, cell for cell."""
 
 from functools import cache
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roll_vec.kernels.rng import mersenne_twister as twisters
+from roll_vec.kernels.rng import mersenne_twister
 from roll_vec.kernels.sokoban import rooms as kernels
 from roll_vec.kernels.sokoban import search as sokoban_search
 from tests.conftest import JIT_OFF
@@ -57,13 +57,13 @@ CONFIGS = [
 def seeds_of(number):
     """Some seeds, the ends of their range among them."""
     number = min(number, 5) if JIT_OFF else number
-    drawn = np.random.default_rng(number).integers(0, 2**32, number, np.uint64)
-    drawn[:3] = 0, 2**32 - 1, 2**31
-    return drawn
+    seeds = np.random.default_rng(number).integers(0, 2**32, number, np.uint64)
+    seeds[:3] = 0, 2**32 - 1, 2**31
+    return seeds
 
 
-# The search in words is for rooms with fewer floor cells and boxes; 0: for none.
-WORD_BITS = [kernels.WORD_BITS, 0]
+# The bitboard search is for rooms with fewer floor cells and boxes; 0: for none.
+BITBOARD_BITS = [kernels.BITBOARD_BITS, 0]
 
 
 def plain(**constants):
@@ -72,30 +72,33 @@ def plain(**constants):
 
 
 def walk_steps(dim_room, num_gen_steps):
+    """The number of steps of the walk, ROLL's default where it is None."""
     return int(1.7 * sum(dim_room)) if num_gen_steps is None else num_gen_steps
 
 
-def draw_rooms(config, seeds, max_attempts=1, space=None, module=kernels):
+def draw_rooms(config, seeds, max_attempts=1, workspace=None, module=kernels):
     """Draw each room by a call of its own; grids and statuses."""
     dim_room, num_boxes, search_depth, num_gen_steps = config[:4]
     seeds = np.array(seeds, np.uint64)
     grids = np.zeros((len(seeds), *dim_room), np.uint8)
     statuses = np.full(len(seeds), UNTOUCHED, np.int8)
-    if space is None:
-        space = module.make_workspace(dim_room, num_boxes, search_depth)
+    if workspace is None:
+        workspace = module.make_workspace(dim_room, num_boxes, search_depth)
     steps = walk_steps(dim_room, num_gen_steps)
     for i in range(len(seeds)):
-        arguments = (seeds, num_boxes, search_depth, steps, max_attempts, space)
+        arguments = (seeds, num_boxes, search_depth, steps, max_attempts, workspace)
         module.generate_rooms(i, i + 1, *arguments, grids, statuses)
     return grids, statuses
 
 
-def attempt_of(seed, num_boxes, search_depth, steps, grid, space):
+def attempt_of(seed, num_boxes, search_depth, steps, grid, workspace):
     """Draw one room, without another attempt; status and states searched."""
-    lane = seed % twisters.LANES
-    space.seeds[lane] = seed
-    twisters.mt_seed(space.seeds, space.pythons, space.numpys)
-    return kernels.generate_room(lane, num_boxes, search_depth, steps, grid, space)
+    lane = seed % mersenne_twister.LANES
+    workspace.seeds[lane] = seed
+    mersenne_twister.mt_seed(
+        workspace.seeds, workspace.python_states, workspace.numpy_states
+    )
+    return kernels.generate_room(lane, num_boxes, search_depth, steps, grid, workspace)
 
 
 @cache
@@ -109,11 +112,12 @@ def oracle_room(config, seed):
 
 
 def assert_equal_to_oracle(config, seeds, grids, statuses):
+    """Check rooms and statuses against the oracle's."""
     for seed, grid, status in zip(seeds, grids, statuses, strict=True):
-        expected_status, expected = oracle_room(config, int(seed))
+        expected_status, expected_grid = oracle_room(config, int(seed))
         assert status == expected_status, f"seed {seed}"
-        if expected is not None:
-            np.testing.assert_array_equal(grid, expected, f"seed {seed}")
+        if expected_grid is not None:
+            np.testing.assert_array_equal(grid, expected_grid, f"seed {seed}")
 
 
 def test_statuses_are_those_of_the_golden_tables():
@@ -121,13 +125,14 @@ def test_statuses_are_those_of_the_golden_tables():
 
 
 @cache
-def drawn(config):
+def rooms_of(config):
+    """The grids and statuses of a configuration."""
     return draw_rooms(config, seeds_of(config[4]))
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
 def test_rooms_equal_the_oracle(config):
-    assert_equal_to_oracle(config, seeds_of(config[4]), *drawn(config))
+    assert_equal_to_oracle(config, seeds_of(config[4]), *rooms_of(config))
 
 
 @pytest.mark.slow
@@ -176,7 +181,7 @@ def test_rooms_of_any_configuration_equal_the_oracle(
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
 def test_rooms_are_rooms(config):
     (height, width), num_boxes = config[:2]
-    for grid, status in zip(*drawn(config), strict=True):
+    for grid, status in zip(*rooms_of(config), strict=True):
         if status != kernels.ROOM:
             continue
         count = np.bincount(grid.ravel(), minlength=7)
@@ -227,10 +232,10 @@ def test_attempts_end_at_their_limit(max_attempts):
     seeds = seeds_of(60)
     grids, statuses = draw_rooms(config, seeds, max_attempts)
     for i, seed in enumerate(seeds.tolist()):
-        tried = [seed] + [
+        attempts = [seed] + [
             fold_in_by_hand(seed, 2**63 + t) for t in range(1, max_attempts)
         ]
-        outcomes = [oracle_room(config, one) for one in tried]
+        outcomes = [oracle_room(config, one) for one in attempts]
         rooms = [room for status, room in outcomes if status == oracle.ROOM]
         if rooms:
             assert statuses[i] == kernels.ROOM
@@ -243,39 +248,40 @@ def test_searching_ends_at_its_limit():
     # A corridor with three boxes: searched each time, and never a room.
     config = ((3, 12), 3, 300, 60)
     few = plain(MAX_SEARCHED=100)
-    space = few.make_workspace(*config[:3])
+    workspace = few.make_workspace(*config[:3])
     grid = np.zeros(config[0], np.uint8)
     attempts = []
     inner = few.generate_room
 
     def count(lane, *arguments):
-        attempts.append((space.seeds[lane], inner(lane, *arguments)))
+        attempts.append((workspace.seeds[lane], inner(lane, *arguments)))
         return attempts[-1][1]
 
     few.generate_room = count
-    _, (status,) = draw_rooms(config, [5], 1000, space, few)
+    _, (status,) = draw_rooms(config, [5], 1000, workspace, few)
     assert status == kernels.NO_SCORE
     searched = [outcome[1] for _, outcome in attempts]
     assert sum(searched[:-1]) <= 100 < sum(searched)
     seeds = [5] + [fold_in_by_hand(5, 2**63 + t) for t in range(1, len(attempts))]
     assert [int(seed) for seed, _ in attempts] == seeds
-    space = kernels.make_workspace(*config[:3])
-    assert attempt_of(5, 3, 300, 60, grid, space) == attempts[0][1]
+    workspace = kernels.make_workspace(*config[:3])
+    assert attempt_of(5, 3, 300, 60, grid, workspace) == attempts[0][1]
 
 
 # ----------------------------------------------------------------- rows and ranges
 
 
 def generate(config, seeds, ranges, max_attempts=50):
+    """Draw rooms range by range in one workspace; grids and statuses."""
     dim_room, num_boxes, search_depth = config[:3]
     seeds = np.array(seeds, np.uint64)
     grids = np.full((len(seeds), *dim_room), 99, np.uint8)
     statuses = np.full(len(seeds), UNTOUCHED, np.int8)
-    space = kernels.make_workspace(dim_room, num_boxes, search_depth)
+    workspace = kernels.make_workspace(dim_room, num_boxes, search_depth)
     for start, stop in ranges:
         arguments = (seeds, num_boxes, search_depth, walk_steps(dim_room, None))
         kernels.generate_rooms(
-            start, stop, *arguments, max_attempts, space, grids, statuses
+            start, stop, *arguments, max_attempts, workspace, grids, statuses
         )
     return grids, statuses
 
@@ -288,8 +294,8 @@ def test_rows_do_not_depend_on_the_ranges():
     assert not statuses.any()
     for ranges in ([(0, 1), (1, n)], [(n // 2, n), (0, n // 2)], [(0, n), (0, n)]):
         np.testing.assert_array_equal(generate(config, seeds, ranges)[0], grids)
-    turned, _ = generate(config, seeds[::-1], [(0, n)])
-    np.testing.assert_array_equal(turned[::-1], grids)
+    reverse, _ = generate(config, seeds[::-1], [(0, n)])
+    np.testing.assert_array_equal(reverse[::-1], grids)
     twice, _ = generate(config, np.repeat(seeds, 2), [(0, 2 * n)])
     np.testing.assert_array_equal(twice[::2], grids)
     np.testing.assert_array_equal(twice[1::2], grids)
@@ -303,11 +309,11 @@ def test_a_range_leaves_the_other_rows_alone():
 
 def test_a_workspace_may_have_been_used_for_anything():
     configs = [((9, 9), 3, 20, 30), ((9, 9), 3, 20, 200), ((9, 9), 3, 20, 5)]
-    space = kernels.make_workspace((9, 9), 3, 20)
+    workspace = kernels.make_workspace((9, 9), 3, 20)
     for _ in range(2):
         for config in configs:
             seeds = seeds_of(12)
-            grids, statuses = draw_rooms(config, seeds, space=space)
+            grids, statuses = draw_rooms(config, seeds, workspace=workspace)
             fresh, fresh_statuses = draw_rooms(config, seeds)
             np.testing.assert_array_equal(statuses, fresh_statuses)
             rooms = statuses == kernels.ROOM
@@ -333,53 +339,55 @@ def test_the_table_grows():
     # So many states, of at most 36 cells a board, that the first table is too small.
     config = ((7, 8), 3, 60, 200) if JIT_OFF else ((8, 8), 3, 60, 200)
     dim_room, num_boxes, search_depth, steps = config
-    space = kernels.make_workspace(dim_room, num_boxes, search_depth)
+    workspace = kernels.make_workspace(dim_room, num_boxes, search_depth)
     most = 0
     for seed in range(1 if JIT_OFF else 4):
         grid = np.zeros(dim_room, np.uint8)
-        status, searched = attempt_of(seed, num_boxes, search_depth, steps, grid, space)
+        status, searched = attempt_of(
+            seed, num_boxes, search_depth, steps, grid, workspace
+        )
         assert_equal_to_oracle(config, [seed], [grid], [status])
         most = max(most, searched)
     assert most // 36 > 2 * 2**sokoban_search.FIRST_BITS
 
 
-@pytest.mark.parametrize("word_bits", WORD_BITS)
-def test_a_crowded_table_gives_the_same_rooms(word_bits):
+@pytest.mark.parametrize("bitboard_bits", BITBOARD_BITS)
+def test_a_crowded_table_gives_the_same_rooms(bitboard_bits):
     config = ((6, 6), 2, 30, 20)
     seeds = seeds_of(8)
     grids, statuses = draw_rooms(config, seeds)
-    crowded = plain(FIRST_BITS=1, WORD_BITS=word_bits)
+    crowded = plain(FIRST_BITS=1, BITBOARD_BITS=bitboard_bits)
     again, statuses_again = draw_rooms(config, seeds, module=crowded)
     np.testing.assert_array_equal(statuses_again, statuses)
     assert (statuses == kernels.ROOM).any()
     np.testing.assert_array_equal(again[statuses == 0], grids[statuses == 0])
     # Half of the hash's bits gone: long chains of collisions, and nothing else.
-    colliding = plain(_HASH=np.uint64(1), WORD_BITS=word_bits)
+    colliding = plain(_HASH=np.uint64(1), BITBOARD_BITS=bitboard_bits)
     again, _ = draw_rooms(config, seeds[:4], module=colliding)
     np.testing.assert_array_equal(
         again[statuses[:4] == 0], grids[:4][statuses[:4] == 0]
     )
 
 
-@pytest.mark.parametrize("word_bits", WORD_BITS)
+@pytest.mark.parametrize("bitboard_bits", BITBOARD_BITS)
 @pytest.mark.parametrize("cap", [*range(1, 30), 100, 577, 578])
-def test_a_search_ends_at_its_cap_of_states(cap, word_bits, monkeypatch):
+def test_a_search_ends_at_its_cap_of_states(cap, bitboard_bits, monkeypatch):
     # The order in which states are visited shows in the best one among the first.
     monkeypatch.setattr(oracle, "MAX_STATES", cap)
-    capped = plain(MAX_VISITED=cap, WORD_BITS=word_bits)
+    capped = plain(MAX_VISITED=cap, BITBOARD_BITS=bitboard_bits)
     config = ((6, 6), 1 + cap % 2, 300, 30)
     for seed in seeds_of(3 if JIT_OFF else 6).tolist():
         (grid,), (status,) = draw_rooms(config, [seed], module=capped)
-        expected_status, expected = oracle_room.__wrapped__(config, seed)
+        expected_status, expected_grid = oracle_room.__wrapped__(config, seed)
         assert status == expected_status
-        if expected is not None:
-            np.testing.assert_array_equal(grid, expected)
+        if expected_grid is not None:
+            np.testing.assert_array_equal(grid, expected_grid)
 
 
 @pytest.mark.parametrize("config", CONFIGS[:8], ids=str)
-def test_the_search_in_arrays_draws_small_rooms_as_well(config):
+def test_the_search_for_large_rooms_draws_small_ones_as_well(config):
     seeds = seeds_of(6)
-    arrays = plain(WORD_BITS=0)
+    arrays = plain(BITBOARD_BITS=0)
     assert_equal_to_oracle(config, seeds, *draw_rooms(config, seeds, module=arrays))
 
 
