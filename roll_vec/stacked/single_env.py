@@ -12,6 +12,7 @@ from roll_vec.base_envs import ClosableEnv, SeededEnv
 from roll_vec.errors import ResetNeededError
 from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.grid_observations import GridObserver
+from roll_vec.stacked.levels import LevelProvider
 from roll_vec.stacked.options import METADATA
 from roll_vec.stacked.text_actions import (
     describe_game,
@@ -107,7 +108,7 @@ class GridEnv(ClosableEnv):
         Raises
         ------
         InvalidActionError, ResetNeededError, ClosedError
-            Nothing has moved then.
+            Nothing has changed then.
         """
         self._check_started()
         if self.action_parser is None:
@@ -194,9 +195,13 @@ class GridEnv(ClosableEnv):
 class LevelEnv(GridEnv, SeededEnv):
     """One environment that plays a new level in each episode.
 
-    The seeds of its episodes are those of `SeededEnv`, so it goes through the same
-    worlds as a row of a batch; it draws from ``level_seed`` alone.
+    The seeds of its episodes are those of `SeededEnv`, so it plays the same levels as
+    an environment of a batch; it draws from ``level_seed`` alone.
+
+    A subclass sets `_level_provider` and gives `_begin`, `_grid` and `_take_action`.
     """
+
+    _level_provider: LevelProvider
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -206,8 +211,8 @@ class LevelEnv(GridEnv, SeededEnv):
         Parameters
         ----------
         seed : int or None
-            An int starts a stream of levels at its episode 0; None goes on to the
-            stream's next episode (the first time, of a stream of entropy).
+            An int starts a sequence of episodes; None starts the next episode (the
+            first time, of a sequence from an entropy seed).
         options : dict or None
             Ignored.
 
@@ -220,16 +225,25 @@ class LevelEnv(GridEnv, SeededEnv):
         ------
         InvalidSeedError, ClosedError
         LevelGenerationError
-            If the configuration has no levels; nothing has moved then.
+            If no level was found; nothing has changed then.
         """
         episode = self._plan_episode(seed)
-        self._begin(episode.level_seed)
+        seeds = np.array([episode.level_seed], np.uint64)
+        levels, (index,) = self._level_provider.get(seeds)
+        self._begin(tuple(part[index] for part in levels), episode.level_seed)
         self._commit_episode(episode)
         self.num_env_steps = 0
         self._started = True
         self._show()
         return self._observe(), self._reset_info()
 
-    def _begin(self, episode_seed: int) -> None:
-        """Set the board to the level of an episode's seed."""
+    def _begin(self, level: tuple[Any, ...], episode_seed: int) -> None:
+        """Start to play a level.
+
+        Parameters
+        ----------
+        level : tuple
+            The level's part of each array of a `Levels`; not to be written.
+        episode_seed : int
+        """
         raise NotImplementedError

@@ -61,9 +61,10 @@ ARRAY_IDS = tuple(id for id, known in ENVIRONMENTS.items() if not known.pooled)
 POOLED_IDS = tuple(id for id, known in ENVIRONMENTS.items() if known.pooled)
 _SMALL: dict[str, dict[str, Any]] = {
     # Random play has 0, "no valid action", in it and means it.
-    "roll_vec/Sokoban-v0": {"dim_room": (5, 5), "num_boxes": 1, "action_start": 1},
-    "roll_vec/RandomFrozenLake-v0": {"action_start": 1},
+    id: {"action_start": 1} if "action_start" in ENVIRONMENTS[id].defaults() else {}
+    for id in ARRAY_IDS
 }
+_SMALL["roll_vec/Sokoban-v0"].update(dim_room=(5, 5), num_boxes=1)
 _TEXT = {"obs_mode": "text", "action_mode": "text", "format_penalty": -0.25}
 # So few tasks that an answer to one of them is now and then right.
 _TASKS = {"num_numbers": 2, "number_range": (1, 4), "target_range": (1, 9)}
@@ -75,9 +76,9 @@ if JIT_OFF:
     # Wrap-around is silenced in the thread of the test alone.
     _THREADS = _PROCESSES = {"workers": 0}
 _TABLE = {
-    **{id: Case(id, _SMALL.get(id, {})) for id in ARRAY_IDS},
+    **{id: Case(id, _SMALL[id]) for id in ARRAY_IDS},
     **{
-        f"{id} text": Case(id, {**_SMALL.get(id, {}), **_TEXT})
+        f"{id} text": Case(id, {**_SMALL[id], **_TEXT})
         for id in ARRAY_IDS
         if id != "roll_vec/FrozenLake8x8-v1"
     },

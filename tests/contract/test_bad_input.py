@@ -99,7 +99,8 @@ class TestActions:
     def test_out_of_range_is_named_with_its_index(self, twins, distance):
         env, _ = twins
         low = lowest_action(env)
-        high = int(env.single_action_space.start) + 3
+        space = env.single_action_space
+        high = int(space.start + space.n) - 1
         for value, row in ((low - distance, 2), (high + distance, 0)):
             told = (
                 rf"expected {low} to {high}, got \[{value}\] in environments \[{row}\]"

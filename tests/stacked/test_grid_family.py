@@ -5,21 +5,17 @@ import pytest
 
 from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
 from roll_vec.envs.sokoban.grid import SOKOBAN
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.stacked.grid_family import Cell, GridFamily
+from tests.stacked.ids import FAMILIES
 
 UNDRAWN = GridFamily(
     cells=(Cell(".", "floor", (1, 2, 3), "2"), Cell("@", "player", (4, 5, 6))),
     action_names=("Wait",),
 )
-FAMILIES = {
-    id: known.load("Options").FAMILY
-    for id, known in ENVIRONMENTS.items()
-    if not known.pooled
-} | {"undrawn": UNDRAWN}
+ALL = {**FAMILIES, "undrawn": UNDRAWN}
 
 
-@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+@pytest.mark.parametrize("family", ALL.values(), ids=ALL)
 @pytest.mark.parametrize(("name", "shape"), [("pixels", (3,)), ("tiles", (16, 16, 3))])
 def test_tables_are_read_only_pixels_by_code_that_differ(family, name, shape):
     table = getattr(family, name)
@@ -30,7 +26,7 @@ def test_tables_are_read_only_pixels_by_code_that_differ(family, name, shape):
         table[0] = 0
 
 
-@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+@pytest.mark.parametrize("family", ALL.values(), ids=ALL)
 def test_glyphs_meanings_and_colours_tell_every_code_from_every_other(family):
     codes = list(range(family.num_codes))
     for by_code in (family.glyphs, family.colours):

@@ -12,12 +12,11 @@ import roll_vec  # noqa: F401  registers the ids
 from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.errors import InvalidOptionError
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.render import ansi
 from roll_vec.stacked import grid_observations as boards
 from roll_vec.stacked.grid_observations import GridObserver
+from tests.stacked.ids import FAMILIES, IDS, actions_of
 
-IDS = tuple(id for id, known in ENVIRONMENTS.items() if not known.pooled)
 MODES = ("planes", "tiny_rgb", "rgb", "text")
 # One character a code, several alike, unequal lengths, and codes left out.
 LOOKUPS = [
@@ -29,24 +28,17 @@ LOOKUPS = [
 ]
 
 
-FAMILIES = {"sokoban": SOKOBAN, "frozen_lake": FROZEN_LAKE}
-
-
-def family_of(id):
-    return "sokoban" if "Sokoban" in id else "frozen_lake"
-
-
 def make_observer(family, shape, lookup, mode, num_threads=1):
     """Return an observer of grids of any shape."""
     options = SimpleNamespace(
-        FAMILY=FAMILIES[family], grid_shape=shape, grid_lookup=lookup, obs_mode=mode
+        FAMILY=family, grid_shape=shape, grid_lookup=lookup, obs_mode=mode
     )
     return GridObserver(options, num_threads)
 
 
 def naive(family, grid, mode, lookup=None):
     """One grid of codes as one observation, cell by cell."""
-    tile_of, colour_of = FAMILIES[family].tiles, FAMILIES[family].pixels
+    tile_of, colour_of = family.tiles, family.pixels
     if mode == "grid":
         return grid
     if mode == "planes":
@@ -56,7 +48,7 @@ def naive(family, grid, mode, lookup=None):
     if mode == "rgb":
         rows = [np.concatenate([tile_of[code] for code in row], axis=1) for row in grid]
         return np.concatenate(rows)
-    lookup = FAMILIES[family].glyphs if lookup is None else lookup
+    lookup = family.glyphs if lookup is None else lookup
     lines = ["".join(lookup.get(code, "?") for code in row) for row in grid.tolist()]
     return "\n".join(lines)
 
@@ -76,7 +68,7 @@ def assert_shown(obs, family, grid, mode, lookup=None):
 
 def both_forms(id, num_steps, **keywords):
     """Observations of each step, (steps, 3): of the batch, of single environments."""
-    actions = np.random.default_rng(0).integers(1, 4, (num_steps, 3))
+    actions = np.random.default_rng(0).choice(actions_of(id), (num_steps, 3))
     batch = gymnasium.make_vec(id, num_envs=3, **keywords)
     batched = [batch.reset(seed=5)[0]]
     for row in actions:
@@ -107,8 +99,8 @@ def test_modes_equal_naive_renderings_of_the_grid(id, mode):
     for t in range(13):
         for i in range(3):
             np.testing.assert_array_equal(grids[t][i], grids_alone[t][i])
-            assert_shown(shown[t][i], family_of(id), grids[t][i], mode)
-            assert_shown(shown_alone[t][i], family_of(id), grids[t][i], mode)
+            assert_shown(shown[t][i], FAMILIES[id], grids[t][i], mode)
+            assert_shown(shown_alone[t][i], FAMILIES[id], grids[t][i], mode)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +119,8 @@ def test_text_has_the_strings_of_the_lookup(id, keywords, lookup):
     for t in range(11):
         assert type(texts[t]) is tuple
         for i in range(3):
-            assert_shown(texts[t][i], family_of(id), grids[t][i], "text", lookup)
-            assert_shown(alone[t][i], family_of(id), grids[t][i], "text", lookup)
+            assert_shown(texts[t][i], FAMILIES[id], grids[t][i], "text", lookup)
+            assert_shown(alone[t][i], FAMILIES[id], grids[t][i], "text", lookup)
 
 
 @pytest.mark.parametrize("id", IDS)
@@ -136,15 +128,16 @@ def test_text_has_the_strings_of_the_lookup(id, keywords, lookup):
 def test_frames_of_both_forms_equal_naive_renderings(id, mode):
     batch = gymnasium.make_vec(id, num_envs=3, obs_mode="grid", render_mode=mode)
     grids, _ = batch.reset(seed=1)
-    grids = batch.step(np.array([1, 2, 3]))[0]
+    actions = np.resize(actions_of(id), 3)
+    grids = batch.step(actions)[0]
     frames = batch.render()
     assert type(frames) is tuple
     assert len(frames) == 3
-    family = family_of(id)
+    family = FAMILIES[id]
     for i in range(3):
         env = gymnasium.make(id, render_mode=mode)
         env.reset(seed=1 + i)
-        env.step(1 + i)
+        env.step(actions[i])
         shown = [frames[i], env.render()]
         if mode == "ansi":
             shown = [ansi.strip_colours(frame) for frame in shown]
@@ -200,7 +193,7 @@ def test_spaces_say_what_is_observed():
 
 
 @given(
-    family=st.sampled_from(["sokoban", "frozen_lake"]),
+    family=st.sampled_from([SOKOBAN, FROZEN_LAKE]),
     shape=st.tuples(st.integers(0, 5), st.integers(1, 5), st.integers(1, 7)),
     seed=st.integers(0, 99),
     mode=st.sampled_from(["grid", *MODES]),
@@ -214,7 +207,7 @@ def test_spaces_say_what_is_observed():
     ),
 )
 def test_observers_equal_naive_renderings(family, shape, seed, mode, lookup):
-    num_codes = FAMILIES[family].num_codes
+    num_codes = family.num_codes
     grids = np.random.default_rng(seed).integers(0, num_codes, shape, np.uint8)
     observer = make_observer(family, shape[1:], lookup, mode)
     observations = observer.observe(grids)
@@ -228,13 +221,13 @@ def test_observers_equal_naive_renderings(family, shape, seed, mode, lookup):
 @pytest.mark.parametrize("mode", ["grid", "planes", "tiny_rgb", "rgb"])
 def test_an_array_can_be_written_again(mode):
     rng = np.random.default_rng(0)
-    observer = make_observer("sokoban", (4, 5), SOKOBAN.glyphs, mode)
+    observer = make_observer(SOKOBAN, (4, 5), SOKOBAN.glyphs, mode)
     first, second = rng.integers(0, 7, (2, 3, 4, 5), np.uint8)
     out = observer.observe(first)
     assert not np.shares_memory(out, first)
     assert observer.observe(second, out) is out
     for grid, obs in zip(second, out, strict=True):
-        assert_shown(obs, "sokoban", grid, mode)
+        assert_shown(obs, SOKOBAN, grid, mode)
     assert observer.observe(first) is not out
 
 
@@ -243,6 +236,6 @@ def test_threads_change_nothing(mode, monkeypatch):
     # Two rows a thread, where it would be thousands.
     monkeypatch.setattr(boards, "_CELLS_PER_THREAD", 2 * 20)
     grids = np.random.default_rng(1).integers(0, 7, (11, 4, 5), np.uint8)
-    one = make_observer("sokoban", (4, 5), {2: "two"}, mode).observe(grids)
-    many = make_observer("sokoban", (4, 5), {2: "two"}, mode, 4).observe(grids)
+    one = make_observer(SOKOBAN, (4, 5), {2: "two"}, mode).observe(grids)
+    many = make_observer(SOKOBAN, (4, 5), {2: "two"}, mode, 4).observe(grids)
     np.testing.assert_array_equal(many, one)

@@ -1,4 +1,4 @@
-"""What the single forms of all ids share: Gymnasium's contract, errors, rendering."""
+"""Single environments: Gymnasium's contract, errors, rendering, names of actions."""
 
 import copy
 import pickle
@@ -10,41 +10,21 @@ from gymnasium.utils.env_checker import check_env
 
 import roll_vec  # noqa: F401  registers the ids
 from roll_vec.errors import InvalidActionError, InvalidSeedError, ResetNeededError
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.render import ansi
-from roll_vec.stacked.grid_observations import OBS_MODES
 from roll_vec.stacked.options import RENDER_MODES
+from tests.stacked.ids import FAMILIES, IDS, LEVEL_IDS, OPTIONS, actions_of, silent
 
-IDS = tuple(id for id, known in ENVIRONMENTS.items() if not known.pooled)
-LEVEL_IDS = ("roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0")
-CASES = [
-    (id, mode)
-    for id in IDS
-    for mode in (*OBS_MODES, *(["position"] if id not in LEVEL_IDS else []))
-]
-STEP_INFO = {
-    "roll_vec/Sokoban-v0": {"action_is_effective", "action_is_valid", "success"},
-    "roll_vec/FrozenLake-v1": {"prob"},
-    "roll_vec/FrozenLake8x8-v1": {"prob"},
-    "roll_vec/RandomFrozenLake-v0": {
-        "action_is_effective",
-        "action_is_valid",
-        "success",
-    },
-}
+CASES = [(id, mode) for id in IDS for mode in OPTIONS[id].OBS_MODES]
+STEP_INFO = {"action_is_effective", "action_is_valid", "success"}
 
 
 def make(id, **keywords):
     return gymnasium.make(id, **keywords).unwrapped
 
 
-def rolls(id):
-    """Keywords where 0 is played as "no valid action"."""
-    return {"action_start": 1} if id in LEVEL_IDS else {}
-
-
-def first_action(id):
-    return 0 if "/FrozenLake" in id else 1
+def draw_actions(id, count):
+    """Return random actions."""
+    return np.random.default_rng(0).choice(actions_of(id), count).tolist()
 
 
 @pytest.mark.parametrize(
@@ -67,10 +47,11 @@ def state_of(env):
     """Everything that the next observations depend on, comparable."""
     env = copy.deepcopy(env)
     played = []
-    for action in (1, 2, 3, 1, 2):
+    actions = env.get_all_actions() * 3
+    for action in actions[1:6]:
         played.append(env.step(action))
     played.append(env.reset())
-    played.append(env.step(2))
+    played.append(env.step(actions[1]))
     return repr(played)
 
 
@@ -80,8 +61,8 @@ def state_of(env):
 @pytest.mark.parametrize(("id", "obs_mode"), CASES)
 def test_check_env_passes_without_a_warning(id, obs_mode):
     # Warnings are errors here.  Rendering does not depend on what is observed.
-    default = obs_mode in ("position", "grid" if id in LEVEL_IDS else "position")
-    check_env(make(id, obs_mode=obs_mode), skip_render_check=not default)
+    is_default = obs_mode == OPTIONS[id]().obs_mode
+    check_env(make(id, obs_mode=obs_mode), skip_render_check=not is_default)
 
 
 @pytest.mark.parametrize(("id", "obs_mode"), CASES)
@@ -89,26 +70,28 @@ def test_check_env_passes_without_boxes_of_the_default_size(id, obs_mode):
     keywords = {
         "roll_vec/Sokoban-v0": {"dim_room": (5, 8), "num_boxes": 1},
         "roll_vec/RandomFrozenLake-v0": {"size": 2},
-    }.get(id, {"desc": ["SFH", "FFG"]})
+        "roll_vec/FrozenLake-v1": {"desc": ["SFH", "FFG"]},
+    }.get(id, {})
     check_env(make(id, obs_mode=obs_mode, **keywords), skip_render_check=True)
 
 
 @pytest.mark.parametrize(("id", "obs_mode"), CASES)
 def test_results_have_constant_types_and_keys(id, obs_mode):
-    env = make(id, obs_mode=obs_mode, **rolls(id))
-    assert env.action_space == gymnasium.spaces.Discrete(4, start=first_action(id))
+    env, actions = make(id, obs_mode=obs_mode, **silent(id)), actions_of(id)
+    space = gymnasium.spaces.Discrete(len(actions), start=actions[0])
+    assert env.action_space == space
     obs, info = env.reset(seed=3)
     assert env.observation_space.contains(obs)
     assert info == ({} if id in LEVEL_IDS else {"prob": 1.0})
     assert all(type(value) is float for value in info.values())
     kinds = set()
     for t in range(80):
-        action = first_action(id) + t % 4
+        action = actions[t % len(actions)]
         if id in LEVEL_IDS and t % 9 == 0:
             action = 0
         obs, reward, terminated, truncated, info = env.step(action)
         assert env.observation_space.contains(obs)
-        assert set(info) == STEP_INFO[id]
+        assert set(info) == ({"prob"} if "-v1" in id else STEP_INFO)
         assert isinstance(reward, float)
         assert not truncated
         kinds.add(type(obs))
@@ -124,7 +107,7 @@ def test_observations_are_the_callers_own(id):
     env, twin = make(id, obs_mode="grid"), make(id, obs_mode="grid")
     obs, _ = env.reset(seed=8)
     twin.reset(seed=8)
-    for action in (1, 2, 3, 2, 1):
+    for action in draw_actions(id, 5):
         assert obs.flags.writeable
         obs[:] = 77
         obs = env.step(action)[0]
@@ -146,11 +129,12 @@ def test_options_of_a_reset_are_ignored(id):
 def test_copies_in_mid_episode_go_on_alike(id, how):
     env = make(id, render_mode="text")
     env.reset(seed=11)
-    for _ in range(3):
-        env.step(1)
+    actions = draw_actions(id, 60)
+    for action in actions[:3]:
+        if env.step(action)[2]:
+            env.reset()
     twin = pickle.loads(pickle.dumps(env)) if how == "pickle" else copy.deepcopy(env)
-    for t in range(60):
-        action = 1 + t % 3
+    for action in actions:
         mine, theirs = env.step(action), twin.step(action)
         assert repr(mine) == repr(theirs)
         assert env.render() == twin.render()
@@ -160,7 +144,7 @@ def test_copies_in_mid_episode_go_on_alike(id, how):
 
 @pytest.mark.parametrize("id", IDS)
 def test_an_unseeded_start_is_random_and_a_seed_is_remembered(id):
-    env = make(id, **({} if id in LEVEL_IDS else {"desc": ["S" * 60 + "G"]}))
+    env = make(id, **({"desc": ["S" * 60 + "G"]} if "-v1" in id else {}))
     seen = set()
     for _ in range(6):
         fresh = copy.deepcopy(env)
@@ -189,9 +173,9 @@ def test_a_step_needs_a_reset(id):
 def test_a_bad_action_is_named_and_moves_nothing(id, action):
     env = make(id)
     env.reset(seed=1)
-    env.step(2)
+    env.step(actions_of(id)[-1])
     before, steps = state_of(env), env.num_env_steps
-    high = first_action(id) + 3
+    high = actions_of(id)[-1]
     with pytest.raises(InvalidActionError, match=f"action: .* from 0 to {high}, got"):
         env.step(action)
     assert state_of(env) == before
@@ -202,7 +186,7 @@ def test_a_bad_action_is_named_and_moves_nothing(id, action):
 def test_the_first_number_above_the_actions_is_refused(id):
     env = make(id)
     env.reset(seed=1)
-    last = first_action(id) + 3
+    last = actions_of(id)[-1]
     env.step(last)
     with pytest.raises(ValueError, match=f"got {last + 1}"):
         env.step(last + 1)
@@ -214,7 +198,7 @@ def test_integers_of_any_kind_are_actions(id, kind):
     env, twin = make(id), make(id)
     env.reset(seed=5)
     twin.reset(seed=5)
-    for action in (1, 2, 3, 3):
+    for action in draw_actions(id, 4):
         assert repr(env.step(kind(action))) == repr(twin.step(action))
 
 
@@ -227,7 +211,7 @@ def test_a_bad_seed_is_named_and_moves_nothing(id, seed):
     with pytest.raises(ResetNeededError):
         env.step(1)
     env.reset(seed=1)
-    env.step(2)
+    env.step(actions_of(id)[1])
     before = state_of(env)
     with pytest.raises(InvalidSeedError, match=r"seed: .* got"):
         env.reset(seed=seed)
@@ -294,8 +278,8 @@ def test_human_mode_shows_every_reset_and_step(id, monkeypatch):
         env.reset(seed=seed)
         twin.reset(seed=seed)
         np.testing.assert_array_equal(shown[-1], twin.render())
-        env.step(2)
-        twin.step(2)
+        env.step(1)
+        twin.step(1)
         np.testing.assert_array_equal(shown[-1], twin.render())
     assert len(shown) == 4
     assert env.render() is None
@@ -315,11 +299,8 @@ def test_human_mode_shows_every_reset_and_step(id, monkeypatch):
 @pytest.mark.parametrize("id", IDS)
 def test_actions_have_names(id):
     env = make(id)
-    first = first_action(id)
-    assert env.get_all_actions() == [first, first + 1, first + 2, first + 3]
-    names = ["Up", "Down", "Left", "Right"]
-    if "Lake" in id:
-        names = ["Left", "Down", "Right", "Up"]
+    assert env.get_all_actions() == list(actions_of(id))
+    names = list(FAMILIES[id].action_names)
     assert list(env.action_lookup.values()) == names
     # What is read is no handle on the options.
     env.action_lookup.clear()

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from roll_vec.errors import InvalidActionError, InvalidOptionError, ResetNeededError
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.spaces import UnicodeText
 from roll_vec.testing import check_vector_env
 from tests.contract.cases import (
@@ -22,9 +21,10 @@ from tests.contract.cases import (
     play,
     scale_steps,
 )
+from tests.stacked.ids import FAMILIES, IDS
 
-IDS = tuple(id for id, known in ENVIRONMENTS.items() if not known.pooled)
-SOKOBAN, LAKE, RANDOM_LAKE = IDS[0], IDS[1], IDS[3]
+SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
+RANDOM_LAKE = "roll_vec/RandomFrozenLake-v0"
 NAMES = ("Up", "Down", "Left", "Right")
 ANSWER = "<answer>(.*?)</answer>"
 THINK = rf"<think>(.*?)</think>\s*{ANSWER}"
@@ -197,14 +197,15 @@ def test_infos_are_those_of_the_text_layer(env_id):
     )
     more = text_keywords("thinking")
     env = make_batch(env_id, 3, **more)
+    name = FAMILIES[env_id].action_names[0].lower()
     infos = env.reset(seed=0)[1]
     instruction = make_single(env_id, **more).unwrapped.get_instructions()
     assert infos["env_instruction"].tolist() == [instruction] * 3
     assert infos["_env_instruction"].all()
-    texts = ["<think>hm</think><answer> up</answer>", "up", "<think>"]
+    texts = [f"<think>hm</think><answer> {name}</answer>", name, "<think>"]
     infos = env.step(texts)[4]
     assert infos.keys() == keys | {"_" + key for key in keys}
-    assert infos["action_content"].tolist() == ["up", "", ""]
+    assert infos["action_content"].tolist() == [name, "", ""]
     assert infos["think_content"].tolist() == ["hm", "", ""]
     assert infos["action_is_valid"].tolist() == [True, False, False]
     assert "env_instruction" in make_single(env_id, **more).reset(seed=0)[1]

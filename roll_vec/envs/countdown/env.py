@@ -155,7 +155,7 @@ class Countdown(BaseLanguageBasedEnv):
         self,
         *,
         seed: int | None = None,
-        options: dict[str, Any] | None = None,  # noqa: ARG002
+        options: dict[str, Any] | None = None,
     ) -> tuple[str, dict[str, Any]]:
         """Start a new episode; see `roll_vec.base_envs.SeededEnv.reset`.
 

@@ -251,12 +251,10 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
         letters[divmod(self.start, self.ncol)] = b"S"
         return letters
 
-    def _begin(self, episode_seed: int) -> None:
-        (maps, cells), level_indices = self._level_provider.get(
-            np.array([episode_seed], np.uint64)
-        )
-        self.tiles = maps[level_indices[0]].reshape(self.nrow, self.ncol).copy()
-        self.start = self.s = int(cells[level_indices[0]])
+    def _begin(self, level: tuple[Any, ...], episode_seed: int) -> None:
+        tiles, start = level
+        self.tiles = tiles.reshape(self.nrow, self.ncol).copy()
+        self.start = self.s = int(start)
         self._slip_generator = np.random.Generator(np.random.PCG64(episode_seed))
         # Gymnasium's reset uses one draw up for the start cell.
         self._slip_generator.random()

@@ -90,11 +90,8 @@ class Sokoban(LevelEnv):
     def _grid(self) -> NDArray[np.uint8]:
         return self.grid
 
-    def _begin(self, episode_seed: int) -> None:
-        (levels,), level_indices = self._level_provider.get(
-            np.array([episode_seed], np.uint64)
-        )
-        self.grid = levels[level_indices[0]].copy()
+    def _begin(self, level: tuple[Any, ...], episode_seed: int) -> None:
+        self.grid = level[0].copy()
         self.player = int(np.flatnonzero(self.grid >= kernels.PLAYER)[0])
         self.boxes_left = int(np.count_nonzero(self.grid == kernels.BOX))
 
