@@ -133,8 +133,9 @@ class LinePlayer:
         self._show()
 
     def _hint(self) -> None:
-        answer = hint(self.game.env)
-        self._say("There is no hint" if answer is None else answer, "33")
+        names = {str(action): name for name, action in self._names.items()}
+        answer = hint(self.game.env) or "There is no hint"
+        self._say(names.get(answer, answer), "33")
 
     def _help(self) -> None:
         self._say(COMMANDS.rstrip("\n"))

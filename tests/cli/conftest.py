@@ -1,4 +1,4 @@
-"""Running the command line as a user does, with what it wrote."""
+"""Fixtures that run the command line as a user does, and return its output."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from roll_vec.registration import ENVIRONMENTS
 
 @dataclass(frozen=True)
 class Outcome:
+    """The exit code of a command, and its output."""
+
     code: int
     out: str
     err: str
@@ -24,13 +26,13 @@ class Outcome:
 def run(capsys, monkeypatch, tmp_path):
     """Run the command line in an empty directory; return code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
-    # Modules of the user are imported from there, and leave it on the path.
+    # Importing the user's modules leaves the directory on the path.
     monkeypatch.setattr(sys, "path", sys.path.copy())
 
     def run(*arguments: object) -> Outcome:
         code = main([str(argument) for argument in arguments])
         captured = capsys.readouterr()
-        # Whether this process is the first to compile is not the subject here.
+        # The notice depends on the cache of compiled kernels.
         lines = captured.err.splitlines(keepends=True)
         err = [line for line in lines if not line.startswith("roll_vec: compiling")]
         return Outcome(code, captured.out, "".join(err))
@@ -40,7 +42,7 @@ def run(capsys, monkeypatch, tmp_path):
 
 @pytest.fixture
 def fails(run):
-    """Run what must fail as users' errors do; return the one line."""
+    """Run a command with a user's error; return the one line on stderr."""
 
     def fails(*arguments: object) -> str:
         outcome = run(*arguments)
@@ -54,7 +56,7 @@ def fails(run):
 
 @pytest.fixture
 def play(run, monkeypatch):
-    """Play with the lines of a text; return what was shown."""
+    """Play with the lines of a text; return the output."""
 
     def play(text, *arguments):
         monkeypatch.setattr(sys, "stdin", io.StringIO(text))
@@ -66,7 +68,7 @@ def play(run, monkeypatch):
     return play
 
 
-OWN = """
+USER_MODULE = """
 import os
 from typing import ClassVar
 
@@ -123,6 +125,17 @@ class Hall(Corridor):
     ACTION_LOOKUP: ClassVar = {1: "Walk back", 2: "Right"}
 
 
+class Guide(Hall):
+    @property
+    def oracle_action(self):
+        return 2
+
+    @property
+    def oracle_note(self):
+        return "always to the right"
+
+
+roll_vec.register("mine/Guide-v0", Guide)
 roll_vec.register("mine/Echo-v0", Echo, max_episode_steps=3)
 roll_vec.register("mine/Corridor-v0", Corridor)
 roll_vec.register("mine/Hall-v0", Hall)
@@ -130,11 +143,11 @@ roll_vec.register("mine/Hall-v0", Hall)
 
 
 @pytest.fixture
-def own(tmp_path):
+def user_module(tmp_path):
     """Write a module that registers environments; return its name."""
     before = {*ENVIRONMENTS}
-    (tmp_path / "own_envs.py").write_text(OWN)
-    yield "own_envs"
+    (tmp_path / "user_envs.py").write_text(USER_MODULE)
+    yield "user_envs"
     for env_id in {*ENVIRONMENTS} - before:
         del ENVIRONMENTS[env_id], gymnasium.registry[env_id]
-    sys.modules.pop("own_envs", None)
+    sys.modules.pop("user_envs", None)

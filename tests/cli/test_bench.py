@@ -18,11 +18,11 @@ pytest.importorskip("rich")
 
 @pytest.fixture
 def checkout(run, fails, monkeypatch):
-    """Stand in the root of the checkout, with a suite that measures nothing."""
-    seen = []
+    """Run in the root of the checkout, with a suite that measures nothing."""
+    plans = []
 
     def fake(plan, report_progress):
-        seen.append(plan)
+        plans.append(plan)
         report_progress("A case", 1, 2)
         side = {
             "name": "a",
@@ -61,7 +61,7 @@ def checkout(run, fails, monkeypatch):
     monkeypatch.setattr(suite, "run", fake)
     monkeypatch.setattr(peers, "interpreter_error", lambda name, python: None)
     monkeypatch.chdir(ROOT)
-    return seen
+    return plans
 
 
 def test_lists_here_are_those_of_the_suite():
@@ -77,7 +77,7 @@ def test_help_says_all(run):
     text = " ".join(run("bench", "--help").out.split())
     for word in (*CASES, "--quick", "--peer-python", "(default: roll-vec-bench.json)"):
         assert word in text
-    # What is installed to be measured stands in two places.
+    # The versions of the peers stand in two places.
     for peer in PEERS.values():
         for requirement in re.findall(r"[\w-]+==[\d.]+", peer.install):
             assert requirement in text or peer.title == "PufferLib"
@@ -146,8 +146,8 @@ def test_arguments_that_cannot_be_used(
 def test_interpreter_that_cannot_run_a_peer(checkout, fails, monkeypatch, tmp_path):
     monkeypatch.setattr(peers, "interpreter_error", lambda name, python: "is no Python")
     out = tmp_path / "x.json"
-    said = fails("bench", "--peer-python", "envpool=/x", "--out", out)
-    assert "--peer-python envpool: /x is no Python" in said
+    line = fails("bench", "--peer-python", "envpool=/x", "--out", out)
+    assert "--peer-python envpool: /x is no Python" in line
     assert not checkout
     assert not out.exists()
 

@@ -1,4 +1,4 @@
-"""The account of episodes, against one that is kept in the plainest way."""
+"""The account of a rollout, compared with environments that are played alone."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NUM_ENVS, STEPS, SEED = 6, 300, 5
 
 
 @pytest.fixture(autouse=True)
-def _own_registered(own, monkeypatch, tmp_path):
+def _own_registered(user_module, monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(tmp_path)
-    importlib.import_module(own)
+    importlib.import_module(user_module)
 
 
 def draw_actions(env):
@@ -33,6 +33,7 @@ def draw_actions(env):
 
 
 def make(env_id, mode):
+    """Return a batch of an id in an autoreset mode."""
     if env_id.startswith(("roll_vec/", "mine/")):
         return gymnasium.make_vec(env_id, num_envs=NUM_ENVS, autoreset_mode=mode)
     return gymnasium.make_vec(
@@ -49,18 +50,18 @@ def plain_account(env_id, mode, actions):
     for index in range(NUM_ENVS):
         env = gymnasium.make(env_id)
         env.reset(seed=SEED + index)
-        total, length, ended = 0.0, 0, False
+        total, length, is_over = 0.0, 0, False
         for step in range(STEPS):
-            if ended and mode is AutoresetMode.NEXT_STEP:
+            if is_over and mode is AutoresetMode.NEXT_STEP:
                 env.reset()
-                ended = False
+                is_over = False
                 continue
             _, reward, terminated, truncated, info = env.step(actions[step, index])
             env_steps += 1
             total += reward
             length += 1
-            ended = terminated or truncated
-            if ended:
+            is_over = terminated or truncated
+            if is_over:
                 success = int(info["success"]) if "success" in info else -1
                 if "FrozenLake-v1" in env_id:
                     # Its infos are Gymnasium's; the vector form has `successes`.
@@ -94,11 +95,11 @@ def test_account_equals_that_of_each_environment_alone(env_id, mode):
     rollout = roll_out(env, lambda _: next(rows), steps=STEPS, seed=SEED)
     env.close()
 
-    expected, env_steps = plain_account(env_id, mode, actions)
-    assert len(expected) > NUM_ENVS
-    columns = [list(column) for column in zip(*expected, strict=True)]
+    reference, env_steps = plain_account(env_id, mode, actions)
+    assert len(reference) > NUM_ENVS
+    columns = [list(column) for column in zip(*reference, strict=True)]
     episodes = rollout.episodes
-    assert len(episodes) == len(expected)
+    assert len(episodes) == len(reference)
     assert rollout.env_steps == env_steps
     assert episodes.env_index.tolist() == columns[1]
     assert episodes.returns.tolist() == columns[2]
@@ -108,8 +109,8 @@ def test_account_equals_that_of_each_environment_alone(env_id, mode):
     assert episodes.truncated.tolist() == columns[6]
 
 
-class Untold(gymnasium.vector.VectorEnv):
-    """Ends every episode at once; what it says of success is up to the subclass."""
+class NoSuccess(gymnasium.vector.VectorEnv):
+    """Ends every episode at once; subclasses report the success in their own ways."""
 
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
     num_envs = 3
@@ -118,23 +119,23 @@ class Untold(gymnasium.vector.VectorEnv):
         return np.zeros(3), {}
 
     def step(self, actions):
-        ended = np.ones(3, dtype=bool)
-        return np.zeros(3), np.ones(3), ended, ~ended, self.infos()
+        terminations = np.ones(3, dtype=bool)
+        return np.zeros(3), np.ones(3), terminations, ~terminations, self.infos()
 
     def infos(self):
         return {}
 
 
-class Attributed(Untold):
+class Attributed(NoSuccess):
     successes = np.array([True, False, True])
 
 
-class Unmasked(Untold):
+class Unmasked(NoSuccess):
     def infos(self):
         return {"final_info": {"success": np.array([0.0, 1.0, 0.0])}}
 
 
-class Masked(Untold):
+class Masked(NoSuccess):
     def infos(self):
         mask = np.array([True, True, False])
         values = np.array([True, np.False_, None], dtype=object)
@@ -144,7 +145,7 @@ class Masked(Untold):
 @pytest.mark.parametrize(
     ("env", "success"),
     [
-        (Untold, [-1, -1, -1]),
+        (NoSuccess, [-1, -1, -1]),
         (Attributed, [1, 0, 1]),
         (Unmasked, [0, 1, 0]),
         (Masked, [1, 0, -1]),
@@ -177,7 +178,7 @@ def test_progress_covers_the_first_and_the_last_step():
         interval=0.0,
     )
     env.close()
-    assert [done for done, _, _ in calls] == [1, 2, 3, 4, 5]
+    assert [steps for steps, _, _ in calls] == [1, 2, 3, 4, 5]
     assert calls[0][1:] == (0, 0.0)
     assert calls[-1][1:] == (rollout.timed_env_steps, rollout.timed_seconds)
     assert rollout.timed_env_steps == rollout.env_steps - NUM_ENVS
@@ -197,8 +198,8 @@ def test_fault_ends_an_episode_of_unknown_success(mode):
     env = gymnasium.make_vec("mine/Echo-v0", num_envs=3, autoreset_mode=mode)
 
     def policy(observations):
-        said = [text.split()[-1] for text in observations]
-        return [said[0], "raise", said[2]]
+        answers = [text.split()[-1] for text in observations]
+        return [answers[0], "raise", answers[2]]
 
     rollout = roll_out(env, policy, steps=1, seed=0)
     env.close()
@@ -231,11 +232,11 @@ def test_transcript_is_cut_to_the_width():
     roll_out(env, lambda _: ["x" * 10**6], steps=1, seed=0, transcript=transcript)
     roll_out(env, lambda _: ["y" * 10**6], steps=2, seed=0, transcript=transcript)
     env.close()
-    read, written = transcript.lines(40)
-    assert (len(read), len(written)) == (40, 40)
-    assert read.startswith("  heard yyy")
-    assert written.startswith("  > yyy")
-    assert written.endswith("...  reward 0")
+    observation, action = transcript.lines(40)
+    assert (len(observation), len(action)) == (40, 40)
+    assert observation.startswith("  heard yyy")
+    assert action.startswith("  > yyy")
+    assert action.endswith("...  reward 0")
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+"""The program as a whole: help, misspelt words, versions, output that fails."""
+
 import importlib
 import os
 import subprocess
@@ -9,6 +11,7 @@ import pytest
 
 import roll_vec
 from roll_vec.cli import _warnings_for_users
+from tests.cli.small_envs import LINE
 
 FULL = Path("/dev/full")
 SOKOBAN = "roll_vec/Sokoban-v0"
@@ -89,21 +92,21 @@ def test_misspelt_words_are_answered_with_the_likely_ones(fails, arguments, mess
         assert message in line
 
 
-def test_id_without_a_version_is_the_newest(run, own, tmp_path, monkeypatch):
+def test_id_without_a_version_is_the_newest(run, user_module, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     assert run("envs", "roll_vec/Sokoban").out == run("envs", SOKOBAN).out
-    echo = importlib.import_module(own).Echo
+    echo = importlib.import_module(user_module).Echo
     roll_vec.register("mine/Echo-v12", echo)
     roll_vec.register("mine/Echo-v3", echo)
-    outcome = run("rollout", f"{own}:mine/Echo", "--num-envs", 2, "--steps", 2)
+    outcome = run("rollout", f"{user_module}:mine/Echo", "--num-envs", 2, "--steps", 2)
     assert "mine/Echo-v12 × 2" in outcome.out
 
 
 def test_program_is_run_by_the_name_of_the_package():
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "roll_vec", "--version"], capture_output=True, check=True
     )
-    assert done.stdout.startswith(b"roll-vec ")
+    assert process.stdout.startswith(b"roll-vec ")
 
 
 def test_envs_lists_every_id_with_its_keywords(run):
@@ -131,13 +134,13 @@ def test_envs_lists_pools_with_their_own_keywords(run):
         assert text == "action_pattern=None" or text not in arrays
 
 
-def test_envs_lists_one_id_or_those_of_a_module(run, own, fails):
+def test_envs_lists_one_id_or_those_of_a_module(run, user_module, fails):
     one = run("envs", "roll_vec/Countdown-v0").out
     assert one.startswith("roll_vec/Countdown-v0\n")
     assert "Sokoban" not in one
     assert "num_threads" not in one
-    assert run("envs", f"{own}:mine/Hall-v0").out.startswith("mine/Hall-v0\n")
-    everything = run("envs", f"{own}:").out
+    assert run("envs", f"{user_module}:mine/Hall-v0").out.startswith("mine/Hall-v0\n")
+    everything = run("envs", f"{user_module}:").out
     for text in ("roll_vec/Sokoban-v0\n", "mine/Echo-v0\n", "length=5"):
         assert text in everything
     assert "roll_vec/Sokoban-v0, " in fails("envs", "CartPole-v1")
@@ -153,36 +156,36 @@ def test_command_line_is_imported_with_the_core_alone():
         "assert 'numba' not in sys.modules\n"
         "sys.exit(code)"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 2
-    assert done.stderr.endswith(
+    assert process.returncode == 2
+    assert process.stderr.endswith(
         'needs rich: in your checkout of roll_vec, pip install ".[cli]"\n'
     )
-    assert done.stderr.count("\n") == 1
+    assert process.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
     "arguments", [("rollout", "--num-envs=2", "--steps=2", "--no-image"), ("play",)]
 )
 def test_output_that_lacks_characters_is_no_error(arguments):
-    command, *rest = arguments
-    done = subprocess.run(
-        [sys.executable, "-m", "roll_vec.cli", command, "roll_vec/Sokoban-v0", *rest],
+    command, *flags = arguments
+    process = subprocess.run(
+        [sys.executable, "-m", "roll_vec.cli", command, LINE, *flags],
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
-        input="s\n",
+        input="d\n",
         capture_output=True,
         encoding="ascii",
         check=True,
     )
-    assert "roll_vec/Sokoban-v0 ?" in done.stdout
-    assert "Traceback" not in done.stderr
+    assert f"{LINE} ?" in process.stdout
+    assert "Traceback" not in process.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGPIPE")
 def test_reader_that_leaves_early_is_no_error():
-    command = [sys.executable, "-m", "roll_vec.cli", "envs"]
+    command = [sys.executable, "-m", "roll_vec.cli", "rollout", "--help"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -194,11 +197,11 @@ def test_reader_that_leaves_early_is_no_error():
 @pytest.mark.skipif(not FULL.exists(), reason="there is no full device")
 @pytest.mark.parametrize(
     "arguments",
-    [("envs",), ("--help",), ("rollout", SOKOBAN, "--num-envs=2", "--steps=2")],
+    [("envs",), ("--help",), ("rollout", LINE, "--num-envs=2", "--steps=2")],
 )
 def test_output_that_cannot_be_written_is_one_line(arguments, tmp_path):
     with FULL.open("w") as full:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", "roll_vec.cli", *arguments],
             stdout=full,
             stderr=subprocess.PIPE,
@@ -207,8 +210,8 @@ def test_output_that_cannot_be_written_is_one_line(arguments, tmp_path):
             env={**os.environ, "PYTHONPATH": str(Path.cwd())},
             check=False,
         )
-    assert done.returncode == 1
-    lines = [line for line in done.stderr.splitlines() if "compiling" not in line]
+    assert process.returncode == 1
+    lines = [line for line in process.stderr.splitlines() if "compiling" not in line]
     assert lines == [
         "roll-vec: error: cannot write the output: No space left on device"
     ]
@@ -216,13 +219,13 @@ def test_output_that_cannot_be_written_is_one_line(arguments, tmp_path):
 
 def test_warnings_are_lines_of_the_program():
     command = [sys.executable, "-m", "roll_vec", "rollout", SOKOBAN, "--num-envs=2"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, "--steps=2", "--policy=constant:0", "--quiet", "--no-image"],
         stderr=subprocess.PIPE,
         text=True,
         check=True,
     )
-    lines = [line for line in done.stderr.splitlines() if "compiling" not in line]
+    lines = [line for line in process.stderr.splitlines() if "compiling" not in line]
     assert len(lines) == 1
     assert lines[0].startswith("roll-vec: warning: the action 0 is")
 
@@ -230,11 +233,11 @@ def test_warnings_are_lines_of_the_program():
 def test_warnings_of_kernels_are_of_the_program_and_others_are_not():
     form = warnings.formatwarning
     with _warnings_for_users():
-        shown = [
+        lines = [
             warnings.formatwarning(text, RuntimeWarning, "x.py", 3, "")
             for text in ("roll_vec: the disk is full", "mean of an empty slice")
         ]
-    assert shown == [
+    assert lines == [
         "roll-vec: warning: the disk is full\n",
         "x.py:3: RuntimeWarning: mean of an empty slice\n",
     ]

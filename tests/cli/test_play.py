@@ -1,3 +1,5 @@
+"""`roll-vec play` by keys: frames, undo, new levels, the end of an episode."""
+
 import os
 import re
 import shutil
@@ -23,7 +25,7 @@ def play(play):
 
 
 def board(env_id, actions, seed, **options):
-    """The board after some actions, as the environment itself renders it."""
+    """Return the board after some actions, as the environment itself renders it."""
     env = gymnasium.make(env_id, render_mode="text", **options)
     env.reset(seed=seed)
     for action in actions:
@@ -34,14 +36,14 @@ def board(env_id, actions, seed, **options):
 
 
 def test_play_shows_the_board_after_each_line(play):
-    start, moved = play("das\n", SOKOBAN, "--seed", 1010)
+    start, end = play("das\n", SOKOBAN, "--seed", 1010)
     assert start.startswith(f"{SOKOBAN} · seed 1010\n{board(SOKOBAN, [], 1010)}\n")
     assert "step 0 · return 0" in start
-    assert f"\n{board(SOKOBAN, [4, 3, 2], 1010)}\n" in moved
-    assert "step 3 · return -0.3" in moved
-    assert "down -0.1" in moved
-    # What is there for programs is not shown.
-    assert not re.search("success|action_is|True|False", moved)
+    assert f"\n{board(SOKOBAN, [4, 3, 2], 1010)}\n" in end
+    assert "step 3 · return -0.3" in end
+    assert "down -0.1" in end
+    # Infos for programs are not shown.
+    assert not re.search("success|action_is|True|False", end)
 
 
 def test_keys_move_alike_whatever_the_codes_of_the_actions_are(play):
@@ -83,12 +85,12 @@ def test_nothing_before_a_new_level_can_be_undone(play):
 
 def test_episode_that_ended_says_so_and_waits_for_another_key(play):
     options = ("-o", "is_slippery=False", "-o", "desc=['SG', 'FH']")
-    start, won, still, back, lost = play("d\nd\nu\nsd\n", LAKE, *options)
-    assert "Solved in 1 step, return 1" in won
-    assert "episode is over: u undo, n new level, r restart, q quit" in still
-    assert "step 1 · return 1" in still
+    start, solved, over, back, hole = play("d\nd\nu\nsd\n", LAKE, *options)
+    assert "Solved in 1 step, return 1" in solved
+    assert "episode is over: u undo, n new level, r restart, q quit" in over
+    assert "step 1 · return 1" in over
     assert back == start
-    assert "Lost in 2 steps, return 0" in lost
+    assert "Lost in 2 steps, return 0" in hole
 
 
 def test_step_limit_is_not_called_a_loss(play):
@@ -100,7 +102,7 @@ def test_success_of_sokoban_is_solved(play):
     # Level 1 with one box is solved by the actions that a search finds.
     options = {"num_boxes": 1, "dim_room": (5, 5)}
     env = gymnasium.make(SOKOBAN, **options)
-    frontier, seen, path = [[]], set(), None
+    frontier, visited, path = [[]], set(), None
     while path is None:
         actions = frontier.pop(0)
         for action in (1, 2, 3, 4):
@@ -110,8 +112,8 @@ def test_success_of_sokoban_is_solved(play):
             if terminated:
                 path = [*actions, action]
                 break
-            if observation.tobytes() not in seen:
-                seen.add(observation.tobytes())
+            if observation.tobytes() not in visited:
+                visited.add(observation.tobytes())
                 frontier.append([*actions, action])
     env.close()
     keys = "".join(" wsad"[action] for action in path)
@@ -129,14 +131,14 @@ def test_legend_says_what_the_symbols_are_in_this_game(play):
     assert "\n# wall · _ empty · O target · " in play("", SOKOBAN)[0]
     lake = play("", LAKE)[0]
     assert "P player · _ empty · O hole · G goal · " in lake
-    own = play("", SOKOBAN, "-o", "grid_lookup={2: '+'}")[0]
-    assert "\n+ target\n" in own
+    lookup = play("", SOKOBAN, "-o", "grid_lookup={2: '+'}")[0]
+    assert "\n+ target\n" in lookup
 
 
 @pytest.mark.parametrize("env_id", [SOKOBAN, "roll_vec/Countdown-v0"])
 def test_screen_of_unknown_size_is_written_as_a_wide_one(play, monkeypatch, env_id):
     usual = play("", env_id, "--seed", 1)
-    # As Python 3.10 says it; later versions say 80 and 24.
+    # Python 3.10 returns zeros, later versions 80 and 24.
     unknown = os.terminal_size((0, 0))
     monkeypatch.setattr(shutil, "get_terminal_size", lambda: unknown)
     assert " ".join(play("", env_id, "--seed", 1)).split() == " ".join(usual).split()
@@ -151,10 +153,10 @@ def test_kernels_are_compiled_before_the_first_board(play, monkeypatch):
     events = []
     step, draw = Sokoban._take_action, _KeyPlayer._draw
     monkeypatch.setattr(
-        Sokoban, "_take_action", lambda *given: (events.append("step"), step(*given))[1]
+        Sokoban, "_take_action", lambda *args: (events.append("step"), step(*args))[1]
     )
     monkeypatch.setattr(
-        _KeyPlayer, "_draw", lambda player: (events.append("draw"), draw(player))[1]
+        _KeyPlayer, "_draw", lambda self: (events.append("draw"), draw(self))[1]
     )
     assert "step 0 · return 0" in play("", SOKOBAN)[0]
     assert events == ["step", "draw"]
@@ -207,8 +209,8 @@ def test_keys_are_decoded_whatever_else_a_terminal_sends():
     assert _keys.decode_keys("é\x7f") == ["unknown", "undo"]
 
 
-def test_environment_of_the_user_is_played_by_keys(play, own):
-    start, once, back, won = play("a\nda\na\n", f"{own}:mine/Corridor-v0")
-    boards = [frame.split("\n")[1] for frame in (start, once, back, won)]
+def test_environment_of_the_user_is_played_by_keys(play, user_module):
+    start, left, right, end = play("a\nda\na\n", f"{user_module}:mine/Corridor-v0")
+    boards = [frame.split("\n")[1] for frame in (start, left, right, end)]
     assert boards == ["..@..", ".@...", ".@...", "@...."]
-    assert "Solved in 4 steps, return 1" in won
+    assert "Solved in 4 steps, return 1" in end

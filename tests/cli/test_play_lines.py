@@ -1,3 +1,5 @@
+"""`roll-vec play` by typing: answers, commands, hints, errors."""
+
 import io
 import sys
 
@@ -8,13 +10,13 @@ COUNTDOWN = "roll_vec/Countdown-v0"
 TAGS = ("-o", "action_pattern=<answer>(.*?)</answer>")
 
 
-def blocks(shown):
-    """What was shown between the prompts, the line that was typed first."""
-    return shown.split("> ")
+def blocks(output):
+    """Return the output between the prompts; each block begins with the typed line."""
+    return output.split("> ")
 
 
 def task(seed, **options):
-    """Observation and a right answer of a task."""
+    """Return the observation and a right answer of a task."""
     env = gymnasium.make(COUNTDOWN, **options)
     observation, _ = env.reset(seed=seed)
     answer = env.get_wrapper_attr("oracle_action")
@@ -24,20 +26,20 @@ def task(seed, **options):
 
 def test_answer_is_judged_and_the_task_shown_first(play):
     observation, answer = task(3)
-    start, end, rest = blocks(play(f"{answer}\n", COUNTDOWN, "--seed", 3))
+    start, end, last = blocks(play(f"{answer}\n", COUNTDOWN, "--seed", 3))
     assert start.startswith(f"{COUNTDOWN} · seed 3\nYou are given some whole numbers")
     assert start.endswith(f":quit ends\n\n{observation}\n")
     # What was typed is echoed; the task is not shown again.
     assert end.startswith(f"{answer}\nreward +1 · ")
     assert "reason correct" in end
     assert "\nSolved in 1 step, return 1\n" in end
-    assert rest == "\n"
+    assert last == "\n"
 
 
 def test_wrong_answer_leaves_an_episode_open_if_there_are_more(play):
     observation, answer = task(3, max_steps=2)
-    shown = play(f"1\n{answer}\n", COUNTDOWN, "--seed", 3, "-o", "max_steps=2")
-    _, wrong, right, _ = blocks(shown)
+    output = play(f"1\n{answer}\n", COUNTDOWN, "--seed", 3, "-o", "max_steps=2")
+    _, wrong, right, _ = blocks(output)
     assert wrong.startswith(f"1\n\n{observation}\nYour answer does not use the given")
     assert "reason wrong_numbers" in wrong
     assert wrong.endswith("\nstep 1 · return 0\n")
@@ -45,9 +47,9 @@ def test_wrong_answer_leaves_an_episode_open_if_there_are_more(play):
 
 
 def test_lost_episode_takes_no_answer_and_enter_goes_on(play):
-    shown = play("1\n2\n\n\n", COUNTDOWN, "--seed", 3)
-    _, lost, over, new, nothing, _ = blocks(shown)
-    assert "Lost in 1 step, return 0" in lost
+    output = play("1\n2\n\n\n", COUNTDOWN, "--seed", 3)
+    _, wrong, over, new, nothing, _ = blocks(output)
+    assert "Lost in 1 step, return 0" in wrong
     assert over.startswith("2\nThe episode is over: Enter: new level · :restart")
     assert f"{COUNTDOWN} · seed 4\n\n{task(4)[0]}\n" in new
     # An empty line is no answer.
@@ -55,8 +57,8 @@ def test_lost_episode_takes_no_answer_and_enter_goes_on(play):
 
 
 def test_commands_begin_with_a_colon_and_may_be_cut_short(play):
-    shown = play(":hint\n:new\n:res\n: HELP\n:h\n:q\n1\n", COUNTDOWN, "--seed", 3)
-    _, hint, new, same, helped, unknown, end = blocks(shown)
+    output = play(":hint\n:new\n:res\n: HELP\n:h\n:q\n1\n", COUNTDOWN, "--seed", 3)
+    _, hint, new, same, helped, unknown, end = blocks(output)
     assert hint == f":hint\n{task(3)[1]}\n"
     assert "seed 4\n" in new
     assert same.removeprefix(":res") == new.removeprefix(":new")
@@ -68,42 +70,47 @@ def test_commands_begin_with_a_colon_and_may_be_cut_short(play):
     assert end == ":q\n"
 
 
-def test_bare_answers_are_put_into_the_form_that_is_read(play, own):
-    name = f"{own}:mine/Echo-v0"
-    shown = play("7\n <answer>6</answer>\n::quit\n", name, *TAGS)
-    _, bare, tagged, colon, _ = blocks(shown)
+def test_bare_answers_are_put_into_the_form_that_is_read(play, user_module):
+    name = f"{user_module}:mine/Echo-v0"
+    output = play("7\n <answer>6</answer>\n::quit\n", name, *TAGS)
+    _, bare, in_tags, colon, _ = blocks(output)
     assert "\n\nheard 7\nreward +0" in bare
-    assert "\n\nheard 6\nreward +0" in tagged
+    assert "\n\nheard 6\nreward +0" in in_tags
     assert "\n\nheard :quit\nreward +0" in colon
     assert "Out of steps: in 3 steps" in colon
     # A form that nobody can write is left to the person.
-    shown = play("7\nN7\n", name, "-o", "action_pattern=N(\\d)")
-    assert "heard \n" in blocks(shown)[1]
-    assert "heard 7\n" in blocks(shown)[2]
+    output = play("7\nN7\n", name, "-o", "action_pattern=N(\\d)")
+    assert "heard \n" in blocks(output)[1]
+    assert "heard 7\n" in blocks(output)[2]
 
 
-def test_environment_without_an_oracle_has_no_hint(play, own):
-    shown = play(":hint\n1\n2\n3\n", f"{own}:mine/Echo-v0")
-    assert "There is no hint" in shown
-    assert ":hint" not in blocks(shown)[-2]
+def test_environment_without_an_oracle_has_no_hint(play, user_module):
+    output = play(":hint\n1\n2\n3\n", f"{user_module}:mine/Echo-v0")
+    assert "There is no hint" in output
+    assert ":hint" not in blocks(output)[-2]
 
 
-def test_short_words_of_an_info_are_shown(play, own):
-    shown = play("silent\n", f"{own}:mine/Echo-v0")
-    assert "reward +0 · said you said silent\n" in shown
+def test_oracle_of_an_environment_of_the_user_gives_hints(play, user_module):
+    output = play(":hint\n", f"{user_module}:mine/Guide-v0")
+    assert blocks(output)[1] == ":hint\nRight\n"
 
 
-def test_actions_with_other_names_are_typed(play, own):
-    shown = play("walk BACK\nfly\nright\n", f"{own}:mine/Hall-v0")
-    start, moved, unknown, back, _ = blocks(shown)
+def test_short_words_of_an_info_are_shown(play, user_module):
+    output = play("silent\n", f"{user_module}:mine/Echo-v0")
+    assert "reward +0 · said you said silent\n" in output
+
+
+def test_actions_with_other_names_are_typed(play, user_module):
+    output = play("walk BACK\nfly\nright\n", f"{user_module}:mine/Hall-v0")
+    start, left, unknown, right, _ = blocks(output)
     assert "Type one of Walk back, Right; " in start
     assert start.endswith("\n\n..@..\n")
-    assert "\n\n.@...\n" in moved
+    assert "\n\n.@...\n" in left
     assert unknown == (
         "fly\nThere is no action 'fly'; expected one of Walk back, Right\n"
     )
-    assert "\n\n..@..\n" in back
-    assert "step 2 · return 0" in back
+    assert "\n\n..@..\n" in right
+    assert "step 2 · return 0" in right
 
 
 @pytest.mark.parametrize("mode", ["text", "grid"])
@@ -112,18 +119,18 @@ def test_boards_are_played_by_text_where_that_is_asked_for(play, mode):
     options = {"obs_mode": "text", "action_mode": "text"}
     env = gymnasium.make(sokoban, **options)
     board, _ = env.reset(seed=1010)
-    moved = env.step("Down")[0]
+    observation = env.step("Down")[0]
     env.close()
     flags = ("-o", "action_mode=text", "-o", f"obs_mode={mode}")
     start, end, _ = blocks(play("down\n", sokoban, "--seed", 1010, *flags))
     assert "Answer with one action and nothing else" in start
     assert start.endswith(f"\n\n{board}\n")
-    assert end.startswith(f"down\n\n{moved}\nreward -0.1\n")
+    assert end.startswith(f"down\n\n{observation}\nreward -0.1\n")
 
 
 def test_part_of_an_action_is_not_played_but_answered_with_the_whole(play):
-    shown = play("buy\nsearch[shoes]\nnext\nclick[nowhere]\n", "roll_vec/WebShop-v0")
-    _, buy, _, following, nowhere, _ = blocks(shown)
+    output = play("buy\nsearch[shoes]\nnext\nclick[nowhere]\n", "roll_vec/WebShop-v0")
+    _, buy, _, following, nowhere, _ = blocks(output)
     assert buy == "buy\n'buy' is no action: it is written click[buy now]\n"
     assert following == "next\n'next' is no action: it is written click[next >]\n"
     assert "reward +0 · no valid action\n" in nowhere
@@ -132,9 +139,9 @@ def test_part_of_an_action_is_not_played_but_answered_with_the_whole(play):
 
 
 def test_letters_inside_a_word_are_no_part_of_an_action(play):
-    shown = play("search[lamp]\nc\nac\nlic\n", "roll_vec/WebShop-v0")
-    assert shown.count("reward +0 · no valid action\n") == 3
-    assert "it is written" not in shown
+    output = play("search[lamp]\nc\nac\nlic\n", "roll_vec/WebShop-v0")
+    assert output.count("reward +0 · no valid action\n") == 3
+    assert "it is written" not in output
 
 
 def test_action_outside_of_the_space_is_not_taken(play, monkeypatch):
@@ -167,11 +174,11 @@ def test_what_is_no_text_becomes_a_question_mark_and_is_judged(monkeypatch, run)
     [
         ((COUNTDOWN, "-o", "num_numbers=9"), [COUNTDOWN, "num_numbers", "at most 6"]),
         ((COUNTDOWN, "-o", "workers=2"), [COUNTDOWN, "keyword argument 'workers'"]),
-        (("own_envs:mine/No-v0",), ["mine"]),
+        (("user_envs:mine/No-v0",), ["mine"]),
         (("no_such_module:mine/No-v0",), ["cannot import no_such_module: No module"]),
     ],
 )
-def test_errors_are_one_line(fails, own, arguments, messages):
+def test_errors_are_one_line(fails, user_module, arguments, messages):
     line = fails("play", *arguments)
     for message in messages:
         assert message in line

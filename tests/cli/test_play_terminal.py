@@ -1,4 +1,4 @@
-"""The keyboard of a real terminal: keys one by one, and its settings afterwards."""
+"""`play` on a pseudo-terminal: keys, edited lines, settings restored at the end."""
 
 from __future__ import annotations
 
@@ -8,28 +8,30 @@ import select
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
 from roll_vec.cli import main, play
 from roll_vec.cli._environments import make_playable
 from roll_vec.render.ansi import strip_colours
+from tests.cli.small_envs import LINE, SUM
 
 pty = pytest.importorskip("pty")
 termios = pytest.importorskip("termios")
 
 
-# So that a child that says nothing fails a test instead of stopping the run.
+ROOT = Path(__file__).resolve().parents[2]
+# A child that writes nothing fails a test instead of stopping the run.
 HANG_SECONDS = 120
-# In a session with this terminal at its head, so that Ctrl-C there reaches the child
-# and nothing else.
-# A suite that runs in the background may hand on that Ctrl-C is ignored.
+# The terminal leads a session of its own: Ctrl-C there reaches only the child.  The
+# handler is set because a shell lets background jobs ignore Ctrl-C.
 CHILD = """
 import fcntl, signal, sys, termios
 signal.signal(signal.SIGINT, signal.default_int_handler)
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 from roll_vec.cli import main
-from roll_vec.render.ansi import strip_colours
 sys.exit(main())
 """
 
@@ -38,62 +40,65 @@ class Terminal:
     """A child process that plays on a pseudo-terminal of its own."""
 
     def __init__(self, *arguments, **environment):
-        self._ours, self._theirs = pty.openpty()
-        self.settings = termios.tcgetattr(self._theirs)
+        self._master, self._slave = pty.openpty()
+        self.settings = termios.tcgetattr(self._slave)
         self.process = subprocess.Popen(
             [sys.executable, "-c", CHILD, "play", *arguments],
-            stdin=self._theirs,
-            stdout=self._theirs,
-            stderr=self._theirs,
+            stdin=self._slave,
+            stdout=self._slave,
+            stderr=self._slave,
             env={**os.environ, "TERM": "xterm", "NO_COLOR": "", **environment},
+            cwd=ROOT,
             start_new_session=True,
         )
-        self.shown = ""
+        self.output = ""
 
     def wait_for(self, text):
-        """Read until a text has been shown since the last wait."""
+        """Read until a text has appeared since the last wait."""
         data = b""
         while text.encode() not in data:
-            ready, _, _ = select.select([self._ours], [], [], HANG_SECONDS)
+            ready, _, _ = select.select([self._master], [], [], HANG_SECONDS)
             assert ready, data
-            data += os.read(self._ours, 4096)
-        self.shown = data.decode()
+            data += os.read(self._master, 4096)
+        self.output = data.decode()
 
     def press(self, keys):
-        os.write(self._ours, keys.encode())
+        """Type some keys."""
+        os.write(self._master, keys.encode())
 
     def finish(self):
         """Return the exit code and whether the settings are those of before."""
         code = self.process.wait(timeout=HANG_SECONDS)
-        same = termios.tcgetattr(self._theirs) == self.settings
+        same = termios.tcgetattr(self._slave) == self.settings
         return code, same
 
     def close(self):
+        """Kill the child if it is still running, and close the terminal."""
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        os.close(self._ours)
-        os.close(self._theirs)
+        os.close(self._master)
+        os.close(self._slave)
 
 
 @pytest.fixture
 def terminal():
-    opened = []
+    """Return a function that starts a game on a terminal, closed after the test."""
+    with ExitStack() as stack:
 
-    def open_terminal(*arguments, **environment):
-        opened.append(Terminal(*arguments, **environment))
-        return opened[-1]
+        def open_terminal(*arguments, **environment):
+            child = Terminal(*arguments, **environment)
+            stack.callback(child.close)
+            return child
 
-    yield open_terminal
-    for one in opened:
-        one.close()
+        yield open_terminal
 
 
 def test_keys_act_at_once_without_echo_and_q_gives_the_terminal_back(terminal):
     tty = terminal("roll_vec/Sokoban-v0", "--seed", "1010")
     tty.wait_for("q quit")
-    assert "\x1b[1;36mP" in tty.shown
-    assert termios.tcgetattr(tty._theirs) != tty.settings
+    assert "\x1b[1;36mP" in tty.output
+    assert termios.tcgetattr(tty._slave) != tty.settings
     tty.press("\x1b[C")
     tty.wait_for("step 1 ")
     tty.press("u")
@@ -104,7 +109,7 @@ def test_keys_act_at_once_without_echo_and_q_gives_the_terminal_back(terminal):
     tty.wait_for("step 3 ")
     tty.press("?")
     tty.wait_for("quit\r\n")
-    assert "undo a move" in tty.shown
+    assert "undo a move" in tty.output
     tty.press("q")
     assert tty.finish() == (0, True)
 
@@ -118,14 +123,14 @@ def test_keys_act_at_once_without_echo_and_q_gives_the_terminal_back(terminal):
     ],
     ids=["ctrl-c", "ctrl-d", "sigterm"],
 )
-def test_terminal_is_given_back_however_the_game_ends(terminal, end, code):
-    tty = terminal("roll_vec/FrozenLake-v1")
+def test_terminal_is_restored_however_the_game_ends(terminal, end, code):
+    tty = terminal(LINE)
     tty.wait_for("q quit")
     end(tty)
     assert tty.finish() == (code, True)
 
 
-def test_terminal_is_given_back_after_an_exception(terminal, tmp_path):
+def test_terminal_is_restored_after_an_exception(terminal, tmp_path):
     (tmp_path / "explosive.py").write_text(
         "import gymnasium\n"
         "class Bomb(gymnasium.Env):\n"
@@ -148,16 +153,16 @@ def test_terminal_is_given_back_after_an_exception(terminal, tmp_path):
 
 def test_answers_are_edited_and_remembered(terminal):
     pytest.importorskip("readline")
-    tty = terminal("roll_vec/Countdown-v0", "--seed", "3", "-o", "max_steps=9")
+    tty = terminal(SUM, "-o", "max_steps=9")
     tty.wait_for("> ")
-    assert "\x1b[1mroll_vec/Countdown-v0" in tty.shown
+    assert f"\x1b[1m{SUM} · seed 0" in tty.output
     tty.press("1+2\x7f1\r")
     tty.wait_for("> ")
-    assert "value 2" in tty.shown
+    assert "value 2" in tty.output
     # The line before, with something added.
     tty.press("\x1b[A+5\r")
     tty.wait_for("> ")
-    assert "value 7" in tty.shown
+    assert "value 7" in tty.output
     tty.press(":quit\r")
     assert tty.finish() == (0, True)
 
@@ -165,16 +170,16 @@ def test_answers_are_edited_and_remembered(terminal):
 @pytest.mark.parametrize(
     ("end", "code"),
     [
-        # Between the prompt and its wait for keys Python sees a signal no sooner than
-        # at the end of a line.
+        # A signal between the prompt and the wait for keys is handled only at the end
+        # of a line: hence the line end.
         (lambda tty: tty.press("\x03\r"), 130),
         (lambda tty: tty.press("\x04"), 0),
         (lambda tty: (tty.process.send_signal(signal.SIGTERM), tty.press("\r")), 143),
     ],
     ids=["ctrl-c", "ctrl-d", "sigterm"],
 )
-def test_terminal_is_given_back_however_the_typing_ends(terminal, end, code):
-    tty = terminal("roll_vec/Countdown-v0", "--seed", "3")
+def test_terminal_is_restored_however_the_typing_ends(terminal, end, code):
+    tty = terminal(SUM)
     tty.wait_for("> ")
     end(tty)
     assert tty.finish() == (code, True)
@@ -182,21 +187,21 @@ def test_terminal_is_given_back_however_the_typing_ends(terminal, end, code):
 
 @pytest.mark.parametrize("plain", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_typing_without_colours(terminal, plain):
-    tty = terminal("roll_vec/Countdown-v0", "--seed", "3", **plain)
+    tty = terminal(SUM, **plain)
     tty.wait_for("> ")
-    assert "\x1b[1m" not in tty.shown
+    assert "\x1b[1m" not in tty.output
     tty.press("1\r")
     tty.wait_for("Lost in 1 step, return 0")
-    assert "\x1b[1" not in tty.shown
+    assert "\x1b[1" not in tty.output
     tty.press(":quit\r")
     assert tty.finish() == (0, True)
 
 
 def test_no_color_is_respected(terminal):
-    tty = terminal("roll_vec/Sokoban-v0", NO_COLOR="1")
+    tty = terminal(LINE, NO_COLOR="1")
     tty.wait_for("q quit")
-    assert "# # # # # #" in tty.shown
-    assert "\x1b[1;36m" not in tty.shown
+    assert "# # P # #" in tty.output
+    assert "\x1b[1;36m" not in tty.output
     tty.press("q")
     assert tty.finish() == (0, True)
 
@@ -206,43 +211,43 @@ def test_frames_are_drawn_over_one_another(monkeypatch, lines):
     for name, value in (("TERM", "xterm"), ("LINES", lines), ("COLUMNS", "80")):
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("NO_COLOR", raising=False)
-    ours, theirs = pty.openpty()
-    # What was typed ahead counts.
-    os.write(ours, b"sx?uq")
-    with os.fdopen(theirs, "r+b", buffering=0) as device:
+    master, slave = pty.openpty()
+    # Keys that were typed ahead count.
+    os.write(master, b"sx?uq")
+    with os.fdopen(slave, "r+b", buffering=0) as device:
         device_text = io.TextIOWrapper(device, encoding="utf-8", write_through=True)
         monkeypatch.setattr(sys, "stdin", device_text)
         monkeypatch.setattr(sys, "stdout", device_text)
         assert main(["play", "roll_vec/Sokoban-v0", "--seed", "1010"]) == 0
-        shown = b""
-        while not shown.endswith(b"\x1b[?25h\x1b[?7h"):
-            shown += os.read(ours, 1 << 16)
-    os.close(ours)
-    shown = shown.decode()
-    assert "\x1b[?25l" in shown
-    assert shown.count("seed 1010") == 2
+        output = b""
+        while not output.endswith(b"\x1b[?25h\x1b[?7h"):
+            output += os.read(master, 1 << 16)
+    os.close(master)
+    output = output.decode()
+    assert "\x1b[?25l" in output
+    assert output.count("seed 1010") == 2
     # Cells are spaced, the sequences around them are not.
-    assert strip_colours(shown).count("\n# # # # # # \r") == 4
+    assert strip_colours(output).count("\n# # # # # # \r") == 4
     # The frame before is erased: line by line, or the screen where it is too small.
-    assert ("\x1b[13A\r\x1b[J" in shown) == (lines == "50")
-    assert ("\x1b[H\x1b[2J" in shown) == (lines == "5")
+    assert ("\x1b[13A\r\x1b[J" in output) == (lines == "50")
+    assert ("\x1b[H\x1b[2J" in output) == (lines == "5")
 
 
 @pytest.mark.parametrize("more", [(), ("-o", "num_boxes=0")])
 def test_nothing_is_echoed_while_the_game_is_made(monkeypatch, more):
     echo = []
 
-    def make(*given):
-        echo.append(bool(termios.tcgetattr(theirs)[3] & termios.ECHO))
-        return make_playable(*given)
+    def make(*arguments):
+        echo.append(bool(termios.tcgetattr(slave)[3] & termios.ECHO))
+        return make_playable(*arguments)
 
     monkeypatch.setattr(play, "make_playable", make)
-    ours, theirs = pty.openpty()
-    os.write(ours, b"q")
-    with os.fdopen(theirs, "r+b", buffering=0) as device:
-        settings = termios.tcgetattr(theirs)
+    master, slave = pty.openpty()
+    os.write(master, b"q")
+    with os.fdopen(slave, "r+b", buffering=0) as device:
+        settings = termios.tcgetattr(slave)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(device))
         assert main(["play", "roll_vec/Sokoban-v0", *more]) == (2 if more else 0)
         assert echo == [False]
-        assert termios.tcgetattr(theirs) == settings
-    os.close(ours)
+        assert termios.tcgetattr(slave) == settings
+    os.close(master)

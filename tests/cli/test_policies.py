@@ -1,3 +1,5 @@
+"""Policies: random, oracle, constant, of the user; texts and arrays."""
+
 import gymnasium
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from roll_vec.spaces import UnicodeText
 
 
 def vector(space, num_envs=5):
-    """A vector environment of which a policy sees the spaces alone."""
+    """Return a vector environment that has spaces and nothing else."""
     env = gymnasium.vector.VectorEnv()
     env.num_envs = num_envs
     env.single_action_space = space
@@ -137,14 +139,14 @@ def test_random_texts_are_the_examples_of_the_space_all_of_them():
 
 
 @pytest.mark.parametrize(
-    ("returned", "got"),
+    ("actions", "text"),
     [("hello", "returned str"), (["a"] * 4, "returned 4 actions"), (None, "NoneType")],
 )
-def test_texts_of_a_callable_are_counted(monkeypatch, returned, got):
-    monkeypatch.setattr("json.loads", lambda _: returned)
+def test_texts_of_a_callable_are_counted(monkeypatch, actions, text):
+    monkeypatch.setattr("json.loads", lambda _: actions)
     policy = make_policy("json:loads", vector(UnicodeText(9)), 0)
     with pytest.raises(
-        UsageError, match=f"json:loads .*{got}, expected a list of 5 str"
+        UsageError, match=f"json:loads .*{text}, expected a list of 5 str"
     ):
         policy(None)
 
@@ -163,11 +165,11 @@ def test_oracle_answers_every_task_in_the_form_that_is_read(pattern, workers):
         policy = make_policy("oracle", env, 0)
         observations, _ = env.reset(seed=3)
         for _ in range(4):
-            observations, rewards, ended, _, _ = env.step(policy(observations))
+            observations, rewards, terminations, _, _ = env.step(policy(observations))
             # Every other step of next-step mode is a reset.
-            assert rewards.tolist() == ended.astype(float).tolist()
-            assert len(set(ended.tolist())) == 1
-        assert not ended.any()
+            assert rewards.tolist() == terminations.astype(float).tolist()
+            assert len(set(terminations.tolist())) == 1
+        assert not terminations.any()
     finally:
         env.close()
 
@@ -185,8 +187,8 @@ def test_oracle_has_no_answer_to_a_task_without_one(tmp_path):
 def test_policies_play_the_codes_of_the_environment():
     env = gymnasium.make_vec("roll_vec/Sokoban-v0", num_envs=64, action_start=0)
     env.reset(seed=0)
-    drawn = make_policy("random", env, 0)(None)
-    assert set(drawn.tolist()) == {0, 1, 2, 3}
+    actions = make_policy("random", env, 0)(None)
+    assert set(actions.tolist()) == {0, 1, 2, 3}
     for policy in ("random", "constant:0"):
         assert env.step(make_policy(policy, env, 0)(None))[4]["action_is_valid"].all()
     env.close()

@@ -1,3 +1,5 @@
+"""`roll-vec rollout`: table, file, picture, autoreset modes, errors, interrupts."""
+
 import errno
 import json
 import os
@@ -19,7 +21,7 @@ SMALL = ("--num-envs", 4, "--steps", 120)
 
 
 def table_of(out):
-    """The rows of the printed table as a dict."""
+    """Return the rows of the printed table as a dict."""
     return dict(re.findall(r"│ (.+?) +│ +(.+?) │", out))
 
 
@@ -56,8 +58,8 @@ def test_picture_shows_the_boards_at_the_end(run, tmp_path):
     assert picture.shape == (2 * side + 24, 2 * side + 24, 3)
     for index, board in enumerate(env.render()[:4]):
         top, left = (8 + place * (side + 8) for place in divmod(index, 2))
-        shown = picture[top : top + side : 3, left : left + side : 3]
-        np.testing.assert_array_equal(shown, board)
+        part = picture[top : top + side : 3, left : left + side : 3]
+        np.testing.assert_array_equal(part, board)
     env.close()
 
 
@@ -256,11 +258,11 @@ def test_file_that_cannot_be_written_after_all_is_an_error(
 
 def test_picture_is_in_the_format_of_its_suffix(run, fails, tmp_path):
     image = pytest.importorskip("PIL.Image")
-    for suffix, expected in ((".jpg", "JPEG"), (".PNG", "PNG")):
+    for suffix, name in ((".jpg", "JPEG"), (".PNG", "PNG")):
         outcome = run("rollout", SOKOBAN, *SMALL, "--image", f"boards{suffix}")
         assert f"boards at the end: boards{suffix}" in outcome.out
         with image.open(tmp_path / f"boards{suffix}") as saved:
-            assert saved.format == expected
+            assert saved.format == name
     for name in ("boards", "boards.npz"):
         line = fails("rollout", SOKOBAN, *SMALL, "--image", name)
         assert "--image: a picture's file name ends in one of .bmp, .gif," in line
@@ -415,7 +417,7 @@ def test_interrupt_of_the_first_reset_shows_that_nothing_was_done(run, monkeypat
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends signals otherwise")
 def test_signal_comes_through_while_rooms_are_drawn():
-    # A pseudo-terminal: the bar shows when the rooms have been begun.
+    # On a pseudo-terminal the progress bar shows when the rooms are being drawn.
     import pty
 
     master, slave = pty.openpty()
@@ -428,12 +430,12 @@ def test_signal_comes_through_while_rooms_are_drawn():
         env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
     ) as process:
         os.close(slave)
-        shown = b""
-        while not re.search(rb"/300,000 rooms", shown):
-            shown += os.read(master, 4096)
+        output = b""
+        while not re.search(rb"/300,000 rooms", output):
+            output += os.read(master, 4096)
         process.send_signal(signal.SIGINT)
-        while b"interrupted after" not in shown:
-            shown += os.read(master, 4096)
+        while b"interrupted after" not in output:
+            output += os.read(master, 4096)
         out, _ = process.communicate()
     os.close(master)
     assert process.returncode == 130

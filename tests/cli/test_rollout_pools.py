@@ -1,4 +1,4 @@
-"""Language environments and those of the user, rolled out as pools."""
+"""`roll-vec rollout` of pools: text environments, environments of the user, faults."""
 
 import re
 import sys
@@ -8,12 +8,12 @@ import pytest
 
 from tests.pool.cases import FAULTS_ON_PURPOSE
 
-COUNTDOWN, ECHO = "roll_vec/Countdown-v0", "own_envs:mine/Echo-v0"
+COUNTDOWN, ECHO = "roll_vec/Countdown-v0", "user_envs:mine/Echo-v0"
 SMALL = ("--num-envs", 4, "--steps", 12)
 
 
 def table_of(out):
-    """The rows of the printed table as a dict."""
+    """Return the rows of the printed table as a dict."""
     return dict(re.findall(r"│ (.+?) +│ +(.+?) │", out))
 
 
@@ -32,6 +32,18 @@ def test_oracle_solves_every_task(run, tmp_path, autoreset):
     saved = np.load(tmp_path / "e.npz")
     assert saved["success"].tolist() == [1] * episodes
     assert saved["lengths"].tolist() == [1] * episodes
+
+
+@pytest.mark.parametrize("flags", [(), ("-o", "workers=2", "-o", "executor=process")])
+def test_oracle_of_an_environment_of_the_user_is_found(run, user_module, flags):
+    outcome = run(
+        *("rollout", f"{user_module}:mine/Guide-v0", *SMALL, *flags),
+        *("--policy", "oracle"),
+    )
+    assert outcome.code == 0
+    # Every episode takes two steps to the right and one reset.
+    assert table_of(outcome.out)["episodes"] == "16"
+    assert "out of the oracle's reach: 1\nalways to the right\n" in outcome.out
 
 
 def test_texts_are_shown_where_there_is_no_picture(run, tmp_path):
@@ -63,13 +75,13 @@ def test_random_answers_are_rolled_out_and_are_a_function_of_the_seed(run, tmp_p
 
 @pytest.mark.parametrize("name", ["Echo-v0", "Corridor-v0", "Hall-v0"])
 @pytest.mark.parametrize("options", [(), ("-o", "workers=2"), ("process",)])
-def test_environments_of_the_user_roll_out(run, own, tmp_path, name, options):
+def test_environments_of_the_user_roll_out(run, user_module, tmp_path, name, options):
     if options == ("process",):
         options = ("-o", "workers=2", "-o", "executor=process", "-o", "step_timeout=60")
     saved = []
     for more in ((), options):
         outcome = run(
-            *("rollout", f"{own}:mine/{name}", *SMALL, "--save", "e.npz", *more)
+            *("rollout", f"{user_module}:mine/{name}", *SMALL, "--save", "e.npz", *more)
         )
         assert outcome.code == 0
         assert "faults" not in outcome.out
@@ -78,14 +90,16 @@ def test_environments_of_the_user_roll_out(run, own, tmp_path, name, options):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is one way alone")
-def test_processes_that_start_anew_find_modules_of_the_working_directory(run, own):
-    options = ("workers=2", "executor=process", "context=spawn")
+def test_processes_that_start_anew_find_modules_of_the_working_directory(
+    run, user_module
+):
+    options = ("workers=1", "executor=process", "context=spawn")
     flags = [flag for option in options for flag in ("-o", option)]
-    assert run("rollout", f"{own}:mine/Echo-v0", *SMALL, *flags).code == 0
+    assert run("rollout", f"{user_module}:mine/Echo-v0", *SMALL, *flags).code == 0
 
 
 @FAULTS_ON_PURPOSE
-def test_faults_are_counted_and_the_first_one_is_shown(run, own):
+def test_faults_are_counted_and_the_first_one_is_shown(run, user_module):
     arguments = ("rollout", ECHO, *SMALL, "--policy", "constant:raise")
     table = table_of(run(*arguments).out)
     assert (table["episodes"], table["faults"]) == ("24", "24 by exceptions")
@@ -96,7 +110,7 @@ def test_faults_are_counted_and_the_first_one_is_shown(run, own):
 
 @FAULTS_ON_PURPOSE
 @pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
-def test_rollout_of_faults_alone_fails(run, own, tmp_path, mode):
+def test_rollout_of_faults_alone_fails(run, user_module, tmp_path, mode):
     arguments = ("rollout", ECHO, *SMALL, "--autoreset", mode, "--quiet")
     outcome = run(*arguments, "--policy", "constant:raise")
     assert outcome.code == 1
@@ -114,7 +128,7 @@ def test_rollout_of_faults_alone_fails(run, own, tmp_path, mode):
 
 
 @FAULTS_ON_PURPOSE
-def test_dead_workers_are_counted(run, own):
+def test_dead_workers_are_counted(run, user_module):
     options = ("-o", "workers=2", "-o", "executor=process")
     arguments = ("rollout", ECHO, "--num-envs", 2, "--steps", 1, *options)
     table = table_of(run(*arguments, "--policy", "constant:exit").out)
@@ -122,14 +136,21 @@ def test_dead_workers_are_counted(run, own):
     assert "exit code 3" in table["first fault"]
 
 
-def test_success_that_is_not_said_is_not_a_rate_of_zero(run, own):
-    arguments = ("rollout", f"{own}:mine/Corridor-v0", "--num-envs", 4, "--steps", 100)
+def test_success_that_is_not_said_is_not_a_rate_of_zero(run, user_module):
+    arguments = (
+        "rollout",
+        f"{user_module}:mine/Corridor-v0",
+        "--num-envs",
+        4,
+        "--steps",
+        100,
+    )
     table = table_of(run(*arguments).out)
     assert int(table["episodes"]) > 4
     assert table["success rate"] == "–"
 
 
-def test_policy_of_the_user_gets_and_gives_texts(run, own, tmp_path):
+def test_policy_of_the_user_gets_and_gives_texts(run, user_module, tmp_path):
     (tmp_path / "speaker.py").write_text(
         "def act(observations):\n"
         "    assert type(observations) is tuple and len(observations) == 4\n"
@@ -157,7 +178,7 @@ def test_policy_of_the_user_gets_and_gives_texts(run, own, tmp_path):
     ],
 )
 def test_errors_name_the_argument_the_value_and_what_would_do(
-    fails, own, tmp_path, arguments, messages
+    fails, user_module, tmp_path, arguments, messages
 ):
     line = fails("rollout", *arguments)
     for message in messages:
