@@ -23,7 +23,7 @@ from gymnasium.vector import AutoresetMode
 
 from benchmarks.tasks import Latency, Rate
 from roll_vec.envs.webshop import Catalogue, WebShop
-from roll_vec.envs.webshop.catalogue.sources import CatalogueOptions
+from roll_vec.envs.webshop.catalogue.options import CatalogueOptions
 from roll_vec.envs.webshop.catalogue.storage import open_stored
 
 
@@ -66,7 +66,7 @@ def replay(env: WebShop, actions: Sequence[str], seed: int) -> None:
 
 def forget_searches(catalogue: Catalogue) -> None:
     """Empty the cache of searches."""
-    catalogue._kept_hits.cache_clear()
+    catalogue.product_search.clear_cache()
 
 
 class Walk:

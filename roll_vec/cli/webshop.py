@@ -1,4 +1,4 @@
-"""``roll-vec webshop index``: store a shop's catalogue, or look at what is in one."""
+"""``roll-vec webshop index``: store the catalogue of a shop, or report its contents."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["add_parser"]
 
-Progress: TypeAlias = Callable[[str, int, int], None]
+ProgressFunction: TypeAlias = Callable[[str, int, int], None]
 
-# How many goals --check solves; more are looked at in even steps.
-_SOLVED = 10_000
-_SHOWN = 5
+# --check solves at most so many goals, in even steps, and names the first obstacles.
+_MAX_SOLVED_GOALS = 10_000
+_MAX_OBSTACLES = 5
 
 _DESCRIPTION = """\
 Make the catalogue of a shop from WebShop's files and store it in a folder:
@@ -37,7 +37,7 @@ files are told apart by their names, as WebShop has them:
   items_ins*         attributes, instructions
   *nouns*            nouns of titles by asin
   any other          the products, such as items_shuffle_1000.json
-plain JSON or .json.gz; no file at all: the embedded shop.
+plain JSON or .json.gz; no file at all: the demo shop.
 
 Rewards depend on which words of a title are nouns: from the file of them, else from
 spaCy's en_core_web_sm where it is installed (and then kept in that file), else by a
@@ -121,43 +121,41 @@ def add_parser(commands: Any) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from roll_vec.envs.webshop import Catalogue
-    from roll_vec.envs.webshop.catalogue.storage import check_files
+    from roll_vec.envs.webshop.catalogue.storage import FIXED_OPTIONS, stored_options
+    from roll_vec.envs.webshop.manifest import check_everything
 
     require("rich", "roll-vec webshop index")
-    files = _by_kind(arguments)
-    stored = files.get("products")
-    is_folder = stored is not None and Path(stored).is_dir()
+    files = _files_by_keyword(arguments)
+    source = Path(files.get("products", "."))
+    is_stored = "products" in files and source.is_dir()
     if not (arguments.out or arguments.check):
         message = "argument --out: expected a folder, or --check, or both"
         raise UsageError(message)
-    if is_folder and arguments.out:
-        message = f"argument --out: {stored} is a stored catalogue already"
+    if is_stored and arguments.out:
+        message = f"argument --out: {source} is a stored catalogue already"
         raise UsageError(message)
     if arguments.out and not arguments.force:
         target = Path(arguments.out)
         if target.is_dir() and any(target.iterdir()):
             message = f"argument --out: {target} is not empty; --force replaces it"
             raise UsageError(message)
-    keywords: dict[str, Any] = {**files, "num_products": arguments.num_products}
-    fixed = ("human_goals", "catalog_seed", "search_backend")
-    given = {name: getattr(arguments, name) for name in fixed}
-    if is_folder:
-        from roll_vec.envs.webshop.catalogue.storage import stored_options
-
-        # Whatever it was stored with is what is looked at.
-        given = {
-            n: v for n, v in stored_options(Path(str(stored))).items() if n in fixed
-        }
-    begun = time.perf_counter()
-    with _progress() as show:
-        catalogue = Catalogue.load(progress=show, **keywords, **given)
-        seconds = time.perf_counter() - begun
+    # A stored catalogue is opened with the options that it was built with.
+    options = (
+        stored_options(source)
+        if is_stored
+        else {name: getattr(arguments, name) for name in FIXED_OPTIONS}
+    )
+    options |= {**files, "num_products": arguments.num_products}
+    start = time.perf_counter()
+    with _progress_bars() as progress:
+        catalogue = Catalogue.load(progress=progress, **options)
+        seconds = time.perf_counter() - start
         if arguments.out:
             catalogue.save(arguments.out)
         report = []
         if arguments.check:
-            report = [*_contents(catalogue), *_reachable(catalogue, show)]
-    folder = arguments.out or (stored if is_folder else None)
+            report = [*_describe(catalogue), *_solve_goals(catalogue, progress)]
+    folder = arguments.out or (files["products"] if is_stored else None)
     if arguments.check:
         from rich.console import Console
         from rich.table import Table
@@ -167,7 +165,7 @@ def _run(arguments: argparse.Namespace) -> int:
         table.add_column(style="bold")
         table.add_column()
         if folder:
-            size = check_files(Path(folder))
+            size = check_everything(Path(folder))
             report.append(("on disk", f"{size / 1e6:,.1f} MB, all files as stored"))
         report.append(("ready in", f"{seconds:.2f} s"))
         for name, value in report:
@@ -181,27 +179,27 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _by_kind(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return the keyword that each file is for."""
-    found: dict[str, str] = {}
-    named = [(_kind(path), path) for path in arguments.files]
-    for name in ("attributes", "human_instructions", "title_nouns"):
-        path = getattr(arguments, name)
+def _files_by_keyword(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return the files by the keyword of the catalogue that takes each."""
+    files: dict[str, str] = {}
+    pairs = [(_guess_keyword(path), path) for path in arguments.files]
+    for keyword in ("attributes", "human_instructions", "title_nouns"):
+        path = getattr(arguments, keyword)
         if path is not None:
-            named.append((name, path))
-    for kind, path in named:
-        if kind in found:
+            pairs.append((keyword, path))
+    for keyword, path in pairs:
+        if keyword in files:
             message = (
-                f"argument FILES: {found[kind]} and {path} would both be {kind} by "
-                "their names; --attributes, --human-instructions and --title-nouns say "
-                "what a file is"
+                f"argument FILES: {files[keyword]} and {path} would both be {keyword} "
+                "by their names; --attributes, --human-instructions and --title-nouns "
+                "say what a file is"
             )
             raise UsageError(message)
-        found[kind] = path
-    return found
+        files[keyword] = path
+    return files
 
 
-def _kind(path: str) -> str:
+def _guess_keyword(path: str) -> str:
     name = Path(path).name
     if name.startswith("items_human_ins"):
         return "human_instructions"
@@ -210,51 +208,51 @@ def _kind(path: str) -> str:
     return "title_nouns" if "nouns" in name else "products"
 
 
-def _contents(catalogue: Catalogue) -> Iterator[tuple[str, str]]:
-    """Give the rows of what is in a catalogue."""
-    found = catalogue.describe()
-    low, median, high = found["price"]
-    skipped = found["skipped_items"]
+def _describe(catalogue: Catalogue) -> Iterator[tuple[str, str]]:
+    """Yield the rows about the contents of a catalogue."""
+    summary = catalogue.describe()
+    low, median, high = summary["price"]
+    skipped = summary["skipped_items"]
     left_out = f" ({skipped:,} items left out)" if skipped else ""
-    yield "products", f"{found['products']:,}{left_out}"
-    yield "categories", _counted(found["categories"])
-    yield "with options", f"{found['with_options']:,}"
+    yield "products", f"{summary['products']:,}{left_out}"
+    yield "categories", _join_counts(summary["categories"])
+    yield "with options", f"{summary['with_options']:,}"
     yield "price", f"{low:g} to {high:g}, median {median:g}"
-    yield (
-        "goals",
-        f"{found['goals']:,}" + (" by people" if found["human_goals"] else ""),
-    )
-    yield "splits", _counted(found["splits"])
-    yield "title nouns", found["title_nouns"]
-    yield "search", found["search_backend"]
-    yield "catalog seed", str(found["catalog_seed"])
-    for name, path in found["files"].items():
+    by_people = " by people" if summary["human_goals"] else ""
+    yield "goals", f"{summary['goals']:,}{by_people}"
+    yield "splits", _join_counts(summary["splits"])
+    yield "title nouns", summary["title_nouns"]
+    yield "search", summary["search_backend"]
+    yield "catalog seed", str(summary["catalog_seed"])
+    for name, path in summary["files"].items():
         yield f"{name.replace('_', ' ')} file", path
 
 
-def _counted(counts: dict[str, int]) -> str:
+def _join_counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in counts.items())
 
 
-def _reachable(catalogue: Catalogue, show: Progress) -> Iterator[tuple[str, str]]:
-    """Give the rows about goals that no purchase fulfils."""
+def _solve_goals(
+    catalogue: Catalogue, progress: ProgressFunction
+) -> Iterator[tuple[str, str]]:
+    """Yield the rows about goals that no purchase fulfils."""
     n = len(catalogue.goals)
-    numbers = range(0, n, max(1, -(-n // _SOLVED)))
+    numbers = range(0, n, max(1, -(-n // _MAX_SOLVED_GOALS)))
     notes = []
-    for done, number in enumerate(numbers):
-        why = catalogue.solve(number).why
-        if why is not None:
-            notes.append(f"goal {number}: {why}")
-        if done % 100 == 0:
-            show("goals solved", done, len(numbers))
+    for count, number in enumerate(numbers):
+        obstacle = catalogue.solve(number).obstacle
+        if obstacle is not None:
+            notes.append(f"goal {number}: {obstacle}")
+        if count % 100 == 0:
+            progress("goals solved", count, len(numbers))
     yield "goals that cannot earn 1.0", f"{len(notes):,} of {len(numbers):,}"
-    for note in notes[:_SHOWN]:
+    for note in notes[:_MAX_OBSTACLES]:
         yield "", note
 
 
 @contextmanager
-def _progress() -> Iterator[Progress]:
-    """Show a bar for each thing that is done, if there is someone to see it."""
+def _progress_bars() -> Iterator[ProgressFunction]:
+    """Show a bar for each task, if stderr is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
@@ -270,9 +268,9 @@ def _progress() -> Iterator[Progress]:
     tasks: dict[str, TaskID] = {}
     with bar:
 
-        def show(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done)
+        def update(task: str, completed: int, total: int) -> None:
+            if task not in tasks:
+                tasks[task] = bar.add_task(task, total=total)
+            bar.update(tasks[task], completed=completed)
 
-        yield show
+        yield update

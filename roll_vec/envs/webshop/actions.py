@@ -1,17 +1,17 @@
-"""From a text to an action: a name and its argument.
+"""Actions: the parser of texts such as ``search[red shoes]``, examples, instructions.
 
-Rule: WebShop, commit 64fa2a5, `web_agent_site/engine/engine.py`, whose regular
-expression can take quadratic time.  This takes linear time on whatever a model writes.
+Rule: WebShop, commit 64fa2a5, `web_agent_site/engine/engine.py`.  Its regular
+expression can take quadratic time; this parser takes linear time on every text.
 """
 
 from __future__ import annotations
 
-__all__ = ["EXAMPLES", "INSTRUCTIONS", "MAX_QUERY", "parse"]
+__all__ = ["EXAMPLES", "INSTRUCTIONS", "MAX_QUERY", "parse_action"]
 
 MAX_QUERY = 10_000
-"""The longest query, in characters; a longer search is no valid action."""
+"""Maximum length of a query, in characters; a longer search is an invalid action."""
 
-# What an agent that acts at random does; between them they lead to every page.
+# A random agent samples these actions.  Together they lead to every page.
 EXAMPLES = (
     "search[red shoes]",
     "search[long lasting lipstick, and price lower than 40.00 dollars]",
@@ -40,27 +40,26 @@ Answer with one action. For example, when blue running shoes are wanted, begin w
 search[blue running shoes]."""
 
 
-def parse(text: str) -> tuple[str, str | None]:
+def parse_action(text: str) -> tuple[str, str | None]:
     r"""Return the name of an action and its argument.
 
     Parameters
     ----------
     text : str
-        Any.  ``name[argument]`` in its first line; text after the last bracket of the
-        line, and further lines, mean nothing.
+        Any text; the action is ``name[argument]`` in its first line.  Text after the
+        last bracket of this line, and further lines, are ignored.
 
     Returns
     -------
     name : str
-        As it was written; the whole text where there is no argument.
+        In its original case; the whole text if there is no argument.
     argument : str or None
-        Not empty, in lower case.
+        In lower case; never empty.
 
     Notes
     -----
-    The same as a match of ``(.+)\[(.+)\]``.  Both groups take as much as they can:
-    the name ends at the last opening bracket that leaves an argument before the last
-    closing one.
+    Equal to a match of ``(.+)\[(.+)\]``.  Both groups are greedy: the name ends at the
+    last opening bracket that leaves an argument before the last closing bracket.
     """
     newline = text.find("\n")
     end = text.rfind("]", 0, newline if newline >= 0 else len(text))

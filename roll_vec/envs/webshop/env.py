@@ -1,38 +1,40 @@
-"""WebShop, one environment; a batch of them is a pool."""
+"""The WebShop environment; a batch of WebShops is a pool."""
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import operator
-import random
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from roll_vec.base_envs import BaseLanguageBasedEnv
-from roll_vec.envs.webshop.actions import EXAMPLES, INSTRUCTIONS, MAX_QUERY, parse
-from roll_vec.envs.webshop.catalogue.catalogue import Catalogue, load_catalogue
-from roll_vec.envs.webshop.catalogue.products import Goal, Product, Purchase
-from roll_vec.envs.webshop.catalogue.sources import DATA_FILES
-from roll_vec.envs.webshop.options import RENDER_MODES, WebShopOptions
-from roll_vec.envs.webshop.pages import (
-    Page,
-    as_rich,
-    as_text,
-    linked,
-    longest_page,
-    page_of,
+from roll_vec.envs.webshop.actions import (
+    EXAMPLES,
+    INSTRUCTIONS,
+    MAX_QUERY,
+    parse_action,
 )
+from roll_vec.envs.webshop.catalogue.catalogue import Catalogue, load_catalogue
+from roll_vec.envs.webshop.catalogue.options import DATA_FILES
+from roll_vec.envs.webshop.goals import Goal
+from roll_vec.envs.webshop.observations import (
+    as_rich_text,
+    as_text,
+    max_observation_length,
+)
+from roll_vec.envs.webshop.options import RENDER_MODES, WebShopOptions
+from roll_vec.envs.webshop.pages import Page, page_of, resolve_link
+from roll_vec.envs.webshop.products import Product, Purchase
 from roll_vec.envs.webshop.state import (
     State,
-    clicked_option,
-    clicked_product,
-    pressed,
+    choose_option,
+    open_product,
+    press_button,
     read_state,
-    searched,
+    show_results,
     write_state,
 )
-from roll_vec.errors import InvalidOptionError, ResetNeededError, shorten
+from roll_vec.errors import InvalidOptionError, ResetNeededError
 from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.seeding import level_for_seed
 from roll_vec.spaces import UnicodeText
@@ -42,12 +44,12 @@ __all__ = ["WebShop", "WebShopOptions"]
 
 
 class WebShop(BaseLanguageBasedEnv):
-    """Buy what an instruction asks for: search, look at products, choose, order.
+    """A simulated shop: search, open products, choose options, buy.
 
-    An action is ``search[words]`` or ``click[what is on the page]``.  A search works
-    on every page.  An action that means nothing there leaves the page.  The order,
-    ``click[buy now]``, is rewarded from 0 to 1 by how well it fits and ends the
-    episode; the registered id is truncated after 50 steps.
+    An action is ``search[words]`` or ``click[name on the page]``.  A search works on
+    every page.  An invalid action leaves the page unchanged.  ``click[buy now]`` ends
+    the episode; its reward from 0 to 1 tells how well the order fits the instruction.
+    The registered id is truncated after 50 steps.
 
     Rules, pages and rewards are those of WebShop (commit 64fa2a5).
 
@@ -62,34 +64,34 @@ class WebShop(BaseLanguageBasedEnv):
     catalogue : Catalogue
         Shared by all environments of the process with the same shop.
     state : State or None
-        Where the session is, not to be written; None before a reset.
+        Read only; None before a reset.
     num_env_steps : int
         Actions in the current episode.
 
     Notes
     -----
     The info of a reset has ``goal`` (int, its number in the catalogue),
-    ``available_actions`` and ``title_nouns`` (who says which words are nouns, on which
+    ``available_actions`` and ``title_nouns`` (the source of the title nouns, on which
     rewards depend).  The info of a step has
 
     ``available_actions`` (dict)
         ``has_search_bar`` (bool) and ``clickables`` (list of str).
     ``action_is_valid`` (bool)
-        Whether it was a search, or a click on something that is there.
+        True for a search, and for a click on a name of the page.
     ``action_is_effective`` (bool)
-        Whether another observation followed.  In mode ``text`` a chosen option is not
-        to be seen.
+        True if the observation has changed.  Mode ``text`` does not show chosen
+        options.
     ``success`` (bool)
-        Whether the order earned 1.
+        True if the order earned 1.
 
-    and of an order besides
+    and for an order also
 
     ``purchased`` (dict)
         ``asin``, ``options`` (pairs of group and value in the order of the first
         choices) and ``price``.
     ``reward_terms`` (dict)
-        See `roll_vec.envs.webshop.reward.RewardTerms`; without those that are
-        None, and with ``title_nouns``.
+        See `roll_vec.envs.webshop.reward.RewardTerms`; without terms that are None,
+        and with ``title_nouns``.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
@@ -101,11 +103,11 @@ class WebShop(BaseLanguageBasedEnv):
     @takes_keywords_of(WebShopOptions)
     def __init__(self, **keywords: Any) -> None:
         super().__init__()
-        self.options = _share(parse_options(WebShopOptions, keywords))
+        self.options = _share_options(parse_options(WebShopOptions, keywords))
         self.render_mode = self.options.render_mode
         self.catalogue: Catalogue = load_catalogue(self.options)
-        self._select()
-        self.observation_space = UnicodeText(longest_page(self.catalogue))
+        self._select_goals()
+        self.observation_space = UnicodeText(max_observation_length(self.catalogue))
         first = self.catalogue.products[0]
         self.action_space.examples = (  # type: ignore[attr-defined]
             *EXAMPLES,
@@ -117,8 +119,8 @@ class WebShop(BaseLanguageBasedEnv):
         self._clickables: tuple[str, ...] = ()
         self._instruction: str | None = None
 
-    def _select(self) -> None:
-        """Find the goals that are played; all environments share what is found."""
+    def _select_goals(self) -> None:
+        """Select the goals that are played; all environments share the selection."""
         options = self.options
         self._goals = self.catalogue.goals.select(
             options.filter_goals, options.limit_goals, options.split
@@ -136,32 +138,32 @@ class WebShop(BaseLanguageBasedEnv):
         ----------
         seed : int or None
         options : dict or None
-            ``session``: an int is the place of a goal among those that are played; a
-            str draws one by weight, the same one for the same name; None is left to
-            the level.  ``instruction_text``: a str that `instruction_text` returns in
-            place of the goal's; pages show the goal's still.  Other keys mean nothing.
+            ``session``: an int is the position of a goal among those that are played; a
+            str draws a goal by weight, always the same one; with None the level
+            decides.  ``instruction_text``: a str that `instruction_text` returns in
+            place of the goal's; pages still show the goal's.  Other keys are ignored.
 
         Raises
         ------
         InvalidSeedError, ClosedError
         InvalidOptionError
-            If one of the options cannot be used; nothing has moved then.
+            If one of the options cannot be used; nothing has changed then.
         """
         episode = self._plan_episode(seed)
-        given = options or {}
-        instruction = given.get("instruction_text")
+        options = options or {}
+        instruction = options.get("instruction_text")
         if not (instruction is None or isinstance(instruction, str)):
-            shown = shorten(instruction)
-            message = f"instruction_text: expected a str or None, got {shown}"
-            raise InvalidOptionError(message)
+            raise InvalidOptionError.expected(
+                "instruction_text", "a str or None", instruction
+            )
         level = self._level(episode.level_seed)
-        state = State(self._choose_goal(given.get("session"), level))
-        # Raises for a damaged record, before anything moves.
+        state = State(self._goals.goal_of(options.get("session"), level))
+        # May raise for a damaged record: nothing has changed yet.
         page = self._page(state, level)
         self._commit_episode(episode)
         self._instruction = instruction
         self.num_env_steps = 0
-        self._open(state, page)
+        self.state, self._clickables = state, page.clickables
         observation = self._observe(page, state)
         if self.options.observation_format == "roll":
             observation = self._with_actions(self.get_instruction_text())
@@ -177,26 +179,6 @@ class WebShop(BaseLanguageBasedEnv):
             level_seed, self.options.num_levels, self.options.start_level
         )
 
-    def _choose_goal(self, session: Any, level: int) -> int:
-        """Return the number of the goal of a session, or of a level."""
-        goals = self._goals
-        if session is None:
-            return int(goals[random.Random(level).randint(0, len(goals) - 1)])
-        if isinstance(session, str):
-            digest = hashlib.sha256(session.encode("utf-8", "surrogatepass")).digest()
-            return int(goals.draw(random.Random(int.from_bytes(digest, "big"))))
-        try:
-            place = -1 if isinstance(session, bool) else operator.index(session)
-        except TypeError:
-            place = -1
-        if not 0 <= place < len(goals):
-            message = (
-                f"session: expected an integer from 0 to {len(goals) - 1}, the place "
-                f"of a goal, or a str or None, got {shorten(session)}"
-            )
-            raise InvalidOptionError(message)
-        return int(goals[place])
-
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Search or click.
 
@@ -205,7 +187,7 @@ class WebShop(BaseLanguageBasedEnv):
         ResetNeededError
             Before a reset and after the end of the episode.
         InvalidActionError
-            If the action is no str.
+            If the action is not a str.
         ClosedError
         """
         self._check_open()
@@ -213,25 +195,24 @@ class WebShop(BaseLanguageBasedEnv):
         if before is None or before.page == "done":
             message = "the environment must be reset before it is given an action"
             raise ResetNeededError(message)
-        name, argument = parse(check_text(action))
-        after = self._follow(before, name, argument)
+        after = self._next_state(before, *parse_action(check_text(action)))
         terms = None
         if after is not None and after.page == "done":
             order = Purchase(str(after.asin), after.options)
             terms = self.catalogue.reward(after.goal, order)
             after = after._replace(reward=terms.reward)
         state = after or before
-        # Raises for a damaged record, before anything moves.
+        # May raise for a damaged record: nothing has changed yet.
         page = self._page(state)
         observation = self._observe(page, state)
-        # Only what leaves these alike can look alike.
+        # With another page, product or page number the observation always differs.
         effective = after is not None and (
             (before.page, before.asin, before.page_no)
             != (after.page, after.asin, after.page_no)
             or self._observe(self._page(before), before) != observation
         )
         self.num_env_steps += 1
-        self._open(state, page)
+        self.state, self._clickables = state, page.clickables
         if self.options.observation_format == "roll":
             observation = self._with_actions(observation)
         info: dict[str, Any] = {
@@ -254,26 +235,27 @@ class WebShop(BaseLanguageBasedEnv):
         info["reward_terms"]["title_nouns"] = self.catalogue.title_nouns_source
         return observation, terms.reward, True, False, info
 
-    def _follow(self, state: State, name: str, argument: str | None) -> State | None:
-        """Return where an action leads; None if it is no valid one."""
+    def _next_state(
+        self, state: State, name: str, argument: str | None
+    ) -> State | None:
+        """Return the state after an action; None if the action is invalid."""
         if argument is None:
             return None
         if name == "search":
-            return searched(state, argument) if len(argument) <= MAX_QUERY else None
+            return show_results(state, argument) if len(argument) <= MAX_QUERY else None
         if name != "click" or argument not in self._clickables or argument == "search":
             return None
-        following = pressed(state, argument)
-        if following is not None:
-            return following
+        after_button = press_button(state, argument)
+        if after_button is not None:
+            return after_button
         if state.page == "results":
-            asin = linked(self.catalogue, argument, lambda: self._page(state))
-            shows_opened = self.options.observation_mode == "text_rich"
-            return clicked_product(state, asin, shows_opened)
-        return clicked_option(state, argument, self._product(state))
+            asin = resolve_link(self.catalogue, argument, lambda: self._page(state))
+            marks_opened = self.options.observation_mode == "text_rich"
+            return open_product(state, asin, marks_opened)
+        return choose_option(state, argument, self._product(state))
 
     def _product(self, state: State) -> Product:
-        products = self.catalogue.products
-        product: Product = products[products.number_of(str(state.asin))]
+        product: Product = self.catalogue.products.by_asin(str(state.asin))
         return product
 
     def _page(self, state: State, level: int | None = None) -> Page:
@@ -283,53 +265,49 @@ class WebShop(BaseLanguageBasedEnv):
             self.catalogue, state, level=level, show_attrs=self.options.show_attrs
         )
 
-    def _open(self, state: State, page: Page) -> None:
-        """Move to a page, and let it be clicked."""
-        self.state, self._clickables = state, page.clickables
-
     def _observe(self, page: Page, state: State) -> str:
         if self.options.observation_mode == "text_rich":
-            return as_rich(page.nodes, state.options, state.opened)
+            return as_rich_text(page.nodes, state.options, state.opened_asins)
         return as_text(page.nodes)
 
-    def _current(self) -> State:
+    def _current_state(self) -> State:
         if self.state is None:
             message = "the environment must be reset before there is a page"
             raise ResetNeededError(message)
         return self.state
 
     def _available_actions(self) -> dict[str, Any]:
-        on_index = self._current().page == "index"
+        on_index = self._current_state().page == "index"
         return {"has_search_bar": on_index, "clickables": list(self._clickables)}
 
     def _with_actions(self, text: str) -> str:
         return f"{text}\nAvailable actions: {', '.join(self.get_available_actions())}"
 
     def get_available_actions(self) -> list[str]:
-        """Return what can be done on the page, as ROLL lists it.
+        """Return the actions that the page offers, in ROLL's form.
 
         Raises
         ------
         ResetNeededError
         """
         clicks = [f"click[{name}]" for name in self._clickables if name != "search"]
-        on_index = self._current().page == "index"
+        on_index = self._current_state().page == "index"
         return ["search[<content>]", *clicks] if on_index else clicks
 
     def get_instruction_text(self) -> str:
-        """Return the page's heading: ``Instruction:`` and what is wanted.
+        """Return the page's heading: ``Instruction:`` and the instruction.
 
         Raises
         ------
         ResetNeededError
         """
-        state = self._current()
+        state = self._current_state()
         space = " " if state.page == "index" else ""
         return f"Instruction:{space}{self.catalogue.goals[state.goal].instruction_text}"
 
     @property
     def instruction_text(self) -> str | None:
-        """The heading of the first page, or what a reset was told to put in its place.
+        """The heading of the first page, or the reset's ``instruction_text``.
 
         None before a reset.
         """
@@ -339,12 +317,12 @@ class WebShop(BaseLanguageBasedEnv):
         return f"Instruction: {goal.instruction_text}"
 
     def get_instructions(self) -> str:
-        """Return what an agent is told before an episode, as its prompt."""
-        own = self.options.env_instruction
-        return INSTRUCTIONS if own is None else own
+        """Return the prompt of an agent, before the first observation."""
+        instructions = self.options.env_instruction
+        return INSTRUCTIONS if instructions is None else instructions
 
     def render(self) -> str | None:
-        """Return the page, laid out or as it is observed; None without a render mode.
+        """Return the page, laid out or as an observation; None without a render mode.
 
         Raises
         ------
@@ -353,7 +331,7 @@ class WebShop(BaseLanguageBasedEnv):
         self._check_open()
         if self.render_mode is None:
             return None
-        state = self._current()
+        state = self._current_state()
         page = self._page(state)
         if self.render_mode == "text":
             return self._observe(page, state)
@@ -363,7 +341,7 @@ class WebShop(BaseLanguageBasedEnv):
 
     @property
     def oracle_action(self) -> str | None:
-        """The next action of a shopper who knows the best purchase; None at its end."""
+        """The next action on the way to the best purchase; None after a purchase."""
         if self.state is None or self.state.page == "done":
             return None
         from roll_vec.envs.webshop.oracle import next_action
@@ -373,11 +351,11 @@ class WebShop(BaseLanguageBasedEnv):
 
     @property
     def oracle_note(self) -> str | None:
-        """Why no purchase earns 1 for the goal; None where one does."""
+        """The reason why no purchase earns 1 for the goal; None if one does."""
         if self.state is None:
             return None
-        why = self.catalogue.solve(self.state.goal).why
-        return None if why is None else f"goal {self.state.goal}: {why}"
+        obstacle = self.catalogue.solve(self.state.goal).obstacle
+        return None if obstacle is None else f"goal {self.state.goal}: {obstacle}"
 
     def get_state(self) -> dict[str, Any]:
         """Return everything that later steps and resets depend on."""
@@ -389,33 +367,36 @@ class WebShop(BaseLanguageBasedEnv):
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go back to what `get_state` returned.
+        """Restore a state of `get_state`.
 
         Raises
         ------
         InvalidOptionError
-            If the session is none of this catalogue's; nothing has moved then.
+            If the session does not fit this catalogue; nothing has changed then.
         """
         record, instruction = state["session"], state["instruction_text"]
         steps = operator.index(state["num_env_steps"])
-        session = None if record is None else read_state(record, self.catalogue)
+        session = None
+        if record is not None:
+            products, num_goals = self.catalogue.products, len(self.catalogue.goals)
+            session = read_state(record, products, num_goals)
         self.set_stream(state["stream"])
         self.state, self._instruction = session, instruction
         self.num_env_steps = steps
         self._clickables = () if session is None else self._page(session).clickables
 
     def __getstate__(self) -> dict[str, Any]:
-        # The catalogue is loaded where it goes, and finds the goals again.
+        # The other process loads the catalogue, which selects the goals again.
         state = dict(vars(self))
         del state["_goals"]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._select()
+        self._select_goals()
 
 
 @functools.lru_cache(maxsize=32)
-def _share(options: WebShopOptions) -> WebShopOptions:
-    """Return the one object that all environments of equal options have."""
+def _share_options(options: WebShopOptions) -> WebShopOptions:
+    """Return one object for equal options, to be shared by all environments."""
     return options

@@ -1,32 +1,28 @@
-"""What shoppers want: how goals are made, and which of them are played."""
+"""Goals: one goal, all goals of a catalogue, the goals that an environment plays."""
 
 from __future__ import annotations
 
 import functools
-import itertools
+import hashlib
+import operator
 import random
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.webshop.catalogue.files import Listing
-from roll_vec.envs.webshop.catalogue.products import Goal, Product
-from roll_vec.envs.webshop.catalogue.records import Records
+from roll_vec.envs.webshop.products import Product
+from roll_vec.envs.webshop.records import Records
 from roll_vec.errors import InvalidOptionError
 
-__all__ = ["SPLITS", "GoalFilter", "GoalSelection", "Goals", "make_goals"]
+__all__ = ["SHUFFLE_SEED", "SPLITS", "Goal", "GoalFilter", "GoalSelection", "Goals"]
 
-GoalFilter = Callable[[int, Goal], bool]
-
-# Numbers from WebShop, commit 64fa2a5.
-PRICE_GRID = tuple(10.0 * step for step in range(1, 100))
-NO_LIMIT = 1_000_000.0
-_SHUFFLE_SEED = 233
-# Goals by their place in the list, as WebShop's baselines and RAGEN divide them.
+# From WebShop, commit 64fa2a5.
+SHUFFLE_SEED = 233
+# Goals by their position, as WebShop's baselines and RAGEN divide them.
 SPLITS = {
     "all": slice(None),
     "test": slice(0, 500),
@@ -35,98 +31,38 @@ SPLITS = {
 }
 
 
-def make_goals(
-    listings: Sequence[Listing],
-    products: Sequence[Product],
-    human: bool,
-    rng: random.Random,
-) -> tuple[list[dict[str, Any]], NDArray[np.float64]]:
-    """Return the goals of a shop in their order, as entries of `Goals`, and weights.
-
-    The rules are WebShop's (commit 64fa2a5), where the limits of prices come from a
-    generator that nobody seeded.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Goal:
+    """A shopping task: an instruction and the purchase that it asks for; read only.
 
     Parameters
     ----------
-    listings : sequence of Listing
-    products : sequence of Product
-        Of the listings, with their prices.
-    human : bool
-        Whether people's instructions are the goals, or one for each choice of options.
-    rng : random.Random
-        Draws a limit for each instruction.
-
-    Raises
-    ------
-    InvalidOptionError
-        If there is no goal.
+    asin, category, query, name, product_category
+        Of the product that the goal was made from; ``name`` is the title.
+    instruction_text : str
+    attributes : tuple of str
+        At least one.
+    price_upper : float
+        Highest price, in dollars; 1,000,000 without a limit.
+    goal_options : mapping from str to str, or tuple of str
+        Synthetic goals: values by group.  People's goals: texts.
+    weight : float
+        Relative frequency among the draws for named sessions.
     """
-    made = (_human if human else _synthetic)(listings, products, rng)
-    entries = list(made)
-    if not entries:
-        kind = "instruction by a person" if human else "instruction"
-        message = (
-            f"human_goals: {human} makes no goals, the products have no {kind}; "
-            + ("human_instructions" if human else "attributes")
-            + " takes a file of them"
-        )
-        raise InvalidOptionError(message)
-    random.Random(_SHUFFLE_SEED).shuffle(entries)
-    if human:
-        return entries, np.ones(len(entries))
-    counts = Counter(name for entry in entries for name in entry["attributes"])
-    weights = np.zeros(len(entries))
-    for i, entry in enumerate(entries):
-        # One after the other: from Python 3.12 on `sum` rounds otherwise.
-        for name in entry["attributes"]:
-            weights[i] += 1.0 / counts[name]
-        weights[i] /= len(entry["attributes"])
-    return entries, weights
+
+    asin: str
+    category: str
+    query: str
+    name: str
+    product_category: str
+    instruction_text: str
+    attributes: tuple[str, ...]
+    price_upper: float
+    goal_options: Mapping[str, str] | tuple[str, ...]
+    weight: float
 
 
-def _draw_limit(price: float, rng: random.Random) -> tuple[float, str]:
-    """Return the most that may be paid for a product and the words that say so."""
-    above = [limit for limit in PRICE_GRID if limit > price][:4]
-    if len(above) < 2:
-        return NO_LIMIT, ""
-    limit = max(rng.sample(above, 2))
-    return limit, f", and price lower than {limit:.2f} dollars"
-
-
-def _human(
-    listings: Sequence[Listing], products: Sequence[Product], rng: random.Random
-) -> Iterator[dict[str, Any]]:
-    for number, listing in enumerate(listings):
-        for asked in listing.human:
-            limit, words = _draw_limit(products[number].price, rng)
-            yield {
-                "product": number,
-                "instruction_text": asked.instruction.strip(".") + words,
-                "attributes": asked.attributes,
-                "price_upper": limit,
-                "goal_options": asked.options,
-            }
-
-
-def _synthetic(
-    listings: Sequence[Listing], products: Sequence[Product], rng: random.Random
-) -> Iterator[dict[str, Any]]:
-    for number, listing in enumerate(listings):
-        if listing.instruction is None:
-            continue
-        limit, words = _draw_limit(products[number].price, rng)
-        names = sorted(listing.options)
-        for values in itertools.product(*(listing.options[name] for name in names)):
-            chosen = dict(zip(names, values, strict=True))
-            options = ", and ".join(f"{name}: {chosen[name]}" for name in names)
-            with_options = f" with {options}" if options else ""
-            yield {
-                "product": number,
-                "instruction_text": f"{listing.instruction}{with_options}{words}",
-                "attributes": listing.instruction_attributes,
-                "price_upper": limit,
-                "goal_options": chosen,
-            }
+GoalFilter = Callable[[int, Goal], bool]
 
 
 class Goals(Sequence[Goal]):
@@ -136,7 +72,7 @@ class Goals(Sequence[Goal]):
     ----------
     records : Records of Goal
     weights : (n,) float64
-        By which goals are drawn for named sessions.
+        See `Goal`.
     """
 
     def __init__(self, records: Records[Goal], weights: NDArray[np.float64]) -> None:
@@ -151,8 +87,8 @@ class Goals(Sequence[Goal]):
         weights: NDArray[np.float64],
         products: Sequence[Product],
     ) -> Goals:
-        """Return the goals that `make_goals` made."""
-        decode = functools.partial(_decode, products, weights)
+        """Return the goals of `roll_vec.envs.webshop.catalogue.goal_builder`."""
+        decode = functools.partial(_decode_goal, products, weights)
         return cls(Records.pack(entries, decode), weights)
 
     @classmethod
@@ -162,7 +98,7 @@ class Goals(Sequence[Goal]):
         """Return the goals that `save` stored in a folder."""
         mode: Any = "r" if memory_map else None
         weights = np.load(directory / "goal_weights.npy", mmap_mode=mode)
-        decode = functools.partial(_decode, products, weights)
+        decode = functools.partial(_decode_goal, products, weights)
         return cls(Records.open(directory / "goals.jsonl", decode, memory_map), weights)
 
     def save(self, directory: Path) -> None:
@@ -171,9 +107,9 @@ class Goals(Sequence[Goal]):
         np.save(directory / "goal_weights.npy", self.weights)
 
     @property
-    def longest(self) -> int:
+    def max_length(self) -> int:
         """An upper bound of the characters in the strings of any goal."""
-        return self._records.longest
+        return self._records.max_length
 
     def __len__(self) -> int:
         return len(self._records)
@@ -187,51 +123,50 @@ class Goals(Sequence[Goal]):
         limit_goals: int | None = None,
         split: str = "all",
     ) -> GoalSelection:
-        """Return the goals that are left of a filter, a limit and a split.
+        """Return the goals that remain after a filter, a limit and a split.
 
         Parameters
         ----------
         filter_goals : function of (int, Goal), or None
-            Tells whether a goal stays.
+            Returns whether a goal remains.
         limit_goals : int or None
-            How many distinct ones are then drawn by their weights.
+            Number of distinct goals that are then drawn by weight.
         split : str
-            Of these: ``test`` the first 500, ``eval`` the next 1000, ``train`` the
-            rest, ``all``.
+            A key of `SPLITS`.
 
         Raises
         ------
         InvalidOptionError
-            If none is left.
+            If no goal remains.
         """
         numbers = np.arange(len(self))
         if filter_goals is not None:
-            kept = [bool(filter_goals(i, goal)) for i, goal in enumerate(self)]
-            numbers = numbers[kept]
+            mask = [bool(filter_goals(i, goal)) for i, goal in enumerate(self)]
+            numbers = numbers[mask]
             if not len(numbers):
                 message = f"filter_goals: none of the {len(self)} goals is left"
                 raise InvalidOptionError(message)
         if limit_goals is not None and limit_goals < len(numbers):
-            numbers = numbers[self._draw(numbers, limit_goals)]
-        found = numbers[SPLITS[split]]
-        if not len(found):
+            numbers = numbers[self._draw_positions(numbers, limit_goals)]
+        selection = numbers[SPLITS[split]]
+        if not len(selection):
             message = (
                 f"split: {split!r} begins at goal {SPLITS[split].start}, but there are "
                 f"{len(numbers)} goals"
             )
             raise InvalidOptionError(message)
-        return GoalSelection(found, self.weights[found])
+        return GoalSelection(selection, self.weights[selection])
 
-    def _draw(self, numbers: NDArray[np.int64], count: int) -> list[int]:
-        """Return distinct places among some goals, drawn as WebShop draws them."""
-        rng = random.Random(_SHUFFLE_SEED)
-        # WebShop goes on with the generator that has shuffled the goals.
+    def _draw_positions(self, numbers: NDArray[np.int64], count: int) -> list[int]:
+        """Return distinct positions among some goals, drawn as WebShop draws them."""
+        rng = random.Random(SHUFFLE_SEED)
+        # WebShop draws from the generator that has shuffled the goals before.
         rng.shuffle(list(range(len(self))))
         selection = GoalSelection(numbers, self.weights[numbers])
-        drawn: dict[int, None] = {}
-        while len(drawn) < count:
-            drawn[selection.draw_place(rng)] = None
-        return list(drawn)
+        positions: dict[int, None] = {}
+        while len(positions) < count:
+            positions[selection.draw_position(rng)] = None
+        return list(positions)
 
 
 class GoalSelection(Sequence[int]):
@@ -247,7 +182,7 @@ class GoalSelection(Sequence[int]):
         self, numbers: NDArray[np.int64], weights: NDArray[np.float64]
     ) -> None:
         self._numbers = numbers
-        self._cumulated = np.concatenate([np.zeros(1), np.cumsum(weights)])
+        self._cumulative = np.concatenate([np.zeros(1), np.cumsum(weights)])
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -257,23 +192,52 @@ class GoalSelection(Sequence[int]):
             return self._numbers[index].tolist()
         return int(self._numbers[index])
 
-    def draw_place(self, rng: random.Random) -> int:
-        """Return a place in the selection, drawn by weight.
+    def draw_position(self, rng: random.Random) -> int:
+        """Return a position in the selection, drawn by weight.
 
-        As in WebShop the search is one place off: the first goal is never drawn, the
-        others have the weight of the one before them, and the last one its own
-        besides.
+        The search is off by one, as in WebShop: the first goal is never drawn, every
+        other goal has the weight of its predecessor, the last one its own weight too.
         """
-        position = rng.uniform(0, float(self._cumulated[-1]))
-        place = int(np.searchsorted(self._cumulated, position, side="right"))
-        return min(place, len(self) - 1)
+        value = rng.uniform(0, float(self._cumulative[-1]))
+        position = int(np.searchsorted(self._cumulative, value, side="right"))
+        return min(position, len(self) - 1)
 
-    def draw(self, rng: random.Random) -> int:
-        """Return the number of a goal, drawn by weight; see `draw_place`."""
-        return int(self._numbers[self.draw_place(rng)])
+    def goal_of(self, session: Any, level: int) -> int:
+        """Return the number of the goal of an episode.
+
+        Parameters
+        ----------
+        session : int, str or None
+            An int is a position in the selection.  A str draws a goal by weight, from
+            a generator that is seeded with the str.  None: the level decides, as ROLL
+            draws its goals.
+        level : int
+
+        Raises
+        ------
+        InvalidOptionError
+            If the session is none of these.
+        """
+        if session is None:
+            return int(self[random.Random(level).randint(0, len(self) - 1)])
+        if isinstance(session, str):
+            digest = hashlib.sha256(session.encode("utf-8", "surrogatepass")).digest()
+            return int(
+                self[self.draw_position(random.Random(int.from_bytes(digest, "big")))]
+            )
+        try:
+            position = -1 if isinstance(session, bool) else operator.index(session)
+        except TypeError:
+            position = -1
+        if not 0 <= position < len(self):
+            wanted = f"an integer from 0 to {len(self) - 1}, the position of a goal, "
+            raise InvalidOptionError.expected(
+                "session", wanted + "or a str or None", session
+            )
+        return int(self[position])
 
 
-def _decode(
+def _decode_goal(
     products: Sequence[Product],
     weights: NDArray[np.float64],
     number: int,

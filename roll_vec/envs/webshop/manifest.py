@@ -1,22 +1,37 @@
-"""Manifests: the files of a stored folder with checksums, to find and name damage.
+"""Manifest of a stored shop: the checksums that find and name a damaged file.
 
-A manifest is a JSON object with the fields ``format``, ``check``, the CRC-32 of all
-other fields, and ``files``: size, CRC-32 and SHA-256 of each file by its relative path.
+``catalogue.json`` is a JSON object: ``format``; ``files``, with the size, CRC-32 and
+SHA-256 of every other file by its relative path; further fields; and ``check``, the
+CRC-32 of all this.
+
+Opening compares all sizes and reads the files that are used as a whole.  Two kinds of
+files are large and used in pieces, so each piece has a checksum of its own that is
+compared when the piece is first read: records (`roll_vec.envs.webshop.records`) and the
+postings of the search index (`roll_vec.envs.webshop.search.lucene`).
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 from roll_vec.data_files import hash_file, read_blocks, refuse_unreadable
 
-__all__ = ["check_file", "read_manifest", "refuse_damage", "write_manifest"]
+__all__ = [
+    "MANIFEST",
+    "check_at_opening",
+    "check_everything",
+    "read_manifest",
+    "refuse_damage",
+    "write_manifest",
+]
 
-_WAY_OUT = "store the catalogue anew with roll-vec webshop index"
+MANIFEST = "catalogue.json"
+_FORMAT = 3
+_CHANGED = "it has changed since it was stored"
 
 
 def refuse_damage(path: Path, problem: str) -> NoReturn:
@@ -29,97 +44,111 @@ def refuse_damage(path: Path, problem: str) -> NoReturn:
     refuse_unreadable("products", path, problem)
 
 
-def write_manifest(
-    path: Path, version: int, content: Mapping[str, Any], files: Iterable[Path]
-) -> None:
-    """Write the manifest of some files in its folder or below.
+def write_manifest(directory: Path, content: Mapping[str, Any]) -> None:
+    """Write the manifest of all files in a folder and below.
 
     Parameters
     ----------
-    path : Path
-    version : int
-        Of the folder's format.
+    directory : Path
     content : mapping
         Further fields.
-    files : iterable of Path
     """
-    listed = {
-        file.relative_to(path.parent).as_posix(): {
-            "bytes": file.stat().st_size,
-            "crc32": _checksum(file),
-            "sha256": hash_file(file),
+    files = {
+        path.relative_to(directory).as_posix(): {
+            "bytes": path.stat().st_size,
+            "crc32": _checksum(path),
+            "sha256": hash_file(path),
         }
-        for file in sorted(files)
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
     }
-    body = {"format": version, **content, "files": listed}
-    main = {**body, "check": _check_of(body)}
-    path.write_text(json.dumps(main, indent=1), encoding="utf-8")
+    manifest: dict[str, Any] = {"format": _FORMAT, **content, "files": files}
+    manifest["check"] = _checksum_of_fields(manifest)
+    text = json.dumps(manifest, indent=1)
+    (directory / MANIFEST).write_text(text, encoding="utf-8")
 
 
-def read_manifest(
-    path: Path, version: int, fields: Iterable[str] = ()
-) -> dict[str, Any]:
-    """Return the fields of a manifest.
-
-    Parameters
-    ----------
-    path : Path
-    version : int
-    fields : iterable of str
-        Those that it has besides ``files``.
+def read_manifest(directory: Path) -> dict[str, Any]:
+    """Return the fields of a folder's manifest.
 
     Raises
     ------
     InvalidOptionError
-        If it is not there, damaged, of another format or that of another folder.
+        If it does not exist, is damaged or has another format.
     """
+    path = directory / MANIFEST
     try:
-        main = json.loads(path.read_text(encoding="utf-8"))
+        manifest = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         refuse_damage(path, str(error))
-    if not isinstance(main, dict) or "format" not in main:
+    if not isinstance(manifest, dict) or "format" not in manifest:
         refuse_damage(path, "it is no manifest of a stored catalogue")
-    if main["format"] != version:
-        problem = f"it has the format {main['format']!r}, this version reads {version}"
-        refuse_damage(path, f"{problem}; {_WAY_OUT}")
-    check = main.pop("check", None)
+    if manifest["format"] != _FORMAT:
+        refuse_damage(
+            path,
+            f"it has the format {manifest['format']!r}, this version reads {_FORMAT}; "
+            "store the catalogue anew with roll-vec webshop index",
+        )
+    check = manifest.pop("check", None)
     try:
-        is_whole = check == _check_of(main)
+        is_whole = check == _checksum_of_fields(manifest)
     except RecursionError:
         is_whole = False
     if not is_whole:
-        refuse_damage(path, "it has changed since it was stored")
-    if main.keys() != {"format", "files", *fields}:
-        refuse_damage(path, "it is the manifest of another folder")
-    return main
+        refuse_damage(path, _CHANGED)
+    return manifest
 
 
-def check_file(path: Path, known: Mapping[str, Any], *, whole: bool = True) -> None:
-    """Compare a file with its entry in the manifest.
+def check_at_opening(
+    directory: Path, manifest: Mapping[str, Any], piecewise: Collection[str]
+) -> None:
+    """Compare the files of a stored shop with its manifest.
 
     Parameters
     ----------
-    path : Path
-    known : mapping
-    whole : bool
-        Whether all of it is read, or only its size is compared.
+    directory : Path
+    manifest : mapping
+    piecewise : collection of str
+        Relative paths of files whose pieces are checked later: only their sizes are
+        compared now.
 
     Raises
     ------
     InvalidOptionError
     """
-    try:
-        size = path.stat().st_size
-        if size != known["bytes"]:
-            refuse_damage(path, f"it has {size} bytes, not {known['bytes']}")
-        if whole and _checksum(path) != known["crc32"]:
-            refuse_damage(path, "it has changed since it was stored")
-    except OSError as error:
-        refuse_damage(path, str(error))
+    for name, entry in manifest["files"].items():
+        path = directory / name
+        try:
+            size = path.stat().st_size
+            if size != entry["bytes"]:
+                refuse_damage(path, f"it has {size} bytes, not {entry['bytes']}")
+            if name not in piecewise and _checksum(path) != entry["crc32"]:
+                refuse_damage(path, _CHANGED)
+        except OSError as error:
+            refuse_damage(path, str(error))
 
 
-def _check_of(body: Mapping[str, Any]) -> int:
-    return zlib.crc32(json.dumps(body, sort_keys=True).encode())
+def check_everything(directory: Path) -> int:
+    """Read all files of a stored shop; return their size in bytes.
+
+    Raises
+    ------
+    InvalidOptionError
+        If a file is not the one that was stored.
+    """
+    files = read_manifest(directory)["files"]
+    for name, entry in files.items():
+        try:
+            digest = hash_file(directory / name)
+        except OSError as error:
+            refuse_damage(directory / name, str(error))
+        if digest != entry["sha256"]:
+            refuse_damage(directory / name, _CHANGED)
+    return sum(entry["bytes"] for entry in files.values())
+
+
+def _checksum_of_fields(manifest: Mapping[str, Any]) -> int:
+    return zlib.crc32(json.dumps(manifest, sort_keys=True).encode())
 
 
 def _checksum(path: Path) -> int:

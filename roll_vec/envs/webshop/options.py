@@ -1,4 +1,4 @@
-"""The keywords of WebShop."""
+"""Keywords of the environment, validated."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Hashable
 from typing import Any
 
-from roll_vec.envs.webshop.catalogue.sources import CatalogueOptions
+from roll_vec.envs.webshop.catalogue.options import CatalogueOptions
 from roll_vec.envs.webshop.goals import SPLITS, GoalFilter
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
@@ -24,37 +24,37 @@ RENDER_MODES = ("ansi", "text")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WebShopOptions(CatalogueOptions):
-    """The keywords of `roll_vec/WebShop-v0`; first those of the catalogue.
+    """The keywords of `roll_vec/WebShop-v0`; those of the catalogue come first.
 
     Parameters
     ----------
     products : path or None
         WebShop's ``items_shuffle*.json``, plain or ``.gz``; or a folder that
-        ``roll-vec webshop index`` stored; None: the embedded shop.
+        ``roll-vec webshop index`` stored; None: the demo shop.
     attributes, human_instructions, title_nouns, num_products, human_goals
-        See `roll_vec.envs.webshop.catalogue.sources.CatalogueOptions`.
+        See `roll_vec.envs.webshop.catalogue.options.CatalogueOptions`.
     catalog_seed, search_backend, memory_map
         See there, too.
     filter_goals : function of (int, Goal), or None
-        Tells by number and goal whether a goal is played.
+        Returns from number and goal whether the goal is played.
     limit_goals : int or None
-        How many distinct ones are drawn of them by their weights.
+        Number of distinct goals that are then drawn by weight.
     split : str
-        Which of these are played: ``test`` the first 500, ``eval`` the next 1000,
-        ``train`` the others, ``all``.
+        Goals that are played after filter and limit: ``test`` the first 500, ``eval``
+        the next 1000, ``train`` the others, ``all``.
     observation_mode : str
-        ``text``: the page's texts, separated by ``[SEP]``; ``text_rich``: one a line,
-        buttons marked as such.
+        ``text``: the texts of the page, separated by ``[SEP]``; ``text_rich``: a line
+        for each text, with marked buttons.
     observation_format : str
-        ``page``: the page; ``roll``: the page and the available actions, and of a
-        reset the instruction alone with them, as ROLL shows it.
+        ``page``: the page; ``roll``: the page and the available actions, as in ROLL;
+        after a reset the instruction instead of the page.
     show_attrs : bool
         Whether a product's page has a button for its attributes.
     num_levels, start_level : int
         With K = ``num_levels`` above 0 an episode of seed s plays the level
         ``start_level + s mod K``, else the level s.
     env_instruction : str or None
-        What `get_instructions` returns, instead of its own words.
+        Text that `get_instructions` returns instead of the default.
     render_mode : str or None
         ``ansi``: the page laid out for a terminal; ``text``: the observation.
 
@@ -76,24 +76,21 @@ class WebShopOptions(CatalogueOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        wanted: Any = self.filter_goals
-        # It is part of what goals that were chosen already are found by.
-        if wanted is not None and not (
-            callable(wanted) and isinstance(wanted, Hashable)
+        filter_goals: Any = self.filter_goals
+        # Hashable: selections of goals are cached by it.
+        if filter_goals is not None and not (
+            callable(filter_goals) and isinstance(filter_goals, Hashable)
         ):
-            message = (
-                "filter_goals: expected a hashable function of a number and a goal, or "
-                f"None, got {wanted!r}"
-            )
-            raise InvalidOptionError(message)
+            wanted = "a hashable function of a number and a goal, or None"
+            raise InvalidOptionError.expected("filter_goals", wanted, filter_goals)
         if self.limit_goals is not None:
-            self._put("limit_goals", check_int("limit_goals", self.limit_goals, 1))
+            self._set("limit_goals", check_int("limit_goals", self.limit_goals, 1))
         check_choice("split", self.split, SPLITS)
         check_choice("observation_mode", self.observation_mode, ("text", "text_rich"))
         check_choice("observation_format", self.observation_format, ("page", "roll"))
-        self._put("show_attrs", check_bool("show_attrs", self.show_attrs))
+        self._set("show_attrs", check_bool("show_attrs", self.show_attrs))
         num_levels, start_level = check_levels(self.num_levels, self.start_level)
-        self._put("num_levels", num_levels)
-        self._put("start_level", start_level)
+        self._set("num_levels", num_levels)
+        self._set("start_level", start_level)
         check_optional_text("env_instruction", self.env_instruction)
         check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))

@@ -1,8 +1,8 @@
-"""What a purchase earns, with all its terms.
+"""Reward of a purchase, with all its terms.
 
-The rules are WebShop's (commit 64fa2a5, ``web_agent_site/engine/goal.py``) with the
-fuzzy ratios of thefuzz 0.22.1.  Texts repeat from purchase to purchase, so whatever is
-derived from one is remembered, within bounds.
+The rules are those of WebShop (commit 64fa2a5, ``web_agent_site/engine/goal.py``) with
+the fuzzy ratios of thefuzz 0.22.1.  Texts repeat from purchase to purchase, so
+functions of texts have bounded caches.
 """
 
 from __future__ import annotations
@@ -11,20 +11,21 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from roll_vec.envs.webshop.catalogue.products import Goal, Product
+from roll_vec.envs.webshop.goals import Goal
+from roll_vec.envs.webshop.products import Product
 from roll_vec.errors import MissingExtraError
 
 __all__ = [
     "RewardTerms",
     "TypeTerms",
-    "combine",
+    "combine_terms",
+    "compute_reward",
+    "compute_type_terms",
     "count_attributes",
     "find_color",
+    "fuzzy_match",
     "has_attribute",
-    "is_alike",
-    "judge_type",
-    "score",
-    "wanted_options",
+    "option_texts",
 ]
 
 _COLORS = """
@@ -38,37 +39,36 @@ _COLORS = """
     sapphire seashell silver skull slate steel stone stonewash sunflower tan taupe teal
     tiger turquoise violet walnut wheat white wine yellow
 """
-# Of two colours in a text the earlier one here counts.
+# If a text has several colours, the first one of this list counts.
 COLORS = tuple(_COLORS.split())
-# Least ratio that counts: scores are rounded, and those above 85 count.
-_LEAST_RATIO = 85.5
-# thefuzz deletes these code points, not all that are outside ASCII.
-_DELETED = dict.fromkeys(range(128, 256))
+# WebShop rounds ratios and accepts those above 85.
+_MIN_RATIO = 85.5
+# thefuzz deletes these code points, not all outside ASCII.
+_DELETIONS = dict.fromkeys(range(128, 256))
 
 
 class RewardTerms(NamedTuple):
-    """A reward and what it is made of.
+    """A reward and its terms.
 
     Parameters
     ----------
     reward : float
         From 0 to 1.
     r_type : float
-        0, 0.1, 0.5 or 1, by which the rest is multiplied: how much the product is of
-        the wanted kind.
+        Factor of the reward for the kind of product: 0, 0.1, 0.5 or 1.
     r_att : float
-        Share of the wanted attributes that the product has.
+        Share of the goal's attributes that the product has.
     w_att : float
-        Weight of the attributes in the reward; those of attributes, options and price
-        add up to 1.
+        Weight of the attributes in the reward; the weights of attributes, options and
+        price add up to 1.
     query_match : bool
-        Whether both products were found by the same query.
+        Whether the product has the same query as the goal's product.
     category_match : bool
         Whether their paths in the shop have two pieces in common.
     title_score : float
-        Share of the nouns of the wanted title that the bought one has.
+        Share of the nouns of the goal's title that the product's title has.
     r_option : float or None
-        Share of the wanted options that were chosen; None where none are wanted.
+        Share of the goal's options that were chosen; None if the goal has none.
     w_option : float or None
     r_price : bool
         Whether the price is within the limit.
@@ -89,7 +89,7 @@ class RewardTerms(NamedTuple):
 
 
 class TypeTerms(NamedTuple):
-    """How much a product is of the wanted kind; see `RewardTerms`."""
+    """The terms for the kind of product; see `RewardTerms`."""
 
     r_type: float
     query_match: bool
@@ -97,13 +97,13 @@ class TypeTerms(NamedTuple):
     title_score: float
 
 
-def score(
+def compute_reward(
     goal: Goal,
     goal_nouns: Sequence[str],
     product: Product,
     options: Mapping[str, str],
 ) -> RewardTerms:
-    """Return what a purchase earns.
+    """Return the reward of a purchase.
 
     Parameters
     ----------
@@ -111,39 +111,39 @@ def score(
     goal_nouns : sequence of str
         Title nouns of the product that the goal was made from.
     product : Product
-        The bought one.
+        The purchased product.
     options : mapping from str to str
         The chosen value by group.
 
     Raises
     ------
     MissingExtraError
-        Without rapidfuzz.
+        If rapidfuzz is not installed.
     """
-    chosen = [find_color(value) for value in options.values()]
+    values = [find_color(value) for value in options.values()]
     num_options = 0
-    for wanted in wanted_options(goal):
-        for value in chosen:
-            if is_alike(value, wanted):
+    for target in option_texts(goal):
+        for value in values:
+            if fuzzy_match(value, target):
                 num_options += 1
                 break
-    return combine(
+    return combine_terms(
         goal,
-        judge_type(goal, goal_nouns, product),
+        compute_type_terms(goal, goal_nouns, product),
         count_attributes(goal, product),
         num_options,
         product.price <= goal.price_upper,
     )
 
 
-def combine(
+def combine_terms(
     goal: Goal,
     type_terms: TypeTerms,
     num_attributes: int,
     num_options: int,
     r_price: bool,
 ) -> RewardTerms:
-    """Return the terms of a purchase that has so much of what a goal wants."""
+    """Return the terms of a purchase from the numbers of matches with the goal."""
     attributes, options = len(goal.attributes), len(goal.goal_options)
     total = attributes + options + 1
     r_type, query_match, category_match, title_score = type_terms
@@ -162,11 +162,13 @@ def combine(
     )
 
 
-def judge_type(goal: Goal, goal_nouns: Sequence[str], product: Product) -> TypeTerms:
-    """Return how much a product is of the kind that a goal wants.
+def compute_type_terms(
+    goal: Goal, goal_nouns: Sequence[str], product: Product
+) -> TypeTerms:
+    """Return the terms for the kind of a product.
 
-    A title's share counts every repetition of a noun in the wanted title, but each noun
-    that both have once, so that even the wanted product may score below 1.
+    The denominator of the title's share counts repetitions of a noun, the numerator
+    does not: even the goal's own product may score below 1.
     """
     query_match = product.query == goal.query
     pieces = _pieces(product.product_category)
@@ -175,7 +177,7 @@ def judge_type(goal: Goal, goal_nouns: Sequence[str], product: Product) -> TypeT
     if goal_nouns:
         common = set(goal_nouns).intersection(product.title_nouns)
         title_score = len(common) / len(goal_nouns)
-    # A title without anything in common overrules query and category.
+    # A title without a common noun gives 0 even if query and category match.
     if title_score == 0.0:
         r_type = 0.0
     elif title_score < 0.1:
@@ -186,71 +188,69 @@ def judge_type(goal: Goal, goal_nouns: Sequence[str], product: Product) -> TypeT
 
 
 def count_attributes(goal: Goal, product: Product) -> int:
-    """Return how many of the wanted attributes a product has."""
-    return sum([has_attribute(product, wanted) for wanted in goal.attributes])
+    """Return how many of the goal's attributes a product has."""
+    return sum([has_attribute(product, name) for name in goal.attributes])
 
 
-def has_attribute(product: Product, wanted: str) -> bool:
-    """Return whether a product has an attribute, or one of its texts names it."""
-    if _has_alike(product.attributes, wanted):
+def has_attribute(product: Product, name: str) -> bool:
+    """Return whether a product has an attribute, or one of its texts contains it."""
+    if _any_match(product.attributes, name):
         return True
     title, bullets, description = _texts(
         product.title, product.bullets, product.description
     )
-    return wanted in title or wanted in bullets or wanted in description
+    return name in title or name in bullets or name in description
 
 
-def wanted_options(goal: Goal) -> list[str]:
-    """Return what chosen values are compared with, one text for each wanted option."""
+def option_texts(goal: Goal) -> list[str]:
+    """Return the texts that chosen values are compared with, one for each option."""
     options = goal.goal_options
     if isinstance(options, Mapping):
-        return [_wanted_pair(name, value) for name, value in options.items()]
+        return [_pair_text(name, value) for name, value in options.items()]
     return [find_color(value) for value in options]
 
 
 @functools.lru_cache(maxsize=1 << 14)
 def find_color(text: str) -> str:
-    """Return the first colour that occurs anywhere in a text, else the text."""
+    """Return the first colour of the list that a text contains, else the text."""
     return next((color for color in COLORS if color in text), text)
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _wanted_pair(name: str, value: str) -> str:
-    """Return what the values for an option of a synthetic goal are compared with.
+def _pair_text(name: str, value: str) -> str:
+    """Return the text of one option of a synthetic goal.
 
-    WebShop looks for colours in the pair of name and value, where only one that equals
-    either is found; any other pair is compared in the form that Python prints it in.
+    WebShop looks for a colour in the pair of name and value, where only an equal
+    element is a hit.  Without a hit the text is the pair as Python prints it.
     """
     pair = (name, value)
     return next((color for color in COLORS if color in pair), str(pair))
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _has_alike(attributes: tuple[str, ...], wanted: str) -> bool:
-    """Return whether one of some attributes is like a wanted one."""
-    return any(is_alike(attribute, wanted) for attribute in attributes)
+def _any_match(attributes: tuple[str, ...], name: str) -> bool:
+    return any(fuzzy_match(attribute, name) for attribute in attributes)
 
 
 @functools.lru_cache(maxsize=1 << 15)
-def is_alike(text: str, wanted: str) -> bool:
+def fuzzy_match(text: str, other: str) -> bool:
     """Return whether thefuzz's token set ratio of two texts is above 85."""
-    ratio, _ = _fuzzy()
-    # A float of its own, as the package has no complete types.
-    found: float = ratio(_prepare(text), _prepare(wanted))
-    return found >= _LEAST_RATIO
+    token_set_ratio, _ = _import_rapidfuzz()
+    ratio: float = token_set_ratio(_normalise(text), _normalise(other))
+    return ratio >= _MIN_RATIO
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _prepare(text: str) -> str:
-    """Return a text as thefuzz compares it."""
-    _, process = _fuzzy()
-    prepared: str = process(text if text.isascii() else text.translate(_DELETED))
-    return prepared
+def _normalise(text: str) -> str:
+    """Return a text in the form that thefuzz compares."""
+    _, process = _import_rapidfuzz()
+    normal: str = process(text if text.isascii() else text.translate(_DELETIONS))
+    return normal
 
 
 @functools.lru_cache(maxsize=1)
-def _fuzzy() -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return rapidfuzz's token set ratio and its processor of texts."""
+def _import_rapidfuzz() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return rapidfuzz's token set ratio and its text processor."""
     try:
         from rapidfuzz import fuzz, utils
     except ImportError:
@@ -261,7 +261,7 @@ def _fuzzy() -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 @functools.lru_cache(maxsize=1 << 13)
 def _pieces(product_category: str) -> frozenset[str]:
-    """Return the pieces of a path in the shop, the empty one after a last ``›`` too."""
+    """Return the pieces of a path in the shop; a last ``›`` adds an empty one."""
     return frozenset(piece.strip() for piece in product_category.split("\u203a"))
 
 
@@ -269,5 +269,5 @@ def _pieces(product_category: str) -> frozenset[str]:
 def _texts(
     title: str, bullets: tuple[str, ...], description: str
 ) -> tuple[str, str, str]:
-    """Return the texts of a product in which wanted attributes are looked for."""
+    """Return the texts that `has_attribute` searches, in lower case."""
     return title.lower(), " ".join(bullets).lower(), description.lower()

@@ -1,103 +1,130 @@
-"""The best purchase for a goal, exactly, and a search that shows the product."""
+"""Solver: the purchase with the highest reward for a goal, and a search for it."""
 
 from __future__ import annotations
 
-import weakref
+import functools
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from roll_vec.envs.webshop.actions import MAX_QUERY, parse
-from roll_vec.envs.webshop.catalogue.products import Goal, Product, Purchase
-from roll_vec.envs.webshop.pages import PAGE_SIZE, found
+from roll_vec.envs.webshop.actions import MAX_QUERY, parse_action
+from roll_vec.envs.webshop.goals import Goal
+from roll_vec.envs.webshop.products import Product, Products, Purchase
 from roll_vec.envs.webshop.reward import (
     RewardTerms,
-    combine,
+    combine_terms,
+    compute_type_terms,
     count_attributes,
     find_color,
+    fuzzy_match,
     has_attribute,
-    is_alike,
-    judge_type,
-    wanted_options,
+    option_texts,
 )
-from roll_vec.envs.webshop.state import State, pressed
+from roll_vec.envs.webshop.state import PAGE_SIZE, State, press_button
 
-if TYPE_CHECKING:
-    from roll_vec.envs.webshop.catalogue.catalogue import Catalogue
+__all__ = ["Solution", "Solver", "best_options", "is_clickable"]
 
-__all__ = ["Solution", "best_options", "can_be_chosen", "solve"]
-
-# Brackets would end an action; a first word in angle brackets is a listing.
-_NOT_IN_QUERIES = str.maketrans("[]<>", "    ")
+# Brackets end an action; a first word in angle brackets asks for a list of products.
+_BRACKETS_TO_SPACES = str.maketrans("[]<>", "    ")
 
 
 class Solution(NamedTuple):
-    """The best purchase for a goal, and the way to it.
+    """The best purchase for a goal, and a search for its product.
 
     Parameters
     ----------
     purchase : Purchase
         The chosen values are in the order of the page.
     terms : RewardTerms
-        What it earns.
+        Reward of the purchase.
     query : str
-        A search that shows the product; empty where none does.
+        A search that lists the product; empty if there is none.
     page : int
-        Of the results, from 1; 0 where no search shows it.
-    why : str or None
-        None if the purchase earns 1, else what stands in the way, in one line.
+        Page of the results, from 1; 0 if no search lists the product.
+    obstacle : str or None
+        The reason why no purchase earns 1, in one line; None if one does.
     """
 
     purchase: Purchase
     terms: RewardTerms
     query: str
     page: int
-    why: str | None
+    obstacle: str | None
 
 
-def solve(catalogue: Catalogue, goal: Goal) -> Solution:
-    """Return the purchase of a catalogue that earns most for a goal.
+class Solver:
+    """The exact solver of a shop.
 
-    Of equal ones that of the goal's own product, then of the product that has most of
-    the nouns of its title, then of the first one in the catalogue.
-
-    Raises
-    ------
-    KeyError
-        If the catalogue does not have the goal's product.
-    MissingExtraError
+    Parameters
+    ----------
+    products : Products
+    search_results : function of str
+        Returns the numbers of the products that a query lists, in order.
     """
-    products = catalogue.products
-    own = products.number_of(goal.asin)
-    nouns: tuple[str, ...] = products[own].title_nouns
-    number, (options, terms) = own, best_options(goal, nouns, products[own])
-    if terms.reward < 1.0:
-        for other, most in _shortlist(catalogue).rivals(goal, nouns):
-            if most <= terms.reward:
-                continue
-            rival = products[other]
-            if _limit(goal, nouns, rival) > terms.reward:
-                better = best_options(goal, nouns, rival)
-                if better[1].reward > terms.reward:
-                    number, (options, terms) = other, better
-    product = products[number]
-    query, page = _find_search(catalogue, number, product)
-    why = None
-    if terms.reward < 1.0:
-        why = _explain(goal, product, options, terms)
-    elif not page:
-        why = f"no search shows {product.asin}, which earns 1"
-    return Solution(Purchase(product.asin, options), terms, query, page, why)
+
+    def __init__(
+        self, products: Products, search_results: Callable[[str], Sequence[int]]
+    ) -> None:
+        self._products, self._search_results = products, search_results
+
+    def solve(self, goal: Goal) -> Solution:
+        """Return the purchase with the highest reward for a goal.
+
+        Among equal rewards the goal's own product comes first, then the product that
+        shares most title nouns with it, then the first one of the catalogue.
+
+        Raises
+        ------
+        KeyError
+            If the shop does not have the goal's product.
+        MissingExtraError
+        """
+        number = self._products.number_of(goal.asin)
+        product: Product = self._products[number]
+        nouns = product.title_nouns
+        options, terms = best_options(goal, nouns, product)
+        if terms.reward < 1.0:
+            for other, bound in self._title_index.candidates(goal, nouns):
+                if bound <= terms.reward:
+                    continue
+                candidate = self._products[other]
+                if _reward_bound(goal, nouns, candidate) > terms.reward:
+                    other_options, other_terms = best_options(goal, nouns, candidate)
+                    if other_terms.reward > terms.reward:
+                        number, product = other, candidate
+                        options, terms = other_options, other_terms
+        query, page = self._find_query(number, product)
+        obstacle = None
+        if terms.reward < 1.0:
+            obstacle = _explain(goal, product, options, terms)
+        elif not page:
+            obstacle = f"no search shows {product.asin}, which earns 1"
+        return Solution(Purchase(product.asin, options), terms, query, page, obstacle)
+
+    @functools.cached_property
+    def _title_index(self) -> _TitleIndex:
+        return _TitleIndex(self._products)
+
+    def _find_query(self, number: int, product: Product) -> tuple[str, int]:
+        """Return a query that lists a product, and the page; see `Solution`."""
+        for text in _candidate_queries(product):
+            query = text.lower()
+            action = parse_action(f"search[{query}]")
+            if action == ("search", query) and len(query) <= MAX_QUERY:
+                numbers = self._search_results(query)
+                if number in numbers:
+                    return query, numbers.index(number) // PAGE_SIZE + 1
+        return "", 0
 
 
 def best_options(
     goal: Goal, goal_nouns: Sequence[str], product: Product
 ) -> tuple[dict[str, str], RewardTerms]:
-    """Return what to choose on a product's page for the highest reward.
+    """Return the choices on a product's page with the highest reward.
 
-    At most one value of each group is chosen, and only values that a click can choose.
-    Of equal rewards the fewest choices win, then those that come first on the page.
+    A group has at most one choice, and every choice can be clicked.  Among equal
+    rewards the fewest choices win, then the first ones on the page.
 
     Parameters
     ----------
@@ -112,71 +139,71 @@ def best_options(
         Value by group, in the order of the page.
     terms : RewardTerms
     """
-    type_terms = judge_type(goal, goal_nouns, product)
-    options, count = _cover(goal, product) if type_terms.r_type else ({}, 0)
+    type_terms = compute_type_terms(goal, goal_nouns, product)
+    options, count = _cover_options(goal, product) if type_terms.r_type else ({}, 0)
     attributes = count_attributes(goal, product)
     r_price = product.price <= goal.price_upper
-    return options, combine(goal, type_terms, attributes, count, r_price)
+    return options, combine_terms(goal, type_terms, attributes, count, r_price)
 
 
-def _limit(goal: Goal, goal_nouns: Sequence[str], product: Product) -> float:
-    """Return what a product would earn if all wanted options could be chosen."""
-    return combine(
+def _reward_bound(goal: Goal, goal_nouns: Sequence[str], product: Product) -> float:
+    """Return the reward of a product if all of the goal's options could be chosen."""
+    return combine_terms(
         goal,
-        judge_type(goal, goal_nouns, product),
+        compute_type_terms(goal, goal_nouns, product),
         count_attributes(goal, product),
         len(goal.goal_options),
         product.price <= goal.price_upper,
     ).reward
 
 
-def _cover(goal: Goal, product: Product) -> tuple[dict[str, str], int]:
-    """Return the choices that match most wanted options, and how many they match.
+def _cover_options(goal: Goal, product: Product) -> tuple[dict[str, str], int]:
+    """Return the choices that match most of the goal's options, and their number.
 
-    Each value is the set of wanted options that it matches, as bits.  Group by group,
-    the best choices for every set that can be reached are kept.
+    A set of the goal's options is an int with a bit for each.  The groups are visited
+    one by one; for every set that can be matched, the best choices so far are stored.
     """
-    wanted = wanted_options(goal)
+    targets = option_texts(goal)
     values = list(product.group_of_value.items())
-    first_places: dict[str, dict[int, int]] = defaultdict(dict)
-    for place, (value, name) in enumerate(values):
+    first_positions: dict[str, dict[int, int]] = defaultdict(dict)
+    for position, (value, name) in enumerate(values):
         color = find_color(value)
-        matched = sum(is_alike(color, text) << i for i, text in enumerate(wanted))
-        if matched and can_be_chosen(value):
-            first_places[name].setdefault(matched, place)
-    # Choices are the places of their values, sorted: among equally many for the same
-    # set, those that are less stay so with whatever is chosen in further groups.
+        matches = sum(fuzzy_match(color, text) << i for i, text in enumerate(targets))
+        if matches and is_clickable(value):
+            first_positions[name].setdefault(matches, position)
+    # Choices are sorted positions of values.  The smaller of two tuples of one length
+    # stays the smaller one whatever later groups add to both.
     best: dict[int, tuple[int, ...]] = {0: ()}
-    for places in first_places.values():
+    for positions in first_positions.values():
         extended = dict(best)
-        for covered, chosen in best.items():
-            for matched, place in places.items():
-                both = covered | matched
-                longer = tuple(sorted((*chosen, place)))
-                known = extended.get(both)
-                if known is None or (len(longer), longer) < (len(known), known):
-                    extended[both] = longer
+        for covered, choices in best.items():
+            for matches, position in positions.items():
+                union = covered | matches
+                longer = tuple(sorted((*choices, position)))
+                rival = extended.get(union)
+                if rival is None or (len(longer), longer) < (len(rival), rival):
+                    extended[union] = longer
         best = extended
-    covered, chosen = min(
+    covered, choices = min(
         best.items(), key=lambda item: (-item[0].bit_count(), len(item[1]), item[1])
     )
-    return {values[i][1]: values[i][0] for i in chosen}, covered.bit_count()
+    return {values[i][1]: values[i][0] for i in choices}, covered.bit_count()
 
 
-def can_be_chosen(value: str) -> bool:
+def is_clickable(value: str) -> bool:
     """Return whether a click can choose a value on the page of its product.
 
-    It cannot where an action cannot name it, or where a button has the name.
+    A click cannot if no action can name the value, or if a button has the same name.
     """
     return (
-        parse(f"click[{value}]") == ("click", value)
+        parse_action(f"click[{value}]") == ("click", value)
         and value != "search"
-        and pressed(State(0, "item"), value) is None
+        and press_button(State(0, "item"), value) is None
     )
 
 
-class _Shortlist:
-    """What can be told of all products without looking at one of them.
+class _TitleIndex:
+    """Prices of all products, and products by title noun.
 
     Parameters
     ----------
@@ -184,70 +211,45 @@ class _Shortlist:
     """
 
     def __init__(self, products: Sequence[Product]) -> None:
-        self.prices = array("d")
-        self.with_noun: dict[str, array[int]] = {}
+        self._prices = array("d")
+        self._numbers_by_noun: dict[str, array[int]] = {}
         for number, product in enumerate(products):
-            self.prices.append(product.price)
+            self._prices.append(product.price)
             for noun in dict.fromkeys(product.title_nouns):
-                self.with_noun.setdefault(noun, array("i")).append(number)
+                self._numbers_by_noun.setdefault(noun, array("i")).append(number)
 
-    def rivals(
+    def candidates(
         self, goal: Goal, goal_nouns: Sequence[str]
     ) -> Iterator[tuple[int, float]]:
-        """Give products, the nearest in kind first, with the most that each can earn.
+        """Yield products with upper bounds of their rewards.
 
-        Left out are those that earn nothing.
+        Products that share most title nouns come first; those without a shared noun
+        earn nothing and are omitted.
         """
-        shared: Mapping[int, int] = Counter(
+        num_shared: Mapping[int, int] = Counter(
             number
             for noun in set(goal_nouns)
-            for number in self.with_noun.get(noun, ())
+            for number in self._numbers_by_noun.get(noun, ())
         )
         if not goal_nouns:
-            # Any title will do.
-            shared = dict.fromkeys(range(len(self.prices)), 1)
-        pieces = len(goal.attributes) + len(goal.goal_options)
-        for number in sorted(shared, key=lambda number: (-shared[number], number)):
-            r_price = self.prices[number] <= goal.price_upper
-            most = (pieces + r_price) / (pieces + 1)
-            if shared[number] / max(1, len(goal_nouns)) < 0.1:
-                most *= 0.1
-            yield number, most
+            # Without nouns in the goal's title every title has the same score.
+            num_shared = dict.fromkeys(range(len(self._prices)), 1)
+        num_terms = len(goal.attributes) + len(goal.goal_options)
+        for number in sorted(num_shared, key=lambda n: (-num_shared[n], n)):
+            r_price = self._prices[number] <= goal.price_upper
+            bound = (num_terms + r_price) / (num_terms + 1)
+            if num_shared[number] / max(1, len(goal_nouns)) < 0.1:
+                bound *= 0.1
+            yield number, bound
 
 
-_shortlists: weakref.WeakKeyDictionary[Catalogue, _Shortlist] = (
-    weakref.WeakKeyDictionary()
-)
-
-
-def _shortlist(catalogue: Catalogue) -> _Shortlist:
-    """Return the shortlist of a catalogue, made when it is first needed."""
-    shortlist = _shortlists.get(catalogue)
-    if shortlist is None:
-        shortlist = _shortlists[catalogue] = _Shortlist(catalogue.products)
-    return shortlist
-
-
-def _find_search(
-    catalogue: Catalogue, number: int, product: Product
-) -> tuple[str, int]:
-    """Return a query that shows a product, and on which page; see `Solution`."""
-    for text in _queries(product):
-        query = text.lower()
-        if parse(f"search[{query}]") == ("search", query) and len(query) <= MAX_QUERY:
-            shown = found(catalogue, query)
-            if number in shown:
-                return query, shown.index(number) // PAGE_SIZE + 1
-    return "", 0
-
-
-def _queries(product: Product) -> Iterator[str]:
-    """Give queries for a product, the likeliest first; the last list all of a kind."""
-    title = " ".join(product.title.translate(_NOT_IN_QUERIES).split())
+def _candidate_queries(product: Product) -> Iterator[str]:
+    """Yield queries for a product: searches for its texts, then lists of its kind."""
+    title = " ".join(product.title.translate(_BRACKETS_TO_SPACES).split())
     yield title
     bullet = product.bullets[0] if product.bullets else ""
-    more = f"{title} {product.description} {bullet}"
-    yield " ".join(more.translate(_NOT_IN_QUERIES).split())
+    text = f"{title} {product.description} {bullet}"
+    yield " ".join(text.translate(_BRACKETS_TO_SPACES).split())
     yield f"<q> {product.query}"
     yield f"<c> {product.category}"
 
@@ -255,7 +257,7 @@ def _queries(product: Product) -> Iterator[str]:
 def _explain(
     goal: Goal, product: Product, options: Mapping[str, str], terms: RewardTerms
 ) -> str:
-    """Return in one line why the best purchase does not earn 1."""
+    """Return the reason why the best purchase does not earn 1, in one line."""
     reasons = []
     if terms.r_type < 1.0:
         reasons.append(
@@ -263,21 +265,21 @@ def _explain(
             "the nouns of the wanted title"
         )
     if terms.r_att < 1.0:
-        missing = [text for text in goal.attributes if not has_attribute(product, text)]
-        reasons.append(f"r_att is {terms.r_att:.3g} without {_quote(missing)}")
+        absent = [text for text in goal.attributes if not has_attribute(product, text)]
+        reasons.append(f"r_att is {terms.r_att:.3g} without {_quote(absent)}")
     if terms.r_option is not None and terms.r_option < 1.0:
-        chosen = [find_color(value) for value in options.values()]
+        values = [find_color(value) for value in options.values()]
         names: Sequence[str] = list(goal.goal_options)
         if isinstance(goal.goal_options, Mapping):
             names = [f"{name}: {value}" for name, value in goal.goal_options.items()]
-        missing = [
+        absent = [
             name
-            for name, text in zip(names, wanted_options(goal), strict=True)
-            if not any(is_alike(value, text) for value in chosen)
+            for name, text in zip(names, option_texts(goal), strict=True)
+            if not any(fuzzy_match(value, text) for value in values)
         ]
         reasons.append(
             f"r_option is {terms.r_option:.3g}, as no choice of {product.asin} counts "
-            f"for {_quote(missing)} besides"
+            f"for {_quote(absent)} besides"
         )
     if not terms.r_price:
         reasons.append(
@@ -287,5 +289,4 @@ def _explain(
 
 
 def _quote(texts: Sequence[str]) -> str:
-    """Return texts in one line."""
     return ", ".join(map(repr, texts))

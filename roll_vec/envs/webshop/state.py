@@ -1,35 +1,33 @@
-"""Where a session is, and where a search or a click takes it.
+"""Session states: the page that an episode is on, and the effect of each button.
 
-Rules: WebShop, commit 64fa2a5, `web_agent_site/envs/web_agent_text_env.py`.  There a
-part of the state lives in the address of the page; here it is a record that is never
-written, so that a snapshot is the record itself.
+Rules: WebShop, commit 64fa2a5, `web_agent_site/envs/web_agent_text_env.py`.  There the
+address of the page holds a part of the state.  Here the state is an immutable record,
+so the record itself is a snapshot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from roll_vec.envs.webshop.catalogue.products import Product
+from roll_vec.envs.webshop.products import Product, Products
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.options import check_choice, check_int, check_number
-
-if TYPE_CHECKING:
-    from roll_vec.envs.webshop.catalogue.catalogue import Catalogue
 
 __all__ = [
     "BACK_TO_SEARCH",
     "BUY_NOW",
     "NEXT_PAGE",
     "PAGES",
+    "PAGE_SIZE",
     "PREVIOUS",
     "SUB_PAGES",
     "State",
-    "clicked_option",
-    "clicked_product",
-    "pressed",
+    "choose_option",
+    "open_product",
+    "press_button",
     "read_state",
-    "searched",
+    "show_results",
     "write_state",
 ]
 
@@ -41,29 +39,32 @@ NEXT_PAGE = "next >"
 PREVIOUS = "< prev"
 BUY_NOW = "buy now"
 
+# Products on a page of results.
+PAGE_SIZE = 10
+
 
 class State(NamedTuple):
-    """A session, not to be written.
+    """The state of a session; read only.
 
     Parameters
     ----------
     goal : int
-        Number in the catalogue.
+        Its number in the catalogue.
     page : str
         One of `PAGES`.
     keywords : str
         The last query; empty on the index page.
     page_no : int
-        Of the results, from 1.
+        Page of the results, from 1.
     asin : str or None
         The product of an item page, of its sub pages and of a purchase.
     options : mapping from str to str
-        The chosen value by the name of its group, in the order of the first choices.
-    opened : frozenset of str
-        The asins of products that were looked at since the index page; kept where
-        pages show it alone.
+        The chosen value by group, in the order of the first choices.
+    opened_asins : frozenset of str
+        Products that were opened since the index page; tracked only for observations
+        that mark them.
     reward : float
-        What the purchase earned; 0 until then.
+        Reward of the purchase; 0 before it.
     """
 
     goal: int
@@ -72,45 +73,45 @@ class State(NamedTuple):
     page_no: int = 1
     asin: str | None = None
     options: Mapping[str, str] = {}
-    opened: frozenset[str] = frozenset()
+    opened_asins: frozenset[str] = frozenset()
     reward: float = 0.0
 
 
-def searched(state: State, query: str) -> State:
+def show_results(state: State, query: str) -> State:
     """Return the state on the first page of a query's results."""
-    return State(state.goal, "results", query, opened=state.opened)
+    return State(state.goal, "results", query, opened_asins=state.opened_asins)
 
 
-def clicked_product(state: State, asin: str, keep_opened: bool) -> State:
+def open_product(state: State, asin: str, track_opened: bool) -> State:
     """Return the state on the page of a product.
 
     Parameters
     ----------
     state : State
     asin : str
-    keep_opened : bool
-        Whether the product joins those that were opened.
+    track_opened : bool
+        Whether the product is added to ``opened_asins``.
     """
-    opened = state.opened | {asin} if keep_opened else state.opened
-    return state._replace(page="item", asin=asin, opened=opened)
+    asins = state.opened_asins | {asin} if track_opened else state.opened_asins
+    return state._replace(page="item", asin=asin, opened_asins=asins)
 
 
-def clicked_option(state: State, value: str, product: Product) -> State:
-    """Return the state with a value chosen; it replaces another of its group."""
+def choose_option(state: State, value: str, product: Product) -> State:
+    """Return the state with a value chosen; it replaces another value of its group."""
     name = product.group_of_value[value]
     return state._replace(options={**state.options, name: value})
 
 
-def pressed(state: State, button: str) -> State | None:
-    """Return the state after a click on a button; None if it is none of the page's.
+def press_button(state: State, button: str) -> State | None:
+    """Return the state after a click on a button; None if the page has no such button.
 
     Parameters
     ----------
     state : State
-        On any page but ``done``.
+        On any page except ``done``.
     button : str
-        Any text in lower case.  What a page shows besides its buttons may have the
-        name of one: the button comes first, also ``attributes`` where it is not shown.
+        Any text in lower case.  A button comes before an option or a product of the
+        same name, even ``attributes`` on a page that does not show this button.
     """
     page = state.page
     if button == BACK_TO_SEARCH:
@@ -137,29 +138,32 @@ def write_state(state: State) -> dict[str, Any]:
     return {
         **state._asdict(),
         "options": dict(state.options),
-        "opened": sorted(state.opened),
+        "opened_asins": sorted(state.opened_asins),
     }
 
 
-def read_state(record: Any, catalogue: Catalogue) -> State:
+def read_state(record: Any, products: Products, num_goals: int) -> State:
     """Return the state that `write_state` wrote.
 
     Raises
     ------
     InvalidOptionError
-        If it is none, or none of this catalogue's.
+        If the record is no state, or no state of a shop with these products and goals.
     """
     if not isinstance(record, Mapping) or set(record) != set(State._fields):
-        message = f"state: expected {', '.join(State._fields)}, got {shorten(record)}"
-        raise InvalidOptionError(message)
+        raise InvalidOptionError.expected("state", ", ".join(State._fields), record)
     page = check_choice("state: page", record["page"], PAGES)
-    keywords, asin, opened = record["keywords"], record["asin"], record["opened"]
+    keywords, asin, opened_asins = (
+        record[name] for name in ("keywords", "asin", "opened_asins")
+    )
     if not isinstance(keywords, str):
-        message = f"state: keywords: expected a str, got {shorten(keywords)}"
-        raise InvalidOptionError(message)
-    if not isinstance(opened, list) or not all(isinstance(a, str) for a in opened):
-        message = f"state: opened: expected a list of str, got {shorten(opened)}"
-        raise InvalidOptionError(message)
+        raise InvalidOptionError.expected("state: keywords", "a str", keywords)
+    if not isinstance(opened_asins, list) or not all(
+        isinstance(one, str) for one in opened_asins
+    ):
+        raise InvalidOptionError.expected(
+            "state: opened_asins", "a list of str", opened_asins
+        )
     options: Mapping[Any, Any] = {}
     if page in ("index", "results"):
         if asin is not None or record["options"]:
@@ -169,23 +173,22 @@ def read_state(record: Any, catalogue: Catalogue) -> State:
             )
             raise InvalidOptionError(message)
     else:
-        options = _read_options(record["options"], asin, catalogue)
+        options = _read_options(record["options"], asin, products)
     return State(
-        goal=check_int("state: goal", record["goal"], 0, len(catalogue.goals) - 1),
+        goal=check_int("state: goal", record["goal"], 0, num_goals - 1),
         page=page,
         keywords=keywords,
         page_no=check_int("state: page_no", record["page_no"], 1),
         asin=asin,
         options=options,
-        opened=frozenset(opened),
+        opened_asins=frozenset(opened_asins),
         reward=check_number("state: reward", record["reward"], 0.0, 1.0),
     )
 
 
-def _read_options(options: Any, asin: Any, catalogue: Catalogue) -> Mapping[str, str]:
-    """Return choices that can be made of a product."""
+def _read_options(options: Any, asin: Any, products: Products) -> Mapping[str, str]:
     try:
-        product: Product = catalogue.products[catalogue.products.number_of(asin)]
+        product = products.by_asin(asin)
     except (KeyError, TypeError):
         message = f"state: asin: there is no product {shorten(asin)}"
         raise InvalidOptionError(message) from None

@@ -1,20 +1,21 @@
-"""What a text says is done."""
+"""The parser of actions: as WebShop's pattern, in linear time."""
 
 import random
 import re
 
 import pytest
 
-from roll_vec.envs.webshop.actions import parse
+from roll_vec.envs.webshop.actions import parse_action
 
 PATTERN = re.compile(r"(.+)\[(.+)\]")
 
 
 def by_pattern(text):
-    found = PATTERN.match(text)
-    if found is None:
+    """Return the action by WebShop's own pattern."""
+    match = PATTERN.match(text)
+    if match is None:
         return text, None
-    return found[1], found[2].lower()
+    return match[1], match[2].lower()
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def by_pattern(text):
     ],
 )
 def test_actions(text, action):
-    assert parse(text) == action == by_pattern(text)
+    assert parse_action(text) == action == by_pattern(text)
 
 
 def test_every_short_text_is_read_as_by_the_pattern():
@@ -48,12 +49,12 @@ def test_every_short_text_is_read_as_by_the_pattern():
         text = "".join(
             rng.choices("[]aB\n\r\u2028\u0130 ", (4, 4, 3, 2, 1, 1, 1, 1, 1), k=size)
         )
-        assert parse(text) == by_pattern(text), text
+        assert parse_action(text) == by_pattern(text), text
 
 
 def test_long_texts_take_linear_time():
     # The pattern would take minutes for any of these.
     for text in ("[" * (1 << 20), "a[" * (1 << 19), "a" * (1 << 20)):
-        assert parse(text) == (text, None)
+        assert parse_action(text) == (text, None)
     text = "a[]" * 300_000
-    assert parse(text) == (text[:-5], "]a[")
+    assert parse_action(text) == (text[:-5], "]a[")

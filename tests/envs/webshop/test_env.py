@@ -1,4 +1,4 @@
-"""What one WebShop shows, pays and tells, step by step."""
+"""One environment: pages, rewards, infos, ROLL's methods and frames, step by step."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -181,7 +181,7 @@ def test_rich_pages_show_what_was_opened(shop):
     assert "\n\n[button] B000000001 [button_]\n" in seen
     env = shop()
     play(env, "search[shirt]", f"click[{SHIRT}]")
-    assert env.state.opened == frozenset()
+    assert env.state.opened_asins == frozenset()
 
 
 def test_attributes_are_shown_on_request(shop):

@@ -1,3 +1,5 @@
+"""Goals: instructions, limits, weights, draws and splits equal WebShop's."""
+
 import bisect
 import gzip
 import json
@@ -6,22 +8,25 @@ import random
 import numpy as np
 import pytest
 
-from roll_vec.envs.webshop.catalogue.building import _product
+from roll_vec.envs.webshop.catalogue.builder import make_product
 from roll_vec.envs.webshop.catalogue.files import Shop, read_json, read_listings
-from roll_vec.envs.webshop.goals import Goals, GoalSelection, make_goals
+from roll_vec.envs.webshop.catalogue.goal_builder import build_goals
+from roll_vec.envs.webshop.goals import Goals, GoalSelection
 from roll_vec.errors import InvalidOptionError
 from tests.envs.webshop.shops import ATTRIBUTES, HUMAN, ITEMS, original
 
 
 def goals_of(shop, human=False, seed=0):
+    """Return goals and products of a shop."""
     listings = read_listings(shop)
     rng = random.Random(seed)
-    products = [_product(listing, (), rng) for listing in listings]
-    entries, weights = make_goals(listings, products, human, rng)
+    products = [make_product(listing, (), rng) for listing in listings]
+    entries, weights = build_goals(listings, products, human, rng)
     return Goals.pack(entries, weights, products), products
 
 
 def small(human=False, seed=0):
+    """Return goals and products of the small shop."""
     return goals_of(Shop(ITEMS, ATTRIBUTES, HUMAN), human, seed)
 
 
@@ -35,9 +40,9 @@ def test_goals_and_prices_equal_the_originals(shared, kind):
     golden = json.loads(gzip.decompress(path.read_bytes()))
     assert len(goals) == golden["num_goals"]
     assert {p.asin: p.price for p in products} == golden["product_prices"]
-    for goal, known in zip(goals, golden["goals"], strict=False):
-        found = {name: getattr(goal, name) for name in known}
-        assert json.loads(json.dumps(found)) == known
+    for goal, record in zip(goals, golden["goals"], strict=False):
+        fields = {name: getattr(goal, name) for name in record}
+        assert json.loads(json.dumps(fields)) == record
 
 
 def test_a_goal_is_made_for_each_choice_of_options():
@@ -73,8 +78,8 @@ def test_limits_are_one_a_product_and_above_its_price():
 def test_the_dearest_have_no_limit():
     dear = {**ITEMS[1], "pricing": "$985"}
     items = [dear, {**dear, "asin": "B000000009", "pricing": "$5000"}]
-    asked = {item["asin"]: ATTRIBUTES["B000000002"] for item in items}
-    goals, _ = goals_of(Shop(items, asked, {}))
+    attributes = {item["asin"]: ATTRIBUTES["B000000002"] for item in items}
+    goals, _ = goals_of(Shop(items, attributes, {}))
     assert [goal.price_upper for goal in goals] == [1_000_000.0] * 2
     assert [goal.instruction_text for goal in goals] == ["Find me tables"] * 2
 
@@ -95,7 +100,7 @@ def test_a_shop_without_goals_says_which_file_has_them():
 
 
 def random_idx(cumulated, rng):
-    """WebShop's draw, in its own terms."""
+    """Return a position as WebShop's function of this name draws it."""
     position = rng.uniform(0, cumulated[-1])
     return min(bisect.bisect(cumulated, position), len(cumulated) - 2)
 
@@ -104,11 +109,11 @@ def test_goals_are_drawn_one_place_off_as_in_webshop():
     weights = np.array([0.5, 3.0, 0.25, 1.0])
     selection = GoalSelection(np.array([7, 5, 9, 2]), weights)
     cumulated = [0.0, *np.cumsum(weights).tolist()]
-    ours, theirs = random.Random(3), random.Random(3)
-    drawn = [selection.draw(ours) for _ in range(2000)]
-    assert drawn == [[7, 5, 9, 2][random_idx(cumulated, theirs)] for _ in range(2000)]
-    assert set(drawn) == {5, 9, 2}
-    assert GoalSelection(np.array([4]), np.ones(1)).draw(ours) == 4
+    rng, oracle_rng = random.Random(3), random.Random(3)
+    positions = [selection.draw_position(rng) for _ in range(2000)]
+    assert positions == [random_idx(cumulated, oracle_rng) for _ in range(2000)]
+    assert set(positions) == {1, 2, 3}
+    assert GoalSelection(np.array([4]), np.ones(1)).draw_position(rng) == 0
 
 
 def test_a_limit_draws_distinct_goals_with_the_generator_that_shuffled():
@@ -118,9 +123,9 @@ def test_a_limit_draws_distinct_goals_with_the_generator_that_shuffled():
     cumulated = [0.0, *np.cumsum(goals.weights).tolist()]
     expected = []
     while len(expected) < 3:
-        found = random_idx(cumulated, rng)
-        if found not in expected:
-            expected.append(found)
+        position = random_idx(cumulated, rng)
+        if position not in expected:
+            expected.append(position)
     assert goals.select(limit_goals=3)[:] == expected
     assert goals.select(limit_goals=5)[:] == list(range(5))
     assert goals.select(limit_goals=99)[:] == list(range(5))
@@ -129,14 +134,14 @@ def test_a_limit_draws_distinct_goals_with_the_generator_that_shuffled():
 def test_a_filter_comes_before_the_limit():
     goals, _ = small()
     shirts = [i for i, goal in enumerate(goals) if "shirt" in goal.instruction_text]
-    seen = []
+    checks = []
 
     def keep(i, goal):
-        seen.append(goal is goals[i])
+        checks.append(goal is goals[i])
         return "shirt" in goal.instruction_text
 
     assert goals.select(keep)[:] == shirts
-    assert seen == [True] * 5
+    assert checks == [True] * 5
     limited = goals.select(keep, 2)
     assert len(limited) == 2
     assert set(limited[:]) <= set(shirts)
@@ -145,12 +150,12 @@ def test_a_filter_comes_before_the_limit():
 
 
 def test_splits_are_places_after_filter_and_limit():
-    items, asked = [], {}
+    items, attributes = [], {}
     for number in range(1600):
         asin = f"A{number:09d}"
         items.append({**ITEMS[1], "asin": asin})
-        asked[asin] = ATTRIBUTES["B000000002"]
-    goals, _ = goals_of(Shop(items, asked, {}))
+        attributes[asin] = ATTRIBUTES["B000000002"]
+    goals, _ = goals_of(Shop(items, attributes, {}))
     for split, expected in (
         ("all", range(1600)),
         ("test", range(500)),

@@ -1,4 +1,4 @@
-"""Keywords of the environment: what they may be, and what is said of others."""
+"""Keywords of the environment: their values are checked, errors name them."""
 
 import inspect
 from dataclasses import FrozenInstanceError, fields
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from roll_vec.envs.webshop.catalogue.catalogue import Catalogue
-from roll_vec.envs.webshop.catalogue.sources import CatalogueOptions
+from roll_vec.envs.webshop.catalogue.options import CatalogueOptions
 from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
 from roll_vec.options import parse_options

@@ -1,3 +1,5 @@
+"""The oracle: it reaches the best purchase from every state, by the shortest way."""
+
 import random
 
 import pytest
@@ -5,19 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec.envs.webshop.catalogue.catalogue import Catalogue
-from roll_vec.envs.webshop.catalogue.products import Purchase
 from roll_vec.envs.webshop.oracle import next_action
 from roll_vec.envs.webshop.pages import page_of
-from roll_vec.envs.webshop.solver import Solution, solve
+from roll_vec.envs.webshop.products import Purchase
+from roll_vec.envs.webshop.solver import Solution, Solver
 from roll_vec.envs.webshop.state import (
     State,
-    clicked_option,
-    clicked_product,
-    pressed,
-    searched,
+    choose_option,
+    open_product,
+    press_button,
+    show_results,
 )
 from tests.envs.webshop.shops import original
-from tests.oracles.webshop_reward import (
+from tests.envs.webshop.small_shop import (
     SmallShop,
     make_goal,
     make_product,
@@ -30,29 +32,34 @@ rngs = st.integers(0, 1 << 32).map(random.Random)
 QUERIES = ("lamp", "oil tea", "shirt", "zzz", "<r> a", "<q> lamps", "<c> fashion")
 
 
+def solve(shop, number):
+    """Return the solution of a goal."""
+    return Solver(shop.products, shop.search_results).solve(shop.goals[number])
+
+
 def follow(shop, state, action):
-    """Return where an action leads; only what the page offers is one."""
+    """Return the state after an action, which the page must offer."""
     page = page_of(shop, state)
     if action.startswith("search["):
         assert state.page == "index"
-        return searched(state, action[len("search[") : -1])
-    clicked = action[len("click[") : -1]
-    assert action == f"click[{clicked}]"
-    assert clicked in page.clickables
-    after = pressed(state, clicked)
+        return show_results(state, action[len("search[") : -1])
+    name = action[len("click[") : -1]
+    assert action == f"click[{name}]"
+    assert name in page.clickables
+    after = press_button(state, name)
     if after is not None:
         return after
     if state.page == "results":
-        return clicked_product(state, clicked.upper(), keep_opened=False)
+        return open_product(state, name.upper(), track_opened=False)
     product = shop.products[shop.products.number_of(state.asin)]
-    return clicked_option(state, clicked, product)
+    return choose_option(state, name, product)
 
 
-def wander(shop, state, rng, steps):
-    """Return where an agent that does anything but buy has come to."""
+def random_actions(shop, state, rng, steps):
+    """Return the state after random actions without a purchase."""
     for _ in range(steps):
         if state.page == "index" or rng.random() < 0.05:
-            state = searched(state, rng.choice(QUERIES))
+            state = show_results(state, rng.choice(QUERIES))
             continue
         choices = [c for c in page_of(shop, state).clickables if c != "buy now"]
         state = follow(shop, state, f"click[{rng.choice(choices)}]")
@@ -60,7 +67,7 @@ def wander(shop, state, rng, steps):
 
 
 def shop_to_the_end(shop, solution, state):
-    """Return the last state and how many actions led there."""
+    """Return the last state and the number of actions."""
     steps = 0
     while (action := next_action(shop, solution, state)) is not None:
         state = follow(shop, state, action)
@@ -73,14 +80,14 @@ def shop_to_the_end(shop, solution, state):
 def test_the_purchase_is_reached_from_everywhere(rng, steps):
     shop = random_shop(rng, 25)
     number = rng.randrange(len(shop.goals))
-    solution = solve(shop, shop.goals[number])
+    solution = solve(shop, number)
     _, straight = shop_to_the_end(shop, solution, State(number))
-    start = wander(shop, State(number), rng, steps)
-    state, taken = shop_to_the_end(shop, solution, start)
+    start = random_actions(shop, State(number), rng, steps)
+    state, steps = shop_to_the_end(shop, solution, start)
     assert state.page == "done"
     assert Purchase(state.asin, state.options) == solution.purchase
-    # At worst one step more than to begin anew.
-    assert taken <= straight + 1
+    # At most one step more than a new search.
+    assert steps <= straight + 1
     num_choices = len(solution.purchase.options)
     assert straight == 1 + (solution.page - 1) + 1 + num_choices + 1
 
@@ -88,15 +95,15 @@ def test_the_purchase_is_reached_from_everywhere(rng, steps):
 OPTIONS = {"size": ("small", "large"), "color": ("red", "tan"), "fit": ("slim",)}
 SHOP = SmallShop(
     [make_product(f"B{n}", options=OPTIONS) for n in range(100, 145)],
+    [make_goal(make_product("B124"))],
+    hits=lambda query: list(range(45)) if query == "shirts" else [3, 24],
 )
-SHOP.goals = [make_goal(SHOP.products[24])]
-SHOP.hits = lambda query: tuple(range(45)) if query == "shirts" else (3, 24)
 SOLUTION = Solution(
     Purchase("B124", {"size": "large", "color": "red"}),
-    solve(SHOP, SHOP.goals[0]).terms,
+    solve(SHOP, 0).terms,
     query="plain shirt",
     page=1,
-    why=None,
+    obstacle=None,
 )
 
 
@@ -150,7 +157,7 @@ def test_the_purchase_is_reached_in_the_original_shop(shared):
     rng = random.Random(11)
     for number in range(0, len(catalogue.goals), 150):
         solution = catalogue.solve(number)
-        start = wander(catalogue, State(number), rng, rng.randrange(10))
+        start = random_actions(catalogue, State(number), rng, rng.randrange(10))
         state, steps = shop_to_the_end(catalogue, solution, start)
         assert Purchase(state.asin, state.options) == solution.purchase
         assert steps <= 5 + solution.page + len(solution.purchase.options)

@@ -1,30 +1,34 @@
-"""What is on a page, in both forms, and what can be clicked there."""
+"""Pages: their nodes, clickables and both observations equal WebShop's."""
 
 import pytest
 
-from roll_vec.envs.webshop.pages import as_rich, as_text, found, linked, page_of
-from roll_vec.envs.webshop.state import State, searched
-from tests.envs.webshop.standin import catalogue, product
+from roll_vec.envs.webshop.observations import as_rich_text, as_text
+from roll_vec.envs.webshop.pages import page_of, resolve_link
+from roll_vec.envs.webshop.state import State, show_results
+from tests.envs.webshop.small_shop import page_product, page_shop
 
 START = State(0)
 HEAD = "Instruction: [SEP] Find me a shirt [SEP] Back to Search"
 
 
 def text_of(shop, state, **more):
+    """Return the text observation of a page."""
     return as_text(page_of(shop, state, **more).nodes)
 
 
 def rich_of(shop, state, **more):
+    """Return the rich observation of a page."""
     nodes = page_of(shop, state, **more).nodes
-    return as_rich(nodes, state.options, state.opened)
+    return as_rich_text(nodes, state.options, state.opened_asins)
 
 
 def on(page, asin="A1", **fields):
+    """Return the state on a page of a product."""
     return START._replace(page=page, keywords="x", asin=asin, **fields)
 
 
 def test_the_front_page():
-    shop = catalogue([product()])
+    shop = page_shop([page_product()])
     assert page_of(shop, START).clickables == ("search",)
     assert text_of(shop, START) == (
         "WebShop [SEP] Instruction: [SEP] Find me a shirt [SEP] Search"
@@ -35,8 +39,8 @@ def test_the_front_page():
 
 
 def test_results():
-    shop = catalogue([product(asin=f"A{n}", title=f"T {n}") for n in range(23)])
-    state = searched(START, "x")
+    shop = page_shop([page_product(asin=f"A{n}", title=f"T {n}") for n in range(23)])
+    state = show_results(START, "x")
     page = page_of(shop, state)
     assert page.clickables == (
         "back to search",
@@ -60,7 +64,9 @@ def test_results():
     assert as_text(last.nodes).startswith(
         f"{HEAD} [SEP] Page 3 (Total results: 23) [SEP] < Prev [SEP] Next > [SEP] A20"
     )
-    assert rich_of(shop, state._replace(page_no=3, opened=frozenset(["A21"]))) == (
+    assert rich_of(
+        shop, state._replace(page_no=3, opened_asins=frozenset(["A21"]))
+    ) == (
         "Instruction:\nFind me a shirt\n[button] Back to Search [button_]\n"
         "Page 3 (Total results: 23)\n[button] < Prev [button_]\n"
         "[button] Next > [button_]\n"
@@ -77,15 +83,15 @@ def test_results():
 
 
 def test_nothing_is_found():
-    shop = catalogue([product()], hits=())
-    assert text_of(shop, searched(START, "x")) == (
+    shop = page_shop([page_product()], hits=())
+    assert text_of(shop, show_results(START, "x")) == (
         f"{HEAD} [SEP] Page 1 (Total results: 0) [SEP] Next >"
     )
 
 
 def test_a_product():
     options = {"size": ("s", "l"), "color": ("red",)}
-    shop = catalogue([product(options=options, price_tag="$5.0 to $7.5")])
+    shop = page_shop([page_product(options=options, price_tag="$5.0 to $7.5")])
     page = page_of(shop, on("item"))
     assert page.clickables == (
         *("back to search", "< prev", "description", "features", "reviews", "buy now"),
@@ -110,7 +116,7 @@ def test_a_product():
 
 
 def test_a_products_attributes_where_they_are_shown():
-    shop = catalogue([product()])
+    shop = page_shop([page_product()])
     page = page_of(shop, on("item"), show_attrs=True)
     assert page.clickables[-3:] == ("reviews", "attributes", "buy now")
     assert as_text(page.nodes).endswith("Reviews [SEP] Attributes [SEP] Buy Now")
@@ -122,26 +128,26 @@ def test_a_products_attributes_where_they_are_shown():
 
 
 def test_sub_pages():
-    shop = catalogue([product(bullets=("one", "", " two ", "\n", "a\nb"))])
+    shop = page_shop([page_product(bullets=("one", "", " two ", "\n", "a\nb"))])
     for page, below in (
         ("description", ["A description."]),
         ("features", ["one", "", "two", "a\nb"]),
         ("reviews", []),
         ("attributes", ["soft", "long sleeve", "fashion", "men's shirts"]),
     ):
-        shown = page_of(shop, on(page))
-        assert shown.clickables == ("back to search", "< prev")
+        sub_page = page_of(shop, on(page))
+        assert sub_page.clickables == ("back to search", "< prev")
         expected = " [SEP] ".join([HEAD, "< Prev", *below])
         if page == "attributes":
             expected += " [SEP] Clothing › Shirts"
-        assert as_text(shown.nodes) == expected
+        assert as_text(sub_page.nodes) == expected
     assert rich_of(shop, on("features")).endswith(
         "[button] < Prev [button_]\n one\n \n  two \n a\nb\n"
     )
 
 
 @pytest.mark.parametrize(
-    ("description", "shown"),
+    ("description", "texts"),
     [
         ("", []),
         ("\n", []),
@@ -154,20 +160,20 @@ def test_sub_pages():
         ("a & <b>", ["a & <b>"]),
     ],
 )
-def test_white_space(description, shown):
-    shop = catalogue([product(description=description)])
+def test_white_space(description, texts):
+    shop = page_shop([page_product(description=description)])
     nodes = page_of(shop, on("description")).nodes
-    assert [text for _, text in nodes[4:]] == shown
-    expected = " [SEP] ".join([HEAD, "< Prev", *(text.strip() for text in shown)])
+    assert [text for _, text in nodes[4:]] == texts
+    expected = " [SEP] ".join([HEAD, "< Prev", *(text.strip() for text in texts)])
     assert text_of(shop, on("description")) == expected
     assert rich_of(shop, on("description")).endswith(
-        "[button] < Prev [button_]\n" + "".join(f"{text}\n" for text in shown)
+        "[button] < Prev [button_]\n" + "".join(f"{text}\n" for text in texts)
     )
 
 
 def test_white_space_elsewhere():
-    shop = catalogue(
-        [product(title=" ", options={"": ("", "a"), " ": ("\n",)})], instruction=""
+    shop = page_shop(
+        [page_product(title=" ", options={"": ("", "a"), " ": ("\n",)})], instruction=""
     )
     page = page_of(shop, on("item"))
     assert as_text(page.nodes) == (
@@ -184,7 +190,7 @@ def test_values_with_the_names_of_others():
         "more": ("description", "buy now"),
         "size": ("one size", "l"),
     }
-    page = page_of(catalogue([product(options=options)]), on("item"))
+    page = page_of(page_shop([page_product(options=options)]), on("item"))
     assert page.clickables == (
         *("back to search", "< prev", "description", "features", "reviews", "buy now"),
         *("red", "one size", "l"),
@@ -197,26 +203,26 @@ def test_labels_are_clicked_as_the_address_has_them():
         "size": ('5"', "größe", "back\\slash", "plain"),
         "plain": ("size", "other"),
     }
-    shop = catalogue([product(options=options)])
+    shop = page_shop([page_product(options=options)])
     for value in ('5"', "größe", "back\\slash"):
-        shown = rich_of(shop, on("item", options={"size": value}))
+        observation = rich_of(shop, on("item", options={"size": value}))
         # The name of the group stands in the address, the value in another form.
-        assert shown.startswith("You have clicked size.\nInstruction:")
-        assert f"  [button] {value} [button_]" in shown
-    shown = rich_of(shop, on("item", options={"plain": "other"}))
-    assert shown.startswith("You have clicked other.\nYou have clicked plain.\n")
+        assert observation.startswith("You have clicked size.\nInstruction:")
+        assert f"  [button] {value} [button_]" in observation
+    observation = rich_of(shop, on("item", options={"plain": "other"}))
+    assert observation.startswith("You have clicked other.\nYou have clicked plain.\n")
 
 
 def test_a_label_of_two_groups_is_clicked_in_both():
     options = {"a": ("x",), "b": ("x",)}
-    shop = catalogue([product(options=options)])
-    shown = rich_of(shop, on("item", options={"b": "x"}))
-    assert shown.count("You have clicked x.\n") == 2
-    assert shown.count("[clicked button] x [clicked button_]") == 2
+    shop = page_shop([page_product(options=options)])
+    observation = rich_of(shop, on("item", options={"b": "x"}))
+    assert observation.count("You have clicked x.\n") == 2
+    assert observation.count("[clicked button] x [clicked button_]") == 2
 
 
 def test_the_order():
-    shop = catalogue([product()])
+    shop = page_shop([page_product()])
     options = {"size": "l", "color": '<r&d>\'s "é"'}
     page = page_of(shop, on("done", options=options, reward=1 / 3))
     assert page.clickables == ()
@@ -232,9 +238,9 @@ def test_the_order():
     )
 
 
-MANY = catalogue(
+MANY = page_shop(
     [
-        product(
+        page_product(
             asin=f"A{n}",
             category=("fashion", "garden")[n % 2],
             query=("men's shirts", "tables")[n % 2],
@@ -268,34 +274,34 @@ MANY = catalogue(
     ],
 )
 def test_searches_of_a_kind(query, numbers):
-    assert tuple(found(MANY, query)) == numbers
-    shown = text_of(MANY, searched(START, query))
-    assert f"Page 1 (Total results: {len(numbers)})" in shown
+    assert tuple(MANY.search_results(query)) == numbers
+    observation = text_of(MANY, show_results(START, query))
+    assert f"Page 1 (Total results: {len(numbers)})" in observation
 
 
 def test_products_drawn_at_random():
-    drawn = found(MANY, "<r>", 7)
-    assert len(drawn) == len(set(drawn)) == 50
-    assert found(MANY, "<r>", 7) == drawn
-    assert found(MANY, "<r>", 8) != drawn
-    assert found(MANY, "<r> again", 7) != drawn
-    assert found(MANY, "<r> \ud800", 7) != drawn
+    numbers = MANY.search_results("<r>", 7)
+    assert len(numbers) == len(set(numbers)) == 50
+    assert MANY.search_results("<r>", 7) == numbers
+    assert MANY.search_results("<r>", 8) != numbers
+    assert MANY.search_results("<r> again", 7) != numbers
+    assert MANY.search_results("<r> \ud800", 7) != numbers
     # Pinned: new draws would be a new version of the id.
-    assert drawn[:5] == [51, 90, 73, 50, 118]
-    few = catalogue([product(asin=f"A{n}") for n in range(3)])
-    assert sorted(found(few, "<r>")) == [0, 1, 2]
-    # Turning pages goes through one draw.
+    assert numbers[:5] == [51, 90, 73, 50, 118]
+    few = page_shop([page_product(asin=f"A{n}") for n in range(3)])
+    assert sorted(few.search_results("<r>")) == [0, 1, 2]
+    # The pages of one search show one draw.
     pages = [
         page_of(MANY, State(0, "results", "<r>", number), level=7).products
         for number in range(1, 7)
     ]
-    shown = [MANY.products.number_of(one.asin) for page in pages for one in page]
-    assert shown == drawn
+    on_pages = [MANY.products.number_of(one.asin) for page in pages for one in page]
+    assert on_pages == numbers
 
 
 def test_links():
-    shop = catalogue([product(asin=asin) for asin in ("A1", "a2", "Ab3")])
-    page = page_of(shop, searched(START, "x"))
+    shop = page_shop([page_product(asin=asin) for asin in ("A1", "a2", "Ab3")])
+    page = page_of(shop, show_results(START, "x"))
     assert page.clickables[-3:] == ("a1", "a2", "ab3")
     for link, asin in (("a1", "A1"), ("a2", "a2"), ("ab3", "Ab3")):
-        assert linked(shop, link, lambda: page) == asin
+        assert resolve_link(shop, link, lambda: page) == asin

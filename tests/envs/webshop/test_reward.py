@@ -1,3 +1,5 @@
+"""The reward: its terms equal the original's and those of a plain statement."""
+
 import gzip
 import json
 import random
@@ -9,19 +11,25 @@ from hypothesis import strategies as st
 
 from roll_vec.envs.webshop import reward
 from roll_vec.envs.webshop.catalogue.catalogue import Catalogue
-from roll_vec.envs.webshop.catalogue.products import Purchase
-from roll_vec.envs.webshop.reward import find_color, is_alike, score
+from roll_vec.envs.webshop.products import Purchase
+from roll_vec.envs.webshop.reward import compute_reward, find_color, fuzzy_match
 from roll_vec.errors import MissingExtraError
 from tests.envs.webshop.shops import original
+from tests.envs.webshop.small_shop import (
+    VALUES,
+    make_goal,
+    make_product,
+    random_goal,
+    random_product,
+)
 from tests.oracles import webshop_reward as oracle
-from tests.oracles.webshop_reward import VALUES, make_goal, make_product
 
 # Seeds: a drawn generator is drawn from number by number, which takes long.
 rngs = st.integers(0, 1 << 32).map(random.Random)
 
 
 def purchases(shared, kind):
-    """Give goal, asin, options and terms of each purchase in the golden episodes."""
+    """Yield goal, purchase and terms of each purchase in the golden episodes."""
     name = f"webshop_trajectories_{kind}_seed0.jsonl.gz"
     with gzip.open(shared / "golden" / name, "rt", encoding="utf-8") as file:
         for line in file:
@@ -52,21 +60,21 @@ def test_terms_equal_the_oracles_on_the_original_shop(shared):
     for _ in range(1500):
         goal = catalogue.goals[rng.randrange(len(catalogue.goals))]
         own = catalogue.products[catalogue.products.number_of(goal.asin)]
-        near = catalogue.having("query", goal.query)
+        near = catalogue.search_results(f"<q> {goal.query}")
         number = rng.choice([rng.randrange(1000), *near[:5]])
         product = rng.choice([own, catalogue.products[number]])
         options = {n: rng.choice(v) for n, v in product.options.items() if v}
         nouns = own.title_nouns
         expected = oracle.reward(goal, nouns, product, options)
-        assert score(goal, nouns, product, options)._asdict() == expected
+        assert compute_reward(goal, nouns, product, options)._asdict() == expected
 
 
 @given(rngs)
 def test_terms_equal_the_oracles_on_random_purchases(rng):
-    wanted, bought = (oracle.random_product(rng, asin) for asin in ("B1", "B2"))
-    goal = oracle.random_goal(rng, wanted)
+    wanted, bought = (random_product(rng, asin) for asin in ("B1", "B2"))
+    goal = random_goal(rng, wanted)
     options = {n: rng.choice(v) for n, v in bought.options.items() if v}
-    terms = score(goal, wanted.title_nouns, bought, options)
+    terms = compute_reward(goal, wanted.title_nouns, bought, options)
     expected = oracle.reward(goal, wanted.title_nouns, bought, options)
     assert terms._asdict() == expected
     assert [type(v) for v in terms] == [type(v) for v in expected.values()]
@@ -83,12 +91,12 @@ texts = st.lists(words | st.text(max_size=4), max_size=4).map(" ".join)
 
 @given(texts, texts)
 def test_texts_are_alike_where_the_original_says_so(a, b):
-    assert is_alike(a, b) == oracle._similar(a, b)
+    assert fuzzy_match(a, b) == oracle.similar(a, b)
 
 
 @given(texts)
 def test_colors_are_the_first_of_the_list_anywhere_in_a_text(text):
-    assert find_color(text) == oracle._first_color(text)
+    assert find_color(text) == oracle.first_color(text)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +117,7 @@ def test_colors_are_the_first_of_the_list_anywhere_in_a_text(text):
     ],
 )
 def test_alike_is_above_85(text, wanted, alike):
-    assert is_alike(text, wanted) is alike
+    assert fuzzy_match(text, wanted) is alike
 
 
 @pytest.mark.parametrize(
@@ -126,10 +134,11 @@ def test_the_first_color_is_found_within_words(text, color):
     assert find_color(text) == color
 
 
-def r_option(wanted, chosen):
+def r_option(goal_options, values):
+    """Return the term of the options for a goal and some chosen values."""
     product = make_product()
-    goal = make_goal(product, goal_options=wanted)
-    return score(goal, (), product, dict(enumerate(chosen))).r_option
+    goal = make_goal(product, goal_options=goal_options)
+    return compute_reward(goal, (), product, dict(enumerate(values))).r_option
 
 
 @pytest.mark.parametrize(
@@ -183,7 +192,7 @@ def test_type_depends_on_titles_before_query_and_category(
     place = {} if related else {"query": "other", "product_category": "Other"}
     goal = make_goal(make_product())
     product = make_product("B2", title_nouns=tuple(nouns.split()), **place)
-    terms = score(goal, goal_nouns.split(), product, {})
+    terms = compute_reward(goal, goal_nouns.split(), product, {})
     assert (terms.r_type, terms.title_score) == (r_type, title_score)
 
 
@@ -200,13 +209,15 @@ def test_type_depends_on_titles_before_query_and_category(
 )
 def test_categories_match_in_two_pieces(path, match):
     goal = make_goal(make_product())
-    terms = score(goal, (), make_product(product_category=path), {})
+    terms = compute_reward(goal, (), make_product(product_category=path), {})
     assert terms.category_match is match
 
 
 def test_empty_pieces_of_two_paths_match():
     goal = make_goal(make_product(product_category="Men \u203a"))
-    terms = score(goal, (), make_product(product_category="Men \u203a Hats \u203a"), {})
+    terms = compute_reward(
+        goal, (), make_product(product_category="Men \u203a Hats \u203a"), {}
+    )
     assert terms.category_match
 
 
@@ -222,35 +233,35 @@ def test_empty_pieces_of_two_paths_match():
 def test_attributes_are_found_in_the_list_and_in_texts(fields):
     goal = make_goal(make_product())
     without = make_product(attributes=("soft",))
-    assert score(goal, (), without, {}).r_att == 0.0
+    assert compute_reward(goal, (), without, {}).r_att == 0.0
     product = make_product(**{"attributes": ("soft",), **fields})
-    assert score(goal, (), product, {}).r_att == 1.0
+    assert compute_reward(goal, (), product, {}).r_att == 1.0
 
 
 def test_an_attribute_is_looked_for_in_texts_as_it_is_written():
     goal = make_goal(make_product(), attributes=("Soft",))
     product = make_product(attributes=("x",), description="Soft")
-    assert score(goal, (), product, {}).r_att == 0.0
+    assert compute_reward(goal, (), product, {}).r_att == 0.0
 
 
 def test_a_price_at_the_limit_is_within_it():
     goal = make_goal(make_product(), price_upper=20.0)
-    assert score(goal, (), make_product(price=20.0), {}).r_price is True
-    assert score(goal, (), make_product(price=20.01), {}).r_price is False
+    assert compute_reward(goal, (), make_product(price=20.0), {}).r_price is True
+    assert compute_reward(goal, (), make_product(price=20.01), {}).r_price is False
 
 
 def test_rapidfuzz_is_named_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "rapidfuzz", None)
-    reward._fuzzy.cache_clear()
-    reward.is_alike.cache_clear()
+    reward._import_rapidfuzz.cache_clear()
+    reward.fuzzy_match.cache_clear()
     try:
         with pytest.raises(MissingExtraError, match=r"rapidfuzz.*\.\[webshop\]"):
-            is_alike("a", "b")
+            fuzzy_match("a", "b")
     finally:
-        reward._fuzzy.cache_clear()
+        reward._import_rapidfuzz.cache_clear()
 
 
-def test_what_is_remembered_is_bounded():
+def test_caches_are_bounded():
     caches = [v for v in vars(reward).values() if hasattr(v, "cache_info")]
     assert caches
     assert all(cache.cache_info().maxsize is not None for cache in caches)

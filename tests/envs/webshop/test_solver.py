@@ -1,39 +1,57 @@
+"""The solver: its purchases are the best of all, its queries list the product."""
+
 import random
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from roll_vec.envs.webshop.actions import parse
+from roll_vec.envs.webshop.actions import parse_action
 from roll_vec.envs.webshop.catalogue.catalogue import Catalogue
-from roll_vec.envs.webshop.pages import PAGE_SIZE, found, page_of
-from roll_vec.envs.webshop.reward import score
-from roll_vec.envs.webshop.solver import best_options, can_be_chosen, solve
-from roll_vec.envs.webshop.state import State, clicked_option, pressed
+from roll_vec.envs.webshop.pages import page_of
+from roll_vec.envs.webshop.reward import compute_reward
+from roll_vec.envs.webshop.solver import Solver, best_options, is_clickable
+from roll_vec.envs.webshop.state import (
+    PAGE_SIZE,
+    State,
+    choose_option,
+    press_button,
+)
 from tests.envs.webshop.shops import original
-from tests.oracles import webshop_reward as oracle
-from tests.oracles.webshop_reward import (
+from tests.envs.webshop.small_shop import (
     VALUES,
     SmallShop,
     make_goal,
     make_product,
+    random_goal,
+    random_product,
     random_shop,
 )
+from tests.oracles import webshop_reward as oracle
 
 # Seeds: a drawn generator is drawn from number by number, which takes long.
 rngs = st.integers(0, 1 << 32).map(random.Random)
 
 
-def clickable(product):
-    """Return what clicks can choose, by group: each is tried on the page itself."""
+def solve(shop, goal):
+    """Return the solution of a goal."""
+    return Solver(shop.products, shop.search_results).solve(goal)
+
+
+def clickable_values(product):
+    """Return the clickable values by group, each tried on the page itself."""
     state = State(0, "item", asin=product.asin)
     shop = SmallShop([product], [make_goal(product)])
     groups = {name: [] for name in product.options}
     for value in page_of(shop, state).clickables:
-        name, argument = parse(f"click[{value}]")
+        name, argument = parse_action(f"click[{value}]")
         is_click = name == "click" and argument == value != "search"
-        if is_click and value in product.group_of_value and not pressed(state, value):
-            (group,) = clicked_option(state, value, product).options
+        if (
+            is_click
+            and value in product.group_of_value
+            and not press_button(state, value)
+        ):
+            (group,) = choose_option(state, value, product).options
             groups[group].append(value)
     return groups
 
@@ -41,12 +59,14 @@ def clickable(product):
 @given(rngs)
 @example(random.Random(3_019_437_420))  # two groups share a value that is the best
 def test_options_are_the_best_of_all_choices(rng):
-    wanted, bought = (oracle.random_product(rng, asin) for asin in ("B1", "B2"))
-    goal = oracle.random_goal(rng, wanted)
+    wanted, bought = (random_product(rng, asin) for asin in ("B1", "B2"))
+    goal = random_goal(rng, wanted)
     options, terms = best_options(goal, wanted.title_nouns, bought)
-    expected = oracle.best_options(goal, wanted.title_nouns, bought, clickable(bought))
+    expected = oracle.best_options(
+        goal, wanted.title_nouns, bought, clickable_values(bought)
+    )
     assert (options, terms._asdict()) == expected
-    assert terms == score(goal, wanted.title_nouns, bought, options)
+    assert terms == compute_reward(goal, wanted.title_nouns, bought, options)
 
 
 @given(rngs)
@@ -56,17 +76,17 @@ def test_a_purchase_is_the_best_of_all_products(rng):
         solution = solve(shop, goal)
         own = shop.products[shop.products.number_of(goal.asin)]
         best = max(
-            oracle.best_options(goal, own.title_nouns, product, clickable(product))[1][
-                "reward"
-            ]
+            oracle.best_options(
+                goal, own.title_nouns, product, clickable_values(product)
+            )[1]["reward"]
             for product in shop.products
         )
         bought = shop.products[shop.products.number_of(solution.purchase.asin)]
-        terms = score(goal, own.title_nouns, bought, solution.purchase.options)
+        terms = compute_reward(goal, own.title_nouns, bought, solution.purchase.options)
         assert solution.terms == terms
         assert terms.reward == best
-        assert (solution.why is None) == (best == 1.0)
-        assert "\n" not in (solution.why or "")
+        assert (solution.obstacle is None) == (best == 1.0)
+        assert "\n" not in (solution.obstacle or "")
         own_best = best_options(goal, own.title_nouns, own)[1].reward
         if own_best == best:
             assert bought is own
@@ -75,7 +95,7 @@ def test_a_purchase_is_the_best_of_all_products(rng):
 @pytest.mark.parametrize("value", VALUES)
 def test_values_that_the_page_cannot_choose_are_known(value):
     product = make_product(options={"any": (value,)})
-    assert can_be_chosen(value) == bool(clickable(product)["any"])
+    assert is_clickable(value) == bool(clickable_values(product)["any"])
 
 
 def test_some_values_cannot_be_chosen():
@@ -84,9 +104,7 @@ def test_some_values_cannot_be_chosen():
         *("search", "buy now", "back to search", "< prev", "description", "features"),
         *("reviews", "attributes", "a[b]", "two\nlines", ""),
     }
-    assert {
-        value for value in possible | impossible if can_be_chosen(value)
-    } == possible
+    assert {value for value in possible | impossible if is_clickable(value)} == possible
 
 
 def test_of_groups_that_share_a_value_the_last_one_has_it():
@@ -154,15 +172,15 @@ def test_another_product_is_bought_where_the_own_one_earns_less():
     solution = solve(shop, goal)
     assert solution.purchase == ("B1", {})
     assert "r_option is 0, as no choice of B1 counts for 'style: tank top'" in (
-        solution.why
+        solution.obstacle
     )
     enough = make_product("B4", options={"style": ("style top",)})
     solution = solve(SmallShop([other, enough, own], [goal]), goal)
     assert solution.purchase == ("B4", {"style": "style top"})
-    assert (solution.terms.reward, solution.why) == (1.0, None)
+    assert (solution.terms.reward, solution.obstacle) == (1.0, None)
 
 
-def test_what_stands_in_the_way_is_named():
+def test_obstacles_are_named():
     product = make_product(
         title="table " + "a b c d e f g h i j k",
         title_nouns=("table",) * 11,
@@ -170,7 +188,7 @@ def test_what_stands_in_the_way_is_named():
         attributes=("x",),
     )
     goal = make_goal(product, attributes=("soft", "it's gone\nfar"), price_upper=40.0)
-    why = solve(SmallShop([product], [goal]), goal).why
+    why = solve(SmallShop([product], [goal]), goal).obstacle
     assert why == (
         "no purchase earns more than 0.0333: r_type is 0.1, as the title has 9% of the "
         'nouns of the wanted title; r_att is 0.5 without "it\'s gone\\nfar"; r_price '
@@ -199,29 +217,23 @@ def test_titles_without_nouns_are_like_any_other():
 def test_a_query_shows_the_product(fields, query):
     product = make_product("B2", **fields)
 
-    class Shop(SmallShop):
-        def hits(self, query):
-            return (
-                (0,)
-                if query == "oil easy to wash"
-                and "Oil" in fields.get("description", "")
-                else super().hits(query)
-            )
+    def hits(query):
+        title = product.title.lower().split()
+        is_hit = set(query.split()) & set(title) or query == "oil easy to wash"
+        return [0] if is_hit else []
 
     goal = make_goal(product)
-    shop = Shop([product], [goal])
-    solution = solve(shop, goal)
+    solution = solve(SmallShop([product], [goal], hits), goal)
     assert (solution.query, solution.page) == (query, int(bool(query)))
-    assert solution.why == (None if query else "no search shows B2, which earns 1")
+    assert solution.obstacle == (None if query else "no search shows B2, which earns 1")
     if query:
-        assert parse(f"search[{query}]") == ("search", query)
+        assert parse_action(f"search[{query}]") == ("search", query)
 
 
 def test_the_page_of_the_results_is_counted():
     products = [make_product(f"B{number}") for number in range(100, 135)]
     goal = make_goal(products[24], goal_options=())
-    shop = SmallShop(products, [goal])
-    shop.hits = lambda query: tuple(range(35))
+    shop = SmallShop(products, [goal], hits=lambda query: list(range(35)))
     assert solve(shop, goal).page == 3
 
 
@@ -235,14 +247,14 @@ def test_solutions_of_the_original_shop(shared, human, step, reachable):
         goal = catalogue.goals[number]
         solution = catalogue.solve(number)
         assert catalogue.reward(number, solution.purchase) == solution.terms
-        earned += solution.why is None
-        bought = catalogue.products.number_of(solution.purchase.asin)
-        shown = found(catalogue, solution.query)
+        earned += solution.obstacle is None
+        number_bought = catalogue.products.number_of(solution.purchase.asin)
+        numbers = catalogue.search_results(solution.query)
         first = (solution.page - 1) * PAGE_SIZE
-        assert bought in shown[first : first + PAGE_SIZE]
+        assert number_bought in numbers[first : first + PAGE_SIZE]
         if number % 35 == 0:
             own = catalogue.products[catalogue.products.number_of(goal.asin)]
-            product = catalogue.products[bought]
+            product = catalogue.products[number_bought]
             expected = oracle.reward(
                 goal, own.title_nouns, product, solution.purchase.options
             )

@@ -1,4 +1,4 @@
-"""Where clicks lead, and states that are written and read."""
+"""Session states: the page after each click; saved states are restored or refused."""
 
 import copy
 import json
@@ -12,16 +12,16 @@ from roll_vec.envs.webshop.state import (
     PAGES,
     SUB_PAGES,
     State,
-    clicked_option,
-    clicked_product,
-    pressed,
+    choose_option,
+    open_product,
+    press_button,
     read_state,
-    searched,
+    show_results,
     write_state,
 )
 from roll_vec.errors import InvalidOptionError, ResetNeededError
-from tests.envs.webshop.shops import write
-from tests.envs.webshop.standin import catalogue, product
+from tests.envs.webshop.shops import play, write
+from tests.envs.webshop.small_shop import page_product, page_shop
 
 SHIRT = "b000000001"
 
@@ -30,76 +30,89 @@ ITEM = State(
 )
 
 
-def test_a_search_forgets_all_but_what_was_opened():
+def test_a_search_forgets_all_but_opened_products():
     for page in PAGES[:-1]:
-        found = searched(ITEM._replace(page=page), "hats")
-        assert found == State(3, "results", "hats", 1, opened=ITEM.opened)
+        state = show_results(ITEM._replace(page=page), "hats")
+        assert state == State(3, "results", "hats", 1, opened_asins=ITEM.opened_asins)
 
 
 def test_back_to_search_forgets_everything():
     for page in PAGES[1:-1]:
-        assert pressed(ITEM._replace(page=page), "back to search") == State(3)
+        assert press_button(ITEM._replace(page=page), "back to search") == State(3)
 
 
 def test_pages_of_results():
-    first = State(3, "results", "hats", 1, opened=frozenset(("B2",)))
-    second = pressed(first, "next >")
+    first = State(3, "results", "hats", 1, opened_asins=frozenset(("B2",)))
+    second = press_button(first, "next >")
     assert second == first._replace(page_no=2)
-    assert pressed(second, "< prev") == first
-    assert pressed(first, "< prev") is None
+    assert press_button(second, "< prev") == first
+    assert press_button(first, "< prev") is None
     for page_no in range(2, 9):
-        assert pressed(first._replace(page_no=page_no), "next >").page_no == page_no + 1
+        assert (
+            press_button(first._replace(page_no=page_no), "next >").page_no
+            == page_no + 1
+        )
 
 
 def test_a_product_and_its_sub_pages():
-    results = State(3, "results", "hats", 2, opened=frozenset(("B2",)))
-    item = clicked_product(results, "A1", keep_opened=True)
+    results = State(3, "results", "hats", 2, opened_asins=frozenset(("B2",)))
+    item = open_product(results, "A1", track_opened=True)
     assert item == State(3, "item", "hats", 2, "A1", {}, frozenset(("A1", "B2")))
-    assert clicked_product(results, "A1", keep_opened=False).opened == results.opened
-    assert pressed(item, "< prev") == results._replace(opened=item.opened)
+    assert (
+        open_product(results, "A1", track_opened=False).opened_asins
+        == results.opened_asins
+    )
+    assert press_button(item, "< prev") == results._replace(
+        opened_asins=item.opened_asins
+    )
     for name in SUB_PAGES:
-        below = pressed(ITEM, name)
+        below = press_button(ITEM, name)
         assert below == ITEM._replace(page=name)
-        assert pressed(below, "< prev") == ITEM
-        assert pressed(below, "buy now") is None
-        assert pressed(below, "next >") is None
-    assert pressed(ITEM, "buy now") == ITEM._replace(page="done")
-    assert pressed(ITEM, "next >") is None
-    assert pressed(ITEM, "< prev").options == {}
+        assert press_button(below, "< prev") == ITEM
+        assert press_button(below, "buy now") is None
+        assert press_button(below, "next >") is None
+    assert press_button(ITEM, "buy now") == ITEM._replace(page="done")
+    assert press_button(ITEM, "next >") is None
+    assert press_button(ITEM, "< prev").options == {}
 
 
-def test_what_is_no_button():
+def test_other_texts_are_no_buttons():
     for page in PAGES[:-1]:
         for text in ("", "search", "small", "a1", "Buy Now"):
-            assert pressed(ITEM._replace(page=page), text) is None
+            assert press_button(ITEM._replace(page=page), text) is None
 
 
 def test_options():
-    shirt = product(
+    shirt = page_product(
         options={"size": ("small", "large"), "color": ("red", "one"), "fit": ("one",)}
     )
     start = State(3, "item", "x", 1, "A1")
-    red = clicked_option(start, "red", shirt)
+    red = choose_option(start, "red", shirt)
     assert red.options == {"color": "red"}
     assert start.options == {}
-    both = clicked_option(red, "small", shirt)
+    both = choose_option(red, "small", shirt)
     assert list(both.options.items()) == [("color", "red"), ("size", "small")]
     # The same again, and another of the group in the place of the first.
-    assert clicked_option(both, "small", shirt) == both
-    large = clicked_option(both, "large", shirt)
+    assert choose_option(both, "small", shirt) == both
+    large = choose_option(both, "large", shirt)
     assert list(large.options.items()) == [("color", "red"), ("size", "large")]
     # A value of two groups belongs to the later one.
-    assert clicked_option(start, "one", shirt).options == {"fit": "one"}
+    assert choose_option(start, "one", shirt).options == {"fit": "one"}
 
 
-SHOP = catalogue([product(asin="A1", options={"size": ("small", "large")})], 4)
+PRODUCTS = page_shop([page_product(options={"size": ("small", "large")})]).products
+
+
+def read(record):
+    """Read a state of a shop with one product and four goals."""
+    return read_state(record, PRODUCTS, 4)
 
 
 @pytest.mark.parametrize(
     "state",
     [
         State(0),
-        State(3, "results", "x", 7, opened=frozenset(("A1", "B2"))),
+        State(3, "results", "x", 7, opened_asins=frozenset(("A1", "B2"))),
         State(1, "item", "x", 1, "A1", {"size": "large"}),
         State(1, "reviews", "x", 1, "A1"),
         State(1, "done", "x", 1, "A1", {"size": "large"}, reward=0.25),
@@ -107,7 +120,7 @@ SHOP = catalogue([product(asin="A1", options={"size": ("small", "large")})], 4)
 )
 def test_states_survive_json(state):
     record = json.loads(json.dumps(write_state(state)))
-    assert read_state(record, SHOP) == state
+    assert read(record) == state
 
 
 @pytest.mark.parametrize(
@@ -126,8 +139,8 @@ def test_states_survive_json(state):
         ({"options": {"size": "huge"}}, "state: options: A1 cannot be"),
         ({"options": {"hue": "small"}}, "state: options"),
         ({"options": ["small"]}, "state: options"),
-        ({"opened": 3}, "state: opened"),
-        ({"opened": [3]}, "state: opened"),
+        ({"opened_asins": 3}, "state: opened_asins"),
+        ({"opened_asins": [3]}, "state: opened_asins"),
         ({"reward": 2}, "state: reward"),
         ({"reward": None}, "state: reward"),
         ({"more": 1}, "state: expected goal, page, keywords"),
@@ -136,16 +149,16 @@ def test_states_survive_json(state):
 )
 def test_records_that_are_no_state(change, message):
     record = write_state(State(1, "item", "x", 1, "A1", {"size": "large"}))
-    assert read_state(record, SHOP)
+    assert read(record)
     with pytest.raises(InvalidOptionError) as raised:
-        read_state({**record, **change}, SHOP)
+        read({**record, **change})
     assert str(raised.value).startswith(message)
 
 
-def test_what_is_no_record():
+def test_other_objects_are_no_records():
     for record in (None, [], {}, types.SimpleNamespace()):
         with pytest.raises(InvalidOptionError, match="state: expected goal"):
-            read_state(record, SHOP)
+            read(record)
 
 
 @pytest.fixture(scope="module")
@@ -153,13 +166,8 @@ def files(tmp_path_factory):
     return write(tmp_path_factory.mktemp("shop"))
 
 
-def play(env, *texts):
-    for text in texts:
-        assert env.step(text)[4]["action_is_valid"], text
-
-
 def on_a_product(files, **keywords):
-    """Return an environment where a shirt is looked at."""
+    """Return an environment on the page of a shirt, with several streams advanced."""
     env = WebShop(**files, **keywords)
     env.reset(seed=3)
     env.reset(options={"session": 2, "instruction_text": "Buy!"})
@@ -168,8 +176,8 @@ def on_a_product(files, **keywords):
     return env
 
 
-def go_on(env):
-    """Play on to the end and into another episode; return all that was seen."""
+def play_on(env):
+    """Play to the end and into another episode; return all results."""
     results = [env.step(text) for text in ("click[small]", "click[next >]", "?")]
     results += [env.step("click[< prev]"), env.step(f"click[{SHIRT}]")]
     results += [env.step("click[buy now]"), env.reset(), env.step("search[<r>]")]
@@ -185,6 +193,7 @@ DUPLICATES = [
 
 
 def from_state(env, state):
+    """Return a new environment that restores a state."""
     other = WebShop(**vars(env.options))
     other.reset(seed=99)
     other.set_state(state)
@@ -199,19 +208,19 @@ def test_a_duplicate_goes_on_alike_and_apart(files, duplicate):
     assert first.render() == env.render()
     assert first.instruction_text == "Buy!"
     assert first.get_state() == env.get_state()
-    expected = go_on(env)
-    assert go_on(first) == expected
-    assert go_on(second) == expected
+    expected = play_on(env)
+    assert play_on(first) == expected
+    assert play_on(second) == expected
 
 
 def test_states_outside_an_episode(files):
     state = WebShop(**files).get_state()
     env = on_a_product(files)
     play(env, "click[buy now]")
-    ended = env.get_state()
+    final_state = env.get_state()
     env.set_state(state)
     assert env.state is None
-    env.set_state(ended)
+    env.set_state(final_state)
     assert env.get_available_actions() == []
     with pytest.raises(ResetNeededError):
         env.step("search[x]")

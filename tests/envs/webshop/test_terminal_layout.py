@@ -1,4 +1,4 @@
-"""Pages as a person sees them."""
+"""The layout of pages at a terminal: lines, colours, no control characters."""
 
 import pytest
 
@@ -6,28 +6,29 @@ from roll_vec.envs.webshop.pages import page_of
 from roll_vec.envs.webshop.state import PAGES, State
 from roll_vec.envs.webshop.terminal_layout import WIDTH, lay_out
 from roll_vec.render.ansi import strip_colours
-from tests.envs.webshop.standin import catalogue, product
+from tests.envs.webshop.small_shop import page_product, page_shop
 
 START = State(0, keywords="red shoes")
 
 
-def shown(shop, state, **more):
-    laid_out = lay_out(shop, state, page_of(shop, state, **more))
-    assert "\x1b[" in laid_out
-    return strip_colours(laid_out)
+def layout_of(shop, state, **more):
+    """Return the layout of a page, without its colours."""
+    layout = lay_out(shop, state, page_of(shop, state, **more))
+    assert "\x1b[" in layout
+    return strip_colours(layout)
 
 
 def test_the_front_page():
-    assert shown(catalogue([product()]), START) == (
+    assert layout_of(page_shop([page_product()]), START) == (
         "Find me a shirt\n\nThe shop's front page\n\nsearch[words] looks for products"
     )
 
 
 def test_results():
     title = "A title of some twenty words or so that go on and on for a line or more"
-    shop = catalogue([product(asin=f"A{n}", title=title) for n in range(12)])
+    shop = page_shop([page_product(asin=f"A{n}", title=title) for n in range(12)])
     state = START._replace(page="results")
-    lines = shown(shop, state).split("\n")
+    lines = layout_of(shop, state).split("\n")
     assert lines[:6] == [
         "Find me a shirt",
         "",
@@ -42,19 +43,21 @@ def test_results():
         "[back to search]  [next >]",
         "click[name] of what is shown · search[words]",
     ]
-    assert shown(shop, state._replace(page_no=4)) == (
+    assert layout_of(shop, state._replace(page_no=4)) == (
         "Find me a shirt\n\nPage 4 of 2, 12 products were found\n"
         "There are no more of them.\n\n[back to search]  [< prev]  [next >]\n"
         "click[name] of what is shown · search[words]"
     )
-    assert 'Nothing was found for "red shoes"' in shown(catalogue([], hits=()), state)
+    assert 'Nothing was found for "red shoes"' in layout_of(
+        page_shop([], hits=()), state
+    )
 
 
 def test_a_product():
     options = {"size": ("s", "l"), "color": tuple(f"colour {n}" for n in range(9))}
-    shop = catalogue([product(options=options)])
+    shop = page_shop([page_product(options=options)])
     state = START._replace(page="item", asin="A1", options={"size": "l"})
-    assert shown(shop, state) == (
+    assert layout_of(shop, state) == (
         "Find me a shirt\n\nA Title\n$5.0 · no ratings\n\n"
         "size: l\n[s]  [l ✓]\n\n"
         "color\n"
@@ -63,11 +66,11 @@ def test_a_product():
         "[back to search]  [< prev]  [description]  [features]  [reviews]  [buy now]\n"
         "click[name] of what is shown · search[words]"
     )
-    assert "[attributes]\n[buy now]" in shown(shop, state, show_attrs=True)
+    assert "[attributes]\n[buy now]" in layout_of(shop, state, show_attrs=True)
 
 
 def test_sub_pages():
-    shop = catalogue([product(bullets=("one", "", "word " * 20))])
+    shop = page_shop([page_product(bullets=("one", "", "word " * 20))])
     for page, text in (
         ("description", "Description:\nA description.\n"),
         (
@@ -77,15 +80,15 @@ def test_sub_pages():
         ("reviews", "Reviews:\nnothing\n"),
         ("attributes", "Attributes:\n- soft\n- long sleeve\nfashion\nmen's shirts\n"),
     ):
-        found = shown(shop, START._replace(page=page, asin="A1"))
-        assert found.startswith(f"Find me a shirt\n\nA Title\n\n{text}")
-        assert "\n[back to search]  [< prev]\n" in found
+        layout = layout_of(shop, START._replace(page=page, asin="A1"))
+        assert layout.startswith(f"Find me a shirt\n\nA Title\n\n{text}")
+        assert "\n[back to search]  [< prev]\n" in layout
 
 
 def test_the_order():
     state = START._replace(page="done", asin="A1", options={"size": "l"}, reward=0.5)
-    shop = catalogue([product(options={"size": ("l",)})])
-    assert shown(shop, state) == (
+    shop = page_shop([page_product(options={"size": ("l",)})])
+    assert layout_of(shop, state) == (
         "Find me a shirt\n\nYour order\na1  A Title\n$5.0\nsize: l\n\n"
         "Your score: 0.5 of 1"
     )
@@ -94,9 +97,9 @@ def test_the_order():
 @pytest.mark.parametrize("page", PAGES)
 def test_nothing_moves_the_cursor_and_lines_are_short(page):
     text = "a\x1b[2Jb\rc\x07d\ud800e\u2028f " * 30
-    shop = catalogue(
+    shop = page_shop(
         [
-            product(
+            page_product(
                 title=text,
                 description=text,
                 bullets=(text,),
@@ -109,6 +112,6 @@ def test_nothing_moves_the_cursor_and_lines_are_short(page):
     state = START._replace(page=page)
     if page not in ("index", "results"):
         state = state._replace(asin="A1", options={"\x1b[1m": "\r"})
-    for line in shown(shop, state).split("\n"):
+    for line in layout_of(shop, state).split("\n"):
         assert line.isprintable()
         assert len(line) <= WIDTH

@@ -1,1 +1,7 @@
-"""A shop's catalogue: read from files, built, stored in a folder, opened."""
+"""The catalogue: products, goals, search and rewards that all environments share.
+
+Read ``catalogue`` first, then ``options`` (its keywords).  ``builder`` makes a
+catalogue from files: ``files`` reads WebShop's files, ``title_nouns`` the nouns of
+titles, ``goal_builder`` makes the goals.  ``storage`` saves and opens a catalogue in a
+folder.
+"""

@@ -1,10 +1,10 @@
-"""The catalogue: everything about a shop that its environments share."""
+"""Catalogue of a shop: everything that its environments share, loaded once."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,55 +12,51 @@ from typing import Any
 import numpy as np
 
 from roll_vec.data_files import refuse_change
-from roll_vec.envs.webshop.catalogue.building import Progress, build
-from roll_vec.envs.webshop.catalogue.parts import Parts
-from roll_vec.envs.webshop.catalogue.products import Goal, Product, Purchase
-from roll_vec.envs.webshop.catalogue.sources import DATA_FILES, CatalogueOptions
+from roll_vec.envs.webshop.catalogue.builder import Progress, build
+from roll_vec.envs.webshop.catalogue.data import CatalogueData
+from roll_vec.envs.webshop.catalogue.options import DATA_FILES, CatalogueOptions
 from roll_vec.envs.webshop.catalogue.storage import open_stored, save
-from roll_vec.envs.webshop.goals import SPLITS
-from roll_vec.envs.webshop.reward import RewardTerms, score
-from roll_vec.envs.webshop.solver import Solution, solve
+from roll_vec.envs.webshop.goals import SPLITS, Goal
+from roll_vec.envs.webshop.products import Product, Purchase
+from roll_vec.envs.webshop.reward import RewardTerms, compute_reward
+from roll_vec.envs.webshop.search.product_search import NUM_HITS, ProductSearch
+from roll_vec.envs.webshop.solver import Solution, Solver
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.process_cache import ProcessCache
 
 __all__ = ["Catalogue", "load_catalogue"]
 
-# How many hits a search shows, from WebShop, commit 64fa2a5.
-NUM_HITS = 50
-# A model may write kilobytes; only queries of a shopper's length are kept.
-_KEPT_QUERY = 512
-# What a search can ask of a product's fields.
-FIELDS = ("category", "query", "attributes")
-
 
 class Catalogue:
     """Products, goals, search and rewards of one shop; nothing in it changes.
 
-    It is made by `load`; all environments of a process with equal keywords share one.
+    `load` makes it; all environments of a process with equal keywords share one.
 
     Attributes
     ----------
     products : sequence of Product
     goals : sequence of Goal
+    product_search : ProductSearch
     options : CatalogueOptions
-        That it was loaded by.
     title_nouns_source : str
-        Who says which words of a title are nouns, on which rewards depend: ``file``,
-        ``embedded``, ``rule`` or ``spacy:`` with model and version.
+        Source of the title nouns, on which rewards depend: ``file``, ``embedded``,
+        ``rule`` or ``spacy:`` with model and version.
     """
 
     def __init__(
         self,
         options: CatalogueOptions,
-        parts: Parts,
+        data: CatalogueData,
         digests: tuple[str | None, ...] = (),
     ) -> None:
-        self.options, self._parts, self._digests = options, parts, digests
-        self.products, self.goals = parts.products, parts.goals
-        self.title_nouns_source = parts.title_nouns_source
-        self._kept_hits = functools.lru_cache(maxsize=8192)(self._find)
-        self._kept_solutions = functools.lru_cache(maxsize=8192)(self._solve)
+        self.options, self._data, self._digests = options, data, digests
+        self.products, self.goals = data.products, data.goals
+        self.title_nouns_source = data.title_nouns_source
+        self.product_search = ProductSearch(data.products, data.search_index)
+        self.search_results = self.product_search.search_results
+        self._solver = Solver(data.products, self.search_results)
+        self._cached_solution = functools.lru_cache(maxsize=8192)(self._solve)
 
     @classmethod
     @takes_keywords_of(CatalogueOptions)
@@ -70,7 +66,7 @@ class Catalogue:
         Parameters
         ----------
         progress : function or None
-            Called with what is being done, how much is done and how much there is.
+            Called with the name of a task, the amount that is done and the total.
         **keywords
             Those of `CatalogueOptions`.
 
@@ -85,70 +81,29 @@ class Catalogue:
     def save(self, directory: str | Path) -> None:
         """Store the catalogue in a folder, for ``products=`` of `load`.
 
-        A stored catalogue that is there is replaced as a whole.
+        A stored catalogue in the folder is replaced as a whole.
 
         Raises
         ------
         InvalidOptionError
-            If there is something else, or it cannot be written.
+            If the folder has other files, or cannot be written.
         """
-        save(self._parts, self.options, Path(directory))
+        save(self._data, self.options, Path(directory))
 
     def search(self, query: str, k: int = NUM_HITS) -> list[tuple[str, float]]:
         """Return the best products for a query, (asin, score), best first.
 
-        Products that share no word with it are not among them; equal scores are in
-        the order of the asins.
+        Products that share no word with the query are omitted; equal scores are in the
+        order of the asins.
         """
-        numbers, scores = self._parts.search_index.search(query, k)
+        numbers, scores = self._data.search_index.search(query, k)
         asins = [str(self.products.asins[number]) for number in numbers]
         return list(zip(asins, scores.tolist(), strict=True))
 
-    def hits(self, query: str) -> tuple[int, ...]:
-        """Return the numbers of the products that a search shows, best first."""
-        if len(query) > _KEPT_QUERY:
-            return self._find(query)
-        return self._kept_hits(query)
-
-    def _find(self, query: str) -> tuple[int, ...]:
-        return tuple(self._parts.search_index.search(query, NUM_HITS)[0].tolist())
-
-    def having(self, field: str, value: str) -> tuple[int, ...]:
-        """Return the numbers of the products that have a value, in their order.
-
-        Parameters
-        ----------
-        field : {"category", "query", "attributes"}
-        value : str
-        """
-        return self._by_value[field].get(value, ())
-
-    @functools.cached_property
-    def _by_value(self) -> dict[str, dict[str, tuple[int, ...]]]:
-        found: dict[str, dict[str, list[int]]] = {
-            field: defaultdict(list) for field in FIELDS
-        }
-        for number, product in enumerate(self.products):
-            found["category"][product.category].append(number)
-            found["query"][product.query].append(number)
-            for attribute in dict.fromkeys(product.attributes):
-                found["attributes"][attribute].append(number)
-        return {
-            field: {value: tuple(numbers) for value, numbers in values.items()}
-            for field, values in found.items()
-        }
-
-    def nouns_of(self, goal: Goal) -> tuple[str, ...]:
-        """Return the nouns in the title of a goal's product."""
-        product: Product = self.products[self.products.number_of(goal.asin)]
-        return product.title_nouns
-
     def reward(
-        self,
-        goal: int | Goal,
-        purchase: Purchase | tuple[str, Any],
+        self, goal: int | Goal, purchase: Purchase | tuple[str, Any]
     ) -> RewardTerms:
-        """Return what a purchase earns for a goal, with its terms.
+        """Return the reward of a purchase for a goal, with its terms.
 
         Parameters
         ----------
@@ -162,49 +117,56 @@ class Catalogue:
         InvalidOptionError
             If there is no such goal, product, group or value.
         """
-        wanted = self._goal(goal)
-        asin, chosen = purchase
+        goal = self._get_goal(goal)
+        asin, options = purchase
         try:
-            product = self.products[self.products.number_of(asin)]
+            product: Product = self.products.by_asin(asin)
         except (KeyError, TypeError):
             message = f"purchase: there is no product {shorten(asin)}"
             raise InvalidOptionError(message) from None
-        for name, value in chosen.items():
+        for name, value in options.items():
             if value not in product.options.get(name, ()):
                 message = (
                     f"purchase: {asin} has no {shorten(name)} {shorten(value)}; "
                     f"it has {shorten(dict(product.options))}"
                 )
                 raise InvalidOptionError(message)
-        return score(wanted, self.nouns_of(wanted), product, chosen)
+        nouns = self.products.by_asin(goal.asin).title_nouns
+        return compute_reward(goal, nouns, product, options)
 
     def solve(self, goal: int | Goal) -> Solution:
-        """Return the purchase that earns most for a goal, and how to find it."""
-        return (
-            self._solve(goal) if isinstance(goal, Goal) else self._kept_solutions(goal)
-        )
+        """Return the purchase with the highest reward for a goal, and a search for it.
 
-    def _solve(self, goal: int | Goal) -> Solution:
-        return solve(self, self._goal(goal))
+        Raises
+        ------
+        InvalidOptionError
+            If there is no goal with this number.
+        """
+        if isinstance(goal, Goal):
+            return self._solver.solve(goal)
+        return self._cached_solution(goal)
 
-    def _goal(self, goal: int | Goal) -> Goal:
+    def _solve(self, number: int) -> Solution:
+        return self._solver.solve(self._get_goal(number))
+
+    def _get_goal(self, goal: int | Goal) -> Goal:
         if isinstance(goal, Goal):
             return goal
         if not 0 <= goal < len(self.goals):
-            message = f"goal: expected a number below {len(self.goals)}, got {goal}"
-            raise InvalidOptionError(message)
-        found: Goal = self.goals[goal]
-        return found
+            wanted = f"a number below {len(self.goals)}"
+            raise InvalidOptionError.expected("goal", wanted, goal)
+        record: Goal = self.goals[goal]
+        return record
 
     def describe(self) -> dict[str, Any]:
-        """Return what is in the catalogue, by name; see the notes for the names.
+        """Return a summary of the catalogue; see the notes for its keys.
 
         Notes
         -----
         ``products``, ``skipped_items``, ``goals``, ``human_goals``, ``splits``
         (number of goals), ``categories`` (number of products), ``with_options``,
-        ``price`` (least, median, greatest), ``title_nouns``, ``search_backend``,
-        ``catalog_seed`` and the files that it was made from.
+        ``price`` (lowest, median, highest), ``title_nouns``, ``search_backend``,
+        ``catalog_seed`` and the ``files`` that the catalogue was built from.
         """
         prices = np.array([product.price for product in self.products])
         categories = Counter(product.category for product in self.products)
@@ -212,7 +174,7 @@ class Catalogue:
         files = dataclasses.asdict(self.options)
         return {
             "products": len(self.products),
-            "skipped_items": self._parts.num_skipped,
+            "skipped_items": self._data.num_skipped,
             "categories": dict(categories.most_common()),
             "with_options": sum(bool(product.options) for product in self.products),
             "price": tuple(float(value) for value in np.quantile(prices, (0, 0.5, 1))),
@@ -230,14 +192,14 @@ class Catalogue:
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
-        facts = (self.options, self._digests, self.title_nouns_source)
-        return _load_again, facts
+        identity = (self.options, self._digests, self.title_nouns_source)
+        return _load_for_pickle, identity
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Catalogue:
         return self
 
 
-_loaded: ProcessCache[Catalogue] = ProcessCache()
+_process_cache: ProcessCache[Catalogue] = ProcessCache()
 
 
 def load_catalogue(
@@ -255,22 +217,24 @@ def load_catalogue(
     ------
     InvalidOptionError, MissingExtraError
     """
-    source = options.source()
-    *read, nouns = source.fingerprints()
-    status = source.stored_status()
+    options = options.catalogue_options()
+    *contents, nouns = options.fingerprints()
+    status = options.stored_status()
 
     def make() -> Catalogue:
-        parts = open_stored(source) if source.is_stored else build(source, progress)
-        # Title nouns may have been written meanwhile.
-        digests = source.fingerprints()
-        _refuse_changes(source, [*read, digests[-1]], digests, "reading it began")
-        return Catalogue(source, parts, digests)
+        data = open_stored(options) if options.is_stored else build(options, progress)
+        # The build may have written the file of title nouns.
+        digests = options.fingerprints()
+        before = [*contents, digests[-1]]
+        _refuse_changes(options, before, digests, "reading it began")
+        return Catalogue(options, data, digests)
 
-    catalogue = _loaded.get((source, *read, nouns, status), make)
-    written = catalogue._digests[-1]
-    if written != nouns:
-        # The file of title nouns was made; who comes next need not read it.
-        _loaded.get((source, *read, written, status), lambda: catalogue)
+    catalogue = _process_cache.get((options, *contents, nouns, status), make)
+    new_nouns = catalogue._digests[-1]
+    if new_nouns != nouns:
+        # The next caller finds the new file and need not read it.
+        key = (options, *contents, new_nouns, status)
+        _process_cache.get(key, lambda: catalogue)
     return catalogue
 
 
@@ -280,20 +244,20 @@ def _refuse_changes(
     now: Sequence[str | None],
     since: str,
 ) -> None:
-    for name, digest, found in zip(DATA_FILES, before, now, strict=True):
-        if digest != found:
+    for name, old_digest, digest in zip(DATA_FILES, before, now, strict=True):
+        if old_digest != digest:
             refuse_change(name, getattr(options, name), since)
 
 
-def _load_again(
+def _load_for_pickle(
     options: CatalogueOptions, digests: Sequence[str | None], nouns_source: str
 ) -> Catalogue:
-    """Return the catalogue that a pickle stands for.
+    """Return the catalogue that a pickle names.
 
     Raises
     ------
     InvalidOptionError
-        If a file has another content, or title nouns have another source.
+        If the content of a file or the source of title nouns has changed.
     """
     since = "the catalogue was pickled"
     _refuse_changes(options, digests, options.fingerprints(), since)

@@ -1,4 +1,4 @@
-"""WebShop's own files: products, attributes and people's instructions, checked."""
+"""Reader of WebShop's files: products, attributes and people's instructions."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from roll_vec.errors import InvalidOptionError, shorten
 
 __all__ = ["HumanInstruction", "Listing", "Shop", "read_json", "read_listings"]
 
-# Where a product has no price.
+# Price of products without one.
 DEFAULT_PRICE = 100.0
 NO_ATTRIBUTES = ("DUMMY_ATTR",)
 _ASIN_LENGTH = 10
-# Each way to choose options is a goal of some 1 KB: more would fill the memory.
-_MAX_WAYS = 1_000_000
-_KINDS: dict[type[Any], str] = {str: "a string", list: "a list", dict: "an object"}
+# Each combination of options is a goal of some 1 KB: more would fill the memory.
+_MAX_COMBINATIONS = 1_000_000
+_TYPE_NAMES: dict[type[Any], str] = {str: "a string", list: "a list", dict: "an object"}
 _PRICE_CHARACTERS = frozenset("0123456789.")
 
 
 class HumanInstruction(NamedTuple):
-    """What one person asked for."""
+    """One person's instruction for a product."""
 
     instruction: str
     attributes: tuple[str, ...]
@@ -33,10 +33,11 @@ class HumanInstruction(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """One product as its files have it, and what was asked for with it in mind.
+    """One product as the files have it, with its instructions.
 
-    ``pricing`` is one price or the least and the greatest, ``price_tag`` how pages
-    show it; the other fields are `roll_vec.envs.webshop.catalogue.products.Product`'s.
+    ``pricing`` is one price, or the lowest and the highest.  The other fields without a
+    word here are those of `roll_vec.envs.webshop.products.Product`; ``instruction`` and
+    ``instruction_attributes`` are of the synthetic goals, ``human`` of people's.
     """
 
     asin: str
@@ -56,7 +57,7 @@ class Listing(NamedTuple):
 
 
 class Shop(NamedTuple):
-    """The contents of a shop's files, or the paths that messages name instead.
+    """The contents of a shop's files, and their paths for messages.
 
     ``items`` is a list of dicts, ``attributes`` and ``human`` are by asin.
     """
@@ -69,26 +70,26 @@ class Shop(NamedTuple):
     human_file: str = "(embedded)"
 
 
-class _Where(NamedTuple):
-    """What a message about a malformed entry names."""
+class _Checker(NamedTuple):
+    """Checks of one entry of a file; a message names argument, path and entry."""
 
     argument: str
     path: str
-    item: str
+    entry: str
 
     def refuse(self, field: str, problem: str) -> NoReturn:
-        message = f"{self.argument}: {self.path}, {self.item}, {field}: {problem}"
+        message = f"{self.argument}: {self.path}, {self.entry}, {field}: {problem}"
         raise InvalidOptionError(message)
 
-    def take(self, entry: Mapping[str, Any], field: str, kind: type[Any]) -> Any:
-        """Return a field of a dict, which has to be there and of a type."""
+    def field(self, entry: Mapping[str, Any], field: str, kind: type[Any]) -> Any:
+        """Return a field of a dict; it must exist and have a type."""
         if field not in entry:
             self.refuse(field, "missing")
         return self.check(entry[field], field, kind)
 
     def check(self, value: Any, field: str, kind: type[Any]) -> Any:
         if not isinstance(value, kind):
-            self.refuse(field, f"expected {_KINDS[kind]}, got {shorten(value)}")
+            self.refuse(field, f"expected {_TYPE_NAMES[kind]}, got {shorten(value)}")
         return value
 
     def texts(self, value: Any, field: str) -> tuple[str, ...]:
@@ -98,16 +99,16 @@ class _Where(NamedTuple):
 
 
 def read_json(argument: str, path: str) -> Any:
-    """Return what a JSON file holds, plain or with the ending ``.gz``.
+    """Return the content of a JSON file, plain or with the ending ``.gz``.
 
     Raises
     ------
     InvalidOptionError
         If it cannot be read: names the argument and the file.
     """
-    opened: Any = gzip.open if path.endswith(".gz") else open
+    open_file: Any = gzip.open if path.endswith(".gz") else open
     try:
-        with opened(path, "rt", encoding="utf-8") as file:
+        with open_file(path, "rt", encoding="utf-8") as file:
             return json.load(file)
     except OSError as error:
         refuse_unreadable(argument, path, error)
@@ -119,81 +120,81 @@ def read_json(argument: str, path: str) -> Any:
 def read_listings(shop: Shop, num_products: int | None = None) -> list[Listing]:
     """Return the products of a shop, in the order of its file.
 
-    The rules are WebShop's (commit 64fa2a5): of the first ``num_products`` items those
-    are left out whose asin is ``nan``, longer than 10 characters or there already.
+    The rules are WebShop's (commit 64fa2a5): the first ``num_products`` items, without
+    those whose asin is ``nan``, longer than 10 characters or a repetition.
 
     Raises
     ------
     InvalidOptionError
-        Names file, item and field of what is malformed.
+        If an entry is malformed: names file, item and field.
     """
-    for argument, path, found, kind in (
+    for argument, path, content, kind in (
         ("products", shop.products_file, shop.items, list),
         ("attributes", shop.attributes_file, shop.attributes, dict),
         ("human_instructions", shop.human_file, shop.human, dict),
     ):
-        if not isinstance(found, kind):
+        if not isinstance(content, kind):
             name = {list: "a list of items", dict: "an object of entries by asin"}[kind]
-            message = f"{argument}: {path}: expected {name}, got {shorten(found)}"
-            raise InvalidOptionError(message)
-    listings = list(_listings(shop, num_products))
+            path = f"{argument}: {path}"
+            raise InvalidOptionError.expected(path, name, content)
+    listings = list(_iterate_listings(shop, num_products))
     if not listings:
         message = f"products: {shop.products_file} has no product"
         raise InvalidOptionError(message)
     return listings
 
 
-def _listings(shop: Shop, num_products: int | None) -> Iterator[Listing]:
-    seen = set()
+def _iterate_listings(shop: Shop, num_products: int | None) -> Iterator[Listing]:
+    asins = set()
     for number, item in enumerate(shop.items[:num_products]):
-        where = _Where("products", shop.products_file, f"item {number}")
-        where.check(item, "the item", dict)
-        asin = where.take(item, "asin", str)
-        if asin == "nan" or len(asin) > _ASIN_LENGTH or asin in seen:
+        checker = _Checker("products", shop.products_file, f"item {number}")
+        checker.check(item, "the item", dict)
+        asin = checker.field(item, "asin", str)
+        if asin == "nan" or len(asin) > _ASIN_LENGTH or asin in asins:
             continue
         if not asin or not asin.isprintable():
-            where.refuse("asin", f"expected printable characters, got {asin!r}")
-        seen.add(asin)
-        yield _listing(shop, item, where._replace(item=f"item {number} ({asin})"))
+            checker.refuse("asin", f"expected printable characters, got {asin!r}")
+        asins.add(asin)
+        checker = checker._replace(entry=f"item {number} ({asin})")
+        yield _parse_listing(shop, item, checker)
 
 
-def _listing(shop: Shop, item: Mapping[str, Any], where: _Where) -> Listing:
-    """Return a product with what the other files have of it."""
+def _parse_listing(shop: Shop, item: Mapping[str, Any], checker: _Checker) -> Listing:
     asin = item["asin"]
     bullets = item.get("small_description")
-    pricing = _parse_pricing(item.get("pricing"), where)
-    attributes, instruction, wanted = _asked(
+    pricing = _parse_pricing(item.get("pricing"), checker)
+    attributes, instruction, instruction_attributes = _parse_attributes(
         shop.attributes.get(asin),
-        _Where("attributes", shop.attributes_file, asin),
+        _Checker("attributes", shop.attributes_file, asin),
     )
-    human = _Where("human_instructions", shop.human_file, asin)
+    human = _Checker("human_instructions", shop.human_file, asin)
     return Listing(
         asin=asin,
-        title=where.take(item, "name", str),
-        description=where.take(item, "full_description", str),
+        title=checker.field(item, "name", str),
+        description=checker.field(item, "full_description", str),
         bullets=(
-            where.texts(bullets, "small_description")
+            checker.texts(bullets, "small_description")
             if isinstance(bullets, list)
-            else (where.take(item, "small_description", str),)
+            else (checker.field(item, "small_description", str),)
         ),
         pricing=pricing,
         price_tag=" to ".join(f"${price}" for price in pricing),
-        options=_parse_options(item.get("customization_options"), where),
+        options=_parse_options(item.get("customization_options"), checker),
         attributes=attributes,
-        category=where.take(item, "category", str),
-        product_category=where.take(item, "product_category", str),
-        query=where.take(item, "query", str).lower().strip(),
+        category=checker.field(item, "category", str),
+        product_category=checker.field(item, "product_category", str),
+        query=checker.field(item, "query", str).lower().strip(),
         instruction=instruction,
-        instruction_attributes=wanted,
-        human=tuple(_people(shop.human.get(asin), human)),
+        instruction_attributes=instruction_attributes,
+        human=tuple(_parse_human(shop.human.get(asin), human)),
     )
 
 
-def _parse_pricing(text: Any, where: _Where) -> tuple[float, ...]:
+def _parse_pricing(text: Any, checker: _Checker) -> tuple[float, ...]:
     """Return one price, or the first two of several."""
     if not text:
         return (DEFAULT_PRICE,)
-    pieces = where.check(text, "pricing", str).split("$")[1:3]
+    pieces = checker.check(text, "pricing", str).split("$")[1:3]
     prices = []
     for piece in pieces:
         digits = "".join(sign for sign in piece if sign in _PRICE_CHARACTERS)
@@ -202,70 +203,71 @@ def _parse_pricing(text: Any, where: _Where) -> tuple[float, ...]:
         except ValueError:
             prices.append(math.inf)
     if not prices or math.inf in prices:
-        shown = shorten(text)
-        where.refuse("pricing", f"expected a price such as $34.0, got {shown}")
+        problem = f"expected a price such as $34.0, got {shorten(text)}"
+        checker.refuse("pricing", problem)
     return tuple(prices)
 
 
-def _parse_options(groups: Any, where: _Where) -> dict[str, tuple[str, ...]]:
-    """Return the values of each group as pages show them."""
+def _parse_options(groups: Any, checker: _Checker) -> dict[str, tuple[str, ...]]:
+    """Return the values of each group in the form of the pages."""
     if not groups:
         return {}
     field = "customization_options"
-    where.check(groups, field, dict)
+    checker.check(groups, field, dict)
     options = {}
     for name, contents in groups.items():
         if contents is None:
             continue
-        where.check(contents, field, list)
+        checker.check(contents, field, list)
         values = []
         for content in contents:
-            where.check(content, field, dict)
-            value = where.take(content, "value", str)
-            # A slash would be read as part of an address.
+            checker.check(content, field, dict)
+            value = checker.field(content, "value", str)
+            # As in WebShop, where a slash would end a part of the page's address.
             values.append(value.strip().replace("/", " | ").lower())
         options[name.lower()] = tuple(values)
-    # Each way to choose is a goal.
-    ways = math.prod(map(len, options.values()))
-    if ways > _MAX_WAYS:
-        where.refuse(
-            field, f"expected at most {_MAX_WAYS} ways to choose, got {ways} ways"
+    count = math.prod(map(len, options.values()))
+    if count > _MAX_COMBINATIONS:
+        problem = (
+            f"expected at most {_MAX_COMBINATIONS} ways to choose, got {count} ways"
         )
+        checker.refuse(field, problem)
     return options
 
 
-def _asked(
-    entry: Any, where: _Where
+def _parse_attributes(
+    entry: Any, checker: _Checker
 ) -> tuple[tuple[str, ...], str | None, tuple[str, ...]]:
-    """Return attributes, instruction and what the instruction asks for."""
+    """Return attributes, the instruction and the attributes that it names."""
     if entry is None:
         return NO_ATTRIBUTES, None, ()
-    where.check(entry, "the entry", dict)
+    checker.check(entry, "the entry", dict)
     attributes: tuple[str, ...] = NO_ATTRIBUTES
     if "attributes" in entry:
-        attributes = where.texts(entry["attributes"], "attributes")
+        attributes = checker.texts(entry["attributes"], "attributes")
     instruction = entry.get("instruction")
     if instruction is None:
         return attributes, None, ()
-    where.check(instruction, "instruction", str)
-    wanted = where.texts(entry.get("instruction_attributes"), "instruction_attributes")
-    if not wanted:
-        where.refuse("instruction_attributes", "expected at least one, got []")
-    return attributes, instruction, wanted
+    checker.check(instruction, "instruction", str)
+    field = "instruction_attributes"
+    instruction_attributes = checker.texts(entry.get(field), field)
+    if not instruction_attributes:
+        checker.refuse(field, "expected at least one, got []")
+    return attributes, instruction, instruction_attributes
 
 
-def _people(entries: Any, where: _Where) -> Iterator[HumanInstruction]:
-    """Give what people asked for; without attributes there is no goal in it."""
+def _parse_human(entries: Any, checker: _Checker) -> Iterator[HumanInstruction]:
+    """Yield people's instructions; one without attributes makes no goal."""
     if entries is None:
         return
-    where.check(entries, "the entry", list)
+    checker.check(entries, "the entry", list)
     for entry in entries:
-        where.check(entry, "the entry", dict)
-        wanted = entry.get("instruction_attributes")
-        attributes = where.texts(wanted, "instruction_attributes")
+        checker.check(entry, "the entry", dict)
+        field = "instruction_attributes"
+        attributes = checker.texts(entry.get(field), field)
         if attributes:
             yield HumanInstruction(
-                where.take(entry, "instruction", str),
+                checker.field(entry, "instruction", str),
                 attributes,
-                where.texts(entry.get("instruction_options"), "instruction_options"),
+                checker.texts(entry.get("instruction_options"), "instruction_options"),
             )

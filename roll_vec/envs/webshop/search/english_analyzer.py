@@ -1,15 +1,15 @@
-"""From a text to the words that are searched for, as Lucene's English analyser does it.
+"""English analyser of Lucene: the words of a text for search, and their stems.
 
-Words are those of Unicode's text segmentation (UAX #29) in the form that Lucene's
-StandardTokenizer gives it (9.5, ``StandardTokenizerImpl.jflex``): the longest match
-counts, emoji are words as well, Han and Hiragana are cut into single characters, Thai,
-Lao, Khmer and Burmese are not cut at all, and a word has at most 255 UTF-16 units.
-A trailing 's goes, letters become lower case, stop words go, and what is left is
-stemmed by Porter's rules with Martin's two departures, as by PorterStemFilter.
+Words are those of Unicode's text segmentation (UAX #29) as Lucene's StandardTokenizer
+implements it (9.5, ``StandardTokenizerImpl.jflex``): the longest match counts, emoji
+are words too, Han and Hiragana are cut into single characters, Thai, Lao, Khmer and
+Burmese are not cut at all, and a word has at most 255 UTF-16 units.  A trailing 's and
+stop words are removed, letters become lower case.  Stems follow Porter's rules with
+Martin's two departures, as in PorterStemFilter.
 
-Lucene has the properties of Unicode 12.1, `regex` newer ones.  Where a character has
-changed since, the classes here say what it was; characters that have come since may be
-words here and are none there.
+Lucene has the properties of Unicode 12.1, `regex` newer ones.  The classes here restore
+the old properties of characters that have changed.  Characters that are new since 12.1
+may be words here and are no words in Lucene.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ STOP_WORDS = frozenset(_STOPS.split())
 
 _MAX_UNITS = 255
 
-# A text of ASCII in lower case, which most texts are, needs few of the rules.  Nothing
-# begins after an underscore that is left: a run of them would take quadratic time.
+# Most texts are ASCII and need few of the rules.  No match begins behind an underscore
+# that another match left: a run of underscores would take quadratic time.
 _BODY = r"(?:[a-z]+(?:[:.'][a-z]+)*|[0-9]+(?:[.,;'][0-9]+)*)+"
 _ASCII = re.compile(rf"(?:(?<!_)_+)?{_BODY}(?:_+{_BODY})*_*")
 
@@ -53,19 +53,19 @@ _EMOJI = (
     r"\U0001F888-\U0001F88F\U0001F8AE-\U0001F8FF\U0001F90C-\U0001F93A"
     r"\U0001F93C-\U0001F945\U0001F947-\U0001FFFD]"
 )
-# Emoji that are letters too: which of the two makes the longer word is looked up.
+# Emoji that are letters too: the rule with the longer match decides.
 _LETTER_EMOJI = frozenset("\u2139\u24c2\U0001f170\U0001f171\U0001f17e\U0001f17f")
 
 _FORMAT = r"\u0600-\u0605\u06DD\u070F\u08E2\U000110BD\U000110CD"
-_JOINED = rf"\p{{WB=Extend}}\p{{WB=Format}}\p{{WB=ZWJ}}{_FORMAT}"
+_EXTENDERS = rf"\p{{WB=Extend}}\p{{WB=Format}}\p{{WB=ZWJ}}{_FORMAT}"
 
 
 def _grammar() -> dict[str, str]:
-    """Return the rules' patterns by name; none of them goes back on what it took."""
-    # What belongs to the character before it; in an emoji, without the selectors of
-    # presentation, and in a key without the cap.
-    x, y = rf"[{_JOINED}]*+", rf"[[{_JOINED}]--[\uFE0E\uFE0F]]*+"
-    base = rf"[[{_JOINED}]--[\uFE0E\uFE0F\u20E3]]*+"
+    """Return the patterns of the rules by name; all quantifiers are possessive."""
+    # x: characters that extend the one before them.  y: the same in an emoji, without
+    # presentation selectors.  base: the same in a key, without the enclosing keycap.
+    x, y = rf"[{_EXTENDERS}]*+", rf"[[{_EXTENDERS}]--[\uFE0E\uFE0F]]*+"
+    base = rf"[[{_EXTENDERS}]--[\uFE0E\uFE0F\u20E3]]*+"
     letters = (
         r"(?:[\p{WB=ALetter}--[\xB8\u02E5-\u02EB\u055A\u058A\u070F\uA708-\uA716]]++"
         r"|\p{WB=Hebrew_Letter})"
@@ -97,10 +97,10 @@ def _grammar() -> dict[str, str]:
         "flag": rf"(?:\p{{WB=Regional_Indicator}}{x}){{2}}",
         "uncut": rf"(?:[\p{{LB=Complex_Context}}\u19DA]{x})++",
         "single": rf"[[\p{{Script=Han}}\p{{Script=Hiragana}}]--[\U00016FE2]]{x}",
-        # No word, but taken as a whole with what extends it: looking for one at each
-        # of its characters would take quadratic time.
+        # No word, but consumed as a whole: a search for a word at each of its
+        # characters would take quadratic time.
         "void": rf"{lines}++|\u200D++",
-        # What all of these, or some more, begin with.
+        # A superset of the first characters of these rules.
         "begin": (
             r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}\p{WB=Numeric}\p{WB=Katakana}"
             r"\p{WB=ExtendNumLet}\p{WB=Regional_Indicator}\p{LB=Complex_Context}"
@@ -112,7 +112,7 @@ def _grammar() -> dict[str, str]:
 
 @functools.cache
 def _patterns() -> dict[str, Any]:
-    """Return the compiled rules, ``all`` with words alone in its group 1."""
+    """Return the compiled rules; group 1 of ``all`` matches only for words."""
     try:
         regex = importlib.import_module("regex")
     except ImportError:
@@ -128,7 +128,7 @@ def _patterns() -> dict[str, Any]:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text that are searched for, not stemmed yet.
+    """Return the words of a text for search, before stemming.
 
     Parameters
     ----------
@@ -138,8 +138,7 @@ def words(text: str) -> list[str]:
     Returns
     -------
     list of str
-        In their order, in lower case, without the 's of a possessive and without
-        `STOP_WORDS`.
+        In order, in lower case, without a possessive 's and without `STOP_WORDS`.
 
     Raises
     ------
@@ -147,29 +146,28 @@ def words(text: str) -> list[str]:
         If the text is not ASCII and `regex` is not installed.
     """
     if text.isascii():
-        found = _ASCII.findall(text.lower())
-        if max(map(len, found), default=0) > _MAX_UNITS:
-            found = _cut_words(text.lower())
+        matches = _ASCII.findall(text.lower())
+        if max(map(len, matches), default=0) > _MAX_UNITS:
+            matches = _cut_words(text.lower())
         return [
             word
-            for word in (w[:-2] if w.endswith("'s") else w for w in found)
+            for word in (w[:-2] if w.endswith("'s") else w for w in matches)
             if word not in STOP_WORDS
         ]
-    found = _patterns()["all"].findall(text)
-    # Half as many characters may be as many units.
-    longest = max(map(len, found), default=0)
+    matches = _patterns()["all"].findall(text)
+    # A character has at most two units.
+    longest = max(map(len, matches), default=0)
     if longest > _MAX_UNITS // 2 or not _LETTER_EMOJI.isdisjoint(text):
-        found = _cut_words(text)
-    return [
-        word for word in map(_normalise, filter(None, found)) if word not in STOP_WORDS
-    ]
+        matches = _cut_words(text)
+    normal = map(_normalise, filter(None, matches))
+    return [word for word in normal if word not in STOP_WORDS]
 
 
 def _normalise(word: str) -> str:
     """Return a word in lower case without a possessive's ending."""
     if not word.isascii():
-        # One character for one, as in Java: not so with an I that keeps its dot and a
-        # sigma at the end.
+        # One character for one, as in Java.  In Python a dotted capital I becomes two
+        # characters, and a final sigma depends on its place.
         word = "".join([character.lower()[0] for character in word])
     else:
         word = word.lower()
@@ -179,13 +177,12 @@ def _normalise(word: str) -> str:
 
 
 def _cut_words(text: str) -> list[str]:
-    """Return the words of a text, the longest match at each place within the limit.
+    """Return the longest match within the limit at each position of a text.
 
-    Slower than one call of `findall`, which looks for the longest one without a limit
-    and takes the first rule that has one.
+    Slower than `findall`, which has no limit and takes the first rule that matches.
     """
     rules = _patterns()
-    found = []
+    matches = []
     start = 0
     while begin := rules["begin"].search(text, start):
         start = begin.start()
@@ -195,22 +192,22 @@ def _cut_words(text: str) -> list[str]:
             end = match.end()
             if text[start] in _LETTER_EMOJI:
                 end = max(end, _match_within(rules["emoji"], text, start).end())
-            found.append(text[start:end])
+            matches.append(text[start:end])
         elif match:
             end = match.end()
             if end - start > _MAX_UNITS // 2:
-                # Only the last characters of a run are near enough to what follows.
+                # Only the last characters of a run can belong to the next match.
                 run = rules["void"].match(text, start).end()
                 end = max(start + 1, run - _MAX_UNITS + 1)
         start = end
-    return found
+    return matches
 
 
 def _match_within(rule: Any, text: str, start: int) -> Any:
-    """Return the match of a rule at a place within the limit, or None."""
+    """Return the match of a rule at a position within the limit, or None."""
     match = rule.match(text, start, start + _MAX_UNITS)
     if match and _num_units(match[0]) > _MAX_UNITS:
-        match = rule.match(text, start, _last_within(text, start))
+        match = rule.match(text, start, _limit_within(text, start))
     return match
 
 
@@ -219,8 +216,8 @@ def _num_units(text: str) -> int:
     return len(text) + sum(map("\uffff".__lt__, text))
 
 
-def _last_within(text: str, start: int) -> int:
-    """Return where the characters end that a word from a place on may have."""
+def _limit_within(text: str, start: int) -> int:
+    """Return the end of the longest word that may begin at a position."""
     stop, units = start, 0
     while units <= _MAX_UNITS:
         units += 1 + (text[stop] > "\uffff")
@@ -228,8 +225,8 @@ def _last_within(text: str, start: int) -> int:
     return stop - 1
 
 
-# What the rules of the stemmer look for at the end of a word.
-_STEMMED_ENDS = frozenset("cdegilmnrstuy")
+# Last letters of the suffixes that the stemmer removes.
+_SUFFIX_ENDS = frozenset("cdegilmnrstuy")
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -239,9 +236,10 @@ def stem(word: str) -> str:
     Raises
     ------
     MissingExtraError
-        If nltk is needed, which takes half a second to import, and not installed.
+        If nltk is not installed.  It is imported (half a second) for the first word
+        that may have a suffix.
     """
-    if len(word) <= 2 or word[-1] not in _STEMMED_ENDS:
+    if len(word) <= 2 or word[-1] not in _SUFFIX_ENDS:
         return word
     stemmed: str = _stemmer().stem(word, to_lowercase=False)
     return stemmed

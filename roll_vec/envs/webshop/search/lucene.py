@@ -1,13 +1,15 @@
-"""Search in the order and with the scores of Lucene, as WebShop uses it.
+"""Lucene's ranking of documents for a query: WebShop's order and scores.
 
-BM25 with k1 = 0.9 and b = 0.4, documents without order of words, any word of a query
-is enough: Lucene 9.5 with the English analyser and the settings of Anserini 0.22,
-where documents with equal scores come in ascending order of their keys.
+BM25 with k1 = 0.9 and b = 0.4 over bags of words; a document needs any one word of the
+query.  The settings are those of Anserini 0.22 with Lucene 9.5 and the English
+analyser; documents with equal scores are in ascending order of their keys.
 """
 
 from __future__ import annotations
 
+import itertools
 import threading
+import zlib
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -16,55 +18,71 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.webshop.manifest import (
-    check_file,
-    read_manifest,
-    refuse_damage,
-    write_manifest,
-)
+from roll_vec.envs.webshop.manifest import refuse_damage
 from roll_vec.envs.webshop.search.english_analyzer import stem, words
 from roll_vec.kernels.webshop import bm25 as kernels
 
 __all__ = ["LuceneIndex"]
 
 _K1, _B = np.float32(0.9), np.float32(0.4)
-# Lucene refuses a query with more of them; here the rest of it is not read.
+# Lucene refuses a query with more different terms; here the rest is ignored.
 _MAX_QUERY_TERMS = 1024
 
-_FORMAT = 2
 _FOLDER = "lucene"
-_MAIN = "index.json"
-_ARRAYS = ("numbers", "starts", "documents", "saturations", "idf", "form_terms")
-_LISTS = ("terms", "forms")
+# Arrays are stored without a header: a damaged header could ask for any memory.
+_DTYPES = {
+    "numbers": np.int64,
+    "starts": np.int64,
+    "documents": np.int32,
+    "saturations": np.float32,
+    "idf": np.float32,
+    "form_terms": np.int32,
+    "document_checks": np.uint32,
+    "saturation_checks": np.uint32,
+}
+# Arrays of postings, and the arrays of their checksums.
+_CHECKS = {"documents": "document_checks", "saturations": "saturation_checks"}
 
 
 class LuceneIndex:
-    """The documents of products, to be searched; see `SearchBackend`.
+    """An index of documents; see `SearchBackend`.
 
     Parameters
     ----------
     arrays : mapping of str to array
-        ``numbers``: the product of each document, documents being in ascending order
-        of keys.  ``starts``, ``documents``, ``saturations``: postings, see
+        ``numbers``: the product of each document; documents are in ascending order of
+        keys.  ``starts``, ``documents``, ``saturations``: postings, see
         `roll_vec.kernels.webshop.bm25`.  ``idf``: of each term.  ``form_terms``: the
         term of each form.
     terms : list of str
-        The stems that documents have.
+        The stems of the documents' words.
     forms : list of str
-        The words that documents have: to find one of them takes no stemmer.
+        The documents' words; a query with these words alone needs no stemmer.
+    folder : Path or None
+        Folder of the stored index.  ``arrays`` then has ``document_checks`` and
+        ``saturation_checks``, the CRC-32 of each term's postings.
     """
 
     name: ClassVar[str] = "lucene"
+    piecewise_files: ClassVar[tuple[str, ...]] = tuple(
+        f"{_FOLDER}/{name}.bin" for name in _CHECKS
+    )
 
     def __init__(
-        self, arrays: dict[str, NDArray[Any]], terms: list[str], forms: list[str]
+        self,
+        arrays: dict[str, NDArray[Any]],
+        terms: list[str],
+        forms: list[str],
+        folder: Path | None = None,
     ) -> None:
-        # As plain arrays that are not to be written the kernels are compiled once.
+        # Plain read-only arrays, mapped or not: the kernels are compiled only once.
         self._arrays = {name: np.asarray(values) for name, values in arrays.items()}
         for values in self._arrays.values():
             values.flags.writeable = False
         self._terms = {term: number for number, term in enumerate(terms)}
         self._forms = dict(zip(forms, arrays["form_terms"].tolist(), strict=True))
+        self._folder = folder
+        self._verified_terms: set[int] = set()
 
     @classmethod
     def build(
@@ -74,19 +92,19 @@ class LuceneIndex:
         progress: Callable[[int], object] | None = None,
     ) -> LuceneIndex:
         """Return an index in memory; see `SearchBackend.build`."""
-        forms = _Forms()
+        forms = _FormTerms()
         tokens, lengths = array("i"), array("i")
-        for done, document in enumerate(documents, 1):
+        for count, document in enumerate(documents, 1):
             before = len(tokens)
             tokens.extend(map(forms.__getitem__, words(document)))
             lengths.append(len(tokens) - before)
             if progress is not None:
-                progress(done)
+                progress(count)
         if len(lengths) != len(keys):
             message = f"expected {len(keys)} documents, one for each key, got "
             raise ValueError(message + str(len(lengths)))
         numbers = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
-        arrays = _postings(
+        arrays = _build_postings(
             np.array(tokens, np.int64),
             np.array(lengths, np.int64),
             numbers,
@@ -100,11 +118,12 @@ class LuceneIndex:
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return the numbers and the scores of the best products.
 
-        See `SearchBackend.search`.  Of a query with more than 1024 different terms
-        what comes after them is not read.
+        See `SearchBackend.search`.  The query is read up to its 1024th different term.
         """
         arrays = self._arrays
         counts = self._count_terms(query)
+        if self._folder is not None and not self._verified_terms.issuperset(counts):
+            self._check_postings(counts)
         terms = np.array(list(counts), np.int64)
         weights = np.array(list(counts.values()), np.float32) * arrays["idf"][terms]
         numbers = arrays["numbers"]
@@ -119,11 +138,11 @@ class LuceneIndex:
             arrays["saturations"],
             scores,
         )
-        found = kernels.find_best(scores, best, best_scores)
-        return numbers[best[:found]], best_scores[:found]
+        count = kernels.find_best(scores, best, best_scores)
+        return numbers[best[:count]], best_scores[:count]
 
     def _count_terms(self, query: str) -> dict[int, int]:
-        """Return how often a query has each of the terms that documents have."""
+        """Return how often a query has each of the documents' terms."""
         counts: dict[int | str, int] = {}
         for word in words(query):
             term: int | str | None = self._forms.get(word)
@@ -135,52 +154,58 @@ class LuceneIndex:
             counts[term] = counts.get(term, 0) + 1
         return {term: n for term, n in counts.items() if isinstance(term, int)}
 
+    def _check_postings(self, terms: Iterable[int]) -> None:
+        """Compare the postings of terms with their checksums, each term once.
+
+        The kernel trusts document numbers: damaged ones would be written out of bounds.
+        """
+        for term in terms:
+            start, stop = self._arrays["starts"][term : term + 2].tolist()
+            for name, check in _CHECKS.items():
+                checksum = zlib.crc32(self._arrays[name][start:stop].data)
+                if checksum != self._arrays[check][term]:
+                    path = Path(str(self._folder)) / f"{name}.bin"
+                    problem = f"postings of term {term} have changed since they were"
+                    refuse_damage(path, f"{problem} stored")
+            self._verified_terms.add(term)
+
     def save(self, directory: Path) -> None:
         """Write the index into a directory; see `SearchBackend.save`."""
         folder = directory / _FOLDER
         folder.mkdir(exist_ok=True)
-        lengths: dict[str, int] = {}
-        for name in _ARRAYS:
-            np.save(folder / f"{name}.npy", self._arrays[name])
-            lengths[name] = len(self._arrays[name])
-        for name, entries in zip(_LISTS, (self._terms, self._forms), strict=True):
+        arrays = dict(self._arrays)
+        if self._folder is None:
+            ranges = list(itertools.pairwise(arrays["starts"].tolist()))
+            for name, check in _CHECKS.items():
+                postings = arrays[name]
+                checks = [
+                    zlib.crc32(postings[start:stop].data) for start, stop in ranges
+                ]
+                arrays[check] = np.array(checks, np.uint32)
+        for name in _DTYPES:
+            arrays[name].tofile(folder / f"{name}.bin")
+        for name, entries in (("terms", self._terms), ("forms", self._forms)):
             (folder / f"{name}.txt").write_bytes("\n".join(entries).encode())
-            lengths[name] = len(entries)
-        names = [f"{name}.npy" for name in _ARRAYS] + [f"{name}.txt" for name in _LISTS]
-        files = [folder / name for name in names]
-        write_manifest(folder / _MAIN, _FORMAT, {"lengths": lengths}, files)
 
     @classmethod
     def open(cls, directory: Path, memory_map: bool) -> LuceneIndex:
         """Return an index that was saved; see `SearchBackend.open`."""
         folder = directory / _FOLDER
-        main = read_manifest(folder / _MAIN, _FORMAT, ["lengths"])
-        # Before anything is made of them: a damaged header may ask for any memory.
-        for name, known in main["files"].items():
-            check_file(folder / name, known)
-        lengths: dict[str, int] = main["lengths"]
-        try:
-            arrays = {
-                # An empty array cannot be mapped.
-                name: np.load(
-                    folder / f"{name}.npy",
-                    mmap_mode="r" if memory_map and lengths[name] else None,
-                )
-                for name in _ARRAYS
-            }
-            lists = [
-                (folder / f"{name}.txt").read_bytes().decode().split("\n")
-                if lengths[name]
-                else []
-                for name in _LISTS
-            ]
-        except (OSError, ValueError) as error:
-            refuse_damage(folder, str(error))
-        return cls(arrays, *lists)
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, dtype in _DTYPES.items():
+            path = folder / f"{name}.bin"
+            # An empty file cannot be mapped.
+            is_mapped = memory_map and path.stat().st_size
+            arrays[name] = (
+                np.memmap(path, dtype, "r") if is_mapped else np.fromfile(path, dtype)
+            )
+        texts = [(folder / f"{name}.txt").read_bytes() for name in ("terms", "forms")]
+        terms, forms = [text.decode().split("\n") if text else [] for text in texts]
+        return cls(arrays, terms, forms, folder)
 
 
-class _Forms(dict[str, int]):
-    """The number of each word's term; a word that is new gets it from its stem."""
+class _FormTerms(dict[str, int]):
+    """The term of each word; a new word gets it from its stem."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -192,20 +217,20 @@ class _Forms(dict[str, int]):
         return number
 
 
-def _postings(
+def _build_postings(
     tokens: NDArray[np.int64],
     lengths: NDArray[np.int64],
     numbers: NDArray[np.int64],
     num_terms: int,
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an index but ``form_terms``.
+    """Return the arrays of an index except ``form_terms``.
 
     Parameters
     ----------
     tokens : (sum of lengths,) int64
-        The terms of all products, that of product 0 first.
+        The terms of all products, in the order of the products.
     lengths : (n,) int64
-        How many tokens each product has.
+        Number of tokens of each product.
     numbers : (n,) int64
         The product of each document.
     num_terms : int
@@ -213,37 +238,38 @@ def _postings(
     size = max(len(numbers), 1)
     documents = np.empty_like(numbers)
     documents[numbers] = np.arange(len(numbers))
-    # Each term and document in one number: sorted by term, then by document.
-    pairs, counts = np.unique(
+    # One number for each pair of term and document: sorted by term, then by document.
+    pairs, frequencies = np.unique(
         tokens * size + np.repeat(documents, lengths), return_counts=True
     )
-    in_documents = np.bincount(pairs // size, minlength=num_terms)
-    found = pairs % size
-    # As Lucene counts documents: those that have a word.
-    num_filled = int(np.count_nonzero(lengths))
-    average = np.float32(len(tokens) / max(num_filled, 1))
-    stored = _quantise(lengths).astype(np.float32)[numbers]
-    inverse = np.float32(1) / (_K1 * ((1 - _B) + _B * stored / (average or 1)))
-    rarity = (num_filled - in_documents + 0.5) / (in_documents + 0.5)
+    posting_terms, posting_documents = np.divmod(pairs, size)
+    document_counts = np.bincount(posting_terms, minlength=num_terms)
+    # Lucene does not count documents without words.
+    num_documents = int(np.count_nonzero(lengths))
+    average = np.float32(len(tokens) / max(num_documents, 1))
+    norms = _quantise(lengths).astype(np.float32)[numbers]
+    inverse = np.float32(1) / (_K1 * ((1 - _B) + _B * norms / (average or 1)))
+    rarity = (num_documents - document_counts + 0.5) / (document_counts + 0.5)
+    tf = frequencies.astype(np.float32)
     return {
         "numbers": numbers,
-        "starts": np.concatenate([[0], np.cumsum(in_documents)]).astype(np.int64),
-        "documents": found.astype(np.int32),
-        "saturations": np.float32(1) + counts.astype(np.float32) * inverse[found],
+        "starts": np.concatenate([[0], np.cumsum(document_counts)]).astype(np.int64),
+        "documents": posting_documents.astype(np.int32),
+        "saturations": np.float32(1) + tf * inverse[posting_documents],
         "idf": np.log(1 + rarity).astype(np.float32),
     }
 
 
 def _quantise(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return lengths as Lucene stores them in a byte, by ``SmallFloat.intToByte4``.
+    """Return lengths rounded as by Lucene's one-byte form, ``SmallFloat.intToByte4``.
 
-    Up to 24 as they are; beyond, the four highest bits of what is more than 24.
+    Lengths up to 24 are exact.  The surplus above 24 keeps its four highest bits.
     """
     surplus = np.maximum(lengths - 24, 0)
-    # frexp gives the number of bits, exactly for lengths below 2**53.
-    dropped = np.maximum(np.frexp(surplus.astype(np.float64))[1] - 4, 0)
-    kept: NDArray[np.int64] = surplus >> dropped << dropped
-    return np.minimum(lengths, 24) + kept
+    # frexp returns the number of bits, exactly below 2**53.
+    num_low_bits = np.maximum(np.frexp(surplus.astype(np.float64))[1] - 4, 0)
+    rounded: NDArray[np.int64] = surplus >> num_low_bits << num_low_bits
+    return np.minimum(lengths, 24) + rounded
 
 
 # Scores of all documents, one array for each thread that ever searched.
@@ -251,7 +277,7 @@ _scratch = threading.local()
 
 
 def _thread_scores(size: int) -> NDArray[np.float64]:
-    """Return room for so many scores, this thread's own."""
+    """Return this thread's array of scores."""
     scores: NDArray[np.float64] | None = getattr(_scratch, "scores", None)
     if scores is None or len(scores) < size:
         scores = _scratch.scores = np.empty(size, np.float64)

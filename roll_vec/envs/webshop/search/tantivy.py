@@ -1,8 +1,8 @@
-"""Search by tantivy, for shops of a million products; the extra ``tantivy``.
+"""Tantivy's ranking of documents for a query, for a million products; an extra.
 
-Documents and queries are cut into words, stemmed and ranked by tantivy's own rules:
-BM25 with k1 = 1.2 and b = 0.75, other stop words, another stemmer.  Results are alike
-to those of `LuceneIndex`, but neither their order nor their scores are WebShop's.
+Words, stems and scores follow tantivy's own rules: BM25 with k1 = 1.2 and b = 0.75,
+other stop words, another stemmer.  Results are similar to those of `LuceneIndex`, but
+neither their order nor their scores are those of WebShop.
 """
 
 from __future__ import annotations
@@ -21,31 +21,23 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.webshop.manifest import (
-    check_file,
-    read_manifest,
-    refuse_damage,
-    write_manifest,
-)
 from roll_vec.errors import InvalidOptionError, MissingExtraError
 
 __all__ = ["TantivyIndex"]
 
 _FOLDER = "tantivy"
-_FORMAT = 2
-_MAIN = "files.json"
 _NUMBERS = "numbers.npy"
 _FIELD = "text"
 
-# What one thread collects before it starts another segment; only what is needed is
-# taken.  Several segments would leave the order of equal scores to chance.
+# A thread starts another segment after this many bytes; memory is taken as needed.
+# With several segments the order of equal scores would be random.
 _WRITER_BYTES = 4_000_000_000
 _MAX_QUERY_TERMS = 1024
-_MAX_LETTERS = 255
+_MAX_WORD_LENGTH = 255
 
 
 @functools.cache
-def _tantivy() -> Any:
+def _import_tantivy() -> Any:
     try:
         return importlib.import_module("tantivy")
     except ImportError:
@@ -54,12 +46,12 @@ def _tantivy() -> Any:
 
 
 @functools.cache
-def _analyser() -> Any:
-    tantivy = _tantivy()
+def _analyzer() -> Any:
+    tantivy = _import_tantivy()
     filters = tantivy.Filter
     return (
         tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
-        .filter(filters.remove_long(_MAX_LETTERS))
+        .filter(filters.remove_long(_MAX_WORD_LENGTH))
         .filter(filters.lowercase())
         .filter(filters.stopword("english"))
         .filter(filters.stemmer("english"))
@@ -67,30 +59,32 @@ def _analyser() -> Any:
     )
 
 
-def _well_formed(text: str) -> str:
-    """Return a text that has a form in UTF-8: lone surrogates become ``?``."""
+def _replace_surrogates(text: str) -> str:
+    """Return a text with ``?`` for lone surrogates, which UTF-8 cannot encode."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 class TantivyIndex:
-    """The documents of products, to be searched; see `SearchBackend`.
+    """An index of documents; see `SearchBackend`.
 
     Parameters
     ----------
     folder : Path
-        The index's files, of which one segment; mapped into memory.
+        Files of an index with one segment; they are mapped into memory.
 
     Notes
     -----
-    The folder must be writable, because tantivy locks it for a moment when it is
-    opened.  A query is read as far as its 1024th different word.
+    The folder must be writable, because tantivy locks it for a moment at opening.  A
+    query is read up to its 1024th different word.
     """
 
     name: ClassVar[str] = "tantivy"
+    # tantivy does not check its files when it reads them: all are read at opening.
+    piecewise_files: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, folder: Path) -> None:
-        index = _tantivy().Index.open(str(folder / "index"))
-        # The files never change: nothing has to watch them.
+        index = _import_tantivy().Index.open(str(folder / "index"))
+        # The files never change: no thread has to watch them.
         index.config_reader(reload_policy="manual")
         self._folder = folder
         self._schema, self._searcher = index.schema, index.searcher()
@@ -98,7 +92,7 @@ class TantivyIndex:
         if self._searcher.num_segments > 1:
             message = (
                 f"search_backend: {len(self._numbers)} products are more than one "
-                "segment of tantivy's holds"
+                "segment of tantivy holds"
             )
             raise InvalidOptionError(message)
 
@@ -109,11 +103,11 @@ class TantivyIndex:
         keys: Sequence[str],
         progress: Callable[[int], object] | None = None,
     ) -> TantivyIndex:
-        """Return an index in a temporary folder, which goes when the index goes.
+        """Return an index in a temporary folder, which is removed with the index.
 
         See `SearchBackend.build`.
         """
-        tantivy = _tantivy()
+        tantivy = _import_tantivy()
         texts = list(documents)
         if len(texts) != len(keys):
             message = f"expected {len(keys)} documents, one for each key, got "
@@ -126,22 +120,22 @@ class TantivyIndex:
             schema = tantivy.SchemaBuilder()
             schema.add_text_field(_FIELD, tokenizer_name=_FIELD, index_option="freq")
             index = tantivy.Index(schema.build(), path=str(folder / "index"))
-            index.register_tokenizer(_FIELD, _analyser())
+            index.register_tokenizer(_FIELD, _analyzer())
             writer = index.writer(heap_size=_WRITER_BYTES, num_threads=1)
-            for done, number in enumerate(numbers, 1):
+            for count, number in enumerate(numbers, 1):
                 document = tantivy.Document()
-                document.add_text(_FIELD, _well_formed(texts[number]))
+                document.add_text(_FIELD, _replace_surrogates(texts[number]))
                 writer.add_document(document)
                 if progress is not None:
-                    progress(done)
+                    progress(count)
             writer.commit()
             writer.wait_merging_threads()
-            built = cls(folder)
+            result = cls(folder)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        weakref.finalize(built, _remove, folder, os.getpid())
-        return built
+        weakref.finalize(result, _remove_folder, folder, os.getpid())
+        return result
 
     def search(
         self, query: str, k: int = 50
@@ -150,8 +144,8 @@ class TantivyIndex:
 
         See `SearchBackend.search`.
         """
-        tantivy = _tantivy()
-        words = _analyser().analyze(_well_formed(query))
+        tantivy = _import_tantivy()
+        words = _analyzer().analyze(_replace_surrogates(query))
         counts: Counter[str] = Counter()
         for word in words:
             if len(counts) == _MAX_QUERY_TERMS and word not in counts:
@@ -170,44 +164,31 @@ class TantivyIndex:
             )
             for word, count in counts.items()
         ]
-        found = self._searcher.search(
+        hits = self._searcher.search(
             tantivy.Query.boolean_query(clauses), size, count=False
         ).hits
-        documents = np.array([address.doc for _, address in found], np.int64)
-        return self._numbers[documents], np.array([s for s, _ in found], np.float32)
+        documents = np.array([address.doc for _, address in hits], np.int64)
+        return self._numbers[documents], np.array([s for s, _ in hits], np.float32)
 
     def save(self, directory: Path) -> None:
         """Write the index into a directory; see `SearchBackend.save`."""
-        folder = directory / _FOLDER
         shutil.copytree(
             self._folder,
-            folder,
-            ignore=shutil.ignore_patterns("*.lock", _MAIN),
+            directory / _FOLDER,
+            ignore=shutil.ignore_patterns("*.lock"),
             dirs_exist_ok=True,
         )
-        files = (path for path in folder.rglob("*") if path.is_file())
-        write_manifest(folder / _MAIN, _FORMAT, {}, list(files))
 
     @classmethod
     def open(cls, directory: Path, memory_map: bool) -> TantivyIndex:  # noqa: ARG003
-        """Return an index that was saved, mapped into memory in any case.
+        """Return an index that was saved; it is always mapped into memory.
 
         See `SearchBackend.open`.
         """
-        folder = directory / _FOLDER
-        _tantivy()
-        main = read_manifest(folder / _MAIN, _FORMAT)
-        for name, known in main["files"].items():
-            check_file(folder / name, known)
-        try:
-            return cls(folder)
-        except (OSError, ValueError) as error:
-            if isinstance(error, InvalidOptionError):
-                raise
-            refuse_damage(folder, str(error))
+        return cls(directory / _FOLDER)
 
 
-def _remove(folder: Path, process: int) -> None:
-    """Remove a temporary folder, but not where a fork of its process ends."""
+def _remove_folder(folder: Path, process: int) -> None:
+    """Remove a temporary folder, but not at the end of a forked child."""
     if os.getpid() == process:
         shutil.rmtree(folder, ignore_errors=True)

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from roll_vec.envs.webshop import Catalogue, Goal, Product, Purchase
-from roll_vec.envs.webshop.catalogue.storage import check_files
+from roll_vec.envs.webshop.manifest import check_everything
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
 from tests.envs.webshop.shops import ITEMS, NOUNS, original, write
 
@@ -51,14 +51,14 @@ def test_products_goals_and_search_are_public(small):
     assert score > 0
     assert small.search("zebra") == small.search("") == []
     assert [asin for asin, _ in small.search("oak mystery", k=1)] == [TABLE]
-    assert small.hits("oak") == (1,)
+    assert small.search_results("oak") == (1,)
 
 
 def test_products_are_found_by_what_they_have(small):
-    assert small.having("category", "garden") == (1, 2)
-    assert small.having("query", "men's shirts") == (0,)
-    assert small.having("attributes", "solid wood") == (1,)
-    assert small.having("attributes", "nothing") == ()
+    assert small.product_search.filter_by("category", "garden") == (1, 2)
+    assert small.product_search.filter_by("query", "men's shirts") == (0,)
+    assert small.product_search.filter_by("attributes", "solid wood") == (1,)
+    assert small.product_search.filter_by("attributes", "nothing") == ()
 
 
 def test_a_purchase_earns_what_its_terms_say(small):
@@ -207,7 +207,7 @@ def test_what_a_catalogue_was_stored_with_stays(stored):
 
 
 def test_damage_is_named(stored):
-    assert check_files(stored) > 1000
+    assert check_everything(stored) > 1000
     paths = [path for path in stored.rglob("*") if path.is_file()]
     assert len(paths) > 5
     for path in paths:
@@ -221,7 +221,7 @@ def test_damage_is_named(stored):
         changed = bytes([block[0] ^ 1]) + block[1:]
         path.write_bytes(changed)
         with pytest.raises(InvalidOptionError, match=name.replace(".", r"\.")):
-            check_files(stored)
+            check_everything(stored)
         path.write_bytes(block)
     assert len(Catalogue.load(products=stored).products) == 3
 

@@ -1,4 +1,4 @@
-"""Damaged shops: whatever is changed, a shop is as it was, or it is refused by name."""
+"""Damaged files of a shop: the contents are unchanged, or an error names the file."""
 
 import json
 import re
@@ -6,9 +6,9 @@ import re
 import numpy as np
 import pytest
 
-from roll_vec.envs.webshop import Catalogue, WebShop
+from roll_vec.envs.webshop import Catalogue, WebShop, manifest
 from roll_vec.envs.webshop.catalogue.catalogue import load_catalogue
-from roll_vec.envs.webshop.catalogue.sources import CatalogueOptions
+from roll_vec.envs.webshop.catalogue.options import CatalogueOptions
 from roll_vec.errors import InvalidOptionError
 from tests.envs.webshop.shops import ATTRIBUTES, HUMAN, ITEMS, NOUNS, write
 from tests.mutations import mutate_bytes, mutate_json
@@ -30,6 +30,7 @@ def visit(catalogue):
 
 @pytest.fixture
 def stored(tmp_path):
+    """Return the folder of the small shop, stored."""
     Catalogue.load(**write(tmp_path)).save(tmp_path / "stored")
     return tmp_path / "stored"
 
@@ -38,7 +39,7 @@ def stored(tmp_path):
 def test_a_damaged_stored_shop_is_right_or_refused(stored, memory_map):
     rng = np.random.default_rng(10 + memory_map)
     expected = visit(Catalogue.load(products=stored, memory_map=memory_map))
-    refused = 0
+    num_refused = 0
     for path in sorted(path for path in stored.rglob("*") if path.is_file()):
         good = path.read_bytes()
         for _ in range(3):
@@ -49,24 +50,41 @@ def test_a_damaged_stored_shop_is_right_or_refused(stored, memory_map):
                 shop = Catalogue.load(products=stored, memory_map=memory_map)
                 assert visit(shop) == expected
             except InvalidOptionError as error:
-                refused += 1
+                num_refused += 1
                 assert f"{stored}/" in str(error)  # noqa: PT017
         path.unlink()
         path.write_bytes(good)
-    assert refused > 30
+    assert num_refused > 30
 
 
-@pytest.mark.parametrize(
-    ("name", "other"),
-    [
-        ("catalogue.json", "lucene/index.json"),
-        ("lucene/index.json", "catalogue.json"),
-    ],
-)
-def test_the_manifest_of_another_folder_is_refused(stored, name, other):
-    (stored / name).write_bytes((stored / other).read_bytes())
-    with pytest.raises(InvalidOptionError, match=f"{name} cannot be read: it "):
+def test_the_manifest_of_another_shop_is_refused(stored, tmp_path):
+    Catalogue.load(num_products=3).save(tmp_path / "other")
+    other = (tmp_path / "other" / "catalogue.json").read_bytes()
+    (stored / "catalogue.json").write_bytes(other)
+    with pytest.raises(InvalidOptionError, match=f"{stored}/asins.npy cannot"):
         Catalogue.load(products=stored)
+
+
+def test_opening_does_not_read_records_and_postings(stored, monkeypatch):
+    names = []
+
+    def read_blocks(path):
+        names.append(path.relative_to(stored).as_posix())
+        return original_read_blocks(path)
+
+    original_read_blocks = manifest.read_blocks
+    monkeypatch.setattr(manifest, "read_blocks", read_blocks)
+    load_catalogue(CatalogueOptions(products=stored, memory_map=True))
+    everything = {
+        path.relative_to(stored).as_posix()
+        for path in stored.rglob("*")
+        if path.is_file()
+    }
+    assert everything - set(names) == {
+        *("catalogue.json", "goals.jsonl", "products.jsonl"),
+        *("lucene/documents.bin", "lucene/saturations.bin"),
+    }
+    assert len(names) == len(set(names))
 
 
 def test_a_header_that_asks_for_memory_is_refused(stored):
@@ -82,6 +100,7 @@ def test_a_header_that_asks_for_memory_is_refused(stored):
 
 
 def _claim(match):
+    """Return a header of the same length with a giant shape."""
     claim = b"'shape': (999999999999,), }"
     return claim + b" " * (len(match[0]) - len(claim))
 
@@ -108,16 +127,16 @@ def test_a_damaged_record_is_refused_where_it_is_read_and_nothing_moves(stored):
 
 def test_files_of_malformed_entries_are_read_or_refused(tmp_path):
     rng = np.random.default_rng(12)
-    refused = 0
+    num_refused = 0
     for number in range(60):
         name = list(CONTENTS)[number % 4]
         paths = write(tmp_path, **{name: mutate_json(CONTENTS[name], rng)})
         try:
             visit(load_catalogue(CatalogueOptions(**paths)))
         except InvalidOptionError as error:
-            refused += 1
+            num_refused += 1
             assert paths[name] in str(error)  # noqa: PT017
-    assert 10 < refused < 50
+    assert 10 < num_refused < 50
 
 
 @pytest.mark.parametrize(

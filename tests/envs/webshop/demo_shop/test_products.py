@@ -13,13 +13,13 @@ from collections import Counter
 import pytest
 
 from roll_vec.envs.webshop.catalogue.catalogue import Catalogue
-from roll_vec.envs.webshop.catalogue.products import Purchase
 from roll_vec.envs.webshop.demo_shop.products import (
     generate_asin,
     generate_product,
     title_words,
 )
 from roll_vec.envs.webshop.demo_shop.vocabulary import load_vocabulary
+from roll_vec.envs.webshop.products import Purchase
 from tests.conftest import ROOT
 
 # Never changes: other products are a new version of the id.
@@ -282,7 +282,7 @@ def test_a_goal_needs_reading():
     earned = []
     for number in range(0, len(catalogue.goals), 20):
         goal = catalogue.goals[number]
-        first = catalogue.products[catalogue.hits(goal.instruction_text)[0]]
+        first = catalogue.products[catalogue.search_results(goal.instruction_text)[0]]
         earned.append(catalogue.reward(goal, Purchase(first.asin, {})).reward)
     assert sum(reward == 1.0 for reward in earned) < 0.15 * len(earned)
     assert 0.4 < sum(earned) / len(earned) < 0.8

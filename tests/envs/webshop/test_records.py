@@ -3,7 +3,7 @@ import mmap
 import numpy as np
 import pytest
 
-from roll_vec.envs.webshop.catalogue.records import Records
+from roll_vec.envs.webshop.records import Records
 from roll_vec.errors import InvalidOptionError
 
 ENTRIES = [{"a": "é\n√"}, {}, {"a": "\ud800", "b": [1, 2.5, None]}]

@@ -1,4 +1,4 @@
-"""Records of a catalogue: JSON in one block of bytes, read when it is asked for."""
+"""Records: a sequence of objects, each decoded from a line of JSON at first use."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ __all__ = ["Records"]
 
 T = TypeVar("T")
 
-# Records that are kept as objects; a product with its strings is some 10 KB.
-_KEPT = 4096
+# Number of cached objects; a product with its strings is some 10 KB.
+_CACHE_SIZE = 4096
 
 
 class Records(Sequence[T], Generic[T]):
-    """A sequence of objects that are made from JSON when they are asked for.
+    """A sequence of objects that are decoded from JSON when they are read.
 
-    The block can lie in a file that processes share; every object is the same one for
-    as long as it is among those that are kept.
+    The JSON can lie in a file that processes share.  The same object is returned for as
+    long as it is in the cache.
 
     Parameters
     ----------
     block : bytes or mmap
         JSON objects, one a line.
     ends : (n,) int64
-        Where each line ends, in bytes.
+        End of each line, in bytes.
     decode : function of (int, dict)
-        Makes the object from its number and its JSON.
+        Makes the object from its index and its JSON.
     checks : (n,) uint32 or None
-        The CRC-32 of each line, where the block has been stored.
+        CRC-32 of each line of a stored block.
     path : Path or None
-        Of the block.
+        Of the stored block.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Records(Sequence[T], Generic[T]):
     ) -> None:
         self._block, self._ends, self._decode = block, ends, decode
         self._checks, self._path = checks, path
-        self._read = functools.lru_cache(_KEPT)(self._read_uncached)
+        self._record = functools.lru_cache(_CACHE_SIZE)(self._decode_line)
 
     @classmethod
     def pack(
@@ -62,7 +62,7 @@ class Records(Sequence[T], Generic[T]):
         decode: Callable[[int, dict[str, Any]], T],
     ) -> Records[T]:
         """Return records in memory."""
-        # In ASCII: a file may hold half a surrogate pair, which UTF-8 has not.
+        # ASCII: WebShop's files may have lone surrogates, which UTF-8 cannot encode.
         lines = [json.dumps(entry).encode() + b"\n" for entry in entries]
         ends = np.cumsum([len(line) for line in lines], dtype=np.int64)
         return cls(b"".join(lines), ends, decode)
@@ -79,22 +79,24 @@ class Records(Sequence[T], Generic[T]):
         Raises
         ------
         InvalidOptionError
-            If the files do not belong together.  A damaged record is refused when it
-            is read.
+            If the files do not fit together.  A damaged record is refused when it is
+            read.
         OSError, ValueError
-            If they cannot be read.
+            If the files cannot be read.
         """
         mode: Any = "r" if memory_map else None
-        ends = np.load(_ends_of(path), mmap_mode=mode)
-        checks = np.load(_checks_of(path), mmap_mode=mode)
+        ends = np.load(path.with_suffix(".npy"), mmap_mode=mode)
+        checks = np.load(path.with_suffix(".crc32.npy"), mmap_mode=mode)
         block: bytes | mmap.mmap = b""
         with path.open("rb") as file:
+            # An empty file cannot be mapped.
             if memory_map and len(ends):
                 block = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             else:
                 block = file.read()
         if (int(ends[-1]) if len(ends) else 0) != len(block):
-            refuse_damage(path, f"it does not fit {_ends_of(path).name} beside it")
+            other = path.with_suffix(".npy").name
+            refuse_damage(path, f"it does not fit {other} beside it")
         return cls(block, ends, decode, checks, path)
 
     def save(self, path: Path) -> None:
@@ -104,12 +106,12 @@ class Records(Sequence[T], Generic[T]):
             lines = [self._line(number) for number in range(len(self))]
             checks = np.array([zlib.crc32(line) for line in lines], np.uint32)
         path.write_bytes(self._block)
-        np.save(_ends_of(path), self._ends)
-        np.save(_checks_of(path), checks)
+        np.save(path.with_suffix(".npy"), self._ends)
+        np.save(path.with_suffix(".crc32.npy"), checks)
 
     @functools.cached_property
-    def longest(self) -> int:
-        """Bytes of the longest line, at least the characters of all its strings."""
+    def max_length(self) -> int:
+        """Bytes of the longest line: an upper bound of the characters in a record."""
         return int(np.diff(self._ends, prepend=0).max(initial=0))
 
     def __len__(self) -> int:
@@ -126,32 +128,24 @@ class Records(Sequence[T], Generic[T]):
         ------
         IndexError
         InvalidOptionError
-            If the record is not what was stored.
+            If a record is damaged.
         """
         if isinstance(index, slice):
-            return [self._read(number) for number in range(*index.indices(len(self)))]
+            return [self._record(number) for number in range(*index.indices(len(self)))]
         if index < 0:
             index += len(self)
         if not 0 <= index < len(self):
             message = f"expected an index below {len(self)}, got {index}"
             raise IndexError(message)
-        return self._read(index)
+        return self._record(index)
 
     def _line(self, number: int) -> bytes:
         start = int(self._ends[number - 1]) if number else 0
         return self._block[start : int(self._ends[number])]
 
-    def _read_uncached(self, number: int) -> T:
+    def _decode_line(self, number: int) -> T:
         line = self._line(number)
         if self._checks is not None and zlib.crc32(line) != self._checks[number]:
             problem = f"record {number} has changed since it was stored"
             refuse_damage(Path(str(self._path)), problem)
         return self._decode(number, json.loads(line))
-
-
-def _ends_of(path: Path) -> Path:
-    return path.with_suffix(".npy")
-
-
-def _checks_of(path: Path) -> Path:
-    return path.with_suffix(".crc32.npy")

@@ -1,4 +1,4 @@
-"""What is sold, and what is wanted: the records of a catalogue."""
+"""Products: one product, a purchase of one, and all products of a catalogue."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.webshop.catalogue.records import Records
+from roll_vec.envs.webshop.records import Records
 
-__all__ = ["Goal", "Product", "Products", "Purchase"]
+__all__ = ["Product", "Products", "Purchase"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Product:
-    """One product, not to be written.
+    """One product; read only.
 
     Parameters
     ----------
@@ -28,20 +28,20 @@ class Product:
     title, description : str
     bullets : tuple of str
     price_tag : str
-        As pages show it: ``$34.0`` or ``$15.5 to $20.0``.
+        The price on pages: ``$34.0`` or ``$15.5 to $20.0``.
     price : float
-        In dollars, what a goal's limit is compared with; of a range one value in it,
-        drawn once a catalogue.
+        In dollars, compared with the limit of a goal.  For a range it is one value in
+        the range, drawn when the catalogue is built.
     options : mapping from str to tuple of str
-        Values by the name of their group, in the file's order, all in lower case.
+        Values by the name of their group, in the order of the file, in lower case.
     attributes : tuple of str
-        What it is known for; ``("DUMMY_ATTR",)`` where nothing is.
+        ``("DUMMY_ATTR",)`` if the files have none.
     category, product_category : str
-        One of few words; the path in the shop, its pieces separated by ``›``.
+        The department; the path in the shop, with ``›`` between its pieces.
     query : str
-        What it was found by, in lower case.
+        Search words that the product was collected with, in lower case.
     title_nouns : tuple of str
-        Lower-case nouns of the title in their order, with repetitions.
+        Nouns of the title in lower case and in order, with repetitions.
     """
 
     asin: str
@@ -59,71 +59,28 @@ class Product:
 
     @cached_property
     def group_of_value(self) -> dict[str, str]:
-        """The group that a click on a value chooses in.
+        """The group of each value, in the order of the page.
 
-        In the order of the page.  Of groups that share a value the last one has it, in
-        the place of the first, as in WebShop.
+        A value of several groups belongs to the last group, at the position of the
+        first one, as in WebShop.
         """
         return {
             value: name for name, values in self.options.items() for value in values
         }
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Goal:
-    """What a shopper wants, not to be written.
-
-    Parameters
-    ----------
-    asin, category, query, name, product_category
-        Of the product that it was made from; ``name`` is the title.
-    instruction_text : str
-    attributes : tuple of str
-        At least one.
-    price_upper : float
-        Most that may be paid, in dollars; 1,000,000 where nothing was said.
-    goal_options : mapping from str to str, or tuple of str
-        Values by group of a synthetic goal; texts of a person's.
-    weight : float
-        By which goals are drawn for named sessions.
-    """
-
-    asin: str
-    category: str
-    query: str
-    name: str
-    product_category: str
-    instruction_text: str
-    attributes: tuple[str, ...]
-    price_upper: float
-    goal_options: Mapping[str, str] | tuple[str, ...]
-    weight: float
-
-
 class Purchase(NamedTuple):
-    """An order.
+    """An order of one product.
 
     Parameters
     ----------
     asin : str
     options : mapping from str to str
-        The chosen value by group; a group may be missing.
+        The chosen value by group; groups without a choice are absent.
     """
 
     asin: str
     options: Mapping[str, str] = {}
-
-
-_FIELDS = tuple(field.name for field in dataclasses.fields(Product))
-
-
-def _decode(number: int, entry: dict[str, Any]) -> Product:
-    """Return a product from its JSON, where tuples have become lists."""
-    del number
-    for name in ("bullets", "attributes", "title_nouns"):
-        entry[name] = tuple(entry[name])
-    entry["options"] = {name: tuple(v) for name, v in entry["options"].items()}
-    return Product(**entry)
 
 
 class Products(Sequence[Product]):
@@ -142,19 +99,22 @@ class Products(Sequence[Product]):
     def pack(cls, products: Iterable[Product]) -> Products:
         """Return products in memory."""
         asins = []
+        fields = dataclasses.fields(Product)
 
         def entries() -> Iterator[dict[str, Any]]:
             for product in products:
                 asins.append(product.asin)
-                yield {name: getattr(product, name) for name in _FIELDS}
+                yield {field.name: getattr(product, field.name) for field in fields}
 
-        return cls(Records.pack(entries(), _decode), np.array(asins))
+        return cls(Records.pack(entries(), _decode_product), np.array(asins))
 
     @classmethod
     def open(cls, directory: Path, memory_map: bool) -> Products:
         """Return the products that `save` stored in a folder."""
         mode: Any = "r" if memory_map else None
-        records = Records.open(directory / "products.jsonl", _decode, memory_map)
+        records = Records.open(
+            directory / "products.jsonl", _decode_product, memory_map
+        )
         return cls(records, np.load(directory / "asins.npy", mmap_mode=mode))
 
     def save(self, directory: Path) -> None:
@@ -173,9 +133,9 @@ class Products(Sequence[Product]):
         return {asin: number for number, asin in enumerate(self.asins.tolist())}
 
     @property
-    def longest(self) -> int:
+    def max_length(self) -> int:
         """An upper bound of the characters in the strings of any product."""
-        return self._records.longest
+        return self._records.max_length
 
     def number_of(self, asin: str) -> int:
         """Return the number of a product.
@@ -183,6 +143,19 @@ class Products(Sequence[Product]):
         Raises
         ------
         KeyError
-            If there is none.
+            If no product has this asin.
         """
         return self._numbers[asin]
+
+    def by_asin(self, asin: str) -> Product:
+        """Return the product with an asin; raises as `number_of` does."""
+        return self._records[self._numbers[asin]]
+
+
+def _decode_product(number: int, entry: dict[str, Any]) -> Product:
+    """Return a product from its JSON, where tuples have become lists."""
+    del number
+    for name in ("bullets", "attributes", "title_nouns"):
+        entry[name] = tuple(entry[name])
+    entry["options"] = {name: tuple(v) for name, v in entry["options"].items()}
+    return Product(**entry)

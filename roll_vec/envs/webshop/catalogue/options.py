@@ -1,4 +1,4 @@
-"""Where a catalogue comes from: the keywords that say so, checked."""
+"""Keywords of a catalogue: its files, seed and search backend, validated."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from roll_vec.data_files import (
     folder_status,
     refuse_unreadable,
 )
+from roll_vec.envs.webshop.manifest import MANIFEST
 from roll_vec.envs.webshop.search.backends import BACKENDS
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_bool, check_choice, check_int
 
-__all__ = ["DATA_FILES", "EMBEDDED_PRODUCTS", "MANIFEST", "CatalogueOptions"]
+__all__ = ["DATA_FILES", "CatalogueOptions"]
 
-# The file that stands for a whole stored catalogue: it has digests of the others.
-MANIFEST = "catalogue.json"
-# The keywords that are paths, those of title nouns last; see `pin_files`.
 DATA_FILES = {
     "products": MANIFEST,
     "attributes": "",
     "human_instructions": "",
     "title_nouns": "",
 }
+"""The keywords that are paths, with the manifest of a folder; see `pin_files`.
+
+The manifest stands for a whole stored catalogue: it has digests of all other files.
+"""
+
 _FILES = tuple(DATA_FILES)
-# How much of a shop is made where nothing else is said.
-EMBEDDED_PRODUCTS = 1000
-# A thousand take up to half a second, so that these take minutes.
-MAX_EMBEDDED = 1 << 20
+# A thousand products take up to half a second: so many take minutes.
+_MAX_DEMO_PRODUCTS = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -44,7 +45,7 @@ class CatalogueOptions:
     ----------
     products : path or None
         WebShop's ``items_shuffle*.json``, plain or ``.gz``; or a folder that
-        ``roll-vec webshop index`` stored; None: the embedded shop.
+        ``roll-vec webshop index`` stored; None: the demo shop.
     attributes : path or None
         WebShop's ``items_ins_v2*.json``: attributes and instructions of the products.
     human_instructions : path or None
@@ -52,18 +53,18 @@ class CatalogueOptions:
     title_nouns : path or None
         Nouns of titles by asin; see `roll_vec.envs.webshop.catalogue.title_nouns`.
     num_products : int or None
-        How many items of the file are read, or how many products the embedded shop
-        has, 2**20 at most; None: all, or 1000.
+        Number of items that are read from the file, or of products in the demo shop,
+        at most 2**20; None: all items, or 1000 products.
     human_goals : bool
-        Whether people's instructions are the goals, or one for each choice of options
-        of a product that has an instruction.
+        True: people's instructions are the goals.  False: one goal for each combination
+        of options of a product that has an instruction.
     catalog_seed : int
-        Of the generator that draws prices and limits.
+        Seed of prices and limits.
     search_backend : str
-        ``lucene``, equal to WebShop's, or ``tantivy`` for a million products, which
-        ranks otherwise.
+        ``lucene``, equal to WebShop's, or ``tantivy`` for a million products, which has
+        another ranking.
     memory_map : bool
-        Leave a stored catalogue on disk, where processes share what they read of it.
+        Leave a stored catalogue on disk, where processes share it.
 
     Raises
     ------
@@ -82,24 +83,23 @@ class CatalogueOptions:
 
     def __post_init__(self) -> None:
         for name in _FILES:
-            self._put(name, check_path(name, getattr(self, name)))
+            self._set(name, check_path(name, getattr(self, name)))
         if self.num_products is not None:
-            self._put("num_products", check_int("num_products", self.num_products, 1))
-            if self.products is None and self.num_products > MAX_EMBEDDED:
-                message = (
-                    f"num_products: the embedded shop has at most {MAX_EMBEDDED} "
-                    f"products, got {self.num_products}"
+            self._set("num_products", check_int("num_products", self.num_products, 1))
+            if self.products is None and self.num_products > _MAX_DEMO_PRODUCTS:
+                wanted = f"at most {_MAX_DEMO_PRODUCTS} products in the demo shop"
+                raise InvalidOptionError.expected(
+                    "num_products", wanted, self.num_products
                 )
-                raise InvalidOptionError(message)
-        self._put("human_goals", check_bool("human_goals", self.human_goals))
-        self._put("memory_map", check_bool("memory_map", self.memory_map))
+        self._set("human_goals", check_bool("human_goals", self.human_goals))
+        self._set("memory_map", check_bool("memory_map", self.memory_map))
         seed = check_int("catalog_seed", self.catalog_seed, 0, (1 << 64) - 1)
-        self._put("catalog_seed", seed)
+        self._set("catalog_seed", seed)
         check_choice("search_backend", self.search_backend, BACKENDS)
         if self.products is None:
-            self._refuse(_FILES[1:], "needs products, the file that it belongs to")
+            self._forbid(_FILES[1:], "needs products, the file that it belongs to")
         if self.is_stored:
-            self._refuse(
+            self._forbid(
                 (*_FILES[1:], "num_products"),
                 f"is part of a stored catalogue, such as {self.products}, already",
             )
@@ -110,40 +110,47 @@ class CatalogueOptions:
             )
             raise InvalidOptionError(message)
 
-    def _refuse(self, names: tuple[str, ...], why: str) -> None:
+    def _forbid(self, names: tuple[str, ...], reason: str) -> None:
+        """Raise an error if one of some keywords has a value."""
         for name in names:
             if getattr(self, name) is not None:
-                message = f"{name}: {getattr(self, name)!r} {why}"
+                message = f"{name}: {getattr(self, name)!r} {reason}"
                 raise InvalidOptionError(message)
 
-    def _put(self, name: str, value: Any) -> None:
-        """Replace a field by its validated form, while the options are made."""
+    def _set(self, name: str, value: Any) -> None:
+        """Replace a field by its validated form, in the constructor."""
         object.__setattr__(self, name, value)
 
     @property
     def is_stored(self) -> bool:
-        """Whether ``products`` is a folder."""
+        """True if ``products`` is a folder."""
         return self.products is not None and Path(self.products).is_dir()
 
-    def source(self) -> CatalogueOptions:
+    def catalogue_options(self) -> CatalogueOptions:
         """Return the keywords of the catalogue alone."""
         fields = dataclasses.fields(CatalogueOptions)
         return CatalogueOptions(**{f.name: getattr(self, f.name) for f in fields})
 
     def fingerprints(self) -> tuple[str | None, ...]:
-        """Return the digests of the files' contents, that of title nouns last.
+        """Return digests of the contents of the files, that of title nouns last.
 
-        None for a file that was not given, and for title nouns that are to be written.
+        None for a file that is not used, and for title nouns that do not exist yet.
 
         Raises
         ------
         InvalidOptionError
             If a file cannot be read.
         """
-        return tuple(_fingerprint(name, getattr(self, name)) for name in _FILES)
+        paths = [getattr(self, name) for name in _FILES]
+        if self.title_nouns is not None and not Path(self.title_nouns).exists():
+            paths[-1] = None
+        return tuple(
+            None if path is None else fingerprint(name, path, DATA_FILES[name])
+            for name, path in zip(_FILES, paths, strict=True)
+        )
 
     def stored_status(self) -> Hashable:
-        """Return the status of all files of a stored catalogue, of another None.
+        """Return the status of all files of a stored catalogue, else None.
 
         Raises
         ------
@@ -156,9 +163,3 @@ class CatalogueOptions:
             return folder_status(str(self.products))
         except OSError as error:
             refuse_unreadable("products", str(self.products), error)
-
-
-def _fingerprint(name: str, path: str | None) -> str | None:
-    if path is None or (name == "title_nouns" and not Path(path).exists()):
-        return None
-    return fingerprint(name, path, DATA_FILES[name])
