@@ -103,6 +103,6 @@ def test_the_constructor_shows_its_keywords():
     assert list(shown) == list(inspect.signature(WebShopOptions).parameters)
     of_load = inspect.signature(Catalogue.load).parameters
     own = inspect.signature(CatalogueOptions).parameters
-    assert list(of_load) == ["progress", *own]
+    assert list(of_load) == [*own, "progress"]
     assert shown["split"].default == "all"
     assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in shown.values())
