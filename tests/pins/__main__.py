@@ -25,7 +25,7 @@ TESTS = [
     "tests/contract/test_gymnasium_parity.py",
     "tests/contract/test_conformance.py",  # the public checker
     "tests/pool/test_conformance.py",
-    "tests/pool/test_half_built.py",
+    "tests/pool/test_failed_constructors.py",
 ]
 SHOW_VERSIONS = """
 import platform, gymnasium, numba, numpy

@@ -1,10 +1,13 @@
-"""How the tests of the pool play, and what they compare."""
+"""Helpers of the tests of the pool: executors, actions, play, comparison, faults."""
 
 from __future__ import annotations
 
 import copy
 import os
+import pickle
 import signal
+import threading
+import time
 from contextlib import closing
 from typing import Any
 
@@ -22,13 +25,15 @@ NEXT_STEP, SAME_STEP, DISABLED = (
     AutoresetMode.SAME_STEP,
     AutoresetMode.DISABLED,
 )
-# Long enough for a busy machine to begin and end a task that does nothing.
+# A busy machine begins and ends a task that does nothing in so many seconds.
 LIMIT = 0.4
-OTHERS = [0, 2, 3]
 THREADS = {"workers": 2, "executor": "thread"}
 PROCESSES = {"workers": 2, "executor": "process"}
+ONE_PROCESS = {"workers": 1, "executor": "process"}
 EXECUTORS = [{}, THREADS, PROCESSES]
 EXECUTOR_IDS = ["serial", "threads", "processes"]
+EACH_EXECUTOR = pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
+EACH_WORKER = pytest.mark.parametrize("workers", EXECUTORS[1:], ids=EXECUTOR_IDS[1:])
 WORKERS = [
     {},
     {"workers": 1},
@@ -42,6 +47,7 @@ WORKER_IDS = [
     f"{kind.get('executor', 'thread')}{kind['workers']}" if kind else "serial"
     for kind in WORKERS
 ]
+COPIES = {"pickle": lambda env: pickle.loads(pickle.dumps(env)), "deep": copy.deepcopy}
 
 # For tests that make environments fail: the first fault of a pool warns, and warnings
 # are errors here.
@@ -57,6 +63,16 @@ KINDS = {
     "tuple": lambda n: drifters("tuple", n),
     "counter": lambda n: [Counter] * n,
 }
+
+
+def pool(fns: Any, **keywords: Any) -> closing[PoolVectorEnv]:
+    """Return a context that makes a pool and closes it."""
+    return closing(PoolVectorEnv(fns, **keywords))
+
+
+def sync(fns: Any, **keywords: Any) -> closing[SyncVectorEnv]:
+    """Return a context that makes Gymnasium's batch and closes it."""
+    return closing(SyncVectorEnv(fns, **keywords))
 
 
 def draw_actions(kind: str, num_envs: int, steps: int, seed: int = 0) -> list[Any]:
@@ -82,103 +98,144 @@ def draw_actions(kind: str, num_envs: int, steps: int, seed: int = 0) -> list[An
     return batches
 
 
+def reset_ended(env: Any, result: Any, options: dict[str, Any] | None = None) -> Any:
+    """Reset the environments that a step has ended; return the result of that.
+
+    None in other modes than DISABLED, and if no episode has ended.
+    """
+    mask = result[2] | result[3]
+    if env.metadata["autoreset_mode"] is not DISABLED or not mask.any():
+        return None
+    return env.reset(options={"reset_mask": mask, **(options or {})})
+
+
 def play(env: Any, batches: list[Any]) -> list[Any]:
-    """Return copies of what `step`, and in DISABLED mode partial resets, return."""
+    """Return copies of the results of `step`, and in DISABLED mode of `reset`."""
     results = []
     for batch in batches:
         result = env.step(batch)
         results.append(copy.deepcopy(result))
-        finished = result[2] | result[3]
-        if env.metadata["autoreset_mode"] is DISABLED and finished.any():
-            partial = env.reset(options={"reset_mask": finished, "why": "ended"})
+        partial = reset_ended(env, result, {"why": "ended"})
+        if partial is not None:
             results.append(copy.deepcopy(partial))
     return results
 
 
-def rows_of(result: Any, rows: list[int]) -> Any:
-    """Return what a step or a reset returned of some environments.
+def values_of(result: Any, env_ids: list[int]) -> Any:
+    """Return the parts of some environments in the result of a step or a reset.
 
     Infos become one dict an environment: a key that only others have leaves a trace
     in the layout of the batch.
     """
     *values, infos = result
-    return [_take(value, rows) for value in values], [_info(infos, row) for row in rows]
+    selection = [_select(value, env_ids) for value in values]
+    return selection, [info_of(infos, env_id) for env_id in env_ids]
 
 
-def _take(value: Any, rows: list[int]) -> Any:
+def _select(value: Any, env_ids: list[int]) -> Any:
+    """Return the entries of some environments in a batch, without numpy's types."""
     if isinstance(value, dict):
-        return {key: _take(part, rows) for key, part in value.items()}
+        return {key: _select(part, env_ids) for key, part in value.items()}
     if isinstance(value, np.ndarray):
-        return value[rows].tolist()
+        return value[env_ids].tolist()
     if len(value) and isinstance(value[0], (np.ndarray, tuple)):
-        return [_take(part, rows) for part in value]
-    return [value[row] for row in rows]
+        return [_select(part, env_ids) for part in value]
+    return [value[env_id] for env_id in env_ids]
 
 
-def _plain(value: Any) -> Any:
-    """Return an observation in an object array without numpy's arrays."""
-    if isinstance(value, np.ndarray):
+def info_of(infos: dict[str, Any], env_id: int) -> dict[str, Any]:
+    """Return the info of one environment, without numpy's types."""
+    info = {}
+    for key, value in infos.items():
+        if key.startswith("_") or not infos["_" + key][env_id]:
+            continue
+        if isinstance(value, dict):
+            info[key] = info_of(value, env_id)
+        else:
+            info[key] = _to_python(value[env_id])
+    return info
+
+
+def _to_python(value: Any) -> Any:
+    """Return a value, possibly an observation, without numpy's types."""
+    if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items()}
+        return {key: _to_python(part) for key, part in value.items()}
     return value
 
 
-def _info(infos: dict[str, Any], row: int) -> dict[str, Any]:
-    found = {}
-    for key, value in infos.items():
-        if key.startswith("_") or not infos["_" + key][row]:
-            continue
-        if isinstance(value, dict):
-            found[key] = _info(value, row)
-        else:
-            part = value[row]
-            is_numpy = isinstance(part, (np.generic, np.ndarray))
-            found[key] = part.tolist() if is_numpy else _plain(part)
-    return found
+def wait_until(condition: Any, seconds: float = 20) -> None:
+    """Wait until a function returns something true; fail if it takes too long."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.001)
 
 
-def pool(fns: Any, **keywords: Any) -> closing[PoolVectorEnv]:
-    """Return a context that makes a pool and closes it."""
-    return closing(PoolVectorEnv(fns, **keywords))
+def threads() -> set[threading.Thread]:
+    """Return the threads of pools."""
+    return {
+        one for one in threading.enumerate() if one.name.startswith("roll_vec-pool")
+    }
 
 
-def sync(fns: Any, **keywords: Any) -> closing[SyncVectorEnv]:
-    """Return a context that makes Gymnasium's batch and closes it."""
-    return closing(SyncVectorEnv(fns, **keywords))
+def step_once(workers: dict[str, Any], **keywords: Any) -> PoolVectorEnv:
+    """Return a pool of three that was reset and stepped."""
+    env = PoolVectorEnv(talkers(3), **workers, **keywords)
+    env.reset(seed=1)
+    env.step(("a",) * 3)
+    return env
 
 
-def kill_workers(env):
-    """Kill all workers, and wait until they are dead."""
-    for queue in env.engine.handles.workers._queues:
+def queues_of(env: Any) -> Any:
+    """Return the queues of a pool's workers."""
+    return env.engine.handles.workers._queues
+
+
+def kill_workers(env: Any) -> None:
+    """Kill all worker processes, and wait until they are dead."""
+    for queue in queues_of(env):
         os.kill(queue.process.pid, signal.SIGKILL)
         queue.process.join()
 
 
-def fail_at(env, twin, command, mode, steps=(1, 6), num_steps=10):
-    """Play with a fault of environment 1, beside a twin; return its infos."""
-    infos = []
-    levels = []
+def with_fault(batch: Any, env_id: int, fault: str) -> tuple[str, ...]:
+    """Return a batch of text actions in which one makes a `Talker` fail."""
+    actions = list(batch)
+    actions[env_id] = f"fault:{fault}"
+    return tuple(actions)
+
+
+def play_with_faults(
+    env: Any, twin: Any, fault: str, fault_steps: tuple[int, ...]
+) -> list[str]:
+    """Play ten steps with faults of environment 1 of 4, beside a twin without faults.
+
+    The other environments must play as the twin's, and environment 1 must go through
+    the episodes of its seed in order.
+
+    Returns
+    -------
+    list of str
+        The errors in the infos of environment 1.
+    """
+    errors, levels = [], []
     env.reset(seed=50)
     twin.reset(seed=50)
-    for step, batch in enumerate(draw_actions("text", 4, num_steps)):
-        told = list(batch)
-        if step in steps:
-            told[1] = f"fault:{command}"
-        result, expected = env.step(told), twin.step(batch)
-        assert rows_of(result, OTHERS) == rows_of(expected, OTHERS)
-        own = rows_of(result, [1])[1][0]
-        infos.append(own)
-        if mode is DISABLED:
-            for one, ended in ((env, result), (twin, expected)):
-                mask = ended[2] | ended[3]
-                if mask.any():
-                    partial = one.reset(options={"reset_mask": mask})
-                    if one is env:
-                        own = rows_of(partial, [1])[1][0]
-        if "level" in own:
-            levels.append(own["level"])
+    for step, batch in enumerate(draw_actions("text", 4, 10)):
+        actions = with_fault(batch, 1, fault) if step in fault_steps else batch
+        result, twin_result = env.step(actions), twin.step(batch)
+        assert values_of(result, [0, 2, 3]) == values_of(twin_result, [0, 2, 3])
+        info = info_of(result[4], 1)
+        error = info.get("final_info", info).get("error")
+        errors += [] if error is None else [error]
+        reset_ended(twin, twin_result)
+        partial = reset_ended(env, result)
+        if partial is not None:
+            info = info_of(partial[1], 1)
+        if "level" in info:
+            levels.append(info["level"])
     assert levels == [episode_seed(51, k + 1) for k in range(len(levels))]
     assert levels
-    errors = [info.get("final_info", info) for info in infos]
-    return [info["error"] for info in errors if "error" in info]
+    return errors

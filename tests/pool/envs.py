@@ -1,4 +1,4 @@
-"""Environments for the tests of the pool: each kind of space, each way to fail."""
+"""Environments for the tests of the pool: all kinds of spaces, all ways to fail."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gymnasium import spaces
 
 from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
 
-# What environments in threads wait for when told to hang; tests set it afterwards.
+# Environments in threads that hang wait for this event; tests set it afterwards.
 RELEASE = threading.Event()
-# Set by those that have begun to wait.
+# They set this one before they wait.
 HANGING = threading.Event()
 
 
 class Talker(BaseLanguageBasedEnv):
-    """A text environment on level seeds; some answers make it fail.
+    """A text environment; the actions ``fault:<name in FAULTS>`` make it fail.
 
     Its infos differ from step to step, as those of language environments do.
     """
@@ -53,11 +53,11 @@ class Talker(BaseLanguageBasedEnv):
         self.turn += 1
         if action.startswith("fault:"):
             return FAULTS[action[6:]](self)
-        noise = float(self.np_random.random())
+        reward = float(self.np_random.random())
         info: dict[str, Any] = {"turn": self.turn, "success": self.turn >= self.goal}
         if self.turn % 2:
-            info["metrics"] = {"noise": noise, "words": len(action.split())}
-        return f"{self.turn}: {action}", noise, self.turn >= self.goal, False, info
+            info["metrics"] = {"noise": reward, "words": len(action.split())}
+        return f"{self.turn}: {action}", reward, self.turn >= self.goal, False, info
 
     def render(self):
         return f"turn {self.turn}"
@@ -119,7 +119,7 @@ FAULTS = {
     "os._exit": lambda env: os._exit(3),
     "kill": _kill,
 }
-# Those that any executor lives through, and what they are told as.
+# The faults that any executor survives, and their messages.
 EXCEPTIONS = {
     "raise": "exception in step: ValueError: as told",
     "exit": "exception in step: SystemExit: 4",
@@ -133,9 +133,9 @@ EXCEPTIONS = {
 
 
 class Drifter(gymnasium.Env[Any, Any]):
-    """A foreign environment, with a generator of its own.
+    """An environment that is not a `SeededEnv`: it cannot resume.
 
-    ``reuses``: it writes into one buffer and returns that again and again.
+    With ``reuses`` it writes into one array and returns that again and again.
     """
 
     metadata: ClassVar = {"render_modes": ["ansi"], "render_fps": 7}
@@ -204,7 +204,7 @@ class Drifter(gymnasium.Env[Any, Any]):
 
 
 def _fault_of(action) -> bool:
-    """Whether an action of a `Drifter` tells it to fail."""
+    """Return whether an action of a `Drifter` tells it to fail."""
     if isinstance(action, dict):
         return bool(action["by"][0] == 9.0)
     return isinstance(action, np.ndarray) and bool(action.flat[0] == 1.0)
@@ -230,8 +230,10 @@ class Counter(BaseDiscreteActionEnv):
 
 
 def talkers(count: int) -> list[Any]:
+    """Return constructors of text environments."""
     return [Talker] * count
 
 
 def drifters(kind: str, count: int, reuses: bool = False) -> list[Any]:
+    """Return constructors of environments with a kind of spaces."""
     return [lambda: Drifter(kind, reuses=reuses)] * count

@@ -1,4 +1,4 @@
-"""Bad input is named, and nothing has moved."""
+"""Bad actions, keywords, seeds and masks: the message names them, nothing moves."""
 
 import multiprocessing
 import pickle
@@ -21,10 +21,11 @@ from roll_vec.pool import PoolVectorEnv
 from roll_vec.pool.actions import check_action_batch
 from tests.contract.cases import assert_same
 from tests.pool.cases import (
-    EXECUTOR_IDS,
-    EXECUTORS,
+    EACH_EXECUTOR,
     FAULTS_ON_PURPOSE,
     KINDS,
+    PROCESSES,
+    THREADS,
     draw_actions,
     play,
     pool,
@@ -68,8 +69,10 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("kind", BAD)
-@pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
+@pytest.mark.parametrize(
+    ("kind", "workers"),
+    [*((kind, {}) for kind in BAD), ("text", THREADS), ("box", PROCESSES)],
+)
 def test_actions(kind, workers):
     fns = KINDS[kind](3)
     with pool(fns, **workers) as env, pool(fns) as twin:
@@ -85,7 +88,7 @@ def test_actions(kind, workers):
 
 
 @FAULTS_ON_PURPOSE
-def test_the_rows_of_bad_actions_are_named():
+def test_the_environments_of_bad_actions_are_named():
     with pool(talkers(3)) as env:
         env.reset(seed=1)
         with pytest.raises(InvalidActionError, match=r"got None, 3 in .*\[1, 2\]"):
@@ -94,7 +97,7 @@ def test_the_rows_of_bad_actions_are_named():
         env.step(("a", None, "b"))
 
 
-def test_none_is_an_action_where_actions_start_at_one():
+def test_0_is_an_action_where_actions_start_at_one():
     fns = KINDS["counter"](2)
     with pool(fns) as env:
         before, _ = env.reset(seed=1)
@@ -150,7 +153,7 @@ def test_no_environments():
         PoolVectorEnv([])
 
 
-@pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
+@EACH_EXECUTOR
 def test_spaces_that_do_not_go_together(workers):
     with pytest.raises(RollVecError, match="observation_mode='different'"):
         PoolVectorEnv([*drifters("box", 1), *drifters("discrete", 1)], **workers)
@@ -166,7 +169,7 @@ def test_spaces_that_do_not_go_together(workers):
         PoolVectorEnv(drifters("box", 1), observation_mode=(Box(0, 1), "x"), **workers)
 
 
-@pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
+@EACH_EXECUTOR
 def test_different_bounds(workers):
     def wide():
         env = Drifter("box")
@@ -175,12 +178,12 @@ def test_different_bounds(workers):
 
     fns = [*drifters("box", 1), wide]
     with pool(fns, observation_mode="different", **workers) as env:
-        theirs = gymnasium.vector.SyncVectorEnv(fns, observation_mode="different")
-        assert env.observation_space == theirs.observation_space
-        assert_same(env.reset(seed=1), theirs.reset(seed=1))
+        twin = gymnasium.vector.SyncVectorEnv(fns, observation_mode="different")
+        assert env.observation_space == twin.observation_space
+        assert_same(env.reset(seed=1), twin.reset(seed=1))
 
 
-@pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
+@EACH_EXECUTOR
 def test_seeds_and_masks(workers):
     with pool(talkers(2), **workers) as env, pool(talkers(2)) as twin:
         env.reset(seed=1)
@@ -195,7 +198,7 @@ def test_seeds_and_masks(workers):
         assert_same(play(env, actions), play(twin, actions))
 
 
-def test_processes_in_a_daemon_process_say_what_to_use(monkeypatch):
+def test_processes_in_a_daemon_process_name_the_alternatives(monkeypatch):
     with pool(talkers(1), workers=1, executor="process") as env:
         pickled = pickle.dumps(env)
     config = multiprocessing.current_process()._config
@@ -208,13 +211,13 @@ def test_processes_in_a_daemon_process_say_what_to_use(monkeypatch):
             make()
 
 
-def test_an_action_that_counts_from_0_is_told_what_to_add():
-    space, nobody = Discrete(2, start=1), np.zeros(2, bool)
+def test_an_action_that_counts_from_0_gets_a_hint():
+    space, skip_mask = Discrete(2, start=1), np.zeros(2, bool)
     with pytest.raises(InvalidActionError, match=r"got 0; .* play action \+ 1"):
-        check_action_batch(space, batch_space(space, 2), [1, 0], nobody)
+        check_action_batch(space, batch_space(space, 2), [1, 0], skip_mask)
 
 
-def test_no_valid_action_is_handed_over_where_it_has_a_meaning():
+def test_the_action_0_reaches_environments_that_accept_it():
     make = partial(gymnasium.make, "roll_vec/Sokoban-v0", action_start=1)
     envs = PoolVectorEnv([make] * 2)
     envs.reset(seed=0)

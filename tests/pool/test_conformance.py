@@ -1,15 +1,17 @@
-"""The pool keeps the contract that the public checker asks of all."""
+"""The public checker accepts the pool, and names what fails in its environments."""
 
 import pytest
 
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.testing import ConformanceError, check_vector_env
-from tests.pool.cases import EXECUTOR_IDS, EXECUTORS
+from tests.pool.cases import (
+    EACH_EXECUTOR,
+)
 from tests.pool.envs import Counter, Drifter, Talker
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
+@EACH_EXECUTOR
 @pytest.mark.parametrize("cls", [Talker, Counter, Drifter])
 def test_check_vector_env(cls, workers):
     def make(num_envs, **keywords):
@@ -19,6 +21,8 @@ def test_check_vector_env(cls, workers):
 
 
 class Failing(Talker):
+    """Raises in every step."""
+
     def step(self, action):
         return self.ask(action)
 
@@ -27,7 +31,7 @@ class Failing(Talker):
 
 
 class Erring(Talker):
-    """Has errors that are part of its task, and keys that are no texts."""
+    """Has errors in its infos that are part of its task, and keys that are no texts."""
 
     def step(self, action):
         *values, info = super().step(action)
@@ -35,6 +39,8 @@ class Erring(Talker):
 
 
 class Unready(Talker):
+    """Raises in every reset."""
+
     def reset(self, *, seed=None, options=None):
         return self.ask(seed)
 
@@ -49,15 +55,15 @@ def test_an_environment_that_always_raises_is_found_with_its_traceback(cls, code
     def make(num_envs, **keywords):
         return PoolVectorEnv([cls] * num_envs, **keywords)
 
-    with pytest.raises(ConformanceError, match=rf"\[{code}\]") as caught:
+    with pytest.raises(ConformanceError, match=rf"\[{code}\]") as error:
         check_vector_env(make, steps=2)
-    text = str(caught.value)
+    text = str(error.value)
     assert "Traceback (most recent call last):" in text
     assert "in ask\n" in text
-    assert len(caught.value.findings) == 1
+    assert len(error.value.findings) == 1
 
 
-def test_errors_that_are_no_failures_pass():
+def test_infos_with_errors_pass():
     def make(num_envs, **keywords):
         return PoolVectorEnv([Erring] * num_envs, **keywords)
 

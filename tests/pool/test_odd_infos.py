@@ -6,17 +6,18 @@ import pytest
 from tests.contract.cases import assert_same
 from tests.pool.cases import (
     DISABLED,
-    EXECUTOR_IDS,
+    EACH_EXECUTOR,
     EXECUTORS,
     FAULTS_ON_PURPOSE,
     MODES,
+    PROCESSES,
+    THREADS,
     pool,
-    rows_of,
+    reset_ended,
     sync,
+    values_of,
 )
 from tests.pool.envs import Talker, talkers
-
-EACH_EXECUTOR = pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
 
 
 class Unequal:
@@ -76,12 +77,14 @@ class Unhashable(metaclass=Kind):
 
 
 def endless():
+    """Return a dict that holds itself."""
     info = {}
     info["self"] = info
     return info
 
 
 def doubled(info):
+    """Return an info that holds itself once more."""
     info["again"] = info
     return info
 
@@ -103,12 +106,12 @@ class Odd(Talker):
 
 
 def odd(make, on_reset=True):
-    """Return what builds three environments, the middle one of which is odd."""
+    """Return constructors of three environments; the middle one is odd."""
     return [Talker, lambda: Odd(make, on_reset), Talker]
 
 
-# What Gymnasium's batch takes too.
-TAKEN = {
+# Infos that Gymnasium's batch takes too.
+STACKABLE = {
     "int": lambda: {1: 2, None: "x", (1, 2): 0.5},
     "nested int": lambda: {"inventory": {0: 3, "deep": {7: [1]}}},
     "datetime": lambda: {"at": np.datetime64(5, "ns")},
@@ -117,17 +120,17 @@ TAKEN = {
 
 
 @EACH_EXECUTOR
-@pytest.mark.parametrize("kind", TAKEN)
+@pytest.mark.parametrize("kind", STACKABLE)
 def test_keys_need_not_be_texts(kind, workers):
-    fns = odd(TAKEN[kind])
+    fns = odd(STACKABLE[kind])
     with pool(fns, **workers) as env, sync(fns) as twin:
         assert_same(env.reset(seed=1), twin.reset(seed=1))
         for action in ("odd", "go", "odd", "odd", "go"):
             assert_same(env.step((action,) * 3), twin.step((action,) * 3))
 
 
-# What cannot be stacked, or not be sent.
-REFUSED = {
+# Infos that cannot be stacked, or not be sent.
+UNSTACKABLE = {
     "itself twice": lambda: doubled(endless()),
     "itself": endless,
     "key": lambda: {Unequal(): 1},
@@ -137,25 +140,29 @@ REFUSED = {
 
 
 @FAULTS_ON_PURPOSE
-@EACH_EXECUTOR
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", REFUSED)
-def test_what_cannot_be_stacked_is_a_fault_of_one(kind, mode, workers):
+@pytest.mark.parametrize(
+    ("kind", "workers"),
+    [
+        *((kind, {}) for kind in UNSTACKABLE),
+        *(("itself", workers) for workers in EXECUTORS[1:]),
+        ("key", THREADS),
+        ("class", PROCESSES),
+    ],
+)
+def test_an_info_that_cannot_be_stacked_is_a_fault_of_one(kind, mode, workers):
     """The others go on as if nothing had happened, and nothing stays finished."""
     with (
-        pool(odd(REFUSED[kind], False), autoreset_mode=mode, **workers) as env,
+        pool(odd(UNSTACKABLE[kind], False), autoreset_mode=mode, **workers) as env,
         pool(talkers(3), autoreset_mode=mode) as twin,
     ):
         for one in (env, twin):
             one.reset(seed=1)
         for action in ("odd", "go", "odd", "odd", "go", "go"):
-            result, expected = env.step((action,) * 3), twin.step((action,) * 3)
-            assert rows_of(result, [0, 2]) == rows_of(expected, [0, 2])
-            if mode is DISABLED:
-                for one, ended in ((env, result), (twin, expected)):
-                    mask = ended[2] | ended[3]
-                    if mask.any():
-                        one.reset(options={"reset_mask": mask})
+            result, twin_result = env.step((action,) * 3), twin.step((action,) * 3)
+            assert values_of(result, [0, 2]) == values_of(twin_result, [0, 2])
+            reset_ended(env, result)
+            reset_ended(twin, twin_result)
         assert env.fault_counts[1] >= 2
         assert env.fault_counts[[0, 2]].tolist() == [0, 0]
 
@@ -185,8 +192,8 @@ def test_a_reset_whose_info_cannot_be_stacked(workers):
         assert env.step(("go",) * 3)[3].tolist() == [False, True, False]
 
 
-# What no batch of Gymnasium's takes, or not without a loss.
-KEPT = {
+# Infos that Gymnasium's batch does not take, or not without a loss.
+OBJECTS = {
     "opaque": lambda: {"k": Opaque()},
     "proxy": lambda: {"k": Proxy()},
     "hidden": lambda: {"success": Hidden(), "k": Hidden()},
@@ -198,9 +205,9 @@ KEPT = {
 }
 
 
-@pytest.mark.parametrize("kind", KEPT)
+@pytest.mark.parametrize("kind", OBJECTS)
 def test_odd_values_are_kept(kind):
-    with pool(odd(KEPT[kind])) as env:
+    with pool(odd(OBJECTS[kind])) as env:
         env.reset(seed=1)
         *_, truncations, infos = env.step(("odd",) * 3)
         assert not truncations.any()
@@ -215,9 +222,11 @@ def test_odd_values_are_kept(kind):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("own", [{"a": 1}, "x", np.zeros(3)], ids=["dict", "str", "3"])
-def test_an_own_group_id_gives_way(own, mode):
-    fns = odd(lambda: {"group_id": own})
+@pytest.mark.parametrize(
+    "group_id", [{"a": 1}, "x", np.zeros(3)], ids=["dict", "str", "3"]
+)
+def test_a_group_id_of_the_environment_gives_way(group_id, mode):
+    fns = odd(lambda: {"group_id": group_id})
     with pool(fns, autoreset_mode=mode, group_id_info=True) as env:
         _, infos = env.reset(seed=1)
         assert infos["group_id"].tolist() == [0, 1, 2]

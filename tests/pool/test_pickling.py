@@ -1,6 +1,5 @@
 """A copy of a pool goes on as the pool does, with workers of its own."""
 
-import copy
 import pickle
 import threading
 
@@ -9,19 +8,17 @@ import pytest
 from roll_vec.pool import PoolVectorEnv
 from tests.contract.cases import assert_same
 from tests.pool.cases import (
-    EXECUTOR_IDS,
-    EXECUTORS,
+    COPIES,
+    EACH_EXECUTOR,
     FAULTS_ON_PURPOSE,
     KINDS,
     MODES,
+    ONE_PROCESS,
     draw_actions,
     play,
     pool,
-    rows_of,
+    values_of,
 )
-
-EACH_EXECUTOR = pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
-COPIES = {"pickle": lambda env: pickle.loads(pickle.dumps(env)), "deep": copy.deepcopy}
 
 
 @EACH_EXECUTOR
@@ -65,20 +62,20 @@ def test_a_copy_before_the_first_reset_and_beside_a_fault(how, workers):
 
 @FAULTS_ON_PURPOSE
 def test_workers_of_a_copy_restore_its_environments():
-    """From the instances that the copy was made with."""
-    with pool(KINDS["text"](3), workers=1, executor="process") as env:
+    """They begin with the environment objects that the copy got."""
+    with pool(KINDS["text"](3), **ONE_PROCESS) as env:
         env.reset(seed=1)
         env.step(("a", "b", "c"))
         other = pickle.loads(pickle.dumps(env))
-        expected = env.step(("d", "e", "f"))
+        env_result = env.step(("d", "e", "f"))
         result = other.step(("fault:kill", "e", "f"))
-        assert rows_of(result, [1, 2]) == rows_of(expected, [1, 2])
+        assert values_of(result, [1, 2]) == values_of(env_result, [1, 2])
         other.close()
 
 
 @FAULTS_ON_PURPOSE
-def test_a_copy_beside_an_instance_that_was_lost():
-    with pool(KINDS["text"](3), workers=1, executor="process") as env:
+def test_a_copy_beside_an_environment_that_was_lost():
+    with pool(KINDS["text"](3), **ONE_PROCESS) as env:
         env.reset(seed=1)
         env.step(("fault:kill", "b", "c"))
         other = pickle.loads(pickle.dumps(env))
@@ -111,8 +108,8 @@ def test_shared_objects_stay_shared():
 
     with pool([shopper] * 3) as env:
         other = pickle.loads(pickle.dumps(env))
-        found = other.get_attr("catalogue")
-        assert found[0] == catalogue
-        assert found[0] is found[1] is found[2]
+        copies = other.get_attr("catalogue")
+        assert copies[0] == catalogue
+        assert copies[0] is copies[1] is copies[2]
         assert isinstance(other, PoolVectorEnv)
         other.close()

@@ -1,8 +1,6 @@
-"""What is kept to bring back the neighbours of a worker that dies, and its bounds."""
+"""Replay logs: they restore the environments of a dead worker, and stay small."""
 
-import copy
 import os
-import pickle
 import threading
 
 import gymnasium
@@ -12,23 +10,22 @@ from gymnasium.utils import EzPickle
 
 from roll_vec.pool import replay
 from tests.pool.cases import (
+    COPIES,
     FAULTS_ON_PURPOSE,
+    ONE_PROCESS,
     draw_actions,
     kill_workers,
     play,
     pool,
-    rows_of,
+    values_of,
 )
 from tests.pool.envs import Drifter, Talker, drifters, talkers
 
 pytestmark = FAULTS_ON_PURPOSE
 
-ONE_PROCESS = {"workers": 1, "executor": "process"}
-COPIES = {"pickle": lambda env: pickle.loads(pickle.dumps(env)), "deep": copy.deepcopy}
-
 
 class Stateful(Talker):
-    """Cannot be pickled, but says where it is."""
+    """Cannot be pickled, but has `get_state` and `set_state`."""
 
     def __init__(self):
         super().__init__()
@@ -43,12 +40,16 @@ class Stateful(Talker):
 
 
 class Locked(Drifter):
+    """Cannot be pickled."""
+
     def __init__(self):
         super().__init__("discrete")
         self.lock = threading.Lock()
 
 
 class Forgetful(Drifter, EzPickle):
+    """Is pickled without its state."""
+
     def __init__(self):
         super().__init__("discrete")
         EzPickle.__init__(self)
@@ -75,6 +76,8 @@ class Deadly(Drifter):
 
 
 class Huge(Drifter):
+    """Is too large for a snapshot."""
+
     def __init__(self):
         super().__init__("discrete")
         self.ballast = bytes(100_000)
@@ -88,12 +91,13 @@ def limit(monkeypatch):
     return 400
 
 
-def histories(env):
+def logs_of(env):
+    """Return the replay logs of a pool."""
     return env.engine.handles.workers._recovery.logs
 
 
 def kill(env, batch):
-    """Kill the workers; the first environment, or its snapshot, is at fault."""
+    """Kill the workers in a task, or snapshot, of the first environment."""
     kill_workers(env)
     if isinstance(batch, dict):
         first = {key: part[:1] for key, part in batch.items()}
@@ -103,7 +107,7 @@ def kill(env, batch):
     env.recv()
 
 
-def wrapped():
+def in_wrapper():
     return gymnasium.wrappers.TimeLimit(Drifter("box"), 5)
 
 
@@ -112,13 +116,13 @@ def wrapped():
     [
         ("box", drifters("box", 3)),
         ("dict", drifters("dict", 3)),
-        ("box", [wrapped] * 3),
+        ("box", [in_wrapper] * 3),
         ("text", talkers(3)),
         ("text", [Stateful] * 3),
     ],
-    ids=["box", "dict", "wrapped", "resuming", "own states"],
+    ids=["box", "dict", "in wrapper", "resuming", "own states"],
 )
-def test_what_is_kept_is_bounded_and_restores(kind, fns, limit):
+def test_the_log_is_bounded_and_restores(kind, fns, limit):
     with pool(fns, **ONE_PROCESS) as env, pool(fns) as twin:
         for one in (env, twin):
             one.reset(seed=9)
@@ -130,11 +134,11 @@ def test_what_is_kept_is_bounded_and_restores(kind, fns, limit):
         for step, batch in enumerate(draw_actions(kind, 3, 40)):
             if step in (11, 12, 13, 30):
                 kill(env, batch)
-            result, expected = env.step(batch), twin.step(batch)
-            assert rows_of(result, [1, 2]) == rows_of(expected, [1, 2])
-            for history in histories(env):
-                assert sum(map(len, history._calls)) <= limit + 2000
-            snapshots += histories(env)[2]._snapshot is not None
+            result, twin_result = env.step(batch), twin.step(batch)
+            assert values_of(result, [1, 2]) == values_of(twin_result, [1, 2])
+            for log in logs_of(env):
+                assert sum(map(len, log._calls)) <= limit + 2000
+            snapshots += logs_of(env)[2]._snapshot is not None
         assert snapshots
         assert env.fault_counts[1:].tolist() == [0, 0]
         name = "motto" if kind == "text" else "scale"
@@ -147,7 +151,7 @@ def test_many_calls_without_a_step_are_bounded_too(limit):
         for number in range(30):
             env.set_attr("scale", float(number))
             env.reset()
-        assert all(len(history._calls) < 20 for history in histories(env))
+        assert all(len(log._calls) < 20 for log in logs_of(env))
         kill(env, np.zeros(2, int))
         assert env.fault_counts[1] == 0
         assert env.get_attr("scale")[1] == 29.0
@@ -164,11 +168,11 @@ def test_many_calls_without_a_step_are_bounded_too(limit):
     ],
 )
 def test_without_a_snapshot_the_episode_is_lost_with_the_worker(build, why, limit):
-    """It goes on by the next one, and a seeded reset begins a new history."""
+    """The next one begins, and a seeded reset begins a new log."""
     with pool([build] * 2, **ONE_PROCESS) as env:
         env.reset(seed=1)
         steps = 0
-        while histories(env)[1]._snapshot is None and not histories(env)[1].obstacle:
+        while logs_of(env)[1]._snapshot is None and not logs_of(env)[1].obstacle:
             assert steps < 200
             env.step(np.zeros(2, int))
             steps += 1
@@ -188,7 +192,7 @@ def test_without_a_snapshot_the_episode_is_lost_with_the_worker(build, why, limi
 
 @pytest.mark.parametrize("how", COPIES)
 def test_workers_of_a_copy_know_the_attributes(how):
-    """Those that were set before the copy was made."""
+    """Also the attributes that were set before the copy was made."""
     with pool(drifters("box", 3), **ONE_PROCESS) as env:
         env.reset(seed=1)
         env.set_attr("scale", [2.0, 3.0, 4.0])

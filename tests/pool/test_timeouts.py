@@ -1,22 +1,27 @@
-"""Environments that hang in threads: what is lost, what is not."""
+"""Time limits: of threads and processes that hang, and of results that come late."""
 
 import threading
 import time
 
 import pytest
 
+from roll_vec.pool import fault_handling
 from roll_vec.seeding import episode_seed
 from tests.pool.cases import (
     DISABLED,
     FAULTS_ON_PURPOSE,
     LIMIT,
     NEXT_STEP,
-    OTHERS,
+    ONE_PROCESS,
+    PROCESSES,
     SAME_STEP,
+    THREADS,
     draw_actions,
-    fail_at,
+    play_with_faults,
     pool,
-    rows_of,
+    queues_of,
+    values_of,
+    wait_until,
 )
 from tests.pool.envs import RELEASE, talkers
 
@@ -24,7 +29,13 @@ pytestmark = FAULTS_ON_PURPOSE
 
 
 @pytest.mark.parametrize(
-    ("workers", "mode"), [(1, NEXT_STEP), (2, SAME_STEP), (1, SAME_STEP), (4, DISABLED)]
+    ("workers", "mode"),
+    [
+        (1, SAME_STEP),
+        (4, DISABLED),
+        pytest.param(1, NEXT_STEP, marks=pytest.mark.slow),
+        pytest.param(2, SAME_STEP, marks=pytest.mark.slow),
+    ],
 )
 def test_a_thread_that_hangs_is_abandoned(workers, mode):
     keywords = {"workers": workers, "step_timeout": LIMIT, "autoreset_mode": mode}
@@ -32,17 +43,30 @@ def test_a_thread_that_hangs_is_abandoned(workers, mode):
         pool(talkers(4), **keywords) as env,
         pool(talkers(4), autoreset_mode=mode) as twin,
     ):
-        errors = fail_at(env, twin, "wait", mode, steps=(1,))
+        errors = play_with_faults(env, twin, "wait", fault_steps=(1,))
         assert errors == [f"timeout: step took longer than {LIMIT} s"]
         assert env.abandoned_threads == 1
         assert env.faults["timeout"] == 1
         RELEASE.set()
-        # What the thread brings late goes nowhere.
+        # The late result of the thread goes nowhere.
         for batch in draw_actions("text", 4, 3):
             if mode is not DISABLED:
-                assert rows_of(env.step(batch), OTHERS) == rows_of(
-                    twin.step(batch), OTHERS
-                )
+                result, twin_result = env.step(batch), twin.step(batch)
+                assert values_of(result, [0, 2, 3]) == values_of(twin_result, [0, 2, 3])
+
+
+def test_a_reset_that_hangs_in_a_thread(monkeypatch):
+    monkeypatch.setattr(fault_handling, "MAX_RETRIES", 1)
+    with pool(talkers(2), workers=2, reset_timeout=LIMIT) as env:
+        env.set_attr("fail_resets", ["hang", 0])
+        _, infos = env.reset(seed=1)
+        assert infos["error"][0] == f"timeout: reset took longer than {LIMIT} s"
+        assert env.abandoned_threads == 2
+        assert env.faults["reset"] == 1
+        RELEASE.set()
+        env.set_attr("fail_resets", 0)
+        _, infos = env.reset()
+        assert infos["level"].tolist() == [episode_seed(1, 2), episode_seed(2, 1)]
 
 
 def test_a_timeout_does_not_count_the_wait_for_the_worker():
@@ -51,28 +75,13 @@ def test_a_timeout_does_not_count_the_wait_for_the_worker():
     def slow():
         env = talkers(1)[0]()
         step = env.step
-        env.step = lambda action: (threading.Event().wait(LIMIT / 2), step(action))[1]
+        env.step = lambda action: (time.sleep(LIMIT / 2), step(action))[1]
         return env
 
-    with pool([slow] * 4, workers=1, step_timeout=LIMIT) as env:
+    with pool([slow] * 3, workers=1, step_timeout=LIMIT) as env:
         env.reset(seed=0)
-        env.step(("a",) * 4)
-        assert env.fault_counts.tolist() == [0] * 4
-
-
-def test_results_that_came_in_time_are_no_timeouts_however_late_they_are_looked_at(
-    monkeypatch,
-):
-    with pool(talkers(4), workers=2, step_timeout=LIMIT, reset_timeout=20) as env:
-        env.reset(seed=0)
-        env.send(("a",) * 4, range(4))
-        queues = env.engine.handles.workers._queues
-        while sum(queue.num_posted - queue.num_received for queue in queues) < 4:
-            threading.Event().wait(0.001)
-        later = time.monotonic() + 1000
-        monkeypatch.setattr("roll_vec.pool.worker_queue.time.monotonic", lambda: later)
-        env.recv(min_envs=None)
-        assert env.fault_counts.tolist() == [0] * 4
+        env.step(("a",) * 3)
+        assert env.fault_counts.tolist() == [0] * 3
 
 
 def test_a_thread_belongs_to_an_environment_for_good():
@@ -81,30 +90,77 @@ def test_a_thread_belongs_to_an_environment_for_good():
         env.home = threading.get_ident()
         env.add = lambda number: (threading.get_ident(), env.home)
         close = env.close
-        env.close = lambda: (closed.append((threading.get_ident(), env.home)), close())
+        env.close = lambda: (threads.append((threading.get_ident(), env.home)), close())
         return env
 
-    closed = []
+    threads = []
     with pool([pinned] * 5, workers=2) as env:
         env.reset(seed=0)
-        seen = env.call("add", 0)
-        assert all(here == home for here, home in seen)
-        homes = [home for _, home in seen]
+        pairs = env.call("add", 0)
+        assert all(here == home for here, home in pairs)
+        homes = [home for _, home in pairs]
         assert homes == [homes[0], homes[1], homes[0], homes[1], homes[0]]
         assert threading.get_ident() not in homes
-    assert len(closed) == 5
-    assert all(here == home for here, home in closed)
+    assert len(threads) == 5
+    assert all(here == home for here, home in threads)
 
 
-def test_a_reset_that_hangs_in_a_thread():
-    keywords = {"workers": 2, "reset_timeout": LIMIT}
-    with pool(talkers(2), **keywords) as env:
-        env.set_attr("fail_resets", ["hang", 0])
-        _, infos = env.reset(seed=1)
-        assert infos["error"][0] == f"timeout: reset took longer than {LIMIT} s"
-        assert env.abandoned_threads == 4
-        assert env.faults["reset"] == 1
-        RELEASE.set()
-        env.set_attr("fail_resets", 0)
-        _, infos = env.reset()
-        assert infos["level"].tolist() == [episode_seed(1, 4), episode_seed(2, 1)]
+# ------------------------------------------------------------- late results
+
+
+def has_result(queue):
+    """Return whether a worker has a result that nobody has looked at."""
+    if hasattr(queue, "result_pipe"):
+        return queue.result_pipe.poll(0)
+    return queue.num_posted - queue.num_received == len(queue.tasks)
+
+
+@pytest.mark.parametrize("workers", [THREADS, PROCESSES], ids=["threads", "processes"])
+def test_results_in_time_are_no_timeouts_however_late_the_caller_looks(
+    workers, monkeypatch
+):
+    """And the processes are not killed."""
+    with pool(talkers(2), step_timeout=LIMIT, reset_timeout=20, **workers) as env:
+        env.reset(seed=0)
+        env.send(("a", "a"), [0, 1])
+        env.engine.handles.workers.flush()
+        workers_before = [getattr(queue, "process", queue) for queue in queues_of(env)]
+        wait_until(lambda: all(map(has_result, queues_of(env))))
+        later = time.monotonic() + 1000
+        monkeypatch.setattr("roll_vec.pool.worker_queue.time.monotonic", lambda: later)
+        env.recv(min_envs=None)
+        assert env.fault_counts.tolist() == [0, 0]
+        workers_after = [getattr(queue, "process", queue) for queue in queues_of(env)]
+        assert workers_after == workers_before
+
+
+def test_a_result_just_before_the_kill_leaves_no_blame_to_the_next(tmp_path):
+    """Each environment waits in a step for a file that is named as its action."""
+
+    def waiter():
+        env = talkers(1)[0]()
+        step = env.step
+
+        def wait_and_step(action):
+            wait_until((tmp_path / action).exists)
+            return step(action)
+
+        env.step = wait_and_step
+        return env
+
+    with pool([waiter] * 2, step_timeout=LIMIT, **ONE_PROCESS) as env:
+        env.reset(seed=0)
+        (queue,) = queues_of(env)
+        process = queue.process
+        kill = process.kill
+
+        def kill_after_the_first_result():
+            (tmp_path / "first").touch()
+            wait_until(lambda: queue.result_pipe.poll(0))
+            kill()
+            (tmp_path / "second").touch()
+
+        process.kill = kill_after_the_first_result
+        observations, *_ = env.step(("first", "second"))
+        assert observations == ("1: first", "1: second")
+        assert env.fault_counts.tolist() == [0, 0]

@@ -1,4 +1,4 @@
-"""A fault of one environment is that one's alone, and is told."""
+"""Faults of steps and resets: the lost episode, the replacement, the error."""
 
 import numpy as np
 import pytest
@@ -8,38 +8,29 @@ from roll_vec.seeding import episode_seed
 from tests.contract.cases import assert_same
 from tests.pool.cases import (
     DISABLED,
-    EXECUTOR_IDS,
+    EACH_EXECUTOR,
     EXECUTORS,
     FAULTS_ON_PURPOSE,
     MODES,
     NEXT_STEP,
     SAME_STEP,
     draw_actions,
+    info_of,
     pool,
-    rows_of,
+    reset_ended,
+    values_of,
+    with_fault,
 )
 from tests.pool.envs import EXCEPTIONS, Picky, drifters, talkers
 
 pytestmark = FAULTS_ON_PURPOSE
 
-EACH_EXECUTOR = pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
-OTHERS = [0, 2, 3]
 
-
-def told(batch, row, command):
-    """Return a batch of text actions in which one environment is told to fail."""
-    return tuple(
-        f"fault:{command}" if i == row else action for i, action in enumerate(batch)
-    )
-
-
-def error_of(infos, row):
-    """Return the error of a row, which has no other info."""
-    assert [key for key in infos if not key.startswith("_") and infos[f"_{key}"][row]]
-    for key in infos:
-        if not key.startswith("_") and key not in ("error", "final_info", "final_obs"):
-            assert not infos["_" + key][row], key
-    return infos["error"][row]
+def error_of(infos, env_id):
+    """Return the error of an environment, which has no other info."""
+    info = info_of(infos, env_id)
+    assert info.keys() <= {"error", "final_info", "final_obs"}
+    return info["error"]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -57,16 +48,16 @@ def test_a_fault_ends_one_episode(command, mode, workers):
     ):
         before, _ = env.reset(seed=20)
         twin.reset(seed=20)
-        instance_resets = env.get_attr("resets")
-        failed = 0
+        num_resets = env.get_attr("resets")
+        num_faults = 0
         levels = []
         for step, batch in enumerate(draw_actions("text", 4, 12)):
             is_fault = step in (0, 5)
-            result = env.step(told(batch, 1, command) if is_fault else batch)
-            expected = twin.step(batch)
-            assert rows_of(result, OTHERS) == rows_of(expected, OTHERS)
+            result = env.step(with_fault(batch, 1, command) if is_fault else batch)
+            twin_result = twin.step(batch)
+            assert values_of(result, [0, 2, 3]) == values_of(twin_result, [0, 2, 3])
             if (is_fault and mode is not NEXT_STEP) or step == 0:
-                failed += 1
+                num_faults += 1
                 observations, rewards, terminations, truncations, infos = result
                 assert (rewards[1], terminations[1], truncations[1]) == (0, False, True)
                 if mode is SAME_STEP:
@@ -76,25 +67,20 @@ def test_a_fault_ends_one_episode(command, mode, workers):
                     assert observations[1] == before[1]
                     error = error_of(infos, 1)
                 assert error.startswith(EXCEPTIONS[command])
-            if mode is DISABLED:
-                for one, ended in ((env, result), (twin, expected)):
-                    mask = ended[2] | ended[3]
-                    if mask.any():
-                        partial = one.reset(options={"reset_mask": mask})
-                        if one is env:
-                            result = partial
+            reset_ended(twin, twin_result)
+            result = reset_ended(env, result) or result
             before, infos = result[0], result[-1]
             if "level" in infos and infos["_level"][1]:
                 levels.append(infos["level"][1])
         assert env.fault_counts.tolist() == [0, env.faults["exception"], 0, 0]
-        assert env.faults["exception"] >= failed >= 1
+        assert env.faults["exception"] >= num_faults >= 1
         assert levels == [episode_seed(21, k + 1) for k in range(len(levels))]
         assert levels
-        assert instance_resets[1] == 1
+        assert num_resets[1] == 1
 
 
 @EACH_EXECUTOR
-def test_the_instance_is_built_anew_with_its_attributes(workers):
+def test_a_new_environment_object_has_the_attributes(workers):
     with pool(talkers(2), **workers) as env:
         env.reset(seed=0)
         env.set_attr("length", [1, 2])
@@ -111,7 +97,7 @@ def test_the_instance_is_built_anew_with_its_attributes(workers):
 @EACH_EXECUTOR
 @pytest.mark.parametrize("kind", ["box", "dict", "tuple"])
 def test_the_last_valid_observation_is_a_copy(kind, workers):
-    """The environment has written into its array before it failed."""
+    """The environment writes into its array before it fails."""
     with pool(drifters(kind, 3, reuses=True), **workers) as env:
         env.reset(seed=5)
         actions = draw_actions(kind, 3, 2)
@@ -122,12 +108,12 @@ def test_the_last_valid_observation_is_a_copy(kind, workers):
             actions[1][1] = 1.0
         result = env.step(actions[1])
         assert result[3][1]
-        assert rows_of(result, [1])[0][0] == rows_of(before, [1])[0][0]
+        assert values_of(result, [1])[0][0] == values_of(before, [1])[0][0]
         assert env.fault_counts[1] == 1
 
 
 @EACH_EXECUTOR
-def test_a_foreign_stream_goes_on_by_a_seed_of_its_own(workers):
+def test_a_new_foreign_environment_gets_the_seed_of_its_episode(workers):
     with pool(drifters("box", 2), **workers) as env:
         env.reset(seed=30)
         action = np.zeros((2, 3), np.float32)
@@ -135,8 +121,8 @@ def test_a_foreign_stream_goes_on_by_a_seed_of_its_own(workers):
         env.step(action)
         observations = env.step(np.zeros((2, 3), np.float32))[0]
         other = drifters("box", 1)[0]()
-        expected, _ = other.reset(seed=episode_seed(31, 1))
-        assert_same(observations[1], expected)
+        observation, _ = other.reset(seed=episode_seed(31, 1))
+        assert_same(observations[1], observation)
 
 
 @EACH_EXECUTOR
@@ -152,13 +138,12 @@ def test_an_observation_that_does_not_fit(which, mode, workers):
         twin.set_attr("_observe", _proper)
         batch = draw_actions("dict", 3, 1)[0]
         result = env.step(batch)
-        assert (
-            rows_of(result, [0, 2])[0][1:] == rows_of(twin.step(batch), [0, 2])[0][1:]
-        )
+        twin_values, _ = values_of(twin.step(batch), [0, 2])
+        assert values_of(result, [0, 2])[0][1:] == twin_values[1:]
         assert result[3].tolist() == [False, True, False]
         assert env.fault_counts[1] >= 1
         if mode is not SAME_STEP:
-            assert rows_of(result, [1])[0][0] == rows_of(before, [1])[0][0]
+            assert values_of(result, [1])[0][0] == values_of(before, [1])[0][0]
 
 
 def _proper():
@@ -196,7 +181,7 @@ def test_a_failing_reset_is_tried_with_the_next_seeds(workers):
 
 @EACH_EXECUTOR
 @pytest.mark.parametrize("mode", MODES)
-def test_an_environment_that_cannot_be_reset_stands_still(mode, workers):
+def test_an_environment_that_cannot_be_reset_is_stalled(mode, workers):
     """One step, truncated, and the reset after that tries the next seeds."""
     never = {episode_seed(8, k) for k in range(8)}
     fns = [lambda: Picky(never), *talkers(1)]
@@ -211,8 +196,8 @@ def test_an_environment_that_cannot_be_reset_stands_still(mode, workers):
         result = env.step(("a", "b"))
         assert result[3].tolist() == [True, False]
         assert result[1][0] == 0
-        told = result[4] if mode is not SAME_STEP else result[4]["final_info"]
-        assert told["error"][0] == error
+        infos = result[4] if mode is not SAME_STEP else result[4]["final_info"]
+        assert infos["error"][0] == error
         second = f"exception in reset: RuntimeError: never {episode_seed(8, 7)}"
         if mode is DISABLED:
             _, infos = env.reset(options={"reset_mask": np.array([True, False])})
@@ -237,11 +222,9 @@ def test_an_environment_that_cannot_be_reset_stands_still(mode, workers):
 @EACH_EXECUTOR
 def test_if_no_environment_can_be_reset_it_raises(workers):
     with pool([lambda: Picky(None)] * 3, **workers) as env:
-        with pytest.raises(
-            EnvironmentFaultError, match="RuntimeError: never"
-        ) as caught:
+        with pytest.raises(EnvironmentFaultError, match="RuntimeError: never") as error:
             env.reset(seed=1)
-        assert caught.value.errors.keys() == {0, 1, 2}
+        assert error.value.errors.keys() == {0, 1, 2}
         env.set_attr("never", set())
         _, infos = env.reset(seed=1)
         assert infos["level"].tolist() == [1, 2, 3]
@@ -281,9 +264,9 @@ def test_raising_a_fault_of_a_step(mode, workers):
     keywords = {"autoreset_mode": mode, "on_error": "raise", **workers}
     with pool(talkers(3), **keywords) as env:
         env.reset(seed=1)
-        with pytest.raises(EnvironmentFaultError, match=r"\[1\].*as told") as caught:
+        with pytest.raises(EnvironmentFaultError, match=r"\[1\].*as told") as error:
             env.step(("a", "fault:raise", "b"))
-        assert list(caught.value.errors) == [1]
+        assert list(error.value.errors) == [1]
         with pytest.raises(ResetNeededError):
             env.step(("a", "b", "c"))
         with pytest.raises(ResetNeededError):

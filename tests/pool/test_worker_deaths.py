@@ -1,4 +1,4 @@
-"""Processes that hang or die: what is lost, what is not."""
+"""Worker processes that hang or die: which episodes are lost, which are restored."""
 
 import itertools
 import multiprocessing
@@ -16,24 +16,41 @@ from tests.pool.cases import (
     LIMIT,
     MODES,
     NEXT_STEP,
+    ONE_PROCESS,
+    PROCESSES,
     SAME_STEP,
     draw_actions,
-    fail_at,
     kill_workers,
+    play_with_faults,
     pool,
-    rows_of,
+    reset_ended,
+    values_of,
 )
 from tests.pool.envs import drifters, talkers
 
 pytestmark = FAULTS_ON_PURPOSE
 
 
+# Each pair of two values, and the rest in the slow run.
+QUICK = [
+    (1, "os._exit", NEXT_STEP),
+    (4, "kill", NEXT_STEP),
+    (1, "kill", SAME_STEP),
+    (4, "os._exit", SAME_STEP),
+    (1, "os._exit", DISABLED),
+    (4, "kill", DISABLED),
+]
+
+
 @pytest.mark.parametrize(
     ("workers", "command", "mode"),
     [
-        (1, "loop", NEXT_STEP),
         (2, "loop", SAME_STEP),
-        *itertools.product([1, 4], ["os._exit", "kill"], MODES),
+        pytest.param(1, "loop", NEXT_STEP, marks=pytest.mark.slow),
+        *(
+            case if case in QUICK else pytest.param(*case, marks=pytest.mark.slow)
+            for case in itertools.product([1, 4], ["os._exit", "kill"], MODES)
+        ),
     ],
 )
 def test_a_process_is_stopped_and_replaced(workers, command, mode):
@@ -44,15 +61,15 @@ def test_a_process_is_stopped_and_replaced(workers, command, mode):
         pool(talkers(4), **keywords) as env,
         pool(talkers(4), autoreset_mode=mode) as twin,
     ):
-        steps = (1,) if command == "loop" else (1, 6)
-        errors = fail_at(env, twin, command, mode, steps)
+        fault_steps = (1,) if command == "loop" else (1, 6)
+        errors = play_with_faults(env, twin, command, fault_steps)
         assert len(errors) in (1, 2)
-        expected = {
+        message = {
             "loop": f"timeout: step took longer than {LIMIT} s",
             "os._exit": "worker death: its process ended with exit code 3 during step",
             "kill": "worker death: its process ended with exit code -9 during step",
         }[command]
-        assert set(errors) == {expected}
+        assert set(errors) == {message}
         kind = "timeout" if command == "loop" else "worker_death"
         assert env.faults == {
             "exception": 0,
@@ -67,24 +84,21 @@ def test_a_process_is_stopped_and_replaced(workers, command, mode):
 @pytest.mark.parametrize("kind", ["box", "dict"])
 def test_foreign_environments_of_a_dead_worker_are_restored(kind, mode):
     """By all actions since their last seeded reset, through later episodes."""
-    keywords = {"workers": 1, "executor": "process", "autoreset_mode": mode}
-
     fns = drifters(kind, 3)
-    with pool(fns, **keywords) as env, pool(fns, autoreset_mode=mode) as twin:
+    with (
+        pool(fns, autoreset_mode=mode, **ONE_PROCESS) as env,
+        pool(fns, autoreset_mode=mode) as twin,
+    ):
         for one in (env, twin):
             one.reset(seed=9)
             one.set_attr("scale", 2.0)
-        actions = draw_actions(kind, 3, 30)
-        for step, batch in enumerate(actions):
+        for step, batch in enumerate(draw_actions(kind, 3, 30)):
             if step in (14, 20):
                 kill_workers(env)
-            result, expected = env.step(batch), twin.step(batch)
-            assert rows_of(result, [1, 2]) == rows_of(expected, [1, 2])
-            if mode is DISABLED:
-                masks = [result[2] | result[3], expected[2] | expected[3]]
-                for one, mask in zip((env, twin), masks, strict=True):
-                    if mask.any():
-                        one.reset(options={"reset_mask": mask})
+            result, twin_result = env.step(batch), twin.step(batch)
+            assert values_of(result, [1, 2]) == values_of(twin_result, [1, 2])
+            reset_ended(env, result)
+            reset_ended(twin, twin_result)
         assert env.fault_counts.tolist() == [2, 0, 0]
         assert env.get_attr("scale") == (2.0, 2.0, 2.0)
 
@@ -92,25 +106,26 @@ def test_foreign_environments_of_a_dead_worker_are_restored(kind, mode):
 @pytest.mark.parametrize("mode", MODES)
 def test_workers_that_are_killed_while_idle(mode):
     """The first environment that is stepped then loses its episode."""
-    keywords = {"workers": 2, "executor": "process", "autoreset_mode": mode}
     fns = talkers(4)
-    with pool(fns, **keywords) as env, pool(fns, autoreset_mode=mode) as twin:
+    with (
+        pool(fns, autoreset_mode=mode, **PROCESSES) as env,
+        pool(fns, autoreset_mode=mode) as twin,
+    ):
         env.reset(seed=1)
         twin.reset(seed=1)
         env.step(("a",) * 4)
         twin.step(("a",) * 4)
         kill_workers(env)
-        result, expected = env.step(("b",) * 4), twin.step(("b",) * 4)
-        assert rows_of(result, [2, 3]) == rows_of(expected, [2, 3])
+        result, twin_result = env.step(("b",) * 4), twin.step(("b",) * 4)
+        assert values_of(result, [2, 3]) == values_of(twin_result, [2, 3])
         assert env.fault_counts.tolist() == [1, 1, 0, 0]
-        told = result[4].get("final_info", result[4])
-        assert "exit code -9" in told["error"][0]
+        infos = result[4].get("final_info", result[4])
+        assert "exit code -9" in infos["error"][0]
 
 
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
 def test_a_worker_killed_before_a_reset_loses_no_seeds_of_others(mode):
-    keywords = {"workers": 1, "executor": "process", "autoreset_mode": mode}
-    with pool(talkers(3), **keywords) as env:
+    with pool(talkers(3), autoreset_mode=mode, **ONE_PROCESS) as env:
         env.reset(seed=1)
         kill_workers(env)
         _, infos = env.reset(seed=5)
@@ -118,13 +133,12 @@ def test_a_worker_killed_before_a_reset_loses_no_seeds_of_others(mode):
         assert infos["level"].tolist() == [episode_seed(5, 1), 6, 7]
         kill_workers(env)
         _, infos = env.reset()
-        expected = [episode_seed(5, 3), episode_seed(6, 1), episode_seed(7, 1)]
-        assert infos["level"].tolist() == expected
+        levels = [episode_seed(5, 3), episode_seed(6, 1), episode_seed(7, 1)]
+        assert infos["level"].tolist() == levels
 
 
-def test_an_instance_that_dies_in_its_resets_stands_still():
-    keywords = {"workers": 1, "executor": "process"}
-    with pool(talkers(2), **keywords) as env, pool(talkers(2)) as twin:
+def test_an_environment_that_dies_in_its_resets_is_stalled():
+    with pool(talkers(2), **ONE_PROCESS) as env, pool(talkers(2)) as twin:
         twin.reset(seed=3)
         env.set_attr("fail_resets", ["die", 0])
         result = env.reset(seed=3)
@@ -133,11 +147,11 @@ def test_an_instance_that_dies_in_its_resets_stands_still():
         assert env.faults["reset"] == 1
         env.set_attr("fail_resets", 0)
         for batch in draw_actions("text", 2, 5):
-            got = rows_of(env.step(batch), [1])
-            assert got == rows_of(twin.step(batch), [1])
+            result, twin_result = env.step(batch), twin.step(batch)
+            assert values_of(result, [1]) == values_of(twin_result, [1])
 
 
-def test_what_repeats_otherwise_is_not_taken_for_restored():
+def test_an_environment_that_repeats_otherwise_is_not_restored():
     """An environment with a clock of its own comes to another observation."""
 
     def clocked():
@@ -146,8 +160,7 @@ def test_what_repeats_otherwise_is_not_taken_for_restored():
         env.step = lambda action: (os.urandom(8).hex(), *step(action)[1:])
         return env
 
-    keywords = {"workers": 1, "executor": "process"}
-    with pool([*talkers(1), clocked, *talkers(1)], **keywords) as env:
+    with pool([*talkers(1), clocked, *talkers(1)], **ONE_PROCESS) as env:
         env.reset(seed=1)
         env.step(("a", "b", "c"))
         *_, truncations, infos = env.step(("fault:os._exit", "b", "c"))
@@ -177,12 +190,7 @@ def test_an_environment_that_hangs_while_it_is_restored(tmp_path):
         env.step = stepping
         return env
 
-    keywords = {
-        "workers": 1,
-        "executor": "process",
-        "step_timeout": LIMIT,
-        "reset_timeout": LIMIT,
-    }
+    keywords = {"step_timeout": LIMIT, "reset_timeout": LIMIT, **ONE_PROCESS}
     fns = [*talkers(1), slow_again, *talkers(1)]
     with pool(fns, **keywords) as env, pool(talkers(3)) as twin:
         env.reset(seed=1)
@@ -193,13 +201,12 @@ def test_an_environment_that_hangs_while_it_is_restored(tmp_path):
         result = env.step(("fault:os._exit", "b", "c"))
         assert result[3].tolist() == [True, True, False]
         assert "could not be restored (timeout" in result[4]["error"][1]
-        assert rows_of(result, [2]) == rows_of(twin.step(("a", "b", "c")), [2])
+        assert values_of(result, [2]) == values_of(twin.step(("a", "b", "c")), [2])
 
 
 def test_a_worker_that_cannot_be_started(monkeypatch):
     """The pool can be closed, or reset once it works again."""
-    keywords = {"workers": 2, "executor": "process"}
-    with pool(talkers(2), **keywords) as env:
+    with pool(talkers(2), **PROCESSES) as env:
         env.reset(seed=1)
         with monkeypatch.context() as patch:
 
@@ -216,15 +223,14 @@ def test_a_worker_that_cannot_be_started(monkeypatch):
 
 
 def test_results_before_a_death_are_not_lost():
-    """What others of the worker had finished is returned, and not done twice."""
+    """Finished steps of the worker's others are returned, and not done twice."""
     fns = talkers(4)
-    keywords = {"workers": 1, "executor": "process"}
-    with pool(fns, **keywords) as env, pool(fns) as twin:
+    with pool(fns, **ONE_PROCESS) as env, pool(fns) as twin:
         env.reset(seed=2)
         twin.reset(seed=2)
         result = env.step(("a", "b", "c", "fault:kill"))
-        expected = twin.step(("a", "b", "c", "d"))
-        assert rows_of(result, [0, 1, 2]) == rows_of(expected, [0, 1, 2])
+        twin_result = twin.step(("a", "b", "c", "d"))
+        assert values_of(result, [0, 1, 2]) == values_of(twin_result, [0, 1, 2])
         assert env.get_attr("resets")[:3] == (1, 1, 1)
         assert env.get_attr("resets")[3] is None
         assert env.render()[3] is None
@@ -237,8 +243,7 @@ def test_unpicklable_results_are_faults_of_one():
         env.step = lambda action: (*step(action)[:4], {"lock": threading.Lock()})
         return env
 
-    keywords = {"workers": 1, "executor": "process"}
-    with pool([opaque, *talkers(1)], **keywords) as env:
+    with pool([opaque, *talkers(1)], **ONE_PROCESS) as env:
         env.reset(seed=2)
         *_, truncations, infos = env.step(("a", "b"))
         assert truncations.tolist() == [True, False]
@@ -249,9 +254,12 @@ def test_unpicklable_results_are_faults_of_one():
     "context", ["fork", "spawn", pytest.param("forkserver", marks=pytest.mark.slow)]
 )
 def test_start_methods(context):
-    keywords = {"workers": 2, "executor": "process", "context": context}
-    with pool(talkers(3), **keywords) as env, pool(talkers(3)) as twin:
+    with (
+        pool(talkers(3), context=context, **ONE_PROCESS) as env,
+        pool(talkers(3)) as twin,
+    ):
         assert_same(env.reset(seed=1), twin.reset(seed=1))
-        result, expected = env.step(("a", "fault:kill", "b")), twin.step(("a", "", "b"))
-        assert rows_of(result, [0, 2]) == rows_of(expected, [0, 2])
+        result = env.step(("a", "fault:kill", "b"))
+        twin_result = twin.step(("a", "", "b"))
+        assert values_of(result, [0, 2]) == values_of(twin_result, [0, 2])
         assert env.faults["worker_death"] == 1

@@ -1,4 +1,4 @@
-"""The pool returns what Gymnasium's SyncVectorEnv returns, whoever runs it."""
+"""The pool returns the same as Gymnasium's SyncVectorEnv, with any workers."""
 
 import copy
 
@@ -8,8 +8,7 @@ import pytest
 from tests.contract.cases import assert_same
 from tests.pool.cases import (
     DISABLED,
-    EXECUTOR_IDS,
-    EXECUTORS,
+    EACH_EXECUTOR,
     KINDS,
     MODES,
     NEXT_STEP,
@@ -26,41 +25,41 @@ STEPS = 25
 
 
 def both(fns, mode=NEXT_STEP, **keywords):
-    ours = pool(fns, autoreset_mode=mode, **keywords)
-    return ours, sync(fns, autoreset_mode=mode)
+    """Return the contexts of a pool and of Gymnasium's batch."""
+    return pool(fns, autoreset_mode=mode, **keywords), sync(fns, autoreset_mode=mode)
 
 
 @pytest.mark.parametrize("workers", WORKERS, ids=WORKER_IDS)
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", ["text", "box"])
-def test_lockstep_any_number_of_workers(kind, mode, workers):
-    first, second = both(KINDS[kind](4), mode, **workers)
-    with first as ours, second as theirs:
-        assert_same(ours.reset(seed=7), theirs.reset(seed=7))
-        actions = draw_actions(kind, 4, STEPS)
-        assert_same(play(ours, actions), play(theirs, actions))
-        assert_same(ours.reset(), theirs.reset())
+def test_lockstep_any_number_of_workers(mode, workers):
+    first, second = both(KINDS["text"](4), mode, **workers)
+    with first as env, second as twin:
+        assert_same(env.reset(seed=7), twin.reset(seed=7))
+        actions = draw_actions("text", 4, STEPS)
+        assert_same(play(env, actions), play(twin, actions))
+        assert_same(env.reset(), twin.reset())
         seeds = [5, None, 2**40, 6]
-        assert_same(ours.reset(seed=seeds), theirs.reset(seed=seeds))
-        assert_same(play(ours, actions), play(theirs, actions))
+        assert_same(env.reset(seed=seeds), twin.reset(seed=seeds))
+        assert_same(play(env, actions), play(twin, actions))
 
 
-@pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
+@EACH_EXECUTOR
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", ["dict", "discrete", "tuple", "counter"])
+@pytest.mark.parametrize("kind", ["box", "dict", "discrete", "tuple", "counter"])
 def test_lockstep_any_space(kind, mode, workers):
     first, second = both(KINDS[kind](3), mode, **workers)
-    with first as ours, second as theirs:
-        assert_same(ours.reset(seed=1), theirs.reset(seed=1))
+    with first as env, second as twin:
+        assert_same(env.reset(seed=1), twin.reset(seed=1))
         actions = draw_actions(kind, 3, STEPS)
-        assert_same(play(ours, actions), play(theirs, actions))
+        assert_same(play(env, actions), play(twin, actions))
+        assert_same(env.reset(seed=[5, None, 6]), twin.reset(seed=[5, None, 6]))
 
 
-@pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
+@EACH_EXECUTOR
 def test_spaces_and_attributes(workers):
     fns = [lambda: Drifter("dict", "ansi")] * 3
     first, second = both(fns, **workers)
-    with first as ours, second as theirs:
+    with first as env, second as twin:
         for name in (
             "single_observation_space",
             "observation_space",
@@ -71,47 +70,46 @@ def test_spaces_and_attributes(workers):
             "num_envs",
             "spec",
         ):
-            assert getattr(ours, name) == getattr(theirs, name), name
-        for env in (ours, theirs):
-            env.reset(seed=3)
-        assert ours.np_random_seed == theirs.np_random_seed == (3, 4, 5)
+            assert getattr(env, name) == getattr(twin, name), name
+        for one in (env, twin):
+            one.reset(seed=3)
+        assert env.np_random_seed == twin.np_random_seed == (3, 4, 5)
         states = [
-            [one.bit_generator.state for one in env.np_random] for env in (ours, theirs)
+            [one.bit_generator.state for one in env.np_random] for one in (env, twin)
         ]
         assert states[0] == states[1]
-        assert ours.render() == theirs.render()
-        assert ours.call("render") == ("clock 0",) * 3
-        for env in (ours, theirs):
-            env.set_attr("scale", [2.0, 3.0, 4.0])
-            assert env.get_attr("scale") == (2.0, 3.0, 4.0)
-            env.set_attr("scale", 5.0)
-            assert env.get_attr("scale") == (5.0,) * 3
+        assert env.render() == twin.render()
+        assert env.call("render") == ("clock 0",) * 3
+        for one in (env, twin):
+            one.set_attr("scale", [2.0, 3.0, 4.0])
+            assert one.get_attr("scale") == (2.0, 3.0, 4.0)
+            one.set_attr("scale", 5.0)
+            assert one.get_attr("scale") == (5.0,) * 3
             with pytest.raises(ValueError, match="3"):
-                env.set_attr("scale", [1.0])
+                one.set_attr("scale", [1.0])
             with pytest.raises(AttributeError):
-                env.get_attr("nothing")
+                one.get_attr("nothing")
         if workers.get("executor") == "process":
             with pytest.raises(AttributeError, match="in worker processes: use call"):
-                ours.envs  # noqa: B018
+                env.envs  # noqa: B018
         else:
-            assert [type(env) for env in ours.envs] == [type(e) for e in theirs.envs]
+            assert list(map(type, env.envs)) == list(map(type, twin.envs))
         actions = draw_actions("dict", 3, 5)
-        assert_same(play(ours, actions), play(theirs, actions))
+        assert_same(play(env, actions), play(twin, actions))
 
 
-@pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
+@EACH_EXECUTOR
 def test_options_reach_the_environments_and_stay_as_they_are(workers):
     with pool(KINDS["text"](2), autoreset_mode=DISABLED, **workers) as env:
         options = {"reset_mask": np.array([True, True]), "map": 3}
-        kept = dict(options)
         _, infos = env.reset(seed=1, options=options)
-        assert options.keys() == kept.keys()
+        assert list(options) == ["reset_mask", "map"]
         assert infos["options"].tolist() == ["{'map': 3}"] * 2
         _, infos = env.reset()
         assert infos["options"].tolist() == ["None"] * 2
 
 
-@pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
+@EACH_EXECUTOR
 def test_an_unseeded_foreign_environment_is_reset_without_a_seed(workers):
     def seeded():
         env = Drifter("box")
@@ -119,11 +117,11 @@ def test_an_unseeded_foreign_environment_is_reset_without_a_seed(workers):
         return env
 
     first, second = both([seeded] * 2, **workers)
-    with first as ours, second as theirs:
-        assert_same(ours.reset(), theirs.reset())
+    with first as env, second as twin:
+        assert_same(env.reset(), twin.reset())
 
 
-@pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
+@EACH_EXECUTOR
 def test_groups_share_their_entropy(workers):
     keywords = {"group_size": 2, "group_id_info": True, **workers}
     with pool(KINDS["box"](4), **keywords) as env:
@@ -136,46 +134,46 @@ def test_groups_share_their_entropy(workers):
         assert env.np_random_seed == (4, 4, 5, 5)
 
 
-@pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
+@EACH_EXECUTOR
 def test_step_limit(workers):
     """An episode that also ends by the rules at the limit is both."""
     with pool(KINDS["text"](3), max_episode_steps=2, **workers) as env:
         env.reset(seed=0)
-        seen = set()
+        ends = set()
         for action in draw_actions("text", 3, 40):
             _, _, terminations, truncations, infos = env.step(action)
             turns = infos.get("turn", np.zeros(3))
             for row in range(3):
                 assert truncations[row] == (turns[row] == 2)
-                seen.add((bool(terminations[row]), bool(truncations[row])))
-        assert seen == {(False, False), (False, True), (True, True)}
+                ends.add((bool(terminations[row]), bool(truncations[row])))
+        assert ends == {(False, False), (False, True), (True, True)}
 
 
 def test_without_copies_one_batch_is_written_into():
     with pool(KINDS["box"](2), copy=False) as env:
         first, _ = env.reset(seed=1)
-        kept = first.copy()
+        values = first.copy()
         second = env.step(draw_actions("box", 2, 1)[0])[0]
         assert second is first
-        assert (second != kept).any()
+        assert (second != values).any()
 
 
-@pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
+@EACH_EXECUTOR
 @pytest.mark.parametrize("kind", ["box", "dict", "text"])
 def test_with_copies_nothing_returned_changes(kind, workers):
     with pool(KINDS[kind](2), **workers) as env:
         results = [env.reset(seed=1)]
         results += [env.step(action) for action in draw_actions(kind, 2, 1)]
-        kept = copy.deepcopy(results)
+        copies = copy.deepcopy(results)
         play(env, draw_actions(kind, 2, 8, seed=1))
-        assert_same(results, kept)
+        assert_same(results, copies)
 
 
-@pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
+@EACH_EXECUTOR
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", ["box", "dict", "tuple"])
 def test_environments_may_reuse_their_arrays(kind, mode, workers):
-    """SyncVectorEnv would show the reset's observation as the final one."""
+    """SyncVectorEnv would return the reset's observation as the final one."""
     reusing, careful = (
         pool(drifters(kind, 3, reuses), autoreset_mode=mode, **workers)
         for reuses in (True, False)
@@ -191,5 +189,5 @@ def test_successes():
         env.reset(seed=0)
         for action in draw_actions("text", 3, 12):
             infos = env.step(action)[4]
-            expected = infos.get("success", np.zeros(3, bool))
-            assert env.successes.tolist() == expected.tolist()
+            successes = infos.get("success", np.zeros(3, bool))
+            assert env.successes.tolist() == successes.tolist()

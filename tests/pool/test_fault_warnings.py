@@ -1,4 +1,4 @@
-"""Faults are told without asking: one warning a pool, with the traceback."""
+"""The warning of a pool's first fault, and the tracebacks of errors."""
 
 import copy
 import gc
@@ -8,18 +8,20 @@ import gymnasium
 import pytest
 
 from roll_vec.errors import EnvironmentFaultError, EnvironmentFaultWarning
-from tests.pool.cases import EXECUTOR_IDS, EXECUTORS, FAULTS_ON_PURPOSE, pool
+from tests.pool.cases import (
+    EACH_EXECUTOR,
+    FAULTS_ON_PURPOSE,
+    pool,
+)
 from tests.pool.envs import Talker, talkers
 
-EACH_EXECUTOR = pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
 
-
-def warned(call):
-    """Return the texts of the faults that a call warned of."""
-    with warnings.catch_warnings(record=True) as caught:
+def fault_warnings(call):
+    """Return the texts of the warnings of faults that a call gives."""
+    with warnings.catch_warnings(record=True) as records:
         warnings.simplefilter("always")
         call()
-    faults = [one for one in caught if one.category is EnvironmentFaultWarning]
+    faults = [one for one in records if one.category is EnvironmentFaultWarning]
     assert all(one.filename == __file__ for one in faults)
     return [str(one.message) for one in faults]
 
@@ -27,8 +29,8 @@ def warned(call):
 @EACH_EXECUTOR
 def test_the_first_fault_warns_with_its_traceback(workers):
     with pool(talkers(2), **workers) as env:
-        assert not warned(lambda: env.reset(seed=1))
-        (text,) = warned(lambda: env.step(("a", "fault:raise")))
+        assert not fault_warnings(lambda: env.reset(seed=1))
+        (text,) = fault_warnings(lambda: env.step(("a", "fault:raise")))
         assert text.startswith(
             "environment 1 failed: exception in step: ValueError: as told\n"
         )
@@ -38,7 +40,7 @@ def test_the_first_fault_warns_with_its_traceback(workers):
         other = copy.deepcopy(env)
         for one in (env, other):
             one.reset()
-            assert not warned(lambda one=one: one.step(("fault:raise", "a")))
+            assert not fault_warnings(lambda one=one: one.step(("fault:raise", "a")))
         other.close()
 
 
@@ -46,7 +48,7 @@ def test_the_first_fault_warns_with_its_traceback(workers):
 def test_faults_of_resets_and_of_recv_warn_as_well(workers):
     with pool(talkers(2), **workers) as env:
         env.set_attr("fail_resets", ["short", 0])
-        (text,) = warned(lambda: env.reset(seed=1))
+        (text,) = fault_warnings(lambda: env.reset(seed=1))
         assert "reset returned 'no info', expected 2 values: observation, info" in text
         assert "a reset without an info returns (observation, {})" in text
     with pool(talkers(2), **workers) as env:
@@ -62,22 +64,23 @@ def test_faults_of_resets_and_of_recv_warn_as_well(workers):
 
 @EACH_EXECUTOR
 def test_an_error_has_the_traceback_itself(workers):
-    """What a worker process raised is told there by its text."""
+    """For an exception in a worker process it is a text."""
     with pool(talkers(2), on_error="raise", **workers) as env:
         env.reset(seed=1)
-        with pytest.raises(EnvironmentFaultError) as caught:
-            assert not warned(lambda: env.step(("a", "fault:raise")))
-        assert "envs.py" in _told(caught.value)
+        with pytest.raises(EnvironmentFaultError) as error:
+            assert not fault_warnings(lambda: env.step(("a", "fault:raise")))
+        assert "envs.py" in _traceback_of(error.value)
     with pool(talkers(2), **workers) as env:
         env.set_attr("fail_resets", True)
-        with pytest.raises(EnvironmentFaultError) as caught:
-            assert not warned(lambda: env.reset(seed=1))
-        assert "envs.py" in _told(caught.value)
+        with pytest.raises(EnvironmentFaultError) as error:
+            assert not fault_warnings(lambda: env.reset(seed=1))
+        assert "envs.py" in _traceback_of(error.value)
         env.set_attr("fail_resets", False)
-        assert not warned(lambda: env.reset(seed=1))
+        assert not fault_warnings(lambda: env.reset(seed=1))
 
 
-def _told(error):
+def _traceback_of(error):
+    """Return the file that raised, or the text of the traceback."""
     cause = error.__cause__
     if cause.__traceback__ is None:
         return str(cause)
@@ -90,7 +93,7 @@ def _told(error):
 @FAULTS_ON_PURPOSE
 @EACH_EXECUTOR
 @pytest.mark.parametrize("observation", [(1, 2), "ab", {"a": 1, "b": 2}, (1, 2, 3)])
-def test_a_reset_without_an_info_is_told_how_it_is_written(observation, workers):
+def test_a_reset_without_an_info_gets_a_hint(observation, workers):
     class Bare(Talker):
         def reset(self, *, seed=None, options=None):
             super().reset(seed=seed)
@@ -111,6 +114,6 @@ def test_a_fault_keeps_no_environment_alive():
         env.step(("fault:raise",))
         env.step(("go",))
         gc.collect()
-        kept = [one for one in gc.get_objects() if type(one) is Talker]
-        assert kept == env.envs
-        assert isinstance(kept[0], gymnasium.Env)
+        objects = [one for one in gc.get_objects() if type(one) is Talker]
+        assert objects == env.envs
+        assert isinstance(objects[0], gymnasium.Env)

@@ -13,7 +13,7 @@ from gymnasium.vector import VectorEnv
 
 import roll_vec
 from roll_vec.pool import PoolVectorEnv
-from tests.pool.cases import EXECUTOR_IDS, EXECUTORS
+from tests.pool.cases import EACH_EXECUTOR
 from tests.pool.envs import talkers
 
 
@@ -23,48 +23,44 @@ def close_unless_closed(env):
 
 
 @pytest.fixture
-def ignored(monkeypatch):
-    """A list of the exceptions that were ignored."""
+def _nothing_complains(monkeypatch):
+    """Fail if garbage collection raises; collecting takes long, so once a test."""
     monkeypatch.setattr(VectorEnv, "__del__", close_unless_closed, raising=False)
-    caught = []
-    monkeypatch.setattr(sys, "unraisablehook", caught.append)
+    complaints = []
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
     gc.collect()
-    caught.clear()
-    yield caught
+    complaints.clear()
+    yield
     gc.collect()
-    assert [str(one.exc_value) for one in caught] == []
+    assert [str(one.exc_value) for one in complaints] == []
 
 
-def refuse():
+def broken():
     raise OSError
 
 
-@pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"env_fns": [refuse]},
+@pytest.mark.usefixtures("_nothing_complains")
+@EACH_EXECUTOR
+def test_half_built_pool_is_silent(workers):
+    for keywords in (
+        {"env_fns": [broken]},
         {"env_fns": []},
         {"group_size": 2},
         {"autoreset_mode": "never"},
         {"on_error": "shout"},
         {"observation_mode": "none"},
         {"no_such": 1},
-    ],
-    ids=lambda more: next(iter(more)),
-)
-def test_half_built_pool_is_silent(ignored, workers, more):
-    with pytest.raises((OSError, ValueError, TypeError)):
-        PoolVectorEnv(**{"env_fns": talkers(3), **workers, **more})
+    ):
+        with pytest.raises((OSError, ValueError, TypeError)):
+            PoolVectorEnv(**{"env_fns": talkers(3), **workers, **keywords})
 
 
-@pytest.mark.parametrize(
-    "more", [{"group_size": 2}, {"autoreset_mode": "never"}, {"num_envs": 0}], ids=str
-)
+@pytest.mark.usefixtures("_nothing_complains")
 @pytest.mark.parametrize("env_id", ["roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"])
-def test_half_built_batch_is_silent(ignored, env_id, more):
-    with pytest.raises(ValueError, match=next(iter(more))):
-        gymnasium.make_vec(env_id, **{"num_envs": 3, **more})
+def test_half_built_batch_is_silent(env_id):
+    for keywords in ({"group_size": 2}, {"autoreset_mode": "never"}, {"num_envs": 0}):
+        with pytest.raises(ValueError, match=next(iter(keywords))):
+            gymnasium.make_vec(env_id, **{"num_envs": 3, **keywords})
 
 
 @pytest.mark.parametrize("kind", [roll_vec.RollVectorEnv, PoolVectorEnv])
@@ -75,17 +71,18 @@ def test_closing_before_the_constructor_ends_does_nothing(kind):
     assert env.closed
 
 
-def test_collection_closes_no_environment(ignored):
-    # As with Gymnasium from 1.3 on: closing may wait for busy workers.
-    closed = []
+@pytest.mark.usefixtures("_nothing_complains")
+def test_collection_closes_no_environment():
+    """As with Gymnasium from 1.3 on: closing may wait for busy workers."""
+    closed_envs = []
 
     class Watched(gymnasium.Wrapper):
         def close(self):
-            closed.append(self)
+            closed_envs.append(self)
 
     make = talkers(1)[0]
     env = PoolVectorEnv([lambda: Watched(make())])
     env.reset(seed=0)
     del env
     gc.collect()
-    assert not closed
+    assert not closed_envs

@@ -1,7 +1,4 @@
-"""Environments that cannot be built again, or not be reset, beside others that can."""
-
-import copy
-import pickle
+"""Stalled environments: they cannot be built or reset, and the others go on."""
 
 import pytest
 
@@ -9,23 +6,20 @@ from roll_vec.errors import EnvironmentFaultError
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.seeding import episode_seed
 from tests.pool.cases import (
-    DISABLED,
-    EXECUTOR_IDS,
-    EXECUTORS,
+    COPIES,
+    EACH_EXECUTOR,
     FAULTS_ON_PURPOSE,
     MODES,
     NEXT_STEP,
     draw_actions,
+    info_of,
     pool,
-    rows_of,
+    reset_ended,
+    values_of,
 )
 from tests.pool.envs import Picky, Talker, talkers
 
 pytestmark = FAULTS_ON_PURPOSE
-
-EACH_EXECUTOR = pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
-OTHERS = [0, 2]
-COPIES = {"pickle": lambda env: pickle.loads(pickle.dumps(env)), "deep": copy.deepcopy}
 
 
 class Breakable(Talker):
@@ -44,21 +38,18 @@ def broken(tmp_path):
 
 
 def fns_beside(broken):
+    """Return constructors of three environments; the middle one can break."""
     return [Talker, lambda: Breakable(broken), Talker]
 
 
-def step_both(env, twin, batch, mode):
-    """Step, compare the other environments, and return the infos of the middle one."""
-    result, expected = env.step(batch), twin.step(batch)
-    assert rows_of(result, OTHERS) == rows_of(expected, OTHERS)
-    if mode is DISABLED:
-        for one, ended in ((env, result), (twin, expected)):
-            mask = ended[2] | ended[3]
-            if mask.any():
-                partial = one.reset(options={"reset_mask": mask})
-                if one is env and mask[1]:
-                    result = partial
-    return rows_of(result, [1])[1][0]
+def step_both(env, twin, batch):
+    """Step, compare the other environments, and return the info of the middle one."""
+    result, twin_result = env.step(batch), twin.step(batch)
+    assert values_of(result, [0, 2]) == values_of(twin_result, [0, 2])
+    reset_ended(twin, twin_result)
+    partial = reset_ended(env, result)
+    info = {} if partial is None else info_of(partial[1], 1)
+    return info or info_of(result[4], 1)
 
 
 @EACH_EXECUTOR
@@ -66,7 +57,9 @@ def step_both(env, twin, batch, mode):
     ("mode", "how"),
     [*((mode, None) for mode in MODES), *((NEXT_STEP, how) for how in COPIES)],
 )
-def test_one_that_cannot_be_built_again_stands_still(mode, how, workers, broken):
+def test_an_environment_that_cannot_be_built_again_is_stalled(
+    mode, how, workers, broken
+):
     """The others go on, a copy goes on alike, and it is tried again later."""
     env = PoolVectorEnv(fns_beside(broken), autoreset_mode=mode, **workers)
     with pool(talkers(3), autoreset_mode=mode) as twin:
@@ -75,12 +68,11 @@ def test_one_that_cannot_be_built_again_stands_still(mode, how, workers, broken)
         broken.touch()
         actions = draw_actions("text", 3, 12)
         fault = ("go", "fault:raise", "go")
-        result, expected = env.step(fault), twin.step(fault[:1] * 3)
-        assert rows_of(result, OTHERS) == rows_of(expected, OTHERS)
-        if mode is DISABLED:
-            env.reset(options={"reset_mask": result[2] | result[3]})
+        result, twin_result = env.step(fault), twin.step(fault[:1] * 3)
+        assert values_of(result, [0, 2]) == values_of(twin_result, [0, 2])
+        reset_ended(env, result)
         for batch in actions[:6]:
-            info = step_both(env, twin, batch, mode)
+            info = step_both(env, twin, batch)
             assert info["error"] == "exception in reset: OSError: broken"
         assert env.faults["reset"] >= 1
         assert env.call("add", 1)[1] is None
@@ -88,17 +80,17 @@ def test_one_that_cannot_be_built_again_stands_still(mode, how, workers, broken)
             other = COPIES[how](env)
             env.close()
             env = other
-            info = step_both(env, twin, actions[6], mode)
+            info = step_both(env, twin, actions[6])
             assert info["error"] == "exception in reset: OSError: broken"
         broken.unlink()
-        infos = [step_both(env, twin, batch, mode) for batch in actions[7:]]
+        infos = [step_both(env, twin, batch) for batch in actions[7:]]
         assert "level" in infos[0] or "level" in infos[1]
         assert "error" not in infos[-1]
         env.close()
 
 
 @EACH_EXECUTOR
-def test_send_and_recv_beside_one_that_stands_still(workers, broken):
+def test_send_and_recv_beside_a_stalled_environment(workers, broken):
     with pool(fns_beside(broken), **workers) as env:
         env.reset(seed=1)
         broken.touch()
@@ -117,7 +109,7 @@ def test_send_and_recv_beside_one_that_stands_still(workers, broken):
 
 @EACH_EXECUTOR
 def test_whether_all_failed_is_decided_when_all_have_ended(workers):
-    """All stood still; the last attempt of the first one fails before the others'."""
+    """All are stalled; the last attempt of the first one fails before the others'."""
     with pool([lambda: Picky(None)] * 3, **workers) as env:
         with pytest.raises(EnvironmentFaultError):
             env.reset(seed=1)
@@ -128,7 +120,7 @@ def test_whether_all_failed_is_decided_when_all_have_ended(workers):
         assert infos["level"][1:].tolist() == [episode_seed(5, 3), episode_seed(6, 3)]
 
 
-class Marked(Talker):
+class Scribe(Talker):
     """Notes the steps that it takes in a file of its own."""
 
     def __init__(self, path):
@@ -147,7 +139,7 @@ def test_a_fault_of_an_autoreset_is_raised_after_the_steps_of_the_others(
 ):
     """In NEXT_STEP mode, where both are parts of one call."""
     paths = [tmp_path / name for name in "abc"]
-    fns = [lambda path=path: Marked(path) for path in paths]
+    fns = [lambda path=path: Scribe(path) for path in paths]
     with pool(fns, on_error="raise", **workers) as env:
         env.set_attr("length", [1, 9, 9])
         env.reset(seed=[0, 5, 6])
@@ -156,8 +148,8 @@ def test_a_fault_of_an_autoreset_is_raised_after_the_steps_of_the_others(
         env.set_attr("fail_resets", [True, False, False])
         with pytest.raises(EnvironmentFaultError, match=r"\[0\].*reset of"):
             env.step(("last",) * 3)
-        said = [path.read_text().split()[-1] for path in paths]
-        assert said == ["go", "last", "last"]
+        last_actions = [path.read_text().split()[-1] for path in paths]
+        assert last_actions == ["go", "last", "last"]
         env.set_attr("fail_resets", False)
         _, infos = env.reset()
         assert infos["level"][1:].tolist() == [episode_seed(5, 1), episode_seed(6, 1)]
@@ -165,7 +157,7 @@ def test_a_fault_of_an_autoreset_is_raised_after_the_steps_of_the_others(
 
 
 class Stubborn(Talker):
-    """Lets nobody set its motto."""
+    """Its motto cannot be set."""
 
     @property
     def motto(self):
@@ -173,7 +165,7 @@ class Stubborn(Talker):
 
 
 @EACH_EXECUTOR
-def test_an_attribute_that_one_refuses_is_kept_by_the_others(workers):
+def test_an_attribute_that_one_refuses_is_set_in_the_others(workers):
     """Also by those of them that are built again later."""
     with pool([Talker, Stubborn, Talker], **workers) as env:
         env.reset(seed=1)
