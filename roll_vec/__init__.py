@@ -1,7 +1,7 @@
-"""Thousands of environments at once, behind `gymnasium.vector`.
+"""Thousands of environments in one batch, behind `gymnasium.vector`.
 
-``import roll_vec`` registers the ids; neither numba nor an extra is imported before
-an environment is made.
+``import roll_vec`` registers the ids.  Neither numba nor an extra is imported before an
+environment is made.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_HOMES = {
+_MODULE_OF = {
     "BaseDiscreteActionEnv": "roll_vec.base_envs",
     "BaseLanguageBasedEnv": "roll_vec.base_envs",
     "FrozenLakeEnv": "roll_vec.adapters.roll",
@@ -61,7 +61,7 @@ _HOMES = {
     "make_vec": "roll_vec.factories",
 }
 
-# The public modules, imported on use; not in `__all__`, as some need an extra.
+# Public modules, imported on use.  Not in `__all__`: some need an extra.
 _MODULES = (
     "errors",
     "progress",
@@ -70,7 +70,7 @@ _MODULES = (
     "testing",
 )
 
-# Type checkers would take any name for one that exists.
+# Hidden from type checkers, which would accept any attribute of this module.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
@@ -78,10 +78,10 @@ if not TYPE_CHECKING:
 
         if name in _MODULES:
             return importlib.import_module(f"{__name__}.{name}")
-        if name not in _HOMES:
+        if name not in _MODULE_OF:
             message = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
-        return getattr(importlib.import_module(_HOMES[name]), name)
+        return getattr(importlib.import_module(_MODULE_OF[name]), name)
 
 
 def __dir__() -> list[str]:

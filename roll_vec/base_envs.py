@@ -1,9 +1,8 @@
-"""The classes that an environment of one's own extends, and the seeds they live on.
+"""Base classes for your own environments, and the streams of seeds behind them.
 
-A subclass calls ``super().reset(seed=seed)`` first in its `reset` and draws from
-nothing but ``self.level_seed`` and ``self.np_random``.  It is then the same
-environment alone, in Gymnasium's vector environments and in the pool, through every
-autoreset.
+A subclass calls ``super().reset(seed=seed)`` first in its `reset`, and draws random
+numbers only from ``self.level_seed`` and ``self.np_random``.  Then its episodes are the
+same alone, in Gymnasium's vector environments and in a pool, in any autoreset mode.
 """
 
 from __future__ import annotations
@@ -23,23 +22,27 @@ __all__ = ["BaseDiscreteActionEnv", "BaseLanguageBasedEnv", "SeededEnv"]
 
 
 class Episode(NamedTuple):
-    """An episode of a stream: the seed that was given, folded, number, own seed."""
+    """One episode of a stream."""
 
     start: int | None
+    """The stream's seed, as the user passed it."""
     stream: int
+    """The same, folded to below 2**32."""
     number: int
+    """From 0."""
     level_seed: int
+    """The episode's own seed."""
 
 
 class ClosableEnv(gymnasium.Env[Any, Any]):
-    """An environment that knows whether it was closed."""
+    """An environment that raises `ClosedError` after `close`."""
 
     _is_closed = False
 
     def close(self) -> None:
         """Close the environment; later calls raise `ClosedError`.
 
-        A subclass that frees something calls ``super().close()`` as well.
+        A subclass with its own `close` calls ``super().close()`` in it.
         """
         super().close()
         self._is_closed = True
@@ -53,21 +56,21 @@ class ClosableEnv(gymnasium.Env[Any, Any]):
 
 
 class SeededEnv(ClosableEnv):
-    """An environment that is seeded anew for each of its episodes.
+    """An environment that gets a new seed for each of its episodes.
 
     Attributes
     ----------
     DATA_FILES : mapping from str to str, of the class
-        Keywords that are paths of data files.  A pool of the registered id remembers
-        their absolute paths and contents, and builds no environment from others.  The
-        value is the name of the file that stands for all others where the path is a
-        folder, or empty.
+        Keywords that are paths of data files.  A pool of the registered id stores
+        their absolute paths and the digests of their contents, and raises if a file
+        has another content later.  The value is empty; or, if the path can be a folder,
+        the name of the file in it whose digest is taken.
     level_seed : int or None
-        Seed of the current episode, below 2**32: the (folded) seed of the stream in
-        its episode 0, `roll_vec.seeding.episode_seed` later.  None before a reset.
+        Seed of the current episode, below 2**32: in episode 0 the folded seed of the
+        stream, later `roll_vec.seeding.episode_seed`.  None before the first reset.
     np_random : numpy.random.Generator
-        PCG64 seeded with ``level_seed``, new for each episode; made when it is asked
-        for, so that it costs nothing where nobody draws.
+        PCG64 seeded with ``level_seed``, new for each episode.  It is made when it is
+        first read, so that it costs nothing if nobody draws from it.
     """
 
     DATA_FILES: ClassVar[Mapping[str, str]] = {}
@@ -79,15 +82,15 @@ class SeededEnv(ClosableEnv):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Go on to the coming episode: set ``level_seed`` and ``np_random``.
+        """Begin the next episode: set ``level_seed`` and ``np_random``.
 
         Parameters
         ----------
         seed : int or None
-            An int starts a stream at its episode 0; None goes on to the stream's
-            next episode (the first time, of a stream of entropy).
+            An int starts a stream at its episode 0.  None begins the stream's next
+            episode; the first time, a stream with a seed of the operating system.
         options : dict or None
-            The subclass's.
+            For the subclass.
 
         Returns
         -------
@@ -103,14 +106,14 @@ class SeededEnv(ClosableEnv):
         return None, {}
 
     def resume(self, seed: int, episode: int) -> None:
-        """Let the next `reset` without a seed begin an episode of a stream.
+        """Make the next `reset` without a seed begin a certain episode of a stream.
 
         Parameters
         ----------
         seed : int
-            That the stream starts from.
+            Of the stream.
         episode : int
-            Number of the episode, from 0.
+            Number of that episode, from 0.
 
         Raises
         ------
@@ -120,14 +123,11 @@ class SeededEnv(ClosableEnv):
         self._np_random_seed = seed
 
     def _plan_episode(self, seed: int | None) -> Episode:
-        """Return the coming episode; nothing moves."""
+        """Return the next episode without moving to it."""
         self._check_open()
         if seed is None and self._stream is not None:
-            start, stream, number = (
-                self._np_random_seed,
-                self._stream,
-                self._episode + 1,
-            )
+            start, stream = self._np_random_seed, self._stream
+            number = self._episode + 1
         else:
             start = draw_entropy() if seed is None else check_seed(seed)
             stream, number = fold_seed(start), 0
@@ -140,7 +140,7 @@ class SeededEnv(ClosableEnv):
 
     @property
     def _np_random(self) -> np.random.Generator | None:
-        """Where Gymnasium keeps the generator."""
+        """The generator, under Gymnasium's name for it."""
         if self._generator is None and self.level_seed is not None:
             self._generator = np.random.Generator(np.random.PCG64(self.level_seed))
         return self._generator
@@ -155,18 +155,18 @@ class SeededEnv(ClosableEnv):
         return self._np_random_seed
 
     def get_stream(self) -> dict[str, Any]:
-        """Return where the stream of seeds is, for a subclass's `get_state`."""
-        drawn = self._generator
+        """Return the position in the stream of seeds, for a subclass's `get_state`."""
+        generator = self._generator
         return {
             "stream": self._stream,
             "episode": self._episode,
             "level_seed": self.level_seed,
             "np_random_seed": self._np_random_seed,
-            "np_random": None if drawn is None else drawn.bit_generator.state,
+            "np_random": None if generator is None else generator.bit_generator.state,
         }
 
     def set_stream(self, state: Mapping[str, Any]) -> None:
-        """Put the stream of seeds where `get_stream` found it."""
+        """Move to the position that `get_stream` returned."""
         self._stream, self._episode = state["stream"], state["episode"]
         self.level_seed = state["level_seed"]
         self._np_random_seed = state["np_random_seed"]
@@ -176,22 +176,22 @@ class SeededEnv(ClosableEnv):
             self._generator.bit_generator.state = state["np_random"]
 
     def get_instructions(self) -> str:
-        """Return what an agent is told before an episode, as its prompt."""
+        """Return the prompt for an agent, before an episode."""
         return ""
 
     def get_state(self) -> dict[str, Any]:
-        """Return everything that later steps and resets depend on; optional."""
+        """Return the state that later steps and resets depend on; optional."""
         message = f"{type(self).__name__} has no get_state"
         raise NotImplementedError(message)
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go back to what `get_state` returned; optional."""
+        """Restore the state that `get_state` returned; optional."""
         message = f"{type(self).__name__} has no set_state"
         raise NotImplementedError(message)
 
 
 class BaseLanguageBasedEnv(SeededEnv, ABC):
-    """Base class of environments that are acted in by text, as in ROLL's guide.
+    """Base class of environments whose actions are texts, as in ROLL's guide.
 
     Observations and actions are `UnicodeText` of up to 2**20 characters, unless the
     subclass sets its own spaces.
@@ -203,7 +203,7 @@ class BaseLanguageBasedEnv(SeededEnv, ABC):
 
     @abstractmethod
     def step(self, action: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Answer with a text; the empty one stands for "no valid answer".
+        """Act by a text; an empty one means "no valid answer".
 
         Returns
         -------
@@ -217,7 +217,7 @@ class BaseDiscreteActionEnv(SeededEnv, ABC):
     Attributes
     ----------
     ACTION_LOOKUP : dict from int to str
-        Names of the valid actions, by which text acts.
+        Names of the valid actions; texts act by them.
     GRID_LOOKUP : dict from int to str
         Characters of the cell codes in text.
     ACTION_SPACE : gymnasium.Space
@@ -228,8 +228,8 @@ class BaseDiscreteActionEnv(SeededEnv, ABC):
     GRID_LOOKUP: ClassVar[Mapping[int, str]]
 
     @property
-    def takes_no_action(self) -> bool:
-        """Whether a pool hands over 0, "no valid action", below a space from 1 on."""
+    def accepts_noop(self) -> bool:
+        """True: a pool passes on 0, "no valid action", if the space starts at 1."""
         return True
 
     @property
@@ -243,13 +243,14 @@ class BaseDiscreteActionEnv(SeededEnv, ABC):
 
     @abstractmethod
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Take one action; 0, where no valid action, is accepted as "none".
+        """Take one action.
 
         Parameters
         ----------
         action : int
             Of the action space: action + ``action_space.start`` for an agent that
-            counts from 0.  The subclass itself says what is done with a 0 below it.
+            counts from 0.  If the space starts at 1, 0 means "no valid action", and the
+            subclass decides its effect.
 
         Returns
         -------

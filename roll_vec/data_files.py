@@ -1,10 +1,10 @@
-"""Data files that worlds are made from: absolute paths, and digests that show a change.
+"""Data files of environments: absolute paths, and digests that detect a change.
 
-A pickle, and the recipe of a pool's environments, name a file by its absolute path and
-the digest of its content; whoever reads the file later refuses another content.
+A pickle, and the keywords of a pool's environments, hold a file's absolute path and the
+digest of its content.  Code that reads the file later raises if the content differs.
 
-A digest takes about a second a gigabyte.  It is computed once a process; afterwards the
-file's status (size, times, inode) tells whether it is still right.
+A digest takes about a second per gigabyte.  It is computed once per process; later the
+file's status (size, times, inode) shows whether it is still valid.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ __all__ = [
 
 Status = tuple[int, int, int, int]
 
-# Nanoseconds of the coarsest clock of a file system (FAT).  A file written less than
-# this before it is read can change again and keep its status: its digest is not kept.
+# Nanoseconds of the coarsest clock of a file system (FAT).  A file that was written in
+# this time before it is read can change again with the same status: the digest of such
+# a file is not cached.
 _CLOCK_STEP = 2_000_000_000
 
-# By path: the status that a digest belongs to, and the digest.
+# By path: the file's status and its digest.
 _digests: dict[str, tuple[Status, str]] = {}
 
 
@@ -53,23 +54,22 @@ def check_path(argument: str, value: Any) -> str | None:
     if value is None:
         return None
     if not isinstance(value, (str, os.PathLike)):
-        message = f"{argument}: expected the path of a file or None, got {value!r}"
-        raise InvalidOptionError(message)
+        raise InvalidOptionError.expected(argument, "the path of a file or None", value)
     path = str(Path(os.fsdecode(value)).absolute())
-    # One string for all who check it again: a pickle then holds it once.
+    # The same object for an absolute path: a pickle then holds one string.
     return value if value == path else path
 
 
 def fingerprint(argument: str, path: str, manifest: str = "") -> str:
-    """Return the digest of a file's content, as it is now.
+    """Return the digest of a file's present content.
 
     Parameters
     ----------
     argument : str
-        The keyword that gave the path, for messages.
+        The keyword of the path, for messages.
     path : str
     manifest : str
-        Name of the file that stands for all others where the path is a folder.
+        If the path is a folder, the name of the file in it whose digest is taken.
 
     Raises
     ------
@@ -77,22 +77,22 @@ def fingerprint(argument: str, path: str, manifest: str = "") -> str:
         If the file cannot be read, or is not a regular file, such as a pipe.
     """
     try:
-        read = Path(path)
-        status = read.stat()
+        file = Path(path)
+        status = file.stat()
         if manifest and stat.S_ISDIR(status.st_mode):
-            read /= manifest
-            status = read.stat()
+            file /= manifest
+            status = file.stat()
         if not stat.S_ISREG(status.st_mode):
-            refuse_unreadable(argument, read, "it is no regular file")
-        entry = _digests.get(str(read))
+            refuse_unreadable(argument, file, "it is no regular file")
+        entry = _digests.get(str(file))
         if entry is not None and entry[0] == _key(status):
             return entry[1]
-        began = time.time_ns()
-        digest = hash_file(read)
+        start = time.time_ns()
+        digest = hash_file(file)
         changes = (status.st_mtime_ns, status.st_ctime_ns)
-        is_old = all(abs(began - change) > _CLOCK_STEP for change in changes)
-        if is_old and _key(read.stat()) == _key(status):
-            _digests[str(read)] = _key(status), digest
+        is_old = all(abs(start - change) > _CLOCK_STEP for change in changes)
+        if is_old and _key(file.stat()) == _key(status):
+            _digests[str(file)] = _key(status), digest
         return digest
     except InvalidOptionError:
         raise
@@ -105,24 +105,24 @@ def _key(status: os.stat_result) -> Status:
 
 
 def folder_status(path: str) -> tuple[tuple[str, Status], ...]:
-    """Return name and status of every file in a folder and below, locks left out.
+    """Return path and status of every file in a folder and below, without locks.
 
-    It changes whenever a file does, also where the manifest stays as it is.
+    It changes whenever a file does, even if the manifest does not.
     """
-    found: list[tuple[str, Status]] = []
+    files: list[tuple[str, Status]] = []
     with os.scandir(path) as entries:
         for entry in entries:
             if entry.is_dir():
-                found += folder_status(entry.path)
+                files += folder_status(entry.path)
             elif not entry.name.endswith(".lock"):
-                found.append((entry.path, _key(entry.stat())))
-    return tuple(sorted(found))
+                files.append((entry.path, _key(entry.stat())))
+    return tuple(sorted(files))
 
 
 def read_blocks(path: Path) -> Iterator[memoryview]:
-    """Yield a file a block at a time, each in the buffer of the one before.
+    """Yield the content of a file in blocks, all in the same buffer.
 
-    The buffer stays in the processor's cache; new blocks would not.
+    One buffer stays in the processor's cache; a new one for each block would not.
     """
     buffer = memoryview(bytearray(1 << 17))
     with path.open("rb", buffering=0) as file:
@@ -141,7 +141,7 @@ def hash_file(path: Path) -> str:
 def refuse_unreadable(
     argument: str, path: str | Path, problem: str | Exception
 ) -> NoReturn:
-    """Refuse a file that cannot be read.
+    """Raise the error about a file that cannot be read.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def refuse_unreadable(
 
 
 def refuse_change(argument: str, path: str, since: str) -> NoReturn:
-    """Refuse a file that has another content than it had.
+    """Raise the error about a file whose content has changed.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def refuse_change(argument: str, path: str, since: str) -> NoReturn:
 
 
 class PinnedFile(NamedTuple):
-    """A data file in the recipe of an environment: its path, and what it contained."""
+    """A data file in the keywords of an environment: its path, and its digest."""
 
     argument: str
     path: str
@@ -187,7 +187,7 @@ class PinnedFile(NamedTuple):
 
 
 def pin_files(keywords: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return keywords with pinned files in place of paths.
+    """Return keywords with a `PinnedFile` in place of each path.
 
     Parameters
     ----------
@@ -197,8 +197,8 @@ def pin_files(keywords: Mapping[str, Any], names: Mapping[str, str]) -> dict[str
 
     Notes
     -----
-    A file that cannot be read is not pinned: either the environment refuses it, or it
-    writes it.
+    A file that cannot be read stays a path: the environment raises, or it writes the
+    file itself.
     """
     pinned = dict(keywords)
     for name in names.keys() & keywords.keys():
@@ -214,7 +214,7 @@ def pin_files(keywords: Mapping[str, Any], names: Mapping[str, str]) -> dict[str
 
 
 def unpin_files(keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Return keywords with paths in place of pinned files.
+    """Return keywords with a path in place of each `PinnedFile`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Unpack the results of `reset` and `step` of one environment, or name the fault."""
+"""Checks of the tuples that `reset` and `step` of a single environment return."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _HINT = "a reset without an info returns (observation, {})"
 
 
 def split_step(result: Any) -> tuple[Any, Any, Any, Any, dict[Any, Any]]:
-    """Return the five values that `step` returned, as they are.
+    """Return the five values of `step`, unchanged.
 
     Raises
     ------
     TypeError
-        If there is another number of them, or the info is no dict.
+        If there are more or fewer values, or the info is no dict.
     """
     if type(result) is tuple and len(result) == 5 and type(result[4]) is dict:
         return result
@@ -37,12 +37,12 @@ def split_step(result: Any) -> tuple[Any, Any, Any, Any, dict[Any, Any]]:
 
 
 def split_reset(result: Any) -> tuple[Any, dict[Any, Any]]:
-    """Return the two values that `reset` returned, as they are.
+    """Return the two values of `reset`, unchanged.
 
     Raises
     ------
     TypeError
-        If there is another number of them, or the info is no dict.
+        If there are more or fewer values, or the info is no dict.
     """
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         message = (
@@ -58,7 +58,7 @@ def split_reset(result: Any) -> tuple[Any, dict[Any, Any]]:
 
 
 def _count(result: Any) -> str:
-    """Return how many values were returned, or the only one, for a message."""
+    """Return the number of values, or a single value itself, for a message."""
     if isinstance(result, (tuple, list)):
         return f"{len(result)} value{'s' * (len(result) != 1)}"
     return shorten(result)

@@ -186,8 +186,8 @@ def make_vector(
     UnknownOptionError, InvalidOptionError
     """
     registered = ENVIRONMENTS[id]
-    known = set(registered.defaults()) | _keywords_of(make_vector)
-    check_unknown(keywords, known, _hints(make_pool_vector, _STACKED_HINT))
+    names = set(registered.defaults()) | _keywords_of(make_vector)
+    check_unknown(keywords, names, _hints(make_pool_vector, _STACKED_HINT))
     # Check everything before the arrays of the batch are allocated.
     num_envs = check_int("num_envs", num_envs, 1, MAX_ENVS)
     batch = take_options(BatchOptions, keywords)
@@ -242,13 +242,13 @@ def make_pool_vector(
     registered = ENVIRONMENTS[id]
     num_envs = check_int("num_envs", num_envs, 1, MAX_POOLED_ENVS)
     limit = _parse_limit(max_episode_steps, registered.max_episode_steps)
-    known = _keywords_of(make_pool_vector)
-    of_pool = {name: keywords.pop(name) for name in known & keywords.keys()}
+    names = _keywords_of(make_pool_vector)
+    of_pool = {name: keywords.pop(name) for name in names & keywords.keys()}
     cls = registered.load()
     keywords = check_keywords(
         cls,
         {**registered.keywords, **keywords},
-        known,
+        names,
         _hints(make_vector, _POOL_HINT),
     )
     # `gymnasium.make` warns of an unknown mode; `gymnasium.make_vec` does not check it.

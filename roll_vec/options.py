@@ -171,16 +171,17 @@ def takes_keywords_of(
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
-        own = signature.parameters
-        merged = {n: p for n, p in own.items() if p.kind <= p.POSITIONAL_OR_KEYWORD}
-        for options_class in options_classes:
-            for name, parameter in inspect.signature(options_class).parameters.items():
-                keyword = parameter.replace(kind=parameter.KEYWORD_ONLY)
-                merged.setdefault(name, keyword)
-        merged |= {n: p for n, p in own.items() if p.kind == p.KEYWORD_ONLY}
-        if open_end:
-            merged |= {n: p for n, p in own.items() if p.kind == p.VAR_KEYWORD}
-        signature = signature.replace(parameters=list(merged.values()))
+        parameters = [
+            parameter.replace(kind=parameter.KEYWORD_ONLY)
+            for options_class in options_classes
+            for parameter in inspect.signature(options_class).parameters.values()
+            if parameter.name not in signature.parameters
+        ]
+        for parameter in signature.parameters.values():
+            if open_end or parameter.kind != parameter.VAR_KEYWORD:
+                parameters.append(parameter)
+        parameters.sort(key=lambda parameter: parameter.kind)
+        signature = signature.replace(parameters=parameters)
         function.__signature__ = signature  # type: ignore[attr-defined]
         return function
 

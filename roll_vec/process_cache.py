@@ -1,4 +1,4 @@
-"""Things that are made once in a process, however many environments ask for them."""
+"""A cache of objects that are built once per process, however many users they have."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ T = TypeVar("T")
 
 
 class ProcessCache(Generic[T]):
-    """What was made, by key, for as long as somebody uses it.
+    """Objects by key, for as long as somebody uses them.
 
-    The one that was asked for last is kept without a user, so that a batch made after
-    another was closed need not wait again.  A thread that asks for what another one is
-    making waits for it.
+    The object of the last call stays without a user: a batch that is made after another
+    was closed does not wait again.  While one thread builds an object, others that need
+    it wait.
     """
 
     def __init__(self) -> None:
-        self._made: weakref.WeakValueDictionary[Hashable, T] = (
+        self._objects: weakref.WeakValueDictionary[Hashable, T] = (
             weakref.WeakValueDictionary()
         )
         self._last: T | None = None
@@ -31,15 +31,15 @@ class ProcessCache(Generic[T]):
             os.register_at_fork(after_in_child=self._renew_lock)
 
     def _renew_lock(self) -> None:
-        """In a forked child nobody is left who would release the lock."""
+        """Make a new lock: in a forked child nobody would release the old one."""
         self._lock = threading.Lock()
 
-    def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what a key stands for; what `make` raises is raised."""
+    def get(self, key: Hashable, build: Callable[[], T]) -> T:
+        """Return the object of a key, or build it; errors of ``build`` are raised."""
         with self._lock:
-            found = self._made.get(key)
-            if found is None:
-                found = make()
-                self._made[key] = found
-            self._last = found
-            return found
+            value = self._objects.get(key)
+            if value is None:
+                value = build()
+                self._objects[key] = value
+            self._last = value
+            return value

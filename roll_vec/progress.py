@@ -1,7 +1,7 @@
-"""Reports of long calls to a listener.
+"""Progress reports of long calls, to a listener.
 
-A call that draws a million levels takes half a minute.  It reports how far it is to the
-function that the calling thread has set with `listen`, and to nobody otherwise.
+Generating a million levels takes half a minute.  Such a call reports its progress to
+the function that its thread has set with `listen`, if there is one.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import TypeAlias
 __all__ = ["Listener", "listen", "report"]
 
 Listener: TypeAlias = Callable[[str, int, int], None]
-"""Called with the unit, the number done and the total."""
+"""Gets the unit, the count so far and the total."""
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
 def listen(listener: Listener | None) -> Iterator[None]:
-    """Call a function about the progress of long calls in this block.
+    """Report the progress of long calls in this block to a function.
 
     Parameters
     ----------
     listener : callable or None
-        For example ``listener("rooms", 2048, 1_000_000)``.  It is called from the
-        thread that makes the long call, some ten times a second.  None: nobody.
+        Called as ``listener("rooms", 2048, 1_000_000)``, by the thread of the long
+        call, about ten times a second.  None: no reports.
     """
     token = _listener.set(listener)
     try:
@@ -36,8 +36,8 @@ def listen(listener: Listener | None) -> Iterator[None]:
         _listener.reset(token)
 
 
-def report(unit: str, done: int, total: int) -> None:
-    """Tell the listener of this thread, if there is one, how far a long call is."""
+def report(unit: str, count: int, total: int) -> None:
+    """Report the progress of a long call to the listener of this thread, if any."""
     listener = _listener.get()
     if listener is not None:
-        listener(unit, done, total)
+        listener(unit, count, total)

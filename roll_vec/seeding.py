@@ -1,7 +1,8 @@
-"""Seeds at the door: what users may pass, and what streams start from.
+"""Seeds: the check of users' seeds, and the seeds of streams, episodes and levels.
 
-The one mix of the project is `roll_vec.kernels.rng.pcg64.fold_in`; the functions here
-call it, so that a level's seed can be computed without an environment.
+A stream is the sequence of episodes that follow one seed.  All derived seeds come from
+one function, `roll_vec.kernels.rng.pcg64.fold_in`, so that a level's seed can be
+computed without an environment.
 """
 
 from __future__ import annotations
@@ -42,11 +43,9 @@ def check_seed(seed: object) -> int:
     try:
         value = operator.index(seed)  # type: ignore[arg-type]
     except TypeError:
-        message = f"seed: expected a non-negative integer, got {seed!r}"
-        raise InvalidSeedError(message) from None
+        value = -1
     if value < 0:
-        message = f"seed: expected a non-negative integer, got {value}"
-        raise InvalidSeedError(message)
+        raise InvalidSeedError.expected("seed", "a non-negative integer", seed)
     return value
 
 
@@ -57,13 +56,13 @@ def draw_entropy() -> int:
 
 
 def expand_seeds(seed: Any, num_envs: int, group_size: int = 1) -> list[int | None]:
-    """Return one seed an environment; None where its stream goes on.
+    """Return one seed per environment; None continues the environment's stream.
 
     Parameters
     ----------
     seed : int, sequence or None
-        An int s seeds environment i with ``s + i // group_size``; a sequence of
-        ``num_envs`` ints and Nones is taken as it is; None is None for all.
+        An int s seeds environment i with ``s + i // group_size``.  A sequence has
+        ``num_envs`` ints and Nones.  None is None for all environments.
     num_envs, group_size : int
 
     Raises
@@ -78,13 +77,10 @@ def expand_seeds(seed: Any, num_envs: int, group_size: int = 1) -> list[int | No
     if isinstance(seed, (int, np.integer)):
         first = check_seed(seed)
         return [first + i // group_size for i in range(num_envs)]
-    listed = isinstance(seed, Sequence) and not isinstance(seed, (str, bytes))
-    if not listed and not (isinstance(seed, np.ndarray) and seed.ndim == 1):
-        message = (
-            "seed: expected None, a non-negative integer or a sequence of "
-            f"{num_envs} of them, got {seed!r}"
-        )
-        raise InvalidSeedError(message)
+    is_sequence = isinstance(seed, Sequence) and not isinstance(seed, (str, bytes))
+    if not is_sequence and not (isinstance(seed, np.ndarray) and seed.ndim == 1):
+        accepted = f"None, a non-negative integer or a sequence of {num_envs} of them"
+        raise InvalidSeedError.expected("seed", accepted, seed)
     if len(seed) != num_envs:
         message = (
             f"seed: expected one entry for each of the {num_envs} environments, "
@@ -97,25 +93,23 @@ def expand_seeds(seed: Any, num_envs: int, group_size: int = 1) -> list[int | No
 def draw_missing_seeds(
     seeds: Sequence[int | None], group_size: int
 ) -> list[int | None]:
-    """Return one seed an environment, entropy in the place of a None.
+    """Return one seed per environment, drawn from the operating system for a None.
 
-    One draw a group; members with a seed of their own keep it.
+    Environments of a group get the same seed; a seed that is not None stays.
     """
-    drawn: dict[int, int] = {}
-    filled: list[int | None] = []
-    for row, seed in enumerate(seeds):
-        if seed is None:
-            group = row // group_size
-            if group not in drawn:
-                drawn[group] = draw_entropy()
-            seed = drawn[group]
-        filled.append(seed)
-    return filled
+    by_group: dict[int, int] = {}
+    complete: list[int | None] = []
+    for env_id, seed in enumerate(seeds):
+        group = env_id // group_size
+        if seed is None and group not in by_group:
+            by_group[group] = draw_entropy()
+        complete.append(by_group[group] if seed is None else seed)
+    return complete
 
 
 @functools.cache
 def _compiled_fold_in() -> Callable[[np.uint64, np.uint64], int]:
-    # An import statement in `_fold_in` would cost more than the call itself.
+    # Cached: an import statement in `_fold_in` costs more than the call itself.
     from roll_vec.kernels.rng.pcg64 import fold_in
 
     return fold_in  # type: ignore[no-any-return]
@@ -126,11 +120,10 @@ def _fold_in(seed: int, counter: int) -> int:
 
 
 def fold_seed(seed: int) -> int:
-    """Return the stream seed below 2**32 that a seed of any size stands for.
+    """Return the seed of a stream, below 2**32, for a seed of any size.
 
-    A seed below 2**32 stands for itself.  A larger one is cut into limbs of 32
-    bits, h starts at 0, and h becomes ``fold_in(h, limb)`` for each limb from the
-    lowest to the highest.
+    A seed below 2**32 is its own.  A larger one is cut into limbs of 32 bits.  h starts
+    at 0 and becomes ``fold_in(h, limb)`` for each limb, from the lowest to the highest.
     """
     if seed < 1 << SEED_BITS:
         return seed
@@ -142,27 +135,26 @@ def fold_seed(seed: int) -> int:
 
 
 def episode_seed(seed: int, episode: int) -> int:
-    """Return the seed of episode ``episode`` of the stream that starts at ``seed``.
+    """Return the seed of an episode, counted from 0, of the stream of ``seed``.
 
-    Episode 0 has the (folded) seed itself, a later one ``fold_in(seed, episode)``.
+    Episode 0 has the folded seed itself, a later one ``fold_in(folded, episode)``.
     """
     folded = fold_seed(seed)
     return folded if episode == 0 else _fold_in(folded, episode)
 
 
 def level_for_seed(level_seed: int, num_levels: int, start_level: int) -> int:
-    """Return the level that an episode's seed plays.
+    """Return the level of an episode's seed.
 
-    The seed itself, or with ``num_levels`` K above 0 ``start_level + seed mod K``.
+    It is the seed itself; with K levels, K above 0, ``start_level + seed mod K``.
     """
     return start_level + level_seed % num_levels if num_levels else level_seed
 
 
 def retry_seed(level_seed: int, attempt: int) -> int:
-    """Return the seed that attempt ``attempt`` at a Sokoban level draws with.
+    """Return the generator's seed for an attempt at a Sokoban level, counted from 0.
 
-    Attempt 0 draws with the level seed itself, attempt t with
-    ``fold_in(level_seed, 2**63 + t)``.
+    Attempt 0 has the level seed itself, attempt t ``fold_in(level_seed, 2**63 + t)``.
     """
     return level_seed if attempt == 0 else _fold_in(level_seed, (1 << 63) + attempt)
 
@@ -191,14 +183,14 @@ def generator_at(words: Sequence[int]) -> np.random.Generator:
 
 
 def episode_seeds(
-    streams: NDArray[np.uint64], episodes: NDArray[np.uint64]
+    folded: NDArray[np.uint64], episodes: NDArray[np.uint64]
 ) -> NDArray[np.uint64]:
-    """Return `episode_seed` of many folded streams at once; all (n,) uint64."""
+    """Return `episode_seed` of many streams, by folded seeds; all (n,) uint64."""
     from roll_vec.kernels.rng.pcg64 import fold_in_rows
 
-    mixed = np.empty_like(streams)
-    fold_in_rows(streams, episodes, mixed)
-    first = episodes == 0
-    if np.count_nonzero(first):
-        mixed[first] = streams[first]
-    return mixed
+    seeds = np.empty_like(folded)
+    fold_in_rows(folded, episodes, seeds)
+    is_first = episodes == 0
+    if np.count_nonzero(is_first):
+        seeds[is_first] = folded[is_first]
+    return seeds

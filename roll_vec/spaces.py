@@ -1,14 +1,15 @@
-"""The space of texts, and Gymnasium's functions of spaces for it.
+"""`UnicodeText`, the space of texts, with its versions of Gymnasium's space functions.
 
-Gymnasium's own functions for `Text` look characters up in a list, which `UnicodeText`
-does not have, and `AsyncVectorEnv` reads its shared memory only once: texts that are
-decoded then never change.  Here a text in shared memory is a row of uint32, its length
-and its code points, and what is read is a view.  Flattened it is what Gymnasium makes
-of a `Text` of all Unicode characters.
+Gymnasium's functions for `Text` look up characters in a list, which `UnicodeText` does
+not have.  `AsyncVectorEnv` reads shared memory only once, so that decoded texts would
+never change.  Here a text in shared memory is a row of uint32, its length and its code
+points, and reading returns a view.  A flattened text equals that of a `Text` with all
+Unicode characters.
 """
 
 from __future__ import annotations
 
+import copy
 import functools
 import multiprocessing
 import sys
@@ -30,14 +31,14 @@ from roll_vec.errors import shorten
 
 __all__ = ["MAX_TEXT", "SharedTexts", "UnicodeText"]
 
-# Prompts and answers of models: a megabyte of characters.
+# For prompts and answers of models: a million characters.
 MAX_TEXT = 1 << 20
-# Stands behind the end of a flattened text: the number of Unicode's characters.
+# Fills a flattened text after its end: the number of Unicode's characters.
 NO_CHARACTER = sys.maxunicode + 1
-# Texts of models may hold half a surrogate pair.
+# Texts of models can contain half a surrogate pair.
 _ENCODING = ("utf-32-le", "surrogatepass")
 _SAMPLE_CHARACTERS = "abcdefghijklmnopqrstuvwxyz "
-# Nobody wants a sample of `MAX_TEXT` characters.
+# Samples are shorter than `MAX_TEXT`.
 _SAMPLE_LENGTH = 256
 
 
@@ -56,9 +57,9 @@ def _template(max_length: int, min_length: int) -> Text:
 class UnicodeText(Text):
     """Strings of any Unicode characters with a length between two bounds.
 
-    Gymnasium's `Text` lists the characters it allows, by default no space, no
-    newline and no √, and each copy of it carries the list.  This one keeps none, so
-    that it accepts what environments emit and is cheap to batch.
+    Gymnasium's `Text` holds a list of allowed characters, by default without space,
+    newline and √, and copies it with every copy.  This space has no list: it accepts
+    the texts of environments, and batches of it are cheap.
 
     Parameters
     ----------
@@ -68,10 +69,10 @@ class UnicodeText(Text):
         Smallest length.
     seed : int, numpy.random.Generator or None
     examples : sequence of str
-        What `sample` picks from, where letters at random would say nothing to an
-        environment; empty: letters at random.
+        Texts for `sample` to choose from, if random letters mean nothing to the
+        environment.  Empty: random letters.
     alphabet : str or None
-        The characters that texts are known to consist of; see `characters`.
+        All characters that occur in texts; see `characters`.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class UnicodeText(Text):
         examples: Sequence[str] = (),
         alphabet: str | None = None,
     ) -> None:
-        # Its tables of characters are constant and can be shared.
+        # The tables of characters of the base class are constant, and shared.
         self.__dict__.update(_template(max_length, min_length).__dict__)
         if seed is not None:
             Space.__init__(self, dtype=str, seed=seed)
@@ -92,15 +93,15 @@ class UnicodeText(Text):
 
     @property
     def characters(self) -> str:
-        """The characters of texts, for programs that must list them, such as Minari.
+        """The characters of texts, for programs that need a list, such as Minari.
 
-        The alphabet, or without one the characters of all languages and emoji.  Texts
-        of other characters are contained all the same.
+        The alphabet; without one, the characters of all languages and emoji.  The space
+        contains texts of other characters as well.
         """
         return self.alphabet or _all_languages()
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
-        """Return a string at random; see `gymnasium.spaces.Text.sample`."""
+        """Return a random string; see `gymnasium.spaces.Text.sample`."""
         if mask is not None or probability is not None:
             return super().sample(mask, probability)
         if self.examples:
@@ -110,7 +111,7 @@ class UnicodeText(Text):
         return super().sample((length, None))
 
     def contains(self, x: Any) -> bool:
-        """Return whether x is a string of a length within the bounds."""
+        """Return True if x is a string with a length within the bounds."""
         return isinstance(x, str) and self.min_length <= len(x) <= self.max_length
 
     def __repr__(self) -> str:
@@ -136,27 +137,23 @@ class UnicodeText(Text):
         self.__dict__.update(state)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> UnicodeText:
-        # Everything but the generator is constant and can be shared.
-        copied = object.__new__(UnicodeText)
-        copied.__dict__.update(self.__dict__)
-        copied._np_random = None  # type: ignore[assignment]
-        if self._np_random is not None:
-            import copy
+        new = _copy_without_generator(self)
+        new._np_random = copy.deepcopy(self._np_random, memo)
+        return new
 
-            copied._np_random = copy.deepcopy(self._np_random, memo)
-        return copied
+
+def _copy_without_generator(space: UnicodeText) -> UnicodeText:
+    """Return a copy without a generator; everything else is constant, and shared."""
+    new = object.__new__(UnicodeText)
+    new.__dict__.update(space.__dict__)
+    new._np_random = None  # type: ignore[assignment]
+    return new
 
 
 @batch_space.register(UnicodeText)
 def _batch_unicode_text(space: UnicodeText, n: int = 1) -> Tuple[Any]:
-    """Return a Tuple of n copies, seeded from the space's generator when sampled."""
-    copies = []
-    for _ in range(n):
-        copied = object.__new__(UnicodeText)
-        copied.__dict__.update(space.__dict__)
-        copied._np_random = None  # type: ignore[assignment]
-        copies.append(copied)
-    return Tuple(copies)
+    """Return a Tuple of n copies without generators."""
+    return Tuple([_copy_without_generator(space) for _ in range(n)])
 
 
 def _encode(space: UnicodeText, text: Any) -> NDArray[np.uint32]:
@@ -186,14 +183,14 @@ def _decode(codes: NDArray[Any]) -> str:
 
 
 class SharedTexts(Sequence[str]):
-    """The texts of all environments in shared memory, as they are at the moment.
+    """A view of the present texts of all environments, in shared memory.
 
-    A copy, a deep copy and a pickle of it is a tuple of str.
+    Copies, deep copies and pickles of it are tuples of str.
 
     Parameters
     ----------
     memory : (n, 1 + max_length) uint32
-        Of each text its length and its code points.
+        Per text, its length and its code points.
     """
 
     def __init__(self, memory: NDArray[np.uint32]) -> None:
@@ -227,18 +224,20 @@ class SharedTexts(Sequence[str]):
 
 
 @create_shared_memory.register(UnicodeText)
-def _create(space: UnicodeText, n: int = 1, ctx: Any = multiprocessing) -> Any:
+def _create_shared(space: UnicodeText, n: int = 1, ctx: Any = multiprocessing) -> Any:
     return ctx.Array("I", n * (1 + space.max_length))
 
 
 @read_from_shared_memory.register(UnicodeText)
-def _read(space: UnicodeText, shared_memory: Any, n: int = 1) -> SharedTexts:
+def _read_shared(space: UnicodeText, shared_memory: Any, n: int = 1) -> SharedTexts:
     memory = np.frombuffer(shared_memory.get_obj(), np.uint32)
     return SharedTexts(memory.reshape(n, 1 + space.max_length))
 
 
 @write_to_shared_memory.register(UnicodeText)
-def _write(space: UnicodeText, index: int, value: Any, shared_memory: Any) -> None:
+def _write_shared(
+    space: UnicodeText, index: int, value: Any, shared_memory: Any
+) -> None:
     codes = _encode(space, value)
     memory = np.frombuffer(shared_memory.get_obj(), np.uint32)
     row = memory.reshape(-1, 1 + space.max_length)[index]

@@ -126,7 +126,7 @@ class EnvRunner:
             env.render_mode,
             can_resume,
             can_resume and bare.level_seed is None,  # type: ignore[attr-defined]
-            bool(getattr(bare, "takes_no_action", False)),
+            bool(getattr(bare, "accepts_noop", False)),
         )
 
     def _build_with(self, env_id: int, attributes: Mapping[str, Any]) -> None:

@@ -67,7 +67,7 @@ class GridEnv(ClosableEnv):
         return dict(self.options.action_lookup)
 
     @property
-    def takes_no_action(self) -> bool:
+    def accepts_noop(self) -> bool:
         """Whether `step` accepts 0, "no valid action", below the action space."""
         return self.action_parser is None and self.first_action > 0
 

@@ -1,1 +1,30 @@
-"""The vector environment over any engine: seeds, autoreset, infos, unrolls."""
+"""The vector environment: N environments behind `gymnasium.vector.VectorEnv`.
+
+One class serves every environment, because the environments themselves are behind an
+interface, the engine::
+
+    RollVectorEnv.reset, step      seeds, errors, observations   (env.py)
+        Autoreset.reset, step      ended environments, infos     (autoreset.py)
+            Engine.reset, advance, step, observe                 (engine.py)
+
+`RollVectorEnv.reset` checks the mask and the seeds, draws missing seeds, and passes the
+ids and seeds of the environments on to the engine.
+
+`RollVectorEnv.step` passes the actions to `Autoreset.step`.  In NEXT_STEP mode that
+first begins new episodes (`Engine.advance`) in environments that have ended, and steps
+the others.  In SAME_STEP mode it steps all, and then begins new episodes.  It merges
+the infos of steps and resets into Gymnasium's layout.  At the end the engine returns
+the observations of the whole batch.
+
+Files, in reading order:
+
+- ``env.py``: `RollVectorEnv`, and `BatchOptions`, the keywords of every batch
+- ``autoreset.py``: the three autoreset modes, reset masks, ``final_obs``
+- ``engine.py``: the interfaces `Engine` and `SupportsUnroll`
+- ``infos.py``: Gymnasium's layout of infos
+- ``attributes.py``: `call`, `get_attr`, `np_random`, and methods that raise
+- ``unroll.py``: many steps in one call
+- ``rollout.py``: `Rollout`, the results of such a call
+
+The engines are `roll_vec.stacked.engine` and `roll_vec.pool.engine`.
+"""

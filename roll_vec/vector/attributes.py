@@ -1,4 +1,4 @@
-"""What can be read of a batch's environments by name: options, state, seeds."""
+"""Attributes of a batch's environments, by name; and the methods that a batch lacks."""
 
 from __future__ import annotations
 
@@ -20,13 +20,9 @@ __all__ = ["BatchAttributes"]
 
 
 class BatchAttributes(VectorEnv[Any, Any, Any]):
-    """The part of `roll_vec.vector.env.RollVectorEnv` that tells what there is.
+    """Base of `roll_vec.vector.env.RollVectorEnv`: reads attributes of environments.
 
-    And what there is not: attributes to set, and results that come one by one.
-
-    Attributes
-    ----------
-    engine : Engine
+    `set_attr`, `send` and `recv` raise; pools override them.
     """
 
     engine: Engine
@@ -40,16 +36,16 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
 
     @property
     def np_random_seed(self) -> tuple[int | None, ...]:  # type: ignore[override]
-        """The seed that each environment's stream started from, None before."""
+        """The seed of each environment's stream; None before the first reset."""
         return tuple(self._seeds)
 
     @property  # type: ignore[override]
     def np_random(self) -> tuple[np.random.Generator, ...]:
         """Copies of the generators that the single environments would have.
 
-        Each copy stands where its environment's stream stands: it draws what the
-        environment would draw next, and does not move the environment.  Before the
-        first reset there are no streams, and the generators come from entropy.
+        A copy draws the numbers that its environment draws next, and does not affect
+        the environment.  Before the first reset the generators are seeded by the
+        operating system.
         """
         return self.get_attr("np_random")
 
@@ -60,15 +56,15 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return the attribute ``name`` of each environment, called if it is a method.
 
-        Configuration, state and the methods of the single form that have no side
-        effect; see `get_attr`.
+        There are the configuration, the state, and the methods of the single
+        environment that have no side effect; see `get_attr`.
         """
         if name == "render":
             return self.render_envs(range(self.num_envs)) or (None,) * self.num_envs
-        found = self.get_attr(name)
-        if not all(callable(value) for value in found):
-            return found
-        return tuple(value(*args, **kwargs) for value in found)
+        values = self.get_attr(name)
+        if not all(callable(value) for value in values):
+            return values
+        return tuple(value(*args, **kwargs) for value in values)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each environment as a tuple.
@@ -89,7 +85,7 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
         return self.engine.get_attribute(name)
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Refuse: what an array environment is, is fixed when it is made.
+        """Raise: an array environment is configured when it is made.
 
         Raises
         ------
@@ -98,22 +94,19 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
         FrozenAttributeError
         """
         if isinstance(values, (list, tuple)) and len(values) != self.num_envs:
-            message = (
-                f"values: expected {self.num_envs} of them or a single one, "
-                f"got {len(values)}"
-            )
-            raise InvalidOptionError(message)
-        way_out = (
+            accepted = f"{self.num_envs} of them or a single one"
+            raise InvalidOptionError.expected("values", accepted, len(values))
+        advice = (
             "make a new environment, for instance "
             f"gymnasium.make_vec(id, num_envs={self.num_envs}, {name}=...)"
         )
         if name.startswith("np_random"):
-            way_out = "reset(seed=...) starts other streams"
-        message = f"{name} cannot be set: {way_out}"
+            advice = "reset(seed=...) starts other streams"
+        message = f"{name} cannot be set: {advice}"
         raise FrozenAttributeError(message)
 
     def send(self, actions: Any, env_ids: Any) -> None:  # noqa: ARG002
-        """Refuse: array environments step all at once; see `PoolVectorEnv.send`.
+        """Raise: array environments step all at once; see `PoolVectorEnv.send`.
 
         Raises
         ------
@@ -130,7 +123,7 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
         min_envs: int | None = 1,  # noqa: ARG002
         timeout: float | None = None,  # noqa: ARG002
     ) -> Any:
-        """Refuse, as `send`."""
+        """Raise, as `send`."""
         self.send(None, None)
 
     def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
