@@ -1,17 +1,17 @@
-"""Bugs of seeds, of partial resets and of what happens after an end."""
+"""Environments with bugs in seeds, in partial resets and in autoresets."""
 
 from __future__ import annotations
 
 import numpy as np
 from gymnasium.utils.seeding import np_random
 
-from tests.testing.finds import ENTROPY, table
+from tests.testing.bug_table import ENTROPY, bug_table
 from tests.testing.walk import NEXT_STEP, SAME_STEP, Walk
 
-BUGS, finds = table()
+BUGS, breaks = bug_table()
 
 
-@finds("deterministic", "reseed", "seed-list", "seed-batch", "seed-none",
+@breaks("deterministic", "reseed", "seed-list", "seed-batch", "seed-none",
        "unseeded-reset", "reset-mask", "reset-mask-masked", "reset-mask-seeds",
        "internal-memory", "next-step-action", "next-step-reset", "next-step-explicit",
        "modes-agree", "render-moves")  # fmt: skip
@@ -21,7 +21,7 @@ class Entropy(Walk):
         self.state[env, 2] = next(ENTROPY) % 1000
 
 
-@finds("reseed", "reset-mask-seeds")
+@breaks("reseed", "reset-mask-seeds")
 class ClockGoesOn(Walk):
     def begin(self, env, seed=None):
         clock = self.state[env, 1]
@@ -30,7 +30,7 @@ class ClockGoesOn(Walk):
             self.state[env, 1] = clock > 0
 
 
-@finds("unseeded-first")
+@breaks("unseeded-first")
 class NeedsSeed(Walk):
     def begin(self, env, seed=None):
         if seed is None and self.rngs[env] is None:
@@ -40,7 +40,7 @@ class NeedsSeed(Walk):
             super().begin(env, seed)
 
 
-@finds("seed-list")
+@breaks("seed-list")
 class IntSeedsDiffer(Walk):
     def seeds_of(self, seed, rows):
         return super().seeds_of(seed + 1 if isinstance(seed, int) else seed, rows)
@@ -50,7 +50,7 @@ class IntSeedsDiffer(Walk):
         return tuple(seed - 1 for seed in self.seeds)
 
 
-@finds("seed-batch", "seed-list", "np-random-seed")
+@breaks("seed-batch", "seed-list", "np-random-seed")
 class SeedsByBatchSize(Walk):
     def seeds_of(self, seed, rows):
         if isinstance(seed, int) and seed >= 0:
@@ -58,7 +58,7 @@ class SeedsByBatchSize(Walk):
         return super().seeds_of(seed, rows)
 
 
-@finds("seed-batch", "seed-none", "reset-mask", "reset-mask-masked",
+@breaks("seed-batch", "seed-none", "reset-mask", "reset-mask-masked",
        "next-step-explicit", "modes-agree")  # fmt: skip
 class OneGenerator(Walk):
     def begin(self, env, seed=None):
@@ -66,7 +66,7 @@ class OneGenerator(Walk):
         self.rngs = [self.rngs[0]] * self.num_envs
 
 
-@finds("seed-none")
+@breaks("seed-none")
 class NoneSeedsAnew(Walk):
     def seeds_of(self, seed, rows):
         if isinstance(seed, list):
@@ -74,7 +74,7 @@ class NoneSeedsAnew(Walk):
         return super().seeds_of(seed, rows)
 
 
-@finds("seed-length")
+@breaks("seed-length")
 class AnyNumberOfSeeds(Walk):
     def seeds_of(self, seed, rows):
         if isinstance(seed, list):
@@ -82,13 +82,13 @@ class AnyNumberOfSeeds(Walk):
         return super().seeds_of(seed, rows)
 
 
-@finds("seed-negative")
+@breaks("seed-negative")
 class AbsoluteSeeds(Walk):
     def seeds_of(self, seed, rows):
         return super().seeds_of(abs(seed) if isinstance(seed, int) else seed, rows)
 
 
-@finds("unseeded-reset", "seed-batch", "seed-none", "reset-mask-masked",
+@breaks("unseeded-reset", "seed-batch", "seed-none", "reset-mask-masked",
        "next-step-reset")  # fmt: skip
 class UnseededDrawsEntropy(Walk):
     def seeds_of(self, seed, rows):
@@ -97,26 +97,26 @@ class UnseededDrawsEntropy(Walk):
         return super().seeds_of(seed, rows)
 
 
-@finds("stream-restarts")
+@breaks("stream-restarts")
 class SameEpisodeForEver(Walk):
     def begin(self, env, seed=None):
         super().begin(env, self.seeds[env] if seed is None else seed)
 
 
-@finds("np-random-seed")
-class OtherSeedTold(Walk):
+@breaks("np-random-seed")
+class WrongSeedReported(Walk):
     @property
     def np_random_seed(self):
         return tuple(range(1, self.num_envs + 1))
 
 
-@finds("reset-mask", "seed-batch", "modes-agree")
+@breaks("reset-mask", "seed-batch", "modes-agree")
 class MaskIgnored(Walk):
     def rows_to_reset(self, options):
         return np.ones_like(super().rows_to_reset(options))
 
 
-@finds("reset-mask", "raises")
+@breaks("reset-mask", "raises")
 class MaskUnknown(Walk):
     def rows_to_reset(self, options):
         if options:
@@ -124,7 +124,7 @@ class MaskUnknown(Walk):
         return super().rows_to_reset(options)
 
 
-@finds("reset-mask", "reset-mask-masked", "seed-batch", "next-step-explicit",
+@breaks("reset-mask", "reset-mask-masked", "seed-batch", "next-step-explicit",
        "modes-agree")  # fmt: skip
 class MaskShakesTheOthers(Walk):
     def rows_to_reset(self, options):
@@ -134,7 +134,7 @@ class MaskShakesTheOthers(Walk):
         return rows
 
 
-@finds("reset-mask-masked", "reset-mask-seeds")
+@breaks("reset-mask-masked", "reset-mask-seeds")
 class MaskResetsOnlyTheLast(Walk):
     def rows_to_reset(self, options):
         rows = super().rows_to_reset(options)
@@ -143,27 +143,27 @@ class MaskResetsOnlyTheLast(Walk):
         return rows
 
 
-@finds("reset-mask-seeds")
+@breaks("reset-mask-seeds")
 class MaskedSeedsIgnored(Walk):
     def seeds_of(self, seed, rows):
         return super().seeds_of(seed if rows.all() else None, rows)
 
 
-@finds("reset-mask-infos")
+@breaks("reset-mask-infos")
 class InfosOfAll(Walk):
     def reset(self, *, seed=None, options=None):
         observations, _ = super().reset(seed=seed, options=options)
         return observations, self.reset_infos(np.ones(self.num_envs, np.bool_))
 
 
-@finds("reset-mask-refused")
+@breaks("reset-mask-refused")
 class AnyMask(Walk):
     def rows_to_reset(self, options):
         mask = (options or {}).get("reset_mask", [True] * self.num_envs)
         return np.array(mask, np.bool_)[: self.num_envs]
 
 
-@finds("options-mutated")
+@breaks("options-mutated")
 class OptionsPopped(Walk):
     def rows_to_reset(self, options):
         rows = super().rows_to_reset(options)
@@ -172,13 +172,13 @@ class OptionsPopped(Walk):
         return rows
 
 
-@finds("next-step-outcome")
+@breaks("next-step-outcome")
 class RewardAfterEnd(Walk):
     def results(self, rewards, *others):
         return super().results(rewards + (rewards == 0), *others)
 
 
-@finds("next-step-action", "modes-agree", "next-step-reset", "next-step-explicit")
+@breaks("next-step-action", "modes-agree", "next-step-reset", "next-step-explicit")
 class ActionAfterEnd(Walk):
     def autoreset(self, env, action):
         super().autoreset(env, action)
@@ -186,7 +186,7 @@ class ActionAfterEnd(Walk):
             self.state[env, 0] += action
 
 
-@finds("next-step-reset", "modes-agree", "next-step-explicit")
+@breaks("next-step-reset", "modes-agree", "next-step-explicit")
 class AutoresetSkipsOne(Walk):
     def autoreset(self, env, action):
         if self.mode is NEXT_STEP:
@@ -194,14 +194,14 @@ class AutoresetSkipsOne(Walk):
         super().autoreset(env, action)
 
 
-@finds("next-step-explicit", "reset-mask-masked")
+@breaks("next-step-explicit", "reset-mask-masked")
 class MaskedStaysPending(Walk):
     def clear_ended(self, rows):
         if rows.all() or self.mode is not NEXT_STEP:
             super().clear_ended(rows)
 
 
-@finds("final-obs")
+@breaks("final-obs")
 class NoFinalObs(Walk):
     def same_step(self, infos, slipped):
         infos = super().same_step(infos, slipped)
@@ -209,7 +209,7 @@ class NoFinalObs(Walk):
         return infos
 
 
-@finds("final-obs")
+@breaks("final-obs")
 class DenseFinalObs(Walk):
     def same_step(self, infos, slipped):
         infos = super().same_step(infos, slipped)
@@ -218,38 +218,41 @@ class DenseFinalObs(Walk):
         return {**infos, "_final_obs": np.ones(self.num_envs, np.bool_)}
 
 
-@finds("final-info")
+@breaks("final-info")
 class ListFinalInfo(Walk):
     def same_step(self, infos, slipped):
         infos = super().same_step(infos, slipped)
         return {**infos, "final_info": np.full(self.num_envs, None, object)}
 
 
-@finds("final-absent")
+@breaks("final-absent")
 class AlwaysFinal(Walk):
     def step_infos(self, rows, slipped):
         infos = super().step_infos(rows, slipped)
-        if self.mode is SAME_STEP and not self.ended.any():
+        if self.mode is SAME_STEP and not self.dones.any():
             infos["final_obs"] = np.full(self.num_envs, None, object)
             infos["_final_obs"] = np.zeros(self.num_envs, np.bool_)
         return infos
 
 
-@finds("disabled-raises")
+@breaks("disabled-raises")
 class StepsOnAfterEnd(Walk):
     def refuse_ended(self):
         pass
 
 
-@finds("disabled-moves")
+@breaks("disabled-moves")
 class RaisesInTheMiddle(Walk):
     def refuse_ended(self):
-        if self.ended.any():
-            self.move(np.zeros(self.num_envs), ~self.ended & (self.ended.cumsum() == 0))
+        if self.dones.any():
+            self.move(
+                np.zeros(self.num_envs),
+                ~self.dones & (self.dones.cumsum() == 0),
+            )
         super().refuse_ended()
 
 
-@finds("modes-agree")
+@breaks("modes-agree")
 class FinalObsOfNextEpisode(Walk):
     def same_step(self, infos, slipped):
         infos = super().same_step(infos, slipped)
@@ -258,11 +261,11 @@ class FinalObsOfNextEpisode(Walk):
         return infos
 
 
-@finds("modes-agree", "reseed", "seed-batch", "reset-mask")
+@breaks("modes-agree", "reseed", "seed-batch", "reset-mask")
 class ObservationsLag(Walk):
-    shown = None
+    last = None
 
     def observations(self):
         now = super().observations()
-        before, self.shown = self.shown, now
+        before, self.last = self.last, now
         return (now if before is None else before).copy()

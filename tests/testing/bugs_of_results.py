@@ -1,4 +1,4 @@
-"""Bugs of construction, of results, of infos and of memory."""
+"""Environments with bugs in construction, results, infos and memory."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from tests.testing.finds import table
+from tests.testing.bug_table import bug_table
 from tests.testing.walk import SAME_STEP, TIME, Walk
 
-BUGS, finds = table()
+BUGS, breaks = bug_table()
 
 
-@finds("construct")
+@breaks("construct")
 def refuses_everything(num_envs, **kwargs):
     raise RuntimeError("no such thing")
 
 
-@finds("construct")
+@breaks("construct")
 def returns_a_single_one(num_envs, **kwargs):
     return gymnasium.make("FrozenLake-v1")
 
 
-@finds("construct")
+@breaks("construct")
 class EvenBatchesOnly(Walk):
     def __init__(self, num_envs, **kwargs):
         if num_envs == 1:
@@ -33,14 +33,14 @@ class EvenBatchesOnly(Walk):
         super().__init__(num_envs, **kwargs)
 
 
-@finds("spaces")
+@breaks("spaces")
 class NoSingleSpace(Walk):
     def __init__(self, num_envs, **kwargs):
         super().__init__(num_envs, **kwargs)
         del self.single_observation_space
 
 
-@finds("spaces")
+@breaks("spaces")
 class OneTooMany(Walk):
     @property
     def num_envs(self):
@@ -51,7 +51,7 @@ class OneTooMany(Walk):
         self.count = num_envs
 
 
-@finds("autoreset-keyword")
+@breaks("autoreset-keyword")
 class NotSameStep(Walk):
     def __init__(self, num_envs, autoreset_mode):
         if autoreset_mode is SAME_STEP:
@@ -59,31 +59,31 @@ class NotSameStep(Walk):
         super().__init__(num_envs, autoreset_mode)
 
 
-@finds("autoreset-keyword", "autoreset-metadata")
+@breaks("autoreset-keyword", "autoreset-metadata")
 class NoMetadata(Walk):
     def __init__(self, num_envs):
         super().__init__(num_envs)
         self.metadata = {}
 
 
-@finds("autoreset-keyword")
+@breaks("autoreset-keyword")
 def takes_no_mode(num_envs):
     return Walk(num_envs)
 
 
-@finds("autoreset-metadata")
+@breaks("autoreset-metadata")
 def ignores_the_mode(num_envs, autoreset_mode):
     return Walk(num_envs)
 
 
-@finds("autoreset-metadata")
+@breaks("autoreset-metadata")
 class ModeAsString(Walk):
     def __init__(self, num_envs, **kwargs):
         super().__init__(num_envs, **kwargs)
         self.metadata["autoreset_mode"] = self.mode.value
 
 
-@finds("metadata-shared")
+@breaks("metadata-shared")
 class SharedMetadata(Walk):
     shared: ClassVar = {mode: {"autoreset_mode": mode} for mode in AutoresetMode}
 
@@ -92,7 +92,7 @@ class SharedMetadata(Walk):
         self.metadata = self.shared[self.mode]
 
 
-@finds("batched-spaces")
+@breaks("batched-spaces")
 class WrongBatchedSpace(Walk):
     def __init__(self, num_envs, **kwargs):
         super().__init__(num_envs, **kwargs)
@@ -101,95 +101,95 @@ class WrongBatchedSpace(Walk):
         self.observation_space = batch_space(wider, num_envs)
 
 
-@finds("attributes")
+@breaks("attributes")
 class BornClosed(Walk):
     closed = None
 
 
-@finds("attributes", "render")
+@breaks("attributes", "render")
 class NumberedRenderMode(Walk):
     render_mode = property(lambda self: 3, lambda self, mode: None)
 
 
-@finds("attributes", "spec-settable", "np-random-seed")
+@breaks("attributes", "spec-settable", "np-random-seed")
 class UnwrapsToAnother(Walk):
     unwrapped = property(lambda self: type(self)(self.num_envs))
 
 
-@finds("spec-settable")
+@breaks("spec-settable")
 class FixedSpec(Walk):
     spec = property(lambda self: None)
 
 
-@finds("reset-result")
+@breaks("reset-result")
 class NoResetInfos(Walk):
     def reset(self, **kwargs):
         return super().reset(**kwargs)[0]
 
 
-@finds("reset-result")
+@breaks("reset-result")
 class ResetInfosAsList(Walk):
     def reset(self, **kwargs):
         return super().reset(**kwargs)[0], []
 
 
-@finds("step-result")
+@breaks("step-result")
 class TwoRewardsAndNoInfos(Walk):
     def results(self, rewards, terminations, truncations, infos):
         return super().results(rewards[:2], terminations, truncations, None)
 
 
-@finds("step-result")
+@breaks("step-result")
 class FourValues(Walk):
     def results(self, rewards, terminations, truncations, infos):
         return self.observations(), rewards, terminations, infos
 
 
-@finds("environment-error")
-class TellsOfItsFailures(Walk):
-    """Not of those that are no end: a task can have errors, too."""
+@breaks("environment-error")
+class ReportsItsFailures(Walk):
+    """Its key 'error' is a failure; its key 'warning', without an end, is not."""
 
     def step_infos(self, rows, slipped):
         infos = super().step_infos(rows, slipped)
         late = rows & (self.state[:, 1] >= TIME)
         for key, mask in (("error", late), ("warning", rows & ~late)):
-            told = np.full(self.num_envs, None, object)
-            told[mask] = "no paper"
-            infos |= {key: told, f"_{key}": mask} if mask.any() else {}
+            texts = np.full(self.num_envs, None, object)
+            texts[mask] = "no paper"
+            infos |= {key: texts, f"_{key}": mask} if mask.any() else {}
         return infos
 
 
-@finds("observation-space", "unseeded-first", "final-obs")
+@breaks("observation-space", "unseeded-first", "final-obs")
 class OutOfSpace(Walk):
     def observations(self):
         return super().observations() - 1
 
 
-@finds("observation-layout")
+@breaks("observation-layout")
 class Float16(Walk):
     def observations(self):
         return super().observations().astype(np.float16)
 
 
-@finds("reward-dtype")
+@breaks("reward-dtype")
 class Float32Rewards(Walk):
     def results(self, rewards, *others):
         return super().results(rewards.astype(np.float32), *others)
 
 
-@finds("reward-finite")
+@breaks("reward-finite")
 class InfiniteRewards(Walk):
     def results(self, rewards, *others):
         return super().results(np.where(rewards > 1, np.inf, rewards), *others)
 
 
-@finds("flag-dtype")
+@breaks("flag-dtype")
 class FlagsAsNumbers(Walk):
     def results(self, rewards, terminations, truncations, infos):
         return super().results(rewards, terminations * 1, truncations, infos)
 
 
-@finds("action-sample", "batched-spaces", "raises")
+@breaks("action-sample", "batched-spaces", "raises")
 class WrongActionSpace(Walk):
     @property
     def action_space(self):
@@ -200,14 +200,14 @@ class WrongActionSpace(Walk):
         self.proper = space
 
 
-@finds("info-layout")
+@breaks("info-layout")
 class ListInfo(Walk):
     def step_infos(self, rows, slipped):
         infos = super().step_infos(rows, slipped)
         return {**infos, "slipped": infos["slipped"].tolist()}
 
 
-@finds("info-mask")
+@breaks("info-mask")
 class NoInnerMask(Walk):
     def step_infos(self, rows, slipped):
         infos = super().step_infos(rows, slipped)
@@ -215,7 +215,7 @@ class NoInnerMask(Walk):
         return infos
 
 
-@finds("info-outside-mask")
+@breaks("info-outside-mask")
 class FilledOutsideMask(Walk):
     def step_infos(self, rows, slipped):
         infos = super().step_infos(rows, slipped)
@@ -223,7 +223,7 @@ class FilledOutsideMask(Walk):
         return infos
 
 
-@finds("info-dtype")
+@breaks("info-dtype")
 class FirstWriterDtype(Walk):
     def reset_infos(self, rows):
         infos = super().reset_infos(rows)
@@ -231,14 +231,14 @@ class FirstWriterDtype(Walk):
         return {**infos, "start": infos["start"].astype(kind)}
 
 
-@finds("writable")
+@breaks("writable")
 class ReadOnlyRewards(Walk):
     def results(self, rewards, *others):
         rewards.flags.writeable = False
         return super().results(rewards, *others)
 
 
-@finds("fresh-arrays", "modes-agree")
+@breaks("fresh-arrays", "modes-agree")
 class OneBuffer(Walk):
     buffer = None
 
@@ -249,7 +249,7 @@ class OneBuffer(Walk):
         return self.buffer
 
 
-@finds("fresh-arrays")
+@breaks("fresh-arrays")
 class OneArrayForBothFlags(Walk):
     def results(self, rewards, terminations, truncations, infos):
         if not (terminations | truncations).any():
@@ -257,21 +257,21 @@ class OneArrayForBothFlags(Walk):
         return super().results(rewards, terminations, truncations, infos)
 
 
-@finds("internal-memory")
+@breaks("internal-memory")
 class LiveFlags(Walk):
     def results(self, rewards, terminations, truncations, infos):
         if self.mode is not SAME_STEP and not truncations.any():
-            self.ended = terminations
+            self.dones = terminations
         return super().results(rewards, terminations, truncations, infos)
 
     def clear_ended(self, rows):
-        self.ended = self.ended & ~rows
+        self.dones = self.dones & ~rows
 
 
-@finds("arguments-mutated")
+@breaks("arguments-mutated")
 class WritesActions(Walk):
     def checked(self, actions):
         actions = super().checked(actions)
-        kept = actions.copy()
+        original = actions.copy()
         actions[:] = 0
-        return kept
+        return original

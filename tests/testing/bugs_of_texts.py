@@ -1,4 +1,4 @@
-"""Bugs of environments that are talked to."""
+"""Environments of texts with bugs."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.vector.utils import batch_space
 
-from tests.testing.finds import ENTROPY, table
+from tests.testing.bug_table import ENTROPY, bug_table
 from tests.testing.walk import Walk
 
-BUGS, finds = table()
+BUGS, breaks = bug_table()
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789: \n√"
 
 
 class Talk(Walk):
-    """A walker that hears texts and tells them: long ones go right."""
+    """A walker with texts on both sides: long actions go right."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -26,7 +26,7 @@ class Talk(Walk):
         self.single_action_space = spaces.Text(10, charset=LETTERS)
         self.observation_space = self.batched(self.single_observation_space)
         self.action_space = self.batched(self.single_action_space)
-        self.heard = [""] * self.num_envs
+        self.last_texts = [""] * self.num_envs
 
     def batched(self, space):
         return batch_space(space, self.num_envs)
@@ -35,8 +35,8 @@ class Talk(Walk):
         if not self.ready:
             raise ResetNeeded
         self.refuse_bad_batch(actions)
-        self.heard = self.kept(actions)
-        return [len(text) > 5 for text in self.heard]
+        self.last_texts = self.copy_texts(actions)
+        return [len(text) > 5 for text in self.last_texts]
 
     def refuse_bad_batch(self, actions):
         if not isinstance(actions, (list, tuple)) or len(actions) != self.num_envs:
@@ -44,7 +44,7 @@ class Talk(Walk):
         if not all(isinstance(text, str) for text in actions):
             raise ValueError(actions)
 
-    def kept(self, actions):
+    def copy_texts(self, actions):
         return list(actions)
 
     def observations(self):
@@ -56,28 +56,28 @@ class Talk(Walk):
     def step_infos(self, rows, slipped):
         infos = super().step_infos(rows, slipped)
         infos["said"], infos["_said"] = self.texts(rows), rows.copy()
-        long = rows & np.array([len(text) > 5 for text in self.heard])
+        long = rows & np.array([len(text) > 5 for text in self.last_texts])
         if long.any():
             # Of some environments only.
-            infos["value"] = np.where(long, [len(text) for text in self.heard], 0)
+            infos["value"] = np.where(long, [len(text) for text in self.last_texts], 0)
             infos["_value"] = long
         return infos
 
     def texts(self, rows):
-        said = np.full(self.num_envs, None, object)
+        texts = np.full(self.num_envs, None, object)
         for env in np.flatnonzero(rows):
-            said[env] = self.heard[env]
-        return said
+            texts[env] = self.last_texts[env]
+        return texts
 
 
-@finds("action-count")
-class HearsOneText(Talk):
+@breaks("action-count")
+class AcceptsOneText(Talk):
     def refuse_bad_batch(self, actions):
         super().refuse_bad_batch(tuple(actions))
 
 
-@finds("action-count")
-class HearsWhatIsThere(Talk):
+@breaks("action-count")
+class AcceptsWhatIsThere(Talk):
     def refuse_bad_batch(self, actions):
         super().refuse_bad_batch(
             ("",) if isinstance(actions, str) else [""] * self.num_envs
@@ -85,23 +85,23 @@ class HearsWhatIsThere(Talk):
         if not all(isinstance(text, str) for text in actions):
             raise ValueError(actions)
 
-    def kept(self, actions):
+    def copy_texts(self, actions):
         return list(itertools.islice(itertools.cycle(actions), self.num_envs))
 
 
-@finds("action-invalid")
-class HearsAnything(Talk):
+@breaks("action-invalid")
+class AcceptsAnything(Talk):
     def refuse_bad_batch(self, actions):
         if not isinstance(actions, str):
             super().refuse_bad_batch([str(text) for text in actions])
         else:
             super().refuse_bad_batch(actions)
 
-    def kept(self, actions):
+    def copy_texts(self, actions):
         return [str(text) for text in actions]
 
 
-@finds("action-invalid-moves")
+@breaks("action-invalid-moves")
 class MovesUntilABadText(Talk):
     def refuse_bad_batch(self, actions):
         if isinstance(actions, (list, tuple)) and len(actions) == self.num_envs:
@@ -111,61 +111,61 @@ class MovesUntilABadText(Talk):
         super().refuse_bad_batch(actions)
 
 
-@finds("arguments-mutated")
+@breaks("arguments-mutated")
 class StripsTheCallersTexts(Talk):
-    def kept(self, actions):
-        kept = list(actions)
+    def copy_texts(self, actions):
+        texts = list(actions)
         if isinstance(actions, list):
             actions[:] = ["" for _ in actions]
-        return kept
+        return texts
 
 
-@finds("internal-memory")
+@breaks("internal-memory")
 class KeepsTheCallersList(Talk):
-    def kept(self, actions):
+    def copy_texts(self, actions):
         self.last, last = actions, getattr(self, "last", actions)
-        # What was said before counts, if it is still there.
+        # The list of the step before must not be used later: here it is.
         if len(last) != self.num_envs:
             self.state[:, 2] = (self.state[:, 2] + 1) % 1000
         return list(actions)
 
 
-@finds("observation-layout")
-class TellsAnArray(Talk):
+@breaks("observation-layout")
+class ReturnsAnArray(Talk):
     def observations(self):
         return np.array(super().observations())
 
 
-@finds("observation-layout")
-class TellsAList(Talk):
+@breaks("observation-layout")
+class ReturnsAList(Talk):
     def observations(self):
         return list(super().observations())
 
 
-@finds("observation-space", "unseeded-first", "final-obs")
-class TellsOtherCharacters(Talk):
+@breaks("observation-space", "unseeded-first", "final-obs")
+class ReturnsOtherCharacters(Talk):
     def observations(self):
         return tuple(f"{text}!" for text in super().observations())
 
 
-@finds("info-dtype")
+@breaks("info-dtype")
 class InfosOfFixedWidth(Talk):
     def texts(self, rows):
         texts = [
-            text if row else "" for text, row in zip(self.heard, rows, strict=True)
+            text if row else "" for text, row in zip(self.last_texts, rows, strict=True)
         ]
         return np.array(texts)
 
 
-@finds("info-outside-mask")
+@breaks("info-outside-mask")
 class EmptyTextsOutsideTheMask(Talk):
     def texts(self, rows):
-        said = super().texts(rows)
-        said[~rows] = ""
-        return said
+        texts = super().texts(rows)
+        texts[~rows] = ""
+        return texts
 
 
-@finds("info-outside-mask")
+@breaks("info-outside-mask")
 class ValuesOutsideTheMask(Talk):
     def step_infos(self, rows, slipped):
         infos = super().step_infos(rows, slipped)
@@ -182,7 +182,7 @@ class _Outside(spaces.Text):
         return isinstance(x, str) and "!" not in x
 
 
-@finds("action-sample")
+@breaks("action-sample")
 class SamplesOutside(Talk):
     def batched(self, space):
         copies = [_Outside(10, charset=LETTERS) for _ in range(self.num_envs)]
@@ -195,7 +195,7 @@ class _Unseeded(spaces.Text):
         return f"a{next(ENTROPY)}"[:10]
 
 
-@finds("action-sample")
+@breaks("action-sample")
 class SamplesWithoutASeed(Talk):
     def batched(self, space):
         copies = [_Unseeded(10, charset=LETTERS) for _ in range(self.num_envs)]

@@ -1,4 +1,4 @@
-"""Bugs that show in misuse, at the end of a life, and in rendering."""
+"""Environments with bugs in misuse, in closing and in rendering."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import time
 
 import numpy as np
 
-from tests.testing.finds import table
+from tests.testing.bug_table import bug_table
 from tests.testing.walk import Walk
 
-BUGS, finds = table()
+BUGS, breaks = bug_table()
 
 
-@finds("action-count", "action-invalid")
+@breaks("action-count", "action-invalid")
 class AnyNumberOfActions(Walk):
     def checked(self, actions):
         return super().checked(np.resize(actions, self.num_envs).astype(np.int64))
 
 
-@finds("action-count-moves", "action-invalid-moves")
+@breaks("action-count-moves", "action-invalid-moves")
 class MovesBeforeChecking(Walk):
     def checked(self, actions):
         try:
@@ -28,13 +28,13 @@ class MovesBeforeChecking(Walk):
             raise
 
 
-@finds("action-invalid")
+@breaks("action-invalid")
 class ClipsActions(Walk):
     def checked(self, actions):
         return super().checked(np.clip(actions, 0, 1).astype(np.int64))
 
 
-@finds("step-before-reset")
+@breaks("step-before-reset")
 class StepsUnreset(Walk):
     def checked(self, actions):
         if not self.ready:
@@ -42,13 +42,13 @@ class StepsUnreset(Walk):
         return super().checked(actions)
 
 
-@finds("closed-flag")
+@breaks("closed-flag")
 class StaysOpen(Walk):
     def close(self):
         self.close_extras()
 
 
-@finds("close-twice", "close-raises")
+@breaks("close-twice", "close-raises")
 class ClosesOnce(Walk):
     def close(self):
         if self.closed:
@@ -56,25 +56,25 @@ class ClosesOnce(Walk):
         super().close()
 
 
-@finds("use-after-close")
+@breaks("use-after-close")
 class GoesOnClosed(Walk):
     def refuse_closed(self):
         if self.closed:
             self.state[:] = 0
 
 
-@finds("vector-methods")
+@breaks("vector-methods")
 class NoAttributes(Walk):
     get_attr = None
 
 
-@finds("vector-methods")
+@breaks("vector-methods")
 class AttributesAsList(Walk):
     def get_attr(self, name):
         return list(super().get_attr(name))
 
 
-@finds("vector-methods", "render")
+@breaks("vector-methods", "render")
 class NumbersAsFrames(Walk):
     def get_attr(self, name):
         raise AttributeError(name)
@@ -83,7 +83,7 @@ class NumbersAsFrames(Walk):
         return tuple(range(self.num_envs))
 
 
-@finds("render-mode-unknown", "render", "render-moves")
+@breaks("render-mode-unknown", "render", "render-moves")
 class AnyRenderMode(Walk):
     def __init__(self, num_envs, autoreset_mode, render_mode=None):
         super().__init__(num_envs, autoreset_mode)
@@ -94,19 +94,19 @@ class AnyRenderMode(Walk):
         return list(super().render())
 
 
-@finds("call-limit")
+@breaks("call-limit")
 class HangsClosing(Walk):
     def close(self):
         time.sleep(60)
 
 
-@finds("raises")
+@breaks("raises")
 class RaisesAtReset(Walk):
     def step(self, actions):
         raise NotImplementedError
 
 
-@finds("call-limit")
+@breaks("call-limit")
 class Hangs(Walk):
     def move(self, actions, rows):
         time.sleep(60)

@@ -1,7 +1,7 @@
-"""The conformance checker: it passes what is sound and finds what is not.
+"""The conformance checker: sound environments pass, and every bug is found.
 
-`tests/testing` has a sound environment, broken ones with the findings to be made, and
-the tests on environments of Gymnasium.
+`walk` has a sound environment; the modules ``bugs_of_*`` have broken ones with the
+codes of their findings.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.testing import (
     bugs_of_texts,
     bugs_of_use,
 )
-from tests.testing.finds import STEPS, codes
+from tests.testing.bug_table import STEPS, codes
 from tests.testing.walk import Walk
 
 BUGS = {
@@ -37,9 +37,10 @@ BUGS = {
 
 
 def message(subject, **kwargs):
-    with pytest.raises(AssertionError) as caught:
+    """Check an environment with a bug; return the message of the error."""
+    with pytest.raises(AssertionError) as error:
         check_vector_env(subject, steps=STEPS, **kwargs)
-    return str(caught.value)
+    return str(error.value)
 
 
 def test_sound_factory_passes():
@@ -56,7 +57,7 @@ def test_sound_environment_of_texts_passes(seed):
     assert check_vector_env(bugs_of_texts.Talk, seed=seed, steps=40) is None
 
 
-def test_what_is_not_available_is_left_out():
+def test_attributes_that_are_not_available_are_left_out():
     class Excused(Walk):
         @property
         def np_random_seed(self):
@@ -71,14 +72,14 @@ def test_what_is_not_available_is_left_out():
 @pytest.fixture
 def register():
     """Register vector entry points for one test."""
-    known = set(gymnasium.registry)
+    ids = set(gymnasium.registry)
 
     def make(entry_point, name="Walk-v0"):
         gymnasium.register(f"roll_vec_tests/{name}", vector_entry_point=entry_point)
         return f"roll_vec_tests/{name}"
 
     yield make
-    for name in set(gymnasium.registry) - known:
+    for name in set(gymnasium.registry) - ids:
         del gymnasium.registry[name]
 
 
@@ -110,8 +111,8 @@ def test_mode_ignored_as_string_is_found(register):
 
 
 def test_id_without_modes_is_checked_in_its_own(register):
-    made = lambda num_envs: Walk(num_envs, AutoresetMode.SAME_STEP)  # noqa: E731
-    text = message(register(made))
+    factory = lambda num_envs: Walk(num_envs, AutoresetMode.SAME_STEP)  # noqa: E731
+    text = message(register(factory))
     assert text.count("[autoreset-keyword]") == 1
     assert "[next-step-reset] there is no mode NEXT_STEP" in text
     assert "[autoreset-string] autoreset_mode is refused" in text
@@ -134,23 +135,23 @@ def test_spec_that_makes_another_is_found(register):
     class OtherSpec(Walk):
         @property
         def spec(self):
-            return gymnasium.spec(other) if self.told else None
+            return gymnasium.spec(other) if self.is_set else None
 
         @spec.setter
         def spec(self, spec):
-            self.told = True
+            self.is_set = True
 
-        told = False
+        is_set = False
 
     assert codes(register(OtherSpec)) == {"spec-rebuild", "spec-settable"}
 
 
 def test_every_check_is_shown_to_fail():
-    shown = {code for found in BUGS.values() for code in found}
-    # Those need an id, or text: see the tests above and below.
-    shown |= {"autoreset-string", "spec-rebuild", "text-stale"}
-    known = {check.slug for group in GROUPS.values() for check in group}
-    assert shown == known | GENERAL.keys()
+    codes_of_bugs = {code for bug in BUGS.values() for code in bug}
+    # These need an id, or text: see the tests above and in test_gymnasium.py.
+    codes_of_bugs |= {"autoreset-string", "spec-rebuild", "text-stale"}
+    all_codes = {check.slug for group in GROUPS.values() for check in group}
+    assert codes_of_bugs == all_codes | GENERAL.keys()
 
 
 def test_message_lists_all_findings_and_ends_with_the_count():
@@ -217,9 +218,9 @@ def test_arguments_out_of_range(wrong):
 
 
 def test_docstring_explains_every_code():
-    explained = re.findall(r"``([a-z-]+)``[:,]", roll_vec.testing.__doc__)
-    made = [check.slug for group in GROUPS.values() for check in group]
-    assert sorted(explained) == sorted([*made, *GENERAL])
+    documented = re.findall(r"``([a-z-]+)``[:,]", roll_vec.testing.__doc__)
+    slugs = [check.slug for group in GROUPS.values() for check in group]
+    assert sorted(documented) == sorted([*slugs, *GENERAL])
 
 
 def test_warns_when_no_episode_ended():
@@ -229,21 +230,21 @@ def test_warns_when_no_episode_ended():
 
 @pytest.mark.parametrize("broken", [False, True])
 def test_every_environment_made_is_closed(broken):
-    made = []
+    instances = []
 
-    class Counted(Walk):
+    class Recorded(Walk):
         def __init__(self, *args, **kwargs):
             super().__init__(*args, **kwargs)
-            made.append(self)
+            instances.append(self)
 
         def observations(self):
             if broken and self.state[0, 1] > 2:
                 raise RuntimeError
             return super().observations()
 
-    assert codes(Counted) == ({"raises"} if broken else set())
-    assert len(made) > 20
-    assert all(env.closed for env in made)
+    assert codes(Recorded) == ({"raises"} if broken else set())
+    assert len(instances) > 20
+    assert all(env.closed for env in instances)
 
 
 def test_global_generators_are_left_alone():
@@ -264,8 +265,8 @@ def test_warnings_of_the_environment_are_not_shown():
 
 
 def test_works_outside_the_main_thread():
-    found = []
-    thread = threading.Thread(target=lambda: found.append(codes(Walk)))
+    results = []
+    thread = threading.Thread(target=lambda: results.append(codes(Walk)))
     thread.start()
     thread.join(timeout=30)
-    assert found == [set()]
+    assert results == [set()]

@@ -1,4 +1,4 @@
-"""Comparing, showing and spoiling what environments return."""
+"""Helpers of the checker that compare, show, copy and overwrite results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from roll_vec.testing.comparison import (
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "found"),
+    ("left", "right", "text"),
     [
         (np.array([1.0, np.nan]), np.array([1.0, np.nan]), None),
         (np.zeros(2, np.int8), np.zeros(2, np.int64), "int8 of shape (2,) against"),
@@ -30,18 +30,18 @@ from roll_vec.testing.comparison import (
         (True, np.True_, None),
     ],
 )
-def test_difference(left, right, found):
-    told = difference(left, right)
-    assert told is None if found is None else told.startswith(found)
+def test_difference(left, right, text):
+    result = difference(left, right)
+    assert result is None if text is None else result.startswith(text)
 
 
-def test_difference_of_objects_without_equality_is_of_what_they_hold():
-    class Held:
+def test_difference_of_objects_without_equality_compares_their_attributes():
+    class Box:
         def __init__(self, value):
             self.value = value
 
-    assert difference(Held([1]), Held([1])) is None
-    assert difference(Held([1]), Held([2])) is not None
+    assert difference(Box([1]), Box([1])) is None
+    assert difference(Box([1]), Box([2])) is not None
 
 
 LETTERS = spaces.Tuple((spaces.Text(3), spaces.Text(3)))
@@ -69,14 +69,14 @@ def test_layout_mismatches(space, value, where):
 def test_overwrite_spoils_all_but_a_snapshot():
     value = {"a": np.arange(3), "b": (np.array([True]), [np.zeros(2)]), "c": "text"}
     value["d"] = np.array([None, np.ones(2)], dtype=object)
-    inner, kept = value["d"][1], snapshot(value)
+    inner, copy = value["d"][1], snapshot(value)
     flags = value["b"][0]
     overwrite(value)
     assert value == {}
     assert not flags[0]
     assert np.isnan(inner).all()
-    assert kept["d"][1].tolist() == [1, 1]
-    assert kept["b"][1][0].tolist() == [0, 0]
+    assert copy["d"][1].tolist() == [1, 1]
+    assert copy["b"][1][0].tolist() == [0, 0]
 
 
 def test_show_is_short():

@@ -14,9 +14,9 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 from roll_vec.testing import ConformanceError, check_vector_env
 from tests.gymnasium_versions import narrow_discrete, needs
-from tests.testing.finds import STEPS, codes
+from tests.testing.bug_table import STEPS, codes
 
-# They step one environment after the other and meet what is wrong on the way.
+# They step one environment after the other, and only then meet an invalid action.
 SYNC_DEFECTS = {
     "options-mutated",
     "action-count-moves",
@@ -75,7 +75,7 @@ def test_cart_pole_vector_env(monkeypatch):
 
 
 class Words(gymnasium.Env):
-    """Says a number as text; ends at its third to sixth word."""
+    """Observes numbers as text; ends at the third to sixth step."""
 
     observation_space = spaces.Dict(
         {"text": spaces.Text(8), "words": spaces.Discrete(9)}
@@ -85,15 +85,21 @@ class Words(gymnasium.Env):
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         self.words, self.last = 0, self.np_random.integers(3, 7)
-        return self.said(), {}
+        return self.observation(), {}
 
     def step(self, action):
         if action not in self.action_space:
             raise ValueError(action)
         self.words += 1
-        return self.said(), float(action), bool(self.words >= self.last), False, {}
+        return (
+            self.observation(),
+            float(action),
+            bool(self.words >= self.last),
+            False,
+            {},
+        )
 
-    def said(self):
+    def observation(self):
         return {"text": f"{self.np_random.integers(10**6)}", "words": self.words}
 
 
@@ -110,7 +116,7 @@ def async_words():
     return make
 
 
-# Two that start and end processes for each of some seventy checks: 8 s each.
+# These two start and end processes for each of some seventy checks: 8 s each.
 @pytest.mark.slow
 def test_async_text_is_stale(async_words):
     factory = async_words()
@@ -149,24 +155,24 @@ class Boxes(gymnasium.Env):
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         self.words = 0
-        return self.said(), self.told()
+        return self.observation(), self.info()
 
     def step(self, action):
         self.words += 1
         return (
-            self.said(),
+            self.observation(),
             float(action["a"].sum()),
             False,
             self.words == 4,
-            self.told(),
+            self.info(),
         )
 
-    def said(self):
+    def observation(self):
         return self.observation_space[0].low + self.np_random.random((2, 3)).astype(
             np.float32
         ), {"word": "abcde"[self.words :][:3] or "e"}
 
-    def told(self):
+    def info(self):
         return {"nan": float("nan"), "names": ["a"], "deep": {"array": np.arange(3)}}
 
 
@@ -180,7 +186,7 @@ def test_nested_spaces_and_infos():
 
 
 class Anything(gymnasium.Env):
-    """Takes whatever it is given for an action."""
+    """Accepts every action."""
 
     observation_space = spaces.Discrete(5)
 
@@ -215,14 +221,14 @@ class Anything(gymnasium.Env):
         (spaces.Text(4), "actions with bytes in the last place"),
     ],
 )
-def test_invalid_actions_taken_are_found(space, did):
+def test_invalid_actions_that_are_accepted_are_found(space, did):
     def factory(num_envs, autoreset_mode):
         make = [lambda: Anything(space)] * num_envs
         return SyncVectorEnv(make, autoreset_mode=autoreset_mode)
 
-    with pytest.raises(ConformanceError) as caught:
+    with pytest.raises(ConformanceError) as error:
         check_vector_env(factory, steps=STEPS)
-    findings = {finding.slug: finding for finding in caught.value.findings}
+    findings = {finding.slug: finding for finding in error.value.findings}
     assert any(did in one.did for one in findings["action-invalid"].problems)
 
 
@@ -232,7 +238,7 @@ def test_one_text_for_all_is_found():
         make = [lambda: Anything(spaces.Text(4))] * num_envs
         return SyncVectorEnv(make, autoreset_mode=autoreset_mode)
 
-    with pytest.raises(ConformanceError) as caught:
+    with pytest.raises(ConformanceError) as error:
         check_vector_env(factory, steps=STEPS)
-    findings = {finding.slug: finding for finding in caught.value.findings}
+    findings = {finding.slug: finding for finding in error.value.findings}
     assert "step('aaa')" in findings["action-count"].problems[0].did

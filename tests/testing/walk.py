@@ -1,8 +1,9 @@
 """A small vector environment that keeps the whole contract.
 
-A walker on a line of nine cells begins somewhere in the middle, slips now and then, and
-ends in the first or last cell, or when its time is up.  It sees its cell, its clock and
-a number drawn for the episode.
+A walker on a line of nine cells begins near the middle, slips now and then, and ends in
+the first or last cell, or after 8 steps.  It observes its cell, its clock and a number
+drawn for the episode.  The methods are small, so that a subclass can break each rule by
+one override.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ CELLS, TIME = 9, 8
 
 
 class Walk(VectorEnv):
+    """The sound environment."""
+
     metadata: ClassVar = {"render_modes": ["ansi"], "render_fps": 4}
 
     def __init__(self, num_envs=1, autoreset_mode=NEXT_STEP, render_mode=None):
@@ -38,7 +41,7 @@ class Walk(VectorEnv):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.state = np.zeros((num_envs, 3))  # cell, clock, number of the episode
         self.rngs, self.seeds = [None] * num_envs, [None] * num_envs
-        self.ended = np.zeros(num_envs, np.bool_)
+        self.dones = np.zeros(num_envs, np.bool_)
         self.ready = False
 
     def reset(self, *, seed=None, options=None):
@@ -79,7 +82,7 @@ class Walk(VectorEnv):
         self.state[env] = rng.integers(3, 6), 0, rng.integers(1000)
 
     def clear_ended(self, rows):
-        self.ended[rows] = False
+        self.dones[rows] = False
 
     def refuse_closed(self):
         if self.closed:
@@ -91,7 +94,7 @@ class Walk(VectorEnv):
         if self.mode is DISABLED:
             self.refuse_ended()
         starts = (
-            self.ended.copy() if self.mode is NEXT_STEP else np.zeros_like(self.ended)
+            self.dones.copy() if self.mode is NEXT_STEP else np.zeros_like(self.dones)
         )
         for env in np.flatnonzero(starts):
             self.autoreset(env, actions[env])
@@ -100,11 +103,11 @@ class Walk(VectorEnv):
         cell, clock = self.state[:, 0], self.state[:, 1]
         terminations = ~starts & ((cell == 0) | (cell == CELLS - 1))
         truncations = ~starts & (clock >= TIME)
-        self.ended = terminations | truncations
+        self.dones = terminations | truncations
         infos = self.step_infos(~starts, slipped)
         if starts.any():
             infos.update(self.reset_infos(starts))
-        if self.mode is SAME_STEP and self.ended.any():
+        if self.mode is SAME_STEP and self.dones.any():
             infos = self.same_step(infos, slipped)
         return self.results(rewards, terminations, truncations, infos)
 
@@ -118,8 +121,8 @@ class Walk(VectorEnv):
         return actions
 
     def refuse_ended(self):
-        if self.ended.any():
-            raise ResetNeeded(self.ended)
+        if self.dones.any():
+            raise ResetNeeded(self.dones)
 
     def autoreset(self, env, action):
         self.begin(env)
@@ -133,19 +136,19 @@ class Walk(VectorEnv):
         return slipped
 
     def same_step(self, infos, slipped):
-        """The infos of a step in which some ended, which begins their next episodes."""
-        done = self.ended.copy()
+        """Reset the environments that ended; return infos with the final ones."""
+        dones = self.dones.copy()
         final_obs = np.full(self.num_envs, None, object)
-        for env in np.flatnonzero(done):
+        for env in np.flatnonzero(dones):
             final_obs[env] = self.observations()[env]
-        final_info = self.step_infos(done, slipped)
-        infos = {} if done.all() else self.step_infos(~done, slipped)
-        for env in np.flatnonzero(done):
+        final_info = self.step_infos(dones, slipped)
+        infos = {} if dones.all() else self.step_infos(~dones, slipped)
+        for env in np.flatnonzero(dones):
             self.autoreset(env, None)
-        self.clear_ended(done)
-        infos.update(self.reset_infos(done))
-        infos.update(final_obs=final_obs, _final_obs=done)
-        infos.update(final_info=final_info, _final_info=done.copy())
+        self.clear_ended(dones)
+        infos.update(self.reset_infos(dones))
+        infos.update(final_obs=final_obs, _final_obs=dones)
+        infos.update(final_info=final_info, _final_info=dones.copy())
         return infos
 
     def results(self, rewards, terminations, truncations, infos):

@@ -1,4 +1,4 @@
-"""What the tests of the checker have in common."""
+"""Tables of broken environments, and the codes that the checker reports."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from roll_vec.testing import ConformanceError, check_vector_env
 # Episodes of Walk take at most 8.
 STEPS = 12
 
-# Never the same again, and never by chance.
+# Numbers that never repeat, not even by chance.
 ENTROPY = itertools.count()
 
 
 def codes(subject, *, steps=STEPS, call_limit=30.0, **kwargs):
-    """Return the codes of all findings."""
+    """Check an environment; return the codes of all findings."""
     try:
         check_vector_env(subject, steps=steps, call_limit=call_limit, **kwargs)
     except ConformanceError as error:
@@ -22,19 +22,19 @@ def codes(subject, *, steps=STEPS, call_limit=30.0, **kwargs):
     return set()
 
 
-def table():
+def bug_table():
     """Return a table of broken environments and a decorator that fills it.
 
-    It maps a broken class or factory to the codes of all its findings: the first is the
-    bug's own, the others follow from it.
+    The table maps a class or factory with one bug to the codes of all its findings:
+    first the code of the bug itself, then those that follow from it.
     """
     bugs = {}
 
-    def finds(*slugs):
+    def breaks(*slugs):
         def register(broken):
             bugs[broken] = slugs
             return broken
 
         return register
 
-    return bugs, finds
+    return bugs, breaks
