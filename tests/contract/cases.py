@@ -44,12 +44,15 @@ class Case:
         Of the batch alone.
     limit : int
         Met by random play, as are ends by the rules.
+    truncates : bool
+        Whether random play surely meets the limit.
     """
 
     id: str
     keywords: dict[str, Any] = field(default_factory=dict)
     vector: dict[str, Any] = field(default_factory=dict)
     limit: int = LIMIT
+    truncates: bool = True
 
 
 # Ids of a user's own, and where they come from.
@@ -82,6 +85,8 @@ _TABLE = {
         for id in ARRAY_IDS
         if id != "roll_vec/FrozenLake8x8-v1"
     },
+    # Pools that need no case of their own.
+    **{id: Case(id, limit=6, truncates=False) for id in POOLED_IDS},
     **{
         f"{id}{workers}": Case(id, keywords, vector, limit)
         for id, keywords, limit in (
@@ -149,6 +154,11 @@ def id_of(case: str) -> str:
 def limit_of(case: str) -> int:
     """Return the step limit of a case."""
     return _TABLE[case].limit
+
+
+def truncates(case: str) -> bool:
+    """Return whether random play surely meets the limit of a case."""
+    return _TABLE[case].truncates
 
 
 def is_pooled(case: str) -> bool:

@@ -22,7 +22,7 @@ from roll_vec.registration import ENVIRONMENTS
 PATH = Path(__file__).with_name("digests.json")
 NUM_ENVS, STEPS, SEED = 6, 60, 20
 _ANSWERS = {"action_mode": "text", "obs_mode": "text", "format_penalty": -0.25}
-# Texts are drawn from these: actions of every id of texts, and no actions.
+# Actions and other texts; ids without a list draw from the examples of their space.
 _TEXTS = {
     "Up": ["Up", "down", " LEFT\t", "Right", "", "up and away", "<answer>Up</answer>"],
     "1 + 2": ["1 + 2", "2 * 3", "4 - 1", "3 / 1", "2 + 2", "", "1 / 0", "√ 12 ÷ 4\0"],
@@ -79,12 +79,12 @@ def _draw_actions(envs: Any, infos: dict[str, Any], rng: np.random.Generator) ->
     if not isinstance(space, Text):
         return rng.integers(space.start, space.start + space.n, NUM_ENVS)
     env_id = envs.spec.id
-    kind = "Up"
+    kind = "" if ENVIRONMENTS[env_id].pooled else "Up"
     if "Countdown" in env_id:
         kind = "1 + 2"
     elif "WebShop" in env_id:
         kind = "click"
-    texts = _TEXTS[kind]
+    texts = _TEXTS.get(kind, [*getattr(space, "examples", ()), ""])
     drawn = [texts[number] for number in rng.integers(len(texts), size=NUM_ENVS)]
     if kind == "click":
         clickable = infos["available_actions"]["clickables"]
