@@ -1,4 +1,4 @@
-"""Checks of what happens after an end, in each of the three autoreset modes."""
+"""Checks of the calls after an end, in each of the three autoreset modes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.testing.check import Problems, check
-from roll_vec.testing.comparison import data_keys, mask_of, show
+from roll_vec.testing.comparison import data_keys, is_array, mask_of, show
 from roll_vec.testing.context import NUM_ENVS, Context
 from roll_vec.testing.errors import CallFailed, skip
 from roll_vec.testing.misuse import MisuseResult, misuse
@@ -53,9 +53,7 @@ def next_step_action(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that the action of the step after an end is ignored."""
     _ends(ctx, mode)
     reference = ctx.long_run(mode).calls
-    with ctx.recorder(mode, ignored_offset=IGNORED_OFFSET) as recorder:
-        recorder.reset(seed=ctx.seed)
-        recorder.run(ctx.steps)
+    recorder = ctx.run(mode, ctx.steps, ignored_offset=IGNORED_OFFSET)
     diff = first_difference(reference, recorder.calls)
     if diff is not None:
         yield Problem(
@@ -69,9 +67,7 @@ def next_step_action(ctx: Context, mode: AutoresetMode) -> Problems:
 @check("next-step-reset", modes=NEXT_STEP)
 def next_step_reset(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that the step after an end gives what reset() would."""
-    with ctx.recorder(mode, [0]) as stepping:
-        stepping.reset(seed=ctx.seed)
-        stepping.run(ctx.steps)
+    stepping = ctx.run(mode, ctx.steps, [0])
     if not any(call.dones.any() for call in stepping.calls):
         skip(f"no episode ended within {ctx.steps} steps")
     with ctx.recorder(mode, [0]) as resetting:
@@ -97,9 +93,7 @@ def next_step_explicit(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that a reset after an end replaces the autoreset."""
     _ends(ctx, mode)
     ctx.require("reset-mask")
-    with ctx.recorder(mode) as recorder:
-        recorder.reset(seed=ctx.seed)
-        recorder.run(ctx.steps, explicit=True)
+    recorder = ctx.run(mode, ctx.steps, explicit=True)
     whole, explicit = ctx.trajectories(ctx.long_run(mode)), ctx.trajectories(recorder)
     for env in range(NUM_ENVS):
         diff = ctx.trajectory_difference(whole[env], explicit[env])
@@ -121,7 +115,7 @@ def final_obs(ctx: Context, mode: AutoresetMode) -> Problems:
     space = ctx.observation_space
     for call in _ends(ctx, mode):
         value: Any = call.infos.get("final_obs")
-        if not _is_array(value, np.dtype(object)):
+        if not is_array(value, object, NUM_ENVS):
             yield Problem(
                 f"{call.did}; infos['final_obs']",
                 "no such key" if value is None else show(value),
@@ -180,20 +174,12 @@ def final_absent(ctx: Context, mode: AutoresetMode) -> Problems:
 
 def _wrong_mask(call: Call, name: str, dones: NDArray[np.bool_]) -> Problems:
     mask: Any = call.infos.get(name)
-    if not _is_array(mask, np.dtype(np.bool_)) or (mask != dones).any():
+    if not is_array(mask, np.bool_, NUM_ENVS) or (mask != dones).any():
         yield Problem(
             f"{call.did}; infos[{name!r}]",
             "no such key" if mask is None else show(mask),
             f"{show(dones)}, the environments that ended",
         )
-
-
-def _is_array(value: Any, dtype: np.dtype[Any]) -> bool:
-    return (
-        isinstance(value, np.ndarray)
-        and value.dtype == dtype
-        and value.shape == (NUM_ENVS,)
-    )
 
 
 @check("disabled-raises", modes=DISABLED)
@@ -238,7 +224,7 @@ def _step_ended(ctx: Context, when: Callable[[Call], bool]) -> MisuseResult:
 
 @check("modes-agree")
 def modes_agree(ctx: Context, mode: AutoresetMode) -> Problems:
-    """Check that every mode tells the same episodes."""
+    """Check that every mode has the same episodes."""
     if len(ctx.modes) < 2:
         skip("there is only one mode")
     first = ctx.trajectories(ctx.long_run(mode))
@@ -257,6 +243,6 @@ def modes_agree(ctx: Context, mode: AutoresetMode) -> Problems:
                     f"the episodes of environment {env} part at transition {position} "
                     f"({first[env][position].did}): {text}",
                     "the same observations, rewards, flags and infos: the modes differ "
-                    "only in the calls that tell them",
+                    "only in the calls that return them",
                 )
                 break

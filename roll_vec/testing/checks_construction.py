@@ -1,4 +1,4 @@
-"""Checks of what an instance is before it is used."""
+"""Checks of an instance before its first reset: spaces, metadata, spec."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SPACES = (
 
 @check("construct", vital=True)
 def construct(ctx: Context, mode: AutoresetMode) -> Problems:
-    """Check that it can be made."""
+    """Check that it can be constructed."""
     if not ctx.modes:
         # A wrong result tells the user more than an error.
         attempts = sorted(

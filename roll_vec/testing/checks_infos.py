@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.testing.check import Problems, check
-from roll_vec.testing.comparison import data_keys, mask_of, show
+from roll_vec.testing.comparison import data_keys, is_array, mask_of, show
 from roll_vec.testing.context import NUM_ENVS, Context
 from roll_vec.testing.recorder import join_descriptions
 from roll_vec.testing.report import Problem
@@ -54,12 +54,7 @@ def info_mask(ctx: Context, mode: AutoresetMode) -> Problems:
     for call in ctx.long_run(mode).calls:
         for path, _, _, container in _items(call.infos):
             mask = container.get(f"_{path[-1]}")
-            good = (
-                isinstance(mask, np.ndarray)
-                and mask.dtype == np.bool_
-                and mask.shape == (NUM_ENVS,)
-            )
-            if path not in reported and not good:
+            if path not in reported and not is_array(mask, np.bool_, NUM_ENVS):
                 reported.add(path)
                 name = _name((*path[:-1], f"_{path[-1]}"))
                 yield Problem(
@@ -94,7 +89,7 @@ def _is_blank(value: Any, env: int) -> bool:
             for key in data_keys(value)
         )
     if not isinstance(value, np.ndarray) or value.shape[:1] != (NUM_ENVS,):
-        return True  # not batched, which is another check's finding
+        return True  # not batched: another check reports it
     if value.dtype == object:
         return all(item is None for item in np.asarray(value[env], object).flat)
     return bool(np.all(value[env] == np.zeros((), value.dtype)))

@@ -1,4 +1,4 @@
-"""Checks of closing, of attributes of the environments within, and of rendering."""
+"""Checks of closing, of the environments' attributes, and of rendering."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def close_twice(ctx: Context, mode: AutoresetMode) -> Problems:
 
 @check("use-after-close")
 def use_after_close(ctx: Context, mode: AutoresetMode) -> Problems:
-    """Check that after close() a call raises, or does what it did before."""
+    """Check that after close() a call raises, or returns the same as before."""
     reference = ctx.long_run(mode).calls
     for name in ("reset", "step"):
         with ctx.open(mode) as probe:

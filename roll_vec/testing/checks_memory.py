@@ -1,4 +1,4 @@
-"""Checks that what is returned, and what is passed, is the caller's alone."""
+"""Checks that results and arguments belong to the caller alone."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from roll_vec.testing.check import Problems, check
 from roll_vec.testing.comparison import arrays_in, difference, overwrite, show
 from roll_vec.testing.context import NUM_ENVS, Context
 from roll_vec.testing.errors import CallFailed, describe_error
-from roll_vec.testing.recorder import Call
+from roll_vec.testing.recorder import Call, first_difference
 from roll_vec.testing.report import Problem
 
-# Long enough for two buffers that take turns, and for some ends.
+# Long enough to catch two alternating buffers, and to contain some ends.
 _CALLS = 8
 # Limit of work for numpy.shares_memory, which is hard only for exotic strides.
 _MAX_WORK: Any = 10_000
@@ -27,16 +27,12 @@ _WHY = "wrappers write into what they get"
 
 
 def _raw_results(ctx: Context, mode: AutoresetMode) -> tuple[list[Call], list[Any]]:
-    """Return the first calls in `mode`, as copies and as the objects returned."""
+    """Return the first calls in `mode`: as copies, and the returned objects."""
 
     def run() -> tuple[list[Call], list[Any]]:
         raw: list[Any] = []
-        with ctx.recorder(
-            mode, on_result=lambda results, _: raw.append(results)
-        ) as recorder:
-            recorder.reset(seed=ctx.seed)
-            recorder.run(min(_CALLS, ctx.steps))
-        return recorder.calls, raw
+        run = ctx.run(mode, _CALLS, on_result=lambda results, _: raw.append(results))
+        return run.calls, raw
 
     calls, raw = ctx.compute_once(("raw results", mode), run)
     return calls, raw
@@ -72,7 +68,7 @@ def fresh_arrays(ctx: Context, mode: AutoresetMode) -> Problems:
             yield Problem(
                 f"{call.did}; then {calls[-1].did}",
                 f"the result of the first changed: {change}",
-                "a result that later calls leave alone",
+                "a result that later calls do not change",
             )
         now = [(call.did, name, array) for name, array in _arrays(call, results)]
         for position, (did, name, array) in enumerate(now):
@@ -86,7 +82,7 @@ def fresh_arrays(ctx: Context, mode: AutoresetMode) -> Problems:
                         f"{old_did}, then: {did}" if old_did != did else did,
                         f"{name} has memory in common with {old_name}"
                         + ("" if same_call else " of the earlier call"),
-                        f"memory of its own: {_WHY}, and buffers keep it",
+                        f"memory of its own: {_WHY}, and buffers store it",
                     )
         earlier += now
 
@@ -109,23 +105,24 @@ def _overlap(one: NDArray[Any], other: NDArray[Any]) -> bool:
 
 @check("internal-memory", modes="each")
 def internal_memory(ctx: Context, mode: AutoresetMode) -> Problems:
-    """Check that overwriting what was returned has no effect."""
+    """Check that overwriting results and actions has no effect."""
 
-    def spoil(results: tuple[Any, ...], actions: Any) -> None:
+    def overwrite_all(results: tuple[Any, ...], actions: Any) -> None:
         overwrite(results)
         overwrite(actions)
 
     reference = ctx.long_run(mode).calls
     as_list = isinstance(ctx.action_space, spaces.Text)
-    with ctx.recorder(mode, on_result=spoil, texts_as_list=as_list) as recorder:
+    with ctx.recorder(mode, on_result=overwrite_all, texts_as_list=as_list) as recorder:
         diff = None
         try:
             recorder.reset(seed=ctx.seed)
             while diff is None and len(recorder.calls) < len(reference):
                 recorder.run(1)
-                # A step, and the reset that may have followed it.
-                latest = recorder.calls[-2:]
-                diff = _first_difference(reference, latest, len(recorder.calls))
+                # The step, and the reset that may follow it.
+                count, latest = len(recorder.calls), recorder.calls[-2:]
+                part = first_difference(reference[count - len(latest) :], latest)
+                diff = None if part is None else part[1]
         except CallFailed as failure:
             # The same calls did not raise without the overwriting.
             diff = describe_error(failure.error)
@@ -134,24 +131,13 @@ def internal_memory(ctx: Context, mode: AutoresetMode) -> Problems:
             f"{recorder.probe.describe()}, with all results and actions of each call "
             "overwritten after it",
             f"{diff} (left: when nothing is overwritten)",
-            "the same results: what is returned and what is passed is the caller's",
+            "the same results: the caller may change results and arguments",
         )
-
-
-def _first_difference(
-    reference: list[Call], latest: list[Call], total: int
-) -> str | None:
-    first = total - len(latest)
-    for one, other in zip(reference[first:total], latest, strict=False):
-        diff = one.difference(other)
-        if diff is not None:
-            return diff
-    return None
 
 
 @check("arguments-mutated", modes="each")
 def arguments_mutated(ctx: Context, mode: AutoresetMode) -> Problems:
-    """Check that the actions, seeds and masks passed are left alone."""
+    """Check that the caller's actions, seeds and masks are not changed."""
     as_list = isinstance(ctx.action_space, spaces.Text)
     with ctx.recorder(mode, texts_as_list=as_list) as recorder:
         seeds = [ctx.seed + env for env in range(NUM_ENVS)]

@@ -20,16 +20,16 @@ from roll_vec.testing.errors import CallFailed, describe_error
 from roll_vec.testing.report import Problem
 from roll_vec.testing.trajectories import Transition
 
-# The one in the middle keeps going.
+# The environment in the middle, `_OTHER`, is not reset.
 _MASK = np.array([True, False, True])
 _OTHER = 1
 _LATER_STEPS = 20
 
 
 def _moments(ctx: Context, mode: AutoresetMode) -> list[int]:
-    """Return after how many steps to reset: early, and when the kept one has ended."""
+    """Return two numbers of steps before the reset: few, and up to an end of `_OTHER`."""
     if mode is AutoresetMode.DISABLED:
-        # There the one that ended would have to be among those reset.
+        # In this mode an environment that ended must be reset as well.
         return [min(3, ctx.steps)]
     steps = [call for call in ctx.long_run(mode).calls if call.is_step]
     ends = [k + 1 for k, call in enumerate(steps) if call.dones[_OTHER]]
@@ -38,7 +38,7 @@ def _moments(ctx: Context, mode: AutoresetMode) -> list[int]:
 
 @check("reset-mask", modes="each")
 def reset_mask(ctx: Context, mode: AutoresetMode) -> Problems:
-    """Check that reset_mask leaves the other environments alone."""
+    """Check that reset_mask does not change the other environments."""
     whole = ctx.trajectories(ctx.long_run(mode))[_OTHER]
     space = ctx.observation_space
     for moment in _moments(ctx, mode):
@@ -142,7 +142,7 @@ def reset_mask_infos(ctx: Context, mode: AutoresetMode) -> Problems:
         call = recorder.reset(options={"reset_mask": _MASK.copy()})
     for key in data_keys(call.infos):
         if f"_{key}" not in call.infos:
-            continue  # what has no mask is another check's finding
+            continue  # without a mask: another check reports it
         mask = mask_of(call.infos, key, NUM_ENVS)
         if (mask & ~_MASK).any():
             yield Problem(
@@ -154,7 +154,7 @@ def reset_mask_infos(ctx: Context, mode: AutoresetMode) -> Problems:
 
 @check("reset-mask-refused")
 def reset_mask_refused(ctx: Context, mode: AutoresetMode) -> Problems:
-    """Check that a mask that makes no sense is refused."""
+    """Check that an invalid mask is refused."""
     ctx.require("reset-mask")
     bad: list[tuple[str, Any]] = [
         ("a list", _MASK.tolist()),
@@ -180,7 +180,7 @@ def reset_mask_refused(ctx: Context, mode: AutoresetMode) -> Problems:
 
 @check("options-mutated", modes="each")
 def options_mutated(ctx: Context, mode: AutoresetMode) -> Problems:
-    """Check that the caller's options are left alone."""
+    """Check that the caller's options are not changed."""
     for before in ({"reset_mask": _MASK.copy()}, {}):
         if before and "reset-mask" in ctx.unsupported:
             continue

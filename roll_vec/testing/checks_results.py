@@ -1,4 +1,4 @@
-"""Checks of what reset and step return."""
+"""Checks of the results of reset and step."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode
 from roll_vec.testing.check import Problems, check
 from roll_vec.testing.comparison import (
     difference,
+    is_array,
     layout_mismatches,
     mask_of,
     observation_of,
@@ -101,7 +102,7 @@ def observation_space(ctx: Context, mode: AutoresetMode) -> Problems:
         try:
             inside = space.contains(call.observations)
         except Exception:
-            inside = False  # a space need not cope with what is far outside of it
+            inside = False  # a space may raise for values that are far outside
         if not inside:
             yield Problem(
                 call.did,
@@ -126,7 +127,7 @@ def observation_layout(ctx: Context, mode: AutoresetMode) -> Problems:
 def reward_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that rewards are a float64 array."""
     for call in _steps(ctx, mode):
-        if not _is_array(call.rewards, np.float64):
+        if not is_array(call.rewards, np.float64, NUM_ENVS):
             yield Problem(
                 call.did,
                 f"rewards: {_kind(call.rewards)}",
@@ -150,7 +151,7 @@ def flag_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
     for call in _steps(ctx, mode):
         for name in ("terminations", "truncations"):
             flags = getattr(call, name)
-            if name not in wrong and not _is_array(flags, np.bool_):
+            if name not in wrong and not is_array(flags, np.bool_, NUM_ENVS):
                 wrong.add(name)
                 yield Problem(
                     call.did,
@@ -161,14 +162,6 @@ def flag_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
 
 def _steps(ctx: Context, mode: AutoresetMode) -> list[Call]:
     return [call for call in ctx.long_run(mode).calls if call.is_step]
-
-
-def _is_array(value: Any, dtype: type[np.generic]) -> bool:
-    return (
-        isinstance(value, np.ndarray)
-        and value.dtype == dtype
-        and value.shape == (NUM_ENVS,)
-    )
 
 
 def _kind(value: Any) -> str:
@@ -206,7 +199,7 @@ def action_sample(ctx: Context, mode: AutoresetMode) -> Problems:
 
 @check("text-stale")
 def text_stale(ctx: Context, mode: AutoresetMode) -> Problems:
-    """Check that observed texts are what the environments said."""
+    """Check that observed texts are those of the environments."""
     leaves = list(_text_leaves(ctx.observation_space, ()))
     if not leaves:
         skip("there is no Text in the observation space")
@@ -249,6 +242,6 @@ def _at(value: Any, path: tuple[Any, ...]) -> Any:
 
 
 def _is_filler(text: Any, space: spaces.Text) -> bool:
-    # A constant text can be right; one character repeated over the whole length is
-    # what zeros in a buffer look like.
+    # A constant text can be right.  A buffer of zeros is decoded as one character,
+    # repeated over the whole length.
     return isinstance(text, str) and len(text) == space.max_length > len(set(text)) == 1

@@ -1,4 +1,4 @@
-"""Checks of seeds, streams and determinism."""
+"""Checks of seeds, of the streams of episodes that they begin, and of determinism."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ def _differences(left: Sequence[Call], right: Sequence[Call]) -> Iterator[str]:
 def deterministic(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that the same seed and actions give the same results."""
     reference = ctx.long_run(mode)
-    with ctx.recorder(mode) as recorder:
-        recorder.reset(seed=ctx.seed)
-        recorder.run(ctx.steps)
+    recorder = ctx.run(mode, ctx.steps)
     for diff in _differences(reference.calls, recorder.calls):
         yield Problem(
             f"the same calls on two instances of {recorder.probe.origin}",
@@ -104,9 +102,7 @@ def seed_batch(ctx: Context, mode: AutoresetMode) -> Problems:
     """Check that an environment does not depend on the size of its batch."""
     whole = ctx.trajectories(ctx.long_run(mode))
     for sequences in ([0], [1], [2], [1, 2]):
-        with ctx.recorder(mode, sequences) as recorder:
-            recorder.reset(seed=ctx.seed + sequences[0])
-            recorder.run(ctx.steps)
+        recorder = ctx.run(mode, ctx.steps, sequences)
         for env, part in zip(sequences, ctx.trajectories(recorder), strict=True):
             diff = ctx.trajectory_difference(whole[env], part)
             if diff is not None:
@@ -235,7 +231,7 @@ def stream_restarts(ctx: Context, mode: AutoresetMode) -> Problems:
 
 @check("np-random-seed")
 def np_random_seed(ctx: Context, mode: AutoresetMode) -> Problems:
-    """Check that np_random_seed tells the seeds of the last reset."""
+    """Check that np_random_seed is the seed, or the seeds, of the last reset."""
     with ctx.open(mode) as probe:
         probe.reset(seed=ctx.seed)
         try:

@@ -17,6 +17,7 @@ __all__ = [
     "data_keys",
     "difference",
     "info_of",
+    "is_array",
     "layout_mismatches",
     "mask_of",
     "observation_of",
@@ -161,6 +162,15 @@ def without_keys(
         for key, value in info.items()
         if (*at, key) not in paths
     }
+
+
+def is_array(value: object, dtype: type, num_envs: int) -> bool:
+    """Return whether a value is an array of this dtype and of shape (num_envs,)."""
+    return (
+        isinstance(value, np.ndarray)
+        and value.dtype == dtype
+        and value.shape == (num_envs,)
+    )
 
 
 def difference(left: Any, right: Any, at: str = "") -> str | None:

@@ -260,15 +260,30 @@ class Context:
         with self.open(mode, len(numbers)) as probe:
             yield Recorder(probe, mode, self.plan, numbers, **kwargs)
 
+    def run(
+        self,
+        mode: AutoresetMode,
+        steps: int,
+        sequences: Sequence[int] | None = None,
+        *,
+        explicit: bool = False,
+        **kwargs: Any,
+    ) -> Recorder:
+        """Reset a new instance with the seed, take `steps` steps at most, close it.
+
+        The seed goes up by the number of the first sequence; see `Recorder.run`
+        for `explicit` and `recorder` for the rest.
+        """
+        first = 0 if sequences is None else sequences[0]
+        with self.recorder(mode, sequences, **kwargs) as recorder:
+            recorder.reset(seed=self.seed + first)
+            return recorder.run(min(steps, self.steps), explicit=explicit)
+
     def long_run(self, mode: AutoresetMode) -> Recorder:
         """Return the recorder of the long run in `mode`, which all checks share."""
-
-        def run() -> Recorder:
-            with self.recorder(mode) as recorder:
-                recorder.reset(seed=self.seed)
-                return recorder.run(self.steps)
-
-        recorder: Recorder = self.compute_once(("long run", mode), run)
+        recorder: Recorder = self.compute_once(
+            ("long run", mode), lambda: self.run(mode, self.steps)
+        )
         return recorder
 
     def trajectories(self, recorder: Recorder) -> list[list[Transition]]:
