@@ -31,7 +31,7 @@ class Episodes:
     """The episodes that ended, in the order of their ends; arrays of one length."""
 
     env_index: NDArray[np.int64]
-    """Which environment of the vector."""
+    """Index of the environment in the batch."""
     returns: NDArray[np.float64]
     """Sums of the rewards."""
     lengths: NDArray[np.int64]

@@ -110,7 +110,7 @@ def info_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
                 problems[key] = Problem(
                     join_descriptions(did, call.did),
                     f"{_name(key)}: {first_kind} first, then {kind}",
-                    "one dtype.  Where environments differ within one call, their "
+                    "one dtype.  If environments differ within one call, their "
                     "values are cast to that of the first and lose (the key is left "
                     "out of all comparisons)",
                 )

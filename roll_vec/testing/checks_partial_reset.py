@@ -27,7 +27,7 @@ _LATER_STEPS = 20
 
 
 def _moments(ctx: Context, mode: AutoresetMode) -> list[int]:
-    """Return two numbers of steps before the reset: few, and up to an end of `_OTHER`."""
+    """Return numbers of steps before the reset: few, and up to an end of `_OTHER`."""
     if mode is AutoresetMode.DISABLED:
         # In this mode an environment that ended must be reset as well.
         return [min(3, ctx.steps)]

@@ -43,17 +43,17 @@ def check_vector_env(
 ) -> None:
     """Check that a vector environment keeps the contract of Gymnasium's VectorEnv.
 
-    Many small batches of it are made, played with random actions, compared with each
-    other and closed.  `roll_vec.testing` lists what is checked.
+    It makes many small batches, steps them with random actions, compares them with each
+    other and closes them.  `roll_vec.testing` lists the checks.
 
     Parameters
     ----------
     id_or_factory : str or callable
         An id, made with ``gymnasium.make_vec(id, num_envs=...)``, or a callable
         ``factory(num_envs=..., autoreset_mode=...)`` that returns a new vector
-        environment.  `autoreset_mode` is a `gymnasium.vector.AutoresetMode`.  Where it
-        is refused there is one finding, and the default mode alone is checked.  A
-        factory that also takes `render_mode` is checked for rendering.
+        environment.  `autoreset_mode` is a `gymnasium.vector.AutoresetMode`.  If it is
+        refused, that is one finding, and only the default mode is checked.  A factory
+        that also takes `render_mode` is checked for rendering.
     seed : int
         The first seed that is used; the actions depend on it too.
     steps : int
@@ -61,29 +61,28 @@ def check_vector_env(
     ignore : collection of str
         Codes of findings not to report.
     call_limit : float or None
-        Seconds that one check may take in one autoreset mode.  When it takes longer
-        it is interrupted, and the checker stops there.  It works by a POSIX timer in
-        the main thread; elsewhere, and in compiled loops, there is no limit.
+        Seconds that one check may take in one autoreset mode.  A longer one is
+        interrupted, and the checker stops.  The limit is a POSIX timer in the main
+        thread; elsewhere, and in compiled loops, there is none.
 
     Raises
     ------
     ConformanceError
         An AssertionError that lists all findings.
     ValueError
-        When `ignore` has a code that is unknown or without which nothing can be
-        checked, or when `seed` or `steps` is out of range.
+        When `ignore` has a code that is unknown or vital for all others, or when
+        `seed` or `steps` is out of range.
 
     Warns
     -----
     UserWarning
-        When no episode ended within `steps` steps, so that what happens after an end
-        remained unchecked.
+        When no episode ended within `steps` steps: calls after an end were not checked.
 
     Notes
     -----
-    Results are compared to the bit.  Warnings of the environment are not shown, but
-    for the traceback that one has of an error which is a finding.
-    Global random generators are neither seeded nor read.
+    Results are compared bit for bit.  Warnings of the environment are not shown; a
+    traceback in one of them is added to the finding of its error.  Global random
+    generators are neither seeded nor read.
     """
     _refuse_bad_arguments(seed, steps, ignore)
     context = Context(Maker(id_or_factory), seed, steps)

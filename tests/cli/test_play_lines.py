@@ -29,7 +29,7 @@ def test_answer_is_judged_and_the_task_shown_first(play):
     start, end, last = blocks(play(f"{answer}\n", COUNTDOWN, "--seed", 3))
     assert start.startswith(f"{COUNTDOWN} · seed 3\nYou are given some whole numbers")
     assert start.endswith(f":quit ends\n\n{observation}\n")
-    # What was typed is echoed; the task is not shown again.
+    # The typed line is echoed; the task is not shown again.
     assert end.startswith(f"{answer}\nreward +1 · ")
     assert "reason correct" in end
     assert "\nSolved in 1 step, return 1\n" in end

@@ -133,7 +133,7 @@ def test_any_registered_id_rolls_out_in_any_mode(run, env_id, autoreset):
     table = table_of(outcome.out)
     assert int(table["episodes"].replace(",", "")) >= 3
     assert table["autoreset"] == autoreset
-    # What an environment does not say is not a rate of zero.
+    # An unknown success is not a rate of zero.
     assert ("%" in table["success rate"]) == env_id.startswith("roll_vec/")
 
 
