@@ -1,4 +1,4 @@
-"""Array environments played by text, against the same ones played by integers."""
+"""Stacked environments played by text, beside the same ones played by integers."""
 
 import copy
 import pickle
@@ -28,7 +28,7 @@ RANDOM_LAKE = "roll_vec/RandomFrozenLake-v0"
 NAMES = ("Up", "Down", "Left", "Right")
 ANSWER = "<answer>(.*?)</answer>"
 THINK = rf"<think>(.*?)</think>\s*{ANSWER}"
-# What is asked for, and how the names are then written.
+# By form of an answer: its options, and a template for names of actions.
 FORMS = {
     "raw": ({"format_penalty": -0.3}, "{}"),
     "tags": (
@@ -52,22 +52,23 @@ FORMS = {
 
 
 def text_keywords(form, **more):
+    """Return the keywords of an environment with a form of answers."""
     return {"action_mode": "text", **FORMS[form][0], **more}
 
 
 def draw_texts(form, steps, num_envs, seed=0):
-    """Return ``steps`` lists of texts: mostly names, some of them nothing of use."""
+    """Return ``steps`` lists of texts: mostly names, some of them no actions."""
     rng = np.random.default_rng(seed)
     others = ["", "1", "jump", "Up and away", "<answer>", "<|im_end|>", "||", "√"]
 
     def draw():
-        said = [*NAMES, "  dOWN\n"][rng.integers(5)]
+        text = [*NAMES, "  dOWN\n"][rng.integers(5)]
         if form == "turns":
-            parts = rng.choice([*NAMES, "jump", " "], rng.integers(0, 6))
-            said = "||".join(parts.tolist())
+            names = rng.choice([*NAMES, "jump", " "], rng.integers(0, 6))
+            text = "||".join(names.tolist())
         if rng.random() < 0.25:
-            said = others[rng.integers(len(others))]
-        return FORMS[form][1].format(said) if rng.random() < 0.9 else said
+            text = others[rng.integers(len(others))]
+        return FORMS[form][1].format(text) if rng.random() < 0.9 else text
 
     return [[draw() for _ in range(num_envs)] for _ in range(steps)]
 
@@ -75,7 +76,7 @@ def draw_texts(form, steps, num_envs, seed=0):
 @pytest.mark.parametrize("mode", MODES, ids=str)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("env_id", IDS)
-def test_batches_equal_gymnasium_s(env_id, form, mode):
+def test_batches_equal_sync_vector_env(env_id, form, mode):
     more = text_keywords(form, obs_mode="text")
     batch = make_batch(env_id, 5, autoreset_mode=mode, **more)
     sync = make_sync(env_id, 5, mode, **more)

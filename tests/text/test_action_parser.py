@@ -1,4 +1,4 @@
-"""The parser against ROLL's rules spelt out with plain regular expressions."""
+"""The action parser against ROLL's rules, written with plain regular expressions."""
 
 import pickle
 import random
@@ -73,7 +73,7 @@ ALL_OPTIONS = [
 
 
 def plain_find(text, options):
-    """Return content and thinking, or None."""
+    """Return content and thinking as `re` finds them, or None."""
     if options.action_pattern is None:
         return text, ""
     for token in options.special_token_list or ():
@@ -121,7 +121,7 @@ def write_texts(count, seed):
 
 
 def check(texts, options):
-    """Compare with the rules, text by text and as a batch."""
+    """Compare the parser with the rules, text by text and as a batch."""
     parser = ActionParser(options, LOOKUP)
     expected = [plain_parse(text, options, LOOKUP) for text in texts]
     assert [parser.parse(text) for text in texts] == expected
@@ -141,17 +141,17 @@ def check(texts, options):
             assert nameless.parse(text) == plain_parse(text, options, None)
 
 
-def test_texts_mean_what_the_rules_say():
+def test_tags_and_tokens_in_any_order_are_parsed_by_the_rules():
     for seed, options in enumerate(ALL_OPTIONS):
         check(write_texts(150, seed), options)
 
 
 @given(st.lists(st.text(), max_size=5), st.sampled_from(ALL_OPTIONS))
-def test_any_characters_mean_what_the_rules_say(texts, options):
+def test_any_characters_are_parsed_by_the_rules(texts, options):
     check(texts + [f"<answer>{text}</answer>{text}" for text in texts], options)
 
 
-def test_an_empty_lookup_is_none():
+def test_an_empty_lookup_takes_any_text():
     assert ActionParser(TextOptions(), {}).parse("a") == (("a",), "a", "", True)
 
 
@@ -180,8 +180,8 @@ def test_known_answers(text, action, content, think):
 
 def test_thinking_has_the_first_of_two_groups():
     parser = ActionParser(TextOptions(action_pattern=THINK), LOOKUP)
-    parsed = parser.parse("<think> a </think> b</think>\n <answer>left</answer>")
-    assert parsed == ((3,), "left", "a </think> b", True)
+    result = parser.parse("<think> a </think> b</think>\n <answer>left</answer>")
+    assert result == ((3,), "left", "a </think> b", True)
 
 
 def test_no_pattern_takes_the_string_as_it_came():
@@ -200,7 +200,7 @@ def test_turns_keep_the_valid_names_of_the_first_parts():
     assert parser.parse("||")[::3] == ((), False)
 
 
-def test_skipped_rows_are_not_read():
+def test_texts_of_skipped_environments_are_ignored():
     parser = ActionParser(TextOptions(), {0: "Go", 1: "Stay"}, no_action=-1)
     skip_mask = np.array([False, True, False, True])
     batch = parser.parse_batch(["stay", None, "fly", 7], skip_mask)
@@ -216,19 +216,19 @@ def test_skipped_rows_are_not_read():
     assert not everything.is_valid.any()
 
 
-class Watched(str):
-    """A text that counts the characters that searches for tags go through."""
+class CountingText(str):
+    """A text that counts the characters that searches for tags scan."""
 
-    read = 0
+    num_scans = 0
 
     def find(self, sub, start=0):
-        found = super().find(sub, start)
-        self.read += (len(self) if found < 0 else found + len(sub)) - start
-        return found
+        position = super().find(sub, start)
+        self.num_scans += (len(self) if position < 0 else position + len(sub)) - start
+        return position
 
 
-class WatchedGap:
-    """The pattern of what lies between two tags, with the same count."""
+class CountingGap:
+    """The pattern of the gap between two tags, with the same count."""
 
     def __init__(self, pattern):
         self.pattern = pattern
@@ -237,7 +237,7 @@ class WatchedGap:
         stop = start
         while stop < len(text) and text[stop].isspace():
             stop += 1
-        text.read += stop - start + 8
+        text.num_scans += stop - start + 8
         return self.pattern.match(text, start)
 
 
@@ -250,9 +250,9 @@ class WatchedGap:
         *("<think>a</think> <answer>b</answer>", "</think>" + 50 * " ", "<answer"),
     ],
 )
-def test_tags_take_linear_work(piece, last):
+def test_searches_for_tags_take_linear_work(piece, last):
     for number in (100, 1000):
-        for pattern, tags in (
+        for pattern, matcher_class in (
             (ANSWER, TagMatcher),
             (THINK, ThinkAnswerMatcher),
             (CLOSE, ThinkAnswerMatcher),
@@ -260,16 +260,16 @@ def test_tags_take_linear_work(piece, last):
             options = TextOptions(
                 action_pattern=pattern, match="last" if last else "first"
             )
-            search = ActionParser(options)._matcher
-            assert type(search) is tags
-            if tags is ThinkAnswerMatcher:
-                search.gap = WatchedGap(search.gap)
-            text = Watched(piece * number)
-            search.find(text)
-            assert text.read <= 5 * len(text)
+            matcher = ActionParser(options)._matcher
+            assert type(matcher) is matcher_class
+            if matcher_class is ThinkAnswerMatcher:
+                matcher.gap = CountingGap(matcher.gap)
+            text = CountingText(piece * number)
+            matcher.find(text)
+            assert text.num_scans <= 5 * len(text)
 
 
-def test_a_pattern_that_keeps_re_busy_for_hours_is_searched_for_at_once():
+def test_a_pattern_that_re_would_backtrack_in_for_hours_is_searched_at_once():
     options = TextOptions(action_pattern=r"<answer>\s*((?:\w+\s*)+)</answer>")
     parser = ActionParser(options, LOOKUP)
     assert parser.parse("<answer>" + "a" * 30_000)[3] is False
@@ -293,7 +293,7 @@ def test_longer_texts_have_no_valid_action():
         assert parser.parse_batch([text]).codes.tolist() == [[code]]
 
 
-def test_a_pattern_for_re_alone_is_warned_of_and_limited():
+def test_a_pattern_for_re_alone_warns_and_limits_its_texts():
     match = r"action_pattern: .* more than 16384 charac"
     with pytest.warns(SlowPatternWarning, match=match):
         options = TextOptions(action_pattern=r"(?<=<)(\w+)(?=>)")
@@ -344,7 +344,7 @@ def test_pickled_parsers_parse(pattern):
 
 
 @pytest.mark.parametrize("pattern", [None, *PATTERNS])
-def test_examples_say_what_they_should(pattern):
+def test_examples_are_parsed_to_their_action(pattern):
     parser = ActionParser(TextOptions(action_pattern=pattern), LOOKUP)
     example = parser.example("Left")
     if example is not None:

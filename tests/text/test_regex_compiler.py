@@ -1,4 +1,4 @@
-"""Which expressions have a program, and what else is known of them."""
+"""The regex compiler: expressions with and without a program, repetitions."""
 
 import copy
 import pickle
@@ -10,7 +10,8 @@ import pytest
 from roll_vec.text.regex_compiler import compile_program, has_repetition
 
 
-def compiled(pattern):
+def compile_dotall(pattern):
+    """Compile an expression as the parser does."""
     return re.compile(pattern, re.DOTALL)
 
 
@@ -27,9 +28,9 @@ def compiled(pattern):
     ],
 )
 def test_common_expressions_have_a_program(pattern):
-    program = compile_program(compiled(pattern))
+    program = compile_program(compile_dotall(pattern))
     assert program is not None
-    assert compile_program(compiled(pattern)) is program
+    assert compile_program(compile_dotall(pattern)) is program
     assert pickle.loads(pickle.dumps(program)) is program
     assert copy.deepcopy(program) is program
 
@@ -52,8 +53,8 @@ def test_common_expressions_have_a_program(pattern):
         *(["(?>a)(b)", "(a)b*+"] if sys.version_info >= (3, 11) else []),
     ],
 )
-def test_others_are_left_to_re(pattern):
-    assert compile_program(compiled(pattern)) is None
+def test_unsupported_expressions_have_no_program(pattern):
+    assert compile_program(compile_dotall(pattern)) is None
 
 
 @pytest.mark.parametrize(
@@ -67,5 +68,5 @@ def test_others_are_left_to_re(pattern):
         (r"(a)\1", False),
     ],
 )
-def test_repetitions_are_found_wherever_they_are(pattern, expected):
-    assert has_repetition(compiled(pattern)) is expected
+def test_repetitions_are_noticed_at_any_depth(pattern, expected):
+    assert has_repetition(compile_dotall(pattern)) is expected

@@ -1,4 +1,4 @@
-"""The text layer over environments that are objects."""
+"""The text wrapper of environments that are objects: actions, rewards, infos."""
 
 import pickle
 from typing import ClassVar
@@ -18,12 +18,12 @@ THINK = rf"<think>(.*?)</think>\s*{ANSWER}"
 
 
 class Echo(BaseLanguageBasedEnv):
-    """Says what it heard; its dicts are its own."""
+    """Repeats each action; returns the same info objects at each step."""
 
     def __init__(self, info=None):
         super().__init__()
-        self.reset_info, self.info = {"kept": 1}, {"heard": True} | (info or {})
-        self.heard = []
+        self.reset_info, self.info = {"extra": 1}, {"echo": True} | (info or {})
+        self.actions = []
 
     def get_instructions(self):
         return f"Level {self.level_seed}."
@@ -33,12 +33,12 @@ class Echo(BaseLanguageBasedEnv):
         return "start", self.reset_info
 
     def step(self, action):
-        self.heard.append(action)
-        return f"heard {action}", 1.0, False, False, self.info
+        self.actions.append(action)
+        return f"echo {action}", 1.0, False, False, self.info
 
 
 class Walk(BaseDiscreteActionEnv):
-    """Goes one to the right or to the left, and ends at 3; arrays are its own."""
+    """Goes one cell right or left, ends at 3; returns the same array at each step."""
 
     ACTION_LOOKUP: ClassVar = {1: "Left", 2: "Right"}
     first = 1
@@ -57,106 +57,112 @@ class Walk(BaseDiscreteActionEnv):
     def step(self, action):
         self.steps += 1
         side = action - self.first
-        moved = side in (0, 1)
-        self.place += (2 * side - 1) * moved
-        ended = bool(self.place[0] == 3)
+        is_action = side in (0, 1)
+        self.place += (2 * side - 1) * is_action
+        terminated = bool(self.place[0] == 3)
         info = {
-            "action_is_effective": moved and side == 1,
-            "action_is_valid": moved,
-            "success": ended,
+            "action_is_effective": is_action and side == 1,
+            "action_is_valid": is_action,
+            "success": terminated,
+            "prob": 0.5,
         }
-        return self.place, float(side) / 4, ended, self.steps == 6, info
+        return self.place, float(side) / 4, terminated, self.steps == 6, info
 
 
 class WalkFromZero(Walk):
+    """The same with 0 as an action."""
+
     ACTION_LOOKUP: ClassVar = {0: "Left", 1: "Right"}
     first = 0
 
 
 def test_texts_go_to_the_environment_as_they_come():
     env = Echo()
-    layer = TextWrapper(env)
-    assert layer.reset(seed=5) == (
+    wrapper = TextWrapper(env)
+    assert wrapper.reset(seed=5) == (
         "start",
-        {"kept": 1, "env_instruction": "Level 5."},
+        {"extra": 1, "env_instruction": "Level 5."},
     )
-    assert layer.step(" <answer>hi</answer><|im_end|>") == (
-        "heard  <answer>hi</answer><|im_end|>",
+    assert wrapper.step(" <answer>hi</answer><|im_end|>") == (
+        "echo  <answer>hi</answer><|im_end|>",
         1.0,
         False,
         False,
         {
-            "heard": True,
+            "echo": True,
             "action_is_valid": True,
             "action_content": " <answer>hi</answer><|im_end|>",
             "think_content": "",
         },
     )
-    assert (env.reset_info, env.info) == ({"kept": 1}, {"heard": True})
+    assert (env.reset_info, env.info) == ({"extra": 1}, {"echo": True})
 
 
 def test_contents_go_to_the_environment():
     env = Echo()
-    layer = TextWrapper(env, TextOptions(action_pattern=THINK, format_penalty=-0.5))
-    layer.reset(seed=5)
-    result = layer.step("<think> so </think>\n<answer>2 + 2<|im_end|> </answer>")
-    assert result[:2] == ("heard 2 + 2", 1.0)
+    wrapper = TextWrapper(env, TextOptions(action_pattern=THINK, format_penalty=-0.5))
+    wrapper.reset(seed=5)
+    result = wrapper.step("<think> so </think>\n<answer>2 + 2<|im_end|> </answer>")
+    assert result[:2] == ("echo 2 + 2", 1.0)
     assert result[4] == {
-        "heard": True,
+        "echo": True,
         "action_is_valid": True,
         "action_content": "2 + 2",
         "think_content": "so",
     }
-    result = layer.step("2 + 2")
-    assert result[:2] == ("heard ", 0.5)
+    result = wrapper.step("2 + 2")
+    assert result[:2] == ("echo ", 0.5)
     assert result[4]["action_is_valid"] is False
     assert result[4]["action_content"] == result[4]["think_content"] == ""
     # An empty answer is one; what it is worth is for the environment to say.
-    assert layer.step("<think></think><answer></answer>")[1] == 1.0
-    assert env.heard == ["2 + 2", "", ""]
-    assert env.info == {"heard": True}
+    assert wrapper.step("<think></think><answer></answer>")[1] == 1.0
+    assert env.actions == ["2 + 2", "", ""]
+    assert env.info == {"echo": True}
 
 
-def test_the_environment_judges_what_it_heard():
+def test_the_environment_decides_on_a_text_that_matches():
     for options in (None, TextOptions(action_pattern=ANSWER)):
-        layer = TextWrapper(Echo({"action_is_valid": False, "success": True}), options)
-        layer.reset(seed=0)
-        info = layer.step("<answer>a</answer>")[4]
+        wrapper = TextWrapper(
+            Echo({"action_is_valid": False, "success": True}), options
+        )
+        wrapper.reset(seed=0)
+        info = wrapper.step("<answer>a</answer>")[4]
         assert info["action_is_valid"] is False
         assert info["success"] is True
-    layer = TextWrapper(Echo({"action_is_valid": True}), options)
-    layer.reset(seed=0)
-    assert layer.step("a")[4]["action_is_valid"] is False
+    wrapper = TextWrapper(Echo({"action_is_valid": True}), options)
+    wrapper.reset(seed=0)
+    assert wrapper.step("a")[4]["action_is_valid"] is False
 
 
-def test_instructions_of_the_environment_s_own_stay():
+def test_the_environment_s_own_instruction_stays():
     env = Echo()
     env.reset_info = {"env_instruction": "Mine."}
     assert TextWrapper(env).reset(seed=0)[1] == {"env_instruction": "Mine."}
 
 
 def test_names_are_actions():
-    layer = TextWrapper(Walk(), TextOptions(action_pattern=ANSWER))
-    layer.reset(seed=0)
-    observation, reward, *ends, info = layer.step("<answer> rIGHT</answer>")
+    wrapper = TextWrapper(Walk(), TextOptions(action_pattern=ANSWER))
+    wrapper.reset(seed=0)
+    observation, reward, *ends, info = wrapper.step("<answer> rIGHT</answer>")
     assert observation.tolist() == [1]
     assert (reward, ends) == (0.25, [False, False])
     assert info == {
         "action_is_effective": True,
         "action_is_valid": True,
         "success": False,
+        "prob": 0.5,
         "action_content": "rIGHT",
         "think_content": "",
     }
-    assert layer.step("<answer>left</answer>")[1] == 0.0
+    assert wrapper.step("<answer>left</answer>")[1] == 0.0
 
 
 def test_zero_stands_for_no_valid_action():
     env = Walk()
-    layer = TextWrapper(env, TextOptions(format_penalty=-0.5))
-    layer.reset(seed=0)
-    layer.step("Right")
-    observation, reward, *ends, info = layer.step("jump")
+    wrapper = TextWrapper(env, TextOptions(format_penalty=-0.5))
+    wrapper.reset(seed=0)
+    wrapper.step("Right")
+    observation, reward, *ends, info = wrapper.step("jump")
     assert observation.tolist() == [1]
     assert (reward, ends) == (-0.25 - 0.5, [False, False])
     assert info["action_is_valid"] is info["action_is_effective"] is False
@@ -164,26 +170,26 @@ def test_zero_stands_for_no_valid_action():
     assert env.steps == 2
 
 
-def test_without_a_zero_to_spare_the_environment_waits():
+def test_without_a_code_for_no_action_the_environment_is_not_stepped():
     env = WalkFromZero()
-    layer = TextWrapper(env, TextOptions(format_penalty=-0.5))
-    observation, _ = layer.reset(seed=0)
-    assert layer.step("")[4] == {
+    wrapper = TextWrapper(env, TextOptions(format_penalty=-0.5))
+    observation, _ = wrapper.reset(seed=0)
+    assert wrapper.step("")[4] == {
         "action_is_effective": False,
         "action_is_valid": False,
         "action_content": "",
         "think_content": "",
     }
-    observation, *_ = layer.step("right")
+    observation, *_ = wrapper.step("right")
     observation[:] = 77
-    observation, reward, *ends, info = layer.step("jump")
+    observation, reward, *ends, info = wrapper.step("jump")
     assert observation.tolist() == [1]
     assert (reward, ends) == (-0.5, [False, False])
     assert info["success"] is False
     assert info["action_is_valid"] is info["action_is_effective"] is False
     assert env.steps == 1
-    layer.reset()
-    assert "success" not in layer.step("jump")[4]
+    wrapper.reset()
+    assert "success" not in wrapper.step("jump")[4]
 
 
 @pytest.mark.parametrize("walk", [Walk, WalkFromZero])
@@ -192,17 +198,19 @@ def test_turns_play_their_actions_one_by_one(walk):
     options = TextOptions(
         action_separator="||", max_actions_per_turn=4, format_penalty=-1.0
     )
-    layer = TextWrapper(env, options)
-    layer.reset(seed=0)
-    observation, reward, *ends, info = layer.step("right || right || LEFT")
+    wrapper = TextWrapper(env, options)
+    wrapper.reset(seed=0)
+    observation, reward, *ends, info = wrapper.step("right || right || LEFT")
     assert observation.tolist() == [1]
     assert (reward, ends, info["action_is_effective"]) == (0.5, [False, False], True)
+    # Other infos are the last action's.
+    assert info["prob"] == 0.5
     assert info["action_content"] == "right || right || LEFT"
-    observation, reward, *_, info = layer.step("right||jump")
+    observation, reward, *_, info = wrapper.step("right||jump")
     assert (observation.tolist(), reward) == ([2], 0.25 - 1.0)
     assert (info["action_is_valid"], info["action_is_effective"]) == (False, True)
     # The end leaves what is behind it out; it was said nevertheless.
-    observation, reward, *ends, info = layer.step("right||left||left||left||jump")
+    observation, reward, *ends, info = wrapper.step("right||left||left||left||jump")
     assert observation.tolist() == [3]
     assert (reward, ends) == (0.25, [True, False])
     assert info["success"] is info["action_is_valid"] is True
@@ -210,12 +218,12 @@ def test_turns_play_their_actions_one_by_one(walk):
 
 
 def test_a_limit_of_the_environment_s_own_ends_a_turn():
-    layer = TextWrapper(
+    wrapper = TextWrapper(
         Walk(), TextOptions(action_separator=",", max_actions_per_turn=9)
     )
-    layer.reset(seed=0)
-    assert layer.step("left,left,left,left,left,left,left")[2:4] == (False, True)
-    assert layer.env.steps == 6
+    wrapper.reset(seed=0)
+    assert wrapper.step("left,left,left,left,left,left,left")[2:4] == (False, True)
+    assert wrapper.env.steps == 6
 
 
 def test_environments_of_text_take_no_separator():
@@ -226,53 +234,52 @@ def test_environments_of_text_take_no_separator():
 @pytest.mark.parametrize("env_class", [Echo, Walk])
 @pytest.mark.parametrize("action", [None, 1, b"Right"])
 def test_bad_actions_are_named(env_class, action):
-    layer = TextWrapper(env_class())
-    layer.reset(seed=0)
+    wrapper = TextWrapper(env_class())
+    wrapper.reset(seed=0)
     with pytest.raises(InvalidActionError, match="expected a str, got"):
-        layer.step(action)
+        wrapper.step(action)
 
 
 def test_action_spaces_sample_actions():
-    layer = TextWrapper(Walk(), TextOptions(action_pattern=THINK))
-    layer.reset(seed=0)
-    assert isinstance(layer.action_space, UnicodeText)
-    layer.action_space.seed(0)
-    said = {layer.action_space.sample() for _ in range(20)}
-    assert said == {
+    wrapper = TextWrapper(Walk(), TextOptions(action_pattern=THINK))
+    wrapper.reset(seed=0)
+    assert isinstance(wrapper.action_space, UnicodeText)
+    wrapper.action_space.seed(0)
+    samples = {wrapper.action_space.sample() for _ in range(20)}
+    assert samples == {
         f"<think>...</think><answer>{name}</answer>" for name in ("Left", "Right")
     }
     env = Echo()
     env.action_space = UnicodeText(9, examples=("1 + 1",))
     assert TextWrapper(env).action_space is env.action_space
-    layer = TextWrapper(env, TextOptions(action_pattern=ANSWER))
-    assert layer.action_space.sample() == "<answer>1 + 1</answer>"
+    wrapper = TextWrapper(env, TextOptions(action_pattern=ANSWER))
+    assert wrapper.action_space.sample() == "<answer>1 + 1</answer>"
 
 
-def test_layers_are_wrappers():
-    layer = TextWrapper(Walk(), TextOptions(action_separator="||"))
-    layer.reset(seed=3)
-    layer.step("right")
-    assert layer.unwrapped.level_seed == 3
-    assert layer.get_wrapper_attr("steps") == 1
-    assert layer.observation_space == layer.unwrapped.observation_space
-    again = pickle.loads(pickle.dumps(layer))
+def test_attributes_and_pickles_pass_through():
+    wrapper = TextWrapper(Walk(), TextOptions(action_separator="||"))
+    wrapper.reset(seed=3)
+    wrapper.step("right")
+    assert wrapper.unwrapped.level_seed == 3
+    assert wrapper.get_wrapper_attr("steps") == 1
+    assert wrapper.observation_space == wrapper.unwrapped.observation_space
+    again = pickle.loads(pickle.dumps(wrapper))
     assert again.step("right||right")[2] is True
-    assert layer.step("right")[0].tolist() == [2]
+    assert wrapper.step("right")[0].tolist() == [2]
 
 
 @pytest.mark.parametrize("pattern", [None, ANSWER])
-def test_what_the_environment_calls_invalid_costs_the_penalty_once(pattern):
+def test_an_action_that_the_environment_refuses_costs_the_penalty_once(pattern):
     options = TextOptions(action_pattern=pattern, format_penalty=-0.25)
-    layer = TextWrapper(Echo({"action_is_valid": False}), options)
-    layer.reset(seed=0)
+    wrapper = TextWrapper(Echo({"action_is_valid": False}), options)
+    wrapper.reset(seed=0)
     for text in ("<answer>x</answer>", "x"):
-        _, reward, *_, info = layer.step(text)
+        _, reward, *_, info = wrapper.step(text)
         assert reward == 0.75
         assert info["action_is_valid"] is False
 
 
-def test_another_number_of_values_is_named():
-    """And not only in a pool: what the wrapper would unpack says nothing."""
+def test_results_of_the_wrong_length_are_named():
     env = TextWrapper(Echo())
     env.unwrapped.step = lambda action: ("old", 1.0, True, {})
     env.unwrapped.reset = lambda **_: "no info"

@@ -31,7 +31,7 @@ __all__ = [
 
 MANIFEST = "catalogue.json"
 _FORMAT = 3
-_CHANGE_MESSAGE = "it has changed since it was stored"
+_CHANGED = "it has changed since it was stored"
 
 
 def refuse_damage(path: Path, problem: str) -> NoReturn:
@@ -95,7 +95,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     except RecursionError:
         is_whole = False
     if not is_whole:
-        refuse_damage(path, _CHANGE_MESSAGE)
+        refuse_damage(path, _CHANGED)
     return manifest
 
 
@@ -123,7 +123,7 @@ def check_at_opening(
             if size != entry["bytes"]:
                 refuse_damage(path, f"it has {size} bytes, not {entry['bytes']}")
             if name not in piecewise and _checksum(path) != entry["crc32"]:
-                refuse_damage(path, _CHANGE_MESSAGE)
+                refuse_damage(path, _CHANGED)
         except OSError as error:
             refuse_damage(path, str(error))
 
@@ -143,7 +143,7 @@ def check_everything(directory: Path) -> int:
         except OSError as error:
             refuse_damage(directory / name, str(error))
         if digest != entry["sha256"]:
-            refuse_damage(directory / name, _CHANGE_MESSAGE)
+            refuse_damage(directory / name, _CHANGED)
     return sum(entry["bytes"] for entry in files.values())
 
 

@@ -81,8 +81,8 @@ class WebShopOptions(CatalogueOptions):
         if filter_goals is not None and not (
             callable(filter_goals) and isinstance(filter_goals, Hashable)
         ):
-            kind = "a hashable function of a number and a goal, or None"
-            raise InvalidOptionError.expected("filter_goals", kind, filter_goals)
+            wanted = "a hashable function of a number and a goal, or None"
+            raise InvalidOptionError.expected("filter_goals", wanted, filter_goals)
         if self.limit_goals is not None:
             self._set("limit_goals", check_int("limit_goals", self.limit_goals, 1))
         check_choice("split", self.split, SPLITS)

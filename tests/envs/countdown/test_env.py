@@ -1,4 +1,4 @@
-"""What one Countdown shows, pays and tells, step by step."""
+"""One Countdown: observations, rewards, infos, hints, oracle, step by step."""
 
 import math
 
@@ -15,14 +15,14 @@ from tests.oracles import countdown as oracle
 
 
 def with_task(nums, target, **keywords):
-    """Return an environment that plays a task of ours."""
+    """Return an environment with a given task."""
     env = Countdown(num_numbers=len(nums), **keywords)
     env.reset(seed=0)
     env.set_state({**env.get_state(), "nums": nums, "target": target})
     return env
 
 
-def test_what_is_observed():
+def test_the_first_episode_is_as_documented():
     env = Countdown()
     observation, info = env.reset(seed=0)
     assert observation == "Target: 67, nums: [70, 71, 22, 12]"
@@ -62,7 +62,7 @@ ANSWERS = [
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer[0][:12])
 @pytest.mark.parametrize("rule", ["roll", "tinyzero"])
-def test_what_an_answer_earns_and_tells(answer, rule):
+def test_reward_and_info_of_an_answer(answer, rule):
     text, roll, tinyzero, reason, valid, effective, value = answer
     env = with_task([3, 8, 1], 24, reward_rule=rule)
     observation, reward, terminated, truncated, info = env.step(text)
@@ -88,7 +88,7 @@ def test_a_division_by_zero_has_the_right_form():
     assert "value" not in info
 
 
-def test_types_are_pythons_own():
+def test_results_have_python_s_types():
     env = with_task([3, 8, 1], 24, format_score=np.float32(0.5), score=2)
     for text, reward in (("3*8*1", 2.0), ("3+8+1", 0.5), ("", 0.0)):
         env.set_state({**env.get_state(), "open": True})
@@ -245,8 +245,8 @@ def test_spaces():
     assert isinstance(env.observation_space, UnicodeText)
     assert env.observation_space.contains(env.reset()[0])
     env.action_space.seed(0)
-    drawn = {env.action_space.sample() for _ in range(100)}
-    assert drawn == set(EXAMPLES)
+    samples = {env.action_space.sample() for _ in range(100)}
+    assert samples == set(EXAMPLES)
 
 
 def test_gymnasiums_checker_is_content():

@@ -1,4 +1,4 @@
-"""Which keywords there are, and what they accept."""
+"""Keywords: their values, messages and signature; arguments of the solver."""
 
 import inspect
 from dataclasses import FrozenInstanceError
@@ -93,10 +93,10 @@ def test_values_are_kept_in_one_form():
 
 
 def test_the_constructor_shows_its_keywords():
-    shown = inspect.signature(Countdown).parameters
-    assert list(shown) == list(inspect.signature(CountdownOptions).parameters)
-    assert shown["target_range"].default == (10, 100)
-    assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in shown.values())
+    parameters = inspect.signature(Countdown).parameters
+    assert list(parameters) == list(inspect.signature(CountdownOptions).parameters)
+    assert parameters["target_range"].default == (10, 100)
+    assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in parameters.values())
 
 
 def test_the_largest_ranges():

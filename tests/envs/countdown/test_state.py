@@ -1,4 +1,4 @@
-"""States, copies and pickles go on as the original does."""
+"""States, copies and pickles of Countdown go on as the original does."""
 
 import copy
 import json
@@ -11,7 +11,7 @@ from roll_vec.errors import InvalidOptionError
 
 
 def play(env, episodes=6):
-    """Return what some episodes give, good and bad answers among them."""
+    """Return the results of some episodes, with good and bad answers."""
     results = []
     for episode in range(episodes):
         results.append((env.reset(), env.level_seed, env.nums, env.target))
@@ -24,11 +24,12 @@ def play(env, episodes=6):
 
 
 def go_on(env):
-    """Finish the episode that is open, then play."""
+    """Finish the current episode, then play; return the results."""
     return [env.step("1/3"), env.step(env.oracle_action), play(env)]
 
 
-def in_an_episode():
+def make_in_an_episode():
+    """Return an environment within its second episode."""
     env = Countdown(max_steps=3, render_mode="text")
     env.reset(seed=5)
     env.reset()
@@ -38,12 +39,14 @@ def in_an_episode():
 
 
 def through_state(env):
+    """Return a new environment in the state of another."""
     other = Countdown(max_steps=3, render_mode="text")
     other.set_state(env.get_state())
     return other
 
 
 def through_json(env):
+    """Return another environment, in use, in a state that was JSON."""
     other = Countdown(max_steps=3, render_mode="text")
     other.reset(seed=99)
     other.step("1")
@@ -61,7 +64,7 @@ def through_json(env):
     ],
 )
 def test_a_duplicate_goes_on_alike_and_apart(duplicate):
-    env = in_an_episode()
+    env = make_in_an_episode()
     first, second = duplicate(env), duplicate(env)
     assert first.render() == env.render()
     assert first.get_state() == env.get_state()
@@ -71,15 +74,15 @@ def test_a_duplicate_goes_on_alike_and_apart(duplicate):
 
 
 def test_a_state_is_a_snapshot():
-    env = in_an_episode()
+    env = make_in_an_episode()
     state = env.get_state()
-    kept = copy.deepcopy(state)
+    copied_state = copy.deepcopy(state)
     expected = go_on(env)
-    assert state == kept
+    assert state == copied_state
     for _ in range(2):
         env.set_state(state)
         assert go_on(env) == expected
-    assert state == kept
+    assert state == copied_state
 
 
 @pytest.mark.parametrize("moment", ["new", "ended"])
@@ -103,7 +106,7 @@ def test_states_outside_an_episode(moment):
 
 
 def test_a_state_that_does_not_fit_moves_nothing():
-    env = in_an_episode()
+    env = make_in_an_episode()
     before = env.get_state()
     with pytest.raises(InvalidOptionError, match="at most 4 nums, got 5"):
         env.set_state({**before, "nums": [1, 2, 3, 4, 5]})

@@ -1,4 +1,4 @@
-"""Tasks from files: rows as they are, loaded once, refused by name."""
+"""Files of tasks: their rows are played, bad files and rows are named."""
 
 import gzip
 import json
@@ -12,6 +12,7 @@ import pytest
 from roll_vec.envs.countdown import Countdown
 from roll_vec.envs.countdown.task_files import load_tasks
 from roll_vec.errors import InvalidOptionError, MissingExtraError
+from tests.envs.countdown.tasks import list_tasks
 from tests.mutations import mutate_bytes
 
 ROWS = [
@@ -24,14 +25,16 @@ ROWS = [
 
 
 def write_jsonl(path, rows):
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "wt", encoding="utf-8") as file:
+    """Write a file with a JSON object for each row; return its path."""
+    open_text = gzip.open if path.suffix == ".gz" else open
+    with open_text(path, "wt", encoding="utf-8") as file:
         for nums, target in rows:
             file.write(json.dumps({"target": target, "id": "é", "nums": nums}) + "\n")
     return path
 
 
 def write_parquet(path, rows, nums_type=None, target_type=None):
+    """Write a parquet file with a column more than needed; return its path."""
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     table = pa.table(
@@ -47,21 +50,14 @@ def write_parquet(path, rows, nums_type=None, target_type=None):
 
 @pytest.fixture(params=["tasks.jsonl", "tasks.jsonl.gz", "tasks.parquet"])
 def path(request, tmp_path):
+    """A file with `ROWS`, of each kind."""
     write = write_parquet if request.param.endswith("parquet") else write_jsonl
     return write(tmp_path / request.param, ROWS)
 
 
-def tasks(env, seeds):
-    found = []
-    for seed in seeds:
-        env.reset(seed=seed)
-        found.append((env.nums, env.target))
-    return found
-
-
 def test_rows_are_played_as_they_are(path):
     env = Countdown(data=path)
-    assert tasks(env, range(12)) == [ROWS[seed % 5] for seed in range(12)]
+    assert list_tasks(env, range(12)) == [ROWS[seed % 5] for seed in range(12)]
     assert env.reset(seed=8)[0] == "Target: 12345678901, nums: [100, 0, 999999999]"
     env.reset(seed=1)
     assert env.oracle_action == "8 / (3 - 8 / 3)"
@@ -72,15 +68,15 @@ def test_rows_are_played_as_they_are(path):
     env.reset()
     assert env.nums == ROWS[env.level_seed % 5][0]
     some = Countdown(data=path, num_levels=2, start_level=3)
-    assert tasks(some, range(4)) == [ROWS[3], ROWS[4]] * 2
+    assert list_tasks(some, range(4)) == [ROWS[3], ROWS[4]] * 2
 
 
-def test_a_file_is_loaded_once_and_not_to_be_written(path):
+def test_a_file_is_loaded_once_and_read_only(path):
     first, second = Countdown(data=path), Countdown(data=str(path), max_steps=2)
     assert first._tasks.file is second._tasks.file
     first.reset(seed=0)
     first.nums.append(3)
-    assert tasks(second, [0]) == [ROWS[0]]
+    assert list_tasks(second, [0]) == [ROWS[0]]
     with pytest.raises(ValueError, match="read-only"):
         first._tasks.file._numbers[0] = 1
 
@@ -90,8 +86,8 @@ def test_a_changed_file_is_loaded_again(tmp_path):
     old = Countdown(data=path)
     write_jsonl(path, ROWS[1:])
     os.utime(path, ns=(1, 1))
-    assert tasks(Countdown(data=path), [0]) == [ROWS[1]]
-    assert tasks(old, [0]) == [ROWS[0]]
+    assert list_tasks(Countdown(data=path), [0]) == [ROWS[1]]
+    assert list_tasks(old, [0]) == [ROWS[0]]
 
 
 def test_pickled_environments_read_the_file_and_carry_no_rows(tmp_path):
@@ -103,7 +99,7 @@ def test_pickled_environments_read_the_file_and_carry_no_rows(tmp_path):
     restored = pickle.loads(pickled)
     assert restored._tasks.file is env._tasks.file
     assert restored.step("8/(3-8/3)")[1] == 1.0
-    assert tasks(restored, range(5)) == ROWS
+    assert list_tasks(restored, range(5)) == ROWS
 
 
 BAD_LINES = [
@@ -191,20 +187,20 @@ def test_malformed_parquet_is_named(tmp_path):
         Countdown(data=path)
 
 
-def test_damaged_files_are_read_or_refused(path):
+def test_damaged_files_are_read_or_named(path):
     good, rng = path.read_bytes(), np.random.default_rng(5)
-    refused = 0
+    num_errors = 0
     for number in range(25):
         bad = mutate_bytes(good, rng)
         if number == 0 and path.suffix == ".parquet":
             bad = good.replace(b"target", b"targe\xff")
         path.write_bytes(bad)
         try:
-            tasks(Countdown(data=path), range(5))
+            list_tasks(Countdown(data=path), range(5))
         except InvalidOptionError as error:
-            refused += 1
+            num_errors += 1
             assert str(path) in str(error)  # noqa: PT017
-    assert refused > 10
+    assert num_errors > 10
 
 
 @pytest.mark.parametrize("kind", ["large", "fixed", "small"])
@@ -217,7 +213,7 @@ def test_kinds_of_parquet_lists(tmp_path, kind):
     }[kind]
     rows = [([1, 2], 3), ([4, 5], 6), ([7, 8], 9)]
     path = write_parquet(tmp_path / "tasks.parquet", rows, nums_type, pa.int16())
-    assert tasks(Countdown(data=path), range(3)) == rows
+    assert list_tasks(Countdown(data=path), range(3)) == rows
 
 
 LIMITS = [
@@ -227,16 +223,16 @@ LIMITS = [
 ]
 
 
-@pytest.mark.parametrize(("nums", "name", "needed", "what"), LIMITS)
+@pytest.mark.parametrize(("nums", "name", "limit", "words"), LIMITS)
 def test_rows_beyond_the_limits_are_named_with_the_keyword(
-    tmp_path, nums, name, needed, what
+    tmp_path, nums, name, limit, words
 ):
     path = write_jsonl(tmp_path / "tasks.jsonl", [*ROWS, (nums, sum(nums)), *ROWS])
     with pytest.raises(InvalidOptionError) as raised:
         Countdown(data=path)
-    assert f"row 5, nums: {what}" in str(raised.value)
-    assert f"give {name}={needed}" in str(raised.value)
-    env = Countdown(data=path, **{name: needed}, max_chars=300)
+    assert f"row 5, nums: {words}" in str(raised.value)
+    assert f"give {name}={limit}" in str(raised.value)
+    env = Countdown(data=path, **{name: limit}, max_chars=300)
     env.reset(seed=5)
     assert env.step("+".join(map(str, nums)))[1] == 1.0
     if len(nums) > 6:

@@ -1,4 +1,4 @@
-"""Which tasks there are: the same for ever, everywhere, and in any order."""
+"""Tasks: the same in every version, process, thread and order of levels."""
 
 import os
 import subprocess
@@ -10,8 +10,9 @@ import pytest
 from roll_vec.envs.countdown import Countdown
 from roll_vec.errors import LevelGenerationError
 from tests.conftest import JIT_OFF, ROOT
+from tests.envs.countdown.tasks import list_tasks
 
-# These never change: new worlds are a new version of the id.
+# These never change: other tasks need a new version of the id.
 PINNED = {
     0: ([70, 71, 22, 12], 67),
     1: ([93, 15, 70, 69], 31),
@@ -44,20 +45,12 @@ PINNED_OTHERS = [
 ]
 
 
-def tasks(env, seeds):
-    found = []
-    for seed in seeds:
-        env.reset(seed=seed)
-        found.append((env.nums, env.target))
-    return found
-
-
 def test_tasks_are_pinned():
     env = Countdown()
-    assert tasks(env, PINNED) == list(PINNED.values())
-    assert tasks(env, reversed(PINNED)) == list(PINNED.values())[::-1]
+    assert list_tasks(env, PINNED) == list(PINNED.values())
+    assert list_tasks(env, reversed(PINNED)) == list(PINNED.values())[::-1]
     for keywords, expected in PINNED_OTHERS:
-        assert tasks(Countdown(**keywords), range(len(expected))) == expected
+        assert list_tasks(Countdown(**keywords), range(len(expected))) == expected
 
 
 def test_a_stream_is_pinned():
@@ -73,7 +66,7 @@ def test_other_rewards_and_limits_leave_the_tasks_alone():
     env = Countdown(
         operators="/*-+", max_steps=3, score=5.0, max_tokens=99, unary_minus=True
     )
-    assert tasks(env, PINNED) == list(PINNED.values())
+    assert list_tasks(env, PINNED) == list(PINNED.values())
 
 
 CODE = """
@@ -86,21 +79,17 @@ for seed in range(20):
 
 
 def test_processes_agree_whatever_their_hash_seed():
-    def run(hash_seed):
-        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-        environment["PYTHONPATH"] = str(ROOT)
-        return subprocess.run(
-            [sys.executable, "-c", CODE],
-            env=environment,
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
-
-    first = run("0")
-    assert run("12345") == first
+    variables = {**os.environ, "PYTHONHASHSEED": "12345", "PYTHONPATH": str(ROOT)}
+    output = subprocess.run(
+        [sys.executable, "-c", CODE],
+        env=variables,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
     env = Countdown()
-    for seed, line in enumerate(first.splitlines()):
+    assert output.count("\n") == 20
+    for seed, line in enumerate(output.splitlines()):
         env.reset(seed=seed)
         assert line == f"{env.nums} {env.target} {env.oracle_action}"
 
@@ -111,30 +100,32 @@ def test_threads_agree():
     def play(_):
         one = Countdown()
         other = Countdown(num_numbers=5, target_range=(1, 999))
-        found = []
+        results = []
         for seed in range(60):
-            found += tasks(one, [seed]) + tasks(other, [seed])
-            found.append(one.step("1+2")[1:])
-            found.append(other.step(other.oracle_action)[1:])
-        return found
+            results += list_tasks(one, [seed]) + list_tasks(other, [seed])
+            results.append(one.step("1+2")[1:])
+            results.append(other.step(other.oracle_action)[1:])
+        return results
 
     expected = play(0)
     with ThreadPoolExecutor(8) as pool:
-        for found in pool.map(play, range(16)):
-            assert found == expected
+        for results in pool.map(play, range(16)):
+            assert results == expected
 
 
 def test_a_finite_set_of_levels():
     every = Countdown()
     env = Countdown(num_levels=5, start_level=100)
-    assert tasks(env, range(12)) == tasks(every, [100 + s % 5 for s in range(12)])
+    assert list_tasks(env, range(12)) == list_tasks(
+        every, [100 + s % 5 for s in range(12)]
+    )
     assert env.level_seed == 11
     env.reset(seed=3)
-    seen = set()
+    tasks = set()
     for _ in range(50):
         env.reset()
-        seen.add((tuple(env.nums), env.target))
-    assert len(seen) == 5
+        tasks.add((tuple(env.nums), env.target))
+    assert len(tasks) == 5
 
 
 def test_options_without_a_task_move_nothing():
@@ -155,19 +146,19 @@ def test_options_without_a_task_move_nothing():
     env = Countdown(
         num_numbers=2, operators="*", number_range=(0, 70), target_range=(4899, 4900)
     )
-    found = failed = 0
+    num_tasks = num_errors = 0
     state = None
     for seed in range(50):
         try:
             env.reset(seed=seed)
         except LevelGenerationError:
-            failed += 1
+            num_errors += 1
             if state is not None:
                 assert env.get_state() == state
                 assert env.step("70*70")[1] == 1.0
                 state = None
         else:
-            found += 1
+            num_tasks += 1
             state = env.get_state()
-    assert found
-    assert failed
+    assert num_tasks
+    assert num_errors

@@ -1,4 +1,4 @@
-"""Fixtures: the files of the small shop, and a function that makes environments."""
+"""A small shop of files, and environments in it."""
 
 import pytest
 
@@ -8,7 +8,6 @@ from tests.envs.webshop.shops import shirt_goal, write
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Return the keywords for the files of the small shop."""
     return write(tmp_path_factory.mktemp("shop"))
 
 

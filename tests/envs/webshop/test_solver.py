@@ -29,7 +29,7 @@ from tests.envs.webshop.small_shop import (
 )
 from tests.oracles import webshop_reward as oracle
 
-# Seeds are faster than hypothesis' own generators, which draw number by number.
+# Seeds: a drawn generator is drawn from number by number, which takes long.
 rngs = st.integers(0, 1 << 32).map(random.Random)
 
 
@@ -59,14 +59,14 @@ def clickable_values(product):
 @given(rngs)
 @example(random.Random(3_019_437_420))  # two groups share a value that is the best
 def test_options_are_the_best_of_all_choices(rng):
-    goal_product, product = (random_product(rng, asin) for asin in ("B1", "B2"))
-    goal = random_goal(rng, goal_product)
-    options, terms = best_options(goal, goal_product.title_nouns, product)
+    wanted, bought = (random_product(rng, asin) for asin in ("B1", "B2"))
+    goal = random_goal(rng, wanted)
+    options, terms = best_options(goal, wanted.title_nouns, bought)
     expected = oracle.best_options(
-        goal, goal_product.title_nouns, product, clickable_values(product)
+        goal, wanted.title_nouns, bought, clickable_values(bought)
     )
     assert (options, terms._asdict()) == expected
-    assert terms == compute_reward(goal, goal_product.title_nouns, product, options)
+    assert terms == compute_reward(goal, wanted.title_nouns, bought, options)
 
 
 @given(rngs)
@@ -74,24 +74,22 @@ def test_a_purchase_is_the_best_of_all_products(rng):
     shop = random_shop(rng, 6)
     for goal in shop.goals:
         solution = solve(shop, goal)
-        goal_product = shop.products[shop.products.number_of(goal.asin)]
+        own = shop.products[shop.products.number_of(goal.asin)]
         best = max(
             oracle.best_options(
-                goal, goal_product.title_nouns, product, clickable_values(product)
+                goal, own.title_nouns, product, clickable_values(product)
             )[1]["reward"]
             for product in shop.products
         )
-        best_product = shop.products[shop.products.number_of(solution.purchase.asin)]
-        terms = compute_reward(
-            goal, goal_product.title_nouns, best_product, solution.purchase.options
-        )
+        bought = shop.products[shop.products.number_of(solution.purchase.asin)]
+        terms = compute_reward(goal, own.title_nouns, bought, solution.purchase.options)
         assert solution.terms == terms
         assert terms.reward == best
         assert (solution.obstacle is None) == (best == 1.0)
         assert "\n" not in (solution.obstacle or "")
-        own_best = best_options(goal, goal_product.title_nouns, goal_product)[1].reward
+        own_best = best_options(goal, own.title_nouns, own)[1].reward
         if own_best == best:
-            assert best_product is goal_product
+            assert bought is own
 
 
 @pytest.mark.parametrize("value", VALUES)
@@ -118,7 +116,7 @@ def test_of_groups_that_share_a_value_the_last_one_has_it():
 
 
 @pytest.mark.parametrize(
-    ("groups", "goal_options", "expected"),
+    ("groups", "wanted", "expected"),
     [
         # One value may count twice.
         (
@@ -140,11 +138,9 @@ def test_of_groups_that_share_a_value_the_last_one_has_it():
         ),
     ],
 )
-def test_few_choices_and_then_the_order_of_the_page_decide(
-    groups, goal_options, expected
-):
+def test_few_choices_and_then_the_order_of_the_page_decide(groups, wanted, expected):
     product = make_product(options=groups)
-    goal = make_goal(product, goal_options=goal_options)
+    goal = make_goal(product, goal_options=wanted)
     assert best_options(goal, ("shirt",), product)[0] == expected
 
 
@@ -159,29 +155,27 @@ def test_many_values_do_not_take_long():
     values = tuple(f"number {i} of {j}" for i in range(20) for j in range(20))
     groups = {f"group {i}": values[i::8] for i in range(8)}
     product = make_product(options=groups)
-    goal_options = {name: values[0] for name, values in groups.items()}
-    goal = make_goal(product, goal_options=goal_options)
+    wanted = {name: values[0] for name, values in groups.items()}
+    goal = make_goal(product, goal_options=wanted)
     options, terms = best_options(goal, ("shirt",), product)
     assert terms.reward == 1.0
     assert 1 <= len(options) <= 8
 
 
 def test_another_product_is_bought_where_the_own_one_earns_less():
-    goal_product = make_product("B1", options={"style": ("tank top",)})
+    own = make_product("B1", options={"style": ("tank top",)})
     other = make_product("B2", options={"style": ("style tan", "tank")})
     best = make_product("B3", options={"fit": ("style k", "k tank top style")})
     attributes = ("machine wash", "soft", "wear", "easy", "wash")
-    goal = make_goal(
-        goal_product, goal_options={"style": "tank top"}, attributes=attributes
-    )
-    shop = SmallShop([goal_product, other, best], [goal])
+    goal = make_goal(own, goal_options={"style": "tank top"}, attributes=attributes)
+    shop = SmallShop([own, other, best], [goal])
     solution = solve(shop, goal)
     assert solution.purchase == ("B1", {})
     assert "r_option is 0, as no choice of B1 counts for 'style: tank top'" in (
         solution.obstacle
     )
     enough = make_product("B4", options={"style": ("style top",)})
-    solution = solve(SmallShop([other, enough, goal_product], [goal]), goal)
+    solution = solve(SmallShop([other, enough, own], [goal]), goal)
     assert solution.purchase == ("B4", {"style": "style top"})
     assert (solution.terms.reward, solution.obstacle) == (1.0, None)
 
@@ -203,10 +197,10 @@ def test_obstacles_are_named():
 
 
 def test_titles_without_nouns_are_like_any_other():
-    goal_product = make_product("B1", title_nouns=(), price=50.0)
+    own = make_product("B1", title_nouns=(), price=50.0)
     other = make_product("B2", title_nouns=("lamp",))
-    goal = make_goal(goal_product)
-    assert solve(SmallShop([goal_product, other], [goal]), goal).purchase.asin == "B2"
+    goal = make_goal(own)
+    assert solve(SmallShop([own, other], [goal]), goal).purchase.asin == "B2"
 
 
 @pytest.mark.parametrize(
@@ -259,10 +253,10 @@ def test_solutions_of_the_original_shop(shared, human, step, reachable):
         first = (solution.page - 1) * PAGE_SIZE
         assert number_bought in numbers[first : first + PAGE_SIZE]
         if number % 35 == 0:
-            goal_product = catalogue.products[catalogue.products.number_of(goal.asin)]
+            own = catalogue.products[catalogue.products.number_of(goal.asin)]
             product = catalogue.products[number_bought]
             expected = oracle.reward(
-                goal, goal_product.title_nouns, product, solution.purchase.options
+                goal, own.title_nouns, product, solution.purchase.options
             )
             assert solution.terms._asdict() == expected
     assert earned == reachable

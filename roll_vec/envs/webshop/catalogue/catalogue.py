@@ -153,8 +153,8 @@ class Catalogue:
         if isinstance(goal, Goal):
             return goal
         if not 0 <= goal < len(self.goals):
-            numbers = f"a number below {len(self.goals)}"
-            raise InvalidOptionError.expected("goal", numbers, goal)
+            wanted = f"a number below {len(self.goals)}"
+            raise InvalidOptionError.expected("goal", wanted, goal)
         record: Goal = self.goals[goal]
         return record
 

@@ -87,9 +87,9 @@ class CatalogueOptions:
         if self.num_products is not None:
             self._set("num_products", check_int("num_products", self.num_products, 1))
             if self.products is None and self.num_products > _MAX_DEMO_PRODUCTS:
-                limit = f"at most {_MAX_DEMO_PRODUCTS} products in the demo shop"
+                wanted = f"at most {_MAX_DEMO_PRODUCTS} products in the demo shop"
                 raise InvalidOptionError.expected(
-                    "num_products", limit, self.num_products
+                    "num_products", wanted, self.num_products
                 )
         self._set("human_goals", check_bool("human_goals", self.human_goals))
         self._set("memory_map", check_bool("memory_map", self.memory_map))

@@ -85,11 +85,11 @@ def open_stored(options: CatalogueOptions) -> CatalogueData:
     directory = Path(str(options.products))
     manifest = read_manifest(directory)
     for name in FIXED_OPTIONS:
-        stored_value, value = manifest["options"][name], getattr(options, name)
-        if value != stored_value:
+        stored, value = manifest["options"][name], getattr(options, name)
+        if value != stored:
             message = (
-                f"{name}: {directory} was stored with {stored_value!r}, got {value!r}; "
-                f"give {name}={stored_value!r}"
+                f"{name}: {directory} was stored with {stored!r}, got {value!r}; "
+                f"give {name}={stored!r}"
             )
             raise InvalidOptionError(message)
     backend = backend_class(options.search_backend)

@@ -1,5 +1,3 @@
-"""WebShop's files: their fields as WebShop reads them, malformed entries named."""
-
 import copy
 import gzip
 import json
@@ -17,7 +15,6 @@ from tests.envs.webshop.shops import ATTRIBUTES, HUMAN, ITEMS
 
 
 def listings(items=ITEMS, attributes=ATTRIBUTES, human=HUMAN, **keywords):
-    """Return the listings of a shop's contents."""
     return read_listings(
         Shop(items, attributes, human, "P.json", "A.json", "H.json"), **keywords
     )
@@ -79,13 +76,11 @@ def test_what_is_not_read_may_be_malformed():
     assert len(listings([ITEMS[0], None], num_products=1)) == 1
 
 
-def items_with(field, value):
-    """Return two items, the second one with another value of a field."""
+def changed(field, value):
     return [ITEMS[0], {**ITEMS[1], field: value}]
 
 
-def items_without(field):
-    """Return two items, the second one without a field."""
+def without(field):
     item = copy.deepcopy(ITEMS[1])
     del item[field]
     return [ITEMS[0], item]
@@ -95,31 +90,25 @@ SECOND = r"products: P\.json, item 1 \(B000000002\), "
 BAD_ITEMS = [
     ([3], r"item 0, the item: expected an object, got 3"),
     ([{}], r"item 0, asin: missing"),
-    (items_with("asin", 5), r"item 1, asin: expected a string, got 5"),
-    (items_with("asin", ""), r"item 1, asin: expected printable"),
-    (items_with("asin", "a\nb"), r"item 1, asin: expected printable"),
+    (changed("asin", 5), r"item 1, asin: expected a string, got 5"),
+    (changed("asin", ""), r"item 1, asin: expected printable"),
+    (changed("asin", "a\nb"), r"item 1, asin: expected printable"),
     *[
-        (items_without(name), SECOND + f"{name}: missing")
+        (without(name), SECOND + f"{name}: missing")
         for name in ("name", "full_description", "small_description", "category")
     ],
     *[
-        (items_with(name, None), SECOND + f"{name}: expected a string, got None")
+        (changed(name, None), SECOND + f"{name}: expected a string, got None")
         for name in ("name", "full_description", "query", "product_category")
     ],
-    (
-        items_with("small_description", ["a", 1]),
-        SECOND + "small_desc.*expected a string",
-    ),
-    (items_with("pricing", "cheap"), SECOND + "pricing: expected a price"),
-    (items_with("pricing", "$..."), SECOND + "pricing: expected a price"),
-    (items_with("pricing", 3.5), SECOND + "pricing: expected a string"),
-    (items_with("customization_options", ["x"]), SECOND + "custom.*expected an object"),
-    (
-        items_with("customization_options", {"a": {}}),
-        SECOND + "custom.*expected a list",
-    ),
-    (items_with("customization_options", {"a": [1]}), SECOND + "custom.*an object"),
-    (items_with("customization_options", {"a": [{}]}), SECOND + "value: missing"),
+    (changed("small_description", ["a", 1]), SECOND + "small_desc.*expected a string"),
+    (changed("pricing", "cheap"), SECOND + "pricing: expected a price"),
+    (changed("pricing", "$..."), SECOND + "pricing: expected a price"),
+    (changed("pricing", 3.5), SECOND + "pricing: expected a string"),
+    (changed("customization_options", ["x"]), SECOND + "custom.*expected an object"),
+    (changed("customization_options", {"a": {}}), SECOND + "custom.*expected a list"),
+    (changed("customization_options", {"a": [1]}), SECOND + "custom.*an object"),
+    (changed("customization_options", {"a": [{}]}), SECOND + "value: missing"),
     ([], r"products: P\.json has no product"),
     ({}, r"products: P\.json: expected a list of items"),
 ]
@@ -178,11 +167,11 @@ def test_entries_of_products_that_are_not_there_are_not_looked_at():
 
 
 def test_json_is_read_plain_and_packed(tmp_path):
-    plain, gzipped = tmp_path / "a.json", tmp_path / "a.json.gz"
+    plain, packed = tmp_path / "a.json", tmp_path / "a.json.gz"
     plain.write_text(json.dumps(["é"]), encoding="utf-8")
-    gzipped.write_bytes(gzip.compress(plain.read_bytes()))
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
     assert read_json("products", str(plain)) == ["é"]
-    assert read_json("products", str(gzipped)) == ["é"]
+    assert read_json("products", str(packed)) == ["é"]
 
 
 @pytest.mark.parametrize(
