@@ -17,7 +17,7 @@ from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET, PLAYING
 from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.options import METADATA
-from roll_vec.stacked.rollout_buffer import RolloutBuffer, outcome_infos
+from roll_vec.stacked.rollout_buffer import RolloutBuffer, to_batch_result
 from roll_vec.stacked.row_threads import SliceSizer
 from roll_vec.stacked.text_actions import (
     describe_game,
@@ -64,12 +64,8 @@ class StackedEngine:
     """Attributes of the single environment that differ between environments."""
     SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = ()
     """Attributes and side-effect-free methods that all environments share."""
-    DISCRETE_INFO_KEYS: ClassVar[tuple[str, ...]] = (
-        "action_is_effective",
-        "action_is_valid",
-        "success",
-    )
-    """Keys of a step's infos with integer actions."""
+    DISCRETE_INFO_KEYS: ClassVar[tuple[str, ...] | None] = None
+    """Keys of a step's infos with integer actions; None: those that all games have."""
 
     metadata: dict[str, Any] = METADATA
 
@@ -123,7 +119,9 @@ class StackedEngine:
             rewards, terminations, truncations, values = self._step_batch(
                 actions, skip_mask, self.max_steps
             )
-            infos = {key: values[key] for key in self.DISCRETE_INFO_KEYS}
+            infos = values
+            if self.DISCRETE_INFO_KEYS is not None:
+                infos = {key: values[key] for key in self.DISCRETE_INFO_KEYS}
         else:
             # A turn of several actions is one step for every limit.
             elapsed_steps = self.elapsed_steps + ~skip_mask
@@ -202,14 +200,17 @@ class StackedEngine:
             final_observations = self._observe_buffer(
                 buffer.next_observations, out and out.infos.get("final_obs")
             )
-        infos = {**outcome_infos(outcome), "prob": buffer.probs}
+        infos = to_batch_result(outcome)[3]
+        if self.DISCRETE_INFO_KEYS is not None:
+            infos["prob"] = buffer.probs
+            infos = {key: infos[key] for key in self.DISCRETE_INFO_KEYS}
         return UnrollResult(
             self._observe_buffer(buffer.observations, out and out.observations),
             final_observations,
             outcome.rewards,
             outcome.terminations,
             outcome.truncations,
-            {key: infos[key] for key in self.DISCRETE_INFO_KEYS},
+            infos,
             buffer.progress.times,
         )
 
@@ -298,7 +299,7 @@ class StackedEngine:
             buffer.outcome.rewards[t, changed] = rewards[changed]
             buffer.outcome.terminations[t, changed] = terminations[changed]
             buffer.outcome.truncations[t, changed] = truncations[changed]
-            infos = {**outcome_infos(buffer.outcome), "prob": buffer.probs}
+            infos = {**to_batch_result(buffer.outcome)[3], "prob": buffer.probs}
             for key, value in values.items():
                 infos[key][t, changed] = value[changed]
             ended = (terminations | truncations)[active]

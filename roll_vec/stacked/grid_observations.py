@@ -36,21 +36,20 @@ class ArrayMode(NamedTuple):
     """An observation mode whose observations are arrays of uint8."""
 
     shape: tuple[str | int, ...]
-    """Of an observation; the names are those of `GridObserver.sizes`."""
+    """Of an observation: numbers, or C codes, H rows, W columns, 16 pixels a tile."""
     highest: int | None
     """The highest value in an observation; None: the highest cell code."""
-    write: Callable[..., object]
-    """``write(start, stop, grids, *tables, out)``: a kernel of `kernels.grids`."""
+    write: Callable[..., object] | None
+    """``write(start, stop, grids, *tables, out)``: a kernel of `kernels.grids`.
+
+    None: the codes are copied.
+    """
     table: str | None = None
     """The attribute of `GridFamily` that the kernel looks codes up in, if any."""
 
 
-def _copy_grids(start: int, stop: int, grids: Grids, out: Grids) -> None:
-    out[start:stop] = grids[start:stop]
-
-
 ARRAY_MODES = {
-    "grid": ArrayMode(("H", "W"), None, _copy_grids),
+    "grid": ArrayMode(("H", "W"), None, None),
     "planes": ArrayMode(("C", "H", "W"), 1, kernels.write_planes),
     "tiny_rgb": ArrayMode(("H", "W", 3), 255, kernels.write_pixels, "pixels"),
     "rgb": ArrayMode(("16 H", "16 W", 3), 255, kernels.write_tiles, "tiles"),
@@ -93,6 +92,17 @@ class GridObserver:
             ],
             np.uint32,
         )
+        sizes = {
+            "C": len(codes),
+            "H": self.shape[0],
+            "W": self.shape[1],
+            "16 H": TILE_SIZE * self.shape[0],
+            "16 W": TILE_SIZE * self.shape[1],
+        }
+        self._shapes = {
+            name: tuple(n if isinstance(n, int) else sizes[n] for n in mode.shape)
+            for name, mode in ARRAY_MODES.items()
+        }
         self.space: Space[Any]
         if self.obs_mode == "text":
             self.space = UnicodeText(
@@ -103,29 +113,13 @@ class GridObserver:
         else:
             highest = ARRAY_MODES[self.obs_mode].highest
             highest = len(codes) - 1 if highest is None else highest
-            self.space = Box(0, highest, self._array_shape(self.obs_mode), np.uint8)
+            self.space = Box(0, highest, self._shapes[self.obs_mode], np.uint8)
 
     @property
     def family(self) -> GridFamily:
         """The family, read from the options' class: its tables are never pickled."""
         # An unpickled table could be written, and kernels are compiled anew for it.
         return self.options.FAMILY  # type: ignore[no-any-return]
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Names of lengths, for the shapes of `ARRAY_MODES`."""
-        height, width = self.shape
-        return {
-            "C": self.family.num_codes,
-            "H": height,
-            "W": width,
-            "16 H": TILE_SIZE * height,
-            "16 W": TILE_SIZE * width,
-        }
-
-    def _array_shape(self, mode: str) -> tuple[int, ...]:
-        shape, sizes = ARRAY_MODES[mode].shape, self.sizes
-        return tuple(sizes[n] if isinstance(n, str) else n for n in shape)
 
     def _text_length(self, glyph_length: int) -> int:
         height, width = self.shape
@@ -150,8 +144,13 @@ class GridObserver:
 
     def _array(self, grids: Grids, mode: str, out: Any = None) -> Any:
         _, _, write, table = ARRAY_MODES[mode]
+        if write is None:
+            if out is None:
+                return grids.copy()
+            np.copyto(out, grids)
+            return out
         if out is None:
-            out = np.empty((len(grids), *self._array_shape(mode)), np.uint8)
+            out = np.empty((len(grids), *self._shapes[mode]), np.uint8)
         tables = () if table is None else (getattr(self.family, table),)
         self._for_ranges(grids, lambda a, b: write(a, b, grids, *tables, out))
         return out

@@ -14,23 +14,26 @@ from roll_vec.kernels.outcomes import (
     StepOutcome,
     UnrollProgress,
 )
+from roll_vec.text.turn import BatchResult
 from roll_vec.vector.rollout import Rollout
 
-__all__ = ["RolloutBuffer", "make_outcome", "outcome_infos"]
+__all__ = ["RolloutBuffer", "make_outcome", "to_batch_result"]
 
 
-def make_outcome(*shape: int) -> StepOutcome:
-    """Return unwritten results of a step, (n,), or of T steps, (T, n)."""
-    return StepOutcome(np.empty(shape), *np.empty((5, *shape), np.bool_))
+def make_outcome(num_envs: int) -> tuple[NDArray[Any], ...]:
+    """Return the arrays of a `StepOutcome` of one step, not yet written."""
+    return np.empty(num_envs), *np.empty((5, num_envs), np.bool_)
 
 
-def outcome_infos(outcome: StepOutcome) -> dict[str, NDArray[Any]]:
-    """Return the infos that all games have."""
-    return {
-        "action_is_effective": outcome.effective,
-        "action_is_valid": outcome.valid,
-        "success": outcome.successes,
+def to_batch_result(outcome: tuple[NDArray[Any], ...]) -> BatchResult:
+    """Return the arrays of a `StepOutcome` with the infos that all games have."""
+    rewards, terminations, truncations, effective, valid, successes = outcome
+    infos = {
+        "action_is_effective": effective,
+        "action_is_valid": valid,
+        "success": successes,
     }
+    return rewards, terminations, truncations, infos
 
 
 class RolloutBuffer:
@@ -79,7 +82,8 @@ class RolloutBuffer:
         self.actions, self.mode = actions, mode
         self.same_step = mode is AutoresetMode.SAME_STEP
         steps = actions.shape
-        self.outcome = make_outcome(*steps)
+        flags = np.empty((5, *steps), np.bool_)
+        self.outcome = StepOutcome(np.empty(steps), *flags)
         if out is not None:
             self.outcome = self.outcome._replace(
                 rewards=out.rewards,

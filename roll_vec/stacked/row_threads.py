@@ -130,11 +130,13 @@ def for_row_ranges(
     longer then.  Threads finish the slices that they have begun.
     """
     parts = min(num_threads, num_rows // rows_per_thread)
-    if parts <= 1 and (slices is None or num_rows <= slices.rows):
-        begin = 0.0 if slices is None else perf_counter()
+    if parts <= 1 and slices is None:
         work(0, num_rows)
-        if slices is not None:
-            slices.add(num_rows, perf_counter() - begin)
+        return
+    if parts <= 1 and slices is not None and num_rows <= slices.rows:
+        begin = perf_counter()
+        work(0, num_rows)
+        slices.add(num_rows, perf_counter() - begin)
         return
     run = _Run(work, num_rows, max(parts, 1), slices)
     if parts <= 1:

@@ -36,7 +36,7 @@ from roll_vec.stacked.levels import LevelEngine, Levels
 from roll_vec.stacked.rollout_buffer import (
     RolloutBuffer,
     make_outcome,
-    outcome_infos,
+    to_batch_result,
 )
 from roll_vec.stacked.row_threads import for_row_ranges
 from roll_vec.text.turn import BatchResult
@@ -104,7 +104,9 @@ class LakeEngine(StackedEngine):
             self.num_threads,
             STEP_ROWS_PER_THREAD,
         )
-        return *outcome[:3], {**outcome_infos(outcome), "prob": probs}
+        result = to_batch_result(outcome)
+        result[3]["prob"] = probs
+        return result
 
     def _grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
         maps, positions = self.maps, self.positions
@@ -134,7 +136,7 @@ class FrozenLakeEngine(LakeEngine):
     """N lakes with one map; see `roll_vec.vector.engine.Engine`."""
 
     SINGLE: ClassVar[type[FrozenLake]] = FrozenLake
-    DISCRETE_INFO_KEYS: ClassVar[tuple[str, ...]] = ("prob",)
+    DISCRETE_INFO_KEYS: ClassVar[tuple[str, ...] | None] = ("prob",)
     PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("num_env_steps", "s")
     SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
         "action_lookup",
@@ -382,7 +384,7 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
 
     def load_row_into(self, env: RandomFrozenLake, row: int) -> None:
         """Copy the state of one lake into a single environment."""
-        env.tiles = self.maps[row].reshape(self.observer.shape).copy()
+        env.tiles = self.maps[row]
         env.start = int(self.starts[row])
         env.s = int(self.positions[row])
         env.num_env_steps = int(self.elapsed_steps[row])

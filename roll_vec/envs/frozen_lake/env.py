@@ -32,15 +32,7 @@ SUCCESS_RATE = 1.0 / 3.0
 
 
 class LakeEnv(GridEnv):
-    """One lake: the step and the grid of both families.
-
-    Attributes
-    ----------
-    tiles : (H, W) uint8
-        1 ice, 2 hole, 3 goal.
-    s : int
-        The player's cell, row * W + column; may be set.
-    """
+    """One lake: the step and the grid of both families."""
 
     _slip_generator: np.random.Generator
 
@@ -48,40 +40,50 @@ class LakeEnv(GridEnv):
         self, is_slippery: bool, success_rate: float, reward_schedule: Sequence[float]
     ) -> None:
         height, width = self.options.grid_shape
-        self.tiles = np.full((height, width), kernels.ICE, np.uint8)
+        self._tiles = np.full((1, height * width), kernels.ICE, np.uint8)
         self.s = 0
         self._neighbours = kernels.make_neighbours(height, width)
         self._slip = kernels.make_slip(is_slippery, success_rate)
         self._reward_schedule = np.array(reward_schedule, np.float64)
 
-    def _grid(self) -> NDArray[np.uint8]:
-        grid = np.empty((1, self.tiles.size), np.uint8)
-        tiles = self.tiles.reshape(1, -1)
-        kernels.write_grids(0, 1, tiles, np.array([self.s], np.int64), grid)
-        return grid.reshape(self.tiles.shape)
+    @property
+    def tiles(self) -> NDArray[np.uint8]:
+        """(H, W) uint8: 1 ice, 2 hole, 3 goal."""
+        return self._tiles.reshape(self.observer.shape)
 
-    def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
-        position, reward, terminated, prob = self.s, 0.0, False, 1.0
-        is_valid = action >= self.first_action
-        if is_valid:
-            position, reward, terminated, prob = kernels.step_row(
-                self.tiles.reshape(1, -1),
-                0,
-                self._neighbours,
-                self.s,
-                action - self.first_action,
-                self._slip_generator.random(),
-                self._slip,
-                self._reward_schedule,
-            )
-        info = {
-            "action_is_effective": bool(position != self.s),
-            "action_is_valid": is_valid,
-            "success": bool(self.tiles.flat[position] == kernels.GOAL),
-            "prob": float(prob),
-        }
+    @tiles.setter
+    def tiles(self, tiles: NDArray[np.uint8]) -> None:
+        self._tiles = tiles.reshape(1, -1).copy()
+
+    def _grid(self) -> NDArray[np.uint8]:
+        grid = np.empty_like(self._tiles)
+        kernels.write_grids(0, 1, self._tiles, np.array([self.s], np.int64), grid)
+        return grid.reshape(self.observer.shape)
+
+    def _move(self, action: int) -> tuple[float, bool, float]:
+        """Take one action; return reward, terminated and the outcome's probability."""
+        if action < self.first_action:
+            return 0.0, False, 1.0
+        position, reward, terminated, prob = kernels.step_row(
+            self._tiles,
+            0,
+            self._neighbours,
+            self.s,
+            action - self.first_action,
+            self._slip_generator.random(),
+            self._slip,
+            self._reward_schedule,
+        )
         self.s = int(position)
-        return float(reward), bool(terminated), info
+        return float(reward), bool(terminated), float(prob)
+
+    def _info(self, action: int, before: int) -> dict[str, Any]:
+        """Return the info of an action, with the player's cell before it."""
+        return {
+            "action_is_effective": self.s != before,
+            "action_is_valid": action >= self.first_action,
+            "success": bool(self._tiles[0, self.s] == kernels.GOAL),
+        }
 
 
 class FrozenLake(LakeEnv):
@@ -197,12 +199,13 @@ class FrozenLake(LakeEnv):
         return self._observe(), {"prob": 1.0, **self._reset_info()}
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
+        before = self.s
+        reward, terminated, prob = self._move(action)
         if action >= self.first_action:
             self.lastaction = action
-        reward, terminated, info = super()._take_action(action)
         if self.action_parser is None:
-            info = {"prob": info["prob"]}
-        return reward, terminated, info
+            return reward, terminated, {"prob": prob}
+        return reward, terminated, {**self._info(action, before), "prob": prob}
 
 
 class RandomFrozenLake(LakeEnv, LevelEnv):
@@ -253,14 +256,13 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
 
     def _begin(self, level: tuple[Any, ...], episode_seed: int) -> None:
         tiles, start = level
-        self.tiles = tiles.reshape(self.nrow, self.ncol).copy()
+        self.tiles = tiles
         self.start = self.s = int(start)
         self._slip_generator = np.random.Generator(np.random.PCG64(episode_seed))
         # Gymnasium's reset uses one draw up for the start cell.
         self._slip_generator.random()
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
-        reward, terminated, info = super()._take_action(action)
-        # ROLL's infos do not have it.
-        del info["prob"]
-        return reward, terminated, info
+        before = self.s
+        reward, terminated, _ = self._move(action)
+        return reward, terminated, self._info(action, before)

@@ -16,7 +16,7 @@ from roll_vec.stacked.levels import LevelEngine, Levels
 from roll_vec.stacked.rollout_buffer import (
     RolloutBuffer,
     make_outcome,
-    outcome_infos,
+    to_batch_result,
 )
 from roll_vec.stacked.row_threads import for_row_ranges
 from roll_vec.text.turn import BatchResult
@@ -110,13 +110,13 @@ class SokobanEngine(LevelEngine):
                 self.options.dim_room[1],
                 max_steps,
                 rooms,
-                tuple(outcome),
+                outcome,
             ),
             self.num_envs,
             self.num_threads,
             STEP_ROWS_PER_THREAD,
         )
-        return *outcome[:3], outcome_infos(outcome)
+        return to_batch_result(outcome)
 
     def _unroll_rows(
         self, rows: NDArray[np.int64], until: int, buffer: RolloutBuffer
