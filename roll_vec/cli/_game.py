@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Text
 
 from roll_vec.registration import ENVIRONMENTS
 
-__all__ = ["BoardGame", "Game", "Score", "action_names", "all_directions", "title_of"]
+__all__ = ["BoardGame", "Game", "Score", "action_names", "has_directions"]
 
 # Keys of infos that the screen shows already or that `Score.details` puts into words.
 _HIDDEN_KEYS = frozenset(
@@ -31,11 +32,6 @@ _UNDO_STEPS = 1000
 _SHORT = 60
 
 
-def title_of(env: Any) -> str:
-    """Return the id of an environment, or its class if it has no id."""
-    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
-
-
 def action_names(env: Any) -> dict[str, int]:
     """Return the actions of an environment by their names, if they have names."""
     bare = env.unwrapped
@@ -47,9 +43,13 @@ def action_names(env: Any) -> dict[str, int]:
     return {str(name).strip(): action for action, name in lookup.items()}
 
 
-def all_directions(names: Mapping[str, int]) -> bool:
-    """Return whether all names are directions, and there is at least one."""
-    return bool(names) and _DIRECTIONS.issuperset(map(str.casefold, names))
+def has_directions(env: Any) -> bool:
+    """Return whether the actions are integers, all named after directions."""
+    names = action_names(env)
+    is_text = isinstance(env.action_space, Text)
+    return (
+        bool(names) and not is_text and _DIRECTIONS.issuperset(map(str.casefold, names))
+    )
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class Score:
 
         If its info does not say, a termination with a positive reward is a success.
         """
-        rewarded = self.terminated and self.reward > 0
-        return bool(self.info.get("success", rewarded))
+        is_rewarded_end = self.terminated and self.reward > 0
+        return bool(self.info.get("success", is_rewarded_end))
 
     def outcome(self) -> tuple[str, str]:
         """Return how the episode ended, and the colour of that text."""
@@ -153,7 +153,7 @@ class Game:
             info=info,
         )
 
-    def rehearse(self) -> None:
+    def compile_kernels(self) -> None:
         """Step a copy of the environment, so that the kernels are compiled.
 
         Compilation takes seconds and writes a notice on stderr.
@@ -174,8 +174,8 @@ class Game:
 
     def view(self) -> str:
         """Return the environment as text: rendered, or else its observation."""
-        rendered = self.env.render() if self.env.render_mode is not None else None
-        return rendered if isinstance(rendered, str) else str(self.score.observation)
+        frame = self.env.render() if self.env.render_mode is not None else None
+        return frame if isinstance(frame, str) else str(self.score.observation)
 
     def close(self) -> None:
         """Close the environment."""

@@ -8,7 +8,7 @@ import gymnasium
 import pytest
 
 from roll_vec.cli import _keys
-from roll_vec.cli.play import _KeyPlayer
+from roll_vec.cli._key_player import KeyPlayer
 from roll_vec.envs.sokoban import Sokoban
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
@@ -151,12 +151,12 @@ def test_key_that_moves_nothing_says_so(play):
 
 def test_kernels_are_compiled_before_the_first_board(play, monkeypatch):
     events = []
-    step, draw = Sokoban._take_action, _KeyPlayer._draw
+    step, draw = Sokoban._take_action, KeyPlayer._draw
     monkeypatch.setattr(
         Sokoban, "_take_action", lambda *args: (events.append("step"), step(*args))[1]
     )
     monkeypatch.setattr(
-        _KeyPlayer, "_draw", lambda self: (events.append("draw"), draw(self))[1]
+        KeyPlayer, "_draw", lambda self: (events.append("draw"), draw(self))[1]
     )
     assert "step 0 · return 0" in play("", SOKOBAN)[0]
     assert events == ["step", "draw"]
