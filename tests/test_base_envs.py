@@ -1,4 +1,4 @@
-"""The base classes: one seed an episode, and nothing else to draw from."""
+"""Base classes: an episode of a user's environment has another seed than it should."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ class Guess(BaseLanguageBasedEnv):
         return f"{self.secret}", {"seed": self.level_seed}
 
     def step(self, action):
-        noise = int(self.np_random.integers(100))
-        return f"{noise} {action}", 0.0, action == str(self.secret), False, {}
+        number = int(self.np_random.integers(100))
+        return f"{number} {action}", 0.0, action == str(self.secret), False, {}
 
 
 class Walk(BaseDiscreteActionEnv):
+    """Walks left and right from a random position; ends at a distance of 3."""
+
     ACTION_LOOKUP: ClassVar = {1: "Left", 2: "Right"}
 
     def __init__(self):
@@ -47,7 +49,7 @@ class Walk(BaseDiscreteActionEnv):
 
 
 @pytest.mark.parametrize("seed", [0, 7, 2**32 - 1, 2**40 + 3])
-def test_each_episode_has_the_seed_that_the_batch_gives_it(seed):
+def test_each_episode_has_the_seed_that_a_batch_passes(seed):
     env = Guess()
     for episode in range(5):
         _, info = env.reset(seed=seed if episode == 0 else None)
@@ -59,7 +61,7 @@ def test_each_episode_has_the_seed_that_the_batch_gives_it(seed):
     assert env.np_random_seed == seed
 
 
-def test_draws_of_one_episode_do_not_move_the_next():
+def test_draws_in_one_episode_do_not_change_the_next():
     quiet, busy = Guess(), Guess()
     quiet.reset(seed=3)
     busy.reset(seed=3)
@@ -90,7 +92,7 @@ def test_a_generator_drawn_from_before_the_first_reset_starts_no_stream():
 
 
 @pytest.mark.parametrize("episode", [0, 1, 4])
-def test_resume_goes_on_where_the_stream_would_be(episode):
+def test_resume_begins_the_same_episode_as_the_stream(episode):
     env, fresh = Guess(), Guess()
     env.reset(seed=11)
     for _ in range(episode):
@@ -102,7 +104,7 @@ def test_resume_goes_on_where_the_stream_would_be(episode):
     assert fresh.reset() == env.reset()
 
 
-def test_resume_keeps_the_seed_that_was_given():
+def test_resume_keeps_the_users_seed():
     env = Guess()
     env.resume(2**40, 0)
     env.reset()
@@ -110,7 +112,7 @@ def test_resume_keeps_the_seed_that_was_given():
     assert env.level_seed == fold_seed(2**40)
 
 
-def test_a_bad_seed_moves_nothing():
+def test_a_bad_seed_changes_nothing():
     env = Guess()
     env.reset(seed=5)
     twin = copy.deepcopy(env)
@@ -120,12 +122,12 @@ def test_a_bad_seed_moves_nothing():
     assert env.reset() == twin.reset()
 
 
-@pytest.mark.parametrize("drawn", [0, 3])
-def test_the_stream_can_be_kept_and_put_back(drawn):
+@pytest.mark.parametrize("num_draws", [0, 3])
+def test_set_stream_restores_the_position_of_get_stream(num_draws):
     env = Guess()
     env.reset(seed=5)
     env.reset()
-    for _ in range(drawn):
+    for _ in range(num_draws):
         env.step("")
     state = pickle.loads(pickle.dumps(env.get_stream()))
     expected = [env.step("x"), env.step("y"), env.reset()]
@@ -137,7 +139,7 @@ def test_the_stream_can_be_kept_and_put_back(drawn):
     assert fresh.np_random_seed == 5
 
 
-def test_the_optional_methods_say_what_is_missing():
+def test_optional_methods_name_themselves_in_the_error():
     env = Guess()
     assert env.get_instructions() == ""
     with pytest.raises(NotImplementedError, match="Guess has no get_state"):
@@ -146,14 +148,14 @@ def test_the_optional_methods_say_what_is_missing():
         env.set_state({})
 
 
-def test_the_classes_are_to_be_extended():
+def test_the_base_classes_are_abstract():
     for base in (BaseLanguageBasedEnv, BaseDiscreteActionEnv):
         with pytest.raises(TypeError, match="abstract"):
             base()
     assert Walk().get_all_actions() == [1, 2]
 
 
-def test_the_action_space_has_rolls_name():
+def test_action_space_has_rolls_name_as_well():
     class Ported(Walk):
         def __init__(self):
             super().__init__()
@@ -168,6 +170,6 @@ def test_gymnasiums_checker_accepts_a_subclass(make):
     check_env(make(), skip_render_check=True)
 
 
-def test_a_base_reset_alone_says_nothing():
+def test_the_base_reset_returns_no_observation():
     assert SeededEnv().reset(seed=2**33) == (None, {})
     assert fold_seed(2**33) < 2**32

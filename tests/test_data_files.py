@@ -1,4 +1,4 @@
-"""Data files: no pickle and no pool goes on in another file's worlds without a word."""
+"""Data files: a pickle or a pool goes on with another content, without an error."""
 
 import json
 import os
@@ -19,8 +19,13 @@ LEVELS = ["#####\n#@$.#\n#####\n", "#####\n#.$@#\n#####\n"]
 
 
 def write_tasks(path, targets):
+    """Write Countdown tasks of two numbers."""
     lines = [json.dumps({"nums": [1, 2], "target": target}) for target in targets]
     path.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+# Each of these writes files into a folder and returns an environment, the keyword of a
+# file, and its name.
 
 
 def countdown(folder):
@@ -60,14 +65,14 @@ def change(path):
     else:
         block = path.read_bytes()
         at = block.rindex(b"1") if path.name == "tasks.jsonl" else block.index(b"wash")
-        changed = b"7" if path.name == "tasks.jsonl" else b"mash"
-        path.write_bytes(block[:at] + changed + block[at + len(changed) :])
+        new = b"7" if path.name == "tasks.jsonl" else b"mash"
+        path.write_bytes(block[:at] + new + block[at + len(new) :])
     assert path.stat().st_size == status.st_size
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 @pytest.mark.parametrize("make", CASES)
-def test_a_pickle_is_at_home_in_another_folder(tmp_path, monkeypatch, make):
+def test_a_pickle_finds_its_files_from_another_folder(tmp_path, monkeypatch, make):
     monkeypatch.chdir(tmp_path)
     env = make(tmp_path)[0]
     first = env.reset(seed=3)[0]
@@ -79,7 +84,7 @@ def test_a_pickle_is_at_home_in_another_folder(tmp_path, monkeypatch, make):
 
 
 @pytest.mark.parametrize("make", CASES)
-def test_a_pickle_refuses_another_content_by_name(tmp_path, monkeypatch, make):
+def test_a_pickle_names_the_file_that_has_changed(tmp_path, monkeypatch, make):
     monkeypatch.chdir(tmp_path)
     env, argument, name = make(tmp_path)
     env.reset(seed=0)
@@ -98,6 +103,7 @@ def test_title_nouns_of_another_source_are_refused(tmp_path):
 
 
 def make_pool(tmp_path, **keywords):
+    """Make a pool of two Countdown environments over a file of tasks."""
     write_tasks(tmp_path / "tasks.jsonl", [1, 2])
     return gymnasium.make_vec(
         "roll_vec/Countdown-v0", num_envs=2, data="tasks.jsonl", **keywords
@@ -107,12 +113,12 @@ def make_pool(tmp_path, **keywords):
 @pytest.mark.parametrize(
     "keywords", [{}, {"workers": 1, "executor": "process", "context": "spawn"}]
 )
-def test_a_pool_that_is_unpickled_elsewhere_plays_on_or_refuses(
+def test_a_pool_that_is_unpickled_elsewhere_goes_on_or_raises(
     tmp_path, monkeypatch, keywords
 ):
     monkeypatch.chdir(tmp_path)
     envs = make_pool(tmp_path, **keywords)
-    # Where a process is spawned, it is in the folder that the program began in.
+    # A spawned process starts in the first folder of the program.
     expected = envs.reset(seed=0)[0]
     pickled = pickle.dumps(envs)
     envs.close()
@@ -140,7 +146,7 @@ def test_a_lost_environment_is_not_built_from_another_file(tmp_path, monkeypatch
     envs.close()
 
 
-def test_one_file_of_tasks_is_shared_whatever_its_time(tmp_path):
+def test_equal_content_is_shared_although_its_time_differs(tmp_path):
     path = tmp_path / "tasks.jsonl"
     write_tasks(path, [1, 2])
     env = Countdown(data=path)
@@ -148,17 +154,17 @@ def test_one_file_of_tasks_is_shared_whatever_its_time(tmp_path):
     assert Countdown(data=path)._tasks.file is env._tasks.file
 
 
-def test_a_digest_is_computed_once_a_status(tmp_path, monkeypatch):
+def test_a_digest_is_computed_once_per_status(tmp_path, monkeypatch):
     path = tmp_path / "file"
     path.write_bytes(b"1")
     hashed = []
 
-    def count(read, hash_file=data_files.hash_file):
-        hashed.append(read)
-        return hash_file(read)
+    def count(file, hash_file=data_files.hash_file):
+        hashed.append(file)
+        return hash_file(file)
 
     monkeypatch.setattr(data_files, "hash_file", count)
-    # A file that was written just now can change without another status.
+    # A file that was written just now can change and keep its status.
     first = data_files.fingerprint("data", str(path))
     assert data_files.fingerprint("data", str(path)) == first
     assert len(hashed) == 2
@@ -178,7 +184,7 @@ def test_a_pipe_is_no_data_file(tmp_path):
         Countdown(data=tmp_path / "pipe.jsonl")
 
 
-def test_keywords_that_no_file_stands_behind_stay_as_they_are(tmp_path):
+def test_keywords_without_a_file_are_not_pinned(tmp_path):
     keywords = {"products": tmp_path / "none.json", "attributes": 3, "split": "all"}
     pinned = data_files.pin_files(keywords, WebShop.DATA_FILES)
     assert pinned == {**keywords, "products": str(tmp_path / "none.json")}

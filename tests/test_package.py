@@ -1,4 +1,4 @@
-"""What is shipped, what is exported, what `import roll_vec` costs."""
+"""The package lacks a file or a name, or `import roll_vec` imports too much."""
 
 import ast
 import importlib
@@ -19,9 +19,9 @@ ROOT = Path(__file__).resolve().parent.parent
 def _pyproject_list(name: str) -> list[str]:
     """Return a list of strings of pyproject.toml (Python 3.10 has no tomllib)."""
     text = (ROOT / "pyproject.toml").read_text("utf-8")
-    found = re.search(rf"^{name} = (\[.*?\])$", text, re.MULTILINE | re.DOTALL)
-    assert found is not None
-    return json.loads(re.sub(r",\s*\]", "]", found[1]))
+    match = re.search(rf"^{name} = (\[.*?\])$", text, re.MULTILINE | re.DOTALL)
+    assert match is not None
+    return json.loads(re.sub(r",\s*\]", "]", match[1]))
 
 
 def test_listed_packages_are_those_on_disk():
@@ -52,8 +52,8 @@ def test_public_modules_are_listed():
     modules = {"errors", "progress", "seeding", "spaces", "testing"}
     assert set(dir(roll_vec)) == modules | set(roll_vec.__all__)
     readme = (ROOT / "README.md").read_text("utf-8")
-    named = set(re.findall(r"\broll_vec\.([a-z_]+)", readme)) - {"envs", "kernels"}
-    assert named <= set(dir(roll_vec))
+    names = set(re.findall(r"\broll_vec\.([a-z_]+)", readme)) - {"envs", "kernels"}
+    assert names <= set(dir(roll_vec))
     assert callable(importlib.import_module("roll_vec.envs.countdown").solve)
     assert callable(roll_vec.testing.check_vector_env)
 

@@ -1,4 +1,4 @@
-"""What the README tells people to type works."""
+"""The README: a program or command in it fails, or a keyword or id is missing."""
 
 import json
 import re

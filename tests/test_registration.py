@@ -1,4 +1,4 @@
-"""Registering an environment of one's own, and what it gets by that."""
+"""Registration: an id cannot be made, or a bad keyword is not named."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ ROLL_ENVS = ("SokobanEnv", "FrozenLakeEnv")
 
 
 class Echo(roll_vec.BaseLanguageBasedEnv):
+    """Repeats the action."""
+
     def __init__(self, prefix="you said ", render_mode=None):
         super().__init__()
         self.prefix, self.render_mode = prefix, render_mode
@@ -41,6 +43,8 @@ class Echo(roll_vec.BaseLanguageBasedEnv):
 
 
 class Switch(roll_vec.BaseDiscreteActionEnv):
+    """Has the actions Off and On."""
+
     def __init__(self):
         self.ACTION_LOOKUP = {0: "Off", 1: "On"}
         self.observation_space = gymnasium.spaces.Discrete(2)
@@ -55,6 +59,8 @@ class Switch(roll_vec.BaseDiscreteActionEnv):
 
 
 class Plain(gymnasium.Env):
+    """Extends no class of roll_vec."""
+
     observation_space = action_space = gymnasium.spaces.Discrete(3)
 
     def reset(self, *, seed=None, options=None):
@@ -80,7 +86,7 @@ def registered():
         del gymnasium.registry[id], ENVIRONMENTS[id]
 
 
-def test_one_line_gives_both_forms(registered):
+def test_a_registered_id_makes_single_environments_and_batches(registered):
     id = registered("test/Echo-v0", Echo, max_episode_steps=2, prefix="> ")
     single = gymnasium.make(id)
     batch = gymnasium.make_vec(id, num_envs=3)
@@ -95,7 +101,7 @@ def test_one_line_gives_both_forms(registered):
     batch.close()
 
 
-def test_names_of_a_module_are_loaded_on_use(registered):
+def test_module_and_name_are_imported_on_use(registered):
     id = registered("test/Named-v0", f"{__name__}:Echo", prefix="! ")
     env = gymnasium.make(id)
     env.reset(seed=0)
@@ -104,14 +110,14 @@ def test_names_of_a_module_are_loaded_on_use(registered):
 
 
 class Bonus(Countdown):
-    """A class of ours, extended with a keyword of its own."""
+    """A class of roll_vec, extended with a keyword."""
 
     def __init__(self, bonus=1.0):
         super().__init__(num_numbers=3)
         self.bonus = bonus
 
 
-def test_a_subclass_of_ours_shows_its_own_keywords(registered):
+def test_a_subclass_shows_its_own_keywords(registered):
     assert list(inspect.signature(Bonus).parameters) == ["bonus"]
     id = registered("test/Bonus-v0", Bonus, bonus=2.0)
     assert gymnasium.make(id).unwrapped.bonus == 2.0
@@ -119,7 +125,7 @@ def test_a_subclass_of_ours_shows_its_own_keywords(registered):
         gymnasium.make(id, num_numbers=4)
 
 
-def test_make_vec_is_gymnasiums_with_our_type(registered):
+def test_make_vec_makes_what_gymnasium_makes_with_its_type(registered):
     id = registered("test/Typed-v0", Echo, max_episode_steps=3)
     env, twin = roll_vec.make_vec(id, 2, prefix="> "), gymnasium.make_vec(id, 2)
     assert type(env) is roll_vec.PoolVectorEnv
@@ -133,7 +139,7 @@ def test_make_vec_is_gymnasiums_with_our_type(registered):
         roll_vec.make_vec("CartPole-v1")
 
 
-def test_the_specification_can_be_stored_and_made_again(registered):
+def test_a_spec_can_be_stored_and_made_again(registered):
     id = registered("test/Stored-v0", Echo, max_episode_steps=3)
     env = gymnasium.make_vec(id, num_envs=2, prefix="a ", action_pattern="x(.)")
     spec = EnvSpec.from_json(env.spec.to_json())
@@ -159,7 +165,7 @@ def test_text_acts_by_the_names_of_a_lookup(registered):
     assert infos["action_is_valid"].tolist() == [True, False]
 
 
-def test_any_gymnasium_environment_is_pooled(registered):
+def test_any_gymnasium_environment_can_be_registered(registered):
     id = registered("test/Plain-v0", Plain)
     batch = gymnasium.make_vec(id, num_envs=2, workers=2)
     batch.reset(seed=0)
@@ -185,9 +191,7 @@ def test_any_gymnasium_environment_is_pooled(registered):
         ),
     ],
 )
-def test_keywords_that_make_no_sense_are_named(
-    registered, make, cls, more, error, match
-):
+def test_bad_keywords_are_named(registered, make, cls, more, error, match):
     id = registered("test/Bad-v0", cls)
     with pytest.raises(error, match=match):
         make(id, **more)
@@ -213,7 +217,7 @@ def test_a_render_mode_that_a_class_lacks_is_named(registered):
         (("test/Bad-v0", Echo), {"what": 1}, "unexpected keyword argument 'what'"),
     ],
 )
-def test_what_cannot_be_registered_is_refused(arguments, more, match):
+def test_bad_registrations_are_refused(arguments, more, match):
     with pytest.raises((InvalidOptionError, UnknownOptionError), match=match):
         roll_vec.register(*arguments, **more)
     assert "test/Bad-v0" not in gymnasium.registry
@@ -221,22 +225,22 @@ def test_what_cannot_be_registered_is_refused(arguments, more, match):
 
 
 @pytest.mark.parametrize("cls", [Echo, Switch])
-def test_a_closed_environment_says_so(registered, cls):
-    """The base class sees a reset, the text layer steps and frames as well."""
+def test_a_closed_environment_of_users_names_itself(registered, cls):
+    """The base class refuses resets, `TextWrapper` steps and frames as well."""
     id = registered("test/Closed-v0", cls)
     env = gymnasium.make(id, **({"action_mode": "text"} if cls is Switch else {}))
     env.reset(seed=0)
     inner = env.unwrapped
     for _ in range(2):
         env.close()
-    layer = next(one for one in layers_of(env) if isinstance(one, TextWrapper))
-    for use in (inner.reset, layer.reset, lambda: layer.step("on"), layer.render):
+    wrapper = next(one for one in wrappers_of(env) if isinstance(one, TextWrapper))
+    for use in (inner.reset, wrapper.reset, lambda: wrapper.step("on"), wrapper.render):
         with pytest.raises(ClosedError, match=f"^{cls.__name__} is closed"):
             use()
 
 
 @pytest.mark.parametrize("id", [*ENVIRONMENTS, *ROLL_ENVS])
-def test_single_environments_of_ours_say_that_they_are_closed(id):
+def test_a_closed_single_environment_names_itself(id):
     is_roll = id in ROLL_ENVS
     env = getattr(roll_vec, id)() if is_roll else gymnasium.make(id).unwrapped
     env.reset(seed=0)
@@ -252,7 +256,8 @@ def test_single_environments_of_ours_say_that_they_are_closed(id):
     restored.step(action)
 
 
-def layers_of(env):
+def wrappers_of(env):
+    """Yield the wrappers of an environment, the outermost first."""
     while env is not env.unwrapped:
         yield env
         env = env.env
@@ -273,14 +278,14 @@ def layers_of(env):
         ("roll_vec/Countdown-v0", {"nothing": 2}, "unicode_operators, workers$"),
     ],
 )
-def test_a_keyword_of_another_kind_says_what_to_do(id, more, match):
+def test_a_keyword_of_the_other_kind_of_batch_gets_a_hint(id, more, match):
     with pytest.raises(UnknownOptionError, match=match):
         gymnasium.make_vec(id, num_envs=2, **more)
 
 
 @pytest.mark.parametrize("id", ["roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"])
 @pytest.mark.parametrize("name", ["num_envs", "group_size", "copy", "workers"])
-def test_a_keyword_of_batches_is_named_as_that(id, name):
+def test_a_keyword_of_batches_gets_a_hint(id, name):
     with pytest.raises(UnknownOptionError, match=f"{name} is for batches: .*make_vec"):
         gymnasium.make(id, **{name: 2})
 
@@ -300,7 +305,7 @@ def test_a_keyword_of_batches_is_named_as_that(id, name):
     ],
 )
 @pytest.mark.parametrize("pooled", [False, True])
-def test_a_value_that_is_close_or_too_large_is_named(registered, pooled, more, match):
+def test_misspelt_and_huge_values_are_named(registered, pooled, more, match):
     if pooled and "obs_mode" in more:
         return
     id = registered("test/Value-v0", Echo) if pooled else "roll_vec/FrozenLake-v1"
@@ -319,7 +324,7 @@ def echo_again(suffix):
 
 
 @pytest.mark.parametrize("as_text", [False, True])
-def test_the_same_class_again_replaces_what_was_registered(registered, as_text):
+def test_the_same_class_again_replaces_the_old_one(registered, as_text):
     """No warning either: tests run with warnings as errors."""
     first = f"{__name__}:Echo" if as_text else Echo
     id = registered("test/Twice-v0", first, max_episode_steps=5, prefix="a ")
@@ -336,7 +341,7 @@ def test_the_same_class_again_replaces_what_was_registered(registered, as_text):
     assert gymnasium.make(id).spec.max_episode_steps == 1
 
 
-def test_another_class_replaces_by_force_alone(registered):
+def test_another_class_replaces_an_id_with_force_alone(registered):
     id = registered("test/Forced-v0", Echo)
     for other in (Plain, f"{__name__}:Plain"):
         with pytest.raises(InvalidOptionError, match=f"for {__name__}:Echo.*force"):
@@ -348,7 +353,7 @@ def test_another_class_replaces_by_force_alone(registered):
         roll_vec.register(id, Plain, force=1)
 
 
-def test_array_environments_refuse_to_send_and_receive():
+def test_array_environments_refuse_send_and_recv():
     env = gymnasium.make_vec("roll_vec/FrozenLake-v1", num_envs=2).unwrapped
     env.reset(seed=0)
     for call in (lambda: env.send([1], [0]), env.recv):
@@ -382,13 +387,13 @@ def test_array_environments_refuse_to_send_and_receive():
         ("WebShop", {"num_products": 10**9}, "num_products: .* at most 1048576 prod"),
     ],
 )
-def test_sizes_beyond_use_are_refused_before_anything_is_made(name, keywords, message):
+def test_huge_sizes_are_refused_at_once(name, keywords, message):
     version = "v1" if name == "FrozenLake" else "v0"
     with pytest.raises(InvalidOptionError, match=message):
         gymnasium.make_vec(f"roll_vec/{name}-{version}", **keywords)
 
 
-def test_a_batch_beyond_the_memory_is_refused_by_name(monkeypatch):
+def test_a_batch_that_does_not_fit_into_memory_is_refused(monkeypatch):
     def allocate(*_):
         message = "Unable to allocate 7 EiB"
         raise MemoryError(message)
@@ -398,7 +403,7 @@ def test_a_batch_beyond_the_memory_is_refused_by_name(monkeypatch):
         gymnasium.make_vec("roll_vec/Sokoban-v0", num_envs=7)
 
 
-def test_a_pool_of_processes_warns_its_caller_of_a_slow_pattern():
+def test_a_pool_of_processes_warns_the_caller_of_a_slow_pattern():
     with pytest.warns(SlowPatternWarning, match="action_pattern") as warned:
         gymnasium.make_vec(
             "roll_vec/Countdown-v0",

@@ -1,4 +1,4 @@
-"""Seeds: what is accepted, and the mixes, against plain Python and fixed values."""
+"""Seeds: an episode gets another seed than documented, or a bad seed is accepted."""
 
 import numpy as np
 import pytest
@@ -14,20 +14,20 @@ GOLDEN = 0x9E3779B97F4A7C15
 
 
 def avalanche(word):
-    """splitmix64's finaliser (Steele, Lea and Flood, 2014), in plain Python."""
+    """Return splitmix64's finaliser (Steele, Lea and Flood, 2014), in plain Python."""
     word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & MASK64
     word = (word ^ (word >> 27)) * 0x94D049BB133111EB & MASK64
     return word ^ (word >> 31)
 
 
 def fold_in(seed, counter):
-    """The documented mix, in plain Python."""
+    """Return the documented `fold_in`, in plain Python."""
     start = avalanche((seed + GOLDEN) & MASK64)
     return avalanche((start + counter * GOLDEN) & MASK64) >> 32
 
 
 def fold(seed):
-    """The documented folding, in plain Python."""
+    """Return the documented folding, in plain Python."""
     if seed < 1 << 32:
         return seed
     folded = 0
@@ -42,11 +42,11 @@ seeds = st.one_of(
 )
 
 
-# -------------------------------------------------------------------- mixes
+# ------------------------------------------------------------------ derived seeds
 
 
 @given(seeds)
-def test_folding_is_the_documented_one(seed):
+def test_fold_seed_is_as_documented(seed):
     folded = seeding.fold_seed(seed)
     assert type(folded) is int
     assert folded == fold(seed)
@@ -54,25 +54,25 @@ def test_folding_is_the_documented_one(seed):
 
 
 @given(seeds, st.integers(0, 1 << 40))
-def test_episode_seed_is_the_documented_mix(seed, episode):
+def test_episode_seed_is_as_documented(seed, episode):
     expected = fold(seed) if episode == 0 else fold_in(fold(seed), episode)
     assert seeding.episode_seed(seed, episode) == expected
     assert type(seeding.episode_seed(seed, episode)) is int
 
 
 @given(st.integers(0, (1 << 32) - 1), st.integers(0, 3000))
-def test_retry_seed_is_the_documented_mix(level_seed, attempt):
+def test_retry_seed_is_as_documented(level_seed, attempt):
     expected = level_seed if attempt == 0 else fold_in(level_seed, (1 << 63) + attempt)
     assert seeding.retry_seed(level_seed, attempt) == expected
 
 
 @given(st.lists(st.tuples(st.integers(0, (1 << 32) - 1), st.integers(0, 1 << 62))))
-def test_many_episode_seeds_at_once(pairs):
-    streams = np.array([stream for stream, _ in pairs], np.uint64)
+def test_many_episode_seeds_equal_single_ones(pairs):
+    folded_seeds = np.array([stream for stream, _ in pairs], np.uint64)
     episodes = np.array([episode for _, episode in pairs], np.uint64)
-    mixed = seeding.episode_seeds(streams, episodes)
-    assert mixed.dtype == np.uint64
-    assert mixed.tolist() == [seeding.episode_seed(s, k) for s, k in pairs]
+    derived = seeding.episode_seeds(folded_seeds, episodes)
+    assert derived.dtype == np.uint64
+    assert derived.tolist() == [seeding.episode_seed(s, k) for s, k in pairs]
 
 
 EPISODES_OF_0 = [0, 2802244911, 3011683077, 1662685524]
@@ -82,20 +82,20 @@ RETRIES_OF_7 = [7, 2118445982, 2425803100]
 
 
 def test_values_never_change():
-    # Another value here is other worlds under the same ids.
+    # Other values would give other levels under the same ids.
     assert [seeding.episode_seed(0, k) for k in range(4)] == EPISODES_OF_0
     assert [seeding.episode_seed(123, k) for k in (1, 1000)] == EPISODES_OF_123
     assert [seeding.fold_seed(1 << bits) for bits in (31, 32, 64, 200)] == FOLDED
     assert [seeding.retry_seed(7, attempt) for attempt in range(3)] == RETRIES_OF_7
 
 
-def test_mixes_do_not_collide_where_it_would_be_seen():
-    streams = np.repeat(np.arange(300, dtype=np.uint64), 300)
+def test_derived_seeds_are_spread_and_hardly_collide():
+    folded_seeds = np.repeat(np.arange(300, dtype=np.uint64), 300)
     episodes = np.tile(np.arange(300, dtype=np.uint64), 300)
-    mixed = seeding.episode_seeds(streams, episodes)
+    derived = seeding.episode_seeds(folded_seeds, episodes)
     # 90,000 draws of 2**32 values: one collision is expected.
-    assert len(np.unique(mixed)) > 90_000 - 12
-    counts = np.bincount((mixed[episodes > 0] >> np.uint64(28)).astype(np.int64))
+    assert len(np.unique(derived)) > 90_000 - 12
+    counts = np.bincount((derived[episodes > 0] >> np.uint64(28)).astype(np.int64))
     assert len(counts) == 16
     assert counts.min() > 0.95 * counts.mean()
 
@@ -115,15 +115,15 @@ def test_non_negative_integers_are_seeds(seed):
 @pytest.mark.parametrize(
     "seed", [-1, -(2**70), np.int64(-3), 1.0, np.float64(2), "3", b"3", None, [1], {}]
 )
-def test_anything_else_is_refused_and_shown(seed):
-    with pytest.raises(InvalidSeedError, match="non-negative integer, got ") as caught:
+def test_other_values_are_refused_and_named(seed):
+    with pytest.raises(InvalidSeedError, match="non-negative integer, got ") as raised:
         seeding.check_seed(seed)
-    assert isinstance(caught.value, gym_error.Error)
-    assert isinstance(caught.value, RollVecError)
-    assert str(seed) in str(caught.value)
+    assert isinstance(raised.value, gym_error.Error)
+    assert isinstance(raised.value, RollVecError)
+    assert str(seed) in str(raised.value)
 
 
-def test_int_is_counted_up():
+def test_an_int_is_counted_up_by_group():
     assert seeding.expand_seeds(5, 4) == [5, 6, 7, 8]
     assert seeding.expand_seeds(5, 4, 2) == [5, 5, 6, 6]
     assert seeding.expand_seeds(5, 4, 4) == [5, 5, 5, 5]
@@ -148,7 +148,7 @@ def test_none_is_none_for_all():
     ],
     ids=repr,
 )
-def test_sequence_is_taken_as_given(sequence):
+def test_a_sequence_is_used_unchanged(sequence):
     expanded = seeding.expand_seeds(sequence, 3, 3)
     assert expanded == list(sequence)
     assert all(type(seed) is int for seed in expanded)
@@ -177,6 +177,6 @@ def test_wrong_length_is_refused(seeds):
 
 
 def test_entropy_is_fresh_and_below_64_bits():
-    drawn = {seeding.draw_entropy() for _ in range(50)}
-    assert len(drawn) == 50
-    assert all(type(seed) is int and 0 <= seed < 2**64 for seed in drawn)
+    draws = {seeding.draw_entropy() for _ in range(50)}
+    assert len(draws) == 50
+    assert all(type(seed) is int and 0 <= seed < 2**64 for seed in draws)

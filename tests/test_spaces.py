@@ -1,4 +1,4 @@
-"""The space of texts: what it contains, how it is batched, copied and sampled."""
+"""UnicodeText: a text is refused, cut or lost in a batch, a copy or shared memory."""
 
 import copy
 import itertools
@@ -27,6 +27,7 @@ from roll_vec.spaces import UnicodeText
 
 @pytest.fixture
 def space():
+    """Return a space of texts of 2 to 12 characters."""
     return UnicodeText(12, min_length=2, seed=3)
 
 
@@ -60,7 +61,7 @@ def test_impossible_lengths_are_refused(longest, shortest):
         UnicodeText(longest, min_length=shortest)
 
 
-def test_is_gymnasiums_text_for_those_who_ask(space):
+def test_is_an_instance_of_gymnasiums_text(space):
     assert isinstance(space, spaces.Text)
     assert (space.min_length, space.max_length) == (2, 12)
     assert spaces.utils.is_space_dtype_shape_equiv(space, UnicodeText(12, min_length=2))
@@ -95,11 +96,11 @@ def test_samples_are_contained_and_of_every_length(space):
 
 def test_samples_depend_on_the_seed_alone():
     first, again, other = (UnicodeText(20, seed=seed) for seed in (1, 1, 2))
-    drawn = [[space.sample() for _ in range(10)] for space in (first, again, other)]
-    assert drawn[0] == drawn[1]
-    assert drawn[0] != drawn[2]
+    samples = [[space.sample() for _ in range(10)] for space in (first, again, other)]
+    assert samples[0] == samples[1]
+    assert samples[0] != samples[2]
     first.seed(1)
-    assert [first.sample() for _ in range(10)] == drawn[0]
+    assert [first.sample() for _ in range(10)] == samples[0]
 
 
 def test_sample_mask_of_gymnasium_is_understood(space):
@@ -126,14 +127,14 @@ def test_copies_are_equal(space, duplicate, sampled):
 @pytest.mark.parametrize(
     "duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
 )
-def test_copies_go_on_in_the_same_stream_on_their_own(space, duplicate):
+def test_copies_continue_the_same_samples_independently(space, duplicate):
     space.sample()
     twin = duplicate(space)
-    drawn = [twin.sample() for _ in range(5)]
-    assert [space.sample() for _ in range(5)] == drawn
+    samples = [twin.sample() for _ in range(5)]
+    assert [space.sample() for _ in range(5)] == samples
 
 
-def test_deepcopy_keeps_what_is_one_generator_one():
+def test_deepcopy_of_one_space_twice_is_one_space():
     space = UnicodeText(9, seed=0)
     first, second = copy.deepcopy([space, space])
     assert first is second
@@ -152,7 +153,7 @@ def test_batch_is_a_tuple_of_equals(space):
     assert ("ab", "", "cd", "ef") not in batch
 
 
-def test_members_of_a_batch_draw_on_their_own(space):
+def test_spaces_of_a_batch_sample_independently(space):
     batch = batch_space(space, 3)
     batch.seed(0)
     first = [batch.sample() for _ in range(5)]
@@ -193,20 +194,20 @@ def test_gymnasiums_functions_of_batches_work(space):
 TEXTS = ("two\n√", "👍🏽\0", "\ud800 half", "")
 
 
-def test_shared_memory_is_seen_as_it_is_now():
+def test_a_view_of_shared_memory_shows_the_present_texts():
     space = spaces.Dict({"text": UnicodeText(8), "number": spaces.Discrete(9)})
     memory = create_shared_memory(space, n=2)
-    seen = read_from_shared_memory(space, memory, n=2)
+    view = read_from_shared_memory(space, memory, n=2)
     for first, second in itertools.pairwise(TEXTS):
         for row, text in enumerate((first, second)):
             write_to_shared_memory(space, row, {"text": text, "number": row}, memory)
         expected = (first, second)
-        assert tuple(seen["text"]) == seen["text"][:] == expected
-        assert seen["text"][1] == second
-        kept = copy.deepcopy(seen)["text"]
-        assert type(kept) is tuple
-        assert kept == expected == seen["text"]
-        assert pickle.loads(pickle.dumps(seen["text"])) == expected
+        assert tuple(view["text"]) == view["text"][:] == expected
+        assert view["text"][1] == second
+        duplicate = copy.deepcopy(view)["text"]
+        assert type(duplicate) is tuple
+        assert duplicate == expected == view["text"]
+        assert pickle.loads(pickle.dumps(view["text"])) == expected
 
 
 @pytest.mark.parametrize("text", ["123456789", 5, None, b"ab"])
@@ -233,8 +234,8 @@ def test_texts_are_flattened_to_code_points(text):
 
 def test_flattened_as_gymnasiums_text_of_these_characters():
     codes = [chr(code) for code in range(300)]
-    theirs = spaces.Text(6, min_length=0, charset="".join(codes))
-    expected = spaces.flatten(theirs, "aé\n")
+    gymnasium_space = spaces.Text(6, min_length=0, charset="".join(codes))
+    expected = spaces.flatten(gymnasium_space, "aé\n")
     expected[expected == len(codes)] = sys.maxunicode + 1
     flat = spaces.flatten(UnicodeText(6), "aé\n")
     assert flat.dtype == expected.dtype
@@ -270,16 +271,16 @@ def test_environments_of_texts_are_flattened_and_stored(id, more):
         (env.action_space, actions),
     ):
         if isinstance(space, spaces.Text):
-            loaded = stored_by_minari(space)
-            assert all(text in space and text in loaded for text in texts)
+            minari_space = stored_by_minari(space)
+            assert all(text in space and text in minari_space for text in texts)
 
 
 def stored_by_minari(space):
-    """Return what Minari loads in the place of a text space that it stored."""
-    kept = {"min_length": space.min_length, "charset": space.characters}
-    return spaces.Text(space.max_length, **json.loads(json.dumps(kept)))
+    """Return the space that Minari loads after it stored a text space."""
+    record = {"min_length": space.min_length, "charset": space.characters}
+    return spaces.Text(space.max_length, **json.loads(json.dumps(record)))
 
 
 def test_texts_of_models_are_stored_too():
-    loaded = stored_by_minari(UnicodeText(99))
-    assert all(text in loaded for text in ("ein\tЯ √", "日本語\0", "👍🏽 “”", ""))
+    minari_space = stored_by_minari(UnicodeText(99))
+    assert all(text in minari_space for text in ("ein\tЯ √", "日本語\0", "👍🏽 “”", ""))

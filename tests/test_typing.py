@@ -1,4 +1,4 @@
-"""What a type checker says of a user's program."""
+"""Types: mypy refuses a user's program, or accepts a wrong one."""
 
 import os
 import subprocess
@@ -44,7 +44,7 @@ def test_a_users_program_and_the_readmes_blocks_pass_mypy(tmp_path):
     command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent"]
     # The README's own classes have no annotations, and are checked nevertheless.
     command += ["--allow-untyped-defs", "--allow-untyped-calls", *programs]
-    found = subprocess.run(
+    result = subprocess.run(
         command,
         cwd=tmp_path,
         env={**os.environ, "MYPYPATH": str(ROOT)},
@@ -52,4 +52,4 @@ def test_a_users_program_and_the_readmes_blocks_pass_mypy(tmp_path):
         text=True,
         check=False,
     )
-    assert found.returncode == 0, found.stdout + found.stderr
+    assert result.returncode == 0, result.stdout + result.stderr

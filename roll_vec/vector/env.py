@@ -36,6 +36,7 @@ from roll_vec.vector.unroll import Unroller
 
 __all__ = ["BatchOptions", "RollVectorEnv"]
 
+# The window of human mode shows so many environments, the first ones.
 _BOARDS_IN_WINDOW = 16
 
 
@@ -97,7 +98,7 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         Whether the last step of each environment ended in success.
     """
 
-    # Until the constructor has ended: closing a half-built environment does nothing.
+    # Until the constructor has ended, so that `close` does nothing before.
     closed = True
 
     @takes_keywords_of(BatchOptions)
@@ -119,8 +120,11 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         self.render_mode = engine.render_mode
         self.metadata = {**engine.metadata, "autoreset_mode": self.autoreset_mode}
         self.spec = None
-        with_id = options.group_size if options.group_id_info else None
-        self._autoreset = Autoreset(engine, options.autoreset_mode, with_id)
+        self._autoreset = Autoreset(
+            engine,
+            options.autoreset_mode,
+            options.group_size if options.group_id_info else None,
+        )
         self._seeds: list[int | None] = [None] * self.num_envs
         self._is_started = False
         self._observations: Any = None
@@ -128,10 +132,10 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         self.closed = False
 
     def __del__(self) -> None:
-        """Close nothing, as Gymnasium from 1.3 on.
+        """Close nothing, as in Gymnasium from 1.3 on.
 
-        Before, `VectorEnv.__del__` closes: it would wait for busy workers inside
-        garbage collection.  Workers end without that.
+        The older `VectorEnv.__del__` closes: garbage collection would wait for busy
+        workers.  Workers end without it.
         """
 
     # ------------------------------------------------------------- reset
@@ -193,7 +197,7 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
                 )
                 raise ResetNeededError(message)
             seeds = self._draw_missing_seeds(seeds)
-        # A copy until the engine's reset has succeeded: Ctrl-C may interrupt it.
+        # Ctrl-C may interrupt the engine's reset: change a copy, and assign it after.
         stream_seeds = self._seeds
         if any(seed is not None for seed in seeds):
             stream_seeds = stream_seeds.copy()

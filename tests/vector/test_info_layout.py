@@ -1,4 +1,4 @@
-"""From one info dict an environment to Gymnasium's layout."""
+"""Infos: the layout of a batch differs from Gymnasium's, or a value is lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.contract.cases import assert_same
 
 NUM_ENVS = 4
 
-# One kind of value a key, as Gymnasium's layout asks of environments.
+# One kind of value per key, as in Gymnasium's layout.
 KINDS = {
     "bool": st.booleans(),
     "int": st.integers(-(2**40), 2**40),
@@ -33,12 +33,15 @@ INFOS = st.lists(
 )
 
 
-class _Quiet(gymnasium.Env):
+class Empty(gymnasium.Env):
+    """An environment that is never stepped."""
+
     observation_space = action_space = gymnasium.spaces.Discrete(1)
 
 
-def _gymnasiums(infos):
-    env = SyncVectorEnv([_Quiet] * NUM_ENVS)
+def gymnasium_layout(infos):
+    """Return the layout that Gymnasium's vector environments build."""
+    env = SyncVectorEnv([Empty] * NUM_ENVS)
     layout = {}
     for i, info in enumerate(infos):
         layout = env._add_info(layout, info, i)
@@ -46,16 +49,16 @@ def _gymnasiums(infos):
 
 
 @given(INFOS)
-def test_the_layout_is_gymnasiums(infos):
-    assert_same(stack_infos(infos, None, NUM_ENVS), _gymnasiums(infos))
+def test_the_layout_isgymnasium_layout(infos):
+    assert_same(stack_infos(infos, None, NUM_ENVS), gymnasium_layout(infos))
 
 
 @given(INFOS, st.sets(st.integers(0, NUM_ENVS - 1)))
-def test_rows_are_put_where_they_belong(infos, chosen):
-    rows = sorted(chosen)
-    expected = [info if i in chosen else {} for i, info in enumerate(infos)]
-    stacked = stack_infos([infos[row] for row in rows], rows, NUM_ENVS)
-    assert_same(stacked, _gymnasiums(expected))
+def test_infos_of_some_environments_have_their_places(infos, env_ids):
+    all_infos = [info if i in env_ids else {} for i, info in enumerate(infos)]
+    ids = sorted(env_ids)
+    stacked = stack_infos([infos[i] for i in ids], ids, NUM_ENVS)
+    assert_same(stacked, gymnasium_layout(all_infos))
 
 
 @pytest.mark.parametrize(
@@ -71,17 +74,17 @@ def test_rows_are_put_where_they_belong(infos, chosen):
         ([np.float32(1), 1.0], np.array([np.float32(1), 1.0], object)),
     ],
 )
-def test_nothing_is_lost_where_kinds_differ(values, expected):
+def test_no_value_is_lost_if_kinds_differ(values, expected):
     layout = stack_infos([{"k": value} for value in values], None, 2)
     assert_same(layout, {"k": expected, "_k": np.array([True, True])})
 
 
 def test_arrays_of_different_shapes_are_kept_as_objects():
     one, two = np.zeros(2), np.zeros(3)
-    kept = stack_infos([{"k": one}, {"k": two}], None, 2)["k"]
-    assert kept.dtype == object
-    assert kept[0] is one
-    assert kept[1] is two
+    stacked = stack_infos([{"k": one}, {"k": two}], None, 2)["k"]
+    assert stacked.dtype == object
+    assert stacked[0] is one
+    assert stacked[1] is two
     mixed = stack_infos([{"k": one}, {"k": {"a": 1}}], None, 2)["k"]
     assert mixed[1] == {"a": 1}
 
@@ -91,15 +94,15 @@ def test_no_infos_make_an_empty_layout():
     assert stack_infos([], [], 2) == {}
 
 
-def test_lists_are_merged_and_cut_row_by_row():
+def test_lists_are_cut_and_merged_by_environment():
     infos = [{"a": 1}, {"a": 2}, {}]
     finals = cut_final_infos(infos, np.array([False, True, False]))
     assert_same(
         finals, {"a": np.array([0, 2, 0]), "_a": np.array([False, True, False])}
     )
     assert infos == [{"a": 1}, {}, {}]
-    merged = add_infos(infos, np.array([1, 2]), [{"b": 1}, {"b": 2}], 3)
-    assert merged == [{"a": 1}, {"b": 1}, {"b": 2}]
+    result = add_infos(infos, np.array([1, 2]), [{"b": 1}, {"b": 2}], 3)
+    assert result == [{"a": 1}, {"b": 1}, {"b": 2}]
 
 
 def test_durations_keep_their_unit():

@@ -1,4 +1,4 @@
-"""Stacking the infos and batches of several steps, and the check of ``out``."""
+"""Rollouts: a value is lost when steps are stacked, or an ``out`` that does not fit."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from roll_vec.vector.rollout import (
 from tests.contract.cases import assert_same
 
 
-def test_infos_that_differ_from_step_to_step_lose_nothing():
+def test_infos_that_differ_from_step_to_step_keep_all_values():
     yes, no = np.array([True, True]), np.array([True, False])
     steps = [
         {"a": np.array([1, 2]), "_a": yes, "b": np.array([1, 0]), "_b": no},
@@ -34,7 +34,7 @@ def test_infos_that_differ_from_step_to_step_lose_nothing():
     assert stacked["c"][3].tolist() == ["x", None]
 
 
-def test_what_a_step_lacks_is_blank_in_any_dtype():
+def test_a_key_that_a_step_lacks_is_blank_in_any_dtype():
     mask = np.array([True, True])
     kinds = {
         "": np.array(["x", "y"]),
@@ -50,7 +50,7 @@ def test_what_a_step_lacks_is_blank_in_any_dtype():
 
 
 @pytest.mark.parametrize("number", [-(2**63), -(2**53) - 1, 2**53 + 1])
-def test_integers_that_no_float_is_stay_integers(number):
+def test_integers_that_no_float_equals_stay_integers(number):
     mask = np.array([True, True])
     steps = [
         {"a": np.array([number, 1]), "_a": mask},
@@ -67,7 +67,7 @@ NESTED = spaces.Dict(
 )
 
 
-def test_nested_observations_are_written_into_and_checked():
+def test_nested_observations_are_checked_and_overwritten():
     batch = create_empty_array(NESTED, 3)
     first = stack_batches(NESTED, [batch] * 2)
     flags = np.zeros((2, 2, 3), np.bool_)
