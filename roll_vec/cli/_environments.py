@@ -12,7 +12,7 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from roll_vec.cli._errors import UsageError, one_line
+from roll_vec.cli._errors import UsageError, argument_error, one_line
 from roll_vec.cli._imports import import_from_here
 from roll_vec.errors import MissingExtraError
 from roll_vec.options import close_match
@@ -170,14 +170,13 @@ def make_vector(
         keywords["vector_kwargs"] = {"autoreset_mode": autoreset}
     if threads is not None:
         if is_pooled(spec):
-            message = (
-                f"argument --threads: {env_id} is a pool of objects, whose threads "
-                f"are its workers: use -o workers={threads}"
+            text = (
+                f"{env_id} is a pool of objects, whose threads are its workers: use -o "
+                f"workers={threads}"
             )
-            raise UsageError(message)
+            raise argument_error("--threads", text)
         if not (has_own_batch and _takes(spec, "num_threads")):
-            message = f"argument --threads: {env_id} is stepped in one thread only"
-            raise UsageError(message)
+            raise argument_error("--threads", f"{env_id} is stepped in one thread only")
         keywords["num_threads"] = threads
 
     def make(**more: Any) -> VectorEnv[Any, Any, Any]:
@@ -188,8 +187,9 @@ def make_vector(
     env = _make(env_id, make, render_mode if can_render else None)
     if mode_of(env) is not autoreset:
         env.close()
-        message = f"argument --autoreset: {env_id} can only do {mode_of(env).value}"
-        raise UsageError(message)
+        raise argument_error(
+            "--autoreset", f"{env_id} can only do {mode_of(env).value}"
+        )
     return env
 
 

@@ -11,6 +11,7 @@ __all__ = [
     "INTERRUPTED",
     "USER_ERROR",
     "UsageError",
+    "argument_error",
     "one_line",
     "say_error",
 ]
@@ -23,6 +24,11 @@ INTERRUPTED = 130
 
 class UsageError(RollVecError):
     """Raised when an argument cannot be used; the message is for the user."""
+
+
+def argument_error(argument: str, text: str) -> UsageError:
+    """Return the error ``argument NAME: text``."""
+    return UsageError(f"argument {argument}: {text}")
 
 
 def one_line(error: BaseException | str) -> str:

@@ -16,7 +16,7 @@ from gymnasium.spaces import Text
 from gymnasium.vector import VectorEnv
 
 from roll_vec.cli._environments import load_class
-from roll_vec.cli._errors import UsageError
+from roll_vec.cli._errors import argument_error
 from roll_vec.registration import ENVIRONMENTS
 
 __all__ = ["OraclePolicy", "has_oracle", "hint"]
@@ -63,11 +63,10 @@ class OraclePolicy:
         if not has_oracle(env):
             name = "this environment" if env.spec is None else env.spec.id
             ids = [id for id in ENVIRONMENTS if _has(gymnasium.spec(id), _ACTION)]
-            message = (
-                f"argument --policy: there is no oracle of {name}; "
-                f"those that have one: {', '.join(ids)}"
+            text = (
+                f"there is no oracle of {name}; those that have one: {', '.join(ids)}"
             )
-            raise UsageError(message)
+            raise argument_error("--policy", text)
         self._env: Any = env.unwrapped
         self._has_note = _has(env.spec, _NOTE)
         self._write = _answer_writer(env)
@@ -93,10 +92,10 @@ def _answer_writer(env: Any) -> Callable[[Any], Any]:
     if parser is None:
         return lambda answer: answer or ""
     if parser.example("") is None:
-        message = (
-            "argument --policy: oracle cannot write an answer that matches "
+        text = (
+            "oracle cannot write an answer that matches "
             f"{parser.options.action_pattern}: it has to be tags around a group, such "
             "as <answer>(.*?)</answer>"
         )
-        raise UsageError(message)
+        raise argument_error("--policy", text)
     return lambda answer: parser.example(answer or "")

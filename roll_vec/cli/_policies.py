@@ -18,7 +18,7 @@ from gymnasium.vector.utils import concatenate, create_empty_array
 from numpy.typing import NDArray
 
 from roll_vec.cli._arguments import literal
-from roll_vec.cli._errors import UsageError, one_line
+from roll_vec.cli._errors import UsageError, argument_error, one_line
 from roll_vec.cli._imports import import_from_here
 from roll_vec.cli._oracles import OraclePolicy
 from roll_vec.spaces import UnicodeText
@@ -61,8 +61,7 @@ def make_policy(text: str, env: Vector, seed: int) -> Policy:
         return POLICIES[name](env, argument, seed)
     if colon and name and argument:
         return _imported(env, name, argument)
-    message = f"argument --policy: expected {FORMS}, got {text!r}"
-    raise UsageError(message)
+    raise argument_error("--policy", f"expected {FORMS}, got {text!r}")
 
 
 def _random(env: Vector, argument: str, seed: int) -> Policy:
@@ -89,8 +88,7 @@ def _oracle(env: Vector, argument: str, seed: int) -> Policy:
 
 def _check_no_argument(name: str, argument: str) -> None:
     if argument:
-        message = f"argument --policy: {name} takes no argument, got {argument!r}"
-        raise UsageError(message)
+        raise argument_error("--policy", f"{name} takes no argument, got {argument!r}")
 
 
 def _generator(seed: int) -> np.random.Generator:
@@ -155,11 +153,11 @@ def _imported(env: Vector, module: str, attribute: str) -> Policy:
         for part in attribute.split("."):
             function = getattr(function, part)
     except Exception as error:
-        message = f"argument --policy: cannot import {name}: {one_line(error)}"
-        raise UsageError(message) from error
+        raise argument_error(
+            "--policy", f"cannot import {name}: {one_line(error)}"
+        ) from error
     if not callable(function):
-        message = f"argument --policy: {name} is not callable, it is {function!r}"
-        raise UsageError(message)
+        raise argument_error("--policy", f"{name} is not callable, it is {function!r}")
 
     # Only lists of texts and arrays can be counted: a batch of a Dict or Tuple space
     # has no length of its own.
@@ -171,25 +169,25 @@ def _imported(env: Vector, module: str, attribute: str) -> Policy:
             actions = function(observations)
         except Exception as error:
             place = traceback.extract_tb(error.__traceback__)[-1]
-            message = (
-                f"argument --policy: {name} raised {type(error).__name__}: "
-                f"{one_line(error)} ({place.filename}, line {place.lineno})"
+            text = (
+                f"{name} raised {type(error).__name__}: {one_line(error)} "
+                f"({place.filename}, line {place.lineno})"
             )
-            raise UsageError(message) from error
+            raise argument_error("--policy", text) from error
         if is_texts and _count(actions) != env.num_envs:
             count = _count(actions)
             kind = type(actions).__name__ if count is None else f"{count} actions"
-            message = (
-                f"argument --policy: {name} returned {kind}, expected a list of "
-                f"{env.num_envs} str, one an environment"
+            text = (
+                f"{name} returned {kind}, expected a list of {env.num_envs} str, one "
+                "an environment"
             )
-            raise UsageError(message)
+            raise argument_error("--policy", text)
         if is_array and np.shape(actions)[:1] != (env.num_envs,):
-            message = (
-                f"argument --policy: {name} returned actions of shape "
-                f"{np.shape(actions)} for {env.num_envs} environments"
+            text = (
+                f"{name} returned actions of shape {np.shape(actions)} for "
+                f"{env.num_envs} environments"
             )
-            raise UsageError(message)
+            raise argument_error("--policy", text)
         return actions
 
     return policy

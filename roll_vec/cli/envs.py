@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from roll_vec.cli._environments import full_id, import_module
-from roll_vec.cli._errors import UsageError
+from roll_vec.cli._errors import argument_error
 from roll_vec.factories import make_pool_vector, make_vector
 from roll_vec.registration import ENVIRONMENTS
 
@@ -72,10 +72,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if env_id:
         env_id = full_id(env_id)
     if env_id and env_id not in ENVIRONMENTS:
-        message = (
-            f"argument ID: expected one of {', '.join(ENVIRONMENTS)}, got {env_id!r}"
-        )
-        raise UsageError(message)
+        text = f"expected one of {', '.join(ENVIRONMENTS)}, got {env_id!r}"
+        raise argument_error("ID", text)
     for pooled, (maker, heading) in _VECTOR_FORMS.items():
         environments = [
             environment

@@ -21,7 +21,7 @@ from roll_vec.cli._episodes import RolloutSummary, roll_out
 from roll_vec.cli._errors import (
     FAILURE,
     INTERRUPTED,
-    UsageError,
+    argument_error,
     one_line,
     say_error,
 )
@@ -262,8 +262,9 @@ def _roll_out(
                 transcript=transcript,
             )
     except InvalidActionError as error:
-        message = f"argument --policy: {arguments.policy}: {one_line(error)}"
-        raise UsageError(message) from error
+        raise argument_error(
+            "--policy", f"{arguments.policy}: {one_line(error)}"
+        ) from error
 
 
 def _out_of_reach(policy: Policy) -> list[str]:
@@ -358,8 +359,7 @@ def _check_target(argument: str, path: Path | None) -> None:
         reason = "no permission"
     else:
         return
-    message = f"argument {argument}: cannot write {str(path)!r}: {reason}"
-    raise UsageError(message)
+    raise argument_error(argument, f"cannot write {str(path)!r}: {reason}")
 
 
 def _check_suffix(argument: str, path: Path | None) -> None:
@@ -368,8 +368,7 @@ def _check_suffix(argument: str, path: Path | None) -> None:
         try:
             picture_format(path)
         except InvalidOptionError as error:
-            message = f"argument {argument}: {error}"
-            raise UsageError(message) from error
+            raise argument_error(argument, str(error)) from error
 
 
 @contextmanager
@@ -377,5 +376,6 @@ def _write_errors(argument: str, path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"argument {argument}: cannot write {str(path)!r}: {error.strerror}"
-        raise UsageError(message) from error
+        raise argument_error(
+            argument, f"cannot write {str(path)!r}: {error.strerror}"
+        ) from error
