@@ -1,58 +1,65 @@
-"""Random maps of FrozenLake, in the codes of `frozen_lake`.
+"""Random maps of FrozenLake, in the codes of `rules`.
 
 Source: ROLL at 35bea6a2, `roll/agentic/env/frozen_lake/utils.py`.
 """
+
+from typing import NamedTuple
+
+import numpy as np
 
 from .._jit import kernel
 from ..rng.pcg64 import pcg_integers, pcg_random, pcg_seed
 from .rules import GOAL, HOLE, ICE
 
-# ROLL redraws a map until it is solvable.  Its size and p decide how often; after
+# ROLL draws a map again until it is solvable.  Its size and p decide how often; after
 # this many draws, or this many drawn cells (a second or so), the configuration is
 # taken to have no solvable map.
 MAX_DRAWS = 100_000
 MAX_CELLS = 100_000_000
 
 
+class MapWorkspace(NamedTuple):
+    """Scratch arrays of one thread, for maps of C cells."""
+
+    rng_states: np.ndarray  # (6, 1) uint64
+    frontier: np.ndarray  # (C,) int64
+    visited: np.ndarray  # (C,) bool
+
+
+class MapBatch(NamedTuple):
+    """The maps of n seeds, C cells each; written."""
+
+    maps: np.ndarray  # (n, C) uint8
+    starts: np.ndarray  # (n,) int64, the start cells
+    ok: np.ndarray  # (n,) bool, set to True where a solvable map was drawn
+
+
 @kernel
-def _solvable(maps, m, neighbours, start, frontier, seen):
+def _is_solvable(maps, m, neighbours, start, frontier, visited):
     """Return whether the goal can be reached from a cell without entering a hole."""
-    seen[:] = False
-    seen[start] = True
+    visited[:] = False
+    visited[start] = True
     frontier[0] = start
     size = 1
     while size > 0:
         size -= 1
         cell = frontier[size]
         for direction in range(4):
-            ahead = neighbours[cell, direction]
-            if maps[m, ahead] == GOAL:
+            neighbour = neighbours[cell, direction]
+            if maps[m, neighbour] == GOAL:
                 return True
-            if maps[m, ahead] != HOLE and not seen[ahead]:
-                seen[ahead] = True
-                frontier[size] = ahead
+            if maps[m, neighbour] != HOLE and not visited[neighbour]:
+                visited[neighbour] = True
+                frontier[size] = neighbour
                 size += 1
     return False
 
 
 @kernel
-def generate_maps(
-    start,
-    stop,
-    seeds,
-    size,
-    frozen,
-    neighbours,
-    stream,
-    frontier,
-    seen,
-    maps,
-    starts,
-    ok,
-):
+def generate_maps(start, stop, seeds, size, frozen, neighbours, workspace, batch):
     """Draw one solvable map a row, as ROLL's `generate_random_map(size, p, seed)`.
 
-    The work stops at the first row for which all draws were in vain.
+    The work stops at the first row without a solvable map.
 
     Parameters
     ----------
@@ -63,29 +70,26 @@ def generate_maps(
     frozen : float
         Cumulative probability of ice, as `Generator.choice` computes it.
     neighbours : (size * size, 8) int64, read
-    stream : (6, 1) uint64, scratch
-    frontier : (size * size,) int64, scratch
-    seen : (size * size,) bool, scratch
-    maps : (n, size * size) uint8, written
-    starts : (n,) int64, written
-        The start cell.
-    ok : (n,) bool, set to True where a map was found
+    workspace : tuple of the arrays of `MapWorkspace`
+    batch : tuple of the arrays of `MapBatch`, written
     """
+    rng_states, frontier, visited = MapWorkspace(*workspace)
+    maps, starts, ok = MapBatch(*batch)
     for i in range(start, stop):
-        pcg_seed(stream, 0, seeds[i])
+        pcg_seed(rng_states, 0, seeds[i])
         for _ in range(min(MAX_DRAWS, MAX_CELLS // (size * size) + 1)):
             for cell in range(size * size):
-                maps[i, cell] = ICE if pcg_random(stream, 0) < frozen else HOLE
-            row, col = pcg_integers(stream, 0, size), pcg_integers(stream, 0, size)
-            begin = row * size + col
-            row, col = pcg_integers(stream, 0, size), pcg_integers(stream, 0, size)
-            goal = row * size + col
+                maps[i, cell] = ICE if pcg_random(rng_states, 0) < frozen else HOLE
+            row = pcg_integers(rng_states, 0, size)
+            begin = row * size + pcg_integers(rng_states, 0, size)
+            row = pcg_integers(rng_states, 0, size)
+            goal = row * size + pcg_integers(rng_states, 0, size)
             if begin == goal:
                 continue
             maps[i, begin] = ICE
             maps[i, goal] = GOAL
             starts[i] = begin
-            if _solvable(maps, i, neighbours, begin, frontier, seen):
+            if _is_solvable(maps, i, neighbours, begin, frontier, visited):
                 ok[i] = True
                 break
         if not ok[i]:

@@ -1,33 +1,64 @@
-"""The rules of FrozenLake: one step of one lake, and the batch of them.
+"""The rules of FrozenLake: a step of one lake, and a step of a batch.
 
 Source: Gymnasium 1.4.0, `envs/toy_text/frozen_lake.py` (moves, slips, rewards, ends,
 the order of random draws).
 
-Codes of a map's tiles and of the grid shown::
+Codes of a map's tiles and of the grid that is observed::
 
     0 player  1 ice  2 hole  3 goal  4 player in a hole  5 player on the goal
 
 A map itself holds 1, 2 and 3 only; the start is ice.  Directions are Gymnasium's:
-0 left, 1 down, 2 right, 3 up.
+0 left, 1 down, 2 right, 3 up.  An action is ``first_action`` + direction; the one below
+``first_action`` is "no valid action": nothing moves, nothing is drawn, the reward is 0
+and the probability 1, the step counts.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from .._jit import kernel
+from ..outcomes import reaches_limit
 from ..rng.pcg64 import pcg_random, pcg_random_rows, pcg_seed
 
-AGENT, ICE, HOLE, GOAL, AGENT_IN_HOLE, AGENT_ON_GOAL = range(6)
+PLAYER, ICE, HOLE, GOAL, PLAYER_IN_HOLE, PLAYER_ON_GOAL = range(6)
 NUM_CODES = 6
 LEFT, DOWN, RIGHT, UP = range(4)
-# Added to a direction, or to the tile that it led to.
-STAYS, ENTERED_BEFORE = 4, 2
+REWARD_TILES = (GOAL, HOLE, ICE)
+
+# Added to a tile where episodes end, if the player stands on it.
+_PLAYER_ON = PLAYER_IN_HOLE - HOLE
+assert PLAYER_ON_GOAL - GOAL == _PLAYER_ON
+# A tile above this has the player on it.
+assert max(ICE, HOLE, GOAL) == GOAL
+# A heading is a direction, or one of these: a bit, which is set without a branch.
+STAY = 4
+assert max(LEFT, DOWN, RIGHT, UP) == STAY - 1
+
+
+class LakeParameters(NamedTuple):
+    """What the steps of a batch of lakes depend on; read."""
+
+    first_action: int  # 0 for Gymnasium's actions, 1 for ROLL's
+    maps: np.ndarray  # (n, H * W) uint8, a map a row; or (1, H * W), one for all rows
+    neighbours: np.ndarray  # (H * W, 8) int64, see `make_neighbours`
+    slip: np.ndarray  # (2, 3) float64, see `make_slip`
+    reward_schedule: np.ndarray  # (3,) float64, for entering each of `REWARD_TILES`
+
+
+class LakeState(NamedTuple):
+    """What the steps of a batch of lakes change; updated."""
+
+    positions: np.ndarray  # (n,) int64, row * W + column
+    elapsed_steps: np.ndarray  # (n,) int32, steps of the episode
+    rng_states: np.ndarray  # (6, n) uint64, see `..rng.pcg64`
 
 
 def make_neighbours(height, width):
-    """Return the (H * W, 8) int64 cells that are entered from each cell.
+    """Return the (H * W, 8) int64 cells that the headings lead to from each cell.
 
-    Columns 0 to 3 are the directions: at the edge one leads to the cell itself, as do
-    columns 4 to 7, those of the directions of who does not move (`STAYS`).
+    Columns 0 to 3 are the directions: at the edge one leads to the cell itself.  So do
+    columns 4 to 7, `STAY` with and without a direction.
     """
     cells = np.arange(height * width)
     rows, cols = np.divmod(cells, width)
@@ -43,12 +74,27 @@ def make_neighbours(height, width):
     )
 
 
+def make_slip(is_slippery, success_rate):
+    """Return the (2, 3) float64 table of slips.
+
+    Row 0: the probabilities of going clockwise of the direction, along it and
+    counter-clockwise of it; the first and the last are the same.  Row 1: their
+    cumulative sums.
+    """
+    fail_rate = (1.0 - success_rate) / 2.0
+    chances = [fail_rate, success_rate, fail_rate] if is_slippery else [0.0, 1.0, 0.0]
+    return np.array([chances, np.cumsum(chances)])
+
+
+# ------------------------------------------------------------------ one lake
+
+
 @kernel
-def draw(cumulative, uniform):
+def categorical_sample(cumulative, uniform):
     """Return the first index whose cumulative probability exceeds ``uniform``, or 0.
 
-    Gymnasium's `categorical_sample`: rounding may leave the last sum just below a
-    draw, and its argmax of nothing is 0.
+    As Gymnasium's function of this name: rounding may leave the last sum just below a
+    uniform, and the argmax of no True is 0.
     """
     for i in range(cumulative.shape[0]):
         if cumulative[i] > uniform:
@@ -58,153 +104,202 @@ def draw(cumulative, uniform):
 
 @kernel
 def slip_outcome(uniform, first, second, third):
-    """Return which of three cumulative probabilities is the first above ``uniform``.
+    """Return `categorical_sample` of three cumulative probabilities.
 
-    Counted, not searched for: a branch on it would be guessed wrong half the time.  As
-    in `draw`, 0 if none is.
+    By counting: a branch would be mispredicted half the time.
     """
-    # As integers: without the compiler a sum of numpy's truths is a truth.
+    # As integers: without the compiler a sum of numpy's booleans is a boolean.
     outcome = np.int64(first <= uniform)
     outcome += np.int64(second <= uniform) + np.int64(third <= uniform)
     return 0 if outcome == 3 else outcome
 
 
 @kernel
-def step_row(maps, m, neighbours, position, direction, uniform, slip, schedule):
+def turn(direction, outcome):
+    """Return the direction of a slip: clockwise, along or counter-clockwise of one."""
+    return (direction + outcome - 1) & 3
+
+
+@kernel
+def is_terminal(tile):
+    """Return whether an episode ends on a tile."""
+    return tile != ICE
+
+
+@kernel
+def player_code(tile):
+    """Return the code of the player on a tile."""
+    return tile + _PLAYER_ON if is_terminal(tile) else PLAYER
+
+
+@kernel
+def _move(maps, m, neighbours, position, heading):
+    """Return the cell that a heading leads to, and the code of its tile.
+
+    The code has the player on it, if the player stood on a terminal tile before:
+    Gymnasium's terminal states lead to themselves.
+    """
+    stays = is_terminal(maps[m, np.uint64(position)])
+    position = neighbours[np.uint64(position), heading | stays * STAY]
+    return position, maps[m, np.uint64(position)] + stays * _PLAYER_ON
+
+
+@kernel
+def _compute_outcome(code, valid, prob, at_goal, in_hole, on_ice):
+    """Return what follows from the code of `_move`, ``prob`` being that of the slip.
+
+    Returns
+    -------
+    reward : float64
+    terminated, success : bool
+    prob : float64
+    """
+    entered = valid & (code <= GOAL)
+    reward = in_hole if code == HOLE else on_ice
+    reward = at_goal if code == GOAL else reward
+    return (
+        reward if entered else 0.0,
+        valid & is_terminal(code),
+        valid & ((code == GOAL) | (code == PLAYER_ON_GOAL)),
+        prob if entered else 1.0,
+    )
+
+
+@kernel
+def step_row(
+    m,
+    position,
+    action,
+    uniform,
+    first_action,
+    maps,
+    neighbours,
+    slip,
+    reward_schedule,
+):
     """Take one step on one lake.
 
     Parameters
     ----------
-    maps : (k, H * W) uint8, read
     m : int
         Number of the lake's map; a view of it would cost a reference count.
-    neighbours : (H * W, 8) int64, read
-        See `make_neighbours`.
     position : int
-        Row * W + column.
-    direction : int
-        0 to 3.
+    action : int
     uniform : float
-        The draw in [0, 1) that decides the slip; every step uses one up.
-    slip : (2, 3) float64, read
-        See `make_slip`.
-    schedule : (3,) float64, read
-        Rewards for entering the goal, a hole, ice.
+        The draw in [0, 1) that decides the slip.  Every step with a valid action uses
+        one up, also on a terminal tile; without a valid action it has no meaning.
+    first_action, maps, neighbours, slip, reward_schedule
+        The items of `LakeParameters`.
 
     Returns
     -------
     position : int64
     reward : float64
-    terminated : bool
+    terminated, success : bool
+        Without a valid action both are False, also on a terminal tile.
     prob : float64
-        Probability of the outcome that was drawn.
+        Probability of the slip; 1 if the player could not move.
     """
-    if maps[m, position] != ICE:
-        # Gymnasium's terminal states lead to themselves.
-        return np.int64(position), 0.0, True, 1.0
+    valid = action >= first_action
     outcome = slip_outcome(uniform, slip[1, 0], slip[1, 1], slip[1, 2])
-    position = neighbours[position, (direction + outcome - 1) & 3]
-    tile = maps[m, position]
-    # The codes of goal, hole and ice descend by one.
-    return position, schedule[GOAL - tile], tile != ICE, slip[0, outcome]
+    heading = turn(action - first_action, outcome) if valid else STAY
+    position, code = _move(maps, m, neighbours, position, heading)
+    reward, terminated, success, prob = _compute_outcome(
+        code,
+        valid,
+        slip[0, outcome],
+        reward_schedule[0],
+        reward_schedule[1],
+        reward_schedule[2],
+    )
+    return position, reward, terminated, success, prob
 
 
-# The batch takes a step in passes, each a loop over all rows.  A branch on who is
-# skipped would be guessed wrong in every ninth row; without it, and with the draws, the
-# table look-ups and the results apart, the compiler makes vectors of all but the
-# look-ups: more than twice as fast as `step_row` row by row.  An unsigned index is not
-# tested for being negative.
+# ------------------------------------------------------------------ a batch
 
-
-@kernel
-def _turn_rows(start, stop, actions, first_action, slip, valid, headings, probs):
-    """Write where rows head for, and the probability of it.
-
-    ``probs`` holds a uniform a row before; ``headings`` (n,) uint8 gets a column of
-    `make_neighbours`.
-    """
-    first, second, third = slip[1, 0], slip[1, 1], slip[1, 2]
-    aside, along = slip[0, 0], slip[0, 1]
-    for i in range(np.uint64(start), np.uint64(stop)):
-        outcome = slip_outcome(probs[i], first, second, third)
-        turned = (actions[i] - first_action + outcome - 1) & 3
-        headings[i] = turned if valid[i] else STAYS
-        probs[i] = along if outcome == 1 else aside
+# The batch takes a step in passes, each a loop over all rows, without a branch on what
+# a row does: every ninth would be mispredicted.  With the draws, the table look-ups and
+# the results apart, LLVM vectorises all but the look-ups: more than twice as fast as
+# `step_row` row by row.  No pass reads and writes one array under two names: LLVM would
+# not vectorise it.  An unsigned index is not tested for being negative.
 
 
 @kernel
-def _move_rows(start, stop, maps, neighbours, positions, effective, codes):
-    """Move rows to where they head for.
-
-    ``codes`` (n,) uint8 holds the headings before, and the tiles entered after: those
-    of rows that had ended are `ENTERED_BEFORE` higher.
-    """
-    per_row = np.uint64(1 if maps.shape[0] == positions.shape[0] else 0)
-    for i in range(np.uint64(start), np.uint64(stop)):
-        before = np.uint64(positions[i])
-        # Gymnasium's terminal states lead to themselves.
-        ended = maps[i * per_row, before] != ICE
-        position = np.uint64(neighbours[before, codes[i] | ended * STAYS])
-        positions[i] = position
-        effective[i] = position != before
-        codes[i] = maps[i * per_row, position] + ended * ENTERED_BEFORE
-
-
-@kernel
-def _end_rows(
-    start,
-    stop,
-    skip_mask,
-    max_steps,
-    schedule,
-    tiles,
-    elapsed_steps,
-    rewards,
-    terminations,
-    truncations,
-    valid,
-    successes,
-    probs,
-):
-    """Write what follows from the tiles of `_move_rows`."""
-    at_goal, in_hole, on_ice = schedule[0], schedule[1], schedule[2]
-    for i in range(np.uint64(start), np.uint64(stop)):
-        plays, acts, tile = not skip_mask[i], valid[i], tiles[i]
-        entered = acts & (tile <= GOAL)
-        elapsed_steps[i] += plays
-        truncations[i] = plays & (elapsed_steps[i] == max_steps)
-        terminations[i] = acts & (tile != ICE)
-        successes[i] = acts & ((tile == GOAL) | (tile == GOAL + ENTERED_BEFORE))
-        reward = in_hole if tile == HOLE else on_ice
-        reward = at_goal if tile == GOAL else reward
-        rewards[i] = reward if entered else 0.0
-        sure = 1.0 if plays else 0.0
-        probs[i] = probs[i] if entered else sure
-
-
-@kernel
-def step_rows(
+def _count_steps(
     start,
     stop,
     actions,
     skip_mask,
     first_action,
     max_steps,
-    maps,
-    neighbours,
-    slip,
-    schedule,
-    positions,
     elapsed_steps,
-    streams,
+    truncations,
+    valid,
+):
+    """Count the steps of rows, and write which actions are valid."""
+    for i in range(np.uint64(start), np.uint64(stop)):
+        plays = not skip_mask[i]
+        elapsed_steps[i] += plays
+        truncations[i] = plays & reaches_limit(elapsed_steps[i], max_steps)
+        valid[i] = plays & (actions[i] >= first_action)
+
+
+@kernel
+def _sample_headings(
+    start, stop, actions, first_action, slip, valid, uniforms, headings, probs
+):
+    """Write the headings (n,) uint8 of rows, and the probability of their slips."""
+    first, second, third = slip[1, 0], slip[1, 1], slip[1, 2]
+    aside, along = slip[0, 0], slip[0, 1]
+    for i in range(np.uint64(start), np.uint64(stop)):
+        outcome = slip_outcome(uniforms[i], first, second, third)
+        headings[i] = turn(actions[i] - first_action, outcome) if valid[i] else STAY
+        probs[i] = along if outcome == 1 else aside
+
+
+@kernel
+def _move_rows(start, stop, maps, neighbours, headings, positions, effective, codes):
+    """Move the players of rows; ``codes`` (n,) uint8 gets those of `_move`."""
+    per_row = np.uint64(1 if maps.shape[0] == positions.shape[0] else 0)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        before = positions[i]
+        position, code = _move(maps, i * per_row, neighbours, before, headings[i])
+        positions[i] = position
+        effective[i] = position != before
+        codes[i] = code
+
+
+@kernel
+def _write_outcomes(
+    start,
+    stop,
+    skip_mask,
+    reward_schedule,
+    codes,
+    valid,
     rewards,
     terminations,
-    truncations,
-    effective,
-    valid,
     successes,
     probs,
 ):
+    """Write what follows from the codes of `_move_rows`."""
+    at_goal, in_hole, on_ice = (
+        reward_schedule[0],
+        reward_schedule[1],
+        reward_schedule[2],
+    )
+    for i in range(np.uint64(start), np.uint64(stop)):
+        reward, terminated, success, prob = _compute_outcome(
+            codes[i], valid[i], probs[i], at_goal, in_hole, on_ice
+        )
+        rewards[i] = reward
+        terminations[i] = terminated
+        successes[i] = success
+        probs[i] = 0.0 if skip_mask[i] else prob
+
+
+@kernel
+def step_rows(start, stop, actions, skip_mask, max_steps, lakes, state, outcome, probs):
     """Take one step a row; rows to skip stay as they are and give zeros.
 
     Parameters
@@ -212,80 +307,86 @@ def step_rows(
     start, stop : int
         The rows to work on.
     actions : (n,) int64, read
-        ``first_action`` + direction; one below ``first_action`` is "no valid
-        action": nothing moves, nothing is drawn, the reward is 0 and the probability
-        1, the step counts.
+        From ``first_action - 1`` to ``first_action + 3``; ignored in skipped rows.
     skip_mask : (n,) bool, read
-    first_action : int
-        0 for Gymnasium's actions, 1 for ROLL's.
     max_steps : int
-        Steps after which an episode is truncated, also beside an end; 0: never.
-    maps : (n, H * W) or (1, H * W) uint8, read
-        One map a row, or one for all.
-    neighbours, slip, schedule : see `step_row`
-    positions : (n,) int64, updated
-    elapsed_steps : (n,) int32, updated
-    streams : (6, n) uint64, updated
-        PCG64 streams of `_random`.
-    rewards, probs : (n,) float64, written
-    terminations, truncations : (n,) bool, written
-    effective, valid, successes : (n,) bool, written
-        The player moved; the action was valid; the player stands on the goal.
+        Steps after which an episode is truncated, also if it terminates; 0: never.
+    lakes : tuple of the items of `LakeParameters`, read
+    state : tuple of the arrays of `LakeState`, updated
+    outcome : tuple of the arrays of `StepOutcome`, written
+    probs : (n,) float64, written
+        Probability of the slip; 1 if nothing could move.
     """
-    codes = np.empty(stop, np.uint8)
-    for i in range(np.uint64(start), np.uint64(stop)):
-        valid[i] = (not skip_mask[i]) & (actions[i] >= first_action)
-    pcg_random_rows(start, stop, valid, streams, probs)
-    _turn_rows(start, stop, actions, first_action, slip, valid, codes, probs)
-    _move_rows(start, stop, maps, neighbours, positions, effective, codes)
-    _end_rows(
+    first_action, maps, neighbours, slip, reward_schedule = LakeParameters(*lakes)
+    positions, elapsed_steps, rng_states = LakeState(*state)
+    rewards, terminations, truncations, effective, valid, successes = outcome
+    uniforms = np.empty(stop)
+    headings, codes = np.empty(stop, np.uint8), np.empty(stop, np.uint8)
+    _count_steps(
+        start,
+        stop,
+        actions,
+        skip_mask,
+        first_action,
+        max_steps,
+        elapsed_steps,
+        truncations,
+        valid,
+    )
+    pcg_random_rows(start, stop, valid, rng_states, uniforms)
+    _sample_headings(
+        start, stop, actions, first_action, slip, valid, uniforms, headings, probs
+    )
+    _move_rows(start, stop, maps, neighbours, headings, positions, effective, codes)
+    _write_outcomes(
         start,
         stop,
         skip_mask,
-        max_steps,
-        schedule,
+        reward_schedule,
         codes,
-        elapsed_steps,
+        valid,
         rewards,
         terminations,
-        truncations,
-        valid,
         successes,
         probs,
     )
 
 
 @kernel
-def seed_rows(rows, seeds, streams):
-    """Seed the PCG64 streams of some rows.
+def seed_rows(rows, seeds, rng_states):
+    """Seed the generators of some rows.
 
     Parameters
     ----------
     rows : (m,) int64, read
     seeds : (m,) uint64, read
-    streams : (6, n) uint64, written at ``rows``
+    rng_states : (6, n) uint64, written at ``rows``
     """
     for j in range(rows.shape[0]):
-        pcg_seed(streams, rows[j], seeds[j])
+        pcg_seed(rng_states, rows[j], seeds[j])
 
 
 @kernel
-def start_rows(rows, cumulative, streams, positions, elapsed_steps):
-    """Draw the start cells of some rows, one uniform a row.
+def start_row(i, cumulative, positions, elapsed_steps, rng_states):
+    """Begin an episode of row i: draw its start cell with one uniform."""
+    positions[i] = categorical_sample(cumulative, pcg_random(rng_states, i))
+    elapsed_steps[i] = 0
+
+
+@kernel
+def start_rows(rows, cumulative, state):
+    """Begin episodes of some rows; see `start_row`.
 
     Parameters
     ----------
     rows : (m,) int64, read
     cumulative : (H * W,) float64, read
         Cumulative probabilities of the cells.
-    streams : (6, n) uint64, updated
-    positions : (n,) int64, written
-    elapsed_steps : (n,) int32, set to 0
+    state : tuple of the arrays of `LakeState`, updated
     """
+    positions, elapsed_steps, rng_states = state
     for j in range(rows.shape[0]):
-        i = rows[j]
-        positions[i] = draw(cumulative, pcg_random(streams, i))
-        elapsed_steps[i] = 0
+        start_row(rows[j], cumulative, positions, elapsed_steps, rng_states)
 
 
 @kernel
@@ -304,19 +405,4 @@ def write_grids(start, stop, maps, positions, out):
     for i in range(start, stop):
         for cell in range(maps.shape[1]):
             out[i, cell] = maps[i * per_row, cell]
-        tile = out[i, positions[i]]
-        out[i, positions[i]] = (
-            AGENT if tile == ICE else (AGENT_IN_HOLE if tile == HOLE else AGENT_ON_GOAL)
-        )
-
-
-def make_slip(is_slippery, success_rate):
-    """Return the (2, 3) float64 table of slips.
-
-    Row 0: the probabilities of going clockwise of the direction, along it and
-    counter-clockwise of it; the first and the last are the same.  Row 1: their
-    cumulative sums.
-    """
-    fail_rate = (1.0 - success_rate) / 2.0
-    chances = [fail_rate, success_rate, fail_rate] if is_slippery else [0.0, 1.0, 0.0]
-    return np.array([chances, np.cumsum(chances)])
+        out[i, positions[i]] = player_code(out[i, positions[i]])

@@ -1,136 +1,129 @@
-"""Many steps of lakes of one map in one call, where an episode begins with a draw.
+"""Many steps in one call of lakes with one map, where an episode begins with a draw.
 
-Nothing here waits for anybody, so the passes of `frozen_lake.step_rows` follow each
-other step by step::
+No row has to wait for its caller, so the batch goes step by step::
 
-    step t    begin the rows that ended   draw, turn, move, end   show
-                                          -> rewards[t], places[t], ...
+    step t    reset the rows that ended    step_rows    write observations
+                                           -> rewards[t], positions[t], ...
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from .._jit import kernel
-from ..rng.pcg64 import pcg_random
-from .rules import draw, step_rows, write_grids
+from ..outcomes import StepOutcome
+from .rules import LakeParameters, LakeState, start_row, step_rows, write_grids
+
+
+class LakeObservations(NamedTuple):
+    """Observations of T steps, written: positions or else grids, one of them empty."""
+
+    positions: np.ndarray  # (T, n) int64, or (T, 0)
+    grids: np.ndarray  # (T, n, H * W) uint8, or (T, 0, 0)
 
 
 @kernel
-def _show(start, stop, maps, positions, places, boards):
-    """Write what is seen of lakes: their positions, or boards where there are any."""
-    if boards.shape[1] > 0:
-        write_grids(start, stop, maps, positions, boards)
+def _observe(start, stop, maps, positions, observations, t):
+    """Write the observations of step t."""
+    if observations.grids.shape[1] > 0:
+        write_grids(start, stop, maps, positions, observations.grids[t])
     else:
-        places[start:stop] = positions[start:stop]
+        observations.positions[t, start:stop] = positions[start:stop]
 
 
 @kernel
-def _begin(start, stop, ended, start_chances, positions, elapsed_steps, streams):
-    """Begin the next episodes of the rows that ended, as `frozen_lake.start_rows`."""
+def _reset(start, stop, needs_reset, start_chances, state):
+    """Begin the next episodes of the rows that need it."""
+    positions, elapsed_steps, rng_states = state
     for i in range(np.uint64(start), np.uint64(stop)):
-        if ended[i]:
-            positions[i] = draw(start_chances, pcg_random(streams, i))
-            elapsed_steps[i] = 0
+        if needs_reset[i]:
+            start_row(i, start_chances, positions, elapsed_steps, rng_states)
 
 
 @kernel
 def unroll_rows(
     start,
     stop,
-    begins,
+    resets,
     same_step,
     actions,
-    first_action,
     max_steps,
-    maps,
-    neighbours,
-    slip,
-    schedule,
     start_chances,
-    positions,
-    elapsed_steps,
-    streams,
-    ended,
+    lakes,
+    state,
+    needs_reset,
     times,
-    rewards,
-    terminations,
-    truncations,
-    effective,
-    valid,
-    successes,
+    outcome,
     probs,
-    places,
-    boards,
-    next_places,
-    next_boards,
+    observations,
+    next_observations,
 ):
-    """Take T steps in some rows, or stop where one is to be stepped that has ended.
+    """Take T steps in some rows, or stop where one would have to be reset.
 
     Parameters
     ----------
     start, stop : int
         The rows to work on.
-    begins : bool
-        False: no episode begins; where one has ended all rows stop.
+    resets : bool
+        False: where an episode has ended all rows stop.
     same_step : bool
-        Where an episode ends the next one begins in the same step, and not in a step
-        of its own, whose results are zeros.
+        True: an episode begins in the step in which the one before it ends.  False: it
+        begins in a step of its own, whose results are zeros.
     actions : (T, n) int64, read
-        As those of `frozen_lake.step_rows`; ignored in a step that begins an episode.
-    first_action, max_steps, maps, neighbours, slip, schedule
-        See `frozen_lake.step_rows`.
+        As those of `rules.step_rows`; ignored in a step that begins an episode.
+    max_steps : int
+        See `rules.step_rows`.
     start_chances : (H * W,) float64, read
         Cumulative probabilities of the start cells.
-    positions, elapsed_steps, streams : updated
-        See `frozen_lake.step_rows`.
-    ended : (n,) bool, updated
+    lakes, state : tuples
+        See `rules.step_rows`.
+    needs_reset : (n,) bool, updated
         The rows whose episode has ended and whose next one has not begun.
     times : (n,) int64, written
-        T, or the step before which the rows stopped where it was for this one.
-    rewards, probs : (T, n) float64, written
-    terminations, truncations, effective, valid, successes : (T, n) bool, written
-    places : (T, n) int64, written
-        Positions after each step, the first ones where an episode began in it.
-    boards : (T, n, H * W) uint8, written
-        The boards instead, where there are any: (T, 0, 0) leads to positions.
-    next_places, next_boards : as these, written
+        The step before which the rows stopped, if it was for this one; else T.
+    outcome : tuple of the arrays of `StepOutcome`, (T, n) each, written
+    probs : (T, n) float64, written
+    observations : tuple of the arrays of `LakeObservations`, written
+        After each step, the first one of an episode that began in it.
+    next_observations : the same, written
         With ``same_step`` after each step before an episode began in it.
     """
-    nobody = np.zeros(stop, np.bool_)
+    maps, positions = LakeParameters(*lakes).maps, LakeState(*state).positions
+    outcome = StepOutcome(*outcome)
+    observations = LakeObservations(*observations)
+    next_observations = LakeObservations(*next_observations)
+    no_row = np.zeros(stop, np.bool_)
     times[start:stop] = actions.shape[0]
     for t in range(actions.shape[0]):
-        if not begins and ended[start:stop].any():
+        if not resets and needs_reset[start:stop].any():
             for i in range(start, stop):
-                times[i] = t if ended[i] else times[i]
+                times[i] = t if needs_reset[i] else times[i]
             return
         if not same_step:
-            _begin(start, stop, ended, start_chances, positions, elapsed_steps, streams)
+            _reset(start, stop, needs_reset, start_chances, state)
+        terminations, truncations = outcome.terminations[t], outcome.truncations[t]
         step_rows(
             start,
             stop,
             actions[t],
-            nobody if same_step else ended,
-            first_action,
+            no_row if same_step else needs_reset,
             max_steps,
-            maps,
-            neighbours,
-            slip,
-            schedule,
-            positions,
-            elapsed_steps,
-            streams,
-            rewards[t],
-            terminations[t],
-            truncations[t],
-            effective[t],
-            valid[t],
-            successes[t],
+            lakes,
+            state,
+            (
+                outcome.rewards[t],
+                terminations,
+                truncations,
+                outcome.effective[t],
+                outcome.valid[t],
+                outcome.successes[t],
+            ),
             probs[t],
         )
-        terminated, truncated = terminations[t], truncations[t]
         for i in range(np.uint64(start), np.uint64(stop)):
-            ended[i] = terminated[i] | truncated[i]
+            needs_reset[i] = terminations[i] | truncations[i]
         if same_step:
-            _show(start, stop, maps, positions, next_places[t], next_boards[t])
-            _begin(start, stop, ended, start_chances, positions, elapsed_steps, streams)
-            ended[start:stop] = False
-        _show(start, stop, maps, positions, places[t], boards[t])
+            _observe(start, stop, maps, positions, next_observations, t)
+            _reset(start, stop, needs_reset, start_chances, state)
+            needs_reset[start:stop] = False
+        _observe(start, stop, maps, positions, observations, t)

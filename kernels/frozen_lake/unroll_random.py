@@ -1,42 +1,34 @@
-"""Many steps of many lakes in one call, each of which has a map of its own.
+"""Many steps in one call of lakes with a map each, which a kernel cannot reset.
 
-Steps are outside and rows inside, as if `frozen_lake.step_rows` were called T times::
+Steps are the outer loop and rows the inner one, as in T calls of `rules.step_rows`::
 
              row 0   1   2  ...  n-1
-    step 0    ------------------->     rewards[0], boards[0], ... written side by side
-    step 1    ---------->  x           x: its episode ends, and the next one is not the
-      :                                kernel's to begin.  The row stops; a later call
-    step T-1                           goes on with it from its own time.
+    step 0    ------------------->     rewards[0], grids[0], ... written side by side
+    step 1    ---------->  x           x: its episode ends.  The row stops until the
+      :                                caller has reset it; a later call goes on with
+    step T-1                           it from its own time.
 
-The other way round, a row through all of its steps, every result is a column, whose
-cells share a cache set where n is a power of two: 3 to 8 times slower at n = 4096.
-Rows in blocks that stay in the first cache gained nothing over all of them.
+The other way round, all steps of a row before the next row, would write every result as
+a column, whose cells share a cache set if n is a power of two: 3 to 8 times slower at
+n = 4096.  Blocks of rows that stay in the first-level cache gained nothing.
 
-What the loop passes arrays to is inlined only where it is called on every path; else
-each array costs a reference count, 20 ns a step in all.  So boards are written in
-place.
+The loop writes grids in place: numba inlines a function that takes arrays only if it is
+called on every path, and else counts a reference of each array, 20 ns a step in all.
 """
 
 import numpy as np
 
 from .._jit import kernel
-from ..outcomes import NEEDS_RESET, PLAYING
-from ..rng.pcg64 import pcg_random
-from .rules import (
-    AGENT,
-    AGENT_IN_HOLE,
-    AGENT_ON_GOAL,
-    GOAL,
-    HOLE,
-    ICE,
-    step_row,
+from ..outcomes import (
+    NEEDS_RESET,
+    PLAYING,
+    StepOutcome,
+    UnrollProgress,
+    is_due,
+    reaches_limit,
 )
-
-
-@kernel
-def _shown(tile):
-    """Return the code of the player on a tile."""
-    return AGENT if tile == ICE else (AGENT_IN_HOLE if tile == HOLE else AGENT_ON_GOAL)
+from ..rng.pcg64 import pcg_random
+from .rules import LakeParameters, LakeState, player_code, step_row
 
 
 @kernel
@@ -47,28 +39,16 @@ def unroll_rows(
     until,
     same_step,
     actions,
-    first_action,
     max_steps,
-    maps,
-    neighbours,
-    slip,
-    schedule,
-    positions,
-    elapsed_steps,
-    streams,
-    times,
-    states,
-    rewards,
-    terminations,
-    truncations,
-    effective,
-    valid,
-    successes,
+    lakes,
+    state,
+    progress,
+    outcome,
     probs,
-    boards,
-    next_boards,
+    observations,
+    next_observations,
 ):
-    """Take the steps of some rows, each from its own time on; it stops at an end.
+    """Take the steps of some rows, each from its own time on; a row stops at an end.
 
     Parameters
     ----------
@@ -79,61 +59,61 @@ def unroll_rows(
     until : int
         The step before which to stop, at most T.
     same_step : bool
-        Where an episode ends the next one begins in the same step, and not in a step
-        of its own, whose results are zeros.
+        True: an episode begins in the step in which the one before it ends.  False: it
+        begins in a step of its own, whose results are zeros.
     actions : (T, n) int64, read
-        As those of `frozen_lake.step_rows`; ignored in a step that begins an episode.
-    maps : (n, H * W) uint8, read
-    first_action, max_steps, neighbours, slip, schedule
-        See `frozen_lake.step_rows`.
-    positions, elapsed_steps, streams : updated
-        See `frozen_lake.step_rows`.
-    times : (n,) int64, updated
-        The step in which each row has something to do next.
-    states : (n,) int64, updated
-        `PLAYING`, `NEEDS_RESET` or `JUST_RESET`, see `outcomes`.
-    rewards, probs : (T, n) float64, written
-    terminations, truncations, effective, valid, successes : (T, n) bool, written
-    boards : (T, n, H * W) uint8, written
-        Boards after each step, the first one of an episode that began in it.
-    next_boards : (T, n, H * W) uint8, written
-        Boards after each step before an episode began in it.
+        As those of `rules.step_rows`; ignored in a step that begins an episode.
+    max_steps : int
+    lakes, state : tuples
+        See `rules.step_rows`; a map a row.
+    progress : tuple of the arrays of `UnrollProgress`, updated
+    outcome : tuple of the arrays of `StepOutcome`, (T, n) each, written
+    probs : (T, n) float64, written
+    observations : (T, n, H * W) uint8, written
+        With ``same_step``: grids after each step; the first grid of an episode where
+        it began in that step.
+    next_observations : (T, n, H * W) uint8, written
+        Grids after each step, before an episode began in it.
     """
-    # An unsigned index is not tested for being negative.
-    begin = until
+    first_action, maps, neighbours, slip, reward_schedule = LakeParameters(*lakes)
+    positions, elapsed_steps, rng_states = LakeState(*state)
+    rewards, terminations, truncations, effective, valid, successes = StepOutcome(
+        *outcome
+    )
+    times, states = UnrollProgress(*progress)
+    first_step = until
     for j in range(start, stop):
-        begin = min(begin, times[rows[j]])
-    for now in range(begin, until):
-        t = np.uint64(now)
+        first_step = min(first_step, times[rows[j]])
+    for step in range(first_step, until):
+        t = np.uint64(step)
         for j in range(np.uint64(start), np.uint64(stop)):
             i = np.uint64(rows[j])
-            if times[i] != now or states[i] == NEEDS_RESET:
+            if not is_due(times[i], states[i], step):
                 continue
             plays, ended = states[i] == PLAYING, False
             if plays:
-                direction = actions[t, i] - first_action
-                before = positions[i]
-                position, reward, terminated, prob = before, 0.0, False, 1.0
-                if direction >= 0:
-                    position, reward, terminated, prob = step_row(
-                        maps,
-                        i,
-                        neighbours,
-                        before,
-                        direction,
-                        pcg_random(streams, i),
-                        slip,
-                        schedule,
-                    )
+                before, action = positions[i], actions[t, i]
+                is_valid = action >= first_action
+                position, reward, terminated, success, prob = step_row(
+                    i,
+                    before,
+                    action,
+                    pcg_random(rng_states, i) if is_valid else 0.0,
+                    first_action,
+                    maps,
+                    neighbours,
+                    slip,
+                    reward_schedule,
+                )
                 elapsed_steps[i] += 1
-                truncated = elapsed_steps[i] == max_steps
+                truncated = reaches_limit(elapsed_steps[i], max_steps)
                 ended = terminated or truncated
                 rewards[t, i] = reward
                 terminations[t, i] = terminated
                 truncations[t, i] = truncated
                 effective[t, i] = position != before
-                valid[t, i] = direction >= 0
-                successes[t, i] = direction >= 0 and maps[i, position] == GOAL
+                valid[t, i] = is_valid
+                successes[t, i] = success
                 probs[t, i] = prob
                 positions[i] = position
             elif not same_step:
@@ -145,13 +125,13 @@ def unroll_rows(
                 successes[t, i] = False
                 probs[t, i] = 0.0
             states[i] = NEEDS_RESET if ended else PLAYING
-            times[i] = now if ended and same_step else now + 1
-            shown = _shown(maps[i, positions[i]])
+            times[i] = step if ended and same_step else step + 1
+            code = player_code(maps[i, positions[i]])
             if plays or not same_step:
                 for cell in range(maps.shape[1]):
-                    next_boards[t, i, cell] = maps[i, cell]
-                next_boards[t, i, positions[i]] = shown
+                    next_observations[t, i, cell] = maps[i, cell]
+                next_observations[t, i, positions[i]] = code
             if same_step and not ended:
                 for cell in range(maps.shape[1]):
-                    boards[t, i, cell] = maps[i, cell]
-                boards[t, i, positions[i]] = shown
+                    observations[t, i, cell] = maps[i, cell]
+                observations[t, i, positions[i]] = code

@@ -1,4 +1,4 @@
-"""What the tests of kernels that take many steps share: lakes, play in rounds."""
+"""Helpers of the tests of unrolls: lakes, their single steps, unrolls in rounds."""
 
 import numpy as np
 
@@ -21,28 +21,36 @@ RESULTS = [
 
 
 def make_lakes(maps):
-    """Return what both ways start from: five lakes, of one map or of one each."""
-    lakes = {
-        "maps": maps,
-        "neighbours": one.make_neighbours(*TILES.shape),
-        "slip": one.make_slip(True, 0.5),
-        "schedule": np.array([1.0, -0.5, 0.25]),
-        "positions": np.zeros(N, np.int64),
-        "elapsed_steps": np.zeros(N, np.int32),
-        "streams": np.zeros((PCG_WORDS, N), np.uint64),
-    }
+    """Return what both ways start from: five lakes, of one map or of one each.
+
+    Returns
+    -------
+    lakes : LakeParameters
+    state : LakeState
+    """
+    lakes = one.LakeParameters(
+        1,
+        maps,
+        one.make_neighbours(*TILES.shape),
+        one.make_slip(True, 0.5),
+        np.array([1.0, -0.5, 0.25]),
+    )
+    state = one.LakeState(
+        np.zeros(N, np.int64),
+        np.zeros(N, np.int32),
+        np.zeros((PCG_WORDS, N), np.uint64),
+    )
     rows = np.arange(N)
-    one.seed_rows(rows, np.arange(N).astype(np.uint64), lakes["streams"])
-    begin(lakes, rows)
+    one.seed_rows(rows, np.arange(N).astype(np.uint64), state.rng_states)
+    begin(state, rows)
     # In the middle of episodes, so that they do not end together.
-    lakes["elapsed_steps"][:] = [2, 0, 4, 1, 1]
-    return lakes
+    state.elapsed_steps[:] = [2, 0, 4, 1, 1]
+    return lakes, state
 
 
-def begin(lakes, rows):
+def begin(state, rows):
     """Begin the next episode of some lakes."""
-    state = lakes["streams"], lakes["positions"], lakes["elapsed_steps"]
-    one.start_rows(np.asarray(rows, np.int64), CHANCES, *state)
+    one.start_rows(np.asarray(rows, np.int64), CHANCES, tuple(state))
 
 
 def make_results(steps=T):
@@ -52,47 +60,63 @@ def make_results(steps=T):
     return {key: np.full((steps, N), 99, dtype) for key, dtype in dtypes.items()}
 
 
+def split_results(results):
+    """Return the tuple of `StepOutcome`, and the probabilities."""
+    *outcome, probs = results.values()
+    return tuple(outcome), probs
+
+
 def draw_actions():
     """Return actions with "no valid action", 0, among them."""
     return np.random.default_rng(0).integers(0, 5, (T, N))
 
 
-def show(lakes, places, boards, t):
-    """Write what is to be seen after a step."""
-    if boards.shape[2]:
-        one.write_grids(0, N, lakes["maps"], lakes["positions"], boards[t])
+def observe(lakes, state, positions, grids, t):
+    """Write the observations of step t: positions, or grids if there is room."""
+    if grids.shape[2]:
+        one.write_grids(0, N, lakes.maps, state.positions, grids[t])
     else:
-        places[t] = lakes["positions"]
+        positions[t] = state.positions
 
 
-def by_steps(lakes, actions, same_step, seen, seen_next):
-    """Return the results of T calls of `step_rows`."""
+def by_steps(lakes, state, actions, same_step, observations, next_observations):
+    """Return the results of T calls of `step_rows`, and which episodes have ended."""
     results = make_results()
-    skipped = np.zeros(N, np.bool_)
+    skip_mask = np.zeros(N, np.bool_)
     for t in range(T):
         if not same_step:
-            begin(lakes, np.flatnonzero(skipped))
-        out = [results[key][t] for key in RESULTS]
-        one.step_rows(0, N, actions[t], skipped, 1, LIMIT, *lakes.values(), *out)
-        ended = results["terminations"][t] | results["truncations"][t]
-        show(lakes, *seen_next, t)
+            begin(state, np.flatnonzero(skip_mask))
+        outcome, probs = split_results({key: results[key][t] for key in RESULTS})
+        one.step_rows(
+            0,
+            N,
+            actions[t],
+            skip_mask,
+            LIMIT,
+            tuple(lakes),
+            tuple(state),
+            outcome,
+            probs,
+        )
+        ends = results["terminations"][t] | results["truncations"][t]
+        observe(lakes, state, *next_observations, t)
         if same_step:
-            begin(lakes, np.flatnonzero(ended))
-            show(lakes, *seen, t)
+            begin(state, np.flatnonzero(ends))
+            observe(lakes, state, *observations, t)
         else:
-            skipped = ended
-    return results, ended
+            skip_mask = ends
+    return results, ends
 
 
 def in_rounds(play, begin, num_rows, num_steps):
-    """Play all steps in two blocks; where rows end, begin them and go on.
+    """Take all steps in two blocks; begin the next episodes of rows that end, go on.
 
     Parameters
     ----------
     play : callable
-        Given rows, the step before which to stop, times and states.
+        Called with rows, the step before which to stop, times and states.
     begin : callable
-        Given rows.
+        Called with rows.
 
     Returns
     -------
@@ -104,9 +128,9 @@ def in_rounds(play, begin, num_rows, num_steps):
     for until in (6, num_steps):
         rows = np.arange(num_rows)
         while len(rows):
-            ended = rows[states[rows] == NEEDS_RESET]
-            begin(ended)
-            states[ended] = JUST_RESET
+            stopped_rows = rows[states[rows] == NEEDS_RESET]
+            begin(stopped_rows)
+            states[stopped_rows] = JUST_RESET
             play(rows, until, times, states)
             rows = np.flatnonzero((states == NEEDS_RESET) & (times < until))
             rounds += 1

@@ -67,16 +67,26 @@ class LakeEngine(StackedEngine):
     STATE: ClassVar[tuple[str, ...]] = ("positions", "rng_states")
 
     options: Any
-    maps: NDArray[np.uint8]
 
     def _set_rules(
-        self, is_slippery: bool, success_rate: float, reward_schedule: Sequence[float]
+        self,
+        maps: NDArray[np.uint8],
+        is_slippery: bool,
+        success_rate: float,
+        reward_schedule: Sequence[float],
     ) -> None:
-        self.slip = kernels.make_slip(is_slippery, success_rate)
-        self.reward_schedule = np.array(reward_schedule, np.float64)
-        self.neighbours = kernels.make_neighbours(*self.observer.shape)
+        self.maps = maps
         self.positions = np.zeros(self.num_envs, np.int64)
         self.rng_states = np.zeros((PCG_WORDS, self.num_envs), np.uint64)
+        # The items of the kernels' `LakeParameters` and `LakeState`.
+        self._lakes = (
+            self.first_action,
+            maps,
+            kernels.make_neighbours(*self.observer.shape),
+            kernels.make_slip(is_slippery, success_rate),
+            np.array(reward_schedule, np.float64),
+        )
+        self._state = (self.positions, self.elapsed_steps, self.rng_states)
 
     def _step_batch(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
@@ -88,16 +98,10 @@ class LakeEngine(StackedEngine):
                 stop,
                 actions,
                 skip_mask,
-                self.first_action,
                 max_steps,
-                self.maps,
-                self.neighbours,
-                self.slip,
-                self.reward_schedule,
-                self.positions,
-                self.elapsed_steps,
-                self.rng_states,
-                *outcome,
+                self._lakes,
+                self._state,
+                outcome[:],
                 probs,
             ),
             self.num_envs,
@@ -126,7 +130,7 @@ class LakeEngine(StackedEngine):
 
 
 def _positions_and_grids(out: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return ``out`` as positions or as grids for the kernel; the other is empty."""
+    """Return ``out`` as the items of the kernel's `LakeObservations`."""
     if out.ndim == 2:
         return out, np.zeros((len(out), 0, 0), np.uint8)
     return np.zeros((len(out), 0), np.int64), out
@@ -161,9 +165,11 @@ class FrozenLakeEngine(LakeEngine):
             space = Discrete(desc.size)
         super().__init__(options, num_envs, max_episode_steps, num_threads, space)
         self._set_rules(
-            options.is_slippery, options.success_rate, options.reward_schedule
+            tile_codes(desc).reshape(1, -1),
+            options.is_slippery,
+            options.success_rate,
+            options.reward_schedule,
         )
-        self.maps = tile_codes(desc).reshape(1, -1)
         self.start_chances = np.cumsum(start_distribution(desc))
 
     def reset(
@@ -192,13 +198,7 @@ class FrozenLakeEngine(LakeEngine):
 
     def advance(self, rows: NDArray[np.int64]) -> None:
         """Draw the start cells of the next episodes in some environments."""
-        kernels.start_rows(
-            rows,
-            self.start_chances,
-            self.rng_states,
-            self.positions,
-            self.elapsed_steps,
-        )
+        kernels.start_rows(rows, self.start_chances, self._state)
 
     def generators(self) -> tuple[np.random.Generator, ...]:
         """Return copies of the generators that starts and slips are drawn from."""
@@ -238,12 +238,10 @@ class FrozenLakeEngine(LakeEngine):
         return RolloutBuffer(actions, ended, mode, (), np.int64, out, *arrays)
 
     def _unroll(self, buffer: RolloutBuffer) -> None:
-        arrays = (
-            *_positions_and_grids(buffer.observations),
-            *_positions_and_grids(buffer.next_observations),
-        )
+        observations = _positions_and_grids(buffer.observations)
+        next_observations = _positions_and_grids(buffer.next_observations)
         times, states = buffer.progress
-        ended = states == NEEDS_RESET
+        needs_reset = states == NEEDS_RESET
         for_row_ranges(
             lambda start, stop: gymnasium_unroll.unroll_rows(
                 start,
@@ -251,21 +249,16 @@ class FrozenLakeEngine(LakeEngine):
                 buffer.mode is not AutoresetMode.DISABLED,
                 buffer.same_step,
                 buffer.actions,
-                self.first_action,
                 self.max_steps,
-                self.maps,
-                self.neighbours,
-                self.slip,
-                self.reward_schedule,
                 self.start_chances,
-                self.positions,
-                self.elapsed_steps,
-                self.rng_states,
-                ended,
+                self._lakes,
+                self._state,
+                needs_reset,
                 times,
-                *buffer.outcome,
+                buffer.outcome[:],
                 buffer.probs,
-                *arrays,
+                observations,
+                next_observations,
             ),
             self.num_envs,
             self.num_threads,
@@ -321,8 +314,8 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
             options.start_level,
             num_threads,
         )
-        self._set_rules(options.is_slippery, SUCCESS_RATE, REWARD_SCHEDULE)
-        self.maps = np.zeros((num_envs, options.size**2), np.uint8)
+        maps = np.zeros((num_envs, options.size**2), np.uint8)
+        self._set_rules(maps, options.is_slippery, SUCCESS_RATE, REWARD_SCHEDULE)
         self.starts = np.zeros(num_envs, np.int64)
 
     def _place(
@@ -337,9 +330,7 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         self.starts[rows] = cells[level_indices]
         kernels.seed_rows(rows, seeds, self.rng_states)
         # Gymnasium's reset uses up one draw for the start cell.
-        kernels.start_rows(
-            rows, _ANYWHERE, self.rng_states, self.positions, self.elapsed_steps
-        )
+        kernels.start_rows(rows, _ANYWHERE, self._state)
         self.positions[rows] = self.starts[rows]
 
     def _step_batch(
@@ -361,17 +352,11 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
                 until,
                 buffer.same_step,
                 buffer.actions,
-                self.first_action,
                 self.max_steps,
-                self.maps,
-                self.neighbours,
-                self.slip,
-                self.reward_schedule,
-                self.positions,
-                self.elapsed_steps,
-                self.rng_states,
-                *buffer.progress,
-                *buffer.outcome,
+                self._lakes,
+                self._state,
+                buffer.progress[:],
+                buffer.outcome[:],
                 buffer.probs,
                 buffer.observations,
                 buffer.next_observations,

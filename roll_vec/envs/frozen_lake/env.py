@@ -42,9 +42,12 @@ class LakeEnv(GridEnv):
         height, width = self.options.grid_shape
         self._tiles = np.full((1, height * width), kernels.ICE, np.uint8)
         self.s = 0
-        self._neighbours = kernels.make_neighbours(height, width)
-        self._slip = kernels.make_slip(is_slippery, success_rate)
-        self._reward_schedule = np.array(reward_schedule, np.float64)
+        # The last items of `LakeParameters`.
+        self._parameters = (
+            kernels.make_neighbours(height, width),
+            kernels.make_slip(is_slippery, success_rate),
+            np.array(reward_schedule, np.float64),
+        )
 
     @property
     def tiles(self) -> NDArray[np.uint8]:
@@ -62,17 +65,18 @@ class LakeEnv(GridEnv):
 
     def _move(self, action: int) -> tuple[float, bool, float]:
         """Take one action; return reward, terminated and the outcome's probability."""
-        if action < self.first_action:
-            return 0.0, False, 1.0
-        position, reward, terminated, prob = kernels.step_row(
-            self._tiles,
+        is_valid = action >= self.first_action
+        neighbours, slip, reward_schedule = self._parameters
+        position, reward, terminated, _, prob = kernels.step_row(
             0,
-            self._neighbours,
             self.s,
-            action - self.first_action,
-            self._slip_generator.random(),
-            self._slip,
-            self._reward_schedule,
+            action,
+            self._slip_generator.random() if is_valid else 0.0,
+            self.first_action,
+            self._tiles,
+            neighbours,
+            slip,
+            reward_schedule,
         )
         self.s = int(position)
         return float(reward), bool(terminated), float(prob)
@@ -136,29 +140,29 @@ class FrozenLake(LakeEnv):
     @cached_property
     def P(self) -> dict[int, dict[int, list[tuple[float, int, float, bool]]]]:
         """Transitions, ``P[s][a]``: (probability, next s, reward, terminated) each."""
+        neighbours, slip, _ = self._parameters
         schedule = self.options.reward_schedule
-        rewards = {
-            kernels.GOAL: schedule[0],
-            kernels.HOLE: schedule[1],
-            kernels.ICE: schedule[2],
-        }
-        chances = list(enumerate(self._slip[0].tolist()))
+        rewards = dict(zip(kernels.REWARD_TILES, schedule, strict=True))
+        chances = list(enumerate(slip[0].tolist()))
         if not self.options.is_slippery:
             chances = chances[1:2]
-        flat = self.tiles.ravel().tolist()
+        tiles = self._tiles[0].tolist()
 
-        def outcomes(state: int, action: int) -> list[tuple[float, int, float, bool]]:
-            if flat[state] != kernels.ICE:
+        def transitions(
+            state: int, action: int
+        ) -> list[tuple[float, int, float, bool]]:
+            if kernels.is_terminal(tiles[state]):
                 return [(1.0, state, 0, True)]
-            found = []
-            for outcome, chance in chances:
-                turned = (action + outcome - 1) % 4
-                ahead = int(self._neighbours[state, turned])
-                ended = flat[ahead] != kernels.ICE
-                found.append((chance, ahead, rewards[flat[ahead]], ended))
-            return found
+            cells = [
+                int(neighbours[state, kernels.turn(action, outcome)])
+                for outcome, _ in chances
+            ]
+            return [
+                (chance, cell, rewards[tiles[cell]], kernels.is_terminal(tiles[cell]))
+                for cell, (_, chance) in zip(cells, chances, strict=True)
+            ]
 
-        return {s: {a: outcomes(s, a) for a in range(4)} for s in range(len(flat))}
+        return {s: {a: transitions(s, a) for a in range(4)} for s in range(len(tiles))}
 
     @property
     def _slip_generator(self) -> np.random.Generator:  # type: ignore[override]
@@ -191,7 +195,8 @@ class FrozenLake(LakeEnv):
         elif self._np_random is None:
             seed = draw_entropy()
         super().reset(seed=seed)
-        self.s = int(kernels.draw(self._start_chances, self.np_random.random()))
+        uniform = self.np_random.random()
+        self.s = int(kernels.categorical_sample(self._start_chances, uniform))
         self.lastaction = None
         self.num_env_steps = 0
         self._started = True

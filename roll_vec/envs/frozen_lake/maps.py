@@ -127,22 +127,15 @@ class MapGenerator:
         neighbours = kernels.make_neighbours(size, size)
 
         def work(start: int, stop: int) -> bool:
-            stream = np.zeros((PCG_WORDS, 1), np.uint64)
-            frontier = np.zeros(size * size, np.int64)
-            seen = np.zeros(size * size, np.bool_)
+            # The items of `MapWorkspace`.
+            workspace = (
+                np.zeros((PCG_WORDS, 1), np.uint64),
+                np.zeros(size * size, np.int64),
+                np.zeros(size * size, np.bool_),
+            )
+            batch = (maps, starts, ok)
             map_kernels.generate_maps(
-                start,
-                stop,
-                seeds,
-                size,
-                frozen,
-                neighbours,
-                stream,
-                frontier,
-                seen,
-                maps,
-                starts,
-                ok,
+                start, stop, seeds, size, frozen, neighbours, workspace, batch
             )
             return bool(ok[start:stop].all())
 

@@ -1,4 +1,4 @@
-"""Maps equal those of the oracle, cell for cell."""
+"""Random maps equal those of the oracle, cell for cell, and end at their limits."""
 
 import numpy as np
 import pytest
@@ -14,8 +14,15 @@ from tests.oracles.solver import lake_is_solvable
 from tests.plain import PlainKernels
 
 
+def make_workspace(size):
+    """Return the arrays of `MapWorkspace`."""
+    cells = size * size
+    arrays = np.zeros((6, 1), np.uint64), np.zeros(cells, np.int64)
+    return *arrays, np.zeros(cells, np.bool_)
+
+
 def generate(seeds, size, p, ranges=None, module=kernels):
-    """Maps, start cells and whether there is a map, as rows of a batch."""
+    """Return maps, start cells and whether there is a map, as rows of a batch."""
     n = len(seeds)
     maps = np.full((n, size * size), 99, np.uint8)
     starts = np.full(n, 99, np.int64)
@@ -29,12 +36,8 @@ def generate(seeds, size, p, ranges=None, module=kernels):
             size,
             float(sums[0] / sums[1]),
             make_neighbours(size, size),
-            np.zeros((6, 1), np.uint64),
-            np.zeros(size * size, np.int64),
-            np.zeros(size * size, np.bool_),
-            maps,
-            starts,
-            ok,
+            make_workspace(size),
+            (maps, starts, ok),
         )
     return maps, starts, ok
 
@@ -86,9 +89,8 @@ def test_maps_do_not_depend_on_the_ranges():
     seeds = np.random.default_rng(0).integers(0, 2**32, 30, np.uint64)
     whole = generate(seeds, 4, 0.6)
     for ranges in ([(0, 1), (1, 30)], [(20, 30), (0, 20)]):
-        parts = generate(seeds, 4, 0.6, ranges)
-        for mine, theirs in zip(parts, whole, strict=True):
-            np.testing.assert_array_equal(mine, theirs)
+        for actual, desired in zip(generate(seeds, 4, 0.6, ranges), whole, strict=True):
+            np.testing.assert_array_equal(actual, desired)
     maps, starts, ok = generate(seeds, 4, 0.6, [(10, 12)])
     assert ok.nonzero()[0].tolist() == (starts != 99).nonzero()[0].tolist() == [10, 11]
     assert (maps[[9, 12]] == 99).all()
@@ -99,14 +101,14 @@ def test_drawing_ends_at_its_limit_and_at_the_first_row_without_a_map():
     seeds = list(range(60))
     draws = []
     for seed in seeds:
-        # How many draws the map of a seed takes, from one allowed draw upwards.
-        allowed = 1
+        # The least limit with which there is a map.
+        limit = 1
         while not generate(
-            [seed], 4, 0.3, module=PlainKernels(kernels, MAX_DRAWS=allowed)
+            [seed], 4, 0.3, module=PlainKernels(kernels, MAX_DRAWS=limit)
         )[2][0]:
-            allowed += 1
-        draws.append(allowed)
-        if allowed > 3:
+            limit += 1
+        draws.append(limit)
+        if limit > 3:
             break
     first = len(draws) - 1
     assert 0 < first < len(seeds) - 1
@@ -128,7 +130,8 @@ def test_large_maps_are_bounded_in_cells_not_in_draws():
     size = 10
     maps = np.zeros((1, size * size), np.uint8)
     ok = np.zeros(1, np.bool_)
-    stream = np.zeros((6, 1), np.uint64)
+    workspace = make_workspace(size)
+    rng_states = workspace[0]
     plain.generate_maps(
         0,
         1,
@@ -136,12 +139,8 @@ def test_large_maps_are_bounded_in_cells_not_in_draws():
         size,
         0.0,
         make_neighbours(size, size),
-        stream,
-        np.zeros(size * size, np.int64),
-        np.zeros(size * size, np.bool_),
-        maps,
-        np.zeros(1, np.int64),
-        ok,
+        workspace,
+        (maps, np.zeros(1, np.int64), ok),
     )
     assert not ok[0]
     # Four draws of a board and of two cells, two uses of 32 bits to a word each.
@@ -151,4 +150,4 @@ def test_large_maps_are_bounded_in_cells_not_in_draws():
         generator.integers(size, size=2)
         generator.integers(size, size=2)
     expected = generator.bit_generator.state["state"]["state"]
-    assert int(stream[0, 0]) << 64 | int(stream[1, 0]) == expected
+    assert int(rng_states[0, 0]) << 64 | int(rng_states[1, 0]) == expected

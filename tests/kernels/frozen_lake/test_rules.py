@@ -1,4 +1,4 @@
-"""Steps and slips equal those of the oracle, bit for bit."""
+"""Steps, slips and starts of lakes equal those of the oracle, bit for bit."""
 
 import numpy as np
 import pytest
@@ -35,6 +35,7 @@ def random_rows(rng, height, width):
 
 
 def codes(rows):
+    """Return the codes of a map's letters, (H * W,) uint8."""
     return np.array([CODES[letter] for row in rows for letter in row], np.uint8)
 
 
@@ -53,13 +54,20 @@ class Lakes:
         first_action=0,
         max_steps=0,
     ):
-        self.maps, self.first_action, self.max_steps = maps, first_action, max_steps
-        self.neighbours = kernels.make_neighbours(*shape)
-        self.slip = kernels.make_slip(is_slippery, success_rate)
-        self.schedule = np.array(reward_schedule, np.float64)
-        self.positions = np.zeros(num_rows, np.int64)
-        self.elapsed_steps = np.zeros(num_rows, np.int32)
-        self.streams = np.zeros((6, num_rows), np.uint64)
+        self.max_steps = max_steps
+        self.lakes = kernels.LakeParameters(
+            first_action,
+            maps,
+            kernels.make_neighbours(*shape),
+            kernels.make_slip(is_slippery, success_rate),
+            np.array(reward_schedule, np.float64),
+        )
+        self.state = kernels.LakeState(
+            np.zeros(num_rows, np.int64),
+            np.zeros(num_rows, np.int32),
+            np.zeros((6, num_rows), np.uint64),
+        )
+        self.positions, self.elapsed_steps, self.rng_states = self.state
 
     def step(self, actions, skip_mask=None, start=0, stop=None):
         n = len(self.positions)
@@ -72,16 +80,11 @@ class Lakes:
             n if stop is None else stop,
             np.asarray(actions, np.int64),
             skip_mask,
-            self.first_action,
             self.max_steps,
-            self.maps,
-            self.neighbours,
-            self.slip,
-            self.schedule,
-            self.positions,
-            self.elapsed_steps,
-            self.streams,
-            *outputs.values(),
+            tuple(self.lakes),
+            tuple(self.state),
+            tuple(outputs.values())[:-1],
+            outputs["probs"],
         )
         return outputs
 
@@ -115,13 +118,13 @@ def test_slips_are_gymnasiums_sums(success_rate):
     assert kernels.make_slip(False, success_rate).tolist() == sure
 
 
-def test_draw_is_the_first_sum_above_the_uniform():
+def test_categorical_sample_is_the_first_sum_above_the_uniform():
     sums = np.array([0.0, 0.25, 0.25, 0.75, 0.9])
-    draws = {0.0: 1, 0.2499: 1, 0.25: 3, 0.7499: 3, 0.75: 4, 0.8999: 4}
-    for uniform, index in draws.items():
-        assert kernels.draw(sums, uniform) == index
+    indices = {0.0: 1, 0.2499: 1, 0.25: 3, 0.7499: 3, 0.75: 4, 0.8999: 4}
+    for uniform, index in indices.items():
+        assert kernels.categorical_sample(sums, uniform) == index
     # What rounding leaves above the last sum counts as the first.
-    assert kernels.draw(sums, 0.95) == 0
+    assert kernels.categorical_sample(sums, 0.95) == 0
 
 
 # ------------------------------------------------------------------------- steps
@@ -143,50 +146,50 @@ def test_steps_equal_the_oracle(options, first_action, one_map):
     seeds = rng.integers(0, 2**63, n, np.uint64)
     games = [OracleFrozenLake(boards[i % len(boards)], **options) for i in range(n)]
     every_row = np.arange(n)
-    kernels.seed_rows(every_row, seeds, lakes.streams)
+    kernels.seed_rows(every_row, seeds, lakes.rng_states)
     for i, game in enumerate(games):
         game.reset(int(seeds[i]))
         starts = (np.array(list("".join(game.rows))) == "S").astype(float)
         chances = np.cumsum(starts / starts.sum())
         row = every_row[i : i + 1]
-        kernels.start_rows(
-            row, chances, lakes.streams, lakes.positions, lakes.elapsed_steps
-        )
+        kernels.start_rows(row, chances, tuple(lakes.state))
         assert lakes.positions[i] == game.position
-    played = np.zeros(n, int)
+    num_steps = np.zeros(n, int)
     for _ in range(steps):
         # One below the first action is "no valid action", where there is one.
         actions = rng.integers(0, 4 + first_action, n)
         skip_mask = rng.random(n) < 0.2
         before = lakes.positions.copy()
         outputs = lakes.step(actions, skip_mask)
-        played += ~skip_mask
+        num_steps += ~skip_mask
         for i, game in enumerate(games):
-            seen = {name: values[i] for name, values in outputs.items()}
+            results = {name: values[i] for name, values in outputs.items()}
             direction = int(actions[i]) - first_action
             if skip_mask[i]:
-                assert not any(seen.values())
+                assert not any(results.values())
             elif direction < 0:
-                assert seen.pop("truncations") == (played[i] == max_steps)
-                assert seen.pop("probs") == 1.0
-                assert not any(seen.values())
+                assert results.pop("truncations") == (num_steps[i] == max_steps)
+                assert results.pop("probs") == 1.0
+                assert not any(results.values())
             else:
                 step = game.step(direction)
-                assert seen == {
+                assert results == {
                     "rewards": step.reward,
                     "terminations": step.done,
-                    "truncations": played[i] == max_steps,
+                    "truncations": num_steps[i] == max_steps,
                     "effective": step.position != before[i],
                     "valid": True,
                     "successes": maps[i % len(maps), step.position] == CODES["G"],
                     "probs": step.prob,
                 }
             assert lakes.positions[i] == game.position
-        np.testing.assert_array_equal(lakes.elapsed_steps, played)
-    # The streams stand where the oracle's do.
+        np.testing.assert_array_equal(lakes.elapsed_steps, num_steps)
+    # The generators stand where the oracle's do.
     for i, game in enumerate(games):
         state = game.rng.bit_generator.state["state"]["state"]
-        assert (int(lakes.streams[0, i]) << 64) + int(lakes.streams[1, i]) == state
+        assert (int(lakes.rng_states[0, i]) << 64) + int(
+            lakes.rng_states[1, i]
+        ) == state
 
 
 @pytest.mark.parametrize("success_rate", [0.0, 0.07, 0.3, 1 / 3, 0.7, 1.0])
@@ -194,7 +197,7 @@ def test_slips_at_the_edges_of_their_probabilities(success_rate):
     # On a cell with ice all around, facing down: right, down or left of it.
     slip = kernels.make_slip(True, success_rate)
     maps, neighbours = np.ones((1, 9), np.uint8), kernels.make_neighbours(3, 3)
-    schedule = np.zeros(3)
+    reward_schedule = np.zeros(3)
     last = np.nextafter(1.0, 0.0)
     uniforms = [0.0, last]
     for total in slip[1].tolist():
@@ -204,9 +207,8 @@ def test_slips_at_the_edges_of_their_probabilities(success_rate):
             continue
         # Gymnasium's categorical_sample.
         outcome = int(np.argmax(slip[1] > uniform))
-        position, _, _, prob = kernels.step_row(
-            maps, 0, neighbours, 4, kernels.DOWN, uniform, slip, schedule
-        )
+        lakes = 0, maps, neighbours, slip, reward_schedule
+        position, _, _, _, prob = kernels.step_row(0, 4, kernels.DOWN, uniform, *lakes)
         assert position == (3, 7, 5)[outcome]
         assert prob == slip[0, outcome]
 
@@ -219,7 +221,7 @@ def test_sums_of_slips_may_end_below_one():
 
 def test_goal_on_the_very_step_of_the_limit_is_both():
     lakes = Lakes(codes(["SFG"])[None], (1, 3), 1, is_slippery=False, max_steps=2)
-    kernels.seed_rows(np.arange(1), np.zeros(1, np.uint64), lakes.streams)
+    kernels.seed_rows(np.arange(1), np.zeros(1, np.uint64), lakes.rng_states)
     first, second = lakes.step([2]), lakes.step([2])
     assert not first["terminations"][0]
     assert not first["truncations"][0]
@@ -239,32 +241,32 @@ def test_without_a_limit_nothing_is_truncated():
 def test_a_range_leaves_the_other_rows_alone():
     rng = np.random.default_rng(3)
     maps = np.array([codes(random_rows(rng, 3, 3)) for _ in range(8)])
-    whole, parts = Lakes(maps, (3, 3), 8), Lakes(maps, (3, 3), 8)
-    for lakes in (whole, parts):
-        kernels.seed_rows(np.arange(8), np.arange(8, dtype=np.uint64), lakes.streams)
+    whole, pieces = Lakes(maps, (3, 3), 8), Lakes(maps, (3, 3), 8)
+    for lakes in (whole, pieces):
+        kernels.seed_rows(np.arange(8), np.arange(8, dtype=np.uint64), lakes.rng_states)
     for _ in range(10):
         actions = rng.integers(0, 4, 8)
         outputs = whole.step(actions)
-        halves = [parts.step(actions, None, *part) for part in [(3, 8), (0, 3)]]
+        halves = [pieces.step(actions, None, *part) for part in [(3, 8), (0, 3)]]
         for name, values in outputs.items():
             np.testing.assert_array_equal(halves[0][name][3:], values[3:])
             np.testing.assert_array_equal(halves[1][name][:3], values[:3])
             assert (halves[0][name][:3] == 1).all()
             assert (halves[1][name][3:] == 1).all()
-    np.testing.assert_array_equal(parts.positions, whole.positions)
-    np.testing.assert_array_equal(parts.streams, whole.streams)
+    np.testing.assert_array_equal(pieces.positions, whole.positions)
+    np.testing.assert_array_equal(pieces.rng_states, whole.rng_states)
 
 
 def test_only_the_given_rows_are_seeded_and_started():
-    streams = np.full((6, 5), 7, np.uint64)
+    rng_states = np.full((6, 5), 7, np.uint64)
     positions = np.full(5, 99, np.int64)
     elapsed_steps = np.full(5, 99, np.int32)
     rows = np.array([3, 1])
     seeds = np.array([2**64 - 1, 8], np.uint64)
-    kernels.seed_rows(rows, seeds, streams)
+    kernels.seed_rows(rows, seeds, rng_states)
     chances = np.cumsum(np.full(9, 1 / 9))
-    kernels.start_rows(rows, chances, streams, positions, elapsed_steps)
-    assert (streams[:, [0, 2, 4]] == 7).all()
+    kernels.start_rows(rows, chances, (positions, elapsed_steps, rng_states))
+    assert (rng_states[:, [0, 2, 4]] == 7).all()
     assert (
         positions[[0, 2, 4]].tolist() == elapsed_steps[[0, 2, 4]].tolist() == [99] * 3
     )
@@ -296,6 +298,6 @@ def test_grids_are_the_maps_with_the_player_on_top(one_map):
 
 def test_codes_are_rolls_and_directions_gymnasiums():
     assert kernels.NUM_CODES == 6
-    assert (kernels.AGENT, kernels.ICE, kernels.HOLE, kernels.GOAL) == (0, 1, 2, 3)
-    assert (kernels.AGENT_IN_HOLE, kernels.AGENT_ON_GOAL) == (4, 5)
+    assert (kernels.PLAYER, kernels.ICE, kernels.HOLE, kernels.GOAL) == (0, 1, 2, 3)
+    assert (kernels.PLAYER_IN_HOLE, kernels.PLAYER_ON_GOAL) == (4, 5)
     assert (kernels.LEFT, kernels.DOWN, kernels.RIGHT, kernels.UP) == (0, 1, 2, 3)

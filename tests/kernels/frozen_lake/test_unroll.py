@@ -16,104 +16,131 @@ from tests.kernels.unrolls import (
     draw_actions,
     make_lakes,
     make_results,
+    split_results,
 )
 
 ONE_MAP = TILES.reshape(1, -1)
 
 
-def make_seen(shows_boards):
-    """Return arrays for positions and for boards, one of them empty."""
-    if shows_boards:
+def make_observations(with_grids):
+    """Return the arrays of `LakeObservations`: positions or grids, the other empty."""
+    if with_grids:
         return np.zeros((T, 0), np.int64), np.full((T, N, TILES.size), 99, np.uint8)
     return np.full((T, N), 99), np.zeros((T, 0, 0), np.uint8)
 
 
-def unroll(lakes, actions, results, ended, times, same_step, begins, seen, parts):
-    for start, stop in parts:
+def unroll(
+    lakes,
+    state,
+    actions,
+    results,
+    needs_reset,
+    times,
+    same_step,
+    resets,
+    observations,
+    ranges,
+):
+    """Unroll in some ranges of rows, one after the other."""
+    for start, stop in ranges:
         unroll_rows(
             start,
             stop,
-            begins,
+            resets,
             same_step,
             actions,
-            1,
             LIMIT,
-            *(lakes[key] for key in ("maps", "neighbours", "slip", "schedule")),
             CHANCES,
-            *(lakes[key] for key in ("positions", "elapsed_steps", "streams")),
-            ended,
+            tuple(lakes),
+            tuple(state),
+            needs_reset,
             times,
-            *results.values(),
-            *seen,
+            *split_results(results),
+            *observations,
         )
 
 
-@pytest.mark.parametrize("parts", [[(0, N)], [(2, N), (0, 2)]])
-@pytest.mark.parametrize("shows_boards", [False, True])
+@pytest.mark.parametrize("ranges", [[(0, N)], [(2, N), (0, 2)]])
+@pytest.mark.parametrize("with_grids", [False, True])
 @pytest.mark.parametrize("same_step", [False, True])
-def test_unroll_rows_equals_as_many_steps(same_step, shows_boards, parts):
+def test_unroll_rows_equals_as_many_steps(same_step, with_grids, ranges):
     actions = draw_actions()
-    plain = make_lakes(ONE_MAP)
-    pairs = [make_seen(shows_boards) for _ in range(4)]
+    lakes, plain_state = make_lakes(ONE_MAP)
+    plain = [make_observations(with_grids) for _ in range(2)]
+    unrolled = [make_observations(with_grids) for _ in range(2)]
     if not same_step:
-        pairs[1], pairs[3] = pairs[0], pairs[2]
-    expected, last = by_steps(plain, actions, same_step, pairs[0], pairs[1])
+        plain[1], unrolled[1] = plain[0], unrolled[0]
+    expected, ends = by_steps(lakes, plain_state, actions, same_step, *plain)
 
-    lakes, results = make_lakes(ONE_MAP), make_results()
-    ended, times = np.zeros(N, np.bool_), np.full(N, 99)
-    seen = *pairs[2], *pairs[3]
-    unroll(lakes, actions, results, ended, times, same_step, True, seen, parts)
+    (_, state), results = make_lakes(ONE_MAP), make_results()
+    needs_reset, times = np.zeros(N, np.bool_), np.full(N, 99)
+    flags = same_step, True
+    unroll(lakes, state, actions, results, needs_reset, times, *flags, unrolled, ranges)
 
     assert (times == T).all()
-    assert last.any()
-    np.testing.assert_array_equal(ended, last & (not same_step))
+    assert ends.any()
+    np.testing.assert_array_equal(needs_reset, ends & (not same_step))
     for key in RESULTS:
         np.testing.assert_array_equal(results[key], expected[key], key)
-    for key, state in plain.items():
-        np.testing.assert_array_equal(lakes[key], state, key)
-    for found, wanted in zip(pairs[2] + pairs[3], pairs[0] + pairs[1], strict=True):
-        np.testing.assert_array_equal(found, wanted)
+    for name, array in plain_state._asdict().items():
+        np.testing.assert_array_equal(getattr(state, name), array, name)
+    for actual, desired in zip(unrolled, plain, strict=True):
+        np.testing.assert_array_equal(actual[0], desired[0])
+        np.testing.assert_array_equal(actual[1], desired[1])
     assert expected["terminations"].any()
     assert expected["truncations"].any()
 
 
 def test_rows_that_ended_before_are_begun_in_the_first_step():
     actions = draw_actions()[:1]
-    plain, lakes, results = make_lakes(ONE_MAP), make_lakes(ONE_MAP), make_results(1)
-    ended, times = np.arange(N) % 2 == 0, np.full(N, 99)
-    rows = np.flatnonzero(ended)
-    begin(plain, rows)
-    places = np.full((1, N), 99)
-    boards = np.zeros((1, 0, 0), np.uint8)
-    seen = places, boards, places, boards
-    unroll(lakes, actions, results, ended, times, False, True, seen, [(0, N)])
-    np.testing.assert_array_equal(places[0, rows], plain["positions"][rows])
+    (lakes, plain_state), (_, state) = make_lakes(ONE_MAP), make_lakes(ONE_MAP)
+    results = make_results(1)
+    needs_reset, times = np.arange(N) % 2 == 0, np.full(N, 99)
+    rows = np.flatnonzero(needs_reset)
+    begin(plain_state, rows)
+    positions = np.full((1, N), 99)
+    observations = [(positions, np.zeros((1, 0, 0), np.uint8))] * 2
+    flags = False, True
+    unroll(
+        lakes,
+        state,
+        actions,
+        results,
+        needs_reset,
+        times,
+        *flags,
+        observations,
+        [(0, N)],
+    )
+    np.testing.assert_array_equal(positions[0, rows], plain_state.positions[rows])
     assert not any(results[key][0, rows].any() for key in RESULTS)
     assert results["probs"][0, 1::2].all()
 
 
-def test_without_beginnings_rows_stop_before_the_step_that_would_need_one():
+def test_without_resets_rows_stop_before_the_step_that_would_need_one():
     actions = draw_actions()
-    plain = make_lakes(ONE_MAP)
-    seen = make_seen(False)
-    expected, _ = by_steps(plain, actions, False, seen, seen)
+    lakes, plain_state = make_lakes(ONE_MAP)
+    observations = [make_observations(False)] * 2
+    expected, _ = by_steps(lakes, plain_state, actions, False, *observations)
     ends = expected["terminations"] | expected["truncations"]
 
-    lakes, results = make_lakes(ONE_MAP), make_results()
-    ended, times = np.zeros(N, np.bool_), np.full(N, 99)
-    parts = [(2, N), (0, 2)]
-    unroll(lakes, actions, results, ended, times, False, False, seen * 2, parts)
+    (_, state), results = make_lakes(ONE_MAP), make_results()
+    needs_reset, times = np.zeros(N, np.bool_), np.full(N, 99)
+    flags, ranges = (False, False), [(2, N), (0, 2)]
+    unroll(
+        lakes, state, actions, results, needs_reset, times, *flags, observations, ranges
+    )
     stops = []
-    for part in (slice(0, 2), slice(2, N)):
-        stop = int(ends[:, part].any(axis=1).argmax()) + 1
-        last = ends[stop - 1, part]
-        np.testing.assert_array_equal(ended[part], last)
-        np.testing.assert_array_equal(times[part], np.where(last, stop, T))
+    for rows in (slice(0, 2), slice(2, N)):
+        stop = int(ends[:, rows].any(axis=1).argmax()) + 1
+        last = ends[stop - 1, rows]
+        np.testing.assert_array_equal(needs_reset[rows], last)
+        np.testing.assert_array_equal(times[rows], np.where(last, stop, T))
         for key in RESULTS:
-            found, wanted = results[key][:stop, part], expected[key][:stop, part]
-            np.testing.assert_array_equal(found, wanted, key)
-        assert (results["rewards"][stop:, part] == 99).all()
+            actual, desired = results[key][:stop, rows], expected[key][:stop, rows]
+            np.testing.assert_array_equal(actual, desired, key)
+        assert (results["rewards"][stop:, rows] == 99).all()
         stops.append(stop)
-    # The parts stop at different times, and not for all of their rows.
+    # The ranges stop at different times, and not for all of their rows.
     assert 1 < min(stops) < max(stops) < T
-    assert not ended.all()
+    assert not needs_reset.all()

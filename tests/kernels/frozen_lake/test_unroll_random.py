@@ -17,23 +17,24 @@ from tests.kernels.unrolls import (
     in_rounds,
     make_lakes,
     make_results,
+    split_results,
 )
 
 MAPS = np.stack([np.roll(TILES, i, axis=1).ravel() for i in range(N)])
-NO_PLACES = np.zeros((T, 0), np.int64)
+NO_POSITIONS = np.zeros((T, 0), np.int64)
 
 
 @pytest.mark.parametrize("same_step", [False, True])
 def test_unroll_rows_equals_as_many_steps(same_step):
     actions = draw_actions()
-    plain = make_lakes(MAPS)
-    boards = [np.full((T, N, TILES.size), 99, np.uint8) for _ in range(4)]
+    lakes, plain_state = make_lakes(MAPS)
+    grids = [np.full((T, N, TILES.size), 99, np.uint8) for _ in range(4)]
     if not same_step:
-        boards[1], boards[3] = boards[0], boards[2]
-    seen, seen_next = ((NO_PLACES, board) for board in boards[:2])
-    expected, ended = by_steps(plain, actions, same_step, seen, seen_next)
+        grids[1], grids[3] = grids[0], grids[2]
+    pairs = [(NO_POSITIONS, array) for array in grids[:2]]
+    expected, ends = by_steps(lakes, plain_state, actions, same_step, *pairs)
 
-    lakes, results = make_lakes(MAPS), make_results()
+    (_, state), results = make_lakes(MAPS), make_results()
 
     def play(rows, until, times, states):
         unroll_rows(
@@ -43,26 +44,25 @@ def test_unroll_rows_equals_as_many_steps(same_step):
             until,
             same_step,
             actions,
-            1,
             LIMIT,
-            *lakes.values(),
-            times,
-            states,
-            *results.values(),
-            boards[2],
-            boards[3],
+            tuple(lakes),
+            tuple(state),
+            (times, states),
+            *split_results(results),
+            grids[2],
+            grids[3],
         )
 
-    times, states, rounds = in_rounds(play, lambda rows: begin(lakes, rows), N, T)
+    times, states, rounds = in_rounds(play, lambda rows: begin(state, rows), N, T)
 
     assert rounds > 3
     assert (times == T).all()
-    np.testing.assert_array_equal(states == NEEDS_RESET, ended & (not same_step))
+    np.testing.assert_array_equal(states == NEEDS_RESET, ends & (not same_step))
     for key in RESULTS:
         np.testing.assert_array_equal(results[key], expected[key], key)
-    for key, state in plain.items():
-        np.testing.assert_array_equal(lakes[key], state, key)
-    np.testing.assert_array_equal(boards[2], boards[0])
-    np.testing.assert_array_equal(boards[3], boards[1])
+    for name, array in plain_state._asdict().items():
+        np.testing.assert_array_equal(getattr(state, name), array, name)
+    np.testing.assert_array_equal(grids[2], grids[0])
+    np.testing.assert_array_equal(grids[3], grids[1])
     assert expected["terminations"].any()
     assert expected["truncations"].any()
