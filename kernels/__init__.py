@@ -1,25 +1,87 @@
 """Compiled kernels: arrays in, arrays out.
 
-The layer's rules:
+Rules of the layer
+------------------
+- Imports from outside are numpy, numba and the standard library.  Imports inside are
+  relative.
+- A kernel writes into arrays that its caller owns: C order, fixed dtype, last in the
+  argument list.  A step of a batch may allocate scratch arrays of a few bytes a row;
+  larger scratch memory is a workspace, which the caller makes once and passes in.
+- A kernel raises nothing and prints nothing.  A failure is a code in a status array.
+- Row i of the results is a function of row i of the inputs.  A kernel whose work is
+  worth several threads takes ``start, stop`` first and works on that range of rows;
+  it releases the GIL.
+- The rules of a game stand once, in scalar functions of one row.  The single
+  environment, the step of a batch and the unroll call the same ones.
+- Compiled kernels are cached outside the package, in a folder named by the digest of
+  all files here (`_cache`): an edit of any file compiles all kernels anew, so machine
+  code of an older helper cannot survive.
 
-- numpy and numba are the only imports from outside; relative imports inside.
-- A kernel writes into arrays that its caller owns (C order, fixed dtype, last in
-  the argument list).  It allocates nothing, raises nothing and prints nothing;
-  a failure is a code in a status array.
-- Batch kernels take ``start, stop`` first and work on that range of rows, so that
-  the layer above can split a batch over threads (``nogil``).  Row i is a function
-  of row i's inputs alone.
-- Rules of one environment stand once, in scalar functions of one row; the batch
-  kernels loop over them and the single environments call them directly.
-- Compiled kernels are cached outside the package, in a folder named by the digest
-  of all files here (``_cache.py``): an edit of any of them compiles all anew, and
-  machine code of an older helper cannot survive.
+Words
+-----
+A *row* is one environment of a batch.  *Read*, *written* and *updated* say what a
+kernel does to an array.  ``(n,)`` is a shape; ``rows : (m,) int64`` are row numbers.
 
 Tricks that several files use
 -----------------------------
+The figures are those of a step of 4096 Sokoban rooms where nothing else is said.
+
+Branch-free code
+    A branch on a random action or cell is mispredicted, which costs as much as all of
+    the step.  So kernels look codes up in small tables, add products with 0 or 1, and
+    write a cell that stays as it is.  ``a if condition else b`` has no branch if both
+    are at hand, mostly; measure.  Tables: 4.6 ns a row, with ``if`` 7.9.
+
+Passes over all rows
+    A step of a batch is split into loops that go over all rows, one after the other.
+    A loop without look-ups becomes vector instructions, and the loop with look-ups
+    overlaps those of several rows.  Two passes: 5.4 ns a row, one loop: 6.7.  The
+    first pass leaves its results in a scratch array.
+
+Unsigned indices
+    ``for i in range(np.uint64(start), np.uint64(stop))``: numba tests each signed index
+    for being negative, as -1 is the last item.  Signed indices: 11.5 ns a row instead
+    of 6.1.  An int64 and a uint64 together give a float64, so files that compute with
+    uint64 have their constants as uint64, too (``_1 = np.uint64(1)``).
+
+An array and a row number
+    Scalar functions take the arrays of the whole batch and a row number i, never a view
+    of one row: making a view counts a reference, as dear as the step itself where the
+    compiler cannot remove it.
+
+Reference counts
+    numba counts a reference, with an atomic instruction, of each array that is passed
+    to a function or read out of a named tuple, unless the function is inlined.  So
+    kernels read arrays out of named tuples before their loops; a function called in a
+    loop takes few arrays, and is called on every path, or numba does not inline it.
+    Two functions of 16 arrays in an unroll's loop over steps: 26 ns a step instead of
+    11.
+
 Plain tuples at the border
     ``rooms = RoomState(*rooms)``: Python passes a plain tuple of arrays, and the kernel
     gives names to its items.  numba finds the type of a plain tuple in C but that of a
     named one in Python: two named tuples of ten arrays take 1.8 us to pass, two plain
     ones 1.0 us, the same as ten arguments.  A step of one environment takes 8 us.
+
+ORed sign bits
+    ``signs |= (value - low) | (high - value)`` is negative if any value is out of
+    range.  The loop becomes vector instructions: 0.38 ns a value, 0.49 with a bool,
+    0.61 with an early return.
+
+First action
+    Actions of a batch begin at ``first_action``: 0 or 1 for ROLL's and Gymnasium's
+    codes.  Kernels add the difference where they read an action.  A pass of its own
+    over the actions would read and write eight bytes a row and step.
+
+Steps outside, rows inside
+    An unroll works as if the step of the batch were called T times::
+
+                 row 0   1   2  ...  n-1
+        step 0    ------------------->     rewards[0], ... are written side by side
+        step 1    ---------->  x           x: an episode ends; the row stops until the
+          :                                caller has reset it and calls again
+        step T-1
+
+    The other way round the results of a row are a column, whose cells share a set of
+    the cache where n is a power of two: 3 to 8 times slower at n = 4096.
 """

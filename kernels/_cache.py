@@ -55,7 +55,7 @@ _SETTINGS = (
 _CHECKSUM = hashlib.sha256
 _CHECKSUM_SIZE = _CHECKSUM().digest_size
 _DAY = 24 * 60 * 60
-# The package that holds this layer stands above it, so it is not imported from here.
+# Of the package that holds this layer; kernels import nothing from above.
 _VERSION = sys.modules[__name__.partition(".")[0]].__version__
 
 
@@ -67,9 +67,9 @@ def cache_root():
     RuntimeError
         The user has no home folder.
     """
-    chosen = _setting("CACHE_DIR")
-    if chosen:
-        return Path(chosen).absolute() / "roll_vec"
+    cache_dir = _setting("CACHE_DIR")
+    if cache_dir:
+        return Path(cache_dir).absolute() / "roll_vec"
     if sys.platform == "win32":
         parent = Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local")
     elif sys.platform == "darwin":
@@ -91,12 +91,12 @@ def _setting(name):
 
 
 class CacheFolder:
-    """The folder for one version of the kernel files.
+    """The folder of compiled kernels for one version of the kernel files.
 
     Parameters
     ----------
-    sources : Path
-        The folder of the kernel files.
+    source_folder : Path
+        The folder of the kernel files, which may stand in folders of its own.
 
     Attributes
     ----------
@@ -104,14 +104,16 @@ class CacheFolder:
         The folder; None before its first use and where it cannot be used.
     """
 
-    def __init__(self, sources):
-        self._folder = sources
-        self._sources = {
-            path.relative_to(sources).as_posix(): _CHECKSUM(path.read_bytes()).digest()
-            for path in sorted(sources.rglob("*.py"))
+    def __init__(self, source_folder):
+        self._source_folder = source_folder
+        self._digests = {
+            path.relative_to(source_folder).as_posix(): _CHECKSUM(
+                path.read_bytes()
+            ).digest()
+            for path in sorted(source_folder.rglob("*.py"))
         }
         versions = sys.version, np.__version__, numba.__version__, __package__
-        digest = _CHECKSUM(repr((self._sources, versions)).encode()).hexdigest()
+        digest = _CHECKSUM(repr((self._digests, versions)).encode()).hexdigest()
         self._name = f"kernels-{_VERSION}-{digest[:16]}"
         self._usable = True
         self._writable = True
@@ -134,10 +136,10 @@ class CacheFolder:
     def _is_current(self, file, digest):
         """Return whether a kernel file has the digest that this folder is named by."""
         try:
-            name = file.relative_to(self._folder).as_posix()
+            name = file.relative_to(self._source_folder).as_posix()
         except ValueError:
             return False
-        return digest == self._sources.get(name)
+        return digest == self._digests.get(name)
 
     def read(self, name):
         """Return the payload of a file, or None if there is no such file.
@@ -212,7 +214,7 @@ class CacheFolder:
         """Prepare the folder at its first use; return it, or None if it is unusable."""
         if self._usable and self.path is None:
             self._usable = False
-            if not self._sources:
+            if not self._digests:
                 message = "the kernel files cannot be read"  # as in a zip file
                 raise FileNotFoundError(message)
             path = cache_root() / self._name
@@ -262,8 +264,9 @@ def _remove_unused(root):
     """Remove the folders of other versions that no process has used for long.
 
     The time of a folder is that of its last use: each process sets it at its first
-    kernel.  A folder goes after 30 days; after one day if more than ten others were
-    used later, as in a day of edits.  A process whose folder goes makes it again.
+    kernel.  A folder is removed after 30 days; after one day if more than ten others
+    were used later, as in a day of edits.  A process whose folder is removed creates it
+    again.
     """
     ages = {}
     for folder in root.glob("kernels-*"):

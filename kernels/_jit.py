@@ -1,4 +1,4 @@
-"""The one decorator of this layer, and a word to the user while it compiles."""
+"""The decorator `kernel`, and the notice that kernels are being compiled."""
 
 import sys
 
@@ -11,29 +11,29 @@ _PACKAGE = __name__.rpartition(".")[0]
 
 
 class _CompileNotice(event.Listener):
-    """Tell the user once, on stderr, that kernels are being compiled.
+    """Writes once to stderr that kernels are being compiled.
 
     Loading from the cache triggers no such event, so a warm start stays silent.
     """
 
     def __init__(self):
-        self._told = False
+        self._is_silent = False
 
     def on_start(self, event):
-        if self._told:
+        if self._is_silent:
             return
         module = event.data["dispatcher"].py_func.__module__
         if module is not None and module.startswith(_PACKAGE):
-            self._told = True
-            cached = "" if FOLDER.path is None else f", cached in {FOLDER.path}"
+            self._is_silent = True
+            place = "" if FOLDER.path is None else f", cached in {FOLDER.path}"
             sys.stderr.write(
                 "roll_vec: compiling kernels for their first use on this machine "
-                f"(up to 20 s{cached})\n"
+                f"(up to 20 s{place})\n"
             )
             sys.stderr.flush()
 
     def on_end(self, event):
-        """Nothing to do: the notice is given at the start."""
+        """Do nothing: the notice is written at the start."""
 
 
 event.register("numba:compile", _CompileNotice())

@@ -1,6 +1,6 @@
-"""Pictures of grids: every observation mode but the codes themselves.
+"""Observations made of grids: one-hot planes, pixels, tiles and text.
 
-Nothing here knows an environment; a table gives each code its colours or
+The codes of a grid may be those of any game; a table gives each code its colours or
 characters.
 """
 
@@ -10,7 +10,8 @@ from ._jit import kernel
 
 _U = np.uint64
 _1, _3 = _U(1), _U(3)
-# Cells that are compared at once; a shorter loop is unrolled and stays scalar.
+# Cells of a plane that are compared at once.  The compiler unrolls a shorter loop into
+# single cells.
 _LANES = 64
 
 
@@ -26,28 +27,29 @@ def write_planes(start, stop, grids, out):
     out : (n, C, H, W) uint8, C order, written
         1 where the grid has the code c, else 0.
     """
-    # Whole vectors run over the end of a plane; what they write there is written again
-    # by the next one.  Only the last rows, from which they would leave the range, stop
-    # at the end.  6x6: 125 ns a room cell by cell, 23 in vectors with a rest of 4 cells
-    # a plane, 13 in whole ones.
-    cells = grids.shape[1] * grids.shape[2]
-    boards, planes = grids.reshape(grids.size), out.reshape(out.size)
-    width, num_codes = _U(cells), _U(out.shape[1])
-    blocks = _U((cells + _LANES - 1) // _LANES)
-    whole = max(stop - 1 - (_LANES - 1) // cells, start)
-    for i in range(_U(start), _U(whole)):
-        for code in range(num_codes):
-            wanted = np.uint8(code)
-            for block in range(blocks):
-                first = i * width + block * _U(_LANES)
-                into = (i * num_codes + code) * width + block * _U(_LANES)
+    # A plane is written in blocks of 64 cells.  The last block runs over the end of the
+    # plane; the next plane then overwrites what it wrote there.  The last rows, whose
+    # blocks would leave the range, are written cell by cell.  6x6: 13 ns a room; 23
+    # with blocks that end with the plane, 125 cell by cell.
+    size = grids.shape[1] * grids.shape[2]
+    cells, planes = grids.reshape(grids.size), out.reshape(out.size)
+    num_cells, num_codes = _U(size), _U(out.shape[1])
+    num_blocks = _U((size + _LANES - 1) // _LANES)
+    last_rows = max(stop - 1 - (_LANES - 1) // size, start)
+    for i in range(_U(start), _U(last_rows)):
+        for number in range(num_codes):
+            code = np.uint8(number)
+            for block in range(num_blocks):
+                source = i * num_cells + block * _U(_LANES)
+                target = (i * num_codes + number) * num_cells + block * _U(_LANES)
                 for lane in range(_U(_LANES)):
-                    planes[into + lane] = boards[first + lane] == wanted
-    for i in range(_U(whole), _U(stop)):
-        for code in range(num_codes):
-            into = (i * num_codes + code) * width
-            for cell in range(width):
-                planes[into + cell] = boards[i * width + cell] == np.uint8(code)
+                    planes[target + lane] = cells[source + lane] == code
+    for i in range(_U(last_rows), _U(stop)):
+        for number in range(num_codes):
+            code = np.uint8(number)
+            target = (i * num_codes + number) * num_cells
+            for cell in range(num_cells):
+                planes[target + cell] = cells[i * num_cells + cell] == code
 
 
 @kernel
@@ -82,23 +84,24 @@ def write_tiles(start, stop, grids, tiles, out):
     tiles : (C, S, S, 3) uint8, read
     out : (n, S * H, S * W, 3) uint8, written
     """
-    # A line of a tile is copied in vectors: 6.3 to 1.2 us a room of 6x6 in 16 pixels.
+    # The innermost loop copies a line of a tile in vectors: 1.2 us a room of 6x6 in
+    # tiles of 16 pixels, 6.3 us pixel by pixel.
     height, width, size = _U(grids.shape[1]), _U(grids.shape[2]), _U(tiles.shape[1])
     line = size * _3
     lines, pixels = tiles.reshape(tiles.size), out.reshape(out.size)
     for i in range(_U(start), _U(stop)):
         for r in range(height):
             for y in range(size):
-                into = ((i * height + r) * size + y) * width * line
+                target = ((i * height + r) * size + y) * width * line
                 for c in range(width):
-                    first = (_U(grids[i, r, c]) * size + y) * line
+                    source = (_U(grids[i, r, c]) * size + y) * line
                     for k in range(line):
-                        pixels[into + c * line + k] = lines[first + k]
+                        pixels[target + c * line + k] = lines[source + k]
 
 
 @kernel
 def write_code_points(start, stop, grids, table, newline, out):
-    """Write the code points of each grid as text, rows parted by a newline.
+    """Write each grid as text, the code points of its rows joined by newlines.
 
     Parameters
     ----------
@@ -115,8 +118,8 @@ def write_code_points(start, stop, grids, table, newline, out):
     for i in range(_U(start), _U(stop)):
         for r in range(height):
             first = r * (width * length + _1)
-            # The loop over cells innermost, so that a character a cell costs no loop
-            # of one round: 37 ns a board of 6x6 for 73.
+            # The loop over cells is the inner one, because most cells have one
+            # character: 37 ns a grid of 6x6, 73 with the loop over characters.
             for k in range(length):
                 for c in range(width):
                     out[i, first + c * length + k] = table[grids[i, r, c], k]

@@ -1,4 +1,4 @@
-"""What every family asks of its rows."""
+"""Validation of the inputs of a batch."""
 
 from ._jit import kernel
 
@@ -6,7 +6,7 @@ from ._jit import kernel
 @kernel
 def any_outside(values, low, high):
     """Return whether any of the (n,) int64 values lies outside low to high."""
-    # Signs are gathered: a vector of whether or not is not made of these.
+    # ORed sign bits, see `kernels`.
     signs = 0
     for value in values:
         signs |= (value - low) | (high - value)

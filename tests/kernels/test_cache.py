@@ -1,4 +1,4 @@
-"""Compiled kernels on disk: where they stand, when they are used, what may fail."""
+"""Compiled kernels on disk: their folder, their use, failures of the disk."""
 
 import errno
 import os
@@ -15,6 +15,9 @@ from numba.core import config
 from numba.core.registry import CPUDispatcher
 
 from roll_vec.kernels import _cache
+from roll_vec.kernels.frozen_lake import rules as frozen_lake_rules
+from roll_vec.kernels.sokoban import rules as sokoban_rules
+from tests.conftest import JIT_OFF
 
 HELPER = "def step(x):\n    return x + 1\n"
 CALLER = """
@@ -48,7 +51,7 @@ class Process:
 
     def load(self, module, name, **others):
         """Return a kernel of a file; also with the JIT off."""
-        path = self._sources / f"{module}.py"
+        path = self._sources / f"{module.replace('.', '/')}.py"
         # As the import system does, without its memory of equal times and sizes.
         scope = {"__name__": f"sources.{module}", **others}
         exec(compile(path.read_text(), str(path), "exec"), scope)
@@ -58,10 +61,12 @@ class Process:
 
 
 def hits(kernel):
+    """How often a kernel was loaded from the cache."""
     return sum(kernel.stats.cache_hits.values())
 
 
 def files(root):
+    """All files of the cache."""
     return sorted(path for path in root.rglob("*") if path.is_file())
 
 
@@ -81,6 +86,50 @@ def test_an_edited_helper_compiles_its_callers_anew(root):
     new = Process(root)
     assert (new.play(4), hits(new.play)) == (60, 0)
     assert new.folder.path != old.folder.path
+
+
+def write_rules(root, game, number):
+    """Write the file ``rules.py`` of a game, with one kernel."""
+    folder = root.parent.parent / "sources" / game
+    folder.mkdir(exist_ok=True)
+    (folder / "rules.py").write_text(HELPER.replace("1", str(number)))
+
+
+def test_files_of_one_name_in_two_folders_do_not_collide(root):
+    games = {"lake": 10, "room": 20}
+    for game, number in games.items():
+        write_rules(root, game, number)
+    for expected_hits in (0, 1):
+        process = Process(root)
+        for game, number in games.items():
+            step = process.load(f"{game}.rules", "step")
+            assert (step(4), hits(step)) == (4 + number, expected_hits)
+    names = [path.name.rpartition("-")[0] for path in files(root)]
+    assert names == ["sources.lake.rules.step", "sources.room.rules.step"]
+
+
+def test_an_edited_file_in_a_folder_compiles_all_anew(root):
+    write_rules(root, "lake", 10)
+    old = Process(root)
+    assert old.play(4) == 50
+    write_rules(root, "lake", 11)
+    new = Process(root)
+    assert (new.play(4), hits(new.play)) == (50, 0)
+    assert new.folder.path != old.folder.path
+
+
+@pytest.mark.skipif(JIT_OFF, reason="nothing is compiled")
+def test_kernels_of_the_package_are_stored_under_different_names():
+    stems = [
+        dispatcher._cache._stem
+        for module in (frozen_lake_rules, sokoban_rules)
+        for dispatcher in vars(module).values()
+        if isinstance(dispatcher, CPUDispatcher)
+        and dispatcher.__module__ == module.__name__
+    ]
+    assert "sokoban.rules.step_rows" in stems
+    assert "frozen_lake.rules.step_rows" in stems
+    assert len(stems) == len(set(stems))
 
 
 def test_a_file_that_is_edited_while_the_process_runs_stops_the_cache(root):

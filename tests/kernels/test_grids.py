@@ -1,4 +1,4 @@
-"""Pictures of grids equal a table look-up in plain numpy."""
+"""Planes, pixels, tiles and texts of grids equal a table look-up in numpy."""
 
 import numpy as np
 import pytest
@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from roll_vec.kernels import grids as kernels
 
 SHAPES = [(1, 1, 1), (3, 6, 6), (5, 3, 8), (2, 9, 4), (4, 1, 7)]
-# So many that planes are written in whole vectors, which run over their ends.
+# So many that planes are written in blocks, which run over the ends of planes.
 MANY = [(40, 6, 6), (150, 2, 3), (200, 1, 1), (30, 8, 8), (25, 9, 10), (13, 12, 11)]
 NUM_CODES = 7
 
 
 def grids_of(shape, seed=0):
+    """Random grids that hold every code."""
     grids = np.random.default_rng(seed).integers(0, NUM_CODES, shape, np.uint8)
     # Every code is there if there is room for it.
     grids.ravel()[: min(grids.size, NUM_CODES)] = range(min(grids.size, NUM_CODES))
