@@ -89,25 +89,25 @@ def test_batches_equal_sync_vector_env(env_id, form, mode):
 @pytest.mark.parametrize("env_id", IDS)
 def test_names_are_actions_and_anything_else_is_none(env_id, form):
     penalty = FORMS[form][0]["format_penalty"]
-    spoken = make_batch(env_id, 4, autoreset_mode=SAME_STEP, **text_keywords(form))
-    played = make_batch(env_id, 4, autoreset_mode=SAME_STEP)
-    lookup = played.get_attr("action_lookup")[0]
+    text_env = make_batch(env_id, 4, autoreset_mode=SAME_STEP, **text_keywords(form))
+    integer_env = make_batch(env_id, 4, autoreset_mode=SAME_STEP)
+    lookup = integer_env.get_attr("action_lookup")[0]
     codes = {name.lower(): code for code, name in lookup.items()}
-    spoken.reset(seed=3)
-    played.reset(seed=3)
+    text_env.reset(seed=3)
+    integer_env.reset(seed=3)
     none = min(lookup) - 1
     for texts in draw_texts(form, scale_steps(100), 4, seed=1):
-        parser = spoken.unwrapped.engine.action_parser
+        parser = text_env.unwrapped.engine.action_parser
         if none < 0:
-            # Gymnasium's integers have no such thing; what it does is seen below.
-            left = FORMS[form][1].format("Left")
-            texts = [text if parser.parse(text)[3] else left for text in texts]
+            # Integers from 0 on have no such code; other tests cover it.
+            left_text = FORMS[form][1].format("Left")
+            texts = [text if parser.parse(text)[3] else left_text for text in texts]
         names = [parser.parse(text)[1].strip().lower() for text in texts]
         actions = np.array([codes.get(name, none) for name in names])
-        observations, rewards, *ends, infos = spoken.step(texts)
-        expected, plain, *plain_ends, plain_infos = played.step(actions)
-        wanted = np.where(actions == none, plain + penalty, plain)
-        assert_same((observations, rewards), (expected, wanted))
+        observations, rewards, *ends, infos = text_env.step(texts)
+        expected, plain, *plain_ends, plain_infos = integer_env.step(actions)
+        rewards_with_penalty = np.where(actions == none, plain + penalty, plain)
+        assert_same((observations, rewards), (expected, rewards_with_penalty))
         assert_same(ends, plain_ends)
         for key in plain_infos.keys() - {"final_info", "_final_info"}:
             assert_same(infos[key], plain_infos[key])
@@ -142,39 +142,40 @@ def test_no_action_costs_a_step_of_sokoban():
 @pytest.mark.parametrize("env_id", IDS)
 def test_turns_play_their_actions_one_by_one(env_id):
     more = {"max_episode_steps": -1, "disable_env_checker": True}
-    spoken = make_single(env_id, **text_keywords("turns"), **more)
-    played = make_single(env_id, **more)
-    codes = {name: code for code, name in played.unwrapped.action_lookup.items()}
+    text_env = make_single(env_id, **text_keywords("turns"), **more)
+    integer_env = make_single(env_id, **more)
+    codes = {name: code for code, name in integer_env.unwrapped.action_lookup.items()}
     rng = np.random.default_rng(5)
     for episode in range(scale_steps(60)):
-        spoken.reset(seed=episode)
-        played.reset(seed=episode)
-        ended = turn = 0
-        while not ended and turn < 8:
-            turn += 1
+        text_env.reset(seed=episode)
+        integer_env.reset(seed=episode)
+        terminated = False
+        for _ in range(8):
+            if terminated:
+                break
             names = rng.choice([*NAMES, "jump"], rng.integers(1, 5)).tolist()
-            kept = [name for name in names[:3] if name in codes]
-            if not kept and env_id.split("/")[1].startswith("FrozenLake"):
+            valid_names = [name for name in names[:3] if name in codes]
+            if not valid_names and env_id.split("/")[1].startswith("FrozenLake"):
                 continue
             total, effective, prob = None, False, 1.0
-            for name in kept or [None]:
-                result = played.step(codes.get(name, 0))
-                observation, reward, ended, _, info = result
+            for name in valid_names or [None]:
+                result = integer_env.step(codes.get(name, 0))
+                observation, reward, terminated, _, info = result
                 total = reward if total is None else total + reward
                 effective |= info.get("action_is_effective", False)
                 prob *= info.get("prob", 1.0)
-                if ended:
+                if terminated:
                     break
-            if len(kept) < len(names[:3]):
+            if len(valid_names) < len(names[:3]):
                 total += -0.1
-            said = spoken.step(f"<answer>{'||'.join(names)}</answer>")
-            assert_same(said[:4], (observation, total, ended, False))
-            assert said[4]["action_is_valid"] == (len(kept) == len(names[:3]))
-            if "prob" in said[4]:
-                assert said[4]["prob"] == prob
+            result = text_env.step(f"<answer>{'||'.join(names)}</answer>")
+            assert_same(result[:4], (observation, total, terminated, False))
+            assert result[4]["action_is_valid"] == (len(valid_names) == len(names[:3]))
+            if "prob" in result[4]:
+                assert result[4]["prob"] == prob
             else:
-                assert said[4]["action_is_effective"] == effective
-                assert said[4]["success"] == info["success"]
+                assert result[4]["action_is_effective"] == effective
+                assert result[4]["success"] == info["success"]
 
 
 @pytest.mark.parametrize("limit", ["max_steps", "max_episode_steps"])
@@ -191,7 +192,7 @@ def test_a_turn_is_one_step_of_every_limit(limit):
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_infos_are_those_of_the_text_layer(env_id):
+def test_infos_are_those_of_a_turn_of_text(env_id):
     keys = {"action_is_effective", "action_is_valid", "success"}
     keys |= {"action_content", "think_content"} | (
         {"prob"} if "-v1" in env_id else set()
@@ -234,7 +235,7 @@ def test_bad_batches_are_named_and_move_nothing(actions, message):
 
 
 @pytest.mark.parametrize("action", [1, None, b"Up", ["Up"]])
-def test_bad_actions_of_a_single_form_are_named(action):
+def test_bad_actions_of_a_single_environment_are_named(action):
     env = make_single(SOKOBAN, action_mode="text", disable_env_checker=True).unwrapped
     with pytest.raises(ResetNeededError):
         env.step("Up")
@@ -284,7 +285,7 @@ def test_samples_of_the_action_space_are_actions(env_id, form):
         assert infos["action_is_valid"][infos["_action_is_valid"]].all()
 
 
-def test_names_of_one_s_own_are_spoken():
+def test_a_lookup_of_one_s_own_replaces_the_names():
     lookup = {1: "north", 2: "south"}
     env = make_batch(SOKOBAN, 3, action_mode="text", action_lookup=lookup)
     env.reset(seed=0)
@@ -297,8 +298,8 @@ def test_instructions_describe_the_game_and_the_answer():
         return make_single(env_id, **more).unwrapped.get_instructions()
 
     text = instructions(SOKOBAN, **text_keywords("tags"))
-    for said in ("√ is box on target", "Up, Down, Left, Right", "<answer>Up</answer>"):
-        assert said in text
+    for part in ("√ is box on target", "Up, Down, Left, Right", "<answer>Up</answer>"):
+        assert part in text
     assert "<think>...</think><answer>Up</answer>" in instructions(
         RANDOM_LAKE, **text_keywords("thinking", action_lookup={4: "Up"})
     )
@@ -312,11 +313,11 @@ def test_instructions_describe_the_game_and_the_answer():
     plain = instructions(SOKOBAN)
     assert "Answer" not in plain
     assert "1 (Up)" in plain
-    own = instructions(
+    changed = instructions(
         SOKOBAN, env_instruction="Do well.", grid_lookup={4: "B", 0: "W"}
     )
-    assert own.startswith("Do well.\n")
-    assert "B is box, W is wall." in own
+    assert changed.startswith("Do well.\n")
+    assert "B is box, W is wall." in changed
     assert "slippery" in instructions(LAKE)
     assert "slippery" not in instructions(LAKE, is_slippery=False)
     assert "number of your cell" in instructions(LAKE)
@@ -360,5 +361,5 @@ def test_copies_go_on_alike(env_id):
     play(env, texts[:10])
     copies = [pickle.loads(pickle.dumps(env)), copy.deepcopy(env)]
     expected = play(env, texts[10:])
-    for copied in copies:
-        assert_same(play(copied, texts[10:]), expected)
+    for twin in copies:
+        assert_same(play(twin, texts[10:]), expected)
