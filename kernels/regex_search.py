@@ -1,17 +1,17 @@
-"""Search for a regular expression in time linear in the text, whatever it says.
+"""Search for a regular expression in time linear in the length of the text.
 
-A program is one instruction a row, and backtracks in the order of Python's `re`: the
-first way that leads to `MATCH` is the match.  A state, an instruction at a place, is
-never entered twice: where it did not lead to a match before, it does not now.  So a
-search takes at most as many steps as there are states.
+A program has one instruction a row.  It backtracks in the order of Python's `re`: the
+first path to `MATCH` is the match.  A state is an instruction and a position of the
+text.  No state is entered twice, because a state that has failed once fails again.  So
+a search takes at most as many steps as there are states.
 
 ======  =============================  =============================================
-CLASS   a: bit                         Go over a character whose mask has the bit.
-SPLIT   a, b: instructions             Go on at a; if that fails, at b.
-JUMP    a: instruction                 Go on there.
-SAVE    a: slot                        Note the place: see `NUM_SLOTS`.
-ASSERT  a: one of six kinds of place    Go on if it is such a place.
-MATCH                                  There is a match.
+CLASS   a: bit                         Consume a character whose mask has the bit.
+SPLIT   a, b: instructions             Continue at a; if that fails, at b.
+JUMP    a: instruction                 Continue at a.
+SAVE    a: slot                        Save the position: see `NUM_SLOTS`.
+ASSERT  a: one of six kinds            Continue if the position is of this kind.
+MATCH                                  The match ends here.
 ======  =============================  =============================================
 """
 
@@ -21,7 +21,7 @@ from ._jit import kernel
 
 CLASS, SPLIT, JUMP, SAVE, ASSERT, MATCH = range(6)
 TEXT_START, TEXT_END, LAST_LINE_END, LINE_START, LINE_END, WORD_EDGE = range(6)
-# Where groups 1 and 2 begin and end.
+# Begin and end of group 1, begin and end of group 2.
 NUM_SLOTS = 4
 
 # Bits of a character's mask that every program shares.
@@ -31,33 +31,35 @@ _1 = np.uint64(1)
 
 
 @kernel
-def _has(masks, place, bit):
-    """Return whether the character at a place has a bit; there is none beyond."""
-    if place < 0 or place >= len(masks):
+def _has_bit(masks, position, bit):
+    """Return whether the character at a position has a bit; false outside the text."""
+    if position < 0 or position >= len(masks):
         return False
-    return (masks[place] >> np.uint64(bit)) & _1 != 0
+    return (masks[position] >> np.uint64(bit)) & _1 != 0
 
 
 @kernel
-def _is_there(kind, masks, place):
-    """Return whether a place is one of the assertion's."""
+def _is_kind(kind, masks, position):
+    """Return whether a position is of a kind of assertions."""
     n = len(masks)
     if kind == TEXT_START:
-        return place == 0
+        return position == 0
     if kind == TEXT_END:
-        return place == n
+        return position == n
     if kind == LAST_LINE_END:
-        return place == n or (place == n - 1 and _has(masks, place, NEWLINE))
+        return position == n or (
+            position == n - 1 and _has_bit(masks, position, NEWLINE)
+        )
     if kind == LINE_START:
-        return place == 0 or _has(masks, place - 1, NEWLINE)
+        return position == 0 or _has_bit(masks, position - 1, NEWLINE)
     if kind == LINE_END:
-        return place == n or _has(masks, place, NEWLINE)
-    return _has(masks, place - 1, WORD) != _has(masks, place, WORD)
+        return position == n or _has_bit(masks, position, NEWLINE)
+    return _has_bit(masks, position - 1, WORD) != _has_bit(masks, position, WORD)
 
 
 @kernel
 def _enter(visited, state):
-    """Return whether a state is entered for the first time, and note it."""
+    """Mark a state as visited; return whether it is so for the first time."""
     word, bit = state >> 6, _1 << np.uint64(state & 63)
     if visited[word] & bit:
         return False
@@ -67,27 +69,27 @@ def _enter(visited, state):
 
 @kernel
 def _match(program, masks, begin, must_advance, visited, stack, slots):
-    """Return where the match that begins at a place ends, or -1."""
-    # By place first: the states of a step lie side by side.  An instruction first, a
-    # text of 1 MB misses the cache at each of them, and takes three times as long.
+    """Return the end of the match that begins at a position, or -1."""
+    # States are numbered by position first, so that those of a step lie side by side.
+    # By instruction first, each state of a text of 1 MB misses the cache: 3x the time.
     size = len(program)
     stack[0, 0], stack[0, 1] = 0, begin
     top = 1
     while top:
         top -= 1
-        at, place = np.int64(stack[top, 0]), np.int64(stack[top, 1])
+        at, position = np.int64(stack[top, 0]), np.int64(stack[top, 1])
         if at < 0:
-            slots[-at - 1] = place
+            slots[-at - 1] = position
             continue
-        while _enter(visited, place * size + at):
+        while _enter(visited, position * size + at):
             op, a = program[at, 0], program[at, 1]
             at += 1
             if op == CLASS:
-                if not _has(masks, place, a):
+                if not _has_bit(masks, position, a):
                     break
-                place += 1
+                position += 1
             elif op == SPLIT:
-                stack[top, 0], stack[top, 1] = program[at - 1, 2], place
+                stack[top, 0], stack[top, 1] = program[at - 1, 2], position
                 top += 1
                 at = a
             elif op == JUMP:
@@ -95,33 +97,33 @@ def _match(program, masks, begin, must_advance, visited, stack, slots):
             elif op == SAVE:
                 stack[top, 0], stack[top, 1] = -a - 1, slots[a]
                 top += 1
-                slots[a] = place
+                slots[a] = position
             elif op == ASSERT:
-                if not _is_there(a, masks, place):
+                if not _is_kind(a, masks, position):
                     break
-            elif not must_advance or place > begin:
-                return place
+            elif not must_advance or position > begin:
+                return position
             else:
                 break
     return -1
 
 
 @kernel
-def search(program, masks, last, visited, stack, slots, found):
-    """Find the first match in a text, or the last of those without overlap.
+def search(program, masks, last, visited, stack, slots, spans):
+    """Find the first match in a text, or the last of the matches without overlap.
 
     Parameters
     ----------
     program : (m, 3) int64
     masks : (n,) uint64
-        Of each character: bit `NEWLINE`, bit `WORD`, and those of the classes.
+        For each character bit `NEWLINE`, bit `WORD`, and the bits of its classes.
     last : bool
     visited : ((m * (n + 1) + 63) // 64,) uint64, zeros, updated
     stack : (k * (n + 1) + 2, 2) int32, written
-        k is the number of instructions `SPLIT` and `SAVE`.
+        k is the number of `SPLIT` and `SAVE` instructions.
     slots : (NUM_SLOTS,) int64, written
-    found : (NUM_SLOTS,) int64, written
-        Where the groups of the match begin and end, -1 for one without part in it.
+    spans : (NUM_SLOTS,) int64, written
+        Begins and ends of the groups of the match; -1 for a group without part in it.
 
     Returns
     -------
@@ -136,9 +138,9 @@ def search(program, masks, last, visited, stack, slots, found):
         lead += 1
     op, a = program[lead, 0], program[lead, 1]
     while begin <= n:
-        # Skip places where the first character cannot match: most of them.
+        # Skip positions whose character cannot begin a match: most of them.
         if op == CLASS:
-            while begin < n and not _has(masks, begin, a):
+            while begin < n and not _has_bit(masks, begin, a):
                 begin += 1
                 must_advance = False
         elif op == ASSERT and a == TEXT_START and begin > 0:
@@ -149,11 +151,12 @@ def search(program, masks, last, visited, stack, slots, found):
             begin += 1
             must_advance = False
             continue
-        found[:] = slots
+        spans[:] = slots
         is_found = True
         if not last:
             break
-        # States at the match's end may lead on; those beyond it have all failed.
+        # The next match may enter the states at this match's end again; all states
+        # beyond it have failed.
         for at in range(len(program)):
             state = end * len(program) + at
             visited[state >> 6] &= ~(_1 << np.uint64(state & 63))

@@ -1,4 +1,4 @@
-"""Searches by programs against Python's `re`, and how much work they take."""
+"""Searches by programs against Python's `re`, and the work that they take."""
 
 import re
 import warnings
@@ -19,22 +19,22 @@ FLAGS = (0, re.IGNORECASE, re.MULTILINE, re.IGNORECASE | re.MULTILINE, re.ASCII)
 
 
 def write_pattern(rng, depth=4):
-    """Return an expression at random."""
+    """Return a random expression."""
     kind = rng.integers(10)
     if not depth or kind < 3:
         return str(rng.choice(ATOMS))
-    parts = [write_pattern(rng, depth - 1) for _ in range(2)]
+    first, second = (write_pattern(rng, depth - 1) for _ in range(2))
     if kind < 5:
-        return "".join(parts)
+        return first + second
     if kind == 5:
-        return f"(?:{parts[0]}|{parts[1]})"
+        return f"(?:{first}|{second})"
     if kind == 6:
-        return f"({parts[0]})"
-    return f"(?:{parts[0]}){rng.choice(REPEATS)}"
+        return f"({first})"
+    return f"(?:{first}){rng.choice(REPEATS)}"
 
 
 def spans(pattern, text, last):
-    """Return what `re` finds, as `PatternProgram.search` returns it."""
+    """Return the spans of the match of `re`, as `PatternProgram.search` does."""
     match = None
     for match in pattern.finditer(text):  # noqa: B007
         if not last:
@@ -47,8 +47,8 @@ def spans(pattern, text, last):
 
 def test_programs_find_what_re_finds():
     rng = np.random.default_rng(12)
-    tried = found = 0
-    while tried < 80:
+    num_patterns = num_matches = 0
+    while num_patterns < 80:
         flags = re.DOTALL | FLAGS[int(rng.integers(len(FLAGS)))]
         with warnings.catch_warnings():
             # Some of the brackets look like sets of a later syntax.
@@ -57,14 +57,14 @@ def test_programs_find_what_re_finds():
         program = compile_program(pattern)
         if program is None:
             continue
-        tried += 1
+        num_patterns += 1
         for _ in range(8):
             text = "".join(rng.choice(LETTERS, rng.integers(12)))
             for last in (False, True):
                 expected = spans(pattern, text, last)
                 assert program.search(text, last=last) == expected, (pattern, text)
-                found += expected is not None
-    assert found > 150
+                num_matches += expected is not None
+    assert num_matches > 150
 
 
 @pytest.mark.parametrize("last", [False, True])
@@ -84,12 +84,12 @@ def test_no_state_is_entered_twice(pattern, text, last, monkeypatch):
     states = []
     search = kernels.search
 
-    def watch(rows, masks, last, visited, *rest):
-        found = search(rows, masks, last, visited, *rest)
+    def record(rows, masks, last, visited, *buffers):
+        is_match = search(rows, masks, last, visited, *buffers)
         states.append((len(rows), len(masks), visited))
-        return found
+        return is_match
 
-    monkeypatch.setattr(kernels, "search", watch)
+    monkeypatch.setattr(kernels, "search", record)
     program.search(text, last=last)
     ((size, length, visited),) = states
     assert length == len(text)
