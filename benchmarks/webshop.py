@@ -116,10 +116,12 @@ class PoolWalk:
             self.env.step(actions)
 
 
-def steps(cache: str, num_envs: int = 64, num_steps: int = 100) -> Rate:
+def steps(
+    cache: str, num_envs: int = 64, num_steps: int = 100, num_products: int = 1000
+) -> Rate:
     """Replay with a ``cold`` or ``warm`` cache, or as a ``pool``: warm, in a batch."""
-    walk = Walk(num_envs, num_steps)
-    pool = PoolWalk(walk) if cache == "pool" else None
+    walk = Walk(num_envs, num_steps, num_products=num_products)
+    pool = PoolWalk(walk, num_products=num_products) if cache == "pool" else None
 
     def work() -> int:
         if cache == "cold":

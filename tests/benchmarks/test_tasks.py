@@ -12,6 +12,7 @@ from tests.conftest import JIT_OFF
 
 LAKE = {"id": batches.FROZEN_LAKE, "num_envs": 2}
 ROOMS = {"id": batches.SOKOBAN, "num_envs": 2, "levels_are": "few", "num_levels": 2}
+SHOP = {"num_envs": 2, "num_steps": 12, "num_products": 30}
 TINY = [
     ("batches.steps", {**LAKE, "levels_are": "one"}),
     ("batches.steps", ROOMS),
@@ -29,8 +30,8 @@ TINY = [
     ("texts.parse", {"num_texts": 3}),
     ("texts.parse", {"num_texts": 3, "plainly": True}),
     ("custom_env.steps", {**LAKE, "keywords": {}}),
-    ("webshop.steps", {"cache": "cold", "num_envs": 2, "num_steps": 12}),
-    ("webshop.steps", {"cache": "pool", "num_envs": 2, "num_steps": 12}),
+    ("webshop.steps", {"cache": "cold", **SHOP}),
+    ("webshop.steps", {"cache": "pool", **SHOP}),
     ("webshop.search", {"num_products": 30}),
     ("webshop.make_shop", {"num_products": 30}),
     ("webshop.open_shop", {"num_products": 30}),
