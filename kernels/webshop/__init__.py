@@ -1,1 +1,1 @@
-"""Kernels of WebShop: search."""
+"""Kernels of WebShop's search."""

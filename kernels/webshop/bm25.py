@@ -1,11 +1,11 @@
-"""Search in an inverted index: scores of documents by BM25, and the best of them.
+"""Ranking of documents by BM25: scores from an inverted index, and the best documents.
 
-The index has for each term its postings, the documents that have it in ascending order,
-as one range of the arrays ``documents`` and ``saturations``.  The saturation of a
-posting is ``1 + tf / (k1 * (1 - b + b * length / average))``, tf being how often the
-document has the term; the term adds ``w - w / saturation`` to the document's score, w
-being the term's weight in the query.  Terms are rounded to float32 and summed in
-float64, as in Lucene (9.5, ``BM25Similarity``).
+The postings of a term are the documents that contain it, in ascending order.  They are
+one range of the arrays ``documents`` and ``saturations``.  The saturation of a posting
+is ``1 + tf / (k1 * (1 - b + b * length / average))``, where tf counts the term in the
+document.  A term with the weight w in the query adds ``w - w / saturation`` to the
+score of the document.  Summands are rounded to float32 and added in float64, as in
+Lucene (9.5, ``BM25Similarity``).
 """
 
 import numpy as np
@@ -20,10 +20,10 @@ def add_scores(terms, weights, starts, documents, saturations, scores):
     Parameters
     ----------
     terms : (m,) int64
-        The terms of a query, each once, from 0 on.
+        The different terms of a query.
     weights : (m,) float32
     starts : (number of terms + 1,) int64
-        Where the postings of each term begin, and the end of the last ones.
+        First posting of each term, and at last the number of postings.
     documents : (p,) int32
     saturations : (p,) float32
     scores : (number of documents,) float64, written
@@ -44,7 +44,7 @@ def _is_worse(scores, documents, i, score, document):
 
 @kernel
 def _sift(best_scores, best, size, score, document):
-    """Put a document in the place of the worst one of a heap."""
+    """Replace the worst document of a heap, at its root, by another one."""
     i = 0
     while True:
         child = 2 * i + 1
@@ -76,20 +76,20 @@ def find_best(scores, best, best_scores):
     Returns
     -------
     int
-        How many there are; what is behind them has no meaning.
+        Number of documents; later entries are undefined.
     """
     size = 0
     k = len(best)
     if k == 0:
         return 0
-    # What is not above the worst of k scores needs no look at the heap.
+    # Scores up to the worst of k best ones skip the heap.
     limit = 0.0
     for document in range(len(scores)):
         if scores[document] <= limit:
             continue
         score = np.float32(scores[document])
         if size < k:
-            # Up from the end of the heap.
+            # Append to the heap and move up.
             i = size
             size += 1
             while i > 0 and not _is_worse(
@@ -103,7 +103,7 @@ def find_best(scores, best, best_scores):
             _sift(best_scores, best, size, score, document)
         if size == k:
             limit = np.float64(best_scores[0])
-    # The worst one goes to the end, again and again.
+    # Sort the heap: move its worst document to the end, again and again.
     for last in range(size - 1, 0, -1):
         score, document = best_scores[last], best[last]
         best_scores[last], best[last] = best_scores[0], best[0]

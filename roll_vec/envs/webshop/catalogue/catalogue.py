@@ -38,6 +38,8 @@ class Catalogue:
     products : sequence of Product
     goals : sequence of Goal
     product_search : ProductSearch
+    search_results : function
+        See `ProductSearch.search_results`.
     options : CatalogueOptions
     title_nouns_source : str
         Source of the title nouns, on which rewards depend: ``file``, ``embedded``,

@@ -35,9 +35,9 @@ class HumanInstruction(NamedTuple):
 class Listing(NamedTuple):
     """One product as the files have it, with its instructions.
 
-    ``pricing`` is one price, or the lowest and the highest.  The other fields without a
-    word here are those of `roll_vec.envs.webshop.products.Product`; ``instruction`` and
-    ``instruction_attributes`` are of the synthetic goals, ``human`` of people's.
+    ``pricing`` is one price, or the lowest and the highest.  ``instruction`` and
+    ``instruction_attributes`` make the synthetic goals, ``human`` people's goals.  The
+    other fields are those of `roll_vec.envs.webshop.products.Product`.
     """
 
     asin: str
