@@ -180,6 +180,18 @@ def test_another_product_is_bought_where_the_own_one_earns_less():
     assert (solution.terms.reward, solution.obstacle) == (1.0, None)
 
 
+def test_a_product_that_shares_one_noun_of_many_can_be_the_best():
+    names = [3 * f"{a}{b}" for a in "abcdef" for b in "uvwxy"]
+    own = make_product(
+        "B1", title_nouns=tuple("abcdefghijk"), attributes=tuple(names[:2])
+    )
+    other = make_product("B2", title_nouns=("a",), attributes=tuple(names))
+    goal = make_goal(own, attributes=tuple(names), price_upper=own.price - 1)
+    solution = solve(SmallShop([own, other], [goal]), goal)
+    assert solution.purchase.asin == "B2"
+    assert solution.terms.reward == pytest.approx(0.1 * 30 / 31)
+
+
 def test_obstacles_are_named():
     product = make_product(
         title="table " + "a b c d e f g h i j k",
