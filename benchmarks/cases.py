@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from benchmarks.comparisons import ALONE, COST, NS_MORE, Case, Row
@@ -34,35 +35,22 @@ def _peer(name: str, engine: str, task: str, **options: Any) -> Contender:
 
 
 def _steps(
-    name: str, id: str, num_envs: int, levels_are: str, **options: Any
+    name: str, num_envs: int, *, id: str, task: str = "steps", **options: Any
 ) -> Contender:
-    """Return a batch of roll_vec; a task other than `batches.steps` is an option."""
-    task = options.pop("task", "steps")
-    more: dict[str, Any] = {
-        "id": f"roll_vec/{id}",
-        "num_envs": num_envs,
-        "levels_are": levels_are,
-    }
-    return _roll_vec(name, task, **more, **options)
+    """Return a batch of roll_vec that does a task of `batches`."""
+    return _roll_vec(name, task, id=f"roll_vec/{id}", num_envs=num_envs, **options)
 
 
-LAKE = ("FrozenLake-v1", "the 4x4 map")
-SOKOBAN_CACHED = ("Sokoban-v0", "6x6, 3 boxes, 4096 rooms drawn before")
-SOKOBAN_FRESH = ("Sokoban-v0", "6x6, 3 boxes, a fresh room every episode")
-
-
-def _sokoban_cached(name: str, num_envs: int, **options: Any) -> Contender:
-    return _steps(
-        name, SOKOBAN_CACHED[0], num_envs, SOKOBAN_CACHED[1], num_levels=4096, **options
-    )
-
-
-def _lake(name: str, num_envs: int, **options: Any) -> Contender:
-    return _steps(name, LAKE[0], num_envs, LAKE[1], **options)
-
-
-def _sokoban_fresh(name: str, num_envs: int, **options: Any) -> Contender:
-    return _steps(name, SOKOBAN_FRESH[0], num_envs, SOKOBAN_FRESH[1], **options)
+_lake = partial(_steps, id="FrozenLake-v1", levels_are="the 4x4 map")
+_sokoban_cached = partial(
+    _steps,
+    id="Sokoban-v0",
+    levels_are="6x6, 3 boxes, 4096 rooms drawn before",
+    num_levels=4096,
+)
+_sokoban_fresh = partial(
+    _steps, id="Sokoban-v0", levels_are="6x6, 3 boxes, a fresh room every episode"
+)
 
 
 def steps(quick: bool) -> Case:
@@ -125,9 +113,9 @@ def boxoban(quick: bool, levels: str, levels_are: str) -> Case:
         *(
             _steps(
                 f"sokoban {n}",
-                "Sokoban-v0",
                 n,
-                levels_are,
+                id="Sokoban-v0",
+                levels_are=levels_are,
                 levels=levels,
                 max_episode_steps=120,
             )
