@@ -33,6 +33,9 @@ __all__ = [
     "parse_reset_mask",
 ]
 
+# Python 3.11 takes 0.1 us to look a member up in its enum, a few ns to read a global.
+NEXT_STEP, SAME_STEP = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP
+
 StepArrays: TypeAlias = tuple[
     NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos
 ]
@@ -106,9 +109,9 @@ class Autoreset:
             ended then, and are to be reset.
         """
         engine, mode = self.engine, self.mode
-        resetting = self.has_ended if mode is AutoresetMode.NEXT_STEP else self._none
+        resetting = self.has_ended if mode is NEXT_STEP else self._none
         # count_nonzero, not any(): on a bool array it takes a fifth of the time.
-        if resetting is not self.has_ended and np.count_nonzero(self.has_ended):
+        if mode is not NEXT_STEP and np.count_nonzero(self.has_ended):
             raise ResetNeededError(describe_ended(np.flatnonzero(self.has_ended)))
         # Everything that can be refused is refused before any environment moves.
         actions = engine.check_actions(actions, resetting)
@@ -120,7 +123,7 @@ class Autoreset:
         self.has_ended = terminations | truncations
         if len(env_ids):
             infos = self._add_reset_infos(infos, env_ids)
-        if mode is AutoresetMode.SAME_STEP and np.count_nonzero(self.has_ended):
+        if mode is SAME_STEP and np.count_nonzero(self.has_ended):
             infos = self._reset_ended(infos)
         if isinstance(infos, list):
             infos = stack_infos(infos, None, engine.num_envs)

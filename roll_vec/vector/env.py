@@ -256,7 +256,6 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
             was not reset.  No environment has moved then.
         ClosedError
         """
-        self._check_open()
         self._check_started("the first step")
         rewards, terminations, truncations, infos = self._autoreset.step(actions)
         observations = self._observe()
@@ -354,7 +353,6 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
 
     def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
         """Return a frame of some environments, as `render` does of all."""
-        self._check_open()
         self._check_started("they are rendered")
         if self.render_mode is None:
             return None
@@ -394,6 +392,8 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         self._check_open()
 
     def _check_started(self, what: str) -> None:
+        """Check that environments were reset before ``what``, and are not closed."""
+        self._check_open()
         if not self._is_started:
             message = f"the environments must be reset before {what}"
             raise ResetNeededError(message)
