@@ -30,7 +30,7 @@ class StepOutcome(NamedTuple):
 
 
 class UnrollProgress(NamedTuple):
-    """How far each row of an unroll has come; updated."""
+    """The progress of each row of an unroll; updated."""
 
     times: np.ndarray  # (n,) int64: the step that the row takes next, T after the last
     states: np.ndarray  # (n,) int64: PLAYING, NEEDS_RESET or JUST_RESET

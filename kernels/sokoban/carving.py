@@ -61,9 +61,9 @@ def carve_floor(grid, num_gen_steps, python_states, lane):
         row = max(min(row + _WALK_ROWS[direction], height - 2), 1)
         col = max(min(col + _WALK_COLS[direction], width - 2), 1)
         mask = mt_randbelow(python_states, lane, 5)
-        top, left = _U(row - 1), _U(col - 1)
+        top_row, left_col = _U(row - 1), _U(col - 1)
         for k in range(4):
-            grid[top + _MASK_ROWS[mask, k], left + _MASK_COLS[mask, k]] = 1
+            grid[top_row + _MASK_ROWS[mask, k], left_col + _MASK_COLS[mask, k]] = 1
     grid[0, :] = 0
     grid[height - 1, :] = 0
     grid[:, 0] = 0

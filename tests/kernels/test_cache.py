@@ -61,7 +61,7 @@ class Process:
 
 
 def hits(kernel):
-    """How often a kernel was loaded from the cache."""
+    """Return the number of times that a kernel was loaded from the cache."""
     return sum(kernel.stats.cache_hits.values())
 
 

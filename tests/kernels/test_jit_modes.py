@@ -1,6 +1,6 @@
-"""When kernels are compiled, how often, and what happens without a cache.
+"""Compilation of kernels: not at import, once a kernel, with one notice or warning.
 
-Each test looks at a process of its own: the suite's has compiled long ago.
+Each test starts a process of its own, because the suite's has compiled already.
 """
 
 import json
@@ -26,7 +26,7 @@ def run(code, **variables):
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     environment.update(variables)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         env={key: value for key, value in environment.items() if value is not None},
         cwd=ROOT,
@@ -34,8 +34,8 @@ def run(code, **variables):
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr
+    assert process.returncode == 0, process.stderr
+    return process.stdout, process.stderr
 
 
 def test_importing_the_package_does_not_import_numba():
@@ -77,7 +77,7 @@ from roll_vec.kernels import grids
 from roll_vec.kernels.frozen_lake import random_maps as frozen_lake_maps
 from roll_vec.kernels.frozen_lake import rules as frozen_lake
 from roll_vec.kernels.frozen_lake import unroll as unroll_frozen_lake
-from roll_vec.kernels.frozen_lake import unroll_random as unroll_lakes
+from roll_vec.kernels.frozen_lake import unroll_random as unroll_random_lakes
 from roll_vec.kernels.sokoban import rooms as sokoban_rooms, rules as sokoban
 from roll_vec.kernels.sokoban import unroll as unroll_sokoban
 from roll_vec.kernels.rng.pcg64 import fold_in_rows
@@ -95,11 +95,11 @@ def play_with_any_array(env):
     actions = env.action_space.sample()
     frozen = actions.copy()
     frozen.flags.writeable = False
-    for given in (
+    for array in (
         frozen, actions.tolist(), actions.astype(np.int8), actions.astype(">i8"),
         actions.astype(np.uint64), np.repeat(actions, 2)[::2], np.flip(actions),
     ):
-        env.step(given)
+        env.step(array)
 
 sizes = {
     "roll_vec/Sokoban-v0": [
@@ -116,8 +116,8 @@ sizes = {
 for id, configs in sizes.items():
     for i, config in enumerate(configs):
         for obs_mode in ("grid", "planes", "tiny_rgb", "rgb", "text"):
-            given = {**config, "obs_mode": obs_mode, "render_mode": "rgb_array"}
-            play(gymnasium.make(id, max_episode_steps=9, **given), 1)
+            single = {**config, "obs_mode": obs_mode, "render_mode": "rgb_array"}
+            play(gymnasium.make(id, max_episode_steps=9, **single), 1)
         for mode in ("NextStep", "SameStep"):
             for copy in (True, False):
                 env = gymnasium.make_vec(
@@ -140,19 +140,20 @@ for num_numbers in (1, 4, (2, 5)):
     for answers in (["1 + 1"] * 3, ("", "((1", "é"), env.call("oracle_action")):
         env.step(answers)
 
-found = {"fold_in_rows": len(fold_in_rows.signatures)}
-found |= {k.__name__: len(k.signatures) for k in (grade_answer, draw_task)}
+num_signatures = {"fold_in_rows": len(fold_in_rows.signatures)}
+num_signatures |= {k.__name__: len(k.signatures) for k in (grade_answer, draw_task)}
 modules = (
     frozen_lake, frozen_lake_maps, grids, sokoban, sokoban_rooms, unroll_frozen_lake,
-    unroll_lakes, unroll_sokoban,
+    unroll_random_lakes, unroll_sokoban,
 )
 for module in modules:
     for name, kernel in vars(module).items():
         if hasattr(kernel, "py_func") and kernel.py_func.__module__ == module.__name__:
             first = next(iter(inspect.signature(kernel.py_func).parameters))
             if first in ("start", "rows") and not name.startswith("_"):
-                found[module.__name__ + "." + name] = len(kernel.signatures)
-print(json.dumps(found))
+                name = module.__name__ + "." + name
+                num_signatures[name] = len(kernel.signatures)
+print(json.dumps(num_signatures))
 """
 
 BATCH_KERNELS = {
@@ -185,26 +186,26 @@ def test_every_batch_kernel_is_compiled_for_one_signature():
     assert signatures == dict.fromkeys(BATCH_KERNELS, 1)
 
 
-MIX = """
+FOLD_IN = """
 import numpy as np
-from roll_vec.kernels.rng import pcg64 as _random
+from roll_vec.kernels.rng import pcg64
 for counter in range(3):
-    _random.fold_in(np.uint64(1), np.uint64(counter))
+    pcg64.fold_in(np.uint64(1), np.uint64(counter))
 seeds = np.zeros(3, np.uint64)
-_random.fold_in_rows(seeds, seeds, np.zeros(3, np.uint64))
-print(int(_random.fold_in(np.uint64(1), np.uint64(1))))
+pcg64.fold_in_rows(seeds, seeds, np.zeros(3, np.uint64))
+print(int(pcg64.fold_in(np.uint64(1), np.uint64(1))))
 """
-MIX_OF_ONE = f"{0x5E41AB08}\n"
+FOLD_OF_ONE = f"{0x5E41AB08}\n"
 
 
 @needs_jit
-def test_the_first_compilation_is_told_once_and_a_warm_start_is_silent(tmp_path):
+def test_the_first_compilation_has_one_notice_and_a_warm_start_none(tmp_path):
     beside = set((ROOT / "kernels").rglob("*.nb*"))
-    cold = run(MIX, NUMBA_CACHE_DIR=str(tmp_path))
+    cold = run(FOLD_IN, NUMBA_CACHE_DIR=str(tmp_path))
     # Kernels of others are compiled in silence.
     others = "import numba\nnumba.njit(lambda x: x + 1)(1)\n"
-    warm = run(MIX + others, NUMBA_CACHE_DIR=str(tmp_path))
-    assert cold[0] == warm[0] == MIX_OF_ONE
+    warm = run(FOLD_IN + others, NUMBA_CACHE_DIR=str(tmp_path))
+    assert cold[0] == warm[0] == FOLD_OF_ONE
     assert cold[1].count(NOTICE) == 1
     assert len(cold[1].splitlines()) == 1
     assert warm[1] == ""
@@ -223,11 +224,11 @@ def test_without_a_place_for_the_cache_kernels_work_after_one_warning(tmp_path):
     blocker.write_text("")
     everywhere = "HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE"
     out, err = run(
-        "import warnings\nwarnings.simplefilter('always')\n" + MIX,
+        "import warnings\nwarnings.simplefilter('always')\n" + FOLD_IN,
         NUMBA_CACHE_DIR=None,
         **{name: str(blocker / name) for name in everywhere},
     )
-    assert out == MIX_OF_ONE
+    assert out == FOLD_OF_ONE
     assert err.count("RuntimeWarning") == 1
     assert err.count("no folder for compiled kernels") == 1
     assert str(blocker) in err
@@ -240,12 +241,12 @@ def test_without_a_place_for_the_cache_kernels_work_after_one_warning(tmp_path):
 def test_with_the_jit_off_kernels_are_plain_functions():
     out, err = run(
         "import numpy as np, types\n"
-        "from roll_vec.kernels.rng import pcg64 as _random\n"
+        "from roll_vec.kernels.rng import pcg64\n"
         "from roll_vec.kernels.sokoban import rules as sokoban\n"
         "print(type(sokoban.step_rows) is types.FunctionType)\n"
         "with np.errstate(over='ignore'):\n"
-        "    print(int(_random.fold_in(np.uint64(1), np.uint64(1))))",
+        "    print(int(pcg64.fold_in(np.uint64(1), np.uint64(1))))",
         NUMBA_DISABLE_JIT="1",
     )
-    assert out == "True\n" + MIX_OF_ONE
+    assert out == "True\n" + FOLD_OF_ONE
     assert err == ""

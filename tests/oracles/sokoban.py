@@ -1,8 +1,8 @@
 """The rules of play of gym-sokoban 0.0.6 as ROLL uses them, stated plainly.
 
 Only the four pushes exist: a push into a free cell is a move.  A room is a list of
-rows of codes; ``room_fixed`` holds what never moves and ``room_state`` what is seen,
-except that the player hides the target he stands on.
+rows of codes.  ``room_fixed`` holds walls, floor and targets; ``room_state`` also boxes
+and the player, who hides the target under him.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ ALL_ON_TARGET = 10.0
 
 
 class Step(NamedTuple):
-    """What one step returns."""
+    """Results of one step."""
 
     reward: float
     done: bool  # success, or the last step allowed
@@ -36,8 +36,8 @@ class OracleSokoban:
     room_fixed : rows of codes
         0 wall, 1 floor, 2 target.
     room_state : rows of codes
-        The same with 3 box on target, 4 box and 5 player; a 4 on a target is
-        taken as given and becomes a 3 only when it is pushed onto another one.
+        The same with 3 box on target, 4 box and 5 player; a 4 on a target stays
+        until it is pushed onto another target, and becomes a 3 then.
     max_steps : int
         The game is over after this many steps.
     """
@@ -72,7 +72,7 @@ class OracleSokoban:
         return Step(reward, success or self.steps == self.max_steps, success, effective)
 
     def observe(self):
-        """The room as it is shown: ``room_state`` with 6 for a player on a target."""
+        """Return ``room_state`` with 6 for a player on a target."""
         grid = [list(row) for row in self.room_state]
         row, column = self.player
         if self.room_fixed[row][column] == TARGET:
@@ -88,7 +88,7 @@ class OracleSokoban:
         raise ValueError("no player in the room")
 
     def _push(self, down, right):
-        """Move the player, and a box before him, if the way is free; say whether."""
+        """Move the player, and a box before him, if possible; return whether it was."""
         row, column = self.player
         to = (row + down, column + right)
         beyond = (row + 2 * down, column + 2 * right)
@@ -121,4 +121,5 @@ class OracleSokoban:
         return open_targets
 
     def _count_boxes_on_target(self):
+        """Boxes are as many as targets."""
         return self.num_boxes - self._count_open_targets()

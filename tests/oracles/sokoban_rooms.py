@@ -1,9 +1,9 @@
 """The room generator of ROLL's Sokoban (commit 35bea6a2), stated plainly.
 
-A room is carved by a random walk, boxes are put on targets, and the boxes are then
-pulled away by a depth-first search played backwards; whoever undoes the pulls has
-solved the room.  One seed starts two Mersenne twisters, Python's for the walks and
-numpy's legacy one for the placing, and each goes on through all the tries.
+A random walk carves the floor, boxes are put on targets, and a depth-first search
+pulls the boxes away; the pulls undone are a solution of the room.  One seed starts two
+Mersenne Twisters, Python's for the walks and numpy's legacy one for the placing, and
+each goes on through all the tries.
 
 The rules of play are in ``sokoban.py``.
 """
@@ -24,7 +24,7 @@ MAX_PLAYER_MOVES = 3
 
 WALK_DIRECTIONS = [(1, 0), (0, 1), (-1, 0), (0, -1)]
 
-# What one step of the walk carves out around its position (the centre).
+# The cells that a step of the walk carves around its position (the centre).
 MASKS = [
     ("...", "xxx", "..."),
     (".x.", ".x.", ".x."),
@@ -54,9 +54,9 @@ def generate_room(seed, dim_room, num_boxes, search_depth, num_gen_steps=None):
     status : int
         ``ROOM``, ``TOO_SMALL`` or ``NO_SCORE``.
     room_fixed : list of rows, or None without a room
-        What never moves: 0 wall, 1 floor, 2 target.
+        0 wall, 1 floor, 2 target.
     room_state : list of rows, or None without a room
-        The same with 4 box and 5 player on top, wherever they stand.
+        The same with 4 for a box and 5 for the player, on targets too.
     """
     rows, columns = dim_room
     if num_gen_steps is None:
@@ -134,7 +134,7 @@ def pull_boxes_away(floor, targets, player, search_depth):
     stack = [(search_depth, player, tuple(targets), untouched, None, 0)]
 
     while stack and len(visited) < MAX_STATES:
-        moves_left, player, boxes, pulled, last_box, swaps = stack.pop()
+        moves_left, player, boxes, pulled, last_box, box_changes = stack.pop()
         moves_left -= 1
         state = (player, frozenset(zip(boxes, pulled, strict=True)))
         if moves_left <= 0 or state in visited:
@@ -143,7 +143,7 @@ def pull_boxes_away(floor, targets, player, search_depth):
 
         score = 0
         if player not in targets and not set(boxes) & set(targets):
-            score = swaps * sum(map(manhattan, targets, boxes))
+            score = box_changes * sum(map(manhattan, targets, boxes))
         if score > best_score:
             best_score, best = score, (player, boxes)
 
@@ -157,13 +157,13 @@ def pull_boxes_away(floor, targets, player, search_depth):
                 box = boxes.index(behind)
                 next_boxes = replaced(boxes, box, player)
                 next_pulled = replaced(pulled, box, True)
-                next_swaps = swaps + (box != last_box)
+                next_changes = box_changes + (box != last_box)
                 following.append(
-                    (moves_left, next_cell, next_boxes, next_pulled, box, next_swaps)
+                    (moves_left, next_cell, next_boxes, next_pulled, box, next_changes)
                 )
             else:
                 following.append(
-                    (moves_left, next_cell, boxes, pulled, last_box, swaps)
+                    (moves_left, next_cell, boxes, pulled, last_box, box_changes)
                 )
         stack.extend(reversed(following))
 
@@ -172,24 +172,26 @@ def pull_boxes_away(floor, targets, player, search_depth):
 
 
 def move_player(rng, free, player, move_probability):
-    """Let the player stray a few cells, so that the first push is not given away."""
+    """Move the player a few cells at random; return its cell."""
     if rng.random() > move_probability:
         return player
-    been = [player]
+    visited_cells = [player]
     for move in range(1, MAX_PLAYER_MOVES + 1):
         neighbours = [(player[0] + r, player[1] + c) for r, c in UP_DOWN_LEFT_RIGHT]
-        candidates = [cell for cell in neighbours if cell in free and cell not in been]
+        candidates = [
+            cell for cell in neighbours if cell in free and cell not in visited_cells
+        ]
         if not candidates:
             break
         player = rng.choice(candidates)
-        been.append(player)
+        visited_cells.append(player)
         if move == MAX_PLAYER_MOVES or rng.random() > 0.5:
             break
     return player
 
 
 def draw(dim_room, floor, targets, boxes, player):
-    """Put the parts into the two grids of codes."""
+    """Return the two grids of codes."""
     rows, columns = dim_room
     room_fixed = [[WALL] * columns for _ in range(rows)]
     for row, column in floor:
@@ -204,8 +206,10 @@ def draw(dim_room, floor, targets, boxes, player):
 
 
 def manhattan(a, b):
+    """Return the distance of two cells."""
     return abs(a[0] - b[0]) + abs(a[1] - b[1])
 
 
 def replaced(values, index, value):
+    """Return a tuple with one value replaced."""
     return (*values[:index], value, *values[index + 1 :])

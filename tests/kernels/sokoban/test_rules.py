@@ -31,19 +31,20 @@ SOLVED_IN_TWO = """
 
 
 def parse(text):
+    """Return the codes of a board drawn with ROLL's characters."""
     letters = {letter: code for code, letter in enumerate("#_O√XPS")}
     return np.array([[letters[c] for c in line] for line in text.split()], np.uint8)
 
 
 def random_board(rng, height, width, num_boxes):
-    """Walls, boxes, targets and a player anywhere inside."""
+    """Return walls, boxes, targets and a player anywhere inside."""
     board = np.zeros((height, width), np.uint8)
     inner = np.where(rng.random((height - 2, width - 2)) < 0.15, WALL, FLOOR)
     cells = rng.permutation(inner.size)[: 2 * num_boxes + 1]
     inner.ravel()[cells] = FLOOR
     targets = np.zeros(inner.shape, bool)
     targets.ravel()[cells[:num_boxes]] = True
-    # Some boxes at home already, but not all.
+    # Some boxes are on targets already, but not all.
     first = rng.integers(0, num_boxes) if num_boxes > 1 else 0
     boxes = np.zeros(inner.shape, bool)
     boxes.ravel()[cells[num_boxes - first : 2 * num_boxes - first]] = True
@@ -74,13 +75,16 @@ class Rows:
 
     @property
     def boxes_on_target(self):
+        """Number of boxes on targets, by row."""
         return self.num_boxes - self.boxes_left
 
     @property
     def state(self):
+        """The arrays of `RoomState`."""
         return self.grids, self.players, self.boxes_left, self.elapsed_steps
 
     def step(self, actions, skip_mask=None, start=0, stop=None):
+        """Step some rows; return the results by name."""
         n = len(self.grids)
         if skip_mask is None:
             skip_mask = np.zeros(n, np.bool_)
@@ -121,13 +125,13 @@ def test_steps_equal_the_oracle(height, width, num_boxes, max_steps, first_actio
         before = rows.grids.copy()
         outputs = rows.step(actions - 1 + first_action, skip_mask)
         for i, game in enumerate(games):
-            seen = {name: values[i] for name, values in outputs.items()}
+            results = {name: values[i] for name, values in outputs.items()}
             if skip_mask[i]:
-                assert not any(seen.values())
+                assert not any(results.values())
                 np.testing.assert_array_equal(rows.grids[i], before[i])
             else:
                 step = game.step(int(actions[i]))
-                assert seen == {
+                assert results == {
                     "rewards": step.reward,
                     "terminations": step.success,
                     "truncations": game.steps == max_steps,
@@ -146,16 +150,16 @@ def test_steps_meet_every_reward():
     rng = np.random.default_rng(8)
     n = 100
     rows = Rows([random_board(rng, 5, 6, 2) for _ in range(n)], 2)
-    seen = set()
+    rewards = set()
     for _ in range(40):
-        seen.update(rows.step(rng.integers(0, 5, n))["rewards"].tolist())
-        if seen == REWARDS:
+        rewards.update(rows.step(rng.integers(0, 5, n))["rewards"].tolist())
+        if rewards == REWARDS:
             break
-    assert seen == REWARDS
+    assert rewards == REWARDS
 
 
 @pytest.mark.parametrize(
-    ("max_steps", "ended"),
+    ("max_steps", "expected_ends"),
     [
         (0, [(0, 0), (0, 0), (1, 0)]),
         (2, [(0, 0), (0, 1), (1, 0)]),
@@ -164,14 +168,14 @@ def test_steps_meet_every_reward():
         (4, [(0, 0), (0, 0), (1, 0)]),
     ],
 )
-def test_ends_at_success_and_at_the_limit(max_steps, ended):
+def test_ends_at_success_and_at_the_limit(max_steps, expected_ends):
     rows = Rows([parse(SOLVED_IN_TWO)], 1, max_steps)
-    seen, rewards = [], []
+    ends, rewards = [], []
     for _ in range(3):
         outputs = rows.step([4])
-        seen.append((outputs["terminations"][0], outputs["truncations"][0]))
+        ends.append((outputs["terminations"][0], outputs["truncations"][0]))
         rewards.append(outputs["rewards"][0])
-    assert seen == ended
+    assert ends == expected_ends
     assert rewards == [-0.1, -0.1, -0.1 + 1.0 + 10.0]
     assert outputs["successes"][0]
 
@@ -179,12 +183,12 @@ def test_ends_at_success_and_at_the_limit(max_steps, ended):
 def test_a_box_from_target_to_target_earns_nothing():
     # Two targets side by side, and a box elsewhere.
     rows = Rows([parse("######## #P√O__X# ########")], 2)
-    seen = []
+    results = []
     for _ in range(3):
         outputs = rows.step([4])
         assert outputs["effective"][0]
-        seen.append((outputs["rewards"][0], rows.boxes_on_target[0]))
-    assert seen == [(-0.1, 1), (-0.1 - 1.0, 0), (-0.1, 0)]
+        results.append((outputs["rewards"][0], rows.boxes_on_target[0]))
+    assert results == [(-0.1, 1), (-0.1 - 1.0, 0), (-0.1, 0)]
 
 
 @pytest.mark.parametrize("seed", range(3 if JIT_OFF else 20))
@@ -221,18 +225,18 @@ def test_no_action_counts_and_moves_nothing():
 def test_a_range_leaves_the_other_rows_alone():
     rng = np.random.default_rng(1)
     boards = [random_board(rng, 6, 6, 2) for _ in range(9)]
-    whole, parts = Rows(boards, 2, 5), Rows(boards, 2, 5)
+    whole, halves = Rows(boards, 2, 5), Rows(boards, 2, 5)
     for _ in range(8):
         actions = rng.integers(0, 5, 9)
         outputs = whole.step(actions)
-        halves = [parts.step(actions, None, *part) for part in [(0, 4), (4, 9)]]
+        results = [halves.step(actions, None, *part) for part in [(0, 4), (4, 9)]]
         for name, values in outputs.items():
-            np.testing.assert_array_equal(halves[0][name][:4], values[:4])
-            np.testing.assert_array_equal(halves[1][name][4:], values[4:])
-            assert (halves[0][name][4:] == 1).all()
-            assert (halves[1][name][:4] == 1).all()
-    for mine, theirs in zip(parts.state, whole.state, strict=True):
-        np.testing.assert_array_equal(mine, theirs)
+            np.testing.assert_array_equal(results[0][name][:4], values[:4])
+            np.testing.assert_array_equal(results[1][name][4:], values[4:])
+            assert (results[0][name][4:] == 1).all()
+            assert (results[1][name][:4] == 1).all()
+    for array, whole_array in zip(halves.state, whole.state, strict=True):
+        np.testing.assert_array_equal(array, whole_array)
 
 
 @given(
@@ -242,7 +246,9 @@ def test_a_range_leaves_the_other_rows_alone():
     num_boxes=st.integers(1, 4),
     actions=st.lists(st.integers(0, 4), min_size=1, max_size=40),
 )
-def test_steps_keep_what_a_room_is_made_of(seed, height, width, num_boxes, actions):
+def test_steps_keep_walls_targets_boxes_and_one_player(
+    seed, height, width, num_boxes, actions
+):
     num_boxes = min(num_boxes, ((height - 2) * (width - 2) - 1) // 2)
     board = random_board(np.random.default_rng(seed), height, width, num_boxes)
     rows = Rows([board], num_boxes)

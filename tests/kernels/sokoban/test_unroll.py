@@ -1,4 +1,4 @@
-"""Many steps of rooms in one call equal as many calls of one step."""
+"""An unroll of T steps equals T calls of `step_rows`."""
 
 import numpy as np
 import pytest
@@ -45,24 +45,24 @@ def make_results():
     return results
 
 
-def by_steps(rooms, actions, first_action, same_step, seen, seen_next):
-    """Return the results of T calls of `step_rows`."""
+def by_steps(rooms, actions, first_action, same_step, observations, next_observations):
+    """Return the results of T calls of `step_rows`; write the observations."""
     results = make_results()
-    skipped = np.zeros(N, np.bool_)
+    skip_mask = np.zeros(N, np.bool_)
     for t in range(T):
         if not same_step:
-            begin(rooms, np.flatnonzero(skipped))
+            begin(rooms, np.flatnonzero(skip_mask))
         out = [results[key][t] for key in RESULTS]
         numbers = first_action, WIDTH, LIMIT
-        one.step_rows(0, N, actions[t], skipped, *numbers, rooms, tuple(out))
-        ended = results["terminations"][t] | results["truncations"][t]
-        seen_next[t] = rooms[0]
+        one.step_rows(0, N, actions[t], skip_mask, *numbers, rooms, tuple(out))
+        ends = results["terminations"][t] | results["truncations"][t]
+        next_observations[t] = rooms[0]
         if same_step:
-            begin(rooms, np.flatnonzero(ended))
-            seen[t] = rooms[0]
+            begin(rooms, np.flatnonzero(ends))
+            observations[t] = rooms[0]
         else:
-            skipped = ended
-    return results, ended
+            skip_mask = ends
+    return results, ends
 
 
 @pytest.mark.parametrize("first_action", [0, 1])
@@ -70,12 +70,13 @@ def by_steps(rooms, actions, first_action, same_step, seen, seen_next):
 def test_unroll_rows_equals_as_many_steps(same_step, first_action):
     low, high = first_action - 1, first_action + 4
     actions = np.random.default_rng(1).integers(low, high, (T, N))
-    seen = [np.full((T, N, ROOM.size), 99, np.uint8) for _ in range(4)]
-    if not same_step:
-        seen[1], seen[3] = seen[0], seen[2]
-    plain = make_rooms()
-    expected, ended = by_steps(
-        plain, actions, first_action, same_step, seen[0], seen[1]
+    # As in the batch: one array of observations in NEXT_STEP mode, two in SAME_STEP.
+    arrays = [np.full((T, N, ROOM.size), 99, np.uint8) for _ in range(4)]
+    reference_observations = arrays[:2] if same_step else [arrays[0]] * 2
+    observations = arrays[2:] if same_step else [arrays[2]] * 2
+    reference_rooms = make_rooms()
+    reference, ends = by_steps(
+        reference_rooms, actions, first_action, same_step, *reference_observations
     )
 
     rooms, results = make_rooms(), make_results()
@@ -94,18 +95,21 @@ def test_unroll_rows_equals_as_many_steps(same_step, first_action):
             rooms,
             (times, states),
             tuple(results.values()),
-            seen[2],
-            seen[3],
+            *observations,
         )
 
     times, states, rounds = in_rounds(play, lambda rows: begin(rooms, rows), N, T)
 
     assert rounds > 3
     assert (times == T).all()
-    np.testing.assert_array_equal(states == NEEDS_RESET, ended & (not same_step))
+    np.testing.assert_array_equal(states == NEEDS_RESET, ends & (not same_step))
     for key in RESULTS:
-        np.testing.assert_array_equal(results[key], expected[key], key)
-    for found, wanted in zip((*rooms, *seen[2:]), (*plain, *seen[:2]), strict=True):
-        np.testing.assert_array_equal(found, wanted)
-    assert expected["terminations"].any()
-    assert expected["truncations"].any()
+        np.testing.assert_array_equal(results[key], reference[key], key)
+    for array, reference_array in zip(
+        (*rooms, *observations),
+        (*reference_rooms, *reference_observations),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(array, reference_array)
+    assert reference["terminations"].any()
+    assert reference["truncations"].any()
