@@ -26,12 +26,11 @@ SECONDS = 900
 
 def copy_checkout(target: Path) -> None:
     """Copy what the tests need; links stay links."""
-    keep = ("benchmarks", "docs", "kernels", "roll_vec", "tests", ".ci", "Makefile")
-    for path in [*(ROOT / name for name in keep), *ROOT.glob("*.*")]:
-        if path.is_dir():
-            ignore = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(path, target / path.name, symlinks=True, ignore=ignore)
-        elif path.is_file():
+    for name in ("benchmarks", "docs", "kernels", "roll_vec", "tests", ".ci"):
+        ignore = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, target / name, symlinks=True, ignore=ignore)
+    for path in ROOT.iterdir():
+        if path.is_file():
             shutil.copy2(path, target / path.name)
 
 
