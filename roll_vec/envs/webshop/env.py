@@ -24,7 +24,7 @@ from roll_vec.envs.webshop.observations import (
 )
 from roll_vec.envs.webshop.options import RENDER_MODES, WebShopOptions
 from roll_vec.envs.webshop.pages import Page, page_of, resolve_link
-from roll_vec.envs.webshop.products import Product, Purchase
+from roll_vec.envs.webshop.products import Purchase
 from roll_vec.envs.webshop.state import (
     State,
     choose_option,
@@ -227,7 +227,7 @@ class WebShop(BaseLanguageBasedEnv):
         info["purchased"] = {
             "asin": state.asin,
             "options": list(state.options.items()),
-            "price": self._product(state).price,
+            "price": self.catalogue.products.by_asin(str(state.asin)).price,
         }
         info["reward_terms"] = {
             term: value for term, value in terms._asdict().items() if value is not None
@@ -252,11 +252,8 @@ class WebShop(BaseLanguageBasedEnv):
             asin = resolve_link(self.catalogue, argument, lambda: self._page(state))
             marks_opened = self.options.observation_mode == "text_rich"
             return open_product(state, asin, marks_opened)
-        return choose_option(state, argument, self._product(state))
-
-    def _product(self, state: State) -> Product:
-        product: Product = self.catalogue.products.by_asin(str(state.asin))
-        return product
+        product = self.catalogue.products.by_asin(str(state.asin))
+        return choose_option(state, argument, product)
 
     def _page(self, state: State, level: int | None = None) -> Page:
         if level is None:
@@ -378,8 +375,8 @@ class WebShop(BaseLanguageBasedEnv):
         steps = operator.index(state["num_env_steps"])
         session = None
         if record is not None:
-            products, num_goals = self.catalogue.products, len(self.catalogue.goals)
-            session = read_state(record, products, num_goals)
+            num_goals = len(self.catalogue.goals)
+            session = read_state(record, self.catalogue.products, num_goals)
         self.set_stream(state["stream"])
         self.state, self._instruction = session, instruction
         self.num_env_steps = steps

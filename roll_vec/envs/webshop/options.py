@@ -84,13 +84,13 @@ class WebShopOptions(CatalogueOptions):
             wanted = "a hashable function of a number and a goal, or None"
             raise InvalidOptionError.expected("filter_goals", wanted, filter_goals)
         if self.limit_goals is not None:
-            self._set("limit_goals", check_int("limit_goals", self.limit_goals, 1))
+            self._convert("limit_goals", check_int, 1)
         check_choice("split", self.split, SPLITS)
         check_choice("observation_mode", self.observation_mode, ("text", "text_rich"))
         check_choice("observation_format", self.observation_format, ("page", "roll"))
-        self._set("show_attrs", check_bool("show_attrs", self.show_attrs))
-        num_levels, start_level = check_levels(self.num_levels, self.start_level)
-        self._set("num_levels", num_levels)
-        self._set("start_level", start_level)
+        self._convert("show_attrs", check_bool)
+        levels = check_levels(self.num_levels, self.start_level)
+        for name, value in zip(("num_levels", "start_level"), levels, strict=True):
+            object.__setattr__(self, name, value)
         check_optional_text("env_instruction", self.env_instruction)
         check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))

@@ -117,28 +117,18 @@ _BUY = (BUTTON, "Buy Now")
 _SUB_BUTTONS = tuple((BUTTON, name.capitalize()) for name in SUB_PAGES)
 
 # The page after a purchase, before, between and after asin, options and reward.
-_DONE_START = tuple(
-    (TEXT, text)
-    for text in (
-        "Thank you for shopping with us!",
-        "Your code: ",
-        "None",
-        " (Paste it in your MTurk interface.)",
-        "Purchased",
-        "asin",
-    )
+_DONE_START = (
+    *("Thank you for shopping with us!", "Your code: ", "None"),
+    *(" (Paste it in your MTurk interface.)", "Purchased", "asin"),
 )
-_DONE_MIDDLE = tuple(
-    (TEXT, text)
-    for text in (
-        *("attrs", "None", "category", "None", "query", "None"),
-        *("product category", "None", "Target", "asin", "options", "attrs"),
-        # The spelling is WebShop's.
-        *("price upper", "instuction text", "category", "product category", "query"),
-        *("Goal ", "None", "Reward", "Your score (min 0.0, max 1.0)"),
-    )
+_DONE_MIDDLE = (
+    *("attrs", "None", "category", "None", "query", "None"),
+    *("product category", "None", "Target", "asin", "options", "attrs"),
+    # The spelling is WebShop's.
+    *("price upper", "instuction text", "category", "product category", "query"),
+    *("Goal ", "None", "Reward", "Your score (min 0.0, max 1.0)"),
 )
-_DONE_END = ((TEXT, "Reward Details "), (TEXT, "None"))
+_DONE_END = ("Reward Details ", "None")
 
 
 def page_of(
@@ -163,7 +153,7 @@ def page_of(
     head = [(TEXT, "Instruction:"), *instruction, _BACK]
     if state.page == "results":
         return _results_page(catalogue, state, head, level)
-    product: Product = catalogue.products.by_asin(state.asin or "")
+    product = catalogue.products.by_asin(state.asin or "")
     if state.page == "item":
         return _item_page(product, head, show_attrs)
     if state.page == "done":
@@ -218,14 +208,11 @@ def _sub_page_nodes(product: Product, page: str) -> list[Node]:
 
 def _done_nodes(product: Product, state: State) -> list[Node]:
     options = json.dumps(dict(state.options), sort_keys=True).translate(_JSON_ESCAPES)
+    texts = ["options", options, *_DONE_MIDDLE, str(state.reward), *_DONE_END]
     return [
-        *_DONE_START,
+        *((TEXT, text) for text in _DONE_START),
         *_make_nodes(TEXT, product.asin),
-        (TEXT, "options"),
-        (TEXT, options),
-        *_DONE_MIDDLE,
-        (TEXT, str(state.reward)),
-        *_DONE_END,
+        *((TEXT, text) for text in texts),
     ]
 
 

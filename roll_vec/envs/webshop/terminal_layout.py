@@ -49,7 +49,7 @@ def lay_out(catalogue: Catalogue, state: State, page: Page) -> str:
     elif state.page == "results":
         lines += _results_lines(state, page)
     else:
-        product: Product = catalogue.products.by_asin(str(state.asin))
+        product = catalogue.products.by_asin(str(state.asin))
         if state.page == "item":
             lines += _item_lines(state, product)
         elif state.page == "done":

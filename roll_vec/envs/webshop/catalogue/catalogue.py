@@ -17,7 +17,7 @@ from roll_vec.envs.webshop.catalogue.data import CatalogueData
 from roll_vec.envs.webshop.catalogue.options import DATA_FILES, CatalogueOptions
 from roll_vec.envs.webshop.catalogue.storage import open_stored, save
 from roll_vec.envs.webshop.goals import SPLITS, Goal
-from roll_vec.envs.webshop.products import Product, Purchase
+from roll_vec.envs.webshop.products import Purchase
 from roll_vec.envs.webshop.reward import RewardTerms, compute_reward
 from roll_vec.envs.webshop.search.product_search import NUM_HITS, ProductSearch
 from roll_vec.envs.webshop.solver import Solution, Solver
@@ -122,7 +122,7 @@ class Catalogue:
         goal = self._get_goal(goal)
         asin, options = purchase
         try:
-            product: Product = self.products.by_asin(asin)
+            product = self.products.by_asin(asin)
         except (KeyError, TypeError):
             message = f"purchase: there is no product {shorten(asin)}"
             raise InvalidOptionError(message) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
@@ -83,18 +83,17 @@ class CatalogueOptions:
 
     def __post_init__(self) -> None:
         for name in _FILES:
-            self._set(name, check_path(name, getattr(self, name)))
+            self._convert(name, check_path)
         if self.num_products is not None:
-            self._set("num_products", check_int("num_products", self.num_products, 1))
+            self._convert("num_products", check_int, 1)
             if self.products is None and self.num_products > _MAX_DEMO_PRODUCTS:
                 wanted = f"at most {_MAX_DEMO_PRODUCTS} products in the demo shop"
                 raise InvalidOptionError.expected(
                     "num_products", wanted, self.num_products
                 )
-        self._set("human_goals", check_bool("human_goals", self.human_goals))
-        self._set("memory_map", check_bool("memory_map", self.memory_map))
-        seed = check_int("catalog_seed", self.catalog_seed, 0, (1 << 64) - 1)
-        self._set("catalog_seed", seed)
+        self._convert("human_goals", check_bool)
+        self._convert("memory_map", check_bool)
+        self._convert("catalog_seed", check_int, 0, (1 << 64) - 1)
         check_choice("search_backend", self.search_backend, BACKENDS)
         if self.products is None:
             self._forbid(_FILES[1:], "needs products, the file that it belongs to")
@@ -117,8 +116,9 @@ class CatalogueOptions:
                 message = f"{name}: {getattr(self, name)!r} {reason}"
                 raise InvalidOptionError(message)
 
-    def _set(self, name: str, value: Any) -> None:
+    def _convert(self, name: str, check: Callable[..., Any], *bounds: int) -> None:
         """Replace a field by its validated form, in the constructor."""
+        value = check(name, getattr(self, name), *bounds)
         object.__setattr__(self, name, value)
 
     @property

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from roll_vec.envs.webshop.catalogue.files import read_json
 from roll_vec.envs.webshop.search.english_analyzer import STOP_WORDS
-from roll_vec.errors import InvalidOptionError, shorten
+from roll_vec.errors import InvalidOptionError
 
 __all__ = ["load_title_nouns", "nouns_by_rule"]
 
@@ -152,20 +152,20 @@ def _ask_spacy(package: str, titles: list[str]) -> Iterator[tuple[str, ...]]:
 
 def _read_file(path: str) -> _File:
     content = read_json("title_nouns", path)
-    if not isinstance(content, dict):
-        _refuse(path, f"expected an object of lists by asin, got {shorten(content)}")
-    source = None
+    name, source = f"title_nouns: {path}", None
     # The key is too long for an asin.
-    if "title_nouns" in content:
+    if isinstance(content, dict) and "title_nouns" in content:
         source, content = content.get("source"), content["title_nouns"]
         if not isinstance(source, str) or not source:
-            _refuse(path, f"source: expected a name, got {shorten(source)}")
-        if not isinstance(content, dict):
-            problem = f"expected an object of lists by asin, got {shorten(content)}"
-            _refuse(path, f"title_nouns: {problem}")
+            name += ": source"
+            raise InvalidOptionError.expected(name, "a name", source)
+        name += ": title_nouns"
+    if not isinstance(content, dict):
+        raise InvalidOptionError.expected(name, "an object of lists by asin", content)
     for asin, nouns in content.items():
         if not isinstance(nouns, list) or not all(isinstance(n, str) for n in nouns):
-            _refuse(path, f"{asin}: expected a list of strings, got {shorten(nouns)}")
+            name = f"title_nouns: {path}: {asin}"
+            raise InvalidOptionError.expected(name, "a list of strings", nouns)
     return _File({asin: tuple(nouns) for asin, nouns in content.items()}, source)
 
 
