@@ -66,7 +66,7 @@ def replay(env: WebShop, actions: Sequence[str], seed: int) -> None:
 
 def forget_searches(catalogue: Catalogue) -> None:
     """Empty the cache of searches."""
-    catalogue.product_search.clear_cache()
+    catalogue.search_bar.clear_cache()
 
 
 class Walk:

@@ -6,9 +6,9 @@ CRC-32 of all this.
 
 Opening compares all sizes and reads the files that are used as a whole.  Two kinds of
 files are large and used in pieces, so each piece has a checksum of its own that is
-compared when the piece is first read: records (`roll_vec.envs.webshop.records`) and the
-postings of the search index (`roll_vec.envs.webshop.search.lucene`).  tantivy reads its
-files unchecked, so they are read at opening.
+compared when the piece is first read: records (`records`) and the postings of the
+search index (`search.lucene_ranking`).  tantivy reads its files unchecked, so they are
+read at opening.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ import numpy as np
 
 from roll_vec.envs.webshop.goals import Goal
 from roll_vec.envs.webshop.products import Product
-from roll_vec.envs.webshop.search.product_search import ProductSearch
+from roll_vec.envs.webshop.search.search_bar import SearchBar
 
 
 class ProductList(list):
@@ -27,7 +27,7 @@ class SmallShop:
     def __init__(self, products, goals=(), hits=None):
         self.products, self.goals = ProductList(products), list(goals)
         self._hits = hits or self._hits_by_title
-        self.search_results = ProductSearch(self.products, self).search_results
+        self.search_results = SearchBar(self.products, self).search_results
 
     def search(self, query, k):
         """Return what an index returns."""

@@ -20,7 +20,7 @@ from roll_vec.envs.webshop.catalogue.title_nouns import Nouns, load_title_nouns
 from roll_vec.envs.webshop.goals import Goals
 from roll_vec.envs.webshop.products import Product, Products
 from roll_vec.envs.webshop.search.backends import backend_class
-from roll_vec.envs.webshop.search.product_search import document_of
+from roll_vec.envs.webshop.search.search_bar import document_of
 
 __all__ = ["Progress", "build"]
 

@@ -19,7 +19,7 @@ from roll_vec.envs.webshop.catalogue.storage import open_stored, save
 from roll_vec.envs.webshop.goals import SPLITS, Goal
 from roll_vec.envs.webshop.products import Purchase
 from roll_vec.envs.webshop.reward import RewardTerms, compute_reward
-from roll_vec.envs.webshop.search.product_search import NUM_HITS, ProductSearch
+from roll_vec.envs.webshop.search.search_bar import NUM_HITS, SearchBar
 from roll_vec.envs.webshop.solver import Solution, Solver
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.options import parse_options, takes_keywords_of
@@ -37,9 +37,9 @@ class Catalogue:
     ----------
     products : sequence of Product
     goals : sequence of Goal
-    product_search : ProductSearch
+    search_bar : SearchBar
     search_results : function
-        See `ProductSearch.search_results`.
+        See `SearchBar.search_results`.
     options : CatalogueOptions
     title_nouns_source : str
         Source of the title nouns, on which rewards depend: ``file``, ``embedded``,
@@ -55,8 +55,8 @@ class Catalogue:
         self.options, self._data, self._digests = options, data, digests
         self.products, self.goals = data.products, data.goals
         self.title_nouns_source = data.title_nouns_source
-        self.product_search = ProductSearch(data.products, data.search_index)
-        self.search_results = self.product_search.search_results
+        self.search_bar = SearchBar(data.products, data.search_index)
+        self.search_results = self.search_bar.search_results
         self._solver = Solver(data.products, self.search_results)
         self._cached_solution = functools.lru_cache(maxsize=8192)(self._solve)
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["BACKENDS", "SearchBackend", "backend_class"]
 
 _CLASSES = {
-    "lucene": ("roll_vec.envs.webshop.search.lucene", "LuceneIndex"),
-    "tantivy": ("roll_vec.envs.webshop.search.tantivy", "TantivyIndex"),
+    "lucene": ("roll_vec.envs.webshop.search.lucene_ranking", "LuceneIndex"),
+    "tantivy": ("roll_vec.envs.webshop.search.tantivy_ranking", "TantivyIndex"),
 }
 
 BACKENDS = tuple(_CLASSES)

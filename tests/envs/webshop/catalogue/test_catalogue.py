@@ -55,10 +55,10 @@ def test_products_goals_and_search_are_public(small):
 
 
 def test_products_are_found_by_what_they_have(small):
-    assert small.product_search.filter_by("category", "garden") == (1, 2)
-    assert small.product_search.filter_by("query", "men's shirts") == (0,)
-    assert small.product_search.filter_by("attributes", "solid wood") == (1,)
-    assert small.product_search.filter_by("attributes", "nothing") == ()
+    assert small.search_bar.filter_by("category", "garden") == (1, 2)
+    assert small.search_bar.filter_by("query", "men's shirts") == (0,)
+    assert small.search_bar.filter_by("attributes", "solid wood") == (1,)
+    assert small.search_bar.filter_by("attributes", "nothing") == ()
 
 
 def test_a_purchase_earns_what_its_terms_say(small):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from roll_vec.envs.webshop import Catalogue
-from roll_vec.envs.webshop.search import tantivy as module
-from roll_vec.envs.webshop.search.tantivy import TantivyIndex
+from roll_vec.envs.webshop.search import tantivy_ranking as module
+from roll_vec.envs.webshop.search.tantivy_ranking import TantivyIndex
 from roll_vec.errors import InvalidOptionError, MissingExtraError
 
 needs_tantivy = pytest.mark.usefixtures("_tantivy")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from roll_vec.envs.webshop.products import Product, Products
 from roll_vec.envs.webshop.search.backends import SearchBackend
 
-__all__ = ["NUM_HITS", "ProductSearch", "document_of"]
+__all__ = ["NUM_HITS", "SearchBar", "document_of"]
 
 # Products that a search shows, and that ``<r>`` draws; from WebShop, commit 64fa2a5.
 NUM_HITS = 50
@@ -19,7 +19,7 @@ _MAX_CACHED_QUERY = 512
 _FIELDS = ("category", "query", "attributes")
 
 
-class ProductSearch:
+class SearchBar:
     """The search bar of a shop.
 
     Parameters

@@ -12,8 +12,8 @@ import pytest
 
 from roll_vec.envs.webshop.search.backends import BACKENDS, backend_class
 from roll_vec.envs.webshop.search.english_analyzer import stem, words
-from roll_vec.envs.webshop.search.lucene import LuceneIndex
-from roll_vec.envs.webshop.search.product_search import document_of
+from roll_vec.envs.webshop.search.lucene_ranking import LuceneIndex
+from roll_vec.envs.webshop.search.search_bar import document_of
 from roll_vec.errors import InvalidOptionError
 from tests.conftest import JIT_OFF, ROOT
 from tests.envs.webshop.small_shop import make_product
@@ -193,7 +193,7 @@ def test_a_known_query_takes_no_stemmer(tmp_path):
     LuceneIndex.build(["walking boots, 50.00"], ["a"]).save(tmp_path)
     code = (
         "import sys, pathlib\n"
-        "from roll_vec.envs.webshop.search.lucene import LuceneIndex\n"
+        "from roll_vec.envs.webshop.search.lucene_ranking import LuceneIndex\n"
         f"index = LuceneIndex.open(pathlib.Path({str(tmp_path)!r}), True)\n"
         "for query in ('boots', 'walking for 30.00', 'walked'):\n"
         "    print(len(index.search(query)[0]), 'nltk' in sys.modules)\n"
