@@ -20,8 +20,8 @@ COLORS = _COLORS.split(" ")
 
 def _process(text):
     """Return a text in the form that thefuzz compares."""
-    remaining = "".join(c for c in str(text) if not 128 <= ord(c) <= 255)
-    return utils.default_process(remaining)
+    characters = "".join(c for c in str(text) if not 128 <= ord(c) <= 255)
+    return utils.default_process(characters)
 
 
 def similar(a, b):

@@ -230,9 +230,9 @@ class GoalSelection(Sequence[int]):
         except TypeError:
             position = -1
         if not 0 <= position < len(self):
-            wanted = f"an integer from 0 to {len(self) - 1}, the position of a goal, "
+            integer = f"an integer from 0 to {len(self) - 1}, the position of a goal"
             raise InvalidOptionError.expected(
-                "session", wanted + "or a str or None", session
+                "session", f"{integer}, or a str or None", session
             )
         return int(self[position])
 

@@ -32,7 +32,7 @@ __all__ = [
 
 MANIFEST = "catalogue.json"
 _FORMAT = 3
-_CHANGED = "it has changed since it was stored"
+_CHANGE_MESSAGE = "it has changed since it was stored"
 
 
 def refuse_damage(path: Path, problem: str) -> NoReturn:
@@ -96,7 +96,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     except RecursionError:
         is_whole = False
     if not is_whole:
-        refuse_damage(path, _CHANGED)
+        refuse_damage(path, _CHANGE_MESSAGE)
     return manifest
 
 
@@ -124,7 +124,7 @@ def check_at_opening(
             if size != entry["bytes"]:
                 refuse_damage(path, f"it has {size} bytes, not {entry['bytes']}")
             if name not in piecewise and _checksum(path) != entry["crc32"]:
-                refuse_damage(path, _CHANGED)
+                refuse_damage(path, _CHANGE_MESSAGE)
         except OSError as error:
             refuse_damage(path, str(error))
 
@@ -144,7 +144,7 @@ def check_everything(directory: Path) -> int:
         except OSError as error:
             refuse_damage(directory / name, str(error))
         if digest != entry["sha256"]:
-            refuse_damage(directory / name, _CHANGED)
+            refuse_damage(directory / name, _CHANGE_MESSAGE)
     return sum(entry["bytes"] for entry in files.values())
 
 

@@ -81,8 +81,8 @@ class WebShopOptions(CatalogueOptions):
         if filter_goals is not None and not (
             callable(filter_goals) and isinstance(filter_goals, Hashable)
         ):
-            wanted = "a hashable function of a number and a goal, or None"
-            raise InvalidOptionError.expected("filter_goals", wanted, filter_goals)
+            kind = "a hashable function of a number and a goal, or None"
+            raise InvalidOptionError.expected("filter_goals", kind, filter_goals)
         if self.limit_goals is not None:
             self._convert("limit_goals", check_int, 1)
         check_choice("split", self.split, SPLITS)

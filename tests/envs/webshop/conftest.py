@@ -1,4 +1,4 @@
-"""A small shop of files, and environments in it."""
+"""Fixtures: the files of the small shop, and a function that makes environments."""
 
 import pytest
 
@@ -8,6 +8,7 @@ from tests.envs.webshop.shops import shirt_goal, write
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
+    """Return the keywords for the files of the small shop."""
     return write(tmp_path_factory.mktemp("shop"))
 
 

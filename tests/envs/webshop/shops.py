@@ -1,4 +1,4 @@
-"""Small shops in the form of WebShop's files, made by hand."""
+"""Shops in the form of WebShop's files: a small one of three items, the original."""
 
 import json
 from pathlib import Path
@@ -77,7 +77,7 @@ NOUNS = {
 def write(folder: Path, **more) -> dict[str, str]:
     """Write the shop's files and return the keywords that name them.
 
-    Keywords put other contents in place of a file's.
+    A keyword replaces the content of a file.
     """
     contents = {
         "products": ITEMS,
@@ -95,7 +95,7 @@ def write(folder: Path, **more) -> dict[str, str]:
 
 
 def original(shared: Path, human: bool = False) -> dict[str, object]:
-    """Return the keywords that name WebShop's small split."""
+    """Return the keywords for the files of WebShop's small split."""
     data, golden = shared / "data" / "webshop", shared / "golden"
     nouns = golden / "webshop_title_nouns_en_core_web_sm_3.8.0.json.gz"
     return {
@@ -108,6 +108,7 @@ def original(shared: Path, human: bool = False) -> dict[str, object]:
 
 
 def shirt_goal(env):
+    """Return the number of the goal of a large, navy blue shirt."""
     goals = enumerate(env.catalogue.goals)
     return next(
         number
@@ -117,6 +118,7 @@ def shirt_goal(env):
 
 
 def play(env, *texts):
+    """Take valid actions; return the last result."""
     for text in texts:
         result = env.step(text)
         assert result[4]["action_is_valid"], text

@@ -17,16 +17,16 @@ SHIRT, TABLE = "b000000001", "b000000002"
 def test_from_the_front_page_to_the_order(shop):
     env = shop()
     goal = env.catalogue.goals[env.state.goal]
-    wanted = goal.instruction_text
+    instruction = goal.instruction_text
     observation, info = env.reset(seed=0, options={"session": env.state.goal})
-    assert observation == f"WebShop [SEP] Instruction: [SEP] {wanted} [SEP] Search"
+    assert observation == f"WebShop [SEP] Instruction: [SEP] {instruction} [SEP] Search"
     assert info == {
         "goal": env.state.goal,
         "available_actions": {"has_search_bar": True, "clickables": ["search"]},
         "title_nouns": env.catalogue.title_nouns_source,
     }
     observation, reward, terminated, truncated, info = env.step("search[Red SHIRT]")
-    head = f"Instruction: [SEP] {wanted} [SEP] Back to Search"
+    head = f"Instruction: [SEP] {instruction} [SEP] Back to Search"
     assert observation == (
         f"{head} [SEP] Page 1 (Total results: 1) [SEP] Next > [SEP] B000000001 [SEP] "
         "Red Cotton Shirt for Men [SEP] $25.5"
@@ -77,9 +77,9 @@ def test_a_worse_order(shop):
     assert not info["success"]
     assert info["purchased"]["options"] == []
     terms = env.catalogue.reward(env.state.goal, ("B000000001", {}))
-    known = {k: v for k, v in terms._asdict().items() if v is not None}
+    term_values = {k: v for k, v in terms._asdict().items() if v is not None}
     source = env.catalogue.title_nouns_source
-    assert info["reward_terms"] == {**known, "title_nouns": source}
+    assert info["reward_terms"] == {**term_values, "title_nouns": source}
     assert reward == terms.reward == env.state.reward
 
 
@@ -103,7 +103,7 @@ INVALID = [
 ]
 
 
-def test_what_means_nothing_leaves_every_page(shop):
+def test_invalid_actions_leave_every_page_unchanged(shop):
     env = shop(observation_mode="text_rich")
     for texts in (
         (),
@@ -111,13 +111,13 @@ def test_what_means_nothing_leaves_every_page(shop):
         (f"click[{SHIRT}]", "click[small]"),
         ("click[reviews]",),
     ):
-        seen = play(env, *texts)[0] if texts else None
+        observation_before = play(env, *texts)[0] if texts else None
         for text in INVALID:
             before = env.get_state()
             observation, reward, terminated, truncated, info = env.step(text)
             assert (reward, terminated, truncated) == (0.0, False, False)
-            assert seen is None or observation == seen
-            seen = observation
+            assert observation_before is None or observation == observation_before
+            observation_before = observation
             assert not info["action_is_valid"]
             assert not info["action_is_effective"]
             before["num_env_steps"] += 1
@@ -143,7 +143,7 @@ def test_searches_work_on_every_page(shop):
         assert env.state.options == {}
 
 
-def test_what_is_effective(shop):
+def test_effective_actions_change_the_observation(shop):
     env = shop()
 
     def effective(text):
@@ -160,7 +160,7 @@ def test_what_is_effective(shop):
     assert effective("click[next >]")
     assert effective("click[< prev]")
     assert effective(f"click[{SHIRT}]")
-    # Mode text does not show what is chosen.
+    # Mode text does not show chosen options.
     assert not effective("click[small]")
     assert env.state.options == {"size": "small"}
     assert effective("click[description]")
@@ -172,13 +172,13 @@ def test_what_is_effective(shop):
     assert effective("click[x | large]")
 
 
-def test_rich_pages_show_what_was_opened(shop):
+def test_rich_pages_mark_opened_products(shop):
     env = shop(observation_mode="text_rich")
     play(env, "search[shirt]", f"click[{SHIRT}]")
-    seen = play(env, "click[< prev]")[0]
-    assert "\n\n[clicked button] B000000001 [clicked button_]\n" in seen
-    seen = play(env, "click[back to search]", "search[shirt]")[0]
-    assert "\n\n[button] B000000001 [button_]\n" in seen
+    observation = play(env, "click[< prev]")[0]
+    assert "\n\n[clicked button] B000000001 [clicked button_]\n" in observation
+    observation = play(env, "click[back to search]", "search[shirt]")[0]
+    assert "\n\n[button] B000000001 [button_]\n" in observation
     env = shop()
     play(env, "search[shirt]", f"click[{SHIRT}]")
     assert env.state.opened_asins == frozenset()
@@ -193,15 +193,15 @@ def test_attributes_are_shown_on_request(shop):
     )
 
 
-def test_rolls_form(shop):
+def test_observations_in_rolls_format(shop):
     env = shop(observation_format="roll")
-    wanted = env.catalogue.goals[env.state.goal].instruction_text
+    instruction = env.catalogue.goals[env.state.goal].instruction_text
     observation, _ = env.reset(seed=0, options={"session": env.state.goal})
     assert observation == (
-        f"Instruction: {wanted}\nAvailable actions: search[<content>]"
+        f"Instruction: {instruction}\nAvailable actions: search[<content>]"
     )
     assert env.step("?")[0] == (
-        f"WebShop [SEP] Instruction: [SEP] {wanted} [SEP] Search\n"
+        f"WebShop [SEP] Instruction: [SEP] {instruction} [SEP] Search\n"
         "Available actions: search[<content>]"
     )
     observation = play(env, "search[shirt]")[0]
@@ -215,27 +215,27 @@ def test_rolls_form(shop):
 
 def test_rolls_methods(shop):
     env = shop()
-    wanted = env.catalogue.goals[env.state.goal].instruction_text
+    instruction = env.catalogue.goals[env.state.goal].instruction_text
     assert env.get_available_actions() == ["search[<content>]"]
-    assert env.get_instruction_text() == f"Instruction: {wanted}"
-    assert env.instruction_text == f"Instruction: {wanted}"
+    assert env.get_instruction_text() == f"Instruction: {instruction}"
+    assert env.instruction_text == f"Instruction: {instruction}"
     play(env, "search[shirt]")
     assert env.get_available_actions() == [
         "click[back to search]",
         "click[next >]",
         "click[b000000001]",
     ]
-    assert env.get_instruction_text() == f"Instruction:{wanted}"
-    assert env.instruction_text == f"Instruction: {wanted}"
+    assert env.get_instruction_text() == f"Instruction:{instruction}"
+    assert env.instruction_text == f"Instruction: {instruction}"
     play(env, f"click[{SHIRT}]", "click[buy now]")
     assert env.get_available_actions() == []
 
 
-def test_an_instruction_of_ones_own(shop):
+def test_a_reset_can_replace_the_instruction_text(shop):
     env = shop()
     page, _ = env.reset(options={"session": 0})
-    seen, _ = env.reset(options={"session": 0, "instruction_text": "Buy!"})
-    assert seen == page
+    page_again, _ = env.reset(options={"session": 0, "instruction_text": "Buy!"})
+    assert page_again == page
     assert env.instruction_text == "Buy!"
     assert env.get_instruction_text().startswith("Instruction: Find me")
     env.reset()
@@ -260,8 +260,8 @@ def test_two_environments_of_one_goal_are_apart(shop):
     first, second = shop(observation_mode="text_rich"), shop()
     assert first.catalogue is second.catalogue
     play(first, "search[shirt]", f"click[{SHIRT}]", "click[small]")
-    seen = play(second, "search[table]")[0]
-    assert "Oak Table" in seen
+    observation = play(second, "search[table]")[0]
+    assert "Oak Table" in observation
     play(first, "click[< prev]")
     assert play(second, f"click[{TABLE}]", "click[buy now]")[2]
     assert play(first, f"click[{SHIRT}]", "click[red]", "click[buy now]")[4][
@@ -286,7 +286,7 @@ def test_threads_agree(shop):
         assert list(pool.map(play_some, seeds)) == expected
 
 
-def test_infos_are_the_callers(shop):
+def test_callers_may_change_infos(shop):
     env = shop()
     info = play(env, "search[shirt]")[4]
     info["available_actions"]["clickables"].clear()
@@ -308,9 +308,9 @@ def test_rendered_frames(shop):
 
 
 def test_instructions(shop):
-    told = shop().get_instructions()
-    assert "search[" in told
-    assert "click[buy now]" in told
+    instructions = shop().get_instructions()
+    assert "search[" in instructions
+    assert "click[buy now]" in instructions
     assert shop(env_instruction="Go.").get_instructions() == "Go."
     assert shop(env_instruction="").get_instructions() == ""
 
@@ -319,9 +319,9 @@ def test_spaces(shop):
     env = shop()
     assert isinstance(env.observation_space, UnicodeText)
     env.action_space.seed(0)
-    drawn = {env.action_space.sample() for _ in range(300)}
-    assert drawn > set(actions.EXAMPLES)
-    assert f"click[{ITEMS[0]['asin'].lower()}]" in drawn
+    samples = {env.action_space.sample() for _ in range(300)}
+    assert samples > set(actions.EXAMPLES)
+    assert f"click[{ITEMS[0]['asin'].lower()}]" in samples
 
 
 def test_random_play_meets_every_page(shop):
@@ -362,7 +362,7 @@ def test_the_oracle_buys_the_best(shop):
 
 @pytest.mark.parametrize("mode", ["text", "text_rich"])
 @pytest.mark.parametrize("values", [[f"{i}v" for i in range(150)], ["<é" * 900]])
-def test_no_page_is_longer_than_the_space_says(tmp_path, mode, values):
+def test_no_observation_is_longer_than_the_space_allows(tmp_path, mode, values):
     # The goal is a person's, who names none of the many or long options.
     options = {f"{number}": [{"value": value}] for number, value in enumerate(values)}
     table = {**ITEMS[1], "customization_options": options}
@@ -371,7 +371,10 @@ def test_no_page_is_longer_than_the_space_says(tmp_path, mode, values):
     env = WebShop(**files, human_goals=True, show_attrs=True, **more)
     clicks = [f"click[{value}]" for value in values]
     actions = ["search[oak]", f"click[{TABLE}]", *clicks, "click[buy now]"]
-    seen = [env.reset(seed=0)[0], *(env.step(text)[0] for text in actions)]
+    observations = [
+        env.reset(seed=0)[0],
+        *(env.step(text)[0] for text in actions),
+    ]
     assert env.state.page == "done"
-    assert all(observation in env.observation_space for observation in seen)
-    assert env.observation_space.max_length < 20 * max(map(len, seen))
+    assert all(observation in env.observation_space for observation in observations)
+    assert env.observation_space.max_length < 20 * max(map(len, observations))

@@ -1,4 +1,4 @@
-"""Which goal a reset plays, and what resets and steps refuse."""
+"""Goals of resets by seed, session and level; bad resets and steps change nothing."""
 
 import random
 
@@ -19,16 +19,16 @@ def test_goals_of_seeds_sessions_and_names(shop):
         expected = random.Random(seed).randint(0, count - 1)
         assert env.reset(seed=seed)[1]["goal"] == expected
         assert env.state == State(expected)
-    for place in (0, 4, np.int64(3)):
-        assert env.reset(options={"session": place})[1]["goal"] == place
+    for position in (0, 4, np.int64(3)):
+        assert env.reset(options={"session": position})[1]["goal"] == position
     names = [f"shopper {n}" for n in range(40)]
-    drawn = [env.reset(options={"session": name})[1]["goal"] for name in names]
+    goals = [env.reset(options={"session": name})[1]["goal"] for name in names]
     again = [env.reset(options={"session": name})[1]["goal"] for name in names]
-    assert drawn == again
+    assert goals == again
     # Pinned: other draws would be a new version of the id.
-    assert drawn[:6] == [2, 3, 4, 2, 4, 2]
+    assert goals[:6] == [2, 3, 4, 2, 4, 2]
     # The first goal is never drawn by weight.
-    assert set(drawn) == {1, 2, 3, 4}
+    assert set(goals) == {1, 2, 3, 4}
     env.reset(options={"session": "\ud800"})
     env.reset(options={"session": None, "reset_mask": [True], "other": 3})
 
@@ -40,12 +40,12 @@ def test_goals_of_levels(shop):
     assert goals == expected
     assert env.level_seed == 8
     env.reset(seed=1)
-    drawn = env.step("search[<r>]")[0]
+    page = env.step("search[<r>]")[0]
     env.reset(seed=4)
-    assert env.step("search[<r>]")[0] == drawn
+    assert env.step("search[<r>]")[0] == page
 
 
-def test_goals_that_are_chosen(files):
+def test_goals_that_are_selected(files):
     env = WebShop(**files, filter_goals=lambda i, goal: goal.asin == "B000000001")
     assert {env.reset(seed=seed)[1]["goal"] for seed in range(40)} == {
         number
@@ -77,7 +77,7 @@ def test_goals_that_are_chosen(files):
     ],
     ids=str,
 )
-def test_reset_options_that_mean_nothing_move_nothing(shop, options):
+def test_bad_reset_options_change_nothing(shop, options):
     env = shop()
     play(env, "search[shirt]", "click[b000000001]", "click[small]")
     before = env.get_state()
@@ -88,7 +88,7 @@ def test_reset_options_that_mean_nothing_move_nothing(shop, options):
 
 
 @pytest.mark.parametrize("action", [None, 3, b"search[x]", ["search[x]"]])
-def test_an_action_that_is_no_text_moves_nothing(shop, action):
+def test_an_action_that_is_no_text_changes_nothing(shop, action):
     env = shop()
     before = env.get_state()
     with pytest.raises(InvalidActionError, match="action: expected a str, got"):

@@ -1,4 +1,4 @@
-"""Whole episodes of the original: pages, actions, rewards, ends, to the character."""
+"""Golden episodes: pages, actions, rewards and ends equal the original's exactly."""
 
 import gzip
 import json
@@ -10,6 +10,7 @@ from tests.envs.webshop.shops import original
 
 
 def episodes(shared, kind):
+    """Return the golden episodes of a kind of goals."""
     path = shared / "golden" / f"webshop_trajectories_{kind}_seed0.jsonl.gz"
     with gzip.open(path, "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
@@ -20,7 +21,7 @@ def episodes(shared, kind):
 def test_trajectories(shared, kind, count, mode):
     env = WebShop(**original(shared, kind == "human"), observation_mode=mode)
     key = {"text": "obs", "text_rich": "obs_rich"}[mode]
-    played = purchases = 0
+    num_episodes = num_purchases = 0
     for episode in episodes(shared, kind):
         observation, info = env.reset(options={"session": episode["goal_index"]})
         assert observation == episode[f"reset_{key}"]
@@ -38,7 +39,7 @@ def test_trajectories(shared, kind, count, mode):
                 assert terms.pop("title_nouns") == env.catalogue.title_nouns_source
                 assert {**step["info"], "reward": step["reward"]} == terms
                 assert info["success"] == (reward == 1.0)
-                purchases += 1
-        played += 1
-    assert played == count
-    assert purchases > count // 2
+                num_purchases += 1
+        num_episodes += 1
+    assert num_episodes == count
+    assert num_purchases > count // 2

@@ -14,6 +14,8 @@ from roll_vec.options import parse_options
 
 
 class Unhashable:
+    """A filter of goals that cannot be hashed."""
+
     __hash__ = None
 
     def __call__(self, number, goal):
@@ -90,19 +92,19 @@ def test_values_are_kept_in_one_form(tmp_path):
 
 
 def test_the_catalogues_keywords_are_among_them():
-    own = {field.name for field in fields(WebShopOptions)}
-    assert own > {field.name for field in fields(CatalogueOptions)}
-    for name in own:
+    keywords = {field.name for field in fields(WebShopOptions)}
+    assert keywords > {field.name for field in fields(CatalogueOptions)}
+    for name in keywords:
         assert name in WebShopOptions.__doc__
 
 
 def test_the_constructor_shows_its_keywords():
     from roll_vec.envs.webshop.env import WebShop
 
-    shown = inspect.signature(WebShop).parameters
-    assert list(shown) == list(inspect.signature(WebShopOptions).parameters)
+    parameters = inspect.signature(WebShop).parameters
+    assert list(parameters) == list(inspect.signature(WebShopOptions).parameters)
     of_load = inspect.signature(Catalogue.load).parameters
-    own = inspect.signature(CatalogueOptions).parameters
-    assert list(of_load) == [*own, "progress"]
-    assert shown["split"].default == "all"
-    assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in shown.values())
+    keywords = inspect.signature(CatalogueOptions).parameters
+    assert list(of_load) == [*keywords, "progress"]
+    assert parameters["split"].default == "all"
+    assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in parameters.values())

@@ -26,7 +26,7 @@ from tests.envs.webshop.small_shop import (
     random_shop,
 )
 
-# Seeds: a drawn generator is drawn from number by number, which takes long.
+# Seeds are faster than hypothesis' own generators, which draw number by number.
 rngs = st.integers(0, 1 << 32).map(random.Random)
 
 QUERIES = ("lamp", "oil tea", "shirt", "zzz", "<r> a", "<q> lamps", "<c> fashion")

@@ -1,3 +1,5 @@
+"""Records: read by number in memory, from a file and mapped; damage is named."""
+
 import mmap
 
 import numpy as np
@@ -10,15 +12,17 @@ ENTRIES = [{"a": "é\n√"}, {}, {"a": "\ud800", "b": [1, 2.5, None]}]
 
 
 def decode(number, entry):
+    """Return the record of a line."""
     return (number, entry)
 
 
 @pytest.fixture(params=["packed", "opened", "mapped"])
 def records(request, tmp_path):
-    packed = Records.pack(ENTRIES, decode)
+    """Return the records in memory, or stored and opened."""
+    in_memory = Records.pack(ENTRIES, decode)
     if request.param == "packed":
-        return packed
-    packed.save(tmp_path / "r.jsonl")
+        return in_memory
+    in_memory.save(tmp_path / "r.jsonl")
     return Records.open(tmp_path / "r.jsonl", decode, request.param == "mapped")
 
 

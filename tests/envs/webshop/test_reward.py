@@ -24,7 +24,7 @@ from tests.envs.webshop.small_shop import (
 )
 from tests.oracles import webshop_reward as oracle
 
-# Seeds: a drawn generator is drawn from number by number, which takes long.
+# Seeds are faster than hypothesis' own generators, which draw number by number.
 rngs = st.integers(0, 1 << 32).map(random.Random)
 
 
@@ -46,12 +46,12 @@ def purchases(shared, kind):
 @pytest.mark.parametrize(("kind", "count"), [("synthetic", 116), ("human", 11)])
 def test_terms_equal_those_of_the_original(shared, kind, count):
     catalogue = Catalogue.load(**original(shared, kind == "human"))
-    seen = 0
+    num_purchases = 0
     for goal, purchase, expected in purchases(shared, kind):
         terms = catalogue.reward(goal, purchase)._asdict()
         assert {k: v for k, v in terms.items() if v is not None} == expected
-        seen += 1
-    assert seen == count
+        num_purchases += 1
+    assert num_purchases == count
 
 
 def test_terms_equal_the_oracles_on_the_original_shop(shared):
@@ -59,23 +59,23 @@ def test_terms_equal_the_oracles_on_the_original_shop(shared):
     rng = random.Random(4)
     for _ in range(1500):
         goal = catalogue.goals[rng.randrange(len(catalogue.goals))]
-        own = catalogue.products[catalogue.products.number_of(goal.asin)]
+        goal_product = catalogue.products[catalogue.products.number_of(goal.asin)]
         near = catalogue.search_results(f"<q> {goal.query}")
         number = rng.choice([rng.randrange(1000), *near[:5]])
-        product = rng.choice([own, catalogue.products[number]])
+        product = rng.choice([goal_product, catalogue.products[number]])
         options = {n: rng.choice(v) for n, v in product.options.items() if v}
-        nouns = own.title_nouns
+        nouns = goal_product.title_nouns
         expected = oracle.reward(goal, nouns, product, options)
         assert compute_reward(goal, nouns, product, options)._asdict() == expected
 
 
 @given(rngs)
 def test_terms_equal_the_oracles_on_random_purchases(rng):
-    wanted, bought = (random_product(rng, asin) for asin in ("B1", "B2"))
-    goal = random_goal(rng, wanted)
-    options = {n: rng.choice(v) for n, v in bought.options.items() if v}
-    terms = compute_reward(goal, wanted.title_nouns, bought, options)
-    expected = oracle.reward(goal, wanted.title_nouns, bought, options)
+    goal_product, product = (random_product(rng, asin) for asin in ("B1", "B2"))
+    goal = random_goal(rng, goal_product)
+    options = {n: rng.choice(v) for n, v in product.options.items() if v}
+    terms = compute_reward(goal, goal_product.title_nouns, product, options)
+    expected = oracle.reward(goal, goal_product.title_nouns, product, options)
     assert terms._asdict() == expected
     assert [type(v) for v in terms] == [type(v) for v in expected.values()]
     weights = terms.w_att + (terms.w_option or 0.0) + terms.w_price
@@ -90,7 +90,7 @@ texts = st.lists(words | st.text(max_size=4), max_size=4).map(" ".join)
 
 
 @given(texts, texts)
-def test_texts_are_alike_where_the_original_says_so(a, b):
+def test_texts_match_as_in_the_original(a, b):
     assert fuzzy_match(a, b) == oracle.similar(a, b)
 
 
@@ -100,7 +100,7 @@ def test_colors_are_the_first_of_the_list_anywhere_in_a_text(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted", "alike"),
+    ("text", "other", "match"),
     [
         ("large", "x-large", True),
         ("x-large", "large", True),
@@ -116,8 +116,8 @@ def test_colors_are_the_first_of_the_list_anywhere_in_a_text(text):
         ("", "", False),
     ],
 )
-def test_alike_is_above_85(text, wanted, alike):
-    assert fuzzy_match(text, wanted) is alike
+def test_a_match_is_above_85(text, other, match):
+    assert fuzzy_match(text, other) is match
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def r_option(goal_options, values):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "chosen", "expected"),
+    ("goal_options", "values", "expected"),
     [
         # A person's: colours are found in both.
         (("navy blue",), ["light blue"], 1.0),
@@ -164,8 +164,8 @@ def r_option(goal_options, values):
         ((), ["large"], None),
     ],
 )
-def test_options_are_compared_with_their_colors_found(wanted, chosen, expected):
-    assert r_option(wanted, chosen) == expected
+def test_options_are_compared_by_their_colors(goal_options, values, expected):
+    assert r_option(goal_options, values) == expected
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_a_price_at_the_limit_is_within_it():
     assert compute_reward(goal, (), make_product(price=20.01), {}).r_price is False
 
 
-def test_rapidfuzz_is_named_where_it_is_missing(monkeypatch):
+def test_missing_rapidfuzz_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "rapidfuzz", None)
     reward._import_rapidfuzz.cache_clear()
     reward.fuzzy_match.cache_clear()

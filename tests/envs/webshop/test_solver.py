@@ -29,7 +29,7 @@ from tests.envs.webshop.small_shop import (
 )
 from tests.oracles import webshop_reward as oracle
 
-# Seeds: a drawn generator is drawn from number by number, which takes long.
+# Seeds are faster than hypothesis' own generators, which draw number by number.
 rngs = st.integers(0, 1 << 32).map(random.Random)
 
 
@@ -59,14 +59,14 @@ def clickable_values(product):
 @given(rngs)
 @example(random.Random(3_019_437_420))  # two groups share a value that is the best
 def test_options_are_the_best_of_all_choices(rng):
-    wanted, bought = (random_product(rng, asin) for asin in ("B1", "B2"))
-    goal = random_goal(rng, wanted)
-    options, terms = best_options(goal, wanted.title_nouns, bought)
+    goal_product, product = (random_product(rng, asin) for asin in ("B1", "B2"))
+    goal = random_goal(rng, goal_product)
+    options, terms = best_options(goal, goal_product.title_nouns, product)
     expected = oracle.best_options(
-        goal, wanted.title_nouns, bought, clickable_values(bought)
+        goal, goal_product.title_nouns, product, clickable_values(product)
     )
     assert (options, terms._asdict()) == expected
-    assert terms == compute_reward(goal, wanted.title_nouns, bought, options)
+    assert terms == compute_reward(goal, goal_product.title_nouns, product, options)
 
 
 @given(rngs)
@@ -74,22 +74,24 @@ def test_a_purchase_is_the_best_of_all_products(rng):
     shop = random_shop(rng, 6)
     for goal in shop.goals:
         solution = solve(shop, goal)
-        own = shop.products[shop.products.number_of(goal.asin)]
+        goal_product = shop.products[shop.products.number_of(goal.asin)]
         best = max(
             oracle.best_options(
-                goal, own.title_nouns, product, clickable_values(product)
+                goal, goal_product.title_nouns, product, clickable_values(product)
             )[1]["reward"]
             for product in shop.products
         )
-        bought = shop.products[shop.products.number_of(solution.purchase.asin)]
-        terms = compute_reward(goal, own.title_nouns, bought, solution.purchase.options)
+        best_product = shop.products[shop.products.number_of(solution.purchase.asin)]
+        terms = compute_reward(
+            goal, goal_product.title_nouns, best_product, solution.purchase.options
+        )
         assert solution.terms == terms
         assert terms.reward == best
         assert (solution.obstacle is None) == (best == 1.0)
         assert "\n" not in (solution.obstacle or "")
-        own_best = best_options(goal, own.title_nouns, own)[1].reward
+        own_best = best_options(goal, goal_product.title_nouns, goal_product)[1].reward
         if own_best == best:
-            assert bought is own
+            assert best_product is goal_product
 
 
 @pytest.mark.parametrize("value", VALUES)
@@ -116,7 +118,7 @@ def test_of_groups_that_share_a_value_the_last_one_has_it():
 
 
 @pytest.mark.parametrize(
-    ("groups", "wanted", "expected"),
+    ("groups", "goal_options", "expected"),
     [
         # One value may count twice.
         (
@@ -138,9 +140,11 @@ def test_of_groups_that_share_a_value_the_last_one_has_it():
         ),
     ],
 )
-def test_few_choices_and_then_the_order_of_the_page_decide(groups, wanted, expected):
+def test_few_choices_and_then_the_order_of_the_page_decide(
+    groups, goal_options, expected
+):
     product = make_product(options=groups)
-    goal = make_goal(product, goal_options=wanted)
+    goal = make_goal(product, goal_options=goal_options)
     assert best_options(goal, ("shirt",), product)[0] == expected
 
 
@@ -155,39 +159,43 @@ def test_many_values_do_not_take_long():
     values = tuple(f"number {i} of {j}" for i in range(20) for j in range(20))
     groups = {f"group {i}": values[i::8] for i in range(8)}
     product = make_product(options=groups)
-    wanted = {name: values[0] for name, values in groups.items()}
-    goal = make_goal(product, goal_options=wanted)
+    goal_options = {name: values[0] for name, values in groups.items()}
+    goal = make_goal(product, goal_options=goal_options)
     options, terms = best_options(goal, ("shirt",), product)
     assert terms.reward == 1.0
     assert 1 <= len(options) <= 8
 
 
 def test_another_product_is_bought_where_the_own_one_earns_less():
-    own = make_product("B1", options={"style": ("tank top",)})
+    goal_product = make_product("B1", options={"style": ("tank top",)})
     other = make_product("B2", options={"style": ("style tan", "tank")})
     best = make_product("B3", options={"fit": ("style k", "k tank top style")})
     attributes = ("machine wash", "soft", "wear", "easy", "wash")
-    goal = make_goal(own, goal_options={"style": "tank top"}, attributes=attributes)
-    shop = SmallShop([own, other, best], [goal])
+    goal = make_goal(
+        goal_product, goal_options={"style": "tank top"}, attributes=attributes
+    )
+    shop = SmallShop([goal_product, other, best], [goal])
     solution = solve(shop, goal)
     assert solution.purchase == ("B1", {})
     assert "r_option is 0, as no choice of B1 counts for 'style: tank top'" in (
         solution.obstacle
     )
     enough = make_product("B4", options={"style": ("style top",)})
-    solution = solve(SmallShop([other, enough, own], [goal]), goal)
+    solution = solve(SmallShop([other, enough, goal_product], [goal]), goal)
     assert solution.purchase == ("B4", {"style": "style top"})
     assert (solution.terms.reward, solution.obstacle) == (1.0, None)
 
 
 def test_a_product_that_shares_one_noun_of_many_can_be_the_best():
     names = [3 * f"{a}{b}" for a in "abcdef" for b in "uvwxy"]
-    own = make_product(
+    goal_product = make_product(
         "B1", title_nouns=tuple("abcdefghijk"), attributes=tuple(names[:2])
     )
     other = make_product("B2", title_nouns=("a",), attributes=tuple(names))
-    goal = make_goal(own, attributes=tuple(names), price_upper=own.price - 1)
-    solution = solve(SmallShop([own, other], [goal]), goal)
+    goal = make_goal(
+        goal_product, attributes=tuple(names), price_upper=goal_product.price - 1
+    )
+    solution = solve(SmallShop([goal_product, other], [goal]), goal)
     assert solution.purchase.asin == "B2"
     assert solution.terms.reward == pytest.approx(0.1 * 30 / 31)
 
@@ -209,10 +217,10 @@ def test_obstacles_are_named():
 
 
 def test_titles_without_nouns_are_like_any_other():
-    own = make_product("B1", title_nouns=(), price=50.0)
+    goal_product = make_product("B1", title_nouns=(), price=50.0)
     other = make_product("B2", title_nouns=("lamp",))
-    goal = make_goal(own)
-    assert solve(SmallShop([own, other], [goal]), goal).purchase.asin == "B2"
+    goal = make_goal(goal_product)
+    assert solve(SmallShop([goal_product, other], [goal]), goal).purchase.asin == "B2"
 
 
 @pytest.mark.parametrize(
@@ -265,10 +273,10 @@ def test_solutions_of_the_original_shop(shared, human, step, reachable):
         first = (solution.page - 1) * PAGE_SIZE
         assert number_bought in numbers[first : first + PAGE_SIZE]
         if number % 35 == 0:
-            own = catalogue.products[catalogue.products.number_of(goal.asin)]
+            goal_product = catalogue.products[catalogue.products.number_of(goal.asin)]
             product = catalogue.products[number_bought]
             expected = oracle.reward(
-                goal, own.title_nouns, product, solution.purchase.options
+                goal, goal_product.title_nouns, product, solution.purchase.options
             )
             assert solution.terms._asdict() == expected
     assert earned == reachable

@@ -103,7 +103,7 @@ def test_options():
 PRODUCTS = page_shop([page_product(options={"size": ("small", "large")})]).products
 
 
-def read(record):
+def read_record(record):
     """Read a state of a shop with one product and four goals."""
     return read_state(record, PRODUCTS, 4)
 
@@ -120,7 +120,7 @@ def read(record):
 )
 def test_states_survive_json(state):
     record = json.loads(json.dumps(write_state(state)))
-    assert read(record) == state
+    assert read_record(record) == state
 
 
 @pytest.mark.parametrize(
@@ -149,16 +149,16 @@ def test_states_survive_json(state):
 )
 def test_records_that_are_no_state(change, message):
     record = write_state(State(1, "item", "x", 1, "A1", {"size": "large"}))
-    assert read(record)
+    assert read_record(record)
     with pytest.raises(InvalidOptionError) as raised:
-        read({**record, **change})
+        read_record({**record, **change})
     assert str(raised.value).startswith(message)
 
 
 def test_other_objects_are_no_records():
     for record in (None, [], {}, types.SimpleNamespace()):
         with pytest.raises(InvalidOptionError, match="state: expected goal"):
-            read(record)
+            read_record(record)
 
 
 @pytest.fixture(scope="module")

@@ -72,8 +72,8 @@ def build(options: CatalogueOptions, progress: Progress | None = None) -> Catalo
     return CatalogueData(products, goals, index, source, num_skipped)
 
 
-def _report_count(report: Progress, task: str, total: int, done: int) -> None:
-    report(task, done, total)
+def _report_count(report: Progress, task: str, total: int, count: int) -> None:
+    report(task, count, total)
 
 
 def _demo_shop(count: int, report: Progress) -> tuple[Shop, Nouns]:

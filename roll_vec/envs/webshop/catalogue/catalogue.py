@@ -155,8 +155,8 @@ class Catalogue:
         if isinstance(goal, Goal):
             return goal
         if not 0 <= goal < len(self.goals):
-            wanted = f"a number below {len(self.goals)}"
-            raise InvalidOptionError.expected("goal", wanted, goal)
+            numbers = f"a number below {len(self.goals)}"
+            raise InvalidOptionError.expected("goal", numbers, goal)
         record: Goal = self.goals[goal]
         return record
 

@@ -65,9 +65,9 @@ class Shop(NamedTuple):
     items: Sequence[Any]
     attributes: Mapping[str, Any]
     human: Mapping[str, Any]
-    products_file: str = "(embedded)"
-    attributes_file: str = "(embedded)"
-    human_file: str = "(embedded)"
+    products_file: str = "(demo shop)"
+    attributes_file: str = "(demo shop)"
+    human_file: str = "(demo shop)"
 
 
 class _Checker(NamedTuple):

@@ -87,9 +87,9 @@ class CatalogueOptions:
         if self.num_products is not None:
             self._convert("num_products", check_int, 1)
             if self.products is None and self.num_products > _MAX_DEMO_PRODUCTS:
-                wanted = f"at most {_MAX_DEMO_PRODUCTS} products in the demo shop"
+                limit = f"at most {_MAX_DEMO_PRODUCTS} products in the demo shop"
                 raise InvalidOptionError.expected(
-                    "num_products", wanted, self.num_products
+                    "num_products", limit, self.num_products
                 )
         self._convert("human_goals", check_bool)
         self._convert("memory_map", check_bool)

@@ -85,11 +85,11 @@ def open_stored(options: CatalogueOptions) -> CatalogueData:
     directory = Path(str(options.products))
     manifest = read_manifest(directory)
     for name in FIXED_OPTIONS:
-        stored, value = manifest["options"][name], getattr(options, name)
-        if value != stored:
+        stored_value, value = manifest["options"][name], getattr(options, name)
+        if value != stored_value:
             message = (
-                f"{name}: {directory} was stored with {stored!r}, got {value!r}; "
-                f"give {name}={stored!r}"
+                f"{name}: {directory} was stored with {stored_value!r}, got {value!r}; "
+                f"give {name}={stored_value!r}"
             )
             raise InvalidOptionError(message)
     backend = backend_class(options.search_backend)

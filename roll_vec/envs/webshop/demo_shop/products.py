@@ -178,24 +178,14 @@ def _draw_title(
             for one in attributes[: 1 + int(draw() * 2.5)]
             if one.title != material
         ]
-        style = int(draw() * 5)
-        if style == 0:
-            pieces = [f"{brand} {look} {material} {form} {extra}", *labels, use, tail]
-        elif style == 1:
-            pieces = [f"{brand} {form} {use}", *labels, material, extra, tail]
-        elif style == 2:
-            pieces = [f"{look} {form} {use} by {brand}", material, *labels, tail]
-        elif style == 3:
-            pieces = [
-                f"{brand} {material} {form}",
-                look,
-                *labels,
-                f"{extra} {use}",
-                tail,
-            ]
-        else:
-            pieces = [f"{brand} {look} {form} {extra}", *labels, material, use, tail]
-        text = ", ".join(filter(None, pieces))
+        styles = (
+            (f"{brand} {look} {material} {form} {extra}", *labels, use, tail),
+            (f"{brand} {form} {use}", *labels, material, extra, tail),
+            (f"{look} {form} {use} by {brand}", material, *labels, tail),
+            (f"{brand} {material} {form}", look, *labels, f"{extra} {use}", tail),
+            (f"{brand} {look} {form} {extra}", *labels, material, use, tail),
+        )
+        text = ", ".join(filter(None, _pick(draw, styles)))
         words = [word for word in title_words(text) if word not in _SMALL_WORDS]
         if len(set(words)) == len(words) and len(text) <= _MAX_TITLE:
             not_nouns = load_vocabulary().not_nouns
@@ -233,10 +223,10 @@ def _draw_texts(
         "short_name": kind.short_name,
     }
     num_stories = 3 + int(draw() * 2)
-    extra_facts = _sample(draw, kind.facts, len(kind.facts))
+    details = _sample(draw, kind.details, len(kind.details))
     story = [_pick(draw, one.stories) for one in title.attributes[:num_stories]]
     for _ in range(1 + int(draw() * 2)):
-        story.insert(int(draw() * 3), extra_facts.pop())
+        story.insert(int(draw() * 3), details.pop())
     if draw() < 0.8:
         story.append(_pick(draw, kind.closings))
     heading = _pick(draw, _HEADINGS)
@@ -244,11 +234,11 @@ def _draw_texts(
         f"{heading(one)}{_pick(draw, one.bullets)} {_pick(draw, one.stories)}"
         for one in title.attributes[num_stories:]
     ]
-    bullets += extra_facts[: 2 + int(draw() * 2)]
+    bullets += details[: 2 + int(draw() * 2)]
     sentences = [_pick(draw, kind.openers), *story]
     description = " ".join(_fill(sentence, words) for sentence in sentences)
-    mixed = _sample(draw, bullets, len(bullets))
-    return description, [_fill(bullet, words) for bullet in mixed]
+    bullets = _sample(draw, bullets, len(bullets))
+    return description, [_fill(bullet, words) for bullet in bullets]
 
 
 @functools.lru_cache(maxsize=4096)

@@ -11,7 +11,7 @@ for each type of product; its name is the query that finds the type::
     forms, looks, materials, extras, uses, tails = pieces of titles
     attributes = a product has at most one of those that are separated by /
     options = Name: value | value, one group a line
-    openers, facts = sentences, with {brand}, {form}, {a_form} and {material}
+    openers, details = sentences, with {brand}, {form}, {a_form} and {material}
 
 Its section ``DEFAULT`` has what all types of the file share: ``category`` and more
 sentences, ``closings``.
@@ -41,7 +41,7 @@ __all__ = ["Attribute", "ProductType", "Vocabulary", "load_vocabulary"]
 # Products are drawn from the types in this order: it never changes.
 _DEPARTMENTS = ("beauty", "electronics", "garden", "fashion", "grocery")
 _TITLE_LISTS = ("forms", "looks", "materials", "extras", "uses", "tails")
-_SENTENCE_LISTS = ("openers", "facts", "closings")
+_SENTENCE_LISTS = ("openers", "details", "closings")
 
 
 class Attribute(NamedTuple):
@@ -73,7 +73,7 @@ class ProductType(NamedTuple):
     attributes: tuple[tuple[Attribute, ...], ...]
     options: tuple[tuple[str, tuple[str, ...]], ...]
     openers: tuple[str, ...]
-    facts: tuple[str, ...]
+    details: tuple[str, ...]
     closings: tuple[str, ...]
 
 

@@ -1,3 +1,5 @@
+"""The catalogue: contents, sharing, storing, pickling, errors of its keywords."""
+
 import copy
 import json
 import multiprocessing
@@ -17,17 +19,19 @@ SHIRT, TABLE, BOX = (item["asin"] for item in ITEMS)
 
 @pytest.fixture
 def small(tmp_path):
+    """Return the catalogue of the small shop."""
     return Catalogue.load(**write(tmp_path))
 
 
 @pytest.fixture
-def stored(small, tmp_path):
+def shop_folder(small, tmp_path):
+    """Return the folder of the small shop, stored."""
     small.save(tmp_path / "stored")
     return tmp_path / "stored"
 
 
 def contents(catalogue):
-    """Return everything that a catalogue says."""
+    """Return everything in a catalogue."""
     products = [
         {name: getattr(product, name) for name in Product.__dataclass_fields__}
         for product in catalogue.products
@@ -37,8 +41,8 @@ def contents(catalogue):
         for goal in catalogue.goals
     ]
     queries = ("red shirt", "table", "solid oak tables", "nothing of it", "wash the")
-    found = [catalogue.search(query) for query in queries]
-    return products, goals, found, catalogue.title_nouns_source
+    results = [catalogue.search(query) for query in queries]
+    return products, goals, results, catalogue.title_nouns_source
 
 
 def test_products_goals_and_search_are_public(small):
@@ -54,14 +58,14 @@ def test_products_goals_and_search_are_public(small):
     assert small.search_results("oak") == (1,)
 
 
-def test_products_are_found_by_what_they_have(small):
+def test_products_are_filtered_by_their_fields(small):
     assert small.search_bar.filter_by("category", "garden") == (1, 2)
     assert small.search_bar.filter_by("query", "men's shirts") == (0,)
     assert small.search_bar.filter_by("attributes", "solid wood") == (1,)
     assert small.search_bar.filter_by("attributes", "nothing") == ()
 
 
-def test_a_purchase_earns_what_its_terms_say(small):
+def test_rewards_of_purchases(small):
     number = next(i for i, goal in enumerate(small.goals) if goal.asin == SHIRT)
     goal = small.goals[number]
     terms = small.reward(number, Purchase(SHIRT, goal.goal_options))
@@ -89,7 +93,7 @@ def test_a_purchase_that_cannot_be_is_an_error(small, goal, purchase, message):
         small.reward(goal, purchase)
 
 
-def test_a_catalogue_describes_itself(small, tmp_path):
+def test_the_description_of_a_catalogue(small, tmp_path):
     assert small.describe() == {
         "products": 3,
         "skipped_items": 0,
@@ -121,17 +125,17 @@ def test_equal_keywords_share_one_catalogue(tmp_path):
 
 def test_threads_share_one_catalogue(tmp_path):
     paths = write(tmp_path)
-    found = []
+    results = []
     threads = [
-        threading.Thread(target=lambda: found.append(Catalogue.load(**paths)))
+        threading.Thread(target=lambda: results.append(Catalogue.load(**paths)))
         for _ in range(4)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert len(found) == 4
-    assert all(catalogue is found[0] for catalogue in found)
+    assert len(results) == 4
+    assert all(catalogue is results[0] for catalogue in results)
 
 
 def test_a_changed_file_is_read_again(tmp_path):
@@ -152,7 +156,7 @@ def test_nothing_is_half_loaded(tmp_path):
     assert len(Catalogue.load(**paths).products) == 3
 
 
-def test_prices_and_limits_are_the_seeds(tmp_path):
+def test_prices_depend_on_the_seed(tmp_path):
     paths = write(tmp_path)
     tables = [
         Catalogue.load(**paths, catalog_seed=seed).products[1].price for seed in (0, 1)
@@ -162,24 +166,24 @@ def test_prices_and_limits_are_the_seeds(tmp_path):
 
 
 @pytest.mark.parametrize("memory_map", [False, True])
-def test_a_stored_catalogue_says_the_same(small, stored, memory_map):
-    opened = Catalogue.load(products=stored, memory_map=memory_map)
-    assert opened is not small
-    assert contents(opened) == contents(small)
-    expected = {**small.describe(), "files": {"products": str(stored)}}
-    assert opened.describe() == expected
+def test_a_stored_catalogue_has_equal_contents(small, shop_folder, memory_map):
+    reopened = Catalogue.load(products=shop_folder, memory_map=memory_map)
+    assert reopened is not small
+    assert contents(reopened) == contents(small)
+    expected = {**small.describe(), "files": {"products": str(shop_folder)}}
+    assert reopened.describe() == expected
 
 
-def test_a_stored_catalogue_can_be_stored_again(stored, tmp_path):
-    opened = Catalogue.load(products=stored, memory_map=True)
-    opened.save(tmp_path / "again")
-    assert contents(Catalogue.load(products=tmp_path / "again")) == contents(opened)
-    # In the place of what it is read from.
-    opened.save(stored)
-    assert contents(opened) == contents(Catalogue.load(products=stored))
+def test_a_stored_catalogue_can_be_stored_again(shop_folder, tmp_path):
+    reopened = Catalogue.load(products=shop_folder, memory_map=True)
+    reopened.save(tmp_path / "again")
+    assert contents(Catalogue.load(products=tmp_path / "again")) == contents(reopened)
+    # In the folder that it is read from.
+    reopened.save(shop_folder)
+    assert contents(reopened) == contents(Catalogue.load(products=shop_folder))
 
 
-def test_saving_spares_what_is_no_catalogue(small, tmp_path):
+def test_saving_never_replaces_other_files(small, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     (other / "file").write_text("mine")
@@ -196,43 +200,45 @@ def test_saving_spares_what_is_no_catalogue(small, tmp_path):
     ]
 
 
-def test_what_a_catalogue_was_stored_with_stays(stored):
-    for name, value, known in (
+def test_options_of_a_stored_catalogue_cannot_change(shop_folder):
+    for name, value, stored_value in (
         ("human_goals", True, False),
         ("catalog_seed", 7, 0),
         ("search_backend", "tantivy", "'lucene'"),
     ):
-        with pytest.raises(InvalidOptionError, match=f"{name}: .*give {name}={known}"):
-            Catalogue.load(products=stored, **{name: value})
+        with pytest.raises(
+            InvalidOptionError, match=f"{name}: .*give {name}={stored_value}"
+        ):
+            Catalogue.load(products=shop_folder, **{name: value})
 
 
-def test_damage_is_named(stored):
-    assert check_everything(stored) > 1000
-    paths = [path for path in stored.rglob("*") if path.is_file()]
+def test_damage_is_named(shop_folder):
+    assert check_everything(shop_folder) > 1000
+    paths = [path for path in shop_folder.rglob("*") if path.is_file()]
     assert len(paths) > 5
     for path in paths:
         name, block = path.name, path.read_bytes()
         path.unlink()
         with pytest.raises(InvalidOptionError, match=name.replace(".", r"\.")):
-            Catalogue.load(products=stored)
+            Catalogue.load(products=shop_folder)
         path.write_bytes(block[:-7])
         with pytest.raises(InvalidOptionError, match=name.replace(".", r"\.")):
-            Catalogue.load(products=stored)
-        changed = bytes([block[0] ^ 1]) + block[1:]
-        path.write_bytes(changed)
+            Catalogue.load(products=shop_folder)
+        flipped_block = bytes([block[0] ^ 1]) + block[1:]
+        path.write_bytes(flipped_block)
         with pytest.raises(InvalidOptionError, match=name.replace(".", r"\.")):
-            check_everything(stored)
+            check_everything(shop_folder)
         path.write_bytes(block)
-    assert len(Catalogue.load(products=stored).products) == 3
+    assert len(Catalogue.load(products=shop_folder).products) == 3
 
 
-def test_another_format_is_refused(stored):
-    main = json.loads((stored / "catalogue.json").read_text())
-    (stored / "catalogue.json").write_text(json.dumps({**main, "format": 99}))
+def test_another_format_is_refused(shop_folder):
+    main = json.loads((shop_folder / "catalogue.json").read_text())
+    (shop_folder / "catalogue.json").write_text(json.dumps({**main, "format": 99}))
     with pytest.raises(
         InvalidOptionError, match=r"has the format 99.*store the catalogue anew"
     ):
-        Catalogue.load(products=stored)
+        Catalogue.load(products=shop_folder)
 
 
 def _search_in_child(path, queue):
@@ -240,19 +246,21 @@ def _search_in_child(path, queue):
     queue.put((catalogue.search("red shirt"), catalogue.goals[0].instruction_text))
 
 
-def test_processes_share_a_stored_catalogue(small, stored):
+@pytest.mark.slow
+def test_processes_share_a_stored_catalogue(small, shop_folder):
     context = multiprocessing.get_context("spawn")
     queue = context.SimpleQueue()
     children = [
-        context.Process(target=_search_in_child, args=(stored, queue)) for _ in range(2)
+        context.Process(target=_search_in_child, args=(shop_folder, queue))
+        for _ in range(2)
     ]
     for child in children:
         child.start()
-    found = [queue.get() for _ in children]
+    results = [queue.get() for _ in children]
     for child in children:
         child.join(60)
     expected = (small.search("red shirt"), small.goals[0].instruction_text)
-    assert found == [expected] * 2
+    assert results == [expected] * 2
 
 
 @pytest.mark.parametrize(
@@ -280,27 +288,28 @@ def test_unknown_keywords_are_named():
         Catalogue.load(split="train")
 
 
-def test_keywords_of_files_do_not_go_with_a_stored_catalogue(stored, tmp_path):
+def test_keywords_of_files_do_not_go_with_a_stored_catalogue(shop_folder, tmp_path):
     paths = write(tmp_path)
     for name in ("attributes", "title_nouns"):
         with pytest.raises(InvalidOptionError, match=f"{name}: .*is part of a stored"):
-            Catalogue.load(products=stored, **{name: paths[name]})
+            Catalogue.load(products=shop_folder, **{name: paths[name]})
     with pytest.raises(InvalidOptionError, match="num_products: 2 is part of"):
-        Catalogue.load(products=stored, num_products=2)
+        Catalogue.load(products=shop_folder, num_products=2)
 
 
-def test_progress_is_told(tmp_path):
-    told = []
+def test_progress_is_reported(tmp_path):
+    calls = []
     Catalogue.load(
         **write(tmp_path, title_nouns=NOUNS),
-        progress=lambda *facts: told.append(facts),
+        progress=lambda *call: calls.append(call),
     )
-    last = {what: (done, total) for what, done, total in told}
+    last = {task: (count, total) for task, count, total in calls}
     assert last["files"] == last["goals"] == last["search index"] == (3, 3)
 
 
+@pytest.mark.slow
 def test_the_originals_catalogue_survives_being_stored(shared, tmp_path):
     catalogue = Catalogue.load(**original(shared))
     catalogue.save(tmp_path / "stored")
-    opened = Catalogue.load(products=tmp_path / "stored", memory_map=True)
-    assert contents(opened) == contents(catalogue)
+    reopened = Catalogue.load(products=tmp_path / "stored", memory_map=True)
+    assert contents(reopened) == contents(catalogue)

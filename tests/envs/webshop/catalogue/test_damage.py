@@ -29,55 +29,55 @@ def visit(catalogue):
 
 
 @pytest.fixture
-def stored(tmp_path):
+def shop_folder(tmp_path):
     """Return the folder of the small shop, stored."""
     Catalogue.load(**write(tmp_path)).save(tmp_path / "stored")
     return tmp_path / "stored"
 
 
 @pytest.mark.parametrize("memory_map", [False, True])
-def test_a_damaged_stored_shop_is_right_or_refused(stored, memory_map):
+def test_a_damaged_stored_shop_is_right_or_refused(shop_folder, memory_map):
     rng = np.random.default_rng(10 + memory_map)
-    expected = visit(Catalogue.load(products=stored, memory_map=memory_map))
+    expected = visit(Catalogue.load(products=shop_folder, memory_map=memory_map))
     num_refused = 0
-    for path in sorted(path for path in stored.rglob("*") if path.is_file()):
+    for path in sorted(path for path in shop_folder.rglob("*") if path.is_file()):
         good = path.read_bytes()
         for _ in range(3):
             # Anew, for what is mapped of the old one must stay.
             path.unlink()
             path.write_bytes(mutate_bytes(good, rng))
             try:
-                shop = Catalogue.load(products=stored, memory_map=memory_map)
+                shop = Catalogue.load(products=shop_folder, memory_map=memory_map)
                 assert visit(shop) == expected
             except InvalidOptionError as error:
                 num_refused += 1
-                assert f"{stored}/" in str(error)  # noqa: PT017
+                assert f"{shop_folder}/" in str(error)  # noqa: PT017
         path.unlink()
         path.write_bytes(good)
     assert num_refused > 30
 
 
-def test_the_manifest_of_another_shop_is_refused(stored, tmp_path):
+def test_the_manifest_of_another_shop_is_refused(shop_folder, tmp_path):
     Catalogue.load(num_products=3).save(tmp_path / "other")
     other = (tmp_path / "other" / "catalogue.json").read_bytes()
-    (stored / "catalogue.json").write_bytes(other)
-    with pytest.raises(InvalidOptionError, match=f"{stored}/asins.npy cannot"):
-        Catalogue.load(products=stored)
+    (shop_folder / "catalogue.json").write_bytes(other)
+    with pytest.raises(InvalidOptionError, match=f"{shop_folder}/asins.npy cannot"):
+        Catalogue.load(products=shop_folder)
 
 
-def test_opening_does_not_read_records_and_postings(stored, monkeypatch):
+def test_opening_does_not_read_records_and_postings(shop_folder, monkeypatch):
     names = []
 
     def read_blocks(path):
-        names.append(path.relative_to(stored).as_posix())
+        names.append(path.relative_to(shop_folder).as_posix())
         return original_read_blocks(path)
 
     original_read_blocks = manifest.read_blocks
     monkeypatch.setattr(manifest, "read_blocks", read_blocks)
-    load_catalogue(CatalogueOptions(products=stored, memory_map=True))
+    load_catalogue(CatalogueOptions(products=shop_folder, memory_map=True))
     everything = {
-        path.relative_to(stored).as_posix()
-        for path in stored.rglob("*")
+        path.relative_to(shop_folder).as_posix()
+        for path in shop_folder.rglob("*")
         if path.is_file()
     }
     assert everything - set(names) == {
@@ -87,15 +87,15 @@ def test_opening_does_not_read_records_and_postings(stored, monkeypatch):
     assert len(names) == len(set(names))
 
 
-def test_a_header_that_asks_for_memory_is_refused(stored):
-    for path in stored.rglob("*.npy"):
+def test_a_header_that_asks_for_memory_is_refused(shop_folder):
+    for path in shop_folder.rglob("*.npy"):
         good = path.read_bytes()
         bad = re.sub(rb"'shape': \((\d+),\), \}( *)", _claim, good)
         assert bad != good
         assert len(bad) == len(good)
         path.write_bytes(bad)
         with pytest.raises(InvalidOptionError, match=rf"{path.name} cannot be read"):
-            Catalogue.load(products=stored)
+            Catalogue.load(products=shop_folder)
         path.write_bytes(good)
 
 
@@ -105,17 +105,17 @@ def _claim(match):
     return claim + b" " * (len(match[0]) - len(claim))
 
 
-def test_a_damaged_record_is_refused_where_it_is_read_and_nothing_moves(stored):
-    block = stored / "products.jsonl"
+def test_a_damaged_record_is_refused_where_it_is_read_and_nothing_moves(shop_folder):
+    block = shop_folder / "products.jsonl"
     # Of equal size, still JSON, and another price.
     damaged = block.read_bytes().replace(b'"price": 25.5', b'"price": 15.5')
     block.write_bytes(damaged)
     with pytest.raises(InvalidOptionError, match=r"products\.jsonl .* record 0 has ch"):
-        WebShop(products=stored)
+        WebShop(products=shop_folder)
     damaged = damaged.replace(b'"price": 15.5', b'"price": 25.5')
     damaged = damaged.replace(b"Oak Table", b"Elm Table")
     block.write_bytes(damaged)
-    env = WebShop(products=stored)
+    env = WebShop(products=shop_folder)
     shirt = next(n for n, goal in enumerate(env.catalogue.goals) if "1" in goal.asin)
     env.reset(seed=0, options={"session": shirt})
     before = env.get_state()

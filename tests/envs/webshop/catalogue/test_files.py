@@ -1,3 +1,5 @@
+"""WebShop's files: their fields as WebShop reads them, malformed entries named."""
+
 import copy
 import gzip
 import json
@@ -15,6 +17,7 @@ from tests.envs.webshop.shops import ATTRIBUTES, HUMAN, ITEMS
 
 
 def listings(items=ITEMS, attributes=ATTRIBUTES, human=HUMAN, **keywords):
+    """Return the listings of a shop's contents."""
     return read_listings(
         Shop(items, attributes, human, "P.json", "A.json", "H.json"), **keywords
     )
@@ -76,11 +79,13 @@ def test_what_is_not_read_may_be_malformed():
     assert len(listings([ITEMS[0], None], num_products=1)) == 1
 
 
-def changed(field, value):
+def items_with(field, value):
+    """Return two items, the second one with another value of a field."""
     return [ITEMS[0], {**ITEMS[1], field: value}]
 
 
-def without(field):
+def items_without(field):
+    """Return two items, the second one without a field."""
     item = copy.deepcopy(ITEMS[1])
     del item[field]
     return [ITEMS[0], item]
@@ -90,25 +95,31 @@ SECOND = r"products: P\.json, item 1 \(B000000002\), "
 BAD_ITEMS = [
     ([3], r"item 0, the item: expected an object, got 3"),
     ([{}], r"item 0, asin: missing"),
-    (changed("asin", 5), r"item 1, asin: expected a string, got 5"),
-    (changed("asin", ""), r"item 1, asin: expected printable"),
-    (changed("asin", "a\nb"), r"item 1, asin: expected printable"),
+    (items_with("asin", 5), r"item 1, asin: expected a string, got 5"),
+    (items_with("asin", ""), r"item 1, asin: expected printable"),
+    (items_with("asin", "a\nb"), r"item 1, asin: expected printable"),
     *[
-        (without(name), SECOND + f"{name}: missing")
+        (items_without(name), SECOND + f"{name}: missing")
         for name in ("name", "full_description", "small_description", "category")
     ],
     *[
-        (changed(name, None), SECOND + f"{name}: expected a string, got None")
+        (items_with(name, None), SECOND + f"{name}: expected a string, got None")
         for name in ("name", "full_description", "query", "product_category")
     ],
-    (changed("small_description", ["a", 1]), SECOND + "small_desc.*expected a string"),
-    (changed("pricing", "cheap"), SECOND + "pricing: expected a price"),
-    (changed("pricing", "$..."), SECOND + "pricing: expected a price"),
-    (changed("pricing", 3.5), SECOND + "pricing: expected a string"),
-    (changed("customization_options", ["x"]), SECOND + "custom.*expected an object"),
-    (changed("customization_options", {"a": {}}), SECOND + "custom.*expected a list"),
-    (changed("customization_options", {"a": [1]}), SECOND + "custom.*an object"),
-    (changed("customization_options", {"a": [{}]}), SECOND + "value: missing"),
+    (
+        items_with("small_description", ["a", 1]),
+        SECOND + "small_desc.*expected a string",
+    ),
+    (items_with("pricing", "cheap"), SECOND + "pricing: expected a price"),
+    (items_with("pricing", "$..."), SECOND + "pricing: expected a price"),
+    (items_with("pricing", 3.5), SECOND + "pricing: expected a string"),
+    (items_with("customization_options", ["x"]), SECOND + "custom.*expected an object"),
+    (
+        items_with("customization_options", {"a": {}}),
+        SECOND + "custom.*expected a list",
+    ),
+    (items_with("customization_options", {"a": [1]}), SECOND + "custom.*an object"),
+    (items_with("customization_options", {"a": [{}]}), SECOND + "value: missing"),
     ([], r"products: P\.json has no product"),
     ({}, r"products: P\.json: expected a list of items"),
 ]
@@ -167,11 +178,11 @@ def test_entries_of_products_that_are_not_there_are_not_looked_at():
 
 
 def test_json_is_read_plain_and_packed(tmp_path):
-    plain, packed = tmp_path / "a.json", tmp_path / "a.json.gz"
+    plain, gzipped = tmp_path / "a.json", tmp_path / "a.json.gz"
     plain.write_text(json.dumps(["é"]), encoding="utf-8")
-    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    gzipped.write_bytes(gzip.compress(plain.read_bytes()))
     assert read_json("products", str(plain)) == ["é"]
-    assert read_json("products", str(packed)) == ["é"]
+    assert read_json("products", str(gzipped)) == ["é"]
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+"""Title nouns: one source for all titles, the file is read, completed or refused."""
+
 import gzip
 import importlib.util
 import json
@@ -17,35 +19,38 @@ MODEL = "spacy:en_core_web_sm-3.8.0"
 
 @pytest.fixture
 def no_spacy(monkeypatch):
+    """Hide an installed spaCy."""
     monkeypatch.setattr(title_nouns, "_installed_models", dict)
 
 
 @pytest.fixture
 def fake_spacy(monkeypatch):
-    """Every word is a noun; what was asked for is returned."""
-    asked = []
+    """Replace spaCy: every word is a noun; returns the list of the titles it gets."""
+    titles_for_spacy = []
 
     def ask(package, titles):
         assert package == "fake"
         for title in titles:
-            asked.append(title)
+            titles_for_spacy.append(title)
             yield tuple(title.lower().split())
 
     monkeypatch.setattr(title_nouns, "_installed_models", lambda: {FAKE: "fake"})
     monkeypatch.setattr(title_nouns, "_ask_spacy", ask)
-    return asked
+    return titles_for_spacy
 
 
 def write(path, content):
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "wt", encoding="utf-8") as file:
+    """Write text or JSON, plain or gzipped; return the path."""
+    open_file = gzip.open if path.suffix == ".gz" else open
+    with open_file(path, "wt", encoding="utf-8") as file:
         file.write(content if isinstance(content, str) else json.dumps(content))
     return str(path)
 
 
-def read(path):
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8") as file:
+def read_file(path):
+    """Return the content of a JSON file, plain or gzipped."""
+    open_file = gzip.open if path.suffix == ".gz" else open
+    with open_file(path, "rt", encoding="utf-8") as file:
         return json.load(file)
 
 
@@ -61,12 +66,12 @@ def test_a_complete_file_is_all_that_is_asked(tmp_path, fake_spacy, name, source
     path = write(tmp_path / name, content)
     assert load_title_nouns(TITLES, path) == (as_tuples, source or "file")
     assert not fake_spacy
-    assert read(tmp_path / name) == content
+    assert read_file(tmp_path / name) == content
 
 
 def test_the_original_file_is_read(shared):
     golden = shared / "golden" / "webshop_title_nouns_en_core_web_sm_3.8.0.json.gz"
-    titles = dict.fromkeys(read(golden), "no matter")
+    titles = dict.fromkeys(read_file(golden), "no matter")
     nouns, source = load_title_nouns(titles, golden)
     assert (len(nouns), source) == (1000, "file")
     assert nouns["B06Y3VLDFB"][:2] == ("vhomes", "lights")
@@ -103,11 +108,11 @@ def test_the_rule_keeps_runs_of_letters_that_are_no_stop_words(title, nouns):
 
 
 def test_spacy_is_asked_for_all_titles_without_a_file(fake_spacy):
-    done = []
-    nouns, source = load_title_nouns(TITLES, progress=done.append)
+    counts = []
+    nouns, source = load_title_nouns(TITLES, progress=counts.append)
     assert (nouns["B2"], source) == (("oak", "table"), FAKE)
     assert fake_spacy == list(TITLES.values())
-    assert done == [1, 2, 3]
+    assert counts == [1, 2, 3]
 
 
 @pytest.mark.parametrize("name", ["nouns.json", "nouns.json.gz"])
@@ -115,18 +120,18 @@ def test_what_spacy_finds_is_kept_in_the_file(tmp_path, fake_spacy, name):
     path = tmp_path / name
     first = load_title_nouns({"B2": TITLES["B2"]}, path)
     assert first == ({"B2": ("oak", "table")}, FAKE)
-    assert read(path) == {"source": FAKE, "title_nouns": {"B2": ["oak", "table"]}}
-    done = []
-    nouns, source = load_title_nouns(TITLES, path, done.append)
+    assert read_file(path) == {"source": FAKE, "title_nouns": {"B2": ["oak", "table"]}}
+    counts = []
+    nouns, source = load_title_nouns(TITLES, path, counts.append)
     assert list(nouns) == list(TITLES)
-    assert done == [2, 3]
+    assert counts == [2, 3]
     assert fake_spacy == [TITLES["B2"], TITLES["B1"], TITLES["B3"]]
     again = load_title_nouns(TITLES, path)
     assert again == (nouns, source)
     assert len(fake_spacy) == 3
     # Others may need what these titles do not.
     load_title_nouns({"B4": "Tea"}, path)
-    assert set(read(path)["title_nouns"]) == {*TITLES, "B4"}
+    assert set(read_file(path)["title_nouns"]) == {*TITLES, "B4"}
     assert [p.name for p in tmp_path.iterdir()] == [name]
 
 
@@ -146,13 +151,13 @@ def test_sources_are_never_mixed(tmp_path, monkeypatch, source, says, installed)
     if source:
         content = {"source": source, "title_nouns": content}
     path = write(tmp_path / "nouns.json", content)
-    with pytest.raises(InvalidOptionError) as caught:
+    with pytest.raises(InvalidOptionError) as raised:
         load_title_nouns(TITLES, path)
-    message = str(caught.value)
+    message = str(raised.value)
     assert f"title_nouns: {path}: lacks 2 products, such as B1; {says}" in message
     assert (FAKE if installed else "no en_core_web_sm") in message
     assert "give a complete file, or a new path" in message
-    assert read(tmp_path / "nouns.json") == content
+    assert read_file(tmp_path / "nouns.json") == content
 
 
 @pytest.mark.parametrize(
@@ -187,8 +192,8 @@ def test_a_folder_that_is_not_there_is_noticed_before_the_work(tmp_path, fake_sp
 def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(tmp_path, fake_spacy):
     path = tmp_path / "nouns.json"
 
-    def occupy(done):
-        if done == 1:
+    def occupy(counts):
+        if counts == 1:
             (path / "x").mkdir(parents=True)
 
     with pytest.raises(InvalidOptionError, match=r"nouns\.json.*cannot be written"):
@@ -207,7 +212,7 @@ def test_a_title_that_spacy_fails_on_leaves_the_file_as_it_was(tmp_path, monkeyp
     path = write(tmp_path / "nouns.json", content)
     with pytest.raises(RuntimeError, match="no more"):
         load_title_nouns(TITLES, path)
-    assert read(tmp_path / "nouns.json") == content
+    assert read_file(tmp_path / "nouns.json") == content
 
 
 def test_models_are_looked_for_where_spacy_is(monkeypatch):
@@ -222,17 +227,17 @@ def test_models_are_looked_for_where_spacy_is(monkeypatch):
 
 @pytest.fixture
 def spacy():
-    found = pytest.importorskip("spacy")
+    module = pytest.importorskip("spacy")
     if MODEL not in title_nouns._installed_models():
         pytest.skip(f"{MODEL} is not installed")
-    return found
+    return module
 
 
 def test_spacy_finds_the_nouns_that_the_original_found(shared, spacy, tmp_path):
-    golden = read(
+    golden = read_file(
         shared / "golden" / "webshop_title_nouns_en_core_web_sm_3.8.0.json.gz"
     )
-    items = read(shared / "data" / "webshop" / "items_shuffle_1000.json.gz")
+    items = read_file(shared / "data" / "webshop" / "items_shuffle_1000.json.gz")
     titles = {item["asin"]: item["name"] for item in items[::8]}
     expected = {asin: tuple(golden[asin]) for asin in titles}
     path = tmp_path / "nouns.json.gz"

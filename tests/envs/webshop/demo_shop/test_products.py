@@ -160,20 +160,20 @@ def test_requests_are_of_what_the_product_has(products):
         attributes = entry["attributes"]
         assert len(set(attributes)) == len(attributes)
         if "instruction" in entry:
-            wanted = entry["instruction_attributes"]
-            assert wanted
-            assert set(wanted) <= set(attributes)
+            names = entry["instruction_attributes"]
+            assert names
+            assert set(names) <= set(attributes)
             assert product.item["query"] in entry["instruction"]
-            for name in wanted:
+            for name in names:
                 assert name in entry["instruction"]
         for wish in product.human:
-            wanted = wish["instruction_attributes"]
-            assert wanted
-            assert set(wanted) <= set(attributes)
+            names = wish["instruction_attributes"]
+            assert names
+            assert set(names) <= set(attributes)
             assert set(wish["instruction_options"]) <= values
             for text in wish["instruction_options"]:
                 assert text in wish["instruction"]
-            for name in wanted:
+            for name in names:
                 words = {name, vocabulary.attributes[name].predicate}
                 assert any(word in wish["instruction"] for word in words)
             assert not re.search(r"\ba [aeio]|[*{}]|  ", wish["instruction"])
@@ -233,18 +233,18 @@ def test_title_nouns_are_words_of_the_title(products):
 
 
 def test_the_list_of_other_words_has_none_that_is_not_used():
-    used = {"by"}
+    words_in_use = {"by"}
     for kind in load_vocabulary().product_types:
         for part in (kind.forms, kind.looks, kind.materials, kind.extras, kind.uses):
-            used.update(word for text in part for word in title_words(text))
-        used.update(word for text in kind.tails for word in title_words(text))
+            words_in_use.update(word for text in part for word in title_words(text))
+        words_in_use.update(word for text in kind.tails for word in title_words(text))
     for attribute in load_vocabulary().attributes.values():
-        used.update(title_words(f"{attribute.place} {attribute.title}"))
-    assert used >= load_vocabulary().not_nouns
+        words_in_use.update(title_words(f"{attribute.place} {attribute.title}"))
+    assert words_in_use >= load_vocabulary().not_nouns
 
 
 def test_every_attribute_is_of_some_product():
-    used = {
+    words_in_use = {
         attribute.name
         for kind in load_vocabulary().product_types
         for group in kind.attributes
@@ -255,7 +255,7 @@ def test_every_attribute_is_of_some_product():
         for kind in load_vocabulary().product_types
         for text in kind.materials
     }
-    assert set(load_vocabulary().attributes) <= used | materials
+    assert set(load_vocabulary().attributes) <= words_in_use | materials
     for attribute in load_vocabulary().attributes.values():
         assert attribute.place in ("before", "with", "for")
         assert attribute.stories

@@ -1,4 +1,4 @@
-"""Words equal Lucene's; the table was written by its analyser, version 9.5."""
+"""Words and stems: equal to Lucene 9.5, whose analyser wrote the table here."""
 
 import random
 import sys
@@ -60,12 +60,13 @@ LUCENE = {
     "\u24c2a \u24c2\u200d\U0001f468": "\u24dca|\u24dc\u200d\U0001f468",
     # Lower case character by character.
     "\u0130 \u039f\u0394\u039f\u03a3 K": "i|\u03bf\u03b4\u03bf\u03c3|k",
-    # Characters of which Unicode changed its mind.
+    # Characters whose properties Unicode has changed.
     "a\xb8b 1\u0600 a\u058ab": "b|1\u0600|b",
 }
 
 
 def analyse(text):
+    """Return the stems of a text."""
     return [stem(word) for word in words(text)]
 
 
@@ -91,8 +92,8 @@ def test_long_words_are_cut_at_255_units():
 
 @given(st.text("abs1_:.,;'\" -#*", max_size=30))
 def test_the_short_rules_of_ascii_are_those_of_all(text):
-    found = [module._normalise(word) for word in module._cut_words(text)]
-    assert words(text) == [word for word in found if word not in STOP_WORDS]
+    matches = [module._normalise(word) for word in module._cut_words(text)]
+    assert words(text) == [word for word in matches if word not in STOP_WORDS]
 
 
 @given(
@@ -103,10 +104,10 @@ def test_the_short_rules_of_ascii_are_those_of_all(text):
     )
 )
 def test_one_pattern_finds_what_one_match_after_the_other_finds(text):
-    """On texts without what the pattern is not asked about."""
+    # `words` never applies the pattern to emoji that are letters.
     text = text.replace("\u24c2", " ")
-    found = list(filter(None, module._patterns()["all"].findall(text)))
-    assert module._cut_words(text) == found
+    matches = list(filter(None, module._patterns()["all"].findall(text)))
+    assert module._cut_words(text) == matches
 
 
 @given(st.text(max_size=40) | st.text(st.characters(max_codepoint=0x2FF)))
@@ -118,7 +119,7 @@ def test_any_text_has_words_that_are_its_pieces(text):
         word.encode()
 
 
-SIZE = 200_000
+SIZE = 100_000
 
 
 @pytest.mark.parametrize(
@@ -132,21 +133,21 @@ SIZE = 200_000
         ("\u0301", 0),
         ("_\u200d", 0),
         ("#\u200d", 0),
-        ("y", 785),
-        ("a_\xe9", 785),
-        ("b" + 301 * "\u0301", 662),
+        ("y", 393),
+        ("a_\xe9", 393),
+        ("b" + 301 * "\u0301", 331),
     ],
     ids=lambda value: ascii(value)[:12],
 )
 def test_a_long_text_of_anything_is_read(piece, count):
-    """In quadratic time this would take minutes."""
+    # In quadratic time this would take minutes.
     text = piece * (SIZE // len(piece))
     assert len(words(text + "!")) == count
     assert len(words(text + "\xbf")) == count
 
 
 def test_stems_are_those_of_the_stemmer():
-    """Also where the last letter says that there is nothing to do."""
+    # Some last letters need no stemmer.
     from nltk.stem.porter import PorterStemmer
 
     porter = PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS)
@@ -178,7 +179,7 @@ def test_stems_are_those_of_the_stemmer():
 @pytest.mark.parametrize(
     ("package", "text"), [("regex", "caf\xe9"), ("nltk.stem.porter", "running")]
 )
-def test_a_package_that_is_missing_is_named(package, text, monkeypatch):
+def test_a_missing_package_is_named(package, text, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     caches = module._patterns, module._stemmer, module.stem
     for cache in caches:
