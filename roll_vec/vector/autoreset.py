@@ -26,6 +26,8 @@ from roll_vec.vector.infos import (
 )
 
 __all__ = [
+    "NEXT_STEP",
+    "SAME_STEP",
     "Autoreset",
     "describe_ended",
     "final_obs",

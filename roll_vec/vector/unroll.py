@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.errors import (
@@ -22,7 +21,12 @@ from roll_vec.errors import (
     ResetNeededError,
 )
 from roll_vec.options import MAX_INT
-from roll_vec.vector.autoreset import Autoreset, describe_ended
+from roll_vec.vector.autoreset import (
+    NEXT_STEP,
+    SAME_STEP,
+    Autoreset,
+    describe_ended,
+)
 from roll_vec.vector.engine import SupportsUnroll, UnrollResult
 from roll_vec.vector.infos import Infos, add_infos, cut_final_infos, masked_infos
 from roll_vec.vector.rollout import (
@@ -102,7 +106,7 @@ class Unroller:
         is_policy = callable(actions)
         observations = self._observe() if is_policy else None
         results, finals = [], []
-        same_step = self._autoreset.mode is AutoresetMode.SAME_STEP
+        same_step = self._autoreset.mode is SAME_STEP
         for t in range(num_steps):
             batch = actions(observations) if is_policy else actions[t]
             try:
@@ -156,7 +160,7 @@ class Unroller:
     ) -> Rollout | None:
         """Take the steps in one call; None where the engine leaves them to `step`."""
         mode, has_ended = self._autoreset.mode, self._autoreset.has_ended
-        if mode is not AutoresetMode.NEXT_STEP and has_ended.any():
+        if mode is not NEXT_STEP and has_ended.any():
             message = f"step 0: {describe_ended(np.flatnonzero(has_ended))}"
             raise ResetNeededError(message)
         result = engine.unroll(actions, has_ended, mode, out)
@@ -169,7 +173,7 @@ class Unroller:
             raise ResetNeededError(message)
         ends = result.terminations | result.truncations
         infos = self._layout(result, ends)
-        if mode is not AutoresetMode.SAME_STEP:
+        if mode is not SAME_STEP:
             self._autoreset.has_ended = ends[-1].copy()
         return Rollout(
             result.observations,
@@ -187,26 +191,26 @@ class Unroller:
         ends : (T, N) bool
             Steps that ended an episode.
         """
-        mode, same_step = self._autoreset.mode, AutoresetMode.SAME_STEP
+        mode = self._autoreset.mode
         resets = np.zeros_like(ends)
-        if mode is same_step:
+        if mode is SAME_STEP:
             resets = ends
-        elif mode is AutoresetMode.NEXT_STEP:
+        elif mode is NEXT_STEP:
             resets[0] = self._autoreset.has_ended
             resets[1:] = ends[:-1]
         values = {key: value.reshape(-1) for key, value in result.infos.items()}
         has_reset = resets.reshape(-1)
         indices = has_reset.nonzero()[0]
-        has_infos = np.ones_like(has_reset) if mode is same_step else ~has_reset
+        has_infos = np.ones_like(has_reset) if mode is SAME_STEP else ~has_reset
         infos = masked_infos(values, has_infos)
         final_info: Infos = {}
         if len(indices):
-            if mode is same_step:
+            if mode is SAME_STEP:
                 final_info = cut_final_infos(infos, has_reset)
             new = self._autoreset.reset_infos(indices % self._engine.num_envs)
             add_infos(infos, indices, new, ends.size)
         infos = _reshape(infos, ends.shape)
-        if mode is same_step:
+        if mode is SAME_STEP:
             infos["final_obs"] = result.final_observations
             infos["_final_obs"] = ends
             if len(indices):
