@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,32 +39,19 @@ from roll_vec.vector.rollout import (
 
 __all__ = ["Unroller"]
 
+_STEP_ERRORS = (InvalidActionError, LevelGenerationError, ResetNeededError)
 
-class Unroller:
-    """Takes many steps of a batch; `RollVectorEnv.unroll` makes one for each call.
 
-    Parameters
-    ----------
-    autoreset : Autoreset
-        The batch's state.
-    step : callable
-        `RollVectorEnv.step`, of a subclass too.
-    observe : callable
-        Returns the present batch of observations.
-    reuses_batch : bool
-        Whether `step` and `observe` return the same array again and again.
-    """
+class Unroller(NamedTuple):
+    """Takes many steps of a batch; `RollVectorEnv.unroll` makes one for each call."""
 
-    def __init__(
-        self,
-        autoreset: Autoreset,
-        step: Callable[[Any], tuple[Any, Any, Any, Any, Infos]],
-        observe: Callable[[], Any],
-        reuses_batch: bool,
-    ) -> None:
-        self._autoreset, self._engine = autoreset, autoreset.engine
-        self._step, self._observe, self._reuses_batch = step, observe, reuses_batch
-        self._space = self._engine.single_observation_space
+    autoreset: Autoreset
+    step: Callable[[Any], tuple[Any, Any, Any, Any, Infos]]
+    """`RollVectorEnv.step`, also of a subclass."""
+    observe: Callable[[], Any]
+    """Returns the present batch of observations."""
+    reuses_batch: bool
+    """True: `step` and `observe` return the same array again and again."""
 
     def run(
         self,
@@ -80,50 +67,50 @@ class Unroller:
         step_by_step : bool
             True: never in one call of the engine.
         """
-        num_steps = _count_steps(actions, num_steps)
+        engine, num_steps = self.autoreset.engine, _count_steps(actions, num_steps)
         if out is not None:
-            check_out(out, self._space, self._engine.num_envs, num_steps)
-        if not isinstance(self._engine, SupportsUnroll):
+            space = engine.single_observation_space
+            check_out(out, space, engine.num_envs, num_steps)
+        if not isinstance(engine, SupportsUnroll):
             return self._run_steps(actions, num_steps, out)
-        restore, has_ended = self._engine.checkpoint(), self._autoreset.has_ended
+        restore, has_ended = engine.checkpoint(), self.autoreset.has_ended
         try:
             if not callable(actions) and not step_by_step:
-                rollout = self._run_at_once(self._engine, actions, out)
+                rollout = self._run_at_once(engine, actions, out)
                 if rollout is not None:
                     return rollout
             return self._run_steps(actions, num_steps, out)
         except BaseException:
             restore()
-            self._autoreset.has_ended = has_ended
-            if self._reuses_batch:
-                self._observe()
+            self.autoreset.has_ended = has_ended
+            if self.reuses_batch:
+                self.observe()
             raise
 
     # --------------------------------------------------------- step by step
 
     def _run_steps(self, actions: Any, num_steps: int, out: Rollout | None) -> Rollout:
         """Take the steps by calls of `step`; an error names the step."""
-        is_policy = callable(actions)
-        observations = self._observe() if is_policy else None
+        space, is_policy = (
+            self.autoreset.engine.single_observation_space,
+            callable(actions),
+        )
+        observations = self.observe() if is_policy else None
         results, finals = [], []
-        same_step = self._autoreset.mode is SAME_STEP
+        same_step = self.autoreset.mode is SAME_STEP
         for t in range(num_steps):
             batch = actions(observations) if is_policy else actions[t]
             try:
-                observations, *arrays, infos = self._step(batch)
-            except (
-                InvalidActionError,
-                LevelGenerationError,
-                ResetNeededError,
-            ) as error:
+                observations, *arrays, infos = self.step(batch)
+            except _STEP_ERRORS as error:
                 message = f"step {t}: {error}"
                 raise type(error)(message) from error
             result = observations
-            if self._reuses_batch:
+            if self.reuses_batch:
                 result = copy.deepcopy(observations)
             elif is_policy:
                 # The function may write into its argument.
-                result = replace_observations(self._space, observations, [], [])
+                result = replace_observations(space, observations, [], [])
             if same_step:
                 infos = dict(infos)
                 finals.append(self._pop_true_next(result, infos))
@@ -132,15 +119,15 @@ class Unroller:
             *results, strict=True
         )
         rollout = Rollout(
-            stack_batches(self._space, batches, out and out.observations),
+            stack_batches(space, batches, out and out.observations),
             np.stack(rewards, out=out and out.rewards),
             np.stack(terminations, out=out and out.terminations),
             np.stack(truncations, out=out and out.truncations),
-            stack_infos_in_time(all_infos, self._engine.num_envs),
+            stack_infos_in_time(all_infos, self.autoreset.engine.num_envs),
         )
         if same_step:
             arrays_of_out = out and out.infos.get("final_obs")
-            final_obs = stack_batches(self._space, finals, arrays_of_out)
+            final_obs = stack_batches(space, finals, arrays_of_out)
             rollout.infos["final_obs"] = final_obs
             rollout.infos["_final_obs"] = rollout.terminations | rollout.truncations
         return rollout
@@ -151,7 +138,8 @@ class Unroller:
         mask = infos.pop("_final_obs", None)
         env_ids = [] if finals is None else np.flatnonzero(mask).tolist()
         last = [finals[env_id] for env_id in env_ids]
-        return replace_observations(self._space, observations, env_ids, last)
+        space = self.autoreset.engine.single_observation_space
+        return replace_observations(space, observations, env_ids, last)
 
     # -------------------------------------------------- in one call of the engine
 
@@ -159,7 +147,7 @@ class Unroller:
         self, engine: SupportsUnroll, actions: Any, out: Rollout | None
     ) -> Rollout | None:
         """Take the steps in one call; None where the engine leaves them to `step`."""
-        mode, has_ended = self._autoreset.mode, self._autoreset.has_ended
+        mode, has_ended = self.autoreset.mode, self.autoreset.has_ended
         if mode is not NEXT_STEP and has_ended.any():
             message = f"step 0: {describe_ended(np.flatnonzero(has_ended))}"
             raise ResetNeededError(message)
@@ -174,7 +162,7 @@ class Unroller:
         ends = result.terminations | result.truncations
         infos = self._layout(result, ends)
         if mode is not SAME_STEP:
-            self._autoreset.has_ended = ends[-1].copy()
+            self.autoreset.has_ended = ends[-1].copy()
         return Rollout(
             result.observations,
             result.rewards,
@@ -191,12 +179,12 @@ class Unroller:
         ends : (T, N) bool
             Steps that ended an episode.
         """
-        mode = self._autoreset.mode
+        mode = self.autoreset.mode
         resets = np.zeros_like(ends)
         if mode is SAME_STEP:
             resets = ends
         elif mode is NEXT_STEP:
-            resets[0] = self._autoreset.has_ended
+            resets[0] = self.autoreset.has_ended
             resets[1:] = ends[:-1]
         values = {key: value.reshape(-1) for key, value in result.infos.items()}
         has_reset = resets.reshape(-1)
@@ -207,7 +195,7 @@ class Unroller:
         if len(indices):
             if mode is SAME_STEP:
                 final_info = cut_final_infos(infos, has_reset)
-            new = self._autoreset.reset_infos(indices % self._engine.num_envs)
+            new = self.autoreset.reset_infos(indices % ends.shape[1])
             add_infos(infos, indices, new, ends.size)
         infos = _reshape(infos, ends.shape)
         if mode is SAME_STEP:
