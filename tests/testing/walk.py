@@ -15,7 +15,6 @@ from gymnasium import spaces
 from gymnasium.error import ClosedEnvironmentError, Error, ResetNeeded
 from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
 
 NEXT_STEP = AutoresetMode.NEXT_STEP
 SAME_STEP = AutoresetMode.SAME_STEP
@@ -37,8 +36,9 @@ class Walk(VectorEnv):
         self.metadata = {**self.metadata, "autoreset_mode": self.mode}
         self.single_observation_space = spaces.Box(0, 999, (3,), np.float32)
         self.single_action_space = spaces.Discrete(2)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
+        # Equal to those of `batch_space`, which takes five times as long.
+        self.observation_space = spaces.Box(0, 999, (num_envs, 3), np.float32)
+        self.action_space = spaces.MultiDiscrete([2] * num_envs)
         self.state = np.zeros((num_envs, 3))  # cell, clock, number of the episode
         self.rngs, self.seeds = [None] * num_envs, [None] * num_envs
         self.dones = np.zeros(num_envs, np.bool_)
