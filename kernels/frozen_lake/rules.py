@@ -187,7 +187,7 @@ def step_row(
     Parameters
     ----------
     m : int
-        Number of the lake's map; a view of it would cost a reference count.
+        Number of the lake's map.
     position : int
     action : int
     uniform : float
@@ -265,11 +265,10 @@ def step_rows(start, stop, actions, skip_mask, max_steps, lakes, state, outcome,
     on_ice = reward_schedule[2]
     uniforms = np.empty(stop)
     headings, codes = np.empty(stop, np.uint8), np.empty(stop, np.uint8)
-    # Passes, each a loop over all rows, without a branch on what a row does: every
-    # ninth would be mispredicted.  With the draws, the table look-ups and the results
-    # apart, LLVM vectorises all but the look-ups: more than twice as fast as `step_row`
-    # row by row.  The look-ups are a function of their own, or LLVM gives up on the
-    # others, too: 2.8 to 3.2 ns a row.
+    # Passes without branches, see `kernels`: the draws, the table look-ups and the
+    # results.  LLVM vectorises all but the look-ups: more than twice as fast as
+    # `step_row` row by row.  The look-ups are a function of their own, or LLVM would
+    # not vectorise all others: 3.2 ns a row instead of 2.8.
     for i in range(np.uint64(start), np.uint64(stop)):
         plays = not skip_mask[i]
         elapsed_steps[i] += plays

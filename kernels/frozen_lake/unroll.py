@@ -1,6 +1,6 @@
-"""Many steps in one call of lakes with one map, where an episode begins with a draw.
+"""Unrolls of FrozenLake with one map: many steps of many lakes in one call.
 
-No row has to wait for its caller, so the batch goes step by step::
+An episode begins with a draw, which a kernel can make, so no row waits for the caller::
 
     step t    reset the rows that ended    step_rows    write observations
                                            -> rewards[t], positions[t], ...

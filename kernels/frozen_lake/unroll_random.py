@@ -1,19 +1,9 @@
-"""Many steps in one call of lakes with a map each, which a kernel cannot reset.
+"""Unrolls of FrozenLake with a map each: many steps of many lakes in one call.
 
-Steps are the outer loop and rows the inner one, as in T calls of `rules.step_rows`::
-
-             row 0   1   2  ...  n-1
-    step 0    ------------------->     rewards[0], grids[0], ... written side by side
-    step 1    ---------->  x           x: its episode ends.  The row stops until the
-      :                                caller has reset it; a later call goes on with
-    step T-1                           it from its own time.
-
-The other way round, all steps of a row before the next row, would write every result as
-a column, whose cells share a cache set if n is a power of two: 3 to 8 times slower at
-n = 4096.  Blocks of rows that stay in the first-level cache gained nothing.
-
-The loop writes grids in place: numba inlines a function that takes arrays only if it is
-called on every path, and else counts a reference of each array, 20 ns a step in all.
+A kernel cannot reset such a lake, so a row stops where its episode ends.  Steps are the
+outer loop and rows the inner one: `kernels` has the drawing and the reason.  Blocks of
+rows that stay in the first-level cache gained nothing.  Grids are written in the loop,
+not by a function, which would count a reference of each array: 20 ns a step in all.
 """
 
 import numpy as np
@@ -90,7 +80,7 @@ def unroll_rows(
             i = np.uint64(rows[j])
             if not is_due(times[i], states[i], step):
                 continue
-            plays, ended = states[i] == PLAYING, False
+            plays, ends = states[i] == PLAYING, False
             if plays:
                 before, action = positions[i], actions[t, i]
                 is_valid = action >= first_action
@@ -107,7 +97,7 @@ def unroll_rows(
                 )
                 elapsed_steps[i] += 1
                 truncated = reaches_limit(elapsed_steps[i], max_steps)
-                ended = terminated or truncated
+                ends = terminated or truncated
                 rewards[t, i] = reward
                 terminations[t, i] = terminated
                 truncations[t, i] = truncated
@@ -124,14 +114,14 @@ def unroll_rows(
                 valid[t, i] = False
                 successes[t, i] = False
                 probs[t, i] = 0.0
-            states[i] = NEEDS_RESET if ended else PLAYING
-            times[i] = step if ended and same_step else step + 1
+            states[i] = NEEDS_RESET if ends else PLAYING
+            times[i] = step if ends and same_step else step + 1
             code = player_code(maps[i, positions[i]])
             if plays or not same_step:
                 for cell in range(maps.shape[1]):
                     next_observations[t, i, cell] = maps[i, cell]
                 next_observations[t, i, positions[i]] = code
-            if same_step and not ended:
+            if same_step and not ends:
                 for cell in range(maps.shape[1]):
                     observations[t, i, cell] = maps[i, cell]
                 observations[t, i, positions[i]] = code

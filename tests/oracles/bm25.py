@@ -30,27 +30,27 @@ def rank(documents, keys, query, k):
     Returns
     -------
     list of (int, float32)
-        Places in ``documents`` and scores above 0.
+        Indices of ``documents`` and scores above 0.
     """
     counts = [Counter(document) for document in documents]
     filled = [document for document in documents if document]
     if not filled:
         return []
     average = np.float32(sum(map(len, filled)) / len(filled))
-    found = []
+    hits = []
     for number, document in enumerate(documents):
         score = 0.0
         for term, in_query in Counter(query).items():
             frequency = counts[number][term]
             if not frequency:
                 continue
-            having = sum(term in count for count in counts)
-            idf = math.log(1 + (len(filled) - having + 0.5) / (having + 0.5))
+            num_with = sum(term in count for count in counts)
+            idf = math.log(1 + (len(filled) - num_with + 0.5) / (num_with + 0.5))
             weight = np.float32(in_query) * np.float32(idf)
             length = np.float32(stored_length(len(document)))
             inverse = _ONE / (_K1 * ((_ONE - _B) + _B * length / average))
             score += float(weight - weight / (_ONE + np.float32(frequency) * inverse))
         if score > 0:
-            found.append((np.float32(score), number))
-    found.sort(key=lambda pair: (-pair[0], keys[pair[1]]))
-    return [(number, score) for score, number in found[:k]]
+            hits.append((np.float32(score), number))
+    hits.sort(key=lambda pair: (-pair[0], keys[pair[1]]))
+    return [(number, score) for score, number in hits[:k]]

@@ -23,7 +23,7 @@ def generate_map(size, p, seed):
     size : int
         Rows and columns.
     p : float
-        Probability that a cell is frozen; what exceeds 1 counts as 1.
+        Probability that a cell is frozen; a larger one than 1 counts as 1.
     seed : int
 
     Returns
@@ -47,12 +47,12 @@ def generate_map(size, p, seed):
 
 
 class Step(NamedTuple):
-    """What one step returns."""
+    """Results of one step."""
 
     position: int
     reward: float
     done: bool  # in the goal or in a hole
-    prob: float  # the probability of the move that was drawn
+    prob: float  # the probability of the slip
 
 
 class OracleFrozenLake:
@@ -64,8 +64,8 @@ class OracleFrozenLake:
         The map; it need not be square.
     is_slippery : bool
     success_rate : float
-        Probability of going where one wants to on slippery ice; the rest is
-        shared by the two directions at right angles.
+        Probability of going in the direction of the action on slippery ice; the two
+        directions at right angles share the remainder.
     reward_schedule : (goal, hole, frozen)
         Reward of arriving in such a cell; the start counts as frozen.
     """
@@ -99,7 +99,7 @@ class OracleFrozenLake:
         left to chance.
         """
         if self._cell(self.position) in "GH":
-            # Whoever plays on after the end stays where he is and earns nothing.
+            # After the end the player stays and earns nothing.
             self._draw([1.0])
             return Step(self.position, 0, True, 1.0)
 
@@ -110,13 +110,13 @@ class OracleFrozenLake:
         else:
             candidates = [action]
             probabilities = [1.0]
-        drawn = self._draw(probabilities)
+        index = self._draw(probabilities)
 
-        self.position = self._neighbour(candidates[drawn])
+        self.position = self._neighbour(candidates[index])
         goal, hole, frozen = self.reward_schedule
         reward = {"G": goal, "H": hole}.get(self._cell(self.position), frozen)
         done = self._cell(self.position) in "GH"
-        return Step(self.position, reward, done, probabilities[drawn])
+        return Step(self.position, reward, done, probabilities[index])
 
     def _draw(self, probabilities):
         """Index of the first cumulative sum above a uniform number, else 0."""

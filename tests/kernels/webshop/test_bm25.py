@@ -51,17 +51,17 @@ def test_the_best_are_those_of_a_sorted_list(k, levels):
         n = int(rng.integers(0, 120))
         scores = rng.integers(0, levels + 1, n) / 3
         best, best_scores = np.full(k, -1, np.int64), np.zeros(k, np.float32)
-        found = kernels.find_best(scores, best, best_scores)
+        size = kernels.find_best(scores, best, best_scores)
         rounded = scores.astype(np.float32)
         expected = sorted(
             np.flatnonzero(scores).tolist(), key=lambda i: (-rounded[i], i)
         )[:k]
-        assert best[:found].tolist() == expected
-        assert best_scores[:found].tolist() == rounded[expected].tolist()
+        assert best[:size].tolist() == expected
+        assert best_scores[:size].tolist() == rounded[expected].tolist()
 
 
 def test_scores_are_compared_as_they_are_returned():
-    """What differs only in float64 is equal, and then the earlier document wins."""
+    """Scores that differ only in float64 are equal: the earlier document is better."""
     scores = np.array([1.0, 1.0 + 1e-12, 2.0, 2.0 + 1e-12, 1.0])
     for k in (1, 2, 3, 5):
         best, best_scores = np.empty(k, np.int64), np.empty(k, np.float32)
