@@ -78,7 +78,7 @@ def _errors(result: Any) -> Iterator[str]:
         if row["case"] not in result["cases"]:
             yield f"a row is of the case {row['case']!r}, which is not there"
     for entry in result["skipped"]:
-        yield from _lacks("who was skipped", entry, ("case", "contender", "reason"))
+        yield from _lacks("a skipped contender", entry, ("case", "contender", "reason"))
 
 
 def _lacks(what: str, value: Any, keys: Iterable[str]) -> Iterator[str]:

@@ -186,5 +186,5 @@ def add_environment_arguments(
         metavar="KEY=VALUE",
         help="keyword of the environment, as a Python literal or else as text; may be "
         'repeated: -o dim_room="(10, 10)" -o num_boxes=4 -o max_episode_steps=50; '
-        '"roll-vec envs ID" lists those that there are',
+        '"roll-vec envs ID" lists them',
     )

@@ -22,7 +22,7 @@ COMMANDS = """\
 lines:
   any text          your answer, in the form that the environment reads or without it
   Enter             after the end: new level
-  :hint             show a right answer, where there is one to be had
+  :hint             show a right answer, if the environment knows one
   :new              new level: the next seed
   :restart          restart this level
   :help             show this help and the instructions

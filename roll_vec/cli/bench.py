@@ -18,18 +18,18 @@ from roll_vec.errors import MissingExtraError
 __all__ = ["add_parser"]
 
 _DESCRIPTION = """\
-Measure roll_vec beside what others use: Gymnasium's SyncVectorEnv and AsyncVectorEnv,
-EnvPool, Jumanji, gym-sokoban, reasoning-gym. Every contender has a process of its own;
-they take turns, round by round, so that what else the machine does falls on all. Who
-is not installed is skipped, and the table says why.
+Measure roll_vec beside other packages: Gymnasium's SyncVectorEnv and AsyncVectorEnv,
+EnvPool, Jumanji, gym-sokoban, reasoning-gym. Every contender runs in its own process.
+They are measured in turns, round by round, so that other load on the machine slows all
+of them alike. A package that is not installed is skipped, and the table says why.
 
-Works in the root of a checkout of roll_vec, where the folder benchmarks is, and
+Run it in the root of a checkout of roll_vec, where the folder benchmarks is: it
 measures that checkout.
 """
 
 _EPILOG = """\
 cases:
-  steps    FrozenLake-v1, ours and theirs; Sokoban beside the same SyncVectorEnv
+  steps    FrozenLake-v1 beside all peers; Sokoban beside the same SyncVectorEnv
   boxoban  Sokoban 10x10, the same given levels for all (quick: fewer sizes)
   rooms    Sokoban's rooms beside gym-sokoban's; not in a quick run
   forms    texts beside grids, unroll beside step, one environment
@@ -41,14 +41,14 @@ peers (pip install ...):
   envpool==1.2.5   jumanji==1.1.2 "jax[cpu]"   reasoning-gym==0.1.25
   gym-sokoban==0.0.6 --no-deps (with numpy)
 
-A peer may live in another environment, whose Python needs nothing of ours. A whole run
-takes some ten minutes, a quick one less than one.
+A peer may be installed in another Python environment, which does not need roll_vec. A
+whole run takes some ten minutes, a quick one less than one.
 
 examples:
   roll-vec bench --quick
   roll-vec bench --cases steps rooms --rounds 7 --out run.json
-  roll-vec bench --peer-python envpool=/tmp/envpool/bin/python \\
-      --peer-python jumanji=/tmp/jumanji/bin/python
+  roll-vec bench --peer-python envpool=/path/to/envpool/bin/python \\
+      --peer-python jumanji=/path/to/jumanji/bin/python
   python -m benchmarks.report benchmarks/results/run.json   the README's figures
 """
 
@@ -110,7 +110,7 @@ def add_parser(commands: Any) -> None:
         type=_peer_python,
         default=[],
         metavar="PEER=PYTHON",
-        help="the interpreter that has a peer, where that is another; may be repeated",
+        help="the interpreter that has a peer, if it is another one; may be repeated",
     )
     parser.set_defaults(run=_run)
 

@@ -18,8 +18,8 @@ from roll_vec.cli._line_player import COMMANDS, LinePlayer, is_typed
 __all__ = ["add_parser"]
 
 _DESCRIPTION = """\
-Play an environment in the terminal. Where the actions are Up, Down, Left and Right,
-keys move; where they are text, or have other names, you type an answer a line.
+Play an environment in the terminal. If the actions are Up, Down, Left and Right, keys
+move. If they are text, or have other names, you type one answer a line.
 """
 
 _EPILOG = f"""\

@@ -45,9 +45,9 @@ Progress: TypeAlias = Callable[[int, int, float], None]
 _DESCRIPTION = """\
 Step many environments of one id at once and report what happened: environment
 steps, steps a second, episodes, returns, success rate, lengths. The boards at the
-end are saved as a picture; of environments without one, the last texts are shown.
+end are saved as a picture; without a picture the last texts are shown.
 
-Any registered gymnasium id will do. An id with a vector form of its own is stepped
+Any registered gymnasium id will do. An id with its own vector environment is stepped
 by that, others by gymnasium's SyncVectorEnv.
 
 Steps a second cover everything after the first reset and step (which may compile and
@@ -212,7 +212,7 @@ def _run(arguments: argparse.Namespace) -> int:
             with _write_errors("--save", arguments.save):
                 save_episodes(arguments.save, config, summary.episodes)
             notes.append(f"episodes: {arguments.save}")
-        # After Ctrl-C nobody wants to wait for a picture.
+        # After Ctrl-C the user should not have to wait for a picture.
         if arguments.image is not None and not summary.is_interrupted:
             notes.append(_picture(env, arguments))
     finally:

@@ -66,7 +66,7 @@ def next_step_action(ctx: Context, mode: AutoresetMode) -> Problems:
 
 @check("next-step-reset", modes=NEXT_STEP)
 def next_step_reset(ctx: Context, mode: AutoresetMode) -> Problems:
-    """Check that the step after an end gives what reset() would."""
+    """Check that the step after an end returns the same as reset()."""
     stepping = ctx.run(mode, ctx.steps, [0])
     if not any(call.dones.any() for call in stepping.calls):
         skip(f"no episode ended within {ctx.steps} steps")
@@ -218,7 +218,7 @@ def _step_ended(ctx: Context, when: Callable[[Call], bool]) -> MisuseResult:
         DISABLED,
         when=when,
         actions=lambda actions: actions,
-        what="step(actions) while an environment had ended",
+        text="step(actions) while an environment had ended",
     )
 
 

@@ -23,7 +23,7 @@ _CALLS = 8
 # Limit of work for numpy.shares_memory, which is hard only for exotic strides.
 _MAX_WORK: Any = 10_000
 # Gymnasium's wrappers do this: VectorizeTransformObservation, ClipReward.
-_WHY = "wrappers write into what they get"
+_WHY = "wrappers write into results"
 
 
 def _raw_results(ctx: Context, mode: AutoresetMode) -> tuple[list[Call], list[Any]]:

@@ -91,7 +91,7 @@ def _outcomes(
                 mode,
                 when=lambda call: not call.dones.any(),
                 actions=change,
-                what=name,
+                text=name,
                 calls=_CALLS,
             )
             for name, change in misuses.items()

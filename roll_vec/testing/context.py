@@ -202,7 +202,7 @@ class Context:
     def require(self, slug: str) -> None:
         """Skip the check when the check `slug`, on which it depends, has failed."""
         if slug in self.unsupported:
-            skip(f"it rests on what [{slug}] asks for")
+            skip(f"it needs the rule of [{slug}] to hold")
 
     def compute_once(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return the result of the first `make` for this key, or raise its error."""

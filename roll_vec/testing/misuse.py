@@ -39,7 +39,7 @@ def misuse(
     *,
     when: Callable[[Call], bool],
     actions: Callable[[Any], Any],
-    what: str,
+    text: str,
     calls: int | None = None,
 ) -> MisuseResult:
     """Repeat the long run with steps in between that should be refused.
@@ -53,7 +53,7 @@ def misuse(
         Returns whether to misuse the environment after this call.
     actions : callable
         Makes the actions of the misuse from proper ones.
-    what : str
+    text : str
         The misuse in words.
     calls : int, optional
         Number of calls of the run to repeat; all by default.
@@ -77,9 +77,9 @@ def misuse(
                         f"{difference} (left: without the step that was refused)"
                     )
                 if when(call):
-                    refusal = f"{probe.describe(what)}, which was refused"
+                    refusal = f"{probe.describe(text)}, which was refused"
                     if not probe.refuses(actions(copy.deepcopy(proper))):
-                        return MisuseResult(accepted=probe.describe(what))
+                        return MisuseResult(accepted=probe.describe(text))
         except CallFailed as failure:
             if refusal is None:
                 raise

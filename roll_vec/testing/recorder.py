@@ -30,7 +30,7 @@ IGNORED_OFFSET = 1_000
 
 
 class ActionPlan:
-    """One sequence of actions for every environment, whatever its batch.
+    """One sequence of actions for every environment, independent of its batch.
 
     Action k of sequence i depends on the seed, i and k alone.  The same environment
     therefore gets the same actions in batches of any size and in any autoreset mode.

@@ -22,7 +22,7 @@ GENERAL = {
     "call-limit": "calls return in time",
 }
 
-# The order matters: later checks leave out what an earlier one found unsupported.
+# The order matters: later checks skip features that an earlier one found unsupported.
 GROUPS: dict[str, tuple[Check, ...]] = {
     "Construction": (
         construction.construct,

@@ -1,4 +1,4 @@
-"""Run the checks and gather what they find."""
+"""Run all checks and raise one error with their findings."""
 
 from __future__ import annotations
 

@@ -14,15 +14,11 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from roll_vec.envs.sokoban.rooms import RoomGenerator
+from tests.cli.output import table_of
 from tests.gymnasium_versions import needs
 
 SOKOBAN = "roll_vec/Sokoban-v0"
 SMALL = ("--num-envs", 4, "--steps", 120)
-
-
-def table_of(out):
-    """Return the rows of the printed table as a dict."""
-    return dict(re.findall(r"│ (.+?) +│ +(.+?) │", out))
 
 
 def test_rollout_prints_a_table_and_saves_a_picture(run, tmp_path):

@@ -6,15 +6,11 @@ import sys
 import numpy as np
 import pytest
 
+from tests.cli.output import table_of
 from tests.pool.cases import FAULTS_ON_PURPOSE
 
 COUNTDOWN, ECHO = "roll_vec/Countdown-v0", "user_envs:mine/Echo-v0"
 SMALL = ("--num-envs", 4, "--steps", 12)
-
-
-def table_of(out):
-    """Return the rows of the printed table as a dict."""
-    return dict(re.findall(r"│ (.+?) +│ +(.+?) │", out))
 
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step", "disabled"])
