@@ -105,15 +105,12 @@ class CacheFolder:
     """
 
     def __init__(self, source_folder):
-        self._source_folder = source_folder
-        self._digests = {
-            path.relative_to(source_folder).as_posix(): _CHECKSUM(
-                path.read_bytes()
-            ).digest()
-            for path in sorted(source_folder.rglob("*.py"))
-        }
+        files = sorted(source_folder.rglob("*.py"))
+        self._digests = {file: _CHECKSUM(file.read_bytes()).digest() for file in files}
+        names = [file.relative_to(source_folder).as_posix() for file in files]
         versions = sys.version, np.__version__, numba.__version__, __package__
-        digest = _CHECKSUM(repr((self._digests, versions)).encode()).hexdigest()
+        content = repr((names, [*self._digests.values()], versions))
+        digest = _CHECKSUM(content.encode()).hexdigest()
         self._name = f"kernels-{_VERSION}-{digest[:16]}"
         self._usable = True
         self._writable = True
@@ -130,16 +127,8 @@ class CacheFolder:
             digest = _file_digest(file, status.st_mtime_ns, status.st_size)
         except OSError:
             digest = None
-        if not self._is_current(Path(file), digest):
+        if digest is None or digest != self._digests.get(Path(file)):
             self._usable = False
-
-    def _is_current(self, file, digest):
-        """Return whether a kernel file has the digest that this folder is named by."""
-        try:
-            name = file.relative_to(self._source_folder).as_posix()
-        except ValueError:
-            return False
-        return digest == self._digests.get(name)
 
     def read(self, name):
         """Return the payload of a file, or None if there is no such file.
@@ -265,8 +254,7 @@ def _remove_unused(root):
 
     The time of a folder is that of its last use: each process sets it at its first
     kernel.  A folder is removed after 30 days; after one day if more than ten others
-    were used later, as in a day of edits.  A process whose folder is removed creates it
-    again.
+    were used later, as in a day of edits.  Its processes, if any, create it again.
     """
     ages = {}
     for folder in root.glob("kernels-*"):

@@ -77,7 +77,7 @@ def bitboard_search(num_cells, num_boxes, search_depth, start, workspace):
     records[board] = ((_1 << _U(num_boxes)) - _1) << cells
     records[board + _1] = visited
     bits = FIRST_BITS
-    rehash(records, hash_table, board, board, _1, _2, bits)
+    rehash(records, hash_table, board, _1, _2, bits)
 
     displacement, box_changes, last_box, score = _0, _0, _0, _0
     num_branches, num_pulls = _0, _0
@@ -90,9 +90,8 @@ def bitboard_search(num_cells, num_boxes, search_depth, start, workspace):
             if num_branches == 0:
                 break
             num_branches -= _1
-            player = branch_stack[num_branches, 0]
-            directions = branch_stack[num_branches, 1]
-            depth = branch_stack[num_branches, 2]
+            player, depth = branch_stack[num_branches, 0], branch_stack[num_branches, 1]
+            directions = branch_stack[num_branches, 2]
             while num_pulls > branch_stack[num_branches, 3]:
                 num_pulls -= _1
                 box_at[undo_log[num_pulls, 0]] = undo_log[num_pulls, 1]
@@ -127,15 +126,14 @@ def bitboard_search(num_cells, num_boxes, search_depth, start, workspace):
                 unused += _2
                 if unused > _2 << _U(bits - 1) and bits < LAST_BITS:
                     bits += 1
-                    rehash(records, hash_table, _2, next_board, _1, _2, bits)
+                    rehash(records, hash_table, next_board, _1, _2, bits)
             visited = records[next_board + _1]
         if visited & bit:
             visited = records[board + _1]
             continue
         # Written in any case, and kept if directions are left: a branch costs 5 %.
-        branch_stack[num_branches, 0] = player
-        branch_stack[num_branches, 1] = directions
-        branch_stack[num_branches, 2] = depth
+        branch_stack[num_branches, 0], branch_stack[num_branches, 1] = player, depth
+        branch_stack[num_branches, 2] = directions
         branch_stack[num_branches, 3] = num_pulls
         num_branches += _1 if directions != 0 else _0
         if box != 0:

@@ -67,11 +67,11 @@ def first_bucket(hashed, bits):
 
 
 @kernel
-def rehash(records, hash_table, first, last, key_words, record_words, bits):
-    """Fill the table of 2**bits buckets with the records from first to last."""
+def rehash(records, hash_table, last, key_words, record_words, bits):
+    """Fill the table of 2**bits buckets with the records up to the last one."""
     hash_table[: 1 << bits] = 0
     mask = (_1 << _U(bits)) - _1
-    for record in range(first, last + _1, record_words):
+    for record in range(record_words, last + _1, record_words):
         hashed = _0
         for word in range(key_words):
             hashed = hash_combine(hashed, records[_U(record + word)])
@@ -150,8 +150,8 @@ def search(num_cells, num_boxes, search_depth, start, workspace):
     start : int
         The player's cell.
     workspace : RoomWorkspace
-        Columns of ``branch_stack``: the player's cell, the directions left to try, the
-        depth, the length of the undo log then.  Columns of ``undo_log``: the cell that
+        Columns of ``branch_stack``: the player's cell, the depth, the directions left
+        to try, the length of the undo log then.  Columns of ``undo_log``: the cell that
         a pull led to, the cell it led from, 1 + the box; and from before the pull
         whether the box had been pulled, the board, the sum of distances, the changes,
         1 + the box pulled last, the number of covered targets.
@@ -181,7 +181,7 @@ def search(num_cells, num_boxes, search_depth, start, workspace):
         records[board + (bit >> _6)] |= _1 << (bit & _63)
     records[board + key_words + (player >> _6)] |= _1 << (player & _63)
     bits = FIRST_BITS
-    rehash(records, hash_table, board, board, key_words, record_words, bits)
+    rehash(records, hash_table, board, key_words, record_words, bits)
     # From this record on the table is half full.
     rehash_at = record_words << _U(bits - 1)
 
@@ -200,19 +200,16 @@ def search(num_cells, num_boxes, search_depth, start, workspace):
             if num_branches == 0:
                 break
             num_branches -= _1
-            player = branch_stack[num_branches, 0]
-            directions = branch_stack[num_branches, 1]
-            depth = branch_stack[num_branches, 2]
+            player, depth = branch_stack[num_branches, 0], branch_stack[num_branches, 1]
+            directions = branch_stack[num_branches, 2]
             while num_pulls > branch_stack[num_branches, 3]:
                 num_pulls -= _1
                 behind, box = undo_log[num_pulls, 1], undo_log[num_pulls, 2]
                 box_at[undo_log[num_pulls, 0]] = _0
                 box_at[behind] = box
                 is_pulled[box - _1] = undo_log[num_pulls, 3]
-                board = undo_log[num_pulls, 4]
-                displacement = undo_log[num_pulls, 5]
-                box_changes = undo_log[num_pulls, 6]
-                last_box = undo_log[num_pulls, 7]
+                board, displacement = undo_log[num_pulls, 4], undo_log[num_pulls, 5]
+                box_changes, last_box = undo_log[num_pulls, 6], undo_log[num_pulls, 7]
                 covered_targets = undo_log[num_pulls, 8]
                 score = box_changes * displacement if covered_targets == 0 else _0
             continue
@@ -240,39 +237,27 @@ def search(num_cells, num_boxes, search_depth, start, workspace):
                     bits += 1
                     rehash_at = record_words << _U(bits - 1)
                     rehash(
-                        records,
-                        hash_table,
-                        record_words,
-                        next_board,
-                        key_words,
-                        record_words,
-                        bits,
+                        records, hash_table, next_board, key_words, record_words, bits
                     )
         visited_word = next_board + key_words + (ahead >> _6)
         if records[visited_word] & bit:
             continue
         records[visited_word] |= bit
         # Written in any case, and kept if directions are left.
-        branch_stack[num_branches, 0] = player
-        branch_stack[num_branches, 1] = directions
-        branch_stack[num_branches, 2] = depth
+        branch_stack[num_branches, 0], branch_stack[num_branches, 1] = player, depth
+        branch_stack[num_branches, 2] = directions
         branch_stack[num_branches, 3] = num_pulls
         num_branches += _1 if directions != 0 else _0
         if box != 0:
             k = box - _1
-            undo_log[num_pulls, 0] = player
-            undo_log[num_pulls, 1] = behind
-            undo_log[num_pulls, 2] = box
-            undo_log[num_pulls, 3] = is_pulled[k]
-            undo_log[num_pulls, 4] = board
-            undo_log[num_pulls, 5] = displacement
-            undo_log[num_pulls, 6] = box_changes
-            undo_log[num_pulls, 7] = last_box
+            undo_log[num_pulls, 0], undo_log[num_pulls, 1] = player, behind
+            undo_log[num_pulls, 2], undo_log[num_pulls, 3] = box, is_pulled[k]
+            undo_log[num_pulls, 4], undo_log[num_pulls, 5] = board, displacement
+            undo_log[num_pulls, 6], undo_log[num_pulls, 7] = box_changes, last_box
             undo_log[num_pulls, 8] = covered_targets
             num_pulls += _1
             board = next_board
-            displacement += distance[k, player]
-            displacement -= distance[k, behind]
+            displacement += distance[k, player] - distance[k, behind]
             box_changes += _1 if box != last_box else _0
             last_box = box
             covered_targets += _1 if target_at[player] != 0 else _0
