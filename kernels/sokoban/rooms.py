@@ -62,7 +62,8 @@ class RoomWorkspace(NamedTuple):
     cells_behind: np.ndarray  # (F, 4) uint64: the opposite one; a wall is F + 1
     neighbours: np.ndarray  # (F,) uint64: see `bitboard_search`
     target_at: np.ndarray  # (F,) uint64: 1 + the box whose target is here, or 0
-    box_at: np.ndarray  # (F + 2,) uint64: 1 + the box that stands here, or 0
+    # (F + 2,) uint64: 0 without a box; in a search 1 + the box, after it 1
+    box_at: np.ndarray
     distance: np.ndarray  # (B, F) uint64: from each target
     is_pulled: np.ndarray  # (B,) uint64: 1 once a box has been pulled
     # See `search`.
