@@ -122,6 +122,7 @@ def test_environments_share_their_shop():
 
 def test_an_environment_has_few_small_fields():
     def size_of(value):
+        """Return the bytes of a value and everything in it."""
         if isinstance(value, dict):
             return sys.getsizeof(value) + sum(map(size_of, value.values()))
         if isinstance(value, (list, tuple)):

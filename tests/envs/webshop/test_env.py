@@ -242,7 +242,7 @@ def test_a_reset_can_replace_the_instruction_text(shop):
     assert env.instruction_text.startswith("Instruction: Find me")
 
 
-def test_before_a_reset_nothing_works(files):
+def test_methods_before_a_reset_raise(files):
     env = WebShop(**files, render_mode="text")
     for call in (
         lambda: env.step("search[x]"),
@@ -338,7 +338,7 @@ def test_random_play_meets_every_page(shop):
     }
 
 
-def test_gymnasiums_checker_is_content(files):
+def test_gymnasiums_checker_accepts_the_environment(files):
     from gymnasium.utils.env_checker import check_env
 
     check_env(WebShop(**files), skip_render_check=True)

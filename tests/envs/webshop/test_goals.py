@@ -75,7 +75,7 @@ def test_limits_are_one_a_product_and_above_its_price():
             assert goal.instruction_text.endswith(words)
 
 
-def test_the_dearest_have_no_limit():
+def test_expensive_products_have_no_limit():
     dear = {**ITEMS[1], "pricing": "$985"}
     items = [dear, {**dear, "asin": "B000000009", "pricing": "$5000"}]
     attributes = {item["asin"]: ATTRIBUTES["B000000002"] for item in items}

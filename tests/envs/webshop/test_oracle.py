@@ -77,7 +77,7 @@ def shop_to_the_end(shop, solution, state):
 
 
 @given(rngs, st.integers(0, 12))
-def test_the_purchase_is_reached_from_everywhere(rng, steps):
+def test_the_purchase_is_reached_from_every_state(rng, steps):
     shop = random_shop(rng, 25)
     number = rng.randrange(len(shop.goals))
     solution = solve(shop, number)

@@ -82,7 +82,7 @@ def test_results():
     assert beyond.clickables == ("back to search", "< prev", "next >")
 
 
-def test_nothing_is_found():
+def test_results_of_a_search_without_hits():
     shop = page_shop([page_product()], hits=())
     assert text_of(shop, show_results(START, "x")) == (
         f"{HEAD} [SEP] Page 1 (Total results: 0) [SEP] Next >"
@@ -115,7 +115,7 @@ def test_a_product():
     )
 
 
-def test_a_products_attributes_where_they_are_shown():
+def test_a_products_attributes_with_show_attrs():
     shop = page_shop([page_product()])
     page = page_of(shop, on("item"), show_attrs=True)
     assert page.clickables[-3:] == ("reviews", "attributes", "buy now")
@@ -171,7 +171,7 @@ def test_white_space(description, texts):
     )
 
 
-def test_white_space_elsewhere():
+def test_white_space_in_titles_options_and_instructions():
     shop = page_shop(
         [page_product(title=" ", options={"": ("", "a"), " ": ("\n",)})], instruction=""
     )

@@ -95,7 +95,7 @@ def test_texts_match_as_in_the_original(a, b):
 
 
 @given(texts)
-def test_colors_are_the_first_of_the_list_anywhere_in_a_text(text):
+def test_the_first_color_of_the_list_counts(text):
     assert find_color(text) == oracle.first_color(text)
 
 
@@ -238,7 +238,7 @@ def test_attributes_are_found_in_the_list_and_in_texts(fields):
     assert compute_reward(goal, (), product, {}).r_att == 1.0
 
 
-def test_an_attribute_is_looked_for_in_texts_as_it_is_written():
+def test_attributes_are_case_sensitive_in_texts():
     goal = make_goal(make_product(), attributes=("Soft",))
     product = make_product(attributes=("x",), description="Soft")
     assert compute_reward(goal, (), product, {}).r_att == 0.0

@@ -148,7 +148,7 @@ def test_few_choices_and_then_the_order_of_the_page_decide(
     assert best_options(goal, ("shirt",), product)[0] == expected
 
 
-def test_nothing_is_chosen_where_nothing_earns():
+def test_no_option_is_chosen_without_a_reward():
     product = make_product(options={"size": ("large",)})
     goal = make_goal(product, goal_options=("large",))
     options, terms = best_options(goal, ("lamp",), product)
@@ -166,7 +166,7 @@ def test_many_values_do_not_take_long():
     assert 1 <= len(options) <= 8
 
 
-def test_another_product_is_bought_where_the_own_one_earns_less():
+def test_another_product_is_bought_if_the_goals_own_earns_less():
     goal_product = make_product("B1", options={"style": ("tank top",)})
     other = make_product("B2", options={"style": ("style tan", "tank")})
     best = make_product("B3", options={"fit": ("style k", "k tank top style")})

@@ -20,7 +20,7 @@ from roll_vec.envs.webshop.state import (
     write_state,
 )
 from roll_vec.errors import InvalidOptionError, ResetNeededError
-from tests.envs.webshop.shops import play, write
+from tests.envs.webshop.shops import play
 from tests.envs.webshop.small_shop import page_product, page_shop
 
 SHIRT = "b000000001"
@@ -161,11 +161,6 @@ def test_other_objects_are_no_records():
             read_record(record)
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    return write(tmp_path_factory.mktemp("shop"))
-
-
 def on_a_product(files, **keywords):
     """Return an environment on the page of a shirt, with several streams advanced."""
     env = WebShop(**files, **keywords)
@@ -201,7 +196,7 @@ def from_state(env, state):
 
 
 @pytest.mark.parametrize("duplicate", DUPLICATES)
-def test_a_duplicate_goes_on_alike_and_apart(files, duplicate):
+def test_copies_continue_equally_and_separately(files, duplicate):
     env = on_a_product(files, observation_mode="text_rich", render_mode="text")
     first, second = duplicate(env), duplicate(env)
     assert first.catalogue is env.catalogue

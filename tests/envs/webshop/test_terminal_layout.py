@@ -95,7 +95,7 @@ def test_the_order():
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_nothing_moves_the_cursor_and_lines_are_short(page):
+def test_lines_are_short_and_have_no_control_characters(page):
     text = "a\x1b[2Jb\rc\x07d\ud800e\u2028f " * 30
     shop = page_shop(
         [

@@ -147,7 +147,7 @@ def test_a_changed_file_is_read_again(tmp_path):
     assert (len(first.products), len(second.products)) == (3, 2)
 
 
-def test_nothing_is_half_loaded(tmp_path):
+def test_a_failed_load_leaves_no_catalogue_behind(tmp_path):
     paths = write(tmp_path)
     write(tmp_path, products=[*ITEMS[:2], {**ITEMS[2], "name": None}])
     with pytest.raises(InvalidOptionError, match=r"item 2 \(A000000003\), name"):
@@ -242,6 +242,7 @@ def test_another_format_is_refused(shop_folder):
 
 
 def _search_in_child(path, queue):
+    """Put a search and a goal of a stored catalogue into a queue."""
     catalogue = Catalogue.load(products=path, memory_map=True)
     queue.put((catalogue.search("red shirt"), catalogue.goals[0].instruction_text))
 

@@ -105,7 +105,7 @@ def _claim(match):
     return claim + b" " * (len(match[0]) - len(claim))
 
 
-def test_a_damaged_record_is_refused_where_it_is_read_and_nothing_moves(shop_folder):
+def test_a_damaged_record_is_refused_when_it_is_read_and_changes_nothing(shop_folder):
     block = shop_folder / "products.jsonl"
     # Of equal size, still JSON, and another price.
     damaged = block.read_bytes().replace(b'"price": 25.5', b'"price": 15.5')

@@ -75,7 +75,7 @@ def test_items_that_are_no_products_are_left_out():
     assert [p.asin for p in listings(items, num_products=3)] == ["B000000001"]
 
 
-def test_what_is_not_read_may_be_malformed():
+def test_items_beyond_num_products_may_be_malformed():
     assert len(listings([ITEMS[0], None], num_products=1)) == 1
 
 

@@ -116,7 +116,7 @@ def test_spacy_is_asked_for_all_titles_without_a_file(fake_spacy):
 
 
 @pytest.mark.parametrize("name", ["nouns.json", "nouns.json.gz"])
-def test_what_spacy_finds_is_kept_in_the_file(tmp_path, fake_spacy, name):
+def test_nouns_of_spacy_are_written_to_the_file(tmp_path, fake_spacy, name):
     path = tmp_path / name
     first = load_title_nouns({"B2": TITLES["B2"]}, path)
     assert first == ({"B2": ("oak", "table")}, FAKE)
@@ -189,7 +189,7 @@ def test_a_folder_that_is_not_there_is_noticed_before_the_work(tmp_path, fake_sp
     assert not fake_spacy
 
 
-def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(tmp_path, fake_spacy):
+def test_a_failed_replacement_leaves_no_temporary_file(tmp_path, fake_spacy):
     path = tmp_path / "nouns.json"
 
     def occupy(counts):
@@ -201,7 +201,7 @@ def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(tmp_path, fake_spa
     assert [p.name for p in tmp_path.iterdir()] == ["nouns.json"]
 
 
-def test_a_title_that_spacy_fails_on_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+def test_an_error_of_spacy_leaves_the_file_unchanged(tmp_path, monkeypatch):
     def ask(package, titles):
         yield ("oak",)
         raise RuntimeError("no more")
@@ -215,7 +215,7 @@ def test_a_title_that_spacy_fails_on_leaves_the_file_as_it_was(tmp_path, monkeyp
     assert read_file(tmp_path / "nouns.json") == content
 
 
-def test_models_are_looked_for_where_spacy_is(monkeypatch):
+def test_models_need_an_installed_spacy(monkeypatch):
     find = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util,
@@ -227,13 +227,14 @@ def test_models_are_looked_for_where_spacy_is(monkeypatch):
 
 @pytest.fixture
 def spacy():
+    """Return spaCy; skip the test if it or its model is not installed."""
     module = pytest.importorskip("spacy")
     if MODEL not in title_nouns._installed_models():
         pytest.skip(f"{MODEL} is not installed")
     return module
 
 
-def test_spacy_finds_the_nouns_that_the_original_found(shared, spacy, tmp_path):
+def test_nouns_of_spacy_equal_the_originals(shared, spacy, tmp_path):
     golden = read_file(
         shared / "golden" / "webshop_title_nouns_en_core_web_sm_3.8.0.json.gz"
     )

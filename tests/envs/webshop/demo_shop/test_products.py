@@ -61,7 +61,7 @@ def test_the_first_thousand_are_pinned(products):
     assert digest(products) == PINNED
 
 
-def test_another_process_agrees_whatever_its_hash_seed(products):
+def test_products_do_not_depend_on_the_hash_seed(products):
     code = (
         "from roll_vec.envs.webshop.demo_shop.products import generate_product\n"
         "from tests.envs.webshop.demo_shop.test_products import digest\n"
@@ -152,7 +152,7 @@ def test_options_can_be_clicked(products):
         assert all(2 <= len(group) <= 7 for group in groups.values())
 
 
-def test_requests_are_of_what_the_product_has(products):
+def test_requests_name_attributes_and_options_of_the_product(products):
     vocabulary = load_vocabulary()
     for product in products:
         entry, groups = product.attributes, options_of(product)
@@ -179,7 +179,7 @@ def test_requests_are_of_what_the_product_has(products):
             assert not re.search(r"\ba [aeio]|[*{}]|  ", wish["instruction"])
 
 
-def test_pages_show_what_a_product_is_known_for(products):
+def test_texts_contain_the_attributes_of_the_product(products):
     # As a phrase, or as its words: "easy to clean" for easy clean.
     for product in products:
         item = product.item

@@ -103,7 +103,7 @@ def test_the_short_rules_of_ascii_are_those_of_all(text):
         max_size=20,
     )
 )
-def test_one_pattern_finds_what_one_match_after_the_other_finds(text):
+def test_one_pattern_and_single_matches_find_the_same_words(text):
     # `words` never applies the pattern to emoji that are letters.
     text = text.replace("\u24c2", " ")
     matches = list(filter(None, module._patterns()["all"].findall(text)))
