@@ -15,7 +15,7 @@ from .rules import GOAL, HOLE, ICE
 # this many draws, or this many drawn cells (a second or so), the configuration is
 # taken to have no solvable map.
 MAX_DRAWS = 100_000
-MAX_CELLS = 100_000_000
+MAX_DRAWN_CELLS = 100_000_000
 
 
 class MapWorkspace(NamedTuple):
@@ -77,7 +77,7 @@ def generate_maps(start, stop, seeds, size, frozen, neighbours, workspace, batch
     maps, starts, ok = MapBatch(*batch)
     for i in range(start, stop):
         pcg_seed(rng_states, 0, seeds[i])
-        for _ in range(min(MAX_DRAWS, MAX_CELLS // (size * size) + 1)):
+        for _ in range(min(MAX_DRAWS, MAX_DRAWN_CELLS // (size * size) + 1)):
             for cell in range(size * size):
                 maps[i, cell] = ICE if pcg_random(rng_states, 0) < frozen else HOLE
             row = pcg_integers(rng_states, 0, size)

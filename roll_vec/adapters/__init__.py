@@ -1,1 +1,1 @@
-"""Environments in the shapes that other frameworks expect, one file each."""
+"""Adapters to the interfaces of other frameworks, one file for each."""

@@ -1,7 +1,7 @@
-"""The environments in the shape that ROLL's users know: a config and text.
+"""ROLL's environment classes: a config object, text to observe, ROLL's names.
 
-Names and defaults are those of ROLL's custom environment guide; rules, levels and
-rewards those of the single environments, which these classes extend.
+Names and defaults are those of ROLL's custom environment guide.  Rules, levels and
+rewards are those of the single environments that these classes extend.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from roll_vec.base_envs import BaseDiscreteActionEnv
 from roll_vec.envs.frozen_lake import RandomFrozenLake, RandomFrozenLakeOptions
 from roll_vec.envs.sokoban import Sokoban, SokobanOptions
-from roll_vec.errors import InvalidOptionError, shorten
+from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice, check_unknown, takes_keywords_of
 from roll_vec.seeding import check_seed
 from roll_vec.stacked.grid_family import GridFamily
@@ -31,17 +31,17 @@ __all__ = [
 
 Config = TypeVar("Config")
 
-# What ROLL renders; its observations are in the config's mode.
+# ROLL's render modes; its observations have the form of the config's mode.
 _MODES = ("text", "rgb_array")
 
 
 class _RollEnv(LevelEnv, BaseDiscreteActionEnv):
-    """ROLL's methods over a single environment."""
+    """The methods that ROLL adds to a single environment."""
 
     config: Any
 
-    def _adopt(self, config: Any) -> None:
-        # The base's tables are of the class, as users' classes declare them.
+    def _set_config(self, config: Any) -> None:
+        # Users declare these tables on their class; here each environment has its own.
         self.config = config
         self.ACTION_LOOKUP = self.options.action_lookup  # type: ignore[misc]
         self.GRID_LOOKUP = self.options.grid_lookup  # type: ignore[misc]
@@ -49,7 +49,7 @@ class _RollEnv(LevelEnv, BaseDiscreteActionEnv):
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start a new episode; as `LevelEnv.reset`, the seed also by position."""
+        """Start a new episode, as `LevelEnv.reset`; the seed may be positional."""
         return super().reset(seed=seed, options=options)
 
     def render(self, mode: str | None = None) -> Any:
@@ -75,7 +75,7 @@ class _RollEnv(LevelEnv, BaseDiscreteActionEnv):
         Parameters
         ----------
         mode : str
-            ``rgb_array`` alone.
+            Only ``rgb_array``.
         """
         check_choice("mode", mode, ("rgb_array",))
         image: NDArray[np.uint8] = self.render(mode)
@@ -98,20 +98,17 @@ def _make_config(
         check_unknown(keywords, names)
         return replace(config, **keywords) if keywords else config  # type: ignore[type-var]
     if config is not None and not isinstance(config, Mapping):
-        message = (
-            f"config: expected a {config_class.__name__}, a mapping of its fields or "
-            f"None, got {shorten(config)}"
-        )
-        raise InvalidOptionError(message)
+        accepted = f"a {config_class.__name__}, a mapping of its fields or None"
+        raise InvalidOptionError.expected("config", accepted, config)
     values = {**(config or {}), **keywords}
     check_unknown(values, names)
     return config_class(**values)
 
 
 def _with_size(keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Let ``dim_x`` and ``dim_y`` replace a config's ``dim_room``, or it replace them.
+    """Add keywords that reset the other form of the room's size in a config.
 
-    A config made with them has its ``dim_room`` from them.
+    ``dim_x`` and ``dim_y`` replace a config's ``dim_room``, and the other way round.
     """
     others: dict[str, Any] = {}
     if "dim_room" in keywords:
@@ -124,12 +121,12 @@ def _with_size(keywords: Mapping[str, Any]) -> dict[str, Any]:
 def _keywords(config: Any, options_class: type[Any]) -> dict[str, Any]:
     """Return the keywords of the environment that a config describes."""
     check_choice("render_mode", config.render_mode, _MODES)
-    known = {field.name for field in fields(options_class)}
-    given = {key: value for key, value in asdict(config).items() if key in known}
+    names = {field.name for field in fields(options_class)}
+    keywords = {key: value for key, value in asdict(config).items() if key in names}
     # 0 is ROLL's own "no valid action": it needs no warning.
-    given["action_start"] = 1
-    given["obs_mode"] = "text" if config.render_mode == "text" else "rgb"
-    return given
+    keywords["action_start"] = 1
+    keywords["obs_mode"] = "text" if config.render_mode == "text" else "rgb"
+    return keywords
 
 
 def _fill_lookups(config: Any, family: GridFamily) -> None:
@@ -143,7 +140,7 @@ def _fill_lookups(config: Any, family: GridFamily) -> None:
 class SokobanEnvConfig:
     """ROLL's configuration of Sokoban; the fields are those of `SokobanOptions`.
 
-    ``render_mode`` is ``text`` or ``rgb_array``, which observations follow.
+    ``render_mode`` is ``text`` or ``rgb_array``; observations have the same form.
     """
 
     dim_room: tuple[int, int] = SokobanOptions.dim_room
@@ -160,20 +157,19 @@ class SokobanEnvConfig:
 
     def __post_init__(self) -> None:
         _fill_lookups(self, SokobanOptions.FAMILY)
-        # Validated at once, so that a bad config fails where it is written.
+        # Validated now, so that a bad config fails where it is written.
         self.dim_room = SokobanOptions(**_keywords(self, SokobanOptions)).dim_room
 
 
 class SokobanEnv(_RollEnv, Sokoban):
-    """Sokoban as ROLL's users make it: ``SokobanEnv(config)``.
+    """Sokoban for users of ROLL: ``SokobanEnv(config)``.
 
     Parameters
     ----------
     config : SokobanEnvConfig, mapping or None
         A mapping has fields of the configuration; None: the defaults.
     **keywords
-        Fields of the configuration, in place of those of ``config``, which stays as
-        it is.
+        Fields that replace those of ``config``, which is not changed.
 
     Raises
     ------
@@ -188,14 +184,14 @@ class SokobanEnv(_RollEnv, Sokoban):
     ) -> None:
         config = _make_config(SokobanEnvConfig, config, _with_size(keywords))
         Sokoban.__init__(self, **_keywords(config, SokobanOptions))
-        self._adopt(config)
+        self._set_config(config)
 
 
 @dataclass
 class FrozenLakeEnvConfig:
     """ROLL's configuration of FrozenLake, see `RandomFrozenLakeOptions`.
 
-    ``map_seed`` is the seed of the first episode where `reset` is given none.
+    ``map_seed`` is the seed of the first episode if `reset` gets none.
     """
 
     size: int = RandomFrozenLakeOptions.size
@@ -216,15 +212,14 @@ class FrozenLakeEnvConfig:
 
 
 class FrozenLakeEnv(_RollEnv, RandomFrozenLake):
-    """FrozenLake as ROLL's users make it: ``FrozenLakeEnv(config)``.
+    """FrozenLake for users of ROLL: ``FrozenLakeEnv(config)``.
 
     Parameters
     ----------
     config : FrozenLakeEnvConfig, mapping or None
         A mapping has fields of the configuration; None: the defaults.
     **keywords
-        Fields of the configuration, in place of those of ``config``, which stays as
-        it is.
+        Fields that replace those of ``config``, which is not changed.
 
     Raises
     ------
@@ -239,12 +234,12 @@ class FrozenLakeEnv(_RollEnv, RandomFrozenLake):
     ) -> None:
         config = _make_config(FrozenLakeEnvConfig, config, keywords)
         RandomFrozenLake.__init__(self, **_keywords(config, RandomFrozenLakeOptions))
-        self._adopt(config)
+        self._set_config(config)
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start a new episode; the first unseeded one is that of ``map_seed``."""
-        if seed is None and not self._started:
+        """Start a new episode; without a seed, the first one has ``map_seed``."""
+        if seed is None and not self._has_started:
             seed = self.config.map_seed
         return super().reset(seed, options)

@@ -1,8 +1,8 @@
-"""Grids as text, in the colours of a terminal.
+"""Grids as text in the colours of a terminal.
 
 A colour is the parameter of an ANSI "select graphic rendition" sequence, for example
-``"1;31"`` for bold red. Only the sixteen standard colours are used, so that the
-reader's own scheme decides how they look, on dark and on light backgrounds.
+``"1;31"`` for bold red.  Only the sixteen standard colours are used: the terminal's own
+scheme makes them readable on dark and on light backgrounds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def paint(text: str, colour: str) -> str:
-    """Return `text` in a colour; unchanged where there is nothing to colour."""
+    """Return `text` in a colour; unchanged if either is empty."""
     return f"\x1b[{colour}m{text}\x1b[0m" if text and colour else text
 
 
@@ -60,7 +60,7 @@ def colour_board(
 def _line(
     row: NDArray[np.uint8], lookup: Mapping[int, str], colours: Mapping[int, str]
 ) -> str:
-    # Neighbours of one colour share a sequence, which keeps what is sent short.
+    # Neighbours of one colour share a sequence, which keeps the text short.
     runs = groupby(row.tolist(), key=lambda code: colours.get(code, ""))
     return "".join(
         paint("".join(lookup.get(code, "?") for code in codes), colour)

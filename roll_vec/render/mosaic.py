@@ -1,4 +1,4 @@
-"""Many frames in one picture, and pictures in files."""
+"""Mosaics of many frames, and picture files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from roll_vec.errors import InvalidOptionError, MissingExtraError
 
 __all__ = ["mosaic", "picture_format", "save_picture", "upscale"]
 
-# Pillow's names of the formats that a file's suffix stands for.
+# Pillow's names of the formats, by the suffix of a file.
 _FORMATS = {
     ".bmp": "BMP",
     ".gif": "GIF",
@@ -27,7 +27,7 @@ _BACKGROUND = (24, 26, 34)
 
 
 def upscale(frame: NDArray[np.uint8], factor: int) -> NDArray[np.uint8]:
-    """Return (H, W, 3) pixels as (factor · H, factor · W, 3), each a square of equals.
+    """Return (H, W, 3) pixels enlarged to (factor · H, factor · W, 3).
 
     Raises
     ------
@@ -48,7 +48,7 @@ def mosaic(
     scale: int = 1,
     background: tuple[int, int, int] = _BACKGROUND,
 ) -> NDArray[np.uint8]:
-    """Lay frames out in rows, in reading order, with gaps around each.
+    """Return frames side by side in rows, with gaps around each.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def mosaic(
     height = max(frame.shape[0] for frame in frames) + gap
     width = max(frame.shape[1] for frame in frames) + gap
     if columns is None:
-        # Nearest to a square picture, not to a square number of frames.
+        # The picture is nearly square, not the number of frames.
         columns = round(math.sqrt(len(frames) * height / width))
     columns = min(max(columns, 1), len(frames))
     rows = math.ceil(len(frames) / columns)
@@ -96,18 +96,18 @@ def mosaic(
     for index, frame in enumerate(frames):
         row, column = divmod(index, columns)
         top = gap + row * height + (height - gap - frame.shape[0]) // 2
-        left = gap + column * width + (width - gap - frame.shape[1]) // 2
-        picture[top : top + frame.shape[0], left : left + frame.shape[1]] = frame
+        first = gap + column * width + (width - gap - frame.shape[1]) // 2
+        picture[top : top + frame.shape[0], first : first + frame.shape[1]] = frame
     return picture
 
 
 def picture_format(path: str | PathLike[str]) -> str:
-    """Return the format that a file's suffix stands for, as Pillow calls it.
+    """Return Pillow's name of the format that a file's suffix stands for.
 
     Raises
     ------
     InvalidOptionError
-        It stands for none.
+        The suffix stands for no format.
     """
     suffix = Path(path).suffix
     if suffix.lower() not in _FORMATS:

@@ -1,8 +1,8 @@
 """The project's own pixel art: one 16 × 16 tile for a cell code.
 
-Every picture is drawn here with characters, and the palette below it says which
-colour a character is; a dot is transparent, so that a figure stands on its ground.
-The arrays are read-only, and a renderer indexes them with a grid: ``TILES[grid]``.
+Each picture is drawn with characters; the palette below it gives the colour of each
+character, and a dot is transparent, so that a figure stands on its ground.  The arrays
+are read-only and are indexed by a grid: ``SOKOBAN_TILES[grid]``.
 
 ====  ==================  ====================
 code  Sokoban             FrozenLake
@@ -30,7 +30,8 @@ __all__ = [
 
 TILE_SIZE = 16
 
-# Two courses of bricks, shifted by half a brick: walls join without a seam.
+# The bricks of every second course are shifted by half a brick: walls join without a
+# seam.
 _WALL = """
 hhhhhhhmhhhhhhhm
 hbbbbbbmhbbbbbbm
@@ -122,7 +123,7 @@ _WOOD = {
     "y": 0xC98E43,
 }
 
-# A box at home is ticked as well as green: colour must not be the only sign.
+# A box on a target is green and has a tick: colour must not be the only sign.
 _TICK = """
 ................
 ................
@@ -295,7 +296,7 @@ def _paint(
     palette : dict
         Character to colour, 0xRRGGBB.
     under : (16, 16, 3) uint8, optional
-        What shows through a dot; a drawing without dots needs none.
+        The picture below, visible through dots; unused by a drawing without dots.
     """
     codes = np.frombuffer("".join(drawing.split()).encode(), dtype=np.uint8)
     codes = codes.reshape(TILE_SIZE, TILE_SIZE)

@@ -14,27 +14,27 @@ from roll_vec.render.mosaic import upscale
 
 __all__ = ["Window"]
 
-# pygame has one display a process, and hands out one surface for all of it.
+# pygame has one display for a process, with one surface.
 _on_screen: Window | None = None
 
 
 class Window:
     """A window that shows frames, enlarged by a whole number.
 
-    It opens at the first frame. When the user closes it, it stays closed and further
-    frames are dropped, so that the program behind it goes on. There is one display a
-    process: of several windows the one that showed a frame last is seen.
+    It opens at the first frame.  When the user closes it, it stays closed and further
+    frames are dropped, so that the program goes on.  A process has one display: of
+    several windows, the one with the newest frame is visible.
 
     Parameters
     ----------
     title : str, default "roll_vec"
     size : int, default 640
-        The longer side, in pixels, that a small frame is enlarged to at most.
+        The largest side, in pixels, that a small frame is enlarged to.
 
     Notes
     -----
-    The display is the one of SDL; ``SDL_VIDEODRIVER=dummy`` works without a screen.
-    A window is left out of pickles and copies: the copy opens its own.
+    The display is SDL's; ``SDL_VIDEODRIVER=dummy`` works without a screen.  Pickles and
+    copies leave the open display out: the copy opens its own.
     """
 
     def __init__(self, title: str = "roll_vec", *, size: int = 640) -> None:
@@ -45,17 +45,17 @@ class Window:
 
     @property
     def is_open(self) -> bool:
-        """Whether this window is the one on the screen."""
+        """True if this window is the one on the screen."""
         return _on_screen is self
 
     def show(self, frame: NDArray[np.uint8], fps: float | None = None) -> bool:
-        """Show a frame and wait for its turn.
+        """Show a frame, and wait if the last one is too recent.
 
         Parameters
         ----------
         frame : (H, W, 3) uint8
         fps : float, optional
-            At most so many frames a second; None or 0 does not wait.
+            The largest number of frames a second; None or 0 does not wait.
 
         Returns
         -------
@@ -82,7 +82,7 @@ class Window:
         pixels = upscale(frame, factor).transpose(1, 0, 2)
         pygame.surfarray.blit_array(surface, pixels)
         pygame.display.flip()
-        # Taking every event keeps the queue short and the window manager content.
+        # An unread queue of events makes window managers report a hung program.
         if any(event.type == pygame.QUIT for event in pygame.event.get()):
             self.close()
             self._closed_by_user = True
@@ -92,9 +92,9 @@ class Window:
         return True
 
     def close(self) -> None:
-        """Take the window off the screen; a later frame opens it again.
+        """Close the window; a later frame opens it again.
 
-        Calling it twice, or before any frame, does nothing.
+        Without an open window this does nothing.
         """
         global _on_screen
         if self.is_open:
@@ -102,7 +102,7 @@ class Window:
             _pygame().display.quit()
 
     def _display(self, pygame: ModuleType, size: tuple[int, int]) -> Any:
-        """Return the display's surface, opened, taken over or resized if need be."""
+        """Return the display's surface; open, take over or resize it if necessary."""
         global _on_screen
         surface = pygame.display.get_surface() if pygame.display.get_init() else None
         if _on_screen is not self or surface is None or surface.get_size() != size:
@@ -123,7 +123,7 @@ class Window:
 def _pygame() -> ModuleType:
     try:
         with warnings.catch_warnings():
-            # pygame's own imports warn about packages that it does not need.
+            # pygame's own imports warn about packages that it can do without.
             warnings.simplefilter("ignore")
             import pygame
     except ImportError as error:

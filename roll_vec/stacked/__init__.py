@@ -1,5 +1,33 @@
-"""Environments whose state is stacked in numpy arrays and stepped by one kernel.
+"""Environments whose states are rows of stacked arrays, stepped together by kernels.
 
-Each family is one file with its options, its engine for N environments and its
-single environment, over the same scalar rules of `roll_vec.kernels`.
+A game here is a grid of cell codes with a few actions: Sokoban, FrozenLake.  All that
+such games share stands in this package; `roll_vec.envs.<game>` adds the rules.  In
+reading order:
+
+=====================  ==============================================================
+`grid_family`          the description of a game: cells, glyphs, colours, actions
+`options`              the keywords that all games share
+`grid_observations`    from grids of codes to observations and frames
+`action_codes`         which integers are actions, and the warning of action 0
+`text_actions`         the parser, the space and the instructions for texts
+`engine`               `StackedEngine`: N environments as an `Engine` of `vector`
+`rollout_buffer`       the results of many steps, while they are written
+`levels`               seeds of episodes, providers of levels, `LevelEngine`
+`single_env`           `GridEnv`, `LevelEnv`: one environment as a `gymnasium.Env`
+`row_threads`          ranges of rows on several threads, and Ctrl-C
+=====================  ==============================================================
+
+A step of a batch::
+
+    RollVectorEnv.step(actions)                roll_vec/vector/env.py
+        engine.check_actions                   ActionCodes, or the parser of texts
+        engine.step                            StackedEngine
+            _step_batch                        the game's engine
+                for_row_ranges                 on one thread or several:
+                    kernels.<game>.step_rows   rewards, ends, infos of each row
+        engine.observe                         the game's _grids, then GridObserver
+
+A single environment calls the scalar kernel ``step_row`` of the same rules.  An unroll
+takes T steps in one call of the game's kernel ``unroll_rows``.  A game without it takes
+them by `_step_batch`, with the same results.
 """

@@ -94,11 +94,11 @@ class ActionCodes:
         try:
             batch = np.asarray(actions)
         except ValueError:
-            wanted, value = f"{n} integers, one an environment", shorten(actions)
-            raise _invalid_batch(wanted, value, actions) from None
+            accepted, value = f"{n} integers, one an environment", shorten(actions)
+            raise _invalid_batch(accepted, value, actions) from None
         if batch.shape != (n,):
-            wanted = f"shape ({n},), one integer an environment"
-            raise _invalid_batch(wanted, f"shape {batch.shape}", actions)
+            accepted = f"shape ({n},), one integer an environment"
+            raise _invalid_batch(accepted, f"shape {batch.shape}", actions)
         if batch.dtype.kind not in "iu":
             raise _invalid_batch("an integer dtype", str(batch.dtype), actions)
         codes = _to_int64(batch)
@@ -156,8 +156,8 @@ class ActionCodes:
         self.lowest_silent = self.lowest
 
 
-def _invalid_batch(wanted: str, value: str, actions: Any) -> InvalidActionError:
-    message = f"actions: expected {wanted}, got {value}{text_hint(actions)}"
+def _invalid_batch(accepted: str, value: str, actions: Any) -> InvalidActionError:
+    message = f"actions: expected {accepted}, got {value}{text_hint(actions)}"
     return InvalidActionError(message)
 
 

@@ -217,7 +217,7 @@ class StackedEngine:
     def _make_buffer(
         self,
         actions: NDArray[np.int64],
-        ended: NDArray[np.bool_],
+        has_ended: NDArray[np.bool_],
         mode: AutoresetMode,
         out: Rollout | None,
     ) -> RolloutBuffer:
@@ -229,7 +229,9 @@ class StackedEngine:
             arrays.append(out.observations.reshape(shape))
             if "final_obs" in out.infos:
                 arrays.append(out.infos["final_obs"].reshape(shape))
-        return RolloutBuffer(actions, ended, mode, shape[2:], np.uint8, out, *arrays)
+        return RolloutBuffer(
+            actions, has_ended, mode, shape[2:], np.uint8, out, *arrays
+        )
 
     def _observe_buffer(self, cells: NDArray[Any], out: Any) -> Any:
         """Return the (T, n, ...) observations of a buffer, or T tuples of n texts."""
@@ -295,20 +297,20 @@ class StackedEngine:
             )
             # In SAME_STEP mode an episode begins within the step that ended another
             # one, whose results stay; else in a step of its own, whose results are 0.
-            changed = playing if buffer.same_step else active
-            buffer.outcome.rewards[t, changed] = rewards[changed]
-            buffer.outcome.terminations[t, changed] = terminations[changed]
-            buffer.outcome.truncations[t, changed] = truncations[changed]
+            written = playing if buffer.same_step else active
+            buffer.outcome.rewards[t, written] = rewards[written]
+            buffer.outcome.terminations[t, written] = terminations[written]
+            buffer.outcome.truncations[t, written] = truncations[written]
             infos = {**to_batch_result(buffer.outcome)[3], "prob": buffer.probs}
             for key, value in values.items():
-                infos[key][t, changed] = value[changed]
+                infos[key][t, written] = value[written]
             ended = (terminations | truncations)[active]
             states[active] = np.where(ended, NEEDS_RESET, PLAYING)
             times[active] = t + 1
             if buffer.same_step:
                 times[active[ended]] = t
-            buffer.next_observations[t, changed] = self._grids(changed).reshape(
-                len(changed), num_cells
+            buffer.next_observations[t, written] = self._grids(written).reshape(
+                len(written), num_cells
             )
             if buffer.same_step:
                 others = active[~ended]

@@ -1,4 +1,4 @@
-"""Levels: which one an episode plays, and where it comes from."""
+"""Levels of episodes: their seeds, their providers, the engine that plays them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["EpisodeSeeds", "GeneratedLevels", "LevelEngine", "LevelProvider"]
 Seeds = NDArray[np.uint64]
 Levels = tuple[NDArray[Any], ...]
 
-# A set of levels that would take more than this is not kept but drawn each time.
+# A finite set of levels that takes more memory than this is not cached.
 CACHE_BYTES = 1 << 30
 
 
 class EpisodeSeeds:
-    """Which episode each of N environments plays, and the seed of its level.
+    """The current episode of each of N environments, and the seed of its level.
 
     An environment plays a sequence of episodes that starts from the seed of its reset.
     Episode 0 has this first seed, episode k the seed
@@ -68,21 +68,22 @@ class EpisodeSeeds:
 
 
 class LevelProvider(Protocol):
-    """Where levels come from."""
+    """Returns the levels of episodes."""
 
     def get(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
-        """Return levels and, for each episode seed, which of them it plays.
+        """Return levels, and the index of the level that each episode plays.
 
         Parameters
         ----------
         seeds : (m,) uint64
+            Seeds of episodes.
 
         Returns
         -------
         levels : tuple of arrays
-            Not to be written.
+            A level has one row in each; not to be written.
         level_indices : (m,) int64
-            Indices into the levels.
+            Rows of these arrays.
 
         Raises
         ------
@@ -91,18 +92,18 @@ class LevelProvider(Protocol):
 
 
 class GeneratedLevels:
-    """Levels by seed, drawn when they are asked for.
+    """Levels that are generated from seeds when an episode needs them.
 
     Parameters
     ----------
     generate : callable
-        From (m,) uint64 level seeds, each once, to a tuple of arrays of m rows.
+        From (m,) uint64 level seeds, all different, to a tuple of arrays of m rows.
     num_levels, start_level : int
         With K = ``num_levels`` above 0 an episode of seed e plays the level
-        ``start_level + e mod K``, and each level is drawn once and kept.  With K = 0
-        it plays the level e.
+        ``start_level + e mod K``, and each level is generated once and cached.  With
+        K = 0 it plays the level e.
     level_bytes : int
-        Size of one level; sets above `CACHE_BYTES` are drawn again each time.
+        Size of one level; sets above `CACHE_BYTES` are not cached.
     """
 
     def __init__(
@@ -114,48 +115,47 @@ class GeneratedLevels:
     ) -> None:
         self.generate = generate
         self.num_levels, self.start_level = num_levels, start_level
-        self._keeps = num_levels * level_bytes <= CACHE_BYTES
-        self._kept: Levels | None = None
-        self._ready: NDArray[np.bool_] | None = None
+        self._uses_cache = num_levels * level_bytes <= CACHE_BYTES
+        self._cache: Levels | None = None
+        self._is_cached: NDArray[np.bool_] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is kept can be drawn again: it is no state.
-        return {**self.__dict__, "_kept": None, "_ready": None}
+        # Cached levels can be generated again: they are no state.
+        return {**self.__dict__, "_cache": None, "_is_cached": None}
 
     def get(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
         """Return levels and their indices by episode; see `LevelProvider.get`."""
         if self.num_levels:
             numbers = seeds % np.uint64(self.num_levels)
-            if self._keeps:
-                return self._keep(numbers), numbers.astype(np.int64)
+            if self._uses_cache:
+                return self._get_cached(numbers), numbers.astype(np.int64)
             seeds = numbers + np.uint64(self.start_level)
         if len(seeds) < 2 or (seeds[1:] > seeds[:-1]).all():
-            # To sort ten million seeds takes seconds, and cannot be interrupted.
+            # Sorting ten million seeds takes seconds and cannot be interrupted.
             return self.generate(seeds), np.arange(len(seeds))
         unique, inverse = np.unique(seeds, return_inverse=True)
         return self.generate(unique), inverse
 
-    def _keep(self, numbers: Seeds) -> Levels:
-        """Draw the levels of these numbers that are not kept yet; return all kept."""
-        if self._ready is None:
-            missing = np.unique(numbers)
-        elif np.count_nonzero(self._ready[numbers]) == len(numbers):
-            return self._kept or ()
+    def _get_cached(self, numbers: Seeds) -> Levels:
+        """Return the cache, after the levels with these numbers were added to it."""
+        if self._is_cached is None:
+            new = np.unique(numbers)
+        elif np.count_nonzero(self._is_cached[numbers]) == len(numbers):
+            return self._cache or ()
         else:
-            missing = np.unique(numbers[~self._ready[numbers]])
-        if len(missing):
-            drawn = self.generate(missing + np.uint64(self.start_level))
-            if self._ready is None or self._kept is None:
-                shapes = [(self.num_levels, *part.shape[1:]) for part in drawn]
-                self._kept = tuple(
-                    np.empty(shape, part.dtype)
-                    for shape, part in zip(shapes, drawn, strict=True)
+            new = np.unique(numbers[~self._is_cached[numbers]])
+        if len(new):
+            levels = self.generate(new + np.uint64(self.start_level))
+            if self._is_cached is None or self._cache is None:
+                self._cache = tuple(
+                    np.empty((self.num_levels, *array.shape[1:]), array.dtype)
+                    for array in levels
                 )
-                self._ready = np.zeros(self.num_levels, np.bool_)
-            for kept, part in zip(self._kept, drawn, strict=True):
-                kept[missing] = part
-            self._ready[missing] = True
-        return self._kept or ()
+                self._is_cached = np.zeros(self.num_levels, np.bool_)
+            for cache, array in zip(self._cache, levels, strict=True):
+                cache[new] = array
+            self._is_cached[new] = True
+        return self._cache or ()
 
 
 class LevelEngine(StackedEngine):

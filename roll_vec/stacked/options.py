@@ -183,8 +183,8 @@ max_actions_per_turn, max_answer_chars
         vocab: Any = self.grid_vocab
         vocab = self.FAMILY.meanings if vocab is None else vocab
         if not isinstance(vocab, Mapping):
-            wanted = "a dict from str to str"
-            raise InvalidOptionError.expected("grid_vocab", wanted, vocab)
+            accepted = "a dict from str to str"
+            raise InvalidOptionError.expected("grid_vocab", accepted, vocab)
         self._set("grid_vocab", dict(vocab))
         num_levels, start_level = check_levels(self.num_levels, self.start_level)
         self._set("num_levels", num_levels)
@@ -205,11 +205,11 @@ max_actions_per_turn, max_answer_chars
             start = -1
         if start not in (0, 1):
             count = self.FAMILY.num_actions
-            wanted = (
+            accepted = (
                 f"0 (actions 0 to {count - 1}), 1 (actions 1 to {count}, 0 is no valid "
                 "action) or None (1, with a warning)"
             )
-            raise InvalidOptionError.expected("action_start", wanted, value)
+            raise InvalidOptionError.expected("action_start", accepted, value)
         return start
 
 

@@ -42,7 +42,7 @@ class RolloutBuffer:
     Parameters
     ----------
     actions : (T, n) int64
-    ended : (n,) bool
+    has_ended : (n,) bool
         Environments whose episodes have ended.
     mode : AutoresetMode
     shape, dtype
@@ -71,7 +71,7 @@ class RolloutBuffer:
     def __init__(
         self,
         actions: NDArray[np.int64],
-        ended: NDArray[np.bool_],
+        has_ended: NDArray[np.bool_],
         mode: AutoresetMode,
         shape: tuple[int, ...],
         dtype: Any,
@@ -90,7 +90,7 @@ class RolloutBuffer:
                 terminations=out.terminations,
                 truncations=out.truncations,
             )
-        states = np.where(ended, NEEDS_RESET, PLAYING)
+        states = np.where(has_ended, NEEDS_RESET, PLAYING)
         self.progress = UnrollProgress(np.zeros(steps[1], np.int64), states)
         self.probs = np.empty(steps)
         # In DISABLED mode a partial rollout is rendered before the error is raised:

@@ -1,9 +1,9 @@
-"""Rows of a batch split over threads, for kernels that release the GIL.
+"""Ranges of rows on several threads, for kernels that release the GIL.
 
-The pools belong to the process, not to an environment: nothing of them is pickled
-or copied, and a forked child makes its own.
+The thread pools belong to the process, not to an environment: they are never pickled or
+copied, and a forked child makes its own.
 
-Python notices Ctrl-C between two of its own instructions alone, never inside compiled
+Python notices Ctrl-C only between two of its own instructions, never inside compiled
 code.  Work that may take seconds therefore runs in slices, see `SliceSizer`.
 """
 
@@ -24,16 +24,16 @@ __all__ = ["SliceSizer", "for_row_ranges", "resolve_num_threads"]
 
 ENVIRONMENT_VARIABLE = "ROLL_VEC_NUM_THREADS"
 
-# Ctrl-C is noticed after each slice.  A slice of rooms costs some 0.1 ms more than its
-# rooms do.
+# Ctrl-C is noticed after each slice.  A slice of Sokoban rooms costs some 0.1 ms more
+# than its rooms.
 SLICE_SECONDS = 0.05
-# A slice has at most so many times the rows of the one that it was estimated from: some
-# rooms take a hundred times as long as others.
+# A slice has at most this many times the rows of the slice that its size was estimated
+# from: some rooms take a hundred times as long as others.
 _GROWTH = 16
 
 _pools: dict[int, ThreadPoolExecutor] = {}
 if hasattr(os, "register_at_fork"):
-    # A child has the pool's bookkeeping but none of its threads.
+    # A forked child has the pool objects but none of their threads.
     os.register_at_fork(after_in_child=_pools.clear)
 
 
@@ -58,28 +58,27 @@ def resolve_num_threads(num_threads: int | None) -> int:
                 return len(os.sched_getaffinity(0))
             return os.cpu_count() or 1
         if not text.isascii() or not text.isdigit() or int(text) < 1:
-            message = f"{ENVIRONMENT_VARIABLE}: expected a positive integer, got {text}"
-            raise InvalidOptionError(message)
+            accepted = "a positive integer"
+            raise InvalidOptionError.expected(ENVIRONMENT_VARIABLE, accepted, text)
         return int(text)
     if isinstance(num_threads, bool) or not isinstance(num_threads, (int, np.integer)):
-        message = f"num_threads: expected None or an integer, got {num_threads!r}"
-        raise InvalidOptionError(message)
+        accepted = "None or an integer"
+        raise InvalidOptionError.expected("num_threads", accepted, num_threads)
     if num_threads < 1:
-        message = f"num_threads: expected at least 1, got {num_threads}"
-        raise InvalidOptionError(message)
+        raise InvalidOptionError.expected("num_threads", "at least 1", num_threads)
     return int(num_threads)
 
 
 class SliceSizer:
-    """Chooses how many rows of long work run between two chances to interrupt.
+    """Chooses the number of rows in a slice, so that Ctrl-C is noticed in time.
 
-    It measures the slices, so keep it from call to call.  Threads may share one.  No
-    slice has less than one row: a room of 200 by 200 cells takes seconds alone.
+    It measures the slices, so keep it from call to call.  Threads may share one.  A
+    slice has at least one row: a room of 200 by 200 cells takes seconds alone.
 
     Parameters
     ----------
     unit : str
-        What a row is, in the plural, for reports of progress.
+        The rows' name in the plural, for reports of progress.
 
     Attributes
     ----------
@@ -92,8 +91,8 @@ class SliceSizer:
         self.rows = 1
 
     def add(self, num_rows: int, seconds: float) -> None:
-        """Take the time of a slice into account."""
-        # A slice that was quick and small says nothing about larger ones.
+        """Record the time of a slice."""
+        # A small and quick slice tells nothing about larger ones.
         if seconds > SLICE_SECONDS or num_rows >= self.rows:
             fitting = int(num_rows * SLICE_SECONDS / max(seconds, 1e-6))
             self.rows = max(1, min(fitting, num_rows * _GROWTH))
@@ -111,52 +110,52 @@ def for_row_ranges(
     Parameters
     ----------
     work : callable
-        Must touch the rows from start to stop alone.
+        Must use only the rows from start to stop.
     num_rows : int
     num_threads : int
-        At most so many threads, each with a part of the rows.
+        The largest number of threads, each with a part of the rows.
     rows_per_thread : int
-        A part has at least so many rows: below that, handing work over costs more
-        than it saves.
+        The smallest number of rows in a part: for fewer, handing work to a thread
+        costs more than it saves.
     slices : SliceSizer or None
-        For work of seconds, of which each row must be a function of itself alone: a
-        part is done in several calls, in the order of its rows.  The calling thread
-        can be interrupted between them, and reports the progress.  Where ``work``
-        returns False its part ends there.  None: one call a part.
+        For work of seconds whose rows are independent of each other: a part is done in
+        several calls, in the order of its rows.  The calling thread can be interrupted
+        between them, and reports the progress.  If ``work`` returns False, its part
+        ends there.  None: one call for each part.
 
     Notes
     -----
-    Whatever is raised, KeyboardInterrupt as well, no thread works on the rows any
-    longer then.  Threads finish the slices that they have begun.
+    When this raises, also KeyboardInterrupt, no thread works on the rows any longer.
+    Threads first finish the slices that they have started.
     """
-    parts = min(num_threads, num_rows // rows_per_thread)
-    if parts <= 1 and slices is None:
+    num_parts = min(num_threads, num_rows // rows_per_thread)
+    if num_parts <= 1 and slices is None:
         work(0, num_rows)
         return
-    if parts <= 1 and slices is not None and num_rows <= slices.rows:
+    if num_parts <= 1 and slices is not None and num_rows <= slices.rows:
         begin = perf_counter()
         work(0, num_rows)
         slices.add(num_rows, perf_counter() - begin)
         return
-    run = _Run(work, num_rows, max(parts, 1), slices)
-    if parts <= 1:
+    run = _Run(work, num_rows, max(num_parts, 1), slices)
+    if num_parts <= 1:
         run.do_part(0)
         return
-    pool = _pools.get(parts)
+    pool = _pools.get(num_parts)
     if pool is None:
-        pool = _pools[parts] = ThreadPoolExecutor(parts - 1, "roll_vec")
+        pool = _pools[num_parts] = ThreadPoolExecutor(num_parts - 1, "roll_vec")
     futures: list[Future[None]] = []
     try:
-        for part in range(parts - 1):
+        for part in range(num_parts - 1):
             futures.append(pool.submit(run.do_part, part))
         # The calling thread does the last part itself.
-        run.do_part(parts - 1)
+        run.do_part(num_parts - 1)
         while wait(futures, SLICE_SECONDS).not_done:
             run.report()
     except BaseException as error:
         run.is_cancelled = True
         if not isinstance(error, Exception):
-            # Parts that wait behind the work of another caller are not begun.
+            # Parts that wait behind the work of another caller are never started.
             futures = [future for future in futures if not future.cancel()]
         _wait_for_all(futures)
         raise
@@ -165,12 +164,12 @@ def for_row_ranges(
 
 
 def _wait_for_all(futures: list[Future[None]]) -> None:
-    """Wait until no thread works any longer, whatever interrupts the wait."""
+    """Wait until all threads are idle, also when Ctrl-C interrupts the wait."""
     while True:
         try:
             wait(futures)
         except KeyboardInterrupt:
-            # The first one is on its way already.
+            # The first KeyboardInterrupt is raised already.
             continue
         return
 
@@ -182,12 +181,12 @@ class _Run:
         self,
         work: Callable[[int, int], object],
         num_rows: int,
-        parts: int,
+        num_parts: int,
         slices: SliceSizer | None,
     ) -> None:
         self._work, self._num_rows, self._slices = work, num_rows, slices
-        self._cuts = [num_rows * part // parts for part in range(parts + 1)]
-        self._done = [0] * parts
+        self._cuts = [num_rows * part // num_parts for part in range(num_parts + 1)]
+        self._rows_done = [0] * num_parts
         self._caller = threading.get_ident()
         self.is_cancelled = False
 
@@ -203,16 +202,16 @@ class _Run:
         while at < stop and not self.is_cancelled:
             end = min(at + slices.rows, stop)
             begin = perf_counter()
-            goes_on = self._work(at, end)
+            continues = self._work(at, end)
             slices.add(end - at, perf_counter() - begin)
-            self._done[part] += end - at
+            self._rows_done[part] += end - at
             at = end
             if reports:
                 self.report()
-            if goes_on is False:
+            if continues is False:
                 return
 
     def report(self) -> None:
         """Report how many rows are done."""
         if self._slices is not None:
-            report(self._slices.unit, sum(self._done), self._num_rows)
+            report(self._slices.unit, sum(self._rows_done), self._num_rows)

@@ -58,7 +58,7 @@ class GridEnv(ClosableEnv):
             self.action_space = text_action_space(self.action_parser)
         self._max_steps = getattr(options, "max_steps", None)
         self.num_env_steps = 0
-        self._started = False
+        self._has_started = False
         self._window: Any = None
 
     @property
@@ -68,12 +68,12 @@ class GridEnv(ClosableEnv):
 
     @property
     def accepts_noop(self) -> bool:
-        """Whether `step` accepts 0, "no valid action", below the action space."""
+        """True if `step` accepts 0, "no valid action", below the action space."""
         return self.action_parser is None and self.first_action > 0
 
     @property
     def symbol_meanings(self) -> list[tuple[str, str]]:
-        """Symbols of a board as text, each with what it means."""
+        """Symbols of a grid as text, each with its meaning."""
         return symbol_meanings(self.options)
 
     def get_all_actions(self) -> list[int]:
@@ -84,26 +84,20 @@ class GridEnv(ClosableEnv):
         """Return the game, the symbols, the actions and the form of an answer."""
         return describe_game(self.options, self.action_parser)
 
-    def _reset_info(self) -> dict[str, Any]:
-        if self.action_parser is None:
-            return {}
-        return {"env_instruction": self.get_instructions()}
-
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action.
 
         Parameters
         ----------
         action : int, or str with ``action_mode="text"``
-            Of the action space: action + ``action_space.start`` for one that counts
-            from 0.  Where the space starts at 1 also 0, "no valid action".  Any string
-            will do.
+            An integer of the action space: action + ``action_space.start`` for an agent
+            that counts from 0.  If the space starts at 1, also 0, "no valid action".
+            Any str.
 
         Returns
         -------
         observation, reward, terminated, truncated, info
-            Terminated by the rules of the game, truncated at ``max_steps``, where the
-            environment has it.
+            Terminated by the rules of the game, truncated at the option ``max_steps``.
 
         Raises
         ------
@@ -132,9 +126,19 @@ class GridEnv(ClosableEnv):
         reward, terminated, info = self._take_action(code)
         return None, reward, terminated, False, info
 
+    def _start_episode(self) -> tuple[Any, dict[str, Any]]:
+        """Count steps from 0; return the first observation and the reset's info."""
+        self.num_env_steps = 0
+        self._has_started = True
+        self._show()
+        info = {}
+        if self.action_parser is not None:
+            info["env_instruction"] = self.get_instructions()
+        return self._observe(), info
+
     def _check_started(self) -> None:
         self._check_open()
-        if not self._started:
+        if not self._has_started:
             message = "the environment must be reset before it is stepped or rendered"
             raise ResetNeededError(message)
 
@@ -146,7 +150,7 @@ class GridEnv(ClosableEnv):
         return self.observer.observe_one(self._grid())
 
     def render(self) -> Any:
-        """Return a frame as ``render_mode`` says.
+        """Return a frame in the form of ``render_mode``.
 
         Returns
         -------
@@ -171,7 +175,7 @@ class GridEnv(ClosableEnv):
         return self.observer.frames(grids, mode, self.options.render_scale)[0]
 
     def _show(self) -> None:
-        """In human mode, show the board in a window."""
+        """Show the grid in a window, in human mode."""
         if self.render_mode != "human":
             return
         if self._window is None:
@@ -232,10 +236,7 @@ class LevelEnv(GridEnv, SeededEnv):
         levels, (index,) = self._level_provider.get(seeds)
         self._begin(tuple(part[index] for part in levels), episode.level_seed)
         self._commit_episode(episode)
-        self.num_env_steps = 0
-        self._started = True
-        self._show()
-        return self._observe(), self._reset_info()
+        return self._start_episode()
 
     def _begin(self, level: tuple[Any, ...], episode_seed: int) -> None:
         """Start to play a level.

@@ -137,13 +137,13 @@ def test_spaces_of_texts_share_all_but_their_generator(case):
 def test_kept_levels_are_one_array_each(case):
     env = make_batch(case, 32, num_levels=500)
     env.reset(seed=0)
-    kept = env.engine.level_provider._kept
+    kept = env.engine.level_provider._cache
     assert all(isinstance(part, np.ndarray) for part in kept)
     assert all(len(part) == 500 for part in kept)
     before = [id(part) for part in kept]
     for row in draw_actions(env, 40):
         env.step(row)
-    assert [id(part) for part in env.engine.level_provider._kept] == before
+    assert [id(part) for part in env.engine.level_provider._cache] == before
 
 
 @pytest.mark.parametrize("case", LEVEL_IDS)
@@ -157,5 +157,5 @@ def test_sets_too_large_to_keep_are_drawn_again(case, monkeypatch):
     drawn.reset(seed=0)
     for row in draw_actions(kept, 40):
         np.testing.assert_array_equal(kept.step(row)[0], drawn.step(row)[0])
-    assert kept.engine.level_provider._kept is not None
-    assert drawn.engine.level_provider._kept is None
+    assert kept.engine.level_provider._cache is not None
+    assert drawn.engine.level_provider._cache is None

@@ -131,15 +131,15 @@ def test_kept_levels_are_not_pickled(case):
     fresh = len(pickle.dumps(env))
     env.reset(seed=0)
     play(env, draw_actions(env, 30))
-    assert env.engine.level_provider._kept is not None
+    assert env.engine.level_provider._cache is not None
     assert len(pickle.dumps(env)) < fresh + 4000
     for duplicate in DUPLICATES:
         twin = duplicate(env)
-        assert twin.engine.level_provider._kept is None
+        assert twin.engine.level_provider._cache is None
         actions = draw_actions(env, 30, seed=2)
         assert_same(play(twin, actions), play(by_pickle(env), actions))
     # The original keeps its own.
-    assert env.engine.level_provider._kept is not None
+    assert env.engine.level_provider._cache is not None
 
 
 @pytest.mark.skipif(JIT_OFF, reason="threads do not silence integers that wrap")

@@ -197,12 +197,12 @@ def test_a_failure_leaves_what_is_kept():
     assert generate.asked == [[1], [2]]
 
 
-def test_copies_of_a_source_draw_again():
+def test_copies_of_a_provider_generate_again():
     provider = GeneratedLevels(max, 5, 0, 8)
     provider.generate = Counted()
     pick(provider, [1, 2])
     copied = copy.deepcopy(provider)
-    assert copied._kept is None
+    assert copied._cache is None
     assert pick(copied, [2])[0] == [20]
     assert copied.generate.asked[-1] == [2]
 

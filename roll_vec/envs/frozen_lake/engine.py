@@ -44,10 +44,11 @@ from roll_vec.vector.rollout import Rollout
 
 __all__ = ["FrozenLakeEngine", "LakeEngine", "RandomFrozenLakeEngine"]
 
-# Rows of a step below which a second thread costs more than it saves: handing a part
-# over takes 20 to 130 us, a row 4 ns.
+# Each thread steps at least this many environments: handing work to a thread takes 20
+# to 130 us, a step 4 ns.
 STEP_ROWS_PER_THREAD = 1 << 16
-_ANYWHERE = np.ones(1)
+# Cumulative probabilities of a single start cell.
+_ONE_START = np.ones(1)
 
 
 class LakeEngine(StackedEngine):
@@ -56,12 +57,12 @@ class LakeEngine(StackedEngine):
     Attributes
     ----------
     maps : (n, H * W) or (1, H * W) uint8
-        Tile codes of `roll_vec.kernels.frozen_lake.rules`; one map for all in the
-        latter.
+        Tile codes of `roll_vec.kernels.frozen_lake.rules`; a single row is the map of
+        all environments.
     positions : (n,) int64
         Row * W + column.
     rng_states : (6, n) uint64
-        PCG64 streams that the slips are drawn from.
+        States of the PCG64 generators that slips are drawn from.
     """
 
     STATE: ClassVar[tuple[str, ...]] = ("positions", "rng_states")
@@ -101,7 +102,7 @@ class LakeEngine(StackedEngine):
                 max_steps,
                 self._lakes,
                 self._state,
-                outcome[:],
+                outcome,
                 probs,
             ),
             self.num_envs,
@@ -226,16 +227,16 @@ class FrozenLakeEngine(LakeEngine):
     def _make_buffer(
         self,
         actions: NDArray[np.int64],
-        ended: NDArray[np.bool_],
+        has_ended: NDArray[np.bool_],
         mode: AutoresetMode,
         out: Rollout | None,
     ) -> RolloutBuffer:
         if self.options.obs_mode != "position":
-            return super()._make_buffer(actions, ended, mode, out)
+            return super()._make_buffer(actions, has_ended, mode, out)
         arrays = []
         if out is not None:
             arrays = [out.observations, out.infos.get("final_obs")]
-        return RolloutBuffer(actions, ended, mode, (), np.int64, out, *arrays)
+        return RolloutBuffer(actions, has_ended, mode, (), np.int64, out, *arrays)
 
     def _unroll(self, buffer: RolloutBuffer) -> None:
         observations = _positions_and_grids(buffer.observations)
@@ -280,8 +281,8 @@ class FrozenLakeEngine(LakeEngine):
 class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
     """N lakes, each with a map of its own; see `roll_vec.vector.engine.Engine`.
 
-    The slips of an episode are drawn from PCG64 seeded with the episode's seed, which
-    is the level's seed where levels are unlimited, as in ROLL.
+    The slips of an episode are drawn from a PCG64 generator seeded with the episode's
+    seed.  With unlimited levels this is also the level's seed, as in ROLL.
 
     Attributes
     ----------
@@ -330,7 +331,7 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         self.starts[rows] = cells[level_indices]
         kernels.seed_rows(rows, seeds, self.rng_states)
         # Gymnasium's reset uses up one draw for the start cell.
-        kernels.start_rows(rows, _ANYWHERE, self._state)
+        kernels.start_rows(rows, _ONE_START, self._state)
         self.positions[rows] = self.starts[rows]
 
     def _step_batch(

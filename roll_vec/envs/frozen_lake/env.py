@@ -91,7 +91,7 @@ class LakeEnv(GridEnv):
 
 
 class FrozenLake(LakeEnv):
-    """One lake: the form that `gymnasium.make("roll_vec/FrozenLake-v1")` gives.
+    """One lake: the environment of `gymnasium.make("roll_vec/FrozenLake-v1")`.
 
     Equal to Gymnasium 1.4's FrozenLake-v1, step for step from the same seeds.
 
@@ -103,9 +103,9 @@ class FrozenLake(LakeEnv):
     Notes
     -----
     Actions: 0 left, 1 down, 2 right, 3 up.  Info of a reset and a step: ``prob``, the
-    probability of what happened.  With ``action_mode="text"`` a text without a valid
-    action moves and draws nothing, for sure and for a reward of 0; infos then are those
-    of `roll_vec.text.turn` as well.
+    probability of the outcome.  With ``action_mode="text"`` a text without a valid
+    action moves and draws nothing, with ``prob`` 1 and a reward of 0; the infos of
+    `roll_vec.text.turn` are then added.
 
     Attributes
     ----------
@@ -198,10 +198,8 @@ class FrozenLake(LakeEnv):
         uniform = self.np_random.random()
         self.s = int(kernels.categorical_sample(self._start_chances, uniform))
         self.lastaction = None
-        self.num_env_steps = 0
-        self._started = True
-        self._show()
-        return self._observe(), {"prob": 1.0, **self._reset_info()}
+        observation, info = self._start_episode()
+        return observation, {"prob": 1.0, **info}
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         before = self.s
@@ -214,7 +212,7 @@ class FrozenLake(LakeEnv):
 
 
 class RandomFrozenLake(LakeEnv, LevelEnv):
-    """One lake of ROLL: what `gymnasium.make("roll_vec/RandomFrozenLake-v0")` gives.
+    """One lake of ROLL: `gymnasium.make("roll_vec/RandomFrozenLake-v0")`.
 
     Maps and slips are those of ROLL's FrozenLakeEnv (35bea6a2).
 
@@ -225,12 +223,13 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
 
     Notes
     -----
-    Actions: 1 left, 2 down, 3 right, 4 up; 0 is accepted as "no valid action":
-    nothing moves, nothing is drawn, the reward is 0, the step counts.  It gives a
-    warning, once, unless ``action_start=1``.  An agent that counts from 0 plays
-    action + ``action_space.start``, or with ``action_start=0``: 0 left, 1 down,
-    2 right, 3 up.  Reward: 1 on the goal.  Info of a step: ``action_is_effective``
-    (the player moved), ``action_is_valid``, ``success``.
+    Actions: 1 left, 2 down, 3 right, 4 up.  0 is "no valid action": nothing moves,
+    nothing is drawn, the reward is 0, the step counts; the first one gives a warning
+    unless ``action_start=1``.  An agent that counts from 0 plays action +
+    ``action_space.start``, or uses ``action_start=0``: 0 left, 1 down, 2 right, 3 up.
+
+    Reward: 1 on the goal.  Info of a step: ``action_is_effective`` (the player moved),
+    ``action_is_valid``, ``success``.
 
     Attributes
     ----------

@@ -58,33 +58,28 @@ def parse_map(desc: Any) -> NDArray[np.bytes_]:
     except (TypeError, ValueError):
         tiles = np.empty(0, "c")
     if tiles.ndim != 2 or not tiles.size:
-        message = f"desc: expected rows of one length of the letters SFHG, got {desc!r}"
-        raise InvalidOptionError(message)
+        accepted = "rows of one length of the letters SFHG"
+        raise InvalidOptionError.expected("desc", accepted, desc)
     unknown = sorted(set(tiles.ravel().tolist()) - set(_TILES))
     if unknown:
-        shown = b"".join(unknown).decode("latin-1")
-        message = (
-            f"desc: expected only the letters S, F, H and G, got {shown!r} as well"
-        )
-        raise InvalidOptionError(message)
+        letters = b"".join(unknown).decode("latin-1")
+        accepted = "only the letters S, F, H and G"
+        raise InvalidOptionError.expected("desc", accepted, letters)
     neighbours = kernels.make_neighbours(*tiles.shape)
-    reached = set(np.flatnonzero(tiles == b"S").tolist())
-    if not reached:
-        message = f"desc: expected at least one start S, got none in {desc!r}"
-        raise InvalidOptionError(message)
-    frontier = list(reached)
+    reachable = set(np.flatnonzero(tiles == b"S").tolist())
+    if not reachable:
+        raise InvalidOptionError.expected("desc", "at least one start S", desc)
+    frontier = list(reachable)
     flat = tiles.ravel()
     while frontier:
         cell = frontier.pop()
         for ahead in neighbours[cell].tolist():
-            if flat[cell] in b"SF" and ahead not in reached and flat[ahead] != b"H":
-                reached.add(ahead)
+            if flat[cell] in b"SF" and ahead not in reachable and flat[ahead] != b"H":
+                reachable.add(ahead)
                 frontier.append(ahead)
-    if not any(flat[cell] == b"G" for cell in reached):
-        message = (
-            f"desc: expected a way from S to G without holes, got none in {desc!r}"
-        )
-        raise InvalidOptionError(message)
+    if not any(flat[cell] == b"G" for cell in reachable):
+        accepted = "a way from S to G without holes"
+        raise InvalidOptionError.expected("desc", accepted, desc)
     return tiles
 
 
@@ -103,19 +98,24 @@ def start_distribution(desc: NDArray[np.bytes_]) -> NDArray[np.float64]:
     return distribution
 
 
-# A map takes some 1 us and more.
+# A map takes 1 us or more.
 _MAPS_PER_THREAD = 64
 
 
 class MapGenerator:
-    """The `GeneratedLevels` function of an environment: maps or an error."""
+    """Draws the maps of level seeds, for `GeneratedLevels`."""
 
     def __init__(self, size: int, p: float, num_threads: int) -> None:
         self.size, self.p, self.num_threads = size, p, num_threads
         self._slices = SliceSizer("maps")
 
     def __call__(self, seeds: NDArray[np.uint64]) -> Levels:
-        """Return maps (m, size * size) uint8 and start cells (m,) int64."""
+        """Return maps (m, size * size) uint8 and start cells (m,) int64.
+
+        Raises
+        ------
+        LevelGenerationError
+        """
         size, p = self.size, self.p
         maps = np.zeros((len(seeds), size * size), np.uint8)
         starts = np.zeros(len(seeds), np.int64)
@@ -123,7 +123,6 @@ class MapGenerator:
         # Generator.choice compares with the normalised sum of its probabilities.
         cumulative = np.cumsum([p, 1 - p])
         frozen = float(cumulative[0] / cumulative[1])
-
         neighbours = kernels.make_neighbours(size, size)
 
         def work(start: int, stop: int) -> bool:
@@ -146,7 +145,7 @@ class MapGenerator:
             seed = seeds[np.flatnonzero(~ok)[0]]
             message = (
                 f"no solvable map was found for level seed {seed} within "
-                f"{map_kernels.MAX_DRAWS} draws or {map_kernels.MAX_CELLS} drawn "
+                f"{map_kernels.MAX_DRAWS} draws or {map_kernels.MAX_DRAWN_CELLS} drawn "
                 f"cells: size={size}, p={p} hardly has any; take a higher p or a "
                 "smaller size"
             )
@@ -157,6 +156,6 @@ class MapGenerator:
 def make_level_provider(
     size: int, p: float, num_levels: int, start_level: int, num_threads: int = 1
 ) -> GeneratedLevels:
-    """Return where random maps of some options come from."""
+    """Return the provider of random maps."""
     generate = MapGenerator(size, p, num_threads)
     return GeneratedLevels(generate, num_levels, start_level, size**2 + 8)

@@ -95,9 +95,9 @@ max_answer_chars
             rewards, numbers = (), []
         texts = any(isinstance(reward, str) for reward in rewards)
         if len(numbers) != 3 or texts or not np.isfinite(numbers).all():
-            wanted = "three finite numbers for goal, hole and ice"
+            accepted = "three finite numbers for goal, hole and ice"
             raise InvalidOptionError.expected(
-                "reward_schedule", wanted, self.reward_schedule
+                "reward_schedule", accepted, self.reward_schedule
             )
         self._set("reward_schedule", rewards)
 

@@ -23,8 +23,8 @@ from roll_vec.text.turn import BatchResult
 
 __all__ = ["SokobanEngine"]
 
-# Rows of a step below which a second thread costs more than it saves: handing a part
-# over takes 20 to 130 us, a row 7 ns.
+# Each thread steps at least this many environments: handing work to a thread takes 20
+# to 130 us, a step 7 ns.
 STEP_ROWS_PER_THREAD = 1 << 15
 
 
@@ -36,8 +36,8 @@ class SokobanEngine(LevelEngine):
     cells : (n, H * W) uint8
         Codes of `roll_vec.kernels.sokoban.rules`: the whole state of the rooms.
     players, boxes_left : (n,) int32
-        Derived from the cells: the player's cell, row * W + column, and how many
-        boxes are not on targets.
+        Derived from the cells: the player's cell, row * W + column, and the number of
+        boxes that are not on targets.
     elapsed_steps : (n,) int32
     """
 

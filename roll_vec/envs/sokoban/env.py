@@ -1,4 +1,4 @@
-"""One Sokoban room as ROLL plays it."""
+"""One Sokoban room, with the rules of ROLL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Sokoban"]
 
 
 class Sokoban(LevelEnv):
-    """One room: the form that `gymnasium.make("roll_vec/Sokoban-v0")` gives.
+    """One room: the environment of `gymnasium.make("roll_vec/Sokoban-v0")`.
 
     Rules, levels and rewards are those of ROLL's SokobanEnv (35bea6a2).
 
@@ -28,10 +28,11 @@ class Sokoban(LevelEnv):
 
     Notes
     -----
-    Actions: 1 up, 2 down, 3 left, 4 right; 0 is accepted as "no valid action", and
-    gives a warning, once, unless ``action_start=1``.  An agent that counts from 0 plays
-    action + ``action_space.start``, or with ``action_start=0``: 0 up, 1 down, 2 left,
-    3 right.
+    Actions: 1 up, 2 down, 3 left, 4 right.  0 is "no valid action": nothing moves, the
+    step counts; the first one gives a warning unless ``action_start=1``.  An agent that
+    counts from 0 plays action + ``action_space.start``, or uses ``action_start=0``:
+    0 up, 1 down, 2 left, 3 right.
+
     Reward: -0.1 a step, +1 and -1 for a box pushed on and off a target, +10 with all
     boxes on targets, which ends the episode.  Info of a step: ``action_is_effective``
     (the player moved), ``action_is_valid``, ``success``.
@@ -62,7 +63,7 @@ class Sokoban(LevelEnv):
 
     @property
     def num_boxes(self) -> int:
-        """Number of boxes, and of targets; of given levels that of the one played."""
+        """Number of boxes, and of targets, in the level that is played."""
         if self.options.levels is None:
             return self.options.num_boxes  # type: ignore[no-any-return]
         return self.boxes_on_target + self.boxes_left

@@ -1,4 +1,4 @@
-"""Given Sokoban levels: the forms they come in, what makes one playable, their set.
+"""Sokoban levels of users: reading files, texts and arrays, and checking the levels.
 
 The text format is the common one, as Boxoban's files have it::
 
@@ -48,25 +48,24 @@ _ACCEPTED = (
 
 
 class LevelSet:
-    """Levels of one size, checked; shared by all who play them.
+    """Levels of one size that were checked; environments share one set.
 
     Parameters
     ----------
     cells : (l, H, W) uint8, C order
         Codes of `roll_vec.kernels.sokoban.rules`, the border all wall.
     path : str or None
-        The absolute path that they come from, which is pickled in their place; it must
-        still have them when it is unpickled.
+        The absolute path that they were read from.  A pickle has the path instead of
+        the levels; to unpickle it, the path must still have the same levels.
 
     Attributes
     ----------
     grids : (l, H, W) uint8
-        A view that cannot be written.
+        A read-only view.
     """
 
     def __init__(self, cells: Grids, path: str | None = None) -> None:
-        # Kernels are compiled anew for an array that cannot be written, so what they
-        # read is one that can be, and nobody else sees it.
+        # Kernels are compiled anew for a read-only array: they read this writable one.
         self._cells, self.path = cells, path
         self.grids = cells.view()
         self.grids.flags.writeable = False
@@ -94,7 +93,7 @@ class LevelSet:
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.path is not None:
-            return _load_again, (self.path, self._fingerprint())
+            return _reload, (self.path, self._fingerprint())
         return LevelSet, (self._cells,)
 
     def _fingerprint(self) -> tuple[tuple[int, ...], int]:
@@ -105,7 +104,7 @@ class LevelSet:
 
 
 class FixedLevels:
-    """A part of a set as a `roll_vec.stacked.levels.LevelProvider`.
+    """Some levels of a set, as a `roll_vec.stacked.levels.LevelProvider`.
 
     Parameters
     ----------
@@ -124,17 +123,19 @@ class FixedLevels:
         return (self.levels._cells[self.start_level : stop],), numbers
 
 
-_loaded: ProcessCache[LevelSet] = ProcessCache()
+_level_sets: ProcessCache[LevelSet] = ProcessCache()
 
 
-def load_levels(given: Any) -> LevelSet:
-    """Return levels in any form as a set; of a path always the same until it changes.
+def load_levels(levels: Any) -> LevelSet:
+    """Return levels in any form as a set.
+
+    A path is read once a process, and again when its files change.
 
     Parameters
     ----------
-    given : array, str, PathLike, list of str, or LevelSet
+    levels : array, str, PathLike, list of str, or LevelSet
         Codes (L, H, W) or (H, W); a file, or a folder whose ``.txt``, ``.xsb`` and
-        ``.sok`` files are taken in the order of their names; texts.
+        ``.sok`` files are read in the order of their names; texts.
 
     Returns
     -------
@@ -144,17 +145,18 @@ def load_levels(given: Any) -> LevelSet:
     Raises
     ------
     InvalidOptionError
-        Names the file, the level in it, counted from 0, its line and the problem.
+        The message has the file, the level's number in it from 0, its line and the
+        problem.
     """
-    if isinstance(given, LevelSet):
-        return given
-    if isinstance(given, str) and (not given or "\n" in given):
-        _refuse("", f"expected {_ACCEPTED}, got {shorten(given)}")
-    if isinstance(given, (str, os.PathLike)):
-        return _load_path(str(Path(os.fsdecode(given)).absolute()))
-    if isinstance(given, (list, tuple)) and any(isinstance(t, str) for t in given):
-        return LevelSet(_stack([_parse(t, f"[{j}]") for j, t in enumerate(given)]))
-    return LevelSet(_stack([_take_array(given)]))
+    if isinstance(levels, LevelSet):
+        return levels
+    if isinstance(levels, str) and (not levels or "\n" in levels):
+        raise InvalidOptionError.expected("levels", _ACCEPTED, levels)
+    if isinstance(levels, (str, os.PathLike)):
+        return _load_path(str(Path(os.fsdecode(levels)).absolute()))
+    if isinstance(levels, (list, tuple)) and any(isinstance(t, str) for t in levels):
+        return LevelSet(_stack([_parse(t, f"[{j}]") for j, t in enumerate(levels)]))
+    return LevelSet(_stack([_check_array(levels)]))
 
 
 def _refuse(where: str, problem: str) -> NoReturn:
@@ -166,8 +168,10 @@ def _load_path(path: str) -> LevelSet:
     try:
         files = [Path(path)]
         if files[0].is_dir():
-            found = files[0].iterdir()
-            files = sorted(f for f in found if f.suffix in _SUFFIXES and f.is_file())
+            in_folder = files[0].iterdir()
+            files = sorted(
+                f for f in in_folder if f.suffix in _SUFFIXES and f.is_file()
+            )
         key = tuple((str(file), fingerprint("levels", str(file))) for file in files)
     except InvalidOptionError:
         raise
@@ -175,20 +179,21 @@ def _load_path(path: str) -> LevelSet:
         _refuse(f": {path}", f"cannot be read: {error}")
     if not files:
         _refuse(f": {path}", f"has no files {', '.join(_SUFFIXES)}")
-    return _loaded.get(
-        (path, key), lambda: LevelSet(_stack([_read(file) for file in files]), path)
+    return _level_sets.get(
+        (path, key),
+        lambda: LevelSet(_stack([_read_file(file) for file in files]), path),
     )
 
 
-def _load_again(path: str, fingerprint: tuple[tuple[int, ...], int]) -> LevelSet:
-    """Return the levels that a pickle stands for, which its streams go on in."""
+def _reload(path: str, fingerprint: tuple[tuple[int, ...], int]) -> LevelSet:
+    """Return the levels of a pickle; its episodes go on with the same ones."""
     levels = _load_path(path)
     if levels._fingerprint() != fingerprint:
         _refuse(f": {path}", "expected the levels that were pickled, got others")
     return levels
 
 
-def _read(file: Path) -> Grids:
+def _read_file(file: Path) -> Grids:
     try:
         text = file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -197,7 +202,7 @@ def _read(file: Path) -> Grids:
 
 
 def _split(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of its first line, from 1, and the rows of each level."""
+    """Yield each level: the number of its first line, from 1, and its rows."""
     rows: list[str] = []
     for number, line in enumerate([*text.split("\n"), ""], 1):
         row = line.rstrip()
@@ -209,7 +214,7 @@ def _split(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _parse(text: Any, where: str) -> Grids:
-    """Return the checked levels of a text."""
+    """Return the levels of a text, checked."""
     if not isinstance(text, str):
         _refuse(where, f"expected a text beside texts, got {shorten(text)}")
     levels = list(_split(text))
@@ -217,7 +222,7 @@ def _parse(text: Any, where: str) -> Grids:
         _refuse(where, "there are no levels")
     height = max(len(rows) for _, rows in levels)
     width = max(len(row) for _, rows in levels for row in rows)
-    # What is missing of a row is space, not wall: a gap in the walls stays one.
+    # Short rows are filled with spaces, not walls: a gap in the walls stays a gap.
     blank = " " * width
     letters = "".join(
         row.ljust(width)
@@ -238,17 +243,16 @@ def _parse(text: Any, where: str) -> Grids:
     return _check(grids, lambda j: f"{where}, level {j} (line {levels[j][0]})")
 
 
-def _take_array(given: Any) -> Grids:
-    """Return the checked levels of an array."""
+def _check_array(levels: Any) -> Grids:
+    """Return the levels of an array, checked."""
     try:
-        codes = np.asarray(given)
+        codes = np.asarray(levels)
     except (TypeError, ValueError):
         codes = np.empty(0, object)
     if codes.dtype.kind not in "iu" or codes.ndim not in (2, 3) or not codes.size:
-        shown = f"{codes.dtype} of shape {codes.shape}"
-        if not isinstance(given, np.ndarray):
-            shown = shorten(given)
-        _refuse("", f"expected {_ACCEPTED}, got {shown}")
+        if not isinstance(levels, np.ndarray):
+            raise InvalidOptionError.expected("levels", _ACCEPTED, levels)
+        _refuse("", f"expected {_ACCEPTED}, got {codes.dtype} of shape {codes.shape}")
     codes = codes.reshape(-1, *codes.shape[-2:])
     unknown = (codes < 0) | (codes >= kernels.NUM_CODES)
     if unknown.any():
@@ -262,35 +266,36 @@ def _take_array(given: Any) -> Grids:
 
 
 def _check(grids: Grids, name: Callable[[int], str]) -> Grids:
-    """Return levels with wall for all that is outside, after looking for faults."""
+    """Refuse levels with faults; return them with wall in place of the outside."""
 
     def count(*codes: int) -> NDArray[np.int64]:
         counts: NDArray[np.int64] = np.isin(grids, codes).sum(axis=(1, 2))
         return counts
 
     players = count(kernels.PLAYER, kernels.PLAYER_ON_TARGET)
-    left, boxes = count(kernels.BOX), count(kernels.BOX, kernels.BOX_ON_TARGET)
+    boxes_left = count(kernels.BOX)
+    boxes = boxes_left + count(kernels.BOX_ON_TARGET)
     targets = count(kernels.TARGET, kernels.BOX_ON_TARGET, kernels.PLAYER_ON_TARGET)
     outside = _find_outside(grids)
-    lost = np.where(outside, grids, kernels.WALL)
+    outside_cells = np.where(outside, grids, kernels.WALL)
     faults = {
         "expected exactly one player, got {players}": players != 1,
         "expected at least one box, got none": boxes == 0,
         "expected as many targets as boxes, got {targets} and {boxes}": (
             targets != boxes
         ),
-        "all boxes are on targets at the start": left == 0,
+        "all boxes are on targets at the start": boxes_left == 0,
         "the player can leave it: the walls have a gap": (
-            (lost >= kernels.PLAYER).any(axis=(1, 2))
+            (outside_cells >= kernels.PLAYER).any(axis=(1, 2))
         ),
         "there is a box or a target outside the walls": (
-            (lost > kernels.FLOOR).any(axis=(1, 2))
+            (outside_cells > kernels.FLOOR).any(axis=(1, 2))
         ),
     }
     faulty = np.any(list(faults.values()), axis=0)
     if faulty.any():
         j = int(faulty.argmax())
-        problem = next(problem for problem, found in faults.items() if found[j])
+        problem = next(problem for problem, has_it in faults.items() if has_it[j])
         _refuse(
             name(j),
             problem.format(players=players[j], targets=targets[j], boxes=boxes[j]),
@@ -299,33 +304,33 @@ def _check(grids: Grids, name: Callable[[int], str]) -> Grids:
 
 
 def _find_outside(grids: Grids) -> NDArray[np.bool_]:
-    """Return where one could get to from beyond the edge, boxes being no obstacle."""
+    """Return the cells with a way to the edge that no wall blocks, (l, H, W) bool."""
     outside: NDArray[np.bool_] = grids != kernels.WALL
     outside[:, 1:-1, 1:-1] = False
-    # Most files have wall all around, and then there is nothing to look at.
+    # Levels with wall all around, as in most files, have none.
     rows = np.flatnonzero(outside.any(axis=(1, 2)))
-    is_open, reached = grids[rows] != kernels.WALL, outside[rows]
+    is_open, region = grids[rows] != kernels.WALL, outside[rows]
     while True:
-        grown = reached.copy()
-        grown[:, 1:] |= reached[:, :-1]
-        grown[:, :-1] |= reached[:, 1:]
-        grown[:, :, 1:] |= reached[:, :, :-1]
-        grown[:, :, :-1] |= reached[:, :, 1:]
-        grown &= is_open
-        if np.array_equal(grown, reached):
-            outside[rows] = reached
+        larger = region.copy()
+        larger[:, 1:] |= region[:, :-1]
+        larger[:, :-1] |= region[:, 1:]
+        larger[:, :, 1:] |= region[:, :, :-1]
+        larger[:, :, :-1] |= region[:, :, 1:]
+        larger &= is_open
+        if np.array_equal(larger, region):
+            outside[rows] = region
             return outside
-        reached = grown
+        region = larger
 
 
-def _stack(parts: Sequence[Grids]) -> Grids:
-    """Return the levels of all parts in C order, padded with wall to the largest."""
-    height = max(part.shape[1] for part in parts)
-    width = max(part.shape[2] for part in parts)
-    cells = np.zeros((sum(map(len, parts)), height, width), np.uint8)
+def _stack(arrays: Sequence[Grids]) -> Grids:
+    """Return all levels in one array in C order, padded with wall to the largest."""
+    height = max(grids.shape[1] for grids in arrays)
+    width = max(grids.shape[2] for grids in arrays)
+    cells = np.zeros((sum(map(len, arrays)), height, width), np.uint8)
     start = 0
-    for part in parts:
-        stop = start + len(part)
-        cells[start:stop, : part.shape[1], : part.shape[2]] = part
+    for grids in arrays:
+        stop = start + len(grids)
+        cells[start:stop, : grids.shape[1], : grids.shape[2]] = grids
         start = stop
     return cells

@@ -14,7 +14,8 @@ from roll_vec.stacked.options import MAX_CELLS, LevelOptions, check_cells
 
 __all__ = ["SokobanOptions"]
 
-# The kernels keep the distance from each target to each cell: these take 2 GB.
+# The room generator keeps the distance from each target to each cell: this many take
+# 2 GB.
 _MAX_DISTANCES = 1 << 28
 
 
@@ -27,7 +28,7 @@ class SokobanOptions(LevelOptions):
     dim_room : (int, int)
         Rows and columns, walls included; at least 3 each, and at most 2**20 cells.
     dim_x, dim_y : int or None
-        Rows and columns in another way, only together.
+        Rows and columns, in place of ``dim_room``; both or neither.
     num_boxes : int
         At least 1; the room must have more inner cells than ``num_boxes + 1``.
     search_depth : int
@@ -35,10 +36,10 @@ class SokobanOptions(LevelOptions):
     num_gen_steps : int or None
         Steps of the generator's walk; None: ``int(1.7 * (rows + columns))``.
     levels : array, str, PathLike, list of str, or None
-        Levels to play instead of generated ones, see
-        `roll_vec.envs.sokoban.level_files.load_levels`, which a `LevelSet` is made
-        of.  ``dim_room`` becomes their size, the other keywords above must stay at
-        their defaults; ``num_levels`` of 0 becomes the number of all from
+        Levels to play in place of generated ones, in any form that
+        `roll_vec.envs.sokoban.level_files.load_levels` reads; they become a
+        `LevelSet`.  ``dim_room`` becomes their size, the other keywords above must stay
+        at their defaults, and ``num_levels`` of 0 becomes the number of all levels from
         ``start_level`` on.
     max_steps, grid_lookup, grid_vocab, action_start, action_lookup, obs_mode, \
 num_levels, start_level, render_mode, render_scale
@@ -61,7 +62,7 @@ num_levels, start_level, render_mode, render_scale
 
     def __post_init__(self) -> None:
         if self.levels is not None:
-            self._take_levels()
+            self._load_levels()
         super().__post_init__()
         self._set("dim_room", self._check_dimensions())
         self._set("num_boxes", check_int("num_boxes", self.num_boxes, 1))
@@ -71,7 +72,7 @@ num_levels, start_level, render_mode, render_scale
             walk = check_int("num_gen_steps", walk, 1, MAX_CELLS)
             self._set("num_gen_steps", walk)
         if self.levels is not None:
-            self._refuse_generation()
+            self._refuse_room_keywords()
             self._set("dim_room", self.levels.shape)
             return
         if walk is None:
@@ -92,8 +93,8 @@ num_levels, start_level, render_mode, render_scale
             )
             raise InvalidOptionError(message)
 
-    def _take_levels(self) -> None:
-        """Load given levels; which of them are played is made explicit."""
+    def _load_levels(self) -> None:
+        """Load the levels; make the number of those that are played explicit."""
         levels = load_levels(self.levels)
         start = check_int("start_level", self.start_level, 0, len(levels) - 1)
         most = len(levels) - start
@@ -101,22 +102,22 @@ num_levels, start_level, render_mode, render_scale
         self._set("levels", levels)
         self._set("num_levels", number or most)
 
-    def _refuse_generation(self) -> None:
-        """Refuse keywords of generated rooms beside given levels."""
+    def _refuse_room_keywords(self) -> None:
+        """Refuse keywords of generated rooms beside levels."""
         fields = type(self).__dataclass_fields__
-        given = [
+        names = [
             name
             for name in ("dim_x", "dim_y", "num_boxes", "search_depth", "num_gen_steps")
             if getattr(self, name) != fields[name].default
         ]
-        # Their own size is no contradiction: options are made from options.
+        # The size of the levels is accepted: options are also made from options.
         if self.dim_room not in (fields["dim_room"].default, self.levels.shape):
-            given.insert(0, "dim_room")
-        if given:
-            shown = ", ".join(f"{name}={getattr(self, name)}" for name in given)
+            names.insert(0, "dim_room")
+        if names:
+            values = ", ".join(f"{name}={getattr(self, name)}" for name in names)
             message = (
-                f"{', '.join(given)}: cannot be given beside levels, which are there "
-                f"already and have dim_room={self.levels.shape}; got {shown}"
+                f"{', '.join(names)}: cannot be given beside levels, which are there "
+                f"already and have dim_room={self.levels.shape}; got {values}"
             )
             raise InvalidOptionError(message)
 
@@ -137,22 +138,25 @@ num_levels, start_level, render_mode, render_scale
         try:
             height, width = room = tuple(self.dim_room)
         except (TypeError, ValueError):
-            message = f"dim_room: expected (rows, columns), got {self.dim_room!r}"
-            raise InvalidOptionError(message) from None
-        if (self.dim_x is None) != (self.dim_y is None):
-            message = "dim_x and dim_y: expected both or neither, "
-            raise InvalidOptionError(message + f"got {self.dim_x} and {self.dim_y}")
-        if self.dim_x is not None:
-            given = (
-                check_int("dim_x", self.dim_x, 3),
-                check_int("dim_y", self.dim_y, 3),
+            error = InvalidOptionError.expected(
+                "dim_room", "(rows, columns)", self.dim_room
             )
+            raise error from None
+        if (self.dim_x is None) != (self.dim_y is None):
+            message = (
+                "dim_x and dim_y: expected both or neither, got "
+                f"{self.dim_x} and {self.dim_y}"
+            )
+            raise InvalidOptionError(message)
+        if self.dim_x is not None:
+            dim_x = check_int("dim_x", self.dim_x, 3)
+            dim_y = check_int("dim_y", self.dim_y, 3)
             default = type(self).__dataclass_fields__["dim_room"].default
-            if room not in (default, given):
+            if room not in (default, (dim_x, dim_y)):
                 message = (
                     f"dim_room: {room} contradicts dim_x={self.dim_x} and "
                     f"dim_y={self.dim_y}"
                 )
                 raise InvalidOptionError(message)
-            return given
+            return dim_x, dim_y
         return check_int("dim_room", height, 3), check_int("dim_room", width, 3)

@@ -1,4 +1,4 @@
-"""The levels of Sokoban: rooms generated from seeds, or given levels."""
+"""The levels that Sokoban plays: rooms generated from seeds, or levels of users."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 
 __all__ = ["RoomGenerator", "draw_rooms", "make_level_provider"]
 
-# A room takes some 30 us; handing a part of the work over takes about as much.
+# A room takes some 30 us, and handing work to a thread about as much.
 _ROOMS_PER_THREAD = 4
 
-# Scratch memory of the room generator, one for each thread that ever drew rooms.
+# Scratch memory of the room generator, one for each thread.
 _workspaces = threading.local()
 
 
 def _workspace(options: SokobanOptions) -> rooms.RoomWorkspace:
+    """Return the scratch memory of this thread for rooms of these options."""
     key = (options.dim_room, options.num_boxes, options.search_depth)
     if getattr(_workspaces, "key", None) != key:
         try:
@@ -46,7 +47,7 @@ def draw_rooms(
     max_attempts: int = rooms.MAX_ATTEMPTS,
     slices: SliceSizer | None = None,
 ) -> tuple[NDArray[np.uint8], NDArray[np.int8]]:
-    """Return one room a seed, and what became of its last attempt.
+    """Return one room for each seed, and the result of its last attempt.
 
     Parameters
     ----------
@@ -55,16 +56,16 @@ def draw_rooms(
         Below 2**32.
     num_threads : int
     max_attempts : int
-        1 shows what ROLL's generator makes of the seeds themselves.
+        With 1, the rooms are those that ROLL's generator draws from these seeds.
     slices : SliceSizer or None
-        What earlier calls with these options have measured.
+        Keeps the measured times from call to call.
 
     Returns
     -------
     grids : (m, H, W) uint8
     statuses : (m,) int8
         0 a room, 1 too few floor cells, 2 no box could be moved off its target, -1
-        not tried because another seed of the same part found no room.
+        not tried, as another seed of the same thread found no room.
     """
     grids = np.zeros((len(seeds), *options.dim_room), np.uint8)
     statuses = np.full(len(seeds), -1, np.int8)
@@ -90,14 +91,19 @@ def draw_rooms(
 
 
 class RoomGenerator:
-    """The `GeneratedLevels` function of an environment: rooms or an error."""
+    """Draws the rooms of level seeds, for `GeneratedLevels`."""
 
     def __init__(self, options: SokobanOptions, num_threads: int) -> None:
         self.options, self.num_threads = options, num_threads
         self._slices = SliceSizer("rooms")
 
     def __call__(self, seeds: NDArray[np.uint64]) -> tuple[NDArray[np.uint8]]:
-        """Return the rooms of some level seeds, (m, H, W) uint8."""
+        """Return the rooms of some level seeds, (m, H, W) uint8.
+
+        Raises
+        ------
+        LevelGenerationError
+        """
         grids, statuses = draw_rooms(
             self.options, seeds, self.num_threads, slices=self._slices
         )
@@ -117,7 +123,7 @@ class RoomGenerator:
 
 
 def make_level_provider(options: SokobanOptions, num_threads: int = 1) -> LevelProvider:
-    """Return where the levels of these options come from."""
+    """Return the provider of the levels of these options."""
     if options.levels is not None:
         return FixedLevels(options.levels, options.num_levels, options.start_level)
     return GeneratedLevels(

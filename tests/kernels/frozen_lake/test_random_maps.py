@@ -126,7 +126,7 @@ def test_the_number_of_draws_is_bounded():
 
 
 def test_large_maps_are_bounded_in_cells_not_in_draws():
-    plain = PlainKernels(kernels, MAX_CELLS=300)
+    plain = PlainKernels(kernels, MAX_DRAWN_CELLS=300)
     size = 10
     maps = np.zeros((1, size * size), np.uint8)
     ok = np.zeros(1, np.bool_)
