@@ -31,6 +31,8 @@ PATTERNS = (
     r"(a|up|\|)+ *(<|$)",
     "aa(.*?)b(.*?)aa",
     "aa(.*?)aa",
+    # Closing tags may overlap: in "aaaaaUp" the second one has the action behind it.
+    r"aa(.*?)aa\s*Up(.*?)aa",
 )
 TOKENS = ("<|im_start|>", "<|im_end|>")
 PIECES = (
@@ -53,7 +55,7 @@ PIECES = (
 )
 BLOCKS = (
     *("<answer>Up</answer>", "<answer>a</answer>", "<think>so</think>", "Up |", "aaa"),
-    *("aaUpaa", "aaUpbUpaa", "aaUpbUpaaaUpbaaa"),
+    *("aaUpaa", "aaUpbUpaa", "aaUpbUpaaaUpbaaa", "aaaaaUpaa"),
     *("<think></think><answer>Left</answer>", "<think>b</think> <answer>up</answer>"),
     *("<think> </think>\n\t<answer>up || Left</answer>", "\\boxed{Up}", "\\boxed{a}"),
 )
@@ -349,4 +351,4 @@ def test_examples_are_parsed_to_their_action(pattern):
     example = parser.example("Left")
     if example is not None:
         assert parser.parse(example)[0] == (3,)
-    assert (example is None) == (pattern not in (None, *PATTERNS[:3], *PATTERNS[-2:]))
+    assert (example is None) == (pattern not in (None, *PATTERNS[:3], *PATTERNS[-3:]))
