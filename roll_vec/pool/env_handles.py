@@ -167,10 +167,16 @@ class EnvHandles:
         AttributeError
             If they are in other processes.
         """
-        if not self.workers.has_envs_here:
-            message = "the environments are in worker processes: use call or get_attr"
-            raise AttributeError(message)
-        return [self.workers.get_env(env_id) for env_id in range(len(self))]
+        envs: list[Any] = []
+        for env_id in range(len(self)):
+            runner = self.workers.runner_of(env_id)
+            if runner is None:
+                message = (
+                    "the environments are in worker processes: use call or get_attr"
+                )
+                raise AttributeError(message)
+            envs.append(runner.envs.get(env_id))
+        return envs
 
     def close(self) -> None:
         """Close the environments, and end the workers."""
@@ -180,7 +186,7 @@ class EnvHandles:
         env_fns = self.env_fns
         state = {**self.__dict__, "env_fns": _EnvFnsWrapper(lambda: env_fns)}
         del state["workers"]
-        if self.workers.has_envs_here:
+        if self.workers.runner_of(0) is not None:
             state["envs"] = self.envs
         else:
             state["envs"] = self.run("fetch", [None] * len(self))
@@ -191,9 +197,10 @@ class EnvHandles:
         self.__dict__.update(state)
         self.env_fns = state["env_fns"]()
         self.workers = self._make_workers()
-        if self.workers.has_envs_here:
-            for env_id, env in enumerate(envs):
-                if env is not None:
-                    self.workers.put_env(env_id, env)
-        else:
+        if self.workers.runner_of(0) is None:
             self.run("load", envs)
+            return
+        for env_id, env in enumerate(envs):
+            runner = self.workers.runner_of(env_id)
+            if runner is not None and env is not None:
+                runner.envs[env_id] = env

@@ -122,8 +122,6 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         In a daemon process.
     """
 
-    has_envs_here = False
-
     def __init__(
         self,
         env_fns: EnvFns,

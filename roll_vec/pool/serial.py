@@ -64,13 +64,9 @@ class SerialWorkers(Workers):
             self._step_methods = None
         return [Outcome(task, *self._runner.run(task))]
 
-    def get_env(self, env_id: int) -> Any:
-        """Return an environment object, or None if it was lost."""
-        return self._runner.envs.get(env_id)
-
-    def put_env(self, env_id: int, env: Any) -> None:
-        """Take over an environment object."""
-        self._runner.envs[env_id] = env
+    def runner_of(self, env_id: int) -> EnvRunner:  # noqa: ARG002
+        """Return the only runner."""
+        return self._runner
 
     def _bind_methods(self) -> list[Callable[[Any], Any]]:
         """Look up the methods of all environments; those of lost ones raise."""

@@ -139,13 +139,9 @@ class ThreadWorkers(QueuedWorkers[ThreadQueue]):
         for queue in self._queues:
             _start_thread(queue, self._outbox)
 
-    def get_env(self, env_id: int) -> Any:
-        """Return an environment object, or None if it was lost."""
-        return self._queues[env_id % len(self._queues)].runner.envs.get(env_id)
-
-    def put_env(self, env_id: int, env: Any) -> None:
-        """Give an environment object to its thread, which must be idle."""
-        self._queues[env_id % len(self._queues)].runner.envs[env_id] = env
+    def runner_of(self, env_id: int) -> EnvRunner:
+        """Return the runner of an environment."""
+        return self._queues[env_id % len(self._queues)].runner
 
     def _send(self, queue: ThreadQueue, task: Task) -> None:
         queue.inbox.put(task)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from roll_vec.pool.env_runner import EnvRunner
 from roll_vec.pool.tasks import Outcome, Task
 
 __all__ = ["Workers"]
@@ -16,13 +15,9 @@ class Workers:
     ----------
     abandoned_threads : int
         Number of threads that were left behind in tasks that took too long.
-    has_envs_here : bool
-        Whether the environment objects are in this process, for `get_env` and
-        `put_env`.
     """
 
     abandoned_threads = 0
-    has_envs_here = True
 
     @property
     def num_outstanding(self) -> int:
@@ -61,10 +56,9 @@ class Workers:
         """
         raise NotImplementedError
 
-    def get_env(self, env_id: int) -> Any:
-        """Return an environment object, or None if it was lost."""
-        raise NotImplementedError
+    def runner_of(self, env_id: int) -> EnvRunner | None:  # noqa: ARG002
+        """Return the runner of an environment; None if it is in another process.
 
-    def put_env(self, env_id: int, env: Any) -> None:
-        """Give an environment object to its worker, which must be idle."""
-        raise NotImplementedError
+        Only an idle worker's environment objects may be touched.
+        """
+        return None
