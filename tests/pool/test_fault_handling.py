@@ -92,6 +92,8 @@ def test_a_new_environment_object_has_the_attributes(workers):
         assert env.get_attr("resets") == (1, 1)
         assert env.get_attr("length") == (1, 2)
         assert env.get_attr("motto") == ("x", "y")
+        env.reset()
+        assert env.get_attr("resets") == (2, 2)
 
 
 @EACH_EXECUTOR
@@ -122,6 +124,10 @@ def test_a_new_foreign_environment_gets_the_seed_of_its_episode(workers):
         observations = env.step(np.zeros((2, 3), np.float32))[0]
         other = drifters("box", 1)[0]()
         observation, _ = other.reset(seed=episode_seed(31, 1))
+        assert_same(observations[1], observation)
+        env.step(action)
+        observations, _ = env.reset(seed=2**40)
+        observation, _ = other.reset(seed=2**40 + 1)
         assert_same(observations[1], observation)
 
 

@@ -99,9 +99,15 @@ def test_the_end_of_the_program(hangs):
 )
 def test_workers_end_when_their_parent_is_killed(context):
     workers = {"workers": 3, "executor": "process", "context": context}
-    program = run(workers, "env.send(['fault:loop', 'a'], [0, 1]); time.sleep(60)")
+    body = """
+        env.send(["fault:loop", "a"], [0, 1])
+        print("hangs", flush=True)
+        time.sleep(60)
+        """
+    program = run(workers, body)
     pids = program.stdout.readline().split()
     assert len(pids) == 3
+    assert program.stdout.readline() == "hangs\n"
     program.kill()
     program.communicate()
     wait_until(lambda: all(is_gone(pid) for pid in pids))

@@ -163,6 +163,7 @@ def test_a_timeout_of_one(workers):
             env_ids = infos["env_id"].tolist()
             by_env |= dict(zip(env_ids, truncations.tolist(), strict=True))
         assert by_env == {0: True, 1: False, 2: False}
+        assert env.get_attr("turn") == (None, 1, 1)
 
 
 @EACH_EXECUTOR

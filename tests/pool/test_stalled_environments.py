@@ -95,6 +95,10 @@ def test_send_and_recv_beside_a_stalled_environment(workers, broken):
         env.reset(seed=1)
         broken.touch()
         env.step(("go", "fault:raise", "go"))
+        for _ in range(2):
+            env.step(("go",) * 3)
+        env.send(("go",), [0])
+        assert env.recv()[4]["env_id"].tolist() == [0]
         for _ in range(3):
             env.send(("go",) * 3, [0, 1, 2])
             infos = env.recv(3)[4]

@@ -236,6 +236,19 @@ def test_results_before_a_death_are_not_lost():
         assert env.render()[3] is None
 
 
+def test_an_environment_that_was_lost_is_restored_after_its_reset():
+    """And its next fault is its own."""
+    with pool(talkers(2), **ONE_PROCESS) as env, pool(talkers(2)) as twin:
+        for one, fault in ((env, "fault:kill"), (twin, "fault:raise")):
+            one.reset(seed=2)
+            one.step((fault, "b"))
+            one.step(("c", "d"))
+        result, twin_result = env.step(("e", "fault:kill")), twin.step(("e", "f"))
+        assert values_of(result, [0]) == values_of(twin_result, [0])
+        *_, infos = env.step(("fault:raise", "g"))
+        assert infos["error"][0] == "exception in step: ValueError: as told"
+
+
 def test_unpicklable_results_are_faults_of_one():
     def opaque():
         env = talkers(1)[0]()
