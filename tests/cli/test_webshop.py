@@ -1,3 +1,5 @@
+"""`roll-vec webshop index`: store, replace and check catalogues; the oracle."""
+
 import json
 import re
 
@@ -12,8 +14,8 @@ FEW = ("-o", "num_products=20")
 
 def rows(text):
     """Return the rows of a table, by name."""
-    found = re.findall(r"│ (.*?) *│ (.*?) *│", text)
-    return {name: value.strip() for name, value in found if name}
+    cells = re.findall(r"│ (.*?) *│ (.*?) *│", text)
+    return {name: value.strip() for name, value in cells if name}
 
 
 @pytest.fixture
@@ -53,29 +55,31 @@ def test_stored_catalogue_is_replaced_only_by_force(run, fails, files, tmp_path)
 
 
 def test_a_report_says_what_is_in_a_catalogue(run, files, tmp_path):
-    made = run("webshop", "index", *files, "--out", "shop", "--check", "--human-goals")
-    found = rows(made.out)
-    assert found["products"] == "3"
-    assert found["categories"] == "garden 2, fashion 1"
-    assert found["goals"] == "1 by people"
-    # A path that is too long goes on in the next line.
-    assert str(tmp_path / "items_shuffle_3.json").startswith(found["products file"])
-    assert found["title nouns"] == "file"
-    assert found["goals that cannot earn 1.0"] == "1 of 1"
-    assert "'brown'" in made.out
-    assert found["on disk"].endswith("all files as stored")
-    # Of a folder it is what it was stored with.
+    outcome = run(
+        "webshop", "index", *files, "--out", "shop", "--check", "--human-goals"
+    )
+    table = rows(outcome.out)
+    assert table["products"] == "3"
+    assert table["categories"] == "garden 2, fashion 1"
+    assert table["goals"] == "1 by people"
+    # A long path is continued on the next line.
+    assert str(tmp_path / "items_shuffle_3.json").startswith(table["products file"])
+    assert table["title nouns"] == "file"
+    assert table["goals that cannot earn 1.0"] == "1 of 1"
+    assert "'brown'" in outcome.out
+    assert table["on disk"].endswith("all files as stored")
+    # A folder is reported as it was stored.
     again = rows(run("webshop", "index", "shop", "--check").out)
     for name in ("products", "goals", "title nouns", "goals that cannot earn 1.0"):
-        assert again[name] == found[name]
+        assert again[name] == table[name]
     assert str(tmp_path / "shop").startswith(again["products file"])
 
 
 def test_a_check_alone_stores_nothing(run, tmp_path):
-    found = rows(run("webshop", "index", "--num-products", "12", "--check").out)
-    assert found["products"] == "12"
-    assert found["title nouns"] == "embedded"
-    assert found["goals that cannot earn 1.0"].startswith("0 of ")
+    table = rows(run("webshop", "index", "--num-products", "12", "--check").out)
+    assert table["products"] == "12"
+    assert table["title nouns"] == "embedded"
+    assert table["goals that cannot earn 1.0"].startswith("0 of ")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -110,8 +114,8 @@ def test_what_cannot_be_indexed_is_said(fails, arguments, message):
 
 def test_a_stored_catalogue_is_not_stored_again(run, fails, files):
     run("webshop", "index", *files, "--out", "shop")
-    expected = "argument --out: shop is a stored catalogue already"
-    assert expected in fails("webshop", "index", "shop", "--out", "other")
+    message = "argument --out: shop is a stored catalogue already"
+    assert message in fails("webshop", "index", "shop", "--out", "other")
 
 
 def test_a_malformed_item_is_one_line(fails, tmp_path):
@@ -140,10 +144,10 @@ def test_the_oracle_says_what_is_out_of_reach(run, files):
 
 
 def test_a_person_reads_the_page_as_it_is_laid_out(play):
-    shown = play("search[chair]\n:hint\nclick[buy now]\n:quit\n", SHOP, *FEW)
-    assert "The shop's front page" in shown
-    assert re.search(r"Page 1 of \d, \d+ products were found", shown)
-    assert "[back to search]" in shown
-    # A hint is the oracle's next action; to buy is none on a page of results.
-    assert re.search(r"> :hint\n(click|search)\[.*\]\n", shown)
-    assert "no valid action" in shown
+    output = play("search[chair]\n:hint\nclick[buy now]\n:quit\n", SHOP, *FEW)
+    assert "The shop's front page" in output
+    assert re.search(r"Page 1 of \d, \d+ products were found", output)
+    assert "[back to search]" in output
+    # A hint is the oracle's next action; a page of results has no button to buy.
+    assert re.search(r"> :hint\n(click|search)\[.*\]\n", output)
+    assert "no valid action" in output
