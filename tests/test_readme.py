@@ -1,5 +1,7 @@
 """The README: a program or command in it fails, or a keyword or id is missing."""
 
+import inspect
+import itertools
 import json
 import re
 import subprocess
@@ -7,6 +9,7 @@ import sys
 from pathlib import Path
 
 import roll_vec
+from roll_vec.factories import make_pool_vector, make_vector
 from roll_vec.registration import ENVIRONMENTS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,13 +49,11 @@ def test_table_lists_every_id_with_its_limit():
 
 
 def test_keywords_are_all_named():
-    import inspect
-
-    from roll_vec.factories import make_vector
-
-    names = set(inspect.signature(make_vector).parameters)
-    for environment in ENVIRONMENTS.values():
-        names |= set(inspect.signature(environment.load("Options")).parameters)
+    names = {
+        *inspect.signature(make_vector).parameters,
+        *inspect.signature(make_pool_vector).parameters,
+        *itertools.chain.from_iterable(env.defaults() for env in ENVIRONMENTS.values()),
+    }
     unmentioned = {
         name
         for name in names - {"id", "keywords", "disable_env_checker", "dim_x", "dim_y"}
