@@ -116,8 +116,9 @@ class Countdown(BaseLanguageBasedEnv):
     @takes_keywords_of(CountdownOptions)
     def __init__(self, **keywords: Any) -> None:
         super().__init__()
-        options = parse_options(CountdownOptions, keywords)
-        self.options, self._outcomes, self._instructions = _shared_parts(options)
+        shared = _shared_parts(parse_options(CountdownOptions, keywords))
+        self.options, self._outcomes, self._instructions = shared
+        options = self.options
         self.action_space.examples = EXAMPLES  # type: ignore[attr-defined]
         self.render_mode = options.render_mode
         max_numbers: int = options.num_numbers[1]  # type: ignore[index]
@@ -236,10 +237,9 @@ class Countdown(BaseLanguageBasedEnv):
         """
         if not self.nums:
             return None
-        sizes = [len(self.nums)]
-        if self.options.numbers_rule == "any":
-            sizes = list(range(len(self.nums), 0, -1))
-        for size in sizes:
+        most = len(self.nums)
+        least = 1 if self.options.numbers_rule == "any" else most
+        for size in range(most, least - 1, -1):
             for nums in combinations(self.nums, size):
                 answer = solve(nums, self.target, self.options.operators)
                 if answer is not None:
@@ -328,16 +328,16 @@ def _outcomes(options: CountdownOptions) -> list[Outcome]:
     """Return the outcome of each grade."""
     outcomes = []
     for code in range(len(REASONS)):
-        valid = code <= kernels.WRONG_NUMBERS
-        effective = code <= kernels.DIVISION_BY_ZERO
-        earns_format = effective
-        if options.reward_rule == "tinyzero":
-            earns_format = code != kernels.EMPTY
-        reward = options.format_score if earns_format else 0.0
-        if code == kernels.CORRECT:
-            reward = options.score
+        is_valid = code <= kernels.WRONG_NUMBERS
+        is_effective = code <= kernels.DIVISION_BY_ZERO
         success = code == kernels.CORRECT
-        outcomes.append((reward, REASONS[code], success, valid, effective))
+        has_form = is_effective
+        if options.reward_rule == "tinyzero":
+            has_form = code != kernels.EMPTY
+        reward = options.format_score if has_form else 0.0
+        if success:
+            reward = options.score
+        outcomes.append((reward, REASONS[code], success, is_valid, is_effective))
     return outcomes
 
 

@@ -120,5 +120,7 @@ def test_a_state_that_does_not_fit_moves_nothing():
         assert env.get_state() == before
 
 
-def test_a_batch_of_environments_is_light():
-    assert len(pickle.dumps(Countdown())) < 6000
+def test_environments_share_their_options():
+    env, twin = Countdown(max_steps=2), Countdown(max_steps=2)
+    assert env.options is twin.options is env._tasks.options
+    assert len(pickle.dumps(env)) < 6000
