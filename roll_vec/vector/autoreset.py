@@ -1,4 +1,4 @@
-"""The autoreset modes: which environments a step resets, and what its infos then have.
+"""The autoreset modes: the environments that a step resets, and the infos of it.
 
 `Autoreset` steps an engine in one of Gymnasium's three modes.  The functions check the
 mode and the mask of a partial reset, and put the last observations of episodes back

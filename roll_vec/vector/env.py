@@ -179,7 +179,7 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
 
         Notes
         -----
-        Whatever is raised, array environments have not moved.
+        If a reset raises, array environments have not moved.
         """
         self._check_open()
         mask = parse_reset_mask(options, self.num_envs)
@@ -309,9 +309,9 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
 
         Notes
         -----
-        A message names the step, from 0.  Whatever is raised, also by the function,
-        array environments are as they were before the call.  Only pooled environments
-        stay where they were when it was raised.
+        A message names the step, from 0.  If this raises, or the function does, array
+        environments are as they were before the call; pooled environments stay at the
+        step that raised.
 
         With integer actions array environments take all steps in compiled code, which
         saves most with few environments; with thousands `step` is about as fast.  With
@@ -391,11 +391,11 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         """Check that method ``name`` may be called; a pool refuses more."""
         self._check_open()
 
-    def _check_started(self, what: str) -> None:
-        """Check that environments were reset before ``what``, and are not closed."""
+    def _check_started(self, use: str) -> None:
+        """Check that the batch is open, and was reset before this use."""
         self._check_open()
         if not self._is_started:
-            message = f"the environments must be reset before {what}"
+            message = f"the environments must be reset before {use}"
             raise ResetNeededError(message)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -165,7 +165,7 @@ def _check_stackable(info: dict[Any, Any]) -> None:
     ValueError
         If dicts are nested too deeply, or there are too many.
     Exception
-        Whatever the methods of a user's own class raise.
+        Any error in the methods of a user's own class.
     """
     level, count = [info], 0
     for _ in range(MAX_DEPTH):
