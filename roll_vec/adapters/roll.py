@@ -22,12 +22,7 @@ from roll_vec.seeding import check_seed
 from roll_vec.stacked.grid_family import GridFamily
 from roll_vec.stacked.single_env import LevelEnv
 
-__all__ = [
-    "FrozenLakeEnv",
-    "FrozenLakeEnvConfig",
-    "SokobanEnv",
-    "SokobanEnvConfig",
-]
+__all__ = ["FrozenLakeEnv", "FrozenLakeEnvConfig", "SokobanEnv", "SokobanEnvConfig"]
 
 Config = TypeVar("Config")
 

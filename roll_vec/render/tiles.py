@@ -22,11 +22,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "FROZEN_LAKE_TILES",
-    "SOKOBAN_TILES",
-    "TILE_SIZE",
-]
+__all__ = ["FROZEN_LAKE_TILES", "SOKOBAN_TILES", "TILE_SIZE"]
 
 TILE_SIZE = 16
 

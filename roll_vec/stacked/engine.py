@@ -41,9 +41,9 @@ STEPS_AT_ONCE = 1 << 16
 class StackedEngine:
     """Base of the engines over stacked arrays; see `roll_vec.vector.engine.Engine`.
 
-    A subclass allocates the state and gives `reset`, `advance`, `generators`,
-    `_step_batch`, `_grids`, `load_row_into` and the class attributes below.  A compiled
-    `_unroll_rows` is optional.
+    A subclass gives `_allocate`, `reset`, `advance`, `generators`, `_step_batch`,
+    `_grids`, `load_row_into` and the class attributes below; the tuples of names are
+    added to those of its bases.  A compiled `_unroll_rows` is optional.
 
     Parameters
     ----------
@@ -52,22 +52,28 @@ class StackedEngine:
     max_episode_steps : int or None
         None: no limit beside the options' own ``max_steps``.
     num_threads : int
-    observation_space : gymnasium.spaces.Space or None
-        Of a single observation, for observation modes that only the game knows.
     """
 
     SINGLE: ClassVar[type[Any]]
     """The class of the single environment."""
     STATE: ClassVar[tuple[str, ...]] = ("elapsed_steps", "successes")
-    """The arrays that steps and resets write; each class names its own."""
-    PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ()
+    """The arrays that steps and resets write."""
+    PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("num_env_steps",)
     """Attributes of the single environment that differ between environments."""
-    SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = ()
+    SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
+        "get_all_actions",
+        "get_instructions",
+    )
     """Attributes and side-effect-free methods that all environments share."""
     DISCRETE_INFO_KEYS: ClassVar[tuple[str, ...] | None] = None
     """Keys of a step's infos with integer actions; None: those that all games have."""
 
     metadata: dict[str, Any] = METADATA
+
+    def __init_subclass__(cls) -> None:
+        for table in ("STATE", "PER_ENV_ATTRIBUTES", "SHARED_ATTRIBUTES"):
+            tuples = [owner.__dict__.get(table, ()) for owner in reversed(cls.__mro__)]
+            setattr(cls, table, tuple(dict.fromkeys(sum(tuples, ()))))
 
     def __init__(
         self,
@@ -75,14 +81,13 @@ class StackedEngine:
         num_envs: int,
         max_episode_steps: int | None,
         num_threads: int,
-        observation_space: Space[Any] | None = None,
     ) -> None:
         self.options, self.num_envs, self.num_threads = options, num_envs, num_threads
         self.observer = GridObserver(options, num_threads)
         limits = [max_episode_steps, getattr(options, "max_steps", None)]
         self.max_steps = min((limit for limit in limits if limit), default=0)
         self.render_mode = options.render_mode
-        self.single_observation_space = observation_space or self.observer.space
+        self.single_observation_space = self.observer.space
         self.action_codes = ActionCodes(options)
         self.first_action = options.first_action
         self.single_action_space: Space[Any] = Discrete(
@@ -97,6 +102,10 @@ class StackedEngine:
         self.elapsed_steps = np.zeros(num_envs, np.int32)
         self.successes = np.zeros(num_envs, np.bool_)
         self.unroll_slices = SliceSizer("environments")
+        self._allocate()
+
+    def _allocate(self) -> None:
+        """Allocate the arrays of the state."""
 
     # ---------------------------------------------------------------- one step
 
@@ -160,12 +169,7 @@ class StackedEngine:
 
     def checkpoint(self) -> Callable[[], None]:
         """Return a function that restores the present state of all environments."""
-        names = {
-            name
-            for owner in type(self).__mro__
-            for name in owner.__dict__.get("STATE", ())
-        }
-        arrays = operator.attrgetter(*names)
+        arrays = operator.attrgetter(*self.STATE)
         copies = [array.copy() for array in arrays(self)]
 
         def restore() -> None:

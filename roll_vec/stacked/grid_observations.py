@@ -104,7 +104,9 @@ class GridObserver:
             for name, mode in ARRAY_MODES.items()
         }
         self.space: Space[Any]
-        if self.obs_mode == "text":
+        if options.own_space is not None:
+            self.space = options.own_space
+        elif self.obs_mode == "text":
             self.space = UnicodeText(
                 self._text_length(self._glyph_length),
                 min_length=self._text_length(shortest),

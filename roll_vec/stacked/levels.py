@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from roll_vec.kernels.rng.pcg64 import next_seeds
 from roll_vec.seeding import episode_seeds, fold_seed
 from roll_vec.stacked.engine import StackedEngine
-from roll_vec.stacked.options import LevelOptions
 
 __all__ = ["EpisodeSeeds", "GeneratedLevels", "LevelEngine", "LevelProvider"]
 
@@ -173,15 +172,8 @@ class LevelEngine(StackedEngine):
 
     level_provider: LevelProvider
 
-    def __init__(
-        self,
-        options: LevelOptions,
-        num_envs: int,
-        max_episode_steps: int | None,
-        num_threads: int,
-    ) -> None:
-        super().__init__(options, num_envs, max_episode_steps, num_threads)
-        self.episodes = EpisodeSeeds(num_envs)
+    def _allocate(self) -> None:
+        self.episodes = EpisodeSeeds(self.num_envs)
 
     def reset(
         self,

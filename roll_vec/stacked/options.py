@@ -7,6 +7,8 @@ import operator
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from gymnasium.spaces import Space
+
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     check_choice,
@@ -125,6 +127,11 @@ max_actions_per_turn, max_answer_chars
     def grid_shape(self) -> tuple[int, int]:
         """Height and width of a grid."""
         raise NotImplementedError
+
+    @property
+    def own_space(self) -> Space[Any] | None:
+        """The space of an observation in a mode that only this game has."""
+        return None
 
     def describe(self) -> str:
         """Return a description of the game, for the instructions."""

@@ -8,12 +8,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.kernels.outcomes import (
-    NEEDS_RESET,
-    PLAYING,
-    StepOutcome,
-    UnrollProgress,
-)
+from roll_vec.kernels.outcomes import NEEDS_RESET, PLAYING, StepOutcome, UnrollProgress
 from roll_vec.text.turn import BatchResult
 from roll_vec.vector.rollout import Rollout
 

@@ -1,4 +1,4 @@
-"""ROLL's own shape: a config, text or pixels, the names of ROLL's guide."""
+"""ROLL's classes: configs, text or pixels, the names of ROLL's guide."""
 
 import copy
 import dataclasses
@@ -38,6 +38,7 @@ LAKE_LOOKUP = {0: "P", 1: "_", 2: "O", 3: "G", 4: "X", 5: "√"}
 
 @pytest.fixture(params=ENVS)
 def family(request):
+    """A class, its config class and more of each game."""
     return ENVS[request.param]
 
 

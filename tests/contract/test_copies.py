@@ -9,6 +9,7 @@ from numba import types
 
 from roll_vec.kernels.frozen_lake import rules as frozen_lake
 from roll_vec.kernels.sokoban import rules as sokoban
+from roll_vec.stacked.grid_observations import ARRAY_MODES
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
     ARRAY_IDS,
@@ -25,7 +26,6 @@ from tests.contract.cases import (
     scale_steps,
 )
 
-OBS_MODES = ["grid", "planes", "tiny_rgb", "rgb"]
 LAMPS = tuple(case for case in POOLS if "Lamps" in case)
 
 
@@ -110,7 +110,7 @@ def test_observations_share_nothing_with_the_state(case):
 @pytest.mark.parametrize(
     ("case", "more"),
     [
-        *((id, {"obs_mode": mode}) for id in ARRAY_IDS for mode in OBS_MODES),
+        *((id, {"obs_mode": mode}) for id in ARRAY_IDS for mode in ARRAY_MODES),
         *((case, {}) for case in (*ARRAY_IDS, *LAMPS)),
     ],
 )

@@ -20,6 +20,7 @@ This has been seen to fail with each of these bugs planted, one at a time:
 import numpy as np
 import pytest
 
+from roll_vec.stacked.grid_observations import OBS_MODES
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
     ALL_CASES,
@@ -169,7 +170,7 @@ def test_long_run_equals_sync_vector_env(case, mode):
 VIEWS = [
     (case, obs_mode)
     for case in ARRAY_IDS
-    for obs_mode in ("position", "grid", "planes", "tiny_rgb", "rgb", "text")
+    for obs_mode in ("position", *OBS_MODES)
     if obs_mode != "position" or single_keywords(case)["obs_mode"] == "position"
 ]
 

@@ -1,3 +1,5 @@
+"""Grids as coloured text: runs of a colour, characters without colours."""
+
 import numpy as np
 
 from roll_vec.render.ansi import (

@@ -1,3 +1,5 @@
+"""Mosaics and picture files: layout, sizes, formats, refused values."""
+
 import sys
 
 import numpy as np
@@ -8,6 +10,7 @@ from roll_vec.render.mosaic import mosaic, save_picture, upscale
 
 
 def frames(count, height=4, width=4):
+    """Return frames of different greys."""
     return [np.full((height, width, 3), i + 1, dtype=np.uint8) for i in range(count)]
 
 

@@ -1,3 +1,5 @@
+"""Tile art: shapes, read-only arrays, codes that look different."""
+
 import subprocess
 import sys
 

@@ -1,3 +1,5 @@
+"""Windows: opening, closing by the user, one display for a process, copies."""
+
 import copy
 import pickle
 import sys
@@ -24,6 +26,7 @@ def pygame(monkeypatch):
 
 
 def screen_of(pygame):
+    """Return the pixels on the display, (H, W, 3)."""
     return pygame.surfarray.array3d(pygame.display.get_surface()).transpose(1, 0, 2)
 
 

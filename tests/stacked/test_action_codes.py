@@ -36,16 +36,19 @@ DISABLED = AutoresetMode.DISABLED
 
 @pytest.fixture(params=[SOKOBAN, LAKE])
 def env_id(request):
+    """The id of a family with `action_start`."""
     return request.param
 
 
 def make_batch(env_id, num_envs=NUM_ENVS, **more):
+    """Return a batch that was reset."""
     env = gymnasium.make_vec(env_id, num_envs=num_envs, **SMALL[env_id], **more)
     env.reset(seed=0)
     return env.unwrapped
 
 
 def make_single(env_id, **more):
+    """Return a single environment that was reset."""
     env = gymnasium.make(env_id, **SMALL[env_id], **more)
     env.reset(seed=0)
     return env

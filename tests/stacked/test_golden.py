@@ -1,4 +1,4 @@
-"""The same worlds: what ROLL and Gymnasium really played, through the public ids.
+"""Recorded episodes of ROLL and Gymnasium are played again through the public ids.
 
 Every row of the samples in ``tests/data`` and, where it is at hand, of the full
 tables beside the checkout.  Both were recorded for at most 60 steps; ``done`` is true
@@ -51,6 +51,7 @@ if JIT_OFF:
 
 @cache
 def tables(name, full):
+    """Return the tables of a game by tag."""
     return load_golden(name, full=full)
 
 
@@ -80,16 +81,19 @@ def test_tags_are_all_there_are():
 
 
 def sokoban_config(tag):
+    """Return the keywords that a tag stands for."""
     rows, columns, boxes, depth = map(int, re.findall(r"\d+", tag))
     return {"dim_room": (rows, columns), "num_boxes": boxes, "search_depth": depth}
 
 
 def lake_config(tag):
+    """Return the keywords that a tag stands for."""
     size, p, slip = re.fullmatch(r"size(\d+)_p([\d.]+)_slip(\d)", tag).groups()
     return {"size": int(size), "p": float(p), "is_slippery": slip == "1"}
 
 
 def seeds_of(fields):
+    """Return the seeds of a table."""
     return [int(seed) for seed in fields["seeds"]]
 
 
@@ -152,6 +156,7 @@ def test_sokoban_in_a_batch(golden, tag, limit):
 
 
 def sokoban_alone(tag, how):
+    """Return one room, made by Gymnasium or by ROLL's config."""
     config = sokoban_config(tag)
     if how == "make":
         keywords = {"max_steps": MAX_STEPS, "action_start": 1, **config}
@@ -269,6 +274,7 @@ def test_random_frozen_lake_in_a_batch(golden, tag, limit):
 
 
 def lakes_alone(tag, how):
+    """Return one lake, made by Gymnasium or by ROLL's config."""
     config = lake_config(tag)
     if how == "make":
         return gymnasium.make(RANDOM_LAKE, max_steps=MAX_STEPS, **config).unwrapped

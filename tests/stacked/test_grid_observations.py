@@ -14,7 +14,7 @@ from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.errors import InvalidOptionError
 from roll_vec.render import ansi
 from roll_vec.stacked import grid_observations as boards
-from roll_vec.stacked.grid_observations import GridObserver
+from roll_vec.stacked.grid_observations import ARRAY_MODES, GridObserver
 from tests.stacked.ids import FAMILIES, IDS, actions_of
 
 MODES = ("planes", "tiny_rgb", "rgb", "text")
@@ -31,7 +31,11 @@ LOOKUPS = [
 def make_observer(family, shape, lookup, mode, num_threads=1):
     """Return an observer of grids of any shape."""
     options = SimpleNamespace(
-        FAMILY=family, grid_shape=shape, grid_lookup=lookup, obs_mode=mode
+        FAMILY=family,
+        grid_shape=shape,
+        grid_lookup=lookup,
+        obs_mode=mode,
+        own_space=None,
     )
     return GridObserver(options, num_threads)
 
@@ -54,6 +58,7 @@ def naive(family, grid, mode, lookup=None):
 
 
 def assert_shown(obs, family, grid, mode, lookup=None):
+    """Assert that an observation is the naive rendering of a grid."""
     expected = naive(family, grid, mode, lookup)
     if mode == "text":
         assert type(obs) is str
@@ -218,7 +223,7 @@ def test_observers_equal_naive_renderings(family, shape, seed, mode, lookup):
         assert observer.space.contains(obs)
 
 
-@pytest.mark.parametrize("mode", ["grid", "planes", "tiny_rgb", "rgb"])
+@pytest.mark.parametrize("mode", ARRAY_MODES)
 def test_an_array_can_be_written_again(mode):
     rng = np.random.default_rng(0)
     observer = make_observer(SOKOBAN, (4, 5), SOKOBAN.glyphs, mode)

@@ -1,4 +1,4 @@
-"""Finite sets of levels: which one is played, kept levels, noise, what is pickled."""
+"""Finite sets of levels: the level of an episode, the cache, slips, pickles."""
 
 import copy
 import pickle
@@ -30,6 +30,7 @@ def level_grid(id, level):
 
 @pytest.fixture(params=IDS)
 def id(request):
+    """The id of a family with levels."""
     return request.param
 
 
@@ -81,7 +82,7 @@ def test_playing_a_level_does_not_wear_it(id):
             alone.unwrapped.step(action)
 
 
-def test_kept_levels_are_no_state(id):
+def test_cached_levels_are_no_state(id):
     env = gymnasium.make_vec(id, num_envs=4, num_levels=300, **CONFIG[id])
     alone = gymnasium.make(id, num_levels=300, **CONFIG[id])
     env.reset(seed=0)
@@ -145,13 +146,14 @@ class Counted:
 
 
 def pick(provider, seeds):
+    """Return the values of the levels that seeds play."""
     parts, level_indices = provider.get(np.array(seeds, np.uint64))
     assert level_indices.dtype == np.int64
     first, second = parts
     return first[level_indices].tolist(), second[level_indices].tolist()
 
 
-def test_a_level_is_drawn_once_and_kept():
+def test_a_level_is_generated_once_and_cached():
     generate = Counted()
     provider = GeneratedLevels(generate, 5, 100, 8)
     for seeds in ([0, 7, 2, 12], [5, 1], [0, 1, 2], [3, 4, 8, 9]):
@@ -170,7 +172,7 @@ def test_unlimited_levels_are_drawn_each_time_but_once_a_call():
     assert generate.asked == [[3, 9], [9]]
 
 
-def test_a_set_that_is_too_large_is_not_kept(monkeypatch):
+def test_a_set_that_is_too_large_is_not_cached(monkeypatch):
     monkeypatch.setattr(levels, "CACHE_BYTES", 100)
     for num_levels, keeps in ((25, True), (26, False)):
         generate = Counted()
@@ -181,7 +183,7 @@ def test_a_set_that_is_too_large_is_not_kept(monkeypatch):
         assert len(generate.asked) == (1 if keeps else 2)
 
 
-def test_a_failure_leaves_what_is_kept():
+def test_a_failure_leaves_the_cache_as_it_is():
     class Failing(Counted):
         def __call__(self, seeds):
             if 3 in seeds:

@@ -148,6 +148,7 @@ def forms(id, **keywords):
 
 
 def assert_refused(id, name, keywords):
+    """Assert that both forms refuse keywords with the same message."""
     makers = forms(id, **keywords)
     if "render_mode" in keywords:
         # gymnasium.make itself warns first.

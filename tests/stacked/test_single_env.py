@@ -19,6 +19,7 @@ STEP_INFO = {"action_is_effective", "action_is_valid", "success"}
 
 
 def make(id, **keywords):
+    """Return a single environment without wrappers."""
     return gymnasium.make(id, **keywords).unwrapped
 
 

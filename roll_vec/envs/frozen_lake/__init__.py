@@ -2,10 +2,7 @@
 
 from roll_vec.envs.frozen_lake.engine import FrozenLakeEngine, RandomFrozenLakeEngine
 from roll_vec.envs.frozen_lake.env import FrozenLake, RandomFrozenLake
-from roll_vec.envs.frozen_lake.options import (
-    FrozenLakeOptions,
-    RandomFrozenLakeOptions,
-)
+from roll_vec.envs.frozen_lake.options import FrozenLakeOptions, RandomFrozenLakeOptions
 
 __all__ = [
     "FrozenLake",

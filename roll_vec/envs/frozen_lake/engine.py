@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
@@ -21,10 +20,6 @@ from roll_vec.envs.frozen_lake.maps import (
     start_distribution,
     tile_codes,
 )
-from roll_vec.envs.frozen_lake.options import (
-    FrozenLakeOptions,
-    RandomFrozenLakeOptions,
-)
 from roll_vec.kernels.frozen_lake import rules as kernels
 from roll_vec.kernels.frozen_lake import unroll as gymnasium_unroll
 from roll_vec.kernels.frozen_lake import unroll_random
@@ -33,11 +28,7 @@ from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.seeding import generator_at
 from roll_vec.stacked.engine import StackedEngine
 from roll_vec.stacked.levels import LevelEngine, Levels
-from roll_vec.stacked.rollout_buffer import (
-    RolloutBuffer,
-    make_outcome,
-    to_batch_result,
-)
+from roll_vec.stacked.rollout_buffer import RolloutBuffer, make_outcome, to_batch_result
 from roll_vec.stacked.row_threads import for_row_ranges
 from roll_vec.text.turn import BatchResult
 from roll_vec.vector.rollout import Rollout
@@ -142,29 +133,18 @@ class FrozenLakeEngine(LakeEngine):
 
     SINGLE: ClassVar[type[FrozenLake]] = FrozenLake
     DISCRETE_INFO_KEYS: ClassVar[tuple[str, ...] | None] = ("prob",)
-    PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("num_env_steps", "s")
+    PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("s",)
     SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
         "action_lookup",
         "desc",
-        "get_all_actions",
-        "get_instructions",
         "initial_state_distrib",
         "ncol",
         "nrow",
         "P",
     )
 
-    def __init__(
-        self,
-        options: FrozenLakeOptions,
-        num_envs: int,
-        max_episode_steps: int | None,
-        num_threads: int,
-    ) -> None:
-        desc, space = options.map, None
-        if options.obs_mode == "position":
-            space = Discrete(desc.size)
-        super().__init__(options, num_envs, max_episode_steps, num_threads, space)
+    def _allocate(self) -> None:
+        options, desc = self.options, self.options.map
         self._set_rules(
             tile_codes(desc).reshape(1, -1),
             options.is_slippery,
@@ -292,32 +272,16 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
 
     SINGLE: ClassVar[type[RandomFrozenLake]] = RandomFrozenLake
     STATE: ClassVar[tuple[str, ...]] = ("maps", "starts")
-    PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("desc", "num_env_steps", "s")
-    SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
-        "get_all_actions",
-        "get_instructions",
-        "ncol",
-        "nrow",
-    )
+    PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("desc", "s")
+    SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("ncol", "nrow")
 
-    def __init__(
-        self,
-        options: RandomFrozenLakeOptions,
-        num_envs: int,
-        max_episode_steps: int | None,
-        num_threads: int,
-    ) -> None:
-        super().__init__(options, num_envs, max_episode_steps, num_threads)
-        self.level_provider = make_level_provider(
-            options.size,
-            options.p,
-            options.num_levels,
-            options.start_level,
-            num_threads,
-        )
-        maps = np.zeros((num_envs, options.size**2), np.uint8)
+    def _allocate(self) -> None:
+        super()._allocate()
+        options = self.options
+        self.level_provider = make_level_provider(options, self.num_threads)
+        maps = np.zeros((self.num_envs, options.size**2), np.uint8)
         self._set_rules(maps, options.is_slippery, SUCCESS_RATE, REWARD_SCHEDULE)
-        self.starts = np.zeros(num_envs, np.int64)
+        self.starts = np.zeros(self.num_envs, np.int64)
 
     def _place(
         self,

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from roll_vec.envs.frozen_lake.maps import (
@@ -15,10 +14,7 @@ from roll_vec.envs.frozen_lake.maps import (
     start_distribution,
     tile_codes,
 )
-from roll_vec.envs.frozen_lake.options import (
-    FrozenLakeOptions,
-    RandomFrozenLakeOptions,
-)
+from roll_vec.envs.frozen_lake.options import FrozenLakeOptions, RandomFrozenLakeOptions
 from roll_vec.kernels.frozen_lake import rules as kernels
 from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.seeding import check_seed, draw_entropy
@@ -130,8 +126,6 @@ class FrozenLake(LakeEnv):
         self.desc = options.map
         self.nrow, self.ncol = self.desc.shape
         self.tiles = tile_codes(self.desc)
-        if options.obs_mode == "position":
-            self.observation_space = Discrete(self.desc.size)
         self.reward_range = min(options.reward_schedule), max(options.reward_schedule)
         self.initial_state_distrib = start_distribution(self.desc)
         self.lastaction: int | None = None
@@ -244,9 +238,7 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
         options = parse_options(RandomFrozenLakeOptions, keywords)
         super().__init__(options)
         self._set_rules(options.is_slippery, SUCCESS_RATE, REWARD_SCHEDULE)
-        self._level_provider = make_level_provider(
-            options.size, options.p, options.num_levels, options.start_level
-        )
+        self._level_provider = make_level_provider(options)
         self._slip_generator = np.random.Generator(np.random.PCG64(0))
         self.nrow = self.ncol = options.size
         self.start = 0

@@ -36,12 +36,7 @@ MAPS = {
         "FFFHFFFG",
     ),
 }
-_TILES = {
-    b"S": kernels.ICE,
-    b"F": kernels.ICE,
-    b"H": kernels.HOLE,
-    b"G": kernels.GOAL,
-}
+_TILES = {b"S": kernels.ICE, b"F": kernels.ICE, b"H": kernels.HOLE, b"G": kernels.GOAL}
 
 
 def parse_map(desc: Any) -> NDArray[np.bytes_]:
@@ -153,9 +148,10 @@ class MapGenerator:
         return maps, starts
 
 
-def make_level_provider(
-    size: int, p: float, num_levels: int, start_level: int, num_threads: int = 1
-) -> GeneratedLevels:
-    """Return the provider of random maps."""
-    generate = MapGenerator(size, p, num_threads)
-    return GeneratedLevels(generate, num_levels, start_level, size**2 + 8)
+def make_level_provider(options: Any, num_threads: int = 1) -> GeneratedLevels:
+    """Return the provider of the random maps of some `RandomFrozenLakeOptions`."""
+    generate = MapGenerator(options.size, options.p, num_threads)
+    level_bytes = options.size**2 + 8
+    return GeneratedLevels(
+        generate, options.num_levels, options.start_level, level_bytes
+    )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
@@ -113,6 +114,11 @@ max_answer_chars
         """Height and width of a grid."""
         height, width = self.map.shape
         return height, width
+
+    @property
+    def own_space(self) -> Discrete[Any] | None:
+        """The space of positions."""
+        return Discrete(self.map.size) if self.obs_mode == "position" else None
 
     def describe(self) -> str:
         """Return a description of the game, for the instructions."""

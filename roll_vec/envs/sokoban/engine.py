@@ -8,16 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.envs.sokoban.env import Sokoban
-from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.envs.sokoban.rooms import make_level_provider
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.kernels.sokoban.unroll import unroll_rows
 from roll_vec.stacked.levels import LevelEngine, Levels
-from roll_vec.stacked.rollout_buffer import (
-    RolloutBuffer,
-    make_outcome,
-    to_batch_result,
-)
+from roll_vec.stacked.rollout_buffer import RolloutBuffer, make_outcome, to_batch_result
 from roll_vec.stacked.row_threads import for_row_ranges
 from roll_vec.text.turn import BatchResult
 
@@ -46,29 +41,18 @@ class SokobanEngine(LevelEngine):
     PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
         "boxes_on_target",
         "num_boxes",
-        "num_env_steps",
         "player_position",
         "room_fixed",
         "room_state",
     )
-    SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
-        "get_all_actions",
-        "get_instructions",
-    )
 
-    def __init__(
-        self,
-        options: SokobanOptions,
-        num_envs: int,
-        max_episode_steps: int | None,
-        num_threads: int,
-    ) -> None:
-        super().__init__(options, num_envs, max_episode_steps, num_threads)
-        self.level_provider = make_level_provider(options, num_threads)
-        height, width = options.dim_room
-        self.cells = np.zeros((num_envs, height * width), np.uint8)
-        self.players = np.zeros(num_envs, np.int32)
-        self.boxes_left = np.zeros(num_envs, np.int32)
+    def _allocate(self) -> None:
+        super()._allocate()
+        self.level_provider = make_level_provider(self.options, self.num_threads)
+        height, width = self.options.dim_room
+        self.cells = np.zeros((self.num_envs, height * width), np.uint8)
+        self.players = np.zeros(self.num_envs, np.int32)
+        self.boxes_left = np.zeros(self.num_envs, np.int32)
 
     def _room_state(self) -> tuple[NDArray[Any], ...]:
         """Return the arrays of `roll_vec.kernels.sokoban.rules.RoomState`."""
@@ -84,12 +68,7 @@ class SokobanEngine(LevelEngine):
         flat, rooms = levels[0].reshape(len(levels[0]), -1), self._room_state()
         for_row_ranges(
             lambda start, stop: kernels.place_rows(
-                start,
-                stop,
-                rows,
-                flat,
-                level_indices,
-                rooms,
+                start, stop, rows, flat, level_indices, rooms
             ),
             len(rows),
             self.num_threads,

@@ -1,4 +1,4 @@
-"""FrozenLake-v1: the textbook's attributes, and Gymnasium's play, in the single form.
+"""FrozenLake-v1: the textbook's attributes, and Gymnasium's play, one environment.
 
 The batch is compared with Gymnasium in ``tests/contract/test_gymnasium_parity.py``.
 """
@@ -40,6 +40,7 @@ def pair(keywords, **more):
 
 
 def nested_types(P):
+    """Return the types in every transition."""
     return [
         [tuple(map(type, outcome)) for outcome in outcomes]
         for actions in P.values()

@@ -36,6 +36,7 @@ def oracle_of(config, seed):
 
 
 def letters(env):
+    """Return the map as strings."""
     return [b"".join(row).decode() for row in env.desc]
 
 
@@ -126,6 +127,7 @@ def test_action_0_moves_nothing_and_draws_nothing_in_both_forms():
 
 
 def first_seed(config, found):
+    """Return the first seed whose map passes a test."""
     env = gymnasium.make(ID, **config).unwrapped
     for seed in range(1000):
         env.reset(seed=seed)
@@ -194,6 +196,7 @@ def test_batches_do_not_depend_on_the_number_of_threads(monkeypatch):
 
 
 def few_draws(monkeypatch, max_draws):
+    """Let the kernel give up after a few draws."""
     few = PlainKernels(frozen_lake_maps, MAX_DRAWS=max_draws)
     monkeypatch.setattr(frozen_lake_maps, "generate_maps", few.generate_maps)
     monkeypatch.setattr(frozen_lake_maps, "MAX_DRAWS", max_draws)

@@ -1,6 +1,8 @@
+"""Fixtures for tests of levels from files."""
+
 import pytest
 
-from tests.envs.sokoban.given_levels import COLLECTION
+from tests.envs.sokoban.user_levels import COLLECTION
 
 
 @pytest.fixture

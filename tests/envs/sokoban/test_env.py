@@ -31,10 +31,12 @@ CONFIGS = [
 
 
 def oracle_of(env, max_steps=None):
+    """Return the oracle in the state of an environment."""
     return OracleSokoban(env.room_fixed, env.room_state, max_steps)
 
 
 def solution_of(env):
+    """Return a shortest solution of the room that is played."""
     return solve_sokoban(env.room_fixed.tolist(), env.room_state.tolist())
 
 
@@ -247,6 +249,7 @@ def test_a_configuration_without_rooms_ends_in_an_error(config, monkeypatch):
 
 
 def failing_seed(options, seeds):
+    """Return the first seed without a room at the first attempt."""
     for seed in seeds:
         _, (status,) = draw_rooms(options, np.array([seed], np.uint64), max_attempts=1)
         if status:

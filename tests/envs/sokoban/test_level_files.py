@@ -1,4 +1,4 @@
-"""Given levels: every form they come in, and what is refused."""
+"""Levels from files, texts and arrays: every accepted form, and refused levels."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from roll_vec.envs.sokoban.level_files import load_levels
 from roll_vec.errors import InvalidOptionError
-from tests.envs.sokoban.given_levels import (
+from tests.envs.sokoban.user_levels import (
     COLLECTION,
     EXPECTED,
     ID,

@@ -1,4 +1,4 @@
-"""Given levels as they are played, kept in a process, and pickled."""
+"""Levels of users: play, the cache of a process, pickles."""
 
 import copy
 import dataclasses
@@ -19,9 +19,10 @@ from roll_vec.envs.sokoban.level_files import LevelSet, load_levels
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.seeding import episode_seed, level_for_seed
+from roll_vec.stacked.grid_observations import OBS_MODES
 from roll_vec.testing import check_vector_env
 from tests.conftest import JIT_OFF
-from tests.envs.sokoban.given_levels import (
+from tests.envs.sokoban.user_levels import (
     COLLECTION,
     EXPECTED,
     ID,
@@ -46,7 +47,7 @@ from tests.oracles.sokoban import OracleSokoban
     ],
     ids=str,
 )
-def test_keywords_that_contradict_given_levels_are_refused(keywords, told):
+def test_keywords_that_contradict_user_levels_are_refused(keywords, told):
     for make in (partial(gymnasium.make, ID), partial(gymnasium.make_vec, ID)):
         with pytest.raises(InvalidOptionError, match=told):
             make(levels=EXPECTED, **keywords)
@@ -120,8 +121,8 @@ def test_play_equals_the_oracle_with_different_numbers_of_boxes():
         assert (single.num_boxes, single.boxes_on_target) == (boxes, boxes - 1)
 
 
-@pytest.mark.parametrize("obs_mode", ["grid", "planes", "tiny_rgb", "rgb", "text"])
-def test_given_levels_look_like_generated_rooms(obs_mode):
+@pytest.mark.parametrize("obs_mode", OBS_MODES)
+def test_user_levels_look_like_generated_rooms(obs_mode):
     room = {"dim_room": (6, 7), "num_boxes": 2, "num_levels": 5}
     more = {"obs_mode": obs_mode, "render_mode": "ansi", "action_mode": "text"}
     drawn = gymnasium.make_vec(ID, num_envs=5, **room)
@@ -140,14 +141,14 @@ def test_given_levels_look_like_generated_rooms(obs_mode):
         assert repr(ours.call(name)) == repr(theirs.call(name))
 
 
-def test_batch_of_given_levels_passes_the_checker():
+def test_batch_of_user_levels_passes_the_checker():
     check_vector_env(
         partial(gymnasium.make_vec, ID, levels=[COLLECTION]), steps=40, seed=2
     )
 
 
 @pytest.mark.skipif(JIT_OFF, reason="nothing is compiled")
-def test_given_levels_compile_nothing_anew():
+def test_user_levels_compile_nothing_anew():
     env = batch(EXPECTED)
     env.reset(seed=0)
     env.step([1, 1, 1])

@@ -21,4 +21,5 @@ EXPECTED = np.array(
 
 
 def batch(levels, num_envs=3, **more):
+    """Return a batch that plays levels."""
     return gymnasium.make_vec(ID, num_envs=num_envs, levels=levels, **more)
