@@ -137,9 +137,10 @@ def _move(maps, m, neighbours, position, heading):
     The code has the player on it, if the player stood on a terminal tile before:
     Gymnasium's terminal states lead to themselves.
     """
-    stays = is_terminal(maps[m, np.uint64(position)])
-    position = neighbours[np.uint64(position), heading | stays * STAY]
-    return position, maps[m, np.uint64(position)] + stays * _PLAYER_ON
+    here = np.uint64(position)
+    stays = is_terminal(maps[m, here])
+    there = np.uint64(neighbours[here, np.uint64(heading | stays * STAY)])
+    return np.int64(there), maps[m, there] + stays * _PLAYER_ON
 
 
 @kernel

@@ -30,8 +30,6 @@ SUCCESS_RATE = 1.0 / 3.0
 class LakeEnv(GridEnv):
     """One lake: the step and the grid of both families."""
 
-    _slip_generator: np.random.Generator
-
     def _set_rules(
         self, is_slippery: bool, success_rate: float, reward_schedule: Sequence[float]
     ) -> None:
@@ -59,7 +57,7 @@ class LakeEnv(GridEnv):
         kernels.write_grids(0, 1, self._tiles, np.array([self.s], np.int64), grid)
         return grid.reshape(self.observer.shape)
 
-    def _move(self, action: int) -> tuple[float, bool, float]:
+    def _move(self, action: int, rng: np.random.Generator) -> tuple[float, bool, float]:
         """Take one action; return reward, terminated and the outcome's probability."""
         is_valid = action >= self.first_action
         neighbours, slip, reward_schedule = self._parameters
@@ -67,7 +65,7 @@ class LakeEnv(GridEnv):
             0,
             self.s,
             action,
-            self._slip_generator.random() if is_valid else 0.0,
+            rng.random() if is_valid else 0.0,
             self.first_action,
             self._tiles,
             neighbours,
@@ -158,10 +156,6 @@ class FrozenLake(LakeEnv):
 
         return {s: {a: transitions(s, a) for a in range(4)} for s in range(len(tiles))}
 
-    @property
-    def _slip_generator(self) -> np.random.Generator:  # type: ignore[override]
-        return self.np_random
-
     def _observe(self) -> Any:
         if self.options.obs_mode == "position":
             return self.s
@@ -197,7 +191,7 @@ class FrozenLake(LakeEnv):
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         before = self.s
-        reward, terminated, prob = self._move(action)
+        reward, terminated, prob = self._move(action, self.np_random)
         if action >= self.first_action:
             self.lastaction = action
         if self.action_parser is None:
@@ -260,5 +254,5 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         before = self.s
-        reward, terminated, _ = self._move(action)
+        reward, terminated, _ = self._move(action, self._slip_generator)
         return reward, terminated, self._info(action, before)
