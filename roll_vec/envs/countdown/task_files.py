@@ -22,6 +22,12 @@ __all__ = ["TaskFile", "load_tasks"]
 _MAX_DIGITS = 18
 _INT64 = 1 << 63
 
+_NEEDS = {
+    "max_digits": "a number of {} digits",
+    "max_tokens": "numbers for {} tokens",
+    "max_chars": "numbers for {} characters",
+}
+
 # Counts of the rows' numbers, all numbers, all targets.
 Columns = tuple[Any, Any, Any]
 
@@ -64,22 +70,14 @@ class TaskFile:
         digits = np.searchsorted(powers, numbers, side="right") + 1
         starts = self._starts[:-1]
         self.max_numbers = int(counts.max())
-        # By limit of an answer: what each row needs, and the words for it.
         needs = {
-            "max_digits": (
-                np.maximum.reduceat(digits, starts),
-                "a number of {} digits",
-            ),
-            "max_tokens": (2 * counts - 1, "numbers for {} tokens"),
-            "max_chars": (
-                np.add.reduceat(digits, starts) + counts - 1,
-                "numbers for {} characters",
-            ),
+            "max_digits": np.maximum.reduceat(digits, starts),
+            "max_tokens": 2 * counts - 1,
+            "max_chars": np.add.reduceat(digits, starts) + counts - 1,
         }
-        # By limit: the row that needs most, the words for it, and how much.
+        # By limit of an answer: the row that needs most, and how much it needs.
         self._needs = {
-            name: (int(need.argmax()), words, int(need.max()))
-            for name, (need, words) in needs.items()
+            name: (int(need.argmax()), int(need.max())) for name, need in needs.items()
         }
 
     def __len__(self) -> int:
@@ -104,14 +102,14 @@ class TaskFile:
         InvalidOptionError
             Names the row and the keyword that raises the limit.
         """
-        for name, (row, words, need) in self._needs.items():
+        for name, (row, need) in self._needs.items():
             if name != "max_digits" and options.numbers_rule == "any":
                 continue
             limit = getattr(options, name)
             if need > limit:
-                place = _place(self.path, row, "nums")
                 message = (
-                    f"{place}: {words.format(need)}, more than an answer may have; "
+                    f"{_place(self.path, row, 'nums')}: {_NEEDS[name].format(need)}, "
+                    "more than an answer may have; "
                     f"give {name}={need} instead of {limit}"
                 )
                 raise InvalidOptionError(message)
