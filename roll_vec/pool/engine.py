@@ -18,7 +18,6 @@ from roll_vec.pool.operations import (
     EnvOperations,
     Result,
     misfit_fault,
-    unstackable_fault,
 )
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.serial import SerialWorkers, StepLists
@@ -98,18 +97,18 @@ class PoolEngine:
 
     def reset(
         self,
-        rows: NDArray[np.int64],
+        env_ids: NDArray[np.int64],
         seeds: Sequence[int | None],
         options: dict[str, Any] | None = None,
     ) -> None:
         """Start new episodes in some environments; see `Engine.reset`."""
-        for env_id, seed in zip(rows.tolist(), seeds, strict=True):
+        for env_id, seed in zip(env_ids.tolist(), seeds, strict=True):
             self.operations.start_reset(env_id, seed, options)
         self.operations.wait_for_all()
-        if len(rows) == self.num_envs:
+        if len(env_ids) == self.num_envs:
             self.faults.needs_full_reset = False
 
-    def advance(self, rows: NDArray[np.int64]) -> None:
+    def advance(self, env_ids: NDArray[np.int64]) -> None:
         """Start the next episode in some environments.
 
         Workers need not have ended the resets when this returns: other environments
@@ -117,30 +116,30 @@ class PoolEngine:
         """
         workers, operations = self.handles.workers, self.operations
         if not isinstance(workers, SerialWorkers):
-            for env_id in rows.tolist():
+            for env_id in env_ids.tolist():
                 operations.start_autoreset(env_id)
             return
-        env_ids = []
-        for env_id in rows.tolist():
+        simple_ids = []
+        for env_id in env_ids.tolist():
             if self.faults.needs_replacement[env_id]:
                 operations.start_autoreset(env_id)
             else:
                 self._episodes.advance(env_id)
                 self.faults.start_reset(env_id)
-                env_ids.append(env_id)
+                simple_ids.append(env_id)
         observations: list[Any] = [None] * self.num_envs
         infos = operations.last_reset_infos
-        faults = workers.reset_envs(env_ids, observations, infos)
-        for env_id in env_ids:
+        faults = workers.reset_envs(simple_ids, observations, infos)
+        for env_id in simple_ids:
             fault = faults.get(env_id)
             value = None if fault else (observations[env_id], infos[env_id])
             operations.end_reset(env_id, value, fault)
         operations.wait_without_raising()
 
-    def reset_infos(self, rows: NDArray[np.int64]) -> InfoList:
+    def reset_infos(self, env_ids: NDArray[np.int64]) -> InfoList:
         """Return the infos of the last resets of some environments, a list of dicts."""
         self.operations.wait_for_all()
-        return [self.operations.last_reset_infos[env_id] for env_id in rows.tolist()]
+        return [self.operations.last_reset_infos[env_id] for env_id in env_ids.tolist()]
 
     # --------------------------------------------------------------- steps
 
@@ -187,7 +186,7 @@ class PoolEngine:
             skip_list[env_id] = True
         lists = workers.step_all(actions, skip_list, self.observations.latest)
         for env_id, reason in find_unstackable(lists.infos).items():
-            lists.faults[env_id] = unstackable_fault("step", reason)
+            lists.faults[env_id] = misfit_fault("step", reason)
         self.observations.mark_stale()
         for env_id in stalled_ids:
             lists.truncations[env_id] = True
@@ -223,10 +222,6 @@ class PoolEngine:
         self._step_infos[env_id] = result[3]
         return result
 
-    def demand_reset(self) -> None:
-        """Drop everything that was started; every environment must be reset now."""
-        self.operations.demand_reset()
-
     # -------------------------------------------------------- observations
 
     def observe(self, out: Any = None) -> Any:  # noqa: ARG002
@@ -240,10 +235,11 @@ class PoolEngine:
         self.operations.wait_for_all()
         return self.observations.batch()
 
-    def observe_envs(self, rows: NDArray[np.int64]) -> list[Any]:
+    def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
         """Return copies of the observations of some environments."""
         self.operations.wait_for_all()
-        return [copy_data(self.observations.latest[env_id]) for env_id in rows.tolist()]
+        latest = self.observations.latest
+        return [copy_data(latest[env_id]) for env_id in env_ids.tolist()]
 
     @property
     def successes(self) -> NDArray[np.bool_]:
@@ -259,11 +255,11 @@ class PoolEngine:
 
     def frames(
         self,
-        rows: NDArray[np.int64],
+        env_ids: NDArray[np.int64],
         mode: str,  # noqa: ARG002
     ) -> tuple[Any, ...]:
         """Return the results of `render` of some environments."""
-        return self.handles.render(rows.tolist())
+        return self.handles.render(env_ids.tolist())
 
     def close(self) -> None:
         """Close the environments, and end the workers."""

@@ -48,8 +48,9 @@ def _text_parameters(cls: type[Any]) -> dict[str, inspect.Parameter]:
 def parameters_of(cls: type[Any]) -> dict[str, inspect.Parameter]:
     """Return all keywords of environments of a class: its own, and those of text."""
     variadic = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-    own = {n: p for n, p in _own_parameters(cls).items() if p.kind not in variadic}
-    return own | _text_parameters(cls)
+    parameters = _own_parameters(cls).items()
+    named = {name: one for name, one in parameters if one.kind not in variadic}
+    return named | _text_parameters(cls)
 
 
 def check_keywords(
@@ -106,10 +107,10 @@ def parse_text_options(
     options = {name: keywords[name] for name in keywords if name in names}
     mode = options.pop("action_mode", ACTION_MODES[0])
     check_choice("action_mode", mode, ACTION_MODES)
-    parsed = TextOptions(**options)
+    text_options = TextOptions(**options)
     if issubclass(cls, BaseLanguageBasedEnv) or mode == "text":
-        return parsed
-    if parsed != TextOptions():
+        return text_options
+    if text_options != TextOptions():
         message = (
             f"{', '.join(name for name in names if name in options)}: have a meaning "
             "with action_mode='text' alone"
@@ -138,9 +139,9 @@ def build(
     """
     keywords = unpin_files(keywords)
     names = _text_parameters(cls)
-    own = {name: keywords[name] for name in keywords if name not in names}
+    class_keywords = {name: keywords[name] for name in keywords if name not in names}
     options = parse_text_options(cls, keywords)
-    env: gymnasium.Env[Any, Any] = cls(**own)
+    env: gymnasium.Env[Any, Any] = cls(**class_keywords)
     if spec is not None:
         env.unwrapped.spec = spec
     return env if options is None else TextWrapper(env, options)

@@ -227,13 +227,12 @@ class ProcessRecovery:
         self.snapshot_limit = SNAPSHOT_FACTOR * limit
         self.logs = [ReplayLog(one, limit) for one in attributes]
         # Environments without an object, and the message of their next fault.
-        self._lost: dict[int, str] = {}
+        self._losses: dict[int, str] = {}
 
     def needs_snapshot(self, task: Task) -> bool:
         """Return whether a snapshot is due before a task."""
-        return task.env_id not in self._lost and self.logs[task.env_id].needs_snapshot(
-            task
-        )
+        log = self.logs[task.env_id]
+        return task.env_id not in self._losses and log.needs_snapshot(task)
 
     def record(
         self, task: Task, pickled: bytes, value: Any, fault: Fault | None
@@ -246,13 +245,13 @@ class ProcessRecovery:
         if fault is None:
             self.logs[env_id].record(task, pickled, value)
             if operation in ("build", "load", "reset"):
-                self._lost.pop(env_id, None)
+                self._losses.pop(env_id, None)
         elif operation == "restore":
             self._lose(env_id, fault.message)
         elif operation == "snapshot":
             self.logs[env_id].stop_snapshots(fault.message)
-        elif operation == "step" and env_id in self._lost:
-            return Fault("worker_death", self._lost[env_id])
+        elif operation == "step" and env_id in self._losses:
+            return Fault("worker_death", self._losses[env_id])
         return fault
 
     def record_death(self, task: Task, fault: Fault) -> None:
@@ -262,15 +261,15 @@ class ProcessRecovery:
         elif task.operation == "restore":
             self._lose(task.env_id, fault.message)
         else:
-            self._lost[task.env_id] = fault.message
+            self._losses[task.env_id] = fault.message
 
     def record_interrupt(self, env_ids: Sequence[int]) -> None:
         """Note that a worker was killed because the caller was interrupted."""
         for env_id in env_ids:
-            self._lost[env_id] = "worker death: its process was ended by an interrupt"
+            self._losses[env_id] = "worker death: its process was ended by an interrupt"
 
     def _lose(self, env_id: int, reason: str) -> None:
-        self._lost[env_id] = f"worker death: could not be restored ({reason})"
+        self._losses[env_id] = f"worker death: could not be restored ({reason})"
 
     def plan_restart(self, env_ids: Sequence[int], tasks: Sequence[Task]) -> list[Task]:
         """Return the tasks of a new worker process.
@@ -290,13 +289,13 @@ class ProcessRecovery:
             reset builds its environment itself, so that nothing has to be restored.
         """
         outstanding = []
-        unneeded = set(self._lost)
+        unneeded = set(self._losses)
         for task in tasks:
             if task.operation in INTERNAL_TASKS:
                 continue
             if task.operation in ("build", "load"):
                 unneeded.add(task.env_id)
-            elif task.operation == "reset" and task.env_id not in self._lost:
+            elif task.operation == "reset" and task.env_id not in self._losses:
                 request = task.argument
                 if is_seeded(request):
                     attributes = self.logs[task.env_id].attributes

@@ -18,24 +18,21 @@ from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.tasks import Fault, Outcome, Task
 from roll_vec.vector.infos import InfoList, find_unstackable
 
-__all__ = ["EnvOperations", "Result", "misfit_fault", "unstackable_fault"]
+__all__ = ["EnvOperations", "Result", "misfit_fault"]
 
 Result = tuple[float, bool, bool, dict[str, Any]]
 """Reward, terminated, truncated, info."""
 
 
-def misfit_fault(operation: str) -> Fault:
-    """Return the fault of an observation that cannot be part of a batch."""
-    message = (
-        f"exception in {operation}: the observation is not one of the observation space"
-    )
-    return Fault("exception", message)
+def misfit_fault(operation: str, unstackable: str = "") -> Fault:
+    """Return the fault of a result that cannot be part of a batch.
 
-
-def unstackable_fault(operation: str, reason: str) -> Fault:
-    """Return the fault of an info that cannot be stacked."""
-    message = f"exception in {operation}: the info cannot be stacked: {reason}"
-    return Fault("exception", message)
+    ``unstackable`` is the reason for an info; otherwise it is the observation.
+    """
+    message = "the observation is not one of the observation space"
+    if unstackable:
+        message = f"the info cannot be stacked: {unstackable}"
+    return Fault("exception", f"exception in {operation}: {message}")
 
 
 class EnvOperations:
@@ -164,7 +161,7 @@ class EnvOperations:
         if not self._observations.fits(observation):
             return misfit_fault(operation)
         reasons = find_unstackable([info])
-        return unstackable_fault(operation, reasons[0]) if reasons else None
+        return misfit_fault(operation, reasons[0]) if reasons else None
 
     # ------------------------------------------------------------ outcomes
 

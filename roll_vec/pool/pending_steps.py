@@ -167,8 +167,8 @@ class PendingSteps:
         seconds = _check_timeout(timeout)
         end = None if seconds is None else time.monotonic() + seconds
         while len(self._ready) < count:
-            rest = None if end is None else max(end - time.monotonic(), 0.0)
-            for env_id in self._engine.operations.wait_for_some(rest):
+            seconds = None if end is None else max(end - time.monotonic(), 0.0)
+            for env_id in self._engine.operations.wait_for_some(seconds):
                 self._take(env_id)
             if end is not None and time.monotonic() >= end:
                 break

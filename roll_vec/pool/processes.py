@@ -229,7 +229,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
             num_bytes += len(pickled)
         if not batch:
             return
-        with suppress(OSError):  # the worker is dead: `_read` will notice it
+        with suppress(OSError):  # the worker is dead: `_read_results` will notice it
             queue.task_pipe.send_bytes(pickle.dumps(batch))
         queue.num_sent += len(batch)
         queue.bytes_in_pipe = num_bytes
@@ -246,14 +246,14 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
             longest = min(seconds, longest)
         ready = wait(list(busy), longest)
         for connection in ready:
-            outcomes += self._read(busy[connection])  # type: ignore[index]
+            outcomes += self._read_results(busy[connection])  # type: ignore[index]
         if not ready and longest == ALIVE_CHECK_INTERVAL:
             for queue in busy.values():
                 if not queue.process.is_alive():
                     outcomes += self._replace_worker(queue, None)
         return outcomes
 
-    def _read(self, queue: ProcessQueue) -> list[Outcome]:
+    def _read_results(self, queue: ProcessQueue) -> list[Outcome]:
         """Take the results that have arrived from a worker; replace it if it died."""
         outcomes: list[Outcome] = []
         try:

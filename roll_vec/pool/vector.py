@@ -196,7 +196,7 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             yield
         except KeyboardInterrupt:
             self._pending_steps.clear()
-            self.engine.demand_reset()
+            self.engine.operations.demand_reset()
             raise
 
     def _check_idle(self, name: str) -> None:
@@ -298,7 +298,7 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
                 self._pending_steps.wait(min_envs, timeout)
             except EnvironmentFaultError:
                 self._pending_steps.clear()
-                self.engine.demand_reset()
+                self.engine.operations.demand_reset()
                 raise
             # Before results are received: a warning filter can raise.
             self.engine.faults.warn_once()
