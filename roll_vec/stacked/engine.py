@@ -265,10 +265,10 @@ class StackedEngine:
             until = min(until, num_steps)
             rows = np.arange(self.num_envs)
             while len(rows):
-                ended = rows[states[rows] == NEEDS_RESET]
-                if len(ended):
-                    self.advance(ended)
-                    states[ended] = JUST_RESET
+                to_reset = rows[states[rows] == NEEDS_RESET]
+                if len(to_reset):
+                    self.advance(to_reset)
+                    states[to_reset] = JUST_RESET
                 self._unroll_rows(rows, until, buffer)
                 rows = np.flatnonzero((states == NEEDS_RESET) & (times < until))
                 if buffer.mode is AutoresetMode.DISABLED:
@@ -301,23 +301,23 @@ class StackedEngine:
             )
             # In SAME_STEP mode an episode begins within the step that ended another
             # one, whose results stay; else in a step of its own, whose results are 0.
-            written = playing if buffer.same_step else active
-            buffer.outcome.rewards[t, written] = rewards[written]
-            buffer.outcome.terminations[t, written] = terminations[written]
-            buffer.outcome.truncations[t, written] = truncations[written]
+            targets = playing if buffer.same_step else active
+            buffer.outcome.rewards[t, targets] = rewards[targets]
+            buffer.outcome.terminations[t, targets] = terminations[targets]
+            buffer.outcome.truncations[t, targets] = truncations[targets]
             infos = {**to_batch_result(buffer.outcome)[3], "prob": buffer.probs}
             for key, value in values.items():
-                infos[key][t, written] = value[written]
-            ended = (terminations | truncations)[active]
-            states[active] = np.where(ended, NEEDS_RESET, PLAYING)
+                infos[key][t, targets] = value[targets]
+            ends = (terminations | truncations)[active]
+            states[active] = np.where(ends, NEEDS_RESET, PLAYING)
             times[active] = t + 1
             if buffer.same_step:
-                times[active[ended]] = t
-            buffer.next_observations[t, written] = self._grids(written).reshape(
-                len(written), num_cells
+                times[active[ends]] = t
+            buffer.next_observations[t, targets] = self._grids(targets).reshape(
+                len(targets), num_cells
             )
             if buffer.same_step:
-                others = active[~ended]
+                others = active[~ends]
                 buffer.observations[t, others] = self._grids(others).reshape(
                     len(others), num_cells
                 )

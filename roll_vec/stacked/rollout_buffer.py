@@ -54,6 +54,8 @@ class RolloutBuffer:
     outcome : StepOutcome
         (T, n) each.
     progress : UnrollProgress
+    kernel_arguments : (tuple, tuple)
+        The arrays of progress and outcome in plain tuples, as kernels take them.
     probs : (T, n) float64
         Probabilities of slippery moves, for games that have them.
     observations : (T, n, *shape)
@@ -87,6 +89,7 @@ class RolloutBuffer:
             )
         states = np.where(has_ended, NEEDS_RESET, PLAYING)
         self.progress = UnrollProgress(np.zeros(steps[1], np.int64), states)
+        self.kernel_arguments = tuple(self.progress), tuple(self.outcome)
         self.probs = np.empty(steps)
         # In DISABLED mode a partial rollout is rendered before the error is raised:
         # zero-fill, so that unwritten codes cannot index past the tile table.

@@ -133,8 +133,9 @@ class FrozenLake(LakeEnv):
     def P(self) -> dict[int, dict[int, list[tuple[float, int, float, bool]]]]:
         """Transitions, ``P[s][a]``: (probability, next s, reward, terminated) each."""
         neighbours, slip, _ = self._parameters
-        schedule = self.options.reward_schedule
-        rewards = dict(zip(kernels.REWARD_TILES, schedule, strict=True))
+        rewards = dict(
+            zip(kernels.REWARD_TILES, self.options.reward_schedule, strict=True)
+        )
         chances = list(enumerate(slip[0].tolist()))
         if not self.options.is_slippery:
             chances = chances[1:2]

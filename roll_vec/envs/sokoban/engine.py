@@ -100,8 +100,7 @@ class SokobanEngine(LevelEngine):
     def _unroll_rows(
         self, rows: NDArray[np.int64], until: int, buffer: RolloutBuffer
     ) -> None:
-        rooms = self._room_state()
-        progress, outcome = tuple(buffer.progress), tuple(buffer.outcome)
+        rooms, (progress, outcome) = self._room_state(), buffer.kernel_arguments
         for_row_ranges(
             lambda start, stop: unroll_rows(
                 start,
