@@ -167,7 +167,7 @@ def is_pooled(case: str) -> bool:
 
 
 def single_keywords(case: str) -> dict[str, Any]:
-    """Return the keywords of a case's single form with their defaults."""
+    """Return the keywords of a case's single environment with their defaults."""
     return ENVIRONMENTS[id_of(case)].defaults()
 
 
@@ -319,7 +319,7 @@ def rows_at(observations: Any, rows: Any) -> Any:
 
 
 def single_info(infos: dict[str, Any], row: int) -> dict[str, Any]:
-    """Return the infos of one environment as its single form gives them."""
+    """Return the infos of one environment as its single environment gives them."""
     own = {}
     for key, values in infos.items():
         if not key.startswith("_") and infos["_" + key][row]:

@@ -285,13 +285,13 @@ class TestConstruction:
         assert listed == sorted(listed)
 
     @pytest.mark.parametrize("case", PLAIN)
-    def test_single_form_refuses_the_vector_forms_keywords(self, case):
+    def test_single_env_refuses_the_vector_forms_keywords(self, case):
         with pytest.raises(errors.UnknownOptionError, match="group_size"):
             gymnasium.make(case, group_size=1)
 
     @pytest.mark.parametrize("case", PLAIN)
     @pytest.mark.parametrize("limit", [0, -2])
-    def test_single_form_refuses_the_same_limits(self, case, limit):
+    def test_single_env_refuses_the_same_limits(self, case, limit):
         with pytest.raises(LIMIT_ERROR, match="max_episode_steps"):
             gymnasium.make(case, max_episode_steps=limit)
 

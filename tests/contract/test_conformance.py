@@ -91,7 +91,7 @@ def test_batch_with_options_passes_the_checker(env_id, more):
         *((ARRAY_IDS[0], obs_mode) for obs_mode in ("text", "planes", "rgb")),
     ],
 )
-def test_single_form_passes_gymnasiums_checker(env_id, obs_mode):
+def test_single_env_passes_gymnasiums_checker(env_id, obs_mode):
     more = {} if obs_mode == "default" else {"obs_mode": obs_mode}
     env = gymnasium.make(env_id, render_mode="rgb_array", **more)
     check_env(env.unwrapped)
@@ -100,12 +100,12 @@ def test_single_form_passes_gymnasiums_checker(env_id, obs_mode):
 
 @pytest.mark.filterwarnings("ignore:.*different from the unwrapped version")
 @pytest.mark.parametrize("case", [*TEXTS, *POOLED_IDS, *CUSTOM_IDS])
-def test_single_form_of_texts_or_objects_passes_gymnasiums_checker(case):
+def test_single_env_of_texts_or_objects_passes_gymnasiums_checker(case):
     env = make_single(case, render_mode="ansi")
     check_env(env.unwrapped, skip_render_check=True)
     env.close()
     if is_pooled(case):
-        # And with the text layer around it.
+        # And with the text wrapper around it.
         own = {**keywords(case), "render_mode": "ansi"}
         del own["max_episode_steps"]
         check_env(make_object(id_of(case), **own), skip_render_check=True)

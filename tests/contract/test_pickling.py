@@ -171,7 +171,7 @@ def test_windows_are_not_pickled(case, monkeypatch):
 
 @pytest.mark.parametrize("duplicate", DUPLICATES)
 @pytest.mark.parametrize("case", SINGLES)
-def test_single_form_goes_on_like_the_original(case, duplicate):
+def test_single_env_goes_on_like_the_original(case, duplicate):
     env = make_single(case)
     env.reset(seed=2**40)
     drawn = draw_actions(make_batch(case, 1), 49)[:, 0].tolist()

@@ -1,4 +1,4 @@
-"""Seeds of a batch: environment i is the single form with its seed, autoresets too."""
+"""Seeds of a batch: environment i is the single environment with its seed, autoresets too."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def rows_of(results, row):
 
 
 def play_alone(env, seed, actions):
-    """Play the single form as a batch in NEXT_STEP mode does."""
+    """Play the single environment as a batch in NEXT_STEP mode does."""
     env.reset(seed=seed)
     results = []
     finished = False

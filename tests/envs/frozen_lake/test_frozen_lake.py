@@ -34,7 +34,7 @@ OPTIONS = [
 
 
 def pair(keywords, **more):
-    """Our single form and Gymnasium's, unwrapped."""
+    """Our single environment and Gymnasium's, unwrapped."""
     ours = gymnasium.make(ID, **keywords, **more).unwrapped
     return ours, Lake(**keywords)
 
