@@ -18,7 +18,7 @@ class Problem:
     ----------
     did : str
         The calls that were made.
-    found : str
+    actual : str
         Their outcome.
     expected : str
         The outcome that the contract asks for.
@@ -27,7 +27,7 @@ class Problem:
     """
 
     did: str
-    found: str
+    actual: str
     expected: str
     details: str = ""
 
@@ -103,7 +103,7 @@ def _finding_lines(number: int, finding: Finding) -> list[str]:
     lines = [f"{number:3}. [{finding.slug}] {finding.title}"]
     for problem in finding.problems:
         lines += _wrap("       did:      ", problem.did)
-        lines += _wrap("       found:    ", problem.found)
+        lines += _wrap("       found:    ", problem.actual)
         lines += _wrap("       expected: ", problem.expected)
         lines += textwrap.indent(problem.details.rstrip(), " " * 9).splitlines()
     if len(finding.modes) > 1:

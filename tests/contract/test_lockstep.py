@@ -1,4 +1,4 @@
-"""Native batches in lockstep with Gymnasium's SyncVectorEnv over the single environments.
+"""Batches in lockstep with Gymnasium's SyncVectorEnv over single environments.
 
 Everything that `reset` and `step` return is compared to the bit at every step, under
 random partial resets and seed lists.

@@ -1,4 +1,4 @@
-"""Seeds of a batch: environment i is the single environment with its seed, autoresets too."""
+"""Seeds of a batch: environment i equals the single environment with its seed."""
 
 import numpy as np
 import pytest
