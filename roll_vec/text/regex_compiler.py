@@ -232,7 +232,7 @@ class PatternProgram:
         slots = np.empty(kernels.NUM_SLOTS, np.int64)
         spans = np.empty(kernels.NUM_SLOTS, np.int64)
         if kernels.search(self._program, masks, last, visited, stack, slots, spans):
-            return list(map(int, spans))
+            return spans.tolist()
         return None
 
     def _classify(self, codes: NDArray[np.uint32]) -> None:
