@@ -48,7 +48,7 @@ class _RollEnv(LevelEnv, BaseDiscreteActionEnv):
         return super().reset(seed=seed, options=options)
 
     def render(self, mode: str | None = None) -> Any:
-        """Return the board as ``text`` (str) or ``rgb_array`` ((16 H, 16 W, 3) uint8).
+        """Return the grid as ``text`` (str) or ``rgb_array`` ((16 H, 16 W, 3) uint8).
 
         Parameters
         ----------
@@ -65,7 +65,7 @@ class _RollEnv(LevelEnv, BaseDiscreteActionEnv):
         return self.observer.frames(self._grid()[np.newaxis], mode)[0]
 
     def get_image(self, mode: str = "rgb_array") -> NDArray[np.uint8]:
-        """Return the board as pixels.
+        """Return the grid as pixels.
 
         Parameters
         ----------

@@ -14,7 +14,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["colour_board", "paint", "strip_colours"]
+__all__ = ["colour_grid", "paint", "strip_colours"]
 
 _SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -29,7 +29,7 @@ def strip_colours(text: str) -> str:
     return _SEQUENCE.sub("", text)
 
 
-def colour_board(
+def colour_grid(
     grid: NDArray[np.uint8],
     lookup: Mapping[int, str],
     colours: Mapping[int, str],

@@ -53,7 +53,7 @@ def mosaic(
     Parameters
     ----------
     frames : sequence of (H, W, 3) uint8
-        At least one. Where sizes differ, each is centred in a cell of the largest.
+        At least one.  If sizes differ, each is centred in a cell of the largest.
     columns : int, optional
         Frames in a row; by default as many as make the picture nearly square.
     gap : int, default 8

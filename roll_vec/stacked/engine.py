@@ -301,21 +301,21 @@ class StackedEngine:
             )
             # In SAME_STEP mode an episode begins within the step that ended another
             # one, whose results stay; else in a step of its own, whose results are 0.
-            targets = playing if buffer.same_step else active
-            buffer.outcome.rewards[t, targets] = rewards[targets]
-            buffer.outcome.terminations[t, targets] = terminations[targets]
-            buffer.outcome.truncations[t, targets] = truncations[targets]
+            rows_to_write = playing if buffer.same_step else active
+            buffer.outcome.rewards[t, rows_to_write] = rewards[rows_to_write]
+            buffer.outcome.terminations[t, rows_to_write] = terminations[rows_to_write]
+            buffer.outcome.truncations[t, rows_to_write] = truncations[rows_to_write]
             infos = {**to_batch_result(buffer.outcome)[3], "prob": buffer.probs}
             for key, value in values.items():
-                infos[key][t, targets] = value[targets]
+                infos[key][t, rows_to_write] = value[rows_to_write]
             ends = (terminations | truncations)[active]
             states[active] = np.where(ends, NEEDS_RESET, PLAYING)
             times[active] = t + 1
             if buffer.same_step:
                 times[active[ends]] = t
-            buffer.next_observations[t, targets] = self._grids(targets).reshape(
-                len(targets), num_cells
-            )
+            buffer.next_observations[t, rows_to_write] = self._grids(
+                rows_to_write
+            ).reshape(len(rows_to_write), num_cells)
             if buffer.same_step:
                 others = active[~ends]
                 buffer.observations[t, others] = self._grids(others).reshape(

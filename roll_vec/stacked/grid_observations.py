@@ -16,7 +16,7 @@ from gymnasium.spaces import Box, Space
 from numpy.typing import NDArray
 
 from roll_vec.kernels import grids as kernels
-from roll_vec.render.ansi import colour_board
+from roll_vec.render.ansi import colour_grid
 from roll_vec.render.mosaic import upscale
 from roll_vec.render.tiles import TILE_SIZE
 from roll_vec.spaces import UnicodeText
@@ -202,5 +202,5 @@ class GridObserver:
         lookup, colours = self.options.grid_lookup, self.family.colours
         coloured = not os.environ.get("NO_COLOR")
         return tuple(
-            colour_board(grid, lookup, colours, colour=coloured) for grid in grids
+            colour_grid(grid, lookup, colours, colour=coloured) for grid in grids
         )

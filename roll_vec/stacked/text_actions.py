@@ -56,7 +56,7 @@ def describe_game(options: Any, parser: ActionParser | None) -> str:
 
 
 def symbol_meanings(options: Any) -> list[tuple[str, str]]:
-    """Return each symbol of a text board and its meaning, in the order of codes."""
+    """Return each symbol of a grid as text and its meaning, in the order of codes."""
     # A user's symbol has the meaning of the default symbol of its code.
     cells = options.FAMILY.cells
     return [

@@ -24,7 +24,7 @@ SETS = [(1, 0), (3, 0), (7, 1000), (5, 2**32 - 5), (2**32, 0), (2**31, 17)]
 
 
 def level_grid(id, level):
-    """The board that an environment with unlimited levels shows for a level's seed."""
+    """The grid that an environment with unlimited levels shows for a level's seed."""
     return gymnasium.make(id, **CONFIG[id]).reset(seed=level)[0]
 
 
@@ -67,7 +67,7 @@ def test_a_set_has_no_more_levels_than_it_says(id):
 
 
 def test_playing_a_level_does_not_wear_it(id):
-    # Two environments and two visits of one level: each has a board of its own.
+    # Two environments and two visits of one level: each has its own grid.
     more = {"num_levels": 2, "action_start": 1}
     env = gymnasium.make_vec(id, num_envs=3, **more, **CONFIG[id])
     first, _ = env.reset(seed=[0, 0, 2])

@@ -182,7 +182,7 @@ def test_a_given_map_stays_the_callers():
     assert (desc == b"H").all()
 
 
-def test_boards_show_the_map_and_the_player():
+def test_grids_show_the_map_and_the_player():
     env = gymnasium.make(
         ID, desc=["SFH", "FFG"], is_slippery=False, obs_mode="grid"
     ).unwrapped
