@@ -7,8 +7,8 @@ The path of a fault through the pool::
       EnvRunner.run    QueuedWorkers._stop_late_tasks       │
           │               ├─ threads: abandon it            │
           │               └─ processes: kill it ─▶ ProcessWorkers._replace_worker
-          │                  │                     ProcessRecovery: who is lost,
-          │                  │                     who is restored, and how
+          │                  │                     ProcessRecovery: which are lost,
+          │                  │                     which are restored, and how
           ▼                  ▼                              │
       Outcome with a Fault ◀────────────────────────────────╯
           │
@@ -226,7 +226,7 @@ class ProcessRecovery:
         limit = calls_limit(len(attributes))
         self.snapshot_limit = SNAPSHOT_FACTOR * limit
         self.logs = [ReplayLog(one, limit) for one in attributes]
-        # Environments without an object, and the message of their next fault.
+        # By environment without an object: the message of its next fault.
         self._losses: dict[int, str] = {}
 
     def needs_snapshot(self, task: Task) -> bool:
