@@ -1,1 +1,1 @@
-"""The games: one folder each, named as in `roll_vec.kernels`."""
+"""The games, named as in `roll_vec.kernels`: a folder each, or a file."""
