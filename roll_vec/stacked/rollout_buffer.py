@@ -80,13 +80,10 @@ class RolloutBuffer:
         self.same_step = mode is AutoresetMode.SAME_STEP
         steps = actions.shape
         flags = np.empty((5, *steps), np.bool_)
-        self.outcome = StepOutcome(np.empty(steps), *flags)
+        ends = np.empty(steps), *flags[:2]
         if out is not None:
-            self.outcome = self.outcome._replace(
-                rewards=out.rewards,
-                terminations=out.terminations,
-                truncations=out.truncations,
-            )
+            ends = out.rewards, out.terminations, out.truncations
+        self.outcome = StepOutcome(*ends, *flags[2:])
         states = np.where(has_ended, NEEDS_RESET, PLAYING)
         self.progress = UnrollProgress(np.zeros(steps[1], np.int64), states)
         self.kernel_arguments = tuple(self.progress), tuple(self.outcome)

@@ -251,13 +251,19 @@ def _arrays_of(
 def _check_array(
     name: str, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> None:
-    accepted = f"{dtype} of shape {shape}"
+    if (
+        isinstance(array, np.ndarray)
+        and array.dtype == dtype
+        and array.shape == shape
+        and array.flags.c_contiguous
+        and array.flags.writeable
+    ):
+        return
+    accepted = f"{dtype} of shape {shape}"  # numpy takes 2 us to name a dtype
     if not isinstance(array, np.ndarray):
         raise InvalidOptionError.expected(name, accepted, array)
     form = f"{array.dtype} of shape {array.shape}"
     if form == accepted:
-        if array.flags.c_contiguous and array.flags.writeable:
-            return
         form = "one that is read-only or not in C order"
     message = f"{name}: expected {accepted}, got {form}"
     raise InvalidOptionError(message)
