@@ -2,8 +2,8 @@
     test-clients test-mutants bench clean
 
 PYTHON ?= python
-KERNEL_TESTS = tests/kernels tests/stacked tests/adapters tests/envs/sokoban \
-    tests/envs/frozen_lake
+KERNEL_TESTS = tests/kernels tests/stacked tests/adapters tests/envs \
+    --ignore=tests/envs/countdown --ignore=tests/envs/webshop
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'

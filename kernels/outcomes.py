@@ -25,7 +25,7 @@ class StepOutcome(NamedTuple):
     terminations: np.ndarray  # bool
     truncations: np.ndarray  # bool
     effective: np.ndarray  # bool: the player has moved
-    valid: np.ndarray  # bool: the action was one of the four, not "no valid action"
+    valid: np.ndarray  # bool: the action was one of the game, not "no valid action"
     successes: np.ndarray  # bool: the game is won
 
 

@@ -17,8 +17,8 @@ from roll_vec.registration import ENVIRONMENTS
 __all__ = ["add_parser"]
 
 _ACTION_START = """\
-action_start: the actions are 1 to 4, and 0 is "no valid action". An agent that counts
-from 0 plays action + single_action_space.start, or 0 to 3 with action_start=0.
+action_start: the actions begin at 1, and 0 is "no valid action". An agent that counts
+from 0 plays action + single_action_space.start, or makes them with action_start=0.
 """
 
 _EPILOG = """\
