@@ -47,8 +47,8 @@ class GridOptions(TextOptions):
     Parameters
     ----------
     obs_mode : str
-        ``grid`` (codes), ``planes``, ``tiny_rgb``, ``rgb`` or ``text``, or one of the
-        game's own.
+        A key of `grid_observations.ARRAY_MODES`, such as ``grid`` (the codes); ``text``;
+        or a mode of the game, such as ``position``.
     render_mode : str or None
         ``human``, ``rgb_array``, ``ansi`` or ``text``.
     render_scale : int
