@@ -47,7 +47,7 @@ class GridOptions(TextOptions):
     Parameters
     ----------
     obs_mode : str
-        A key of `grid_observations.ARRAY_MODES`, such as ``grid`` (the codes); ``text``;
+        A key of `grid_observations.ARRAY_MODES`, such as ``grid`` for codes, ``text``,
         or a mode of the game, such as ``position``.
     render_mode : str or None
         ``human``, ``rgb_array``, ``ansi`` or ``text``.
