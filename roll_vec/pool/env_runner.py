@@ -25,6 +25,7 @@ from roll_vec.pool.tasks import (
     Task,
     exception_fault,
 )
+from roll_vec.seeding import episode_seed
 
 __all__ = ["LOST_MESSAGE", "EnvRunner", "check_reset", "check_step", "to_float"]
 
@@ -119,6 +120,10 @@ class EnvRunner:
         bare = env.unwrapped
         # Both names: an environment of others may have another method `resume`.
         can_resume = hasattr(bare, "resume") and hasattr(bare, "level_seed")
+        if can_resume:
+            # Load numba and the kernel of seeds now: in the first autoreset this may
+            # take longer than the time limit.
+            episode_seed(0, 1)
         return EnvDescription(
             env.observation_space,
             env.action_space,

@@ -1,5 +1,7 @@
 """Time limits: of threads and processes that hang, and of results that come late."""
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -7,6 +9,7 @@ import pytest
 
 from roll_vec.pool import fault_handling
 from roll_vec.seeding import episode_seed
+from tests.conftest import ROOT
 from tests.pool.cases import (
     DISABLED,
     FAULTS_ON_PURPOSE,
@@ -164,3 +167,18 @@ def test_a_result_just_before_the_kill_leaves_no_blame_to_the_next(tmp_path):
         observations, *_ = env.step(("first", "second"))
         assert observations == ("1: first", "1: second")
         assert env.fault_counts.tolist() == [0, 0]
+
+
+BUILD = """
+import sys
+from roll_vec import BaseLanguageBasedEnv
+from roll_vec.pool.env_runner import EnvRunner
+assert "numba" not in sys.modules
+EnvRunner({0: BaseLanguageBasedEnv}).build(0)
+assert "numba" in sys.modules
+"""
+
+
+def test_kernels_are_loaded_before_a_time_limit_runs():
+    # An environment of text needs the kernel of seeds in its first autoreset.
+    subprocess.run([sys.executable, "-c", BUILD], cwd=ROOT, check=True)
