@@ -177,5 +177,5 @@ def open_shop(num_products: int) -> Latency:
 
 
 def _settings(batch: int, num_products: int) -> dict[str, Any]:
-    levels = f"{num_products:,} products of the embedded shop"
+    levels = f"{num_products:,} products of the demo shop"
     return {"batch": batch, "observation": "text", "levels": levels}

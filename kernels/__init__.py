@@ -24,13 +24,14 @@ kernel does to an array.  ``(n,)`` is a shape; ``rows : (m,) int64`` are row num
 
 Tricks that several files use
 -----------------------------
-The figures are those of a step of 4096 Sokoban rooms where nothing else is said.
+The figures are those of a step of 4096 Sokoban rooms where nothing else is said.  Each
+pair is before and after one change: do not compare pairs.
 
 Branch-free code
     A branch on a random action or cell is mispredicted, which costs as much as all of
     the step.  So kernels look codes up in small tables, add products with 0 or 1, and
-    write a cell that stays as it is.  ``a if condition else b`` has no branch if both
-    are at hand, mostly; measure.  Tables: 4.6 ns a row, with ``if`` 7.9.
+    write a cell that stays as it is.  LLVM may turn ``a if condition else b`` into a
+    branch: measure.  Tables: 4.6 ns a row, with ``if`` 7.9.
 
 Passes over all rows
     A step of a batch is split into loops that go over all rows, one after the other.

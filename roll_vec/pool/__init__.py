@@ -2,7 +2,7 @@
 
 A pool is for environments that are Python objects, such as those of language agents.
 It steps them in the calling thread, in threads or in processes.  An environment that
-raises, hangs or dies is replaced, and the others do not notice.  (Sokoban and
+raises, hangs or dies is replaced.  The others keep their episodes.  (Sokoban and
 FrozenLake are no pools: they stand in arrays, see `roll_vec.stacked`.)
 
 Each file needs only the files below it; read from top to bottom::
@@ -20,8 +20,8 @@ Each file needs only the files below it; read from top to bottom::
     episodes        the episode of each environment, and the request that begins it
     env_runner      runs a task on an environment object, wherever the object is
     observations    the latest observations, and their batch
-    tasks           Task, Fault, Outcome, ResetRequest: the messages
     actions, options, spaces   checks
+    tasks           Task, Fault, Outcome, ResetRequest: the messages
 
     factories       the environments of registered ids (Countdown, WebShop, ...)
 

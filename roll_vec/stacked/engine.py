@@ -33,8 +33,8 @@ from roll_vec.vector.rollout import Rollout
 __all__ = ["StackedEngine"]
 
 # Steps of all environments that an unroll takes before it begins the next episodes.
-# With many environments there is always one whose episode ends soon, and each time the
-# kernel goes through the steps of all.
+# Each time episodes end, the kernel goes through the steps of all environments again.
+# With many environments that is often, so an unroll runs in blocks of steps.
 STEPS_AT_ONCE = 1 << 16
 
 
@@ -187,8 +187,8 @@ class StackedEngine:
     ) -> UnrollResult | None:
         """Take T steps; see `roll_vec.vector.engine.SupportsUnroll.unroll`.
 
-        None with texts, and where an action must be refused or warned of: whether it is
-        played depends on the step in NEXT_STEP mode.
+        Returns None with texts, and if an action needs an error or a warning: in
+        NEXT_STEP mode it may belong to a step that ignores it.
         """
         if self.action_parser is not None:
             return None

@@ -61,8 +61,8 @@ class RolloutBuffer:
     observations : (T, n, *shape)
         After each step; where an episode began in it, the episode's first.
     next_observations : (T, n, *shape)
-        The same before an episode began in it; `observations` itself but in SAME_STEP
-        mode.
+        The same before an episode began in it.  Except in SAME_STEP mode it is the same
+        array as `observations`.
     """
 
     def __init__(

@@ -56,7 +56,7 @@ class BatchOptions:
         an allocation.  The array that was returned before then changes.
     group_size : int
         Environments ``j * group_size`` to ``(j + 1) * group_size - 1`` get the same
-        seed from an int, or from the operating system: the same levels and noise.
+        seed from an int, or from the operating system: the same levels and randomness.
     group_id_info : bool
         True: the infos of a reset have ``group_id``, the number of the group.
 
@@ -254,6 +254,8 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
         ResetNeededError
             Before the first reset, or in DISABLED mode if an environment has ended and
             was not reset.  No environment has moved then.
+        LevelGenerationError
+            If a next episode has no level; see `Autoreset.step`.
         ClosedError
         """
         self._check_started("the first step")
