@@ -156,6 +156,7 @@ def retry_seed(level_seed: int, attempt: int) -> int:
 
     Attempt 0 has the level seed itself, attempt t ``fold_in(level_seed, 2**63 + t)``.
     """
+    # `RETRY` of `roll_vec.kernels.rng.pcg64`, whose import would load numba.
     return level_seed if attempt == 0 else _fold_in(level_seed, (1 << 63) + attempt)
 
 

@@ -28,6 +28,8 @@ Config = TypeVar("Config")
 
 # ROLL's render modes; its observations have the form of the config's mode.
 _MODES = ("text", "rgb_array")
+# ROLL's step limit; the registered ids have the same.
+MAX_STEPS = 100
 
 
 class _RollEnv(LevelEnv, BaseDiscreteActionEnv):
@@ -139,7 +141,7 @@ class SokobanEnvConfig:
     """
 
     dim_room: tuple[int, int] = SokobanOptions.dim_room
-    max_steps: int = 100
+    max_steps: int = MAX_STEPS
     num_boxes: int = SokobanOptions.num_boxes
     search_depth: int = SokobanOptions.search_depth
     num_gen_steps: int | None = None
@@ -192,7 +194,7 @@ class FrozenLakeEnvConfig:
     size: int = RandomFrozenLakeOptions.size
     p: float = RandomFrozenLakeOptions.p
     is_slippery: bool = RandomFrozenLakeOptions.is_slippery
-    max_steps: int = 100
+    max_steps: int = MAX_STEPS
     map_seed: int | None = None
     grid_lookup: Mapping[int, str] | None = None
     grid_vocab: Mapping[str, str] | None = None

@@ -117,9 +117,9 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
     def __init__(
         self,
         env_fns: Iterable[Callable[[], gymnasium.Env[Any, Any]]],
-        copy: bool = True,
+        copy: bool = BatchOptions.copy,
         observation_mode: ObservationMode = "same",
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        autoreset_mode: AutoresetMode | str = BatchOptions.autoreset_mode,
         **keywords: Any,
     ) -> None:
         check_unknown(keywords, inspect.signature(PoolVectorEnv).parameters)

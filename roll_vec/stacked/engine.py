@@ -17,14 +17,14 @@ from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET, PLAYING
 from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.options import METADATA
-from roll_vec.stacked.rollout_buffer import RolloutBuffer, to_batch_result
+from roll_vec.stacked.rollout_buffer import RolloutBuffer, outcome_infos
 from roll_vec.stacked.row_threads import SliceSizer
 from roll_vec.stacked.text_actions import (
     describe_game,
     make_action_parser,
     text_action_space,
 )
-from roll_vec.text.turn import BatchResult, step_texts
+from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts
 from roll_vec.vector.engine import StepResult, UnrollResult
 from roll_vec.vector.infos import masked_infos
@@ -141,6 +141,7 @@ class StackedEngine:
                 lambda codes, skip_mask: self._step_batch(codes, skip_mask, 0),
             )
             self.elapsed_steps[:] = elapsed_steps
+            # As the kernel `reaches_limit`, which is compiled for numbers alone.
             truncations = ~skip_mask & (elapsed_steps == self.max_steps)
             infos = values
         self.successes = values["success"].copy()
@@ -149,7 +150,7 @@ class StackedEngine:
 
     def _step_batch(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
-    ) -> BatchResult:
+    ) -> BatchStep:
         """Take one action in every environment but those to skip, which give zeros.
 
         Parameters
@@ -204,7 +205,7 @@ class StackedEngine:
             final_observations = self._observe_buffer(
                 buffer.next_observations, out and out.infos.get("final_obs")
             )
-        infos = to_batch_result(outcome)[3]
+        infos = outcome_infos(outcome)
         if self.DISCRETE_INFO_KEYS is not None:
             infos["prob"] = buffer.probs
             infos = {key: infos[key] for key in self.DISCRETE_INFO_KEYS}
@@ -305,7 +306,7 @@ class StackedEngine:
             buffer.outcome.rewards[t, rows_to_write] = rewards[rows_to_write]
             buffer.outcome.terminations[t, rows_to_write] = terminations[rows_to_write]
             buffer.outcome.truncations[t, rows_to_write] = truncations[rows_to_write]
-            infos = {**to_batch_result(buffer.outcome)[3], "prob": buffer.probs}
+            infos = {**outcome_infos(buffer.outcome), "prob": buffer.probs}
             for key, value in values.items():
                 infos[key][t, rows_to_write] = value[rows_to_write]
             ends = (terminations | truncations)[active]

@@ -9,10 +9,10 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.kernels.outcomes import NEEDS_RESET, PLAYING, StepOutcome, UnrollProgress
-from roll_vec.text.turn import BatchResult
+from roll_vec.text.turn import BatchStep
 from roll_vec.vector.rollout import Rollout
 
-__all__ = ["RolloutBuffer", "make_outcome", "to_batch_result"]
+__all__ = ["RolloutBuffer", "make_outcome", "outcome_infos", "to_batch_step"]
 
 
 def make_outcome(num_envs: int) -> tuple[NDArray[Any], ...]:
@@ -20,15 +20,16 @@ def make_outcome(num_envs: int) -> tuple[NDArray[Any], ...]:
     return np.empty(num_envs), *np.empty((5, num_envs), np.bool_)
 
 
-def to_batch_result(outcome: tuple[NDArray[Any], ...]) -> BatchResult:
+def to_batch_step(outcome: tuple[NDArray[Any], ...]) -> BatchStep:
     """Return the arrays of a `StepOutcome` with the infos that all games have."""
-    rewards, terminations, truncations, effective, valid, successes = outcome
-    infos = {
-        "action_is_effective": effective,
-        "action_is_valid": valid,
-        "success": successes,
-    }
-    return rewards, terminations, truncations, infos
+    rewards, terminations, truncations = outcome[:3]
+    return rewards, terminations, truncations, outcome_infos(outcome)
+
+
+def outcome_infos(outcome: tuple[NDArray[Any], ...]) -> dict[str, NDArray[Any]]:
+    """Return the infos that all games have, by key, of a `StepOutcome`."""
+    keys = "action_is_effective", "action_is_valid", "success"
+    return dict(zip(keys, outcome[3:], strict=True))
 
 
 class RolloutBuffer:

@@ -20,7 +20,7 @@ from roll_vec.stacked.text_actions import (
     symbol_meanings,
     text_action_space,
 )
-from roll_vec.text.turn import MULTIPLIED_INFOS, StepResult, step_text
+from roll_vec.text.turn import MULTIPLIED_INFOS, EnvStep, step_text
 
 __all__ = ["GridEnv", "LevelEnv"]
 
@@ -113,6 +113,7 @@ class GridEnv(ClosableEnv):
                 self.action_parser, action, self._take_code, MULTIPLIED_INFOS
             )
         self.num_env_steps += 1
+        # As the kernel `reaches_limit`, without the time of a call; None is no limit.
         truncated = self.num_env_steps == self._max_steps
         self._show()
         return self._observe(), reward, terminated, truncated, info
@@ -121,7 +122,7 @@ class GridEnv(ClosableEnv):
         """Take one action; return reward, terminated, info."""
         raise NotImplementedError
 
-    def _take_code(self, code: int) -> StepResult:
+    def _take_code(self, code: int) -> EnvStep:
         """Take one action of a text; the observation follows at the end of the turn."""
         reward, terminated, info = self._take_action(code)
         return None, reward, terminated, False, info

@@ -26,15 +26,15 @@ from numpy.typing import NDArray
 from roll_vec.text.action_parser import ActionParser, ParsedBatch
 from roll_vec.text.validation import check_text
 
-__all__ = ["MULTIPLIED_INFOS", "BatchResult", "StepResult", "step_text", "step_texts"]
+__all__ = ["MULTIPLIED_INFOS", "BatchStep", "EnvStep", "step_text", "step_texts"]
 
 # Keys of infos that stacked environments multiply over the actions of a turn.
 MULTIPLIED_INFOS = ("prob",)
 
 # Observation, reward, terminated, truncated, info.
-StepResult = tuple[Any, Any, Any, Any, dict[str, Any]]
+EnvStep = tuple[Any, Any, Any, Any, dict[str, Any]]
 # Rewards, terminations, truncations, and infos by key, all (n,).
-BatchResult = tuple[
+BatchStep = tuple[
     NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, NDArray[Any]]
 ]
 
@@ -42,16 +42,16 @@ BatchResult = tuple[
 def step_text(
     parser: ActionParser,
     text: Any,
-    take_action: Callable[[Any], StepResult],
+    take_action: Callable[[Any], EnvStep],
     multiplied_infos: tuple[str, ...] = (),
-) -> StepResult:
+) -> EnvStep:
     """Step one environment with a text.
 
     Parameters
     ----------
     parser : ActionParser
     text : str
-    take_action : function from an action to a StepResult
+    take_action : function from an action to an EnvStep
         Takes one action; its info, with ``action_is_valid``, is changed.
     multiplied_infos : tuple of str
         Keys of infos that are multiplied, where the environment has them.
@@ -77,10 +77,10 @@ def step_text(
 
 def _take_later(
     actions: Sequence[int],
-    result: StepResult,
-    take_action: Callable[[Any], StepResult],
+    result: EnvStep,
+    take_action: Callable[[Any], EnvStep],
     multiplied_infos: tuple[str, ...],
-) -> StepResult:
+) -> EnvStep:
     """Take the actions after the first, whose result is given, until the end."""
     observation, reward, terminated, truncated, info = result
     is_effective = info.get("action_is_effective")
@@ -103,8 +103,8 @@ def step_texts(
     parser: ActionParser,
     batch: ParsedBatch,
     skip_mask: NDArray[np.bool_],
-    take_actions: Callable[[NDArray[np.int64], NDArray[np.bool_]], BatchResult],
-) -> BatchResult:
+    take_actions: Callable[[NDArray[np.int64], NDArray[np.bool_]], BatchStep],
+) -> BatchStep:
     """Step a batch with parsed texts.
 
     Parameters
@@ -115,12 +115,12 @@ def step_texts(
         Of n texts.
     skip_mask : (n,) bool
         Environments that take no action.
-    take_actions : function from (n,) int64 codes and a mask to a BatchResult
+    take_actions : function from (n,) int64 codes and a mask to a BatchStep
         Takes one action in every environment but those of the mask, which have zeros.
 
     Returns
     -------
-    BatchResult
+    BatchStep
         The arrays of ``take_actions`` are changed.
     """
     rewards, terminations, truncations, infos = take_actions(batch.codes[0], skip_mask)

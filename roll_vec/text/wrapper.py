@@ -12,7 +12,7 @@ from roll_vec.env_results import split_reset, split_step
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
-from roll_vec.text.turn import StepResult, step_text
+from roll_vec.text.turn import EnvStep, step_text
 
 __all__ = ["TextWrapper"]
 
@@ -83,7 +83,7 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         self._check_open()
         return self.env.render()
 
-    def step(self, action: Any) -> StepResult:
+    def step(self, action: Any) -> EnvStep:
         """Step with a text.
 
         Parameters
@@ -104,7 +104,7 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         if self.action_parser.no_action is None:
             self._last_observation = copy.deepcopy(observation)
 
-    def _take_action(self, action: Any) -> StepResult:
+    def _take_action(self, action: Any) -> EnvStep:
         """Take one action; None for a text without one, where no code stands for it."""
         if action is None:
             info = {

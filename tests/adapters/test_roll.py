@@ -49,6 +49,7 @@ def test_defaults_are_those_of_the_guide():
     config = SokobanEnvConfig()
     assert (config.dim_room, config.num_boxes) == ((6, 6), 3)
     assert (config.max_steps, config.search_depth) == (100, 300)
+    assert gymnasium.spec("roll_vec/Sokoban-v0").max_episode_steps == 100
     assert (config.dim_x, config.dim_y, config.num_gen_steps) == (None, None, None)
     assert config.grid_lookup == SOKOBAN_LOOKUP
     assert set(config.grid_vocab) == set(SOKOBAN_LOOKUP.values())
@@ -57,6 +58,7 @@ def test_defaults_are_those_of_the_guide():
     config = FrozenLakeEnvConfig()
     assert (config.size, config.p, config.is_slippery) == (4, 0.8, True)
     assert (config.max_steps, config.map_seed) == (100, None)
+    assert gymnasium.spec("roll_vec/RandomFrozenLake-v0").max_episode_steps == 100
     assert config.grid_lookup == LAKE_LOOKUP
     assert set(config.grid_vocab) == set(LAKE_LOOKUP.values())
     assert config.action_lookup == {1: "Left", 2: "Down", 3: "Right", 4: "Up"}

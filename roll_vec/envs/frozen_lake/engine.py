@@ -9,12 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.envs.frozen_lake.env import (
-    REWARD_SCHEDULE,
-    SUCCESS_RATE,
-    FrozenLake,
-    RandomFrozenLake,
-)
+from roll_vec.envs.frozen_lake.env import FrozenLake, RandomFrozenLake
 from roll_vec.envs.frozen_lake.maps import (
     make_level_provider,
     start_distribution,
@@ -28,9 +23,9 @@ from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.seeding import generator_at
 from roll_vec.stacked.engine import StackedEngine
 from roll_vec.stacked.levels import LevelEngine, Levels
-from roll_vec.stacked.rollout_buffer import RolloutBuffer, make_outcome, to_batch_result
+from roll_vec.stacked.rollout_buffer import RolloutBuffer, make_outcome, to_batch_step
 from roll_vec.stacked.row_threads import for_row_ranges
-from roll_vec.text.turn import BatchResult
+from roll_vec.text.turn import BatchStep
 from roll_vec.vector.rollout import Rollout
 
 __all__ = ["FrozenLakeEngine", "LakeEngine", "RandomFrozenLakeEngine"]
@@ -60,14 +55,8 @@ class LakeEngine(StackedEngine):
 
     options: Any
 
-    def _set_rules(
-        self,
-        maps: NDArray[np.uint8],
-        is_slippery: bool,
-        success_rate: float,
-        reward_schedule: Sequence[float],
-    ) -> None:
-        self.maps = maps
+    def _set_rules(self, maps: NDArray[np.uint8]) -> None:
+        options, self.maps = self.options, maps
         self.positions = np.zeros(self.num_envs, np.int64)
         self.rng_states = np.zeros((PCG_WORDS, self.num_envs), np.uint64)
         # The items of the kernels' `LakeParameters` and `LakeState`.
@@ -75,14 +64,14 @@ class LakeEngine(StackedEngine):
             self.first_action,
             maps,
             kernels.make_neighbours(*self.observer.shape),
-            kernels.make_slip(is_slippery, success_rate),
-            np.array(reward_schedule, np.float64),
+            kernels.make_slip(options.is_slippery, options.success_rate),
+            np.array(options.reward_schedule, np.float64),
         )
         self._state = (self.positions, self.elapsed_steps, self.rng_states)
 
     def _step_batch(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
-    ) -> BatchResult:
+    ) -> BatchStep:
         outcome, probs = make_outcome(self.num_envs), np.empty(self.num_envs)
         for_row_ranges(
             lambda start, stop: kernels.step_rows(
@@ -100,7 +89,7 @@ class LakeEngine(StackedEngine):
             self.num_threads,
             STEP_ROWS_PER_THREAD,
         )
-        result = to_batch_result(outcome)
+        result = to_batch_step(outcome)
         result[3]["prob"] = probs
         return result
 
@@ -144,13 +133,8 @@ class FrozenLakeEngine(LakeEngine):
     )
 
     def _allocate(self) -> None:
-        options, desc = self.options, self.options.map
-        self._set_rules(
-            tile_codes(desc).reshape(1, -1),
-            options.is_slippery,
-            options.success_rate,
-            options.reward_schedule,
-        )
+        desc = self.options.map
+        self._set_rules(tile_codes(desc).reshape(1, -1))
         self.start_chances = np.cumsum(start_distribution(desc))
 
     def reset(
@@ -280,7 +264,7 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         options = self.options
         self.level_provider = make_level_provider(options, self.num_threads)
         maps = np.zeros((self.num_envs, options.size**2), np.uint8)
-        self._set_rules(maps, options.is_slippery, SUCCESS_RATE, REWARD_SCHEDULE)
+        self._set_rules(maps)
         self.starts = np.zeros(self.num_envs, np.int64)
 
     def _place(
@@ -300,7 +284,7 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
 
     def _step_batch(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
-    ) -> BatchResult:
+    ) -> BatchStep:
         result = super()._step_batch(actions, skip_mask, max_steps)
         # ROLL's infos do not have it.
         del result[3]["prob"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -22,25 +21,20 @@ from roll_vec.stacked.single_env import GridEnv, LevelEnv
 
 __all__ = ["FrozenLake", "RandomFrozenLake"]
 
-# ROLL's rewards for goal, hole and ice, and its probability of not slipping.
-REWARD_SCHEDULE = (1.0, 0.0, 0.0)
-SUCCESS_RATE = 1.0 / 3.0
-
 
 class LakeEnv(GridEnv):
     """One lake: the step and the grid of both families."""
 
-    def _set_rules(
-        self, is_slippery: bool, success_rate: float, reward_schedule: Sequence[float]
-    ) -> None:
-        height, width = self.options.grid_shape
+    def _set_rules(self) -> None:
+        options = self.options
+        height, width = options.grid_shape
         self._tiles = np.full((1, height * width), kernels.ICE, np.uint8)
         self.s = 0
         # The last items of `LakeParameters`.
         self._parameters = (
             kernels.make_neighbours(height, width),
-            kernels.make_slip(is_slippery, success_rate),
-            np.array(reward_schedule, np.float64),
+            kernels.make_slip(options.is_slippery, options.success_rate),
+            np.array(options.reward_schedule, np.float64),
         )
 
     @property
@@ -57,11 +51,13 @@ class LakeEnv(GridEnv):
         kernels.write_grids(0, 1, self._tiles, np.array([self.s], np.int64), grid)
         return grid.reshape(self.observer.shape)
 
-    def _move(self, action: int, rng: np.random.Generator) -> tuple[float, bool, float]:
-        """Take one action; return reward, terminated and the outcome's probability."""
+    def _move(
+        self, action: int, rng: np.random.Generator
+    ) -> tuple[float, bool, bool, float]:
+        """Take one action; return reward, terminated, success, the slip's chance."""
         is_valid = action >= self.first_action
         neighbours, slip, reward_schedule = self._parameters
-        position, reward, terminated, _, prob = kernels.step_row(
+        position, reward, terminated, success, prob = kernels.step_row(
             0,
             self.s,
             action,
@@ -73,14 +69,14 @@ class LakeEnv(GridEnv):
             reward_schedule,
         )
         self.s = int(position)
-        return float(reward), bool(terminated), float(prob)
+        return float(reward), bool(terminated), bool(success), float(prob)
 
-    def _info(self, action: int, before: int) -> dict[str, Any]:
+    def _info(self, action: int, before: int, success: bool) -> dict[str, Any]:
         """Return the info of an action, with the player's cell before it."""
         return {
             "action_is_effective": self.s != before,
             "action_is_valid": action >= self.first_action,
-            "success": bool(self._tiles[0, self.s] == kernels.GOAL),
+            "success": success,
         }
 
 
@@ -118,9 +114,7 @@ class FrozenLake(LakeEnv):
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(FrozenLakeOptions, keywords)
         super().__init__(options)
-        self._set_rules(
-            options.is_slippery, options.success_rate, options.reward_schedule
-        )
+        self._set_rules()
         self.desc = options.map
         self.nrow, self.ncol = self.desc.shape
         self.tiles = tile_codes(self.desc)
@@ -192,12 +186,12 @@ class FrozenLake(LakeEnv):
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         before = self.s
-        reward, terminated, prob = self._move(action, self.np_random)
+        reward, terminated, success, prob = self._move(action, self.np_random)
         if action >= self.first_action:
             self.lastaction = action
         if self.action_parser is None:
             return reward, terminated, {"prob": prob}
-        return reward, terminated, {**self._info(action, before), "prob": prob}
+        return reward, terminated, {**self._info(action, before, success), "prob": prob}
 
 
 class RandomFrozenLake(LakeEnv, LevelEnv):
@@ -232,7 +226,7 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(RandomFrozenLakeOptions, keywords)
         super().__init__(options)
-        self._set_rules(options.is_slippery, SUCCESS_RATE, REWARD_SCHEDULE)
+        self._set_rules()
         self._level_provider = make_level_provider(options)
         self._slip_generator = np.random.Generator(np.random.PCG64(0))
         self.nrow = self.ncol = options.size
@@ -255,5 +249,5 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         before = self.s
-        reward, terminated, _ = self._move(action, self._slip_generator)
-        return reward, terminated, self._info(action, before)
+        reward, terminated, success, _ = self._move(action, self._slip_generator)
+        return reward, terminated, self._info(action, before, success)

@@ -154,6 +154,10 @@ num_levels, start_level, render_mode, render_scale
 
     FAMILY: ClassVar[GridFamily] = FROZEN_LAKE
 
+    # ROLL's lakes have Gymnasium's own values, which are no keywords here.
+    success_rate: ClassVar[float] = FrozenLakeOptions.success_rate
+    reward_schedule: ClassVar[Sequence[float]] = FrozenLakeOptions.reward_schedule
+
     size: int = 4
     p: float = 0.8
     is_slippery: bool = True

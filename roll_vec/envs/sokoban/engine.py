@@ -12,9 +12,9 @@ from roll_vec.envs.sokoban.rooms import make_level_provider
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.kernels.sokoban.unroll import unroll_rows
 from roll_vec.stacked.levels import LevelEngine, Levels
-from roll_vec.stacked.rollout_buffer import RolloutBuffer, make_outcome, to_batch_result
+from roll_vec.stacked.rollout_buffer import RolloutBuffer, make_outcome, to_batch_step
 from roll_vec.stacked.row_threads import for_row_ranges
-from roll_vec.text.turn import BatchResult
+from roll_vec.text.turn import BatchStep
 
 __all__ = ["SokobanEngine"]
 
@@ -77,7 +77,7 @@ class SokobanEngine(LevelEngine):
 
     def _step_batch(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
-    ) -> BatchResult:
+    ) -> BatchStep:
         rooms, outcome = self._room_state(), make_outcome(self.num_envs)
         for_row_ranges(
             lambda start, stop: kernels.step_rows(
@@ -95,7 +95,7 @@ class SokobanEngine(LevelEngine):
             self.num_threads,
             STEP_ROWS_PER_THREAD,
         )
-        return to_batch_result(outcome)
+        return to_batch_step(outcome)
 
     def _unroll_rows(
         self, rows: NDArray[np.int64], until: int, buffer: RolloutBuffer

@@ -76,7 +76,7 @@ class Sokoban(LevelEnv):
     @property
     def room_fixed(self) -> NDArray[np.uint8]:
         """(H, W) uint8: 0 wall, 1 floor, 2 target."""
-        return np.array([0, 1, 2, 2, 1, 1, 2], np.uint8)[self.grid]
+        return kernels.WITHOUT_PIECES[self.grid]
 
     @property
     def room_state(self) -> NDArray[np.uint8]:
