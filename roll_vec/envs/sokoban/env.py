@@ -92,9 +92,12 @@ class Sokoban(LevelEnv):
         return self.grid
 
     def _begin(self, level: tuple[Any, ...], episode_seed: int) -> None:
-        self.grid = level[0].copy()
-        self.player = int(np.flatnonzero(self.grid >= kernels.PLAYER)[0])
-        self.boxes_left = int(np.count_nonzero(self.grid == kernels.BOX))
+        # A batch of one room; the environment itself counts the elapsed steps.
+        self.grid, only = np.empty_like(level[0]), np.zeros(1, np.int64)
+        players, boxes_left, elapsed_steps = np.zeros((3, 1), np.int32)
+        room = self.grid.reshape(1, -1), players, boxes_left, elapsed_steps
+        kernels.place_rows(0, 1, only, level[0].reshape(1, -1), only, room)
+        self.player, self.boxes_left = int(players[0]), int(boxes_left[0])
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         player, boxes_left, reward, success = kernels.step_row(

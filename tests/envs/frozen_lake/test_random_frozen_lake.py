@@ -96,6 +96,21 @@ def test_later_episodes_are_those_of_the_documented_seeds(config):
     assert letters(env) == oracle_of(config, 3).rows
 
 
+def test_action_0_after_the_end_is_no_success_in_both_forms():
+    single = gymnasium.make(ID, action_start=1).unwrapped
+    batch = gymnasium.make_vec(
+        ID, num_envs=1, action_start=1, autoreset_mode="Disabled"
+    )
+    single.reset(seed=0)
+    batch.reset(seed=[0])
+    goal = int(np.flatnonzero(single.tiles == kernels.GOAL)[0])
+    single.s = batch.unwrapped.engine.positions[0] = goal
+    *_, info = single.step(0)
+    *_, infos = batch.step(np.array([0]))
+    assert info["success"] is False
+    assert not infos["success"][0]
+
+
 def test_action_0_moves_nothing_and_draws_nothing_in_both_forms():
     env, twin = (gymnasium.make(ID, action_start=1).unwrapped for _ in range(2))
     batch = gymnasium.make_vec(ID, 2, max_episode_steps=None, action_start=1)
