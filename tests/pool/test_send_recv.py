@@ -287,29 +287,3 @@ def test_a_timeout_beyond_any_clock_is_no_limit(workers):
         for timeout in (float("inf"), 1e300, 10**400, np.float32("inf")):
             env.send(("a",), [0])
             assert env.recv(timeout=timeout)[4]["env_id"].tolist() == [0]
-
-
-class Echo(gymnasium.Env):
-    """Waits for a word of the test; then its observation is its action."""
-
-    observation_space = action_space = gymnasium.spaces.Box(0, 9, (2,), np.float32)
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        return np.zeros(2, np.float32), {}
-
-    def step(self, action):
-        RELEASE.wait()
-        return action, 0.0, False, False, {}
-
-
-def test_the_caller_may_write_into_actions_that_were_sent():
-    actions = np.ones((2, 2), np.float32)
-    with pool([Echo, Echo], **THREADS) as env:
-        env.reset(seed=0)
-        RELEASE.clear()
-        env.send(actions, env_ids=[0, 1])
-        actions[:] = 5
-        RELEASE.set()
-        observations = env.recv()[0]
-    np.testing.assert_array_equal(observations, np.ones((2, 2)))
