@@ -2574,3 +2574,490 @@ BUGS = [
         ("tests/test_data_files.py", "tests/envs/webshop/catalogue"),
     ),
 ]
+BUGS = [
+    Bug(
+        "an autoreset seeds the stream anew",
+        "roll_vec/stacked/levels.py",
+        "        self.episodes.numbers[rows] += np.uint64(1)\n",
+        "        self.episodes.first_seeds[rows] += np.uint64(1)\n",
+        ("tests/contract/test_lockstep.py",),
+    ),
+    Bug(
+        "the step count of an episode survives its reset",
+        "roll_vec/stacked/levels.py",
+        "        self.elapsed_steps[rows] = 0\n",
+        "        self.elapsed_steps[rows] += 0\n",
+        ("tests/contract/test_lockstep.py",),
+    ),
+    Bug(
+        "final_obs is taken after the reset",
+        "roll_vec/vector/autoreset.py",
+        (
+            "        last = self.engine.observe_envs(env_ids)\n"
+            "        for env_id, observation in zip(env_ids, last, strict=True):\n"
+            "            observations[env_id] = observation\n"
+            "        final_info = cut_final_infos(infos, self.has_ended)\n"
+            "        self.engine.advance(env_ids)\n"
+        ),
+        (
+            "        final_info = cut_final_infos(infos, self.has_ended)\n"
+            "        self.engine.advance(env_ids)\n"
+            "        last = self.engine.observe_envs(env_ids)\n"
+            "        for env_id, observation in zip(env_ids, last, strict=True):\n"
+            "            observations[env_id] = observation\n"
+        ),
+        ("tests/contract/test_lockstep.py",),
+    ),
+    Bug(
+        "with copy=False the observations of the step before are returned",
+        "roll_vec/vector/env.py",
+        (
+            "        self._observations = self.engine.observe(self._observations)\n"
+            "        return self._observations\n"
+        ),
+        (
+            "        previous = self._observations\n"
+            "        self._observations = self.engine.observe()\n"
+            "        return self._observations if previous is None else previous\n"
+        ),
+        ("tests/contract/test_lockstep.py",),
+    ),
+    Bug(
+        "a partial reset does not clear a pending autoreset",
+        "roll_vec/vector/autoreset.py",
+        "        has_ended[env_ids] = False\n",
+        "        has_ended[env_ids] &= True\n",
+        ("tests/contract/test_lockstep.py",),
+    ),
+    Bug(
+        "a partial reset takes its seeds from the front of the list",
+        "roll_vec/vector/env.py",
+        "            seeds = [seeds[env_id] for env_id in env_ids]\n",
+        "            seeds = seeds[: len(env_ids)]\n",
+        ("tests/contract/test_lockstep.py",),
+    ),
+    Bug(
+        "a level of a finite set is taken from the episode's number",
+        "roll_vec/stacked/levels.py",
+        "        levels, level_indices = self.level_provider.get(seeds)\n",
+        "        levels, level_indices = self.level_provider.get(self.episodes.numbers[rows])\n",
+        ("tests/contract/test_lockstep.py",),
+    ),
+    Bug(
+        "the environments of a group are seeded as if there were no groups",
+        "roll_vec/seeding.py",
+        "        return [first + i // group_size for i in range(num_envs)]\n",
+        "        return [first + i for i in range(num_envs)]\n",
+        ("tests/contract/test_seeding.py",),
+    ),
+    Bug(
+        "the ignored action of a NEXT_STEP reset is checked",
+        "roll_vec/vector/autoreset.py",
+        "        actions = engine.check_actions(actions, resetting)\n",
+        "        actions = engine.check_actions(actions, self._none)\n",
+        ("tests/contract/test_lockstep.py",),
+    ),
+    Bug(
+        "environments that ended are stepped on in DISABLED mode",
+        "roll_vec/vector/autoreset.py",
+        "        if mode is not NEXT_STEP and np.count_nonzero(self.has_ended):\n",
+        "        if mode is not NEXT_STEP and self.has_ended.all():\n",
+        ("tests/contract/test_autoreset_mode.py",),
+    ),
+    Bug(
+        "the user's dict of options loses its mask",
+        "roll_vec/vector/env.py",
+        '            options = {k: v for k, v in (options or {}).items() if k != "reset_mask"}\n',
+        (
+            "            options = options or {}\n"
+            '            del options["reset_mask"]\n'
+        ),
+        ("tests/contract/test_reset_mask.py",),
+    ),
+    Bug(
+        "group ids count environments",
+        "roll_vec/vector/autoreset.py",
+        "        group_ids = env_ids // self.group_size\n",
+        "        group_ids = env_ids % self.group_size\n",
+        ("tests/contract/test_seeding.py",),
+    ),
+    Bug(
+        "an interrupted reset is not undone",
+        "roll_vec/vector/env.py",
+        ("            if restore is not None:\n                restore()\n"),
+        ("            if restore is None:\n                pass\n"),
+        ("tests/envs/frozen_lake", "tests/stacked/test_levels.py"),
+    ),
+    Bug(
+        "a first reset without seeds gives all environments one seed",
+        "roll_vec/seeding.py",
+        "        group = env_id // group_size\n",
+        "        group = 0\n",
+        ("tests/contract/test_seeding.py",),
+    ),
+    Bug(
+        "large seeds lose their high bits",
+        "roll_vec/seeding.py",
+        (
+            "        folded = _fold_in(folded, seed & ((1 << SEED_BITS) - 1))\n"
+            "        seed >>= SEED_BITS\n"
+        ),
+        (
+            "        folded = _fold_in(folded, seed & ((1 << SEED_BITS) - 1))\n"
+            "        seed = 0\n"
+        ),
+        ("tests/test_seeding.py",),
+    ),
+    Bug(
+        "kept levels ignore start_level",
+        "roll_vec/stacked/levels.py",
+        "            levels = self.generate(new + np.uint64(self.start_level))\n",
+        "            levels = self.generate(new)\n",
+        ("tests/stacked/test_levels.py",),
+    ),
+    Bug(
+        "actions after the end of an episode are taken",
+        "roll_vec/text/turn.py",
+        ("        if terminated or truncated:\n            break\n"),
+        ("        if truncated:\n            break\n"),
+        ("tests/text",),
+    ),
+    Bug(
+        "the penalty of a batch also falls on environments that are reset",
+        "roll_vec/text/turn.py",
+        "    rewards[~(batch.is_valid | skip_mask)] += parser.options.format_penalty\n",
+        "    rewards[~batch.is_valid] += parser.options.format_penalty\n",
+        ("tests/stacked/test_text_actions.py", "tests/contract/test_lockstep.py"),
+    ),
+    Bug(
+        "the reward of a turn is that of its last action",
+        "roll_vec/text/turn.py",
+        "        reward = total + reward\n",
+        "        reward = reward + 0 * total\n",
+        ("tests/text",),
+    ),
+    Bug(
+        "a batch takes later actions after an end",
+        "roll_vec/text/turn.py",
+        "        active = (number < batch.counts) & ~(terminations | truncations | skip_mask)\n",
+        "        active = (number < batch.counts) & ~(truncations | skip_mask)\n",
+        ("tests/stacked/test_text_actions.py",),
+    ),
+    Bug(
+        "a fault is counted for the wrong environment",
+        "roll_vec/pool/fault_handling.py",
+        "        self.counts[env_id] += 1\n",
+        "        self.counts[env_id - 1] += 1\n",
+        ("tests/pool",),
+    ),
+    Bug(
+        "an environment whose reset fails is tried without end",
+        "roll_vec/pool/fault_handling.py",
+        "        if num_retries < MAX_RETRIES:\n",
+        "        if num_retries <= MAX_RETRIES:\n",
+        ("tests/pool",),
+    ),
+    Bug(
+        "a replaced environment starts its stream anew",
+        "roll_vec/pool/episodes.py",
+        "            seed = first_seed if number == 0 else episode_seed(first_seed, number)\n",
+        "            seed = first_seed\n",
+        ("tests/pool",),
+    ),
+    Bug(
+        "recv resets with NEXT_STEP at once",
+        "roll_vec/pool/pending_steps.py",
+        "        if self._mode is AutoresetMode.SAME_STEP and (terminated or truncated):\n",
+        "        if self._mode is not AutoresetMode.DISABLED and (terminated or truncated):\n",
+        ("tests/pool",),
+    ),
+    Bug(
+        "recv returns environments in the order of their ends",
+        "roll_vec/pool/pending_steps.py",
+        "        env_ids = sorted(self._ready)\n",
+        "        env_ids = list(self._ready)\n",
+        ("tests/pool",),
+    ),
+    Bug(
+        "an environment may be sent two actions",
+        "roll_vec/pool/pending_steps.py",
+        "        busy = [i for i in checked.tolist() if i in self._active or i in self._ready]\n",
+        "        busy = [i for i in checked.tolist() if i in self._ready]\n",
+        ("tests/pool",),
+    ),
+    Bug(
+        "sent actions stay the caller's arrays",
+        "roll_vec/pool/pending_steps.py",
+        "        return [copy_data(action) for action in checked]\n",
+        "        return list(checked)\n",
+        ("tests/pool",),
+    ),
+    Bug(
+        "the price limit is no part of the reward",
+        "roll_vec/envs/webshop/reward.py",
+        "        product.price <= goal.price_upper,\n",
+        "        True,\n",
+        ("tests/envs/webshop",),
+    ),
+    Bug(
+        "one chosen value counts for several options",
+        "roll_vec/envs/webshop/reward.py",
+        ("                num_options += 1\n                break\n"),
+        "                num_options += 1\n",
+        ("tests/envs/webshop",),
+    ),
+    Bug(
+        "a title without common nouns earns half",
+        "roll_vec/envs/webshop/reward.py",
+        ("    if title_score == 0.0:\n        r_type = 0.0\n    elif"),
+        ("    if title_score < 0.0:\n        r_type = 0.0\n    elif"),
+        ("tests/envs/webshop",),
+    ),
+    Bug(
+        "the last goal is never drawn by weight",
+        "roll_vec/envs/webshop/goals.py",
+        "        return min(position, len(self) - 1)\n",
+        "        return min(position, len(self) - 2)\n",
+        ("tests/envs/webshop",),
+    ),
+    Bug(
+        "goals of sessions depend on hash()",
+        "roll_vec/envs/webshop/goals.py",
+        'self[self.draw_position(random.Random(int.from_bytes(digest, "big")))]',
+        "self[self.draw_position(random.Random(hash(digest)))]",
+        ("tests/envs/webshop", "tests/contract/test_determinism.py"),
+    ),
+    Bug(
+        "numbers too large for the kernel are never correct",
+        "roll_vec/envs/countdown/grading.py",
+        (
+            "            elif numerator == int(self.work[kernels.TARGET]) * denominator:\n"
+            "                code = kernels.CORRECT\n"
+        ),
+        (
+            "            elif numerator > int(self.work[kernels.TARGET]) * denominator:\n"
+            "                code = kernels.WRONG_VALUE\n"
+        ),
+        ("tests/envs/countdown", "tests/kernels/countdown"),
+    ),
+    Bug(
+        "an answer may end with another target",
+        "roll_vec/envs/countdown/grading.py",
+        '            if equals and right.strip(" \\t\\n\\r") == str(self.work[kernels.TARGET]):\n',
+        "            if equals:\n",
+        ("tests/envs/countdown",),
+    ),
+    Bug(
+        "large quotients lose their sign",
+        "roll_vec/envs/countdown/grading.py",
+        "            sign = 1 if y > 0 else -1\n",
+        "            sign = 1\n",
+        ("tests/envs/countdown", "tests/kernels/countdown"),
+    ),
+    Bug(
+        "slips are drawn from the generator of the neighbour",
+        "kernels/frozen_lake/rules.py",
+        "        slip_index = sample_slip(uniforms[i], first, second, third)\n",
+        (
+            "        j = i + np.uint64(1) if i + np.uint64(1) < np.uint64(stop) else np.uint64(start)\n"
+            "        slip_index = sample_slip(uniforms[j], first, second, third)\n"
+        ),
+        ("tests/contract/test_lockstep.py",),
+    ),
+    Bug(
+        "in the step that resets an environment, the infos say that it stepped",
+        "roll_vec/stacked/engine.py",
+        "        infos = masked_infos(infos, ~skip_mask)\n",
+        "        infos = masked_infos(infos, skip_mask | True)\n",
+        ("tests/contract/test_lockstep.py",),
+    ),
+    Bug(
+        "a box that is pushed off its target costs nothing",
+        "kernels/sokoban/rules.py",
+        "    reward = PENALTY_STEP + REWARD_BOX_ON_TARGET * target_delta\n",
+        "    reward = PENALTY_STEP + REWARD_BOX_ON_TARGET * max(target_delta, 0)\n",
+        ("tests/kernels/sokoban",),
+    ),
+    Bug(
+        "a box that leaves its target becomes a box on a target",
+        "kernels/sokoban/rules.py",
+        "IS_FREE = _mark(BOX, BOX_ON_TARGET), _mark(FLOOR, TARGET)\n",
+        "IS_FREE = _mark(BOX, BOX_ON_TARGET, TARGET), _mark(FLOOR, TARGET)\n",
+        ("tests/kernels/sokoban",),
+    ),
+    Bug(
+        "skipped rooms count a step",
+        "kernels/sokoban/rules.py",
+        "        elapsed_steps[i] += plays\n",
+        "        elapsed_steps[i] += 1\n",
+        ("tests/kernels/sokoban",),
+    ),
+    Bug(
+        "an episode is one step too long",
+        "kernels/outcomes.py",
+        "    return elapsed_steps == max_steps\n",
+        "    return elapsed_steps == max_steps + 1\n",
+        ("tests/kernels/frozen_lake",),
+    ),
+    Bug(
+        "slips turn the other way",
+        "kernels/frozen_lake/rules.py",
+        "    return (direction + slip_index - 1) & 3\n",
+        "    return (direction - slip_index + 1) & 3\n",
+        ("tests/kernels/frozen_lake",),
+    ),
+    Bug(
+        "a terminal tile pays again",
+        "kernels/frozen_lake/rules.py",
+        "    entered = valid & (code <= GOAL)\n",
+        "    entered = valid & (code <= PLAYER_ON_GOAL)\n",
+        ("tests/kernels/frozen_lake", "tests/contract/test_gymnasium_parity.py"),
+    ),
+    Bug(
+        "the carry of PCG64 is lost",
+        "kernels/rng/pcg64.py",
+        "    return product_high + increment_high + carry, new_low\n",
+        "    return product_high + increment_high, new_low\n",
+        ("tests/kernels/rng",),
+    ),
+    Bug(
+        "the Mersenne Twister takes a word too early",
+        "kernels/rng/mersenne_twister.py",
+        "    k = i + _U(397) if i < _U(227) else i - _U(227)\n",
+        "    k = i + _U(396) if i < _U(227) else i - _U(227)\n",
+        ("tests/kernels/rng",),
+    ),
+    Bug(
+        "a draw below n does not reject",
+        "kernels/rng/mersenne_twister.py",
+        "    while value >= n:\n",
+        "    while value > n:\n",
+        ("tests/kernels/rng",),
+    ),
+    Bug(
+        "a failed room is drawn again with the same seed",
+        "kernels/sokoban/rooms.py",
+        "                seed = fold_in(seed, RETRY + _U(attempt))\n",
+        "                seed = fold_in(seed, RETRY)\n",
+        ("tests/kernels/sokoban",),
+    ),
+    Bug(
+        "the player may start on the border of a carved floor",
+        "kernels/sokoban/carving.py",
+        "        row = max(min(row + _WALK_ROWS[direction], height - 2), 1)\n",
+        "        row = max(min(row + _WALK_ROWS[direction], height - 1), 1)\n",
+        ("tests/kernels/sokoban",),
+    ),
+    Bug(
+        "the player of a room may step back",
+        "kernels/sokoban/carving.py",
+        ("            second = player\n        else:\n"),
+        ("            third = player\n        else:\n"),
+        ("tests/kernels/sokoban",),
+    ),
+    Bug(
+        'unrolled rooms count "no valid action" as valid',
+        "kernels/sokoban/unroll.py",
+        "                valid[t, i] = action != NO_ACTION\n",
+        "                valid[t, i] = True\n",
+        ("tests/kernels/sokoban", "tests/contract/test_unroll.py"),
+    ),
+    Bug(
+        "tasks leave out quotients of differences",
+        "kernels/countdown/targets.py",
+        (
+            "                if first < 0:\n"
+            "                    first, second = -first, -second\n"
+            "                size = np.float64(first)\n"
+        ),
+        (
+            "                if first < 0:\n"
+            "                    continue\n"
+            "                size = np.float64(first)\n"
+        ),
+        ("tests/kernels/countdown", "tests/envs/countdown"),
+    ),
+    Bug(
+        "a target at the edge of the range is left out",
+        "kernels/countdown/targets.py",
+        "    below, above = np.float64(low) - 1.0, np.float64(high) + 1.0\n",
+        "    below, above = np.float64(low) - 1.0, np.float64(high)\n",
+        ("tests/kernels/countdown",),
+    ),
+    Bug(
+        "rows of texts are joined by nothing",
+        "kernels/grids.py",
+        "            first = r * (width * length + _1)\n",
+        "            first = r * (width * length)\n",
+        ("tests/kernels/test_grids.py",),
+    ),
+    Bug(
+        "planes of the last rows lack a code",
+        "kernels/grids.py",
+        (
+            "    for i in range(_U(last_rows), _U(stop)):\n"
+            "        for number in range(num_codes):\n"
+        ),
+        (
+            "    for i in range(_U(last_rows), _U(stop)):\n"
+            "        for number in range(num_codes - _1):\n"
+        ),
+        ("tests/kernels/test_grids.py",),
+    ),
+    Bug(
+        "a stored record is not checked",
+        "roll_vec/envs/webshop/records.py",
+        "if self._checks is not None and zlib.crc32(line) != self._checks[number]:",
+        "if self._checks is None:",
+        ("tests/envs/webshop/catalogue",),
+    ),
+    Bug(
+        "< prev keeps the options",
+        "roll_vec/envs/webshop/state.py",
+        'return state._replace(page="results", asin=None, options={})',
+        'return state._replace(page="results", asin=None)',
+        ("tests/envs/webshop/test_state.py",),
+    ),
+    Bug(
+        "equal scores in descending order",
+        "kernels/webshop/bm25.py",
+        "documents[i] > document)",
+        "documents[i] < document)",
+        ("tests/kernels/webshop", "tests/envs/webshop/search/test_lucene_ranking.py"),
+    ),
+    Bug(
+        "an invalid click is effective",
+        "roll_vec/envs/webshop/env.py",
+        "effective = after is not None and (",
+        "effective = (",
+        ("tests/envs/webshop/test_env.py",),
+    ),
+    Bug(
+        "buy now needs no reset after it",
+        "roll_vec/envs/webshop/env.py",
+        'if before is None or before.page == "done":',
+        "if before is None:",
+        ("tests/envs/webshop/test_env.py",),
+    ),
+    Bug(
+        "the oracle counts pages from 0",
+        "roll_vec/envs/webshop/oracle.py",
+        "numbers.index(number) // PAGE_SIZE + 1",
+        "numbers.index(number) // PAGE_SIZE",
+        ("tests/envs/webshop/test_oracle.py",),
+    ),
+    Bug(
+        "word lists: departments in another order",
+        "roll_vec/envs/webshop/demo_shop/vocabulary.py",
+        '("beauty", "electronics", "garden", "fashion", "grocery")',
+        '("beauty", "electronics", "fashion", "garden", "grocery")',
+        ("tests/envs/webshop/demo_shop",),
+    ),
+    Bug(
+        "the changed file of a pickle is accepted",
+        "roll_vec/envs/webshop/catalogue/catalogue.py",
+        "        if old_digest != digest:",
+        "        if old_digest is None and digest:",
+        ("tests/test_data_files.py", "tests/envs/webshop/catalogue"),
+    ),
+]
