@@ -1,6 +1,9 @@
 """Unrolls of Sokoban: many steps of many rooms in one call.
 
-Steps are the outer loop and rooms the inner one, see `kernels`.
+Steps are the outer loop and rooms the inner one, see `kernels`.  A step takes two
+passes over the rooms: first all players move, then all grids are copied.  A copy reads
+many cells at once, and would have to wait for single cells that were written just
+before: 13.5 ns a step in one pass, 11 in two.
 """
 
 import numpy as np
@@ -76,20 +79,16 @@ def unroll_rows(
             i = np.uint64(rows[j])
             if not is_due(times[i], states[i], step):
                 continue
-            plays, ends = states[i] == PLAYING, False
-            if plays:
+            if states[i] == PLAYING:
                 before, action = players[i], actions[t, i] + shift
-                player, boxes, reward, solved = step_row(
+                players[i], boxes_left[i], reward, solved = step_row(
                     grids, i, width, before, boxes_left[i], action
                 )
-                players[i], boxes_left[i] = player, boxes
                 elapsed_steps[i] += 1
-                truncated = reaches_limit(elapsed_steps[i], max_steps)
-                ends = solved or truncated
                 rewards[t, i] = reward
                 terminations[t, i] = solved
-                truncations[t, i] = truncated
-                effective[t, i] = player != before
+                truncations[t, i] = reaches_limit(elapsed_steps[i], max_steps)
+                effective[t, i] = players[i] != before
                 valid[t, i] = action != NO_ACTION
                 successes[t, i] = solved
             elif not same_step:
@@ -99,11 +98,17 @@ def unroll_rows(
                 effective[t, i] = False
                 valid[t, i] = False
                 successes[t, i] = False
-            states[i] = NEEDS_RESET if ends else PLAYING
-            times[i] = step if ends and same_step else step + 1
+        for j in range(np.uint64(start), np.uint64(stop)):
+            i = np.uint64(rows[j])
+            if not is_due(times[i], states[i], step):
+                continue
+            plays = states[i] == PLAYING
+            ends = plays and (terminations[t, i] or truncations[t, i])
             if plays or not same_step:
                 for cell in range(grids.shape[1]):
                     next_observations[t, i, cell] = grids[i, cell]
             if same_step and not ends:
                 for cell in range(grids.shape[1]):
                     observations[t, i, cell] = grids[i, cell]
+            states[i] = NEEDS_RESET if ends else PLAYING
+            times[i] = step if ends and same_step else step + 1
