@@ -51,7 +51,13 @@ def plant(bug: Bug, checkout: Path) -> None:
 
 
 def first_failure(checkout: Path, arguments: list[str]) -> str | None:
-    """Run tests; return the first that fails, or None if all pass."""
+    """Run tests; return the first that fails, or None if all pass.
+
+    Raises
+    ------
+    ValueError
+        If pytest did not run tests, as with a path that does not exist.
+    """
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
     try:
@@ -69,7 +75,12 @@ def first_failure(checkout: Path, arguments: list[str]) -> str | None:
     if done.returncode == 0:
         return None
     failure = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
-    return failure[1] if failure else f"exit code {done.returncode}"
+    if failure:
+        return failure[1]
+    if done.returncode in (4, 5):  # a wrong argument; no test
+        message = f"pytest {' '.join(arguments)}: {done.stdout}{done.stderr}"
+        raise ValueError(message)
+    return f"exit code {done.returncode}"  # a crash, or no test file could be read
 
 
 def try_bug(bug: Bug) -> tuple[Bug, str | None, float]:
