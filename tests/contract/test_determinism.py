@@ -20,7 +20,8 @@ from tests.contract.cases import (
 )
 from tests.contract.trajectories import WIDE, all_digests, digest_of
 
-# PYTHONHASHSEED, ROLL_VEC_NUM_THREADS, sizes of the batches.
+# PYTHONHASHSEED, ROLL_VEC_NUM_THREADS, sizes of the batches.  Each process takes some
+# seconds, so that all but one are slow.
 PROCESSES = [
     pytest.param("1", "2", [3, 5]),
     pytest.param("0", "1", [8], marks=pytest.mark.slow),

@@ -61,6 +61,7 @@ def allocated_by(case, num_envs, **more):
     [
         ("roll_vec/FrozenLake-v1", "NextStep"),
         *((case, "SameStep") for case in ARRAY_CASES),
+        # Half a second each; the cases above share their code.
         *(
             pytest.param(id, mode, marks=pytest.mark.slow)
             for id in ARRAY_IDS

@@ -55,6 +55,7 @@ def tables(name, full):
     return load_golden(name, full=full)
 
 
+# The full tables take long, and are not everywhere.
 @pytest.fixture(params=["sample", pytest.param("full", marks=pytest.mark.slow)])
 def golden(request):
     """A function from a table's name and a tag to its fields."""
