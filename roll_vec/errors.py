@@ -10,6 +10,8 @@ Each exception also extends the built-in or Gymnasium class that users catch alr
     ├── InvalidOptionError       ValueError
     ├── UnknownOptionError       TypeError
     ├── InvalidSeedError         gymnasium.error.Error
+    ├── InvalidStateError        ValueError
+    ├── InvalidFileError         ValueError
     ├── ResetNeededError         gymnasium.error.ResetNeeded
     ├── ClosedError              gymnasium.error.ClosedEnvironmentError
     ├── LevelGenerationError     RuntimeError
@@ -49,8 +51,10 @@ __all__ = [
     "EnvironmentFaultWarning",
     "FrozenAttributeError",
     "InvalidActionError",
+    "InvalidFileError",
     "InvalidOptionError",
     "InvalidSeedError",
+    "InvalidStateError",
     "LevelGenerationError",
     "MissingExtraError",
     "PendingResultsError",
@@ -111,6 +115,14 @@ class UnknownOptionError(RollVecError, TypeError):
 
 class InvalidSeedError(_InvalidValueError, gym_error.Error):
     """Raised when a seed is negative or not an integer."""
+
+
+class InvalidStateError(_InvalidValueError, ValueError):
+    """Raised when a batch or an environment cannot be set to a state."""
+
+
+class InvalidFileError(RollVecError, ValueError):
+    """Raised when a file of roll_vec is damaged, or of another kind or version."""
 
 
 class ResetNeededError(RollVecError, gym_error.ResetNeeded):

@@ -7,7 +7,8 @@ per environment.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from roll_vec.vector.infos import InfoList, Infos
 from roll_vec.vector.rollout import Rollout
 
-__all__ = ["Engine", "StepResult", "SupportsUnroll", "UnrollResult"]
+__all__ = ["Engine", "EngineState", "StepResult", "SupportsUnroll", "UnrollResult"]
 
 
 class StepResult(NamedTuple):
@@ -48,6 +49,18 @@ class UnrollResult(NamedTuple):
     times: NDArray[np.int64]
     """(N,) the number of steps taken: less than T if an episode ended in DISABLED mode.
     """
+
+
+class EngineState(NamedTuple):
+    """The state of all environments of an engine; nobody writes into it."""
+
+    arrays: dict[str, NDArray[Any]]
+    """Row i of each array belongs to environment i."""
+    shared: Mapping[str, Any] = MappingProxyType({})
+    """Values that rows refer to, such as sets of level options; `json` can write them.
+    """
+    objects: tuple[Any, ...] | None = None
+    """One object per environment, for states that only this process can use."""
 
 
 class Engine(Protocol):
