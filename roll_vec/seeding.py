@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidSeedError
 
 __all__ = [
+    "band_seed",
     "check_seed",
     "draw_entropy",
     "draw_missing_seeds",
@@ -158,6 +159,17 @@ def retry_seed(level_seed: int, attempt: int) -> int:
     """
     # `RETRY` of `roll_vec.kernels.rng.pcg64`, whose import would load numba.
     return level_seed if attempt == 0 else _fold_in(level_seed, (1 << 63) + attempt)
+
+
+def band_seed(level_seed: int, attempt: int) -> int:
+    """Return the seed of the level that an attempt at a band tries, counted from 0.
+
+    A band is a range of a level's difficulty.  Attempt 0 is the level of the seed
+    itself, attempt t that of ``fold_in(level_seed, 2**63 + 2**62 + t)``.
+    """
+    # `BAND` of `roll_vec.kernels.rng.pcg64`, whose import would load numba.
+    counter = (1 << 63) + (1 << 62) + attempt
+    return level_seed if attempt == 0 else _fold_in(level_seed, counter)
 
 
 def generator_at(words: Sequence[int]) -> np.random.Generator:

@@ -66,6 +66,12 @@ def test_retry_seed_is_as_documented(level_seed, attempt):
     assert seeding.retry_seed(level_seed, attempt) == expected
 
 
+@given(st.integers(0, (1 << 32) - 1), st.integers(0, 3000))
+def test_band_seed_is_as_documented(level_seed, attempt):
+    expected = fold_in(level_seed, 3 * (1 << 62) + attempt) if attempt else level_seed
+    assert seeding.band_seed(level_seed, attempt) == expected
+
+
 @given(st.lists(st.tuples(st.integers(0, (1 << 32) - 1), st.integers(0, 1 << 62))))
 def test_many_episode_seeds_equal_single_ones(pairs):
     folded_seeds = np.array([stream for stream, _ in pairs], np.uint64)
@@ -79,6 +85,7 @@ EPISODES_OF_0 = [0, 2802244911, 3011683077, 1662685524]
 EPISODES_OF_123 = [3763380899, 4029293890]
 FOLDED = [2147483648, 1351993409, 952523458, 3252092298]
 RETRIES_OF_7 = [7, 2118445982, 2425803100]
+BAND_OF_7 = [7, 1041480962, 1718030850]
 
 
 def test_values_never_change():
@@ -87,6 +94,7 @@ def test_values_never_change():
     assert [seeding.episode_seed(123, k) for k in (1, 1000)] == EPISODES_OF_123
     assert [seeding.fold_seed(1 << bits) for bits in (31, 32, 64, 200)] == FOLDED
     assert [seeding.retry_seed(7, attempt) for attempt in range(3)] == RETRIES_OF_7
+    assert [seeding.band_seed(7, attempt) for attempt in range(3)] == BAND_OF_7
 
 
 def test_derived_seeds_are_spread_and_hardly_collide():

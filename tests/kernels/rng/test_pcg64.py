@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec.kernels.rng import pcg64 as kernels
-from roll_vec.seeding import retry_seed
+from roll_vec.seeding import band_seed, retry_seed
 from tests.conftest import JIT_OFF
 
 U = np.uint64
@@ -111,6 +111,8 @@ def test_retries_begin_where_no_episode_comes():
     assert int(kernels.RETRY) == 2**63
     retry = kernels.fold_in(U(7), kernels.RETRY + U(2))
     assert retry_seed(7, 2) == int(retry), "the same number stands in `seeding`"
+    band = kernels.fold_in(U(7), kernels.BAND + U(2))
+    assert band_seed(7, 2) == int(band), "the same number stands in `seeding`"
 
 
 # ---------------------------------------------------------------------- PCG64
