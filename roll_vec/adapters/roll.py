@@ -7,7 +7,7 @@ rewards are those of the single environments that these classes extend.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -103,12 +103,15 @@ def _make_config(
 
 
 def _with_size(keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Add keywords that reset the other form of the room's size in a config.
+    """Add keywords that reset the other forms of the room's size in a config.
 
-    ``dim_x`` and ``dim_y`` replace a config's ``dim_room``, and the other way round.
+    ``dim_x`` and ``dim_y`` replace a config's ``dim_room``, and the other way round;
+    ``levels`` have a size of their own.
     """
     others: dict[str, Any] = {}
-    if "dim_room" in keywords:
+    if keywords.get("levels") is not None:
+        others = {"dim_x": None, "dim_y": None, "dim_room": SokobanEnvConfig.dim_room}
+    elif "dim_room" in keywords:
         others = {"dim_x": None, "dim_y": None}
     elif {"dim_x", "dim_y"} & keywords.keys():
         others = {"dim_room": SokobanEnvConfig.dim_room}
@@ -119,7 +122,12 @@ def _keywords(config: Any, options_class: type[Any]) -> dict[str, Any]:
     """Return the keywords of the environment that a config describes."""
     check_choice("render_mode", config.render_mode, _MODES)
     names = {field.name for field in fields(options_class)}
-    keywords = {key: value for key, value in asdict(config).items() if key in names}
+    # Not `asdict`, which would copy levels.
+    keywords = {
+        field.name: getattr(config, field.name)
+        for field in fields(config)
+        if field.name in names
+    }
     # 0 is ROLL's own "no valid action": it needs no warning.
     keywords["action_start"] = 1
     keywords["obs_mode"] = "text" if config.render_mode == "text" else "rgb"
@@ -138,6 +146,7 @@ class SokobanEnvConfig:
     """ROLL's configuration of Sokoban; the fields are those of `SokobanOptions`.
 
     ``render_mode`` is ``text`` or ``rgb_array``; observations have the same form.
+    ``levels`` are played in place of generated rooms; ``dim_room`` becomes their size.
     """
 
     dim_room: tuple[int, int] = SokobanOptions.dim_room
@@ -151,11 +160,13 @@ class SokobanEnvConfig:
     dim_x: int | None = None
     dim_y: int | None = None
     render_mode: str = "text"
+    levels: Any = None
 
     def __post_init__(self) -> None:
         _fill_lookups(self, SokobanOptions.FAMILY)
         # Validated now, so that a bad config fails where it is written.
-        self.dim_room = SokobanOptions(**_keywords(self, SokobanOptions)).dim_room
+        options = SokobanOptions(**_keywords(self, SokobanOptions))
+        self.dim_room, self.levels = options.dim_room, options.levels
 
 
 class SokobanEnv(_RollEnv, Sokoban):

@@ -27,6 +27,7 @@ from roll_vec.errors import (
     ResetNeededError,
     UnknownOptionError,
 )
+from tests.envs.sokoban.user_levels import EXPECTED, ONE, THREE
 
 ENVS = {
     "sokoban": (SokobanEnv, SokobanEnvConfig, "roll_vec/Sokoban-v0"),
@@ -102,6 +103,33 @@ def test_a_size_in_keywords_replaces_that_of_the_config(size, other):
     assert SokobanEnv(config, dim_x=8).config.dim_room == (8, 7)
     with pytest.raises(InvalidOptionError, match="dim_room"):
         SokobanEnv(config, dim_room=(9, 9), dim_x=7, dim_y=7)
+
+
+def test_levels_are_played_in_place_of_rooms():
+    config = SokobanEnvConfig(levels=[THREE])
+    assert config.dim_room == (6, 5)
+    env = SokobanEnv(config)
+    assert env.config is config
+    twin = gymnasium.make(
+        "roll_vec/Sokoban-v0", levels=[THREE], obs_mode="text", action_start=1
+    )
+    for seed in (0, 5):
+        assert env.reset(seed=seed)[0] == twin.reset(seed=seed)[0]
+        for action in (4, 2, 3, 1):
+            assert env.step(action)[:4] == twin.step(action)[:4]
+    # Keywords and mappings replace the levels, and the size with them.
+    other = SokobanEnv(config, levels=EXPECTED[:2, :5])
+    assert (other.config.dim_room, len(other.config.levels)) == ((5, 6), 2)
+    assert SokobanEnv({"levels": [ONE]}).config.dim_room == (3, 5)
+    larger = SokobanEnvConfig(dim_room=(9, 9))
+    assert SokobanEnv(larger, levels=[ONE]).dim_room == (3, 5)
+    assert dataclasses.replace(config, max_steps=3).levels is config.levels
+    assert pickle.loads(pickle.dumps(config)) == config
+    for keywords in ({"num_boxes": 1}, {"dim_room": (7, 7)}, {"dim_x": 6, "dim_y": 5}):
+        with pytest.raises(InvalidOptionError, match="cannot be given beside levels"):
+            SokobanEnvConfig(levels=[THREE], **keywords)
+    with pytest.raises(InvalidOptionError, match="levels: expected an array"):
+        SokobanEnvConfig(levels=3)
 
 
 @pytest.mark.parametrize(
