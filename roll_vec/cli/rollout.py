@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,14 +24,15 @@ from roll_vec.cli._errors import (
     one_line,
     say_error,
 )
+from roll_vec.cli._files import check_suffix, check_target, write_errors
 from roll_vec.cli._imports import require
 from roll_vec.cli._picture import NoPictureError, draw_boards
 from roll_vec.cli._policies import FORMS, Policy, make_policy
 from roll_vec.cli._report import RunConfig, fault_rows, result_table, save_episodes
 from roll_vec.cli._transcript import Transcript, is_text
-from roll_vec.errors import InvalidActionError, InvalidOptionError
+from roll_vec.errors import InvalidActionError
 from roll_vec.progress import listen
-from roll_vec.render.mosaic import picture_format, save_picture
+from roll_vec.render.mosaic import save_picture
 
 __all__ = ["add_parser"]
 
@@ -174,9 +174,9 @@ def add_parser(commands: Any) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     """Run the command; check everything that can be wrong before the first step."""
     arguments.id = full_id(arguments.id)
-    _check_target("--save", arguments.save)
-    _check_target("--image", arguments.image)
-    _check_suffix("--image", arguments.image)
+    check_target("--save", arguments.save)
+    check_target("--image", arguments.image)
+    check_suffix("--image", arguments.image)
     if not arguments.quiet:
         require("rich", "a rollout without --quiet")
     if arguments.image is not None:
@@ -209,7 +209,7 @@ def _run(arguments: argparse.Namespace) -> int:
         )
         notes = []
         if arguments.save is not None:
-            with _write_errors("--save", arguments.save):
+            with write_errors("--save", arguments.save):
                 save_episodes(arguments.save, config, summary.episodes)
             notes.append(f"episodes: {arguments.save}")
         # After Ctrl-C the user should not have to wait for a picture.
@@ -288,7 +288,7 @@ def _picture(env: Any, arguments: argparse.Namespace) -> str:
         )
     except NoPictureError as error:
         return f"no picture: {error}"
-    with _write_errors("--image", arguments.image):
+    with write_errors("--image", arguments.image):
         save_picture(arguments.image, picture)
     return f"{caption}: {arguments.image}"
 
@@ -344,38 +344,3 @@ def _progress(arguments: argparse.Namespace) -> Iterator[Progress | None]:
 
         with listen(show_long_call):
             yield show
-
-
-def _check_target(argument: str, path: Path | None) -> None:
-    """Raise UsageError if a file certainly cannot be written."""
-    if path is None:
-        return
-    folder = path.parent
-    if path.is_dir():
-        reason = "it is a directory"
-    elif not folder.is_dir():
-        reason = f"there is no directory {str(folder)!r}"
-    elif not os.access(path if path.exists() else folder, os.W_OK):
-        reason = "no permission"
-    else:
-        return
-    raise argument_error(argument, f"cannot write {str(path)!r}: {reason}")
-
-
-def _check_suffix(argument: str, path: Path | None) -> None:
-    """Raise UsageError if a file's suffix is not that of a picture format."""
-    if path is not None:
-        try:
-            picture_format(path)
-        except InvalidOptionError as error:
-            raise argument_error(argument, str(error)) from error
-
-
-@contextmanager
-def _write_errors(argument: str, path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise argument_error(
-            argument, f"cannot write {str(path)!r}: {error.strerror}"
-        ) from error

@@ -5,21 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from roll_vec.cli._arguments import integer_from
 from roll_vec.cli._errors import UsageError
 from roll_vec.cli._imports import require
+from roll_vec.cli._progress import progress_bars
+from roll_vec.progress import Listener
 
 if TYPE_CHECKING:
     from roll_vec.envs.webshop import Catalogue
 
 __all__ = ["add_parser"]
-
-ProgressFunction: TypeAlias = Callable[[str, int, int], None]
 
 # --check solves at most so many goals, in even steps, and names the first obstacles.
 _MAX_SOLVED_GOALS = 10_000
@@ -147,7 +146,7 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     options |= {**files, "num_products": arguments.num_products}
     start = time.perf_counter()
-    with _progress_bars() as progress:
+    with progress_bars() as progress:
         catalogue = Catalogue.load(progress=progress, **options)
         seconds = time.perf_counter() - start
         if arguments.out:
@@ -232,9 +231,7 @@ def _join_counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in counts.items())
 
 
-def _solve_goals(
-    catalogue: Catalogue, progress: ProgressFunction
-) -> Iterator[tuple[str, str]]:
+def _solve_goals(catalogue: Catalogue, progress: Listener) -> Iterator[tuple[str, str]]:
     """Yield the rows about goals that no purchase fulfils."""
     n = len(catalogue.goals)
     numbers = range(0, n, max(1, -(-n // _MAX_SOLVED_GOALS)))
@@ -248,29 +245,3 @@ def _solve_goals(
     yield "goals that cannot earn 1.0", f"{len(notes):,} of {len(numbers):,}"
     for note in notes[:_MAX_OBSTACLES]:
         yield "", note
-
-
-@contextmanager
-def _progress_bars() -> Iterator[ProgressFunction]:
-    """Show a bar for each task, if stderr is a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskID, TextColumn
-
-    console = Console(stderr=True)
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:,}/{task.total:,}"),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    tasks: dict[str, TaskID] = {}
-    with bar:
-
-        def update(task: str, completed: int, total: int) -> None:
-            if task not in tasks:
-                tasks[task] = bar.add_task(task, total=total)
-            bar.update(tasks[task], completed=completed)
-
-        yield update

@@ -1,0 +1,72 @@
+"""Files that commands write: checked early, replaced whole, errors of one line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from roll_vec.cli._errors import argument_error
+from roll_vec.errors import InvalidOptionError
+from roll_vec.render.mosaic import picture_format
+
+__all__ = ["check_suffix", "check_target", "new_file", "write_errors"]
+
+
+def check_target(argument: str, path: Path | None) -> None:
+    """Raise UsageError if a file certainly cannot be written."""
+    if path is None:
+        return
+    folder = path.parent
+    if path.is_dir():
+        reason = "it is a directory"
+    elif not folder.is_dir():
+        reason = f"there is no directory {str(folder)!r}"
+    elif not os.access(path if path.exists() else folder, os.W_OK):
+        reason = "no permission"
+    else:
+        return
+    raise argument_error(argument, f"cannot write {str(path)!r}: {reason}")
+
+
+def check_suffix(argument: str, path: Path | None) -> None:
+    """Raise UsageError if a file's suffix is not that of a picture format."""
+    if path is not None:
+        try:
+            picture_format(path)
+        except InvalidOptionError as error:
+            raise argument_error(argument, str(error)) from error
+
+
+@contextmanager
+def write_errors(argument: str, path: Path) -> Iterator[None]:
+    """Turn an OSError of the body into a UsageError that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise argument_error(
+            argument, f"cannot write {str(path)!r}: {error.strerror}"
+        ) from error
+
+
+@contextmanager
+def new_file(argument: str, path: Path) -> Iterator[BinaryIO]:
+    """Open a file to write; it gets its name when the body ends without an error.
+
+    After an error or Ctrl-C, the old file is as it was, and nothing else is left.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be written.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with write_errors(argument, path):
+        try:
+            with partial.open("wb") as file:
+                yield file
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
