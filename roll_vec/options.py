@@ -6,6 +6,7 @@ checked value or raise `InvalidOptionError`, which names the option.
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import inspect
 import operator
@@ -28,7 +29,9 @@ __all__ = [
     "check_unknown",
     "close_match",
     "did_you_mean",
+    "level_options",
     "parse_options",
+    "replace_level_options",
     "take_options",
     "takes_keywords_of",
 ]
@@ -84,6 +87,34 @@ def take_options(
     """
     names = keywords.keys() & inspect.signature(options_class).parameters.keys()
     return options_class(**{name: keywords.pop(name) for name in names}, **more)
+
+
+def level_options(options: Any) -> dict[str, Any]:
+    """Return the values of options that `set_level_options` accepts, by name."""
+    return {name: getattr(options, name) for name in options.LEVEL_OPTIONS}
+
+
+def replace_level_options(options: Options, changes: Mapping[str, Any]) -> Options:
+    """Return options with other values of some that `set_level_options` accepts.
+
+    Parameters
+    ----------
+    options : frozen dataclass
+        Its class has ``LEVEL_OPTIONS``, the names that are accepted.
+    changes : mapping of str to object
+
+    Raises
+    ------
+    UnknownOptionError
+        For another name; lists those that are accepted.
+    InvalidOptionError
+        For a value that cannot be used.
+    """
+    accepted = options.LEVEL_OPTIONS  # type: ignore[attr-defined]
+    fixed = inspect.signature(type(options)).parameters.keys() - set(accepted)
+    hints = {name: f"; {name} cannot change: make a new environment" for name in fixed}
+    check_unknown(changes, accepted, hints)
+    return dataclasses.replace(options, **changes)  # type: ignore[type-var]
 
 
 def check_unknown(

@@ -292,6 +292,41 @@ def mark_targets(numbers, count, operators, signed, low, high, table, marks):
 
 
 @kernel
+def smallest_subset(target, stop, table):
+    """Return how many numbers the smallest subset has that reaches a target.
+
+    Parameters
+    ----------
+    target : int
+        From 0 on if the table was filled without ``signed``.
+    stop : int
+        The masks of the subsets are below this.
+    table : (t,) int64
+        As `fill_table` wrote it, with at least this ``stop``.
+
+    Returns
+    -------
+    int
+        0 if no subset reaches the target.
+    """
+    smallest = 0
+    for mask in range(1, stop):
+        size = 0
+        bits = mask
+        while bits:
+            bits &= bits - 1
+            size += 1
+        if smallest and size >= smallest:
+            continue
+        for i in range(table[mask], table[_ENDS + mask], _WIDTH):
+            # Not target * den, which may be beyond int64.
+            if table[i] % table[i + 1] == 0 and table[i] // table[i + 1] == target:
+                smallest = size
+                break
+    return smallest
+
+
+@kernel
 def find_split(mask, target, target_den, operators, signed, table):
     """Find how a set of numbers reaches a value.
 

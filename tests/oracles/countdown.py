@@ -174,6 +174,16 @@ def all_integers(nums, operators="+-*/"):
     return sorted(int(value) for value in values if value.denominator == 1)
 
 
+def fewest_operations(nums, target, operators="+-*/", numbers_rule="all"):
+    """Return the operations of the shortest solution of a task; None without one."""
+    least = 1 if numbers_rule == "any" else len(nums)
+    for size in range(least, len(nums) + 1):
+        for part in combinations(nums, size):
+            if target in all_values(part, operators):
+                return size - 1
+    return None
+
+
 def random_expression(rng, nums, operators="+-*/", depth=0):
     """Return an expression that uses the numbers in their order, with white space."""
 

@@ -16,15 +16,25 @@ from roll_vec.base_envs import BaseLanguageBasedEnv
 from roll_vec.envs.countdown.grading import REASONS, AnswerGrader
 from roll_vec.envs.countdown.options import RENDER_MODES, CountdownOptions
 from roll_vec.envs.countdown.solver import solve
-from roll_vec.envs.countdown.task_files import load_tasks
-from roll_vec.envs.countdown.tasks import FileTasks, GeneratedTasks, Tasks
+from roll_vec.envs.countdown.task_files import TaskFile, load_tasks
+from roll_vec.envs.countdown.tasks import (
+    BandTasks,
+    FileTasks,
+    GeneratedTasks,
+    Tasks,
+)
 from roll_vec.errors import (
     InvalidOptionError,
     LevelGenerationError,
     ResetNeededError,
 )
 from roll_vec.kernels.countdown import expressions as kernels
-from roll_vec.options import parse_options, takes_keywords_of
+from roll_vec.kernels.countdown.expressions import CORRECT
+from roll_vec.options import (
+    parse_options,
+    replace_level_options,
+    takes_keywords_of,
+)
 from roll_vec.seeding import level_for_seed
 from roll_vec.spaces import UnicodeText
 from roll_vec.text.validation import check_text
@@ -103,8 +113,10 @@ class Countdown(BaseLanguageBasedEnv):
     ``action_is_effective`` (bool)
         Whether it is an expression of the right numbers.
 
-    The info of a reset is empty.  Rewards are those of ROLL's and RAGEN's Countdown,
-    for which a division by zero has the right form, too; see `CountdownOptions`.
+    The info of a reset has those of ``seed``, ``level``, ``difficulty`` and
+    ``oracle_return`` that the keywords ask for.  Rewards are those of ROLL's and
+    RAGEN's Countdown, for which a division by zero has the right form, too; see
+    `CountdownOptions`.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
@@ -118,14 +130,17 @@ class Countdown(BaseLanguageBasedEnv):
         super().__init__()
         shared = _shared_parts(parse_options(CountdownOptions, keywords))
         self.options, self._outcomes, self._instructions = shared
-        options = self.options
+        options = self._first_options = self.options
+        # The changes of `set_level_options`.
+        self._level_options: dict[str, Any] = {}
         self.action_space.examples = EXAMPLES  # type: ignore[attr-defined]
         self.render_mode = options.render_mode
         max_numbers: int = options.num_numbers[1]  # type: ignore[index]
+        self._file: TaskFile | None = None
         if options.data is not None:
-            file = load_tasks(str(options.data))
-            file.check(options)
-            max_numbers = file.max_numbers
+            self._file = load_tasks(str(options.data))
+            self._file.check(options)
+            max_numbers = self._file.max_numbers
         self.observation_space = UnicodeText(
             _longest_observation(options, max_numbers), alphabet=string.printable
         )
@@ -141,16 +156,21 @@ class Countdown(BaseLanguageBasedEnv):
             max_depth=options.max_depth,
             max_digits=options.max_digits,
         )
-        self._tasks: Tasks
-        if options.data is None:
-            self._tasks = GeneratedTasks(options, self._grader)
-        else:
-            self._tasks = FileTasks(file, self._grader)
+        self._tasks = self._make_tasks(options)
         self.nums: list[int] = []
         self.target = 0
         self.num_env_steps = 0
         self._open = False
+        self._has_reset_infos = options.has_reset_infos
         self._task = self._observation = ""
+
+    def _make_tasks(self, options: CountdownOptions) -> Tasks:
+        tasks: Tasks
+        if self._file is None:
+            tasks = GeneratedTasks(options, self._grader)
+        else:
+            tasks = FileTasks(self._file, options, self._grader)
+        return tasks if options.num_operations is None else BandTasks(tasks, options)
 
     def reset(
         self,
@@ -181,7 +201,25 @@ class Countdown(BaseLanguageBasedEnv):
         self.num_env_steps = 0
         self._open = True
         self._task = self._observation = _task_text(nums, target)
-        return self._observation, {}
+        info = self._reset_info(level) if self._has_reset_infos else {}
+        return self._observation, info
+
+    def _reset_info(self, level: int) -> dict[str, Any]:
+        """Return the infos of a reset that the options ask for."""
+        options = self.options
+        info: dict[str, Any] = {}
+        if options.seed_info:
+            info["seed"] = self.level_seed
+        if options.level_info:
+            info["level"] = level
+        if options.difficulty_info or options.oracle_return_info:
+            difficulty = self._tasks.measure(self.nums, self.target)
+            if options.difficulty_info:
+                info["difficulty"] = {"num_operations": difficulty}
+            if options.oracle_return_info:
+                has_solution = difficulty >= 0
+                info["oracle_return"] = options.score if has_solution else math.nan
+        return info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Answer with an expression.
@@ -246,6 +284,39 @@ class Countdown(BaseLanguageBasedEnv):
                     return answer
         return None
 
+    def solve(self) -> list[str] | None:
+        """Return a correct answer of the fewest operations, as a list of one text.
+
+        Returns
+        -------
+        list of str, or None
+            None after the end of the episode, and for a task without a solution.  None
+            also if the answer breaks a limit such as ``max_depth``; with the default
+            limits no answer does.
+
+        Raises
+        ------
+        ResetNeededError
+            Before a reset.
+        InvalidOptionError
+            For a task from a file that is too large for the solver.
+        ClosedError
+        """
+        self._check_open()
+        if not self.nums:
+            message = "the environment must be reset before it is solved"
+            raise ResetNeededError(message)
+        if not self._open:
+            return None
+        most = len(self.nums)
+        least = 1 if self.options.numbers_rule == "any" else most
+        for size in range(least, most + 1):
+            for nums in combinations(self.nums, size):
+                answer = solve(nums, self.target, self.options.operators)
+                if answer is not None and self._grader.grade(answer)[0] == CORRECT:
+                    return [answer]
+        return None
+
     def get_instructions(self) -> str:
         """Return the prompt of an agent: the rules and the form of an answer."""
         return self._instructions
@@ -260,6 +331,58 @@ class Countdown(BaseLanguageBasedEnv):
             raise ResetNeededError(message)
         return self._observation
 
+    def check_level_options(self, **level_options: Any) -> None:
+        """Raise the errors of `set_level_options`; nothing changes."""
+        self._check_open()
+        self._options_with({**self._level_options, **level_options})
+
+    def set_level_options(self, **level_options: Any) -> None:
+        """Change the levels of the next episodes; the present one goes on.
+
+        Parameters
+        ----------
+        **level_options
+            ``num_operations``, ``num_levels``, ``start_level``; and for generated tasks
+            ``num_numbers``, ``number_range`` and ``target_range``.
+
+        Raises
+        ------
+        UnknownOptionError
+            For another name; lists those that are accepted.
+        InvalidOptionError
+            For a value that cannot be used, and for more numbers than the environment
+            was made for: they would change the observation space.
+        ClosedError
+        """
+        self._check_open()
+        changes = {**self._level_options, **level_options}
+        self._change_options(self._options_with(changes), changes)
+
+    def _options_with(self, changes: Mapping[str, Any]) -> CountdownOptions:
+        """Return checked options with some changes of the levels."""
+        options = replace_level_options(self._first_options, changes)
+        if self._file is not None:
+            self._file.check(options)
+            for name in ("num_numbers", "number_range", "target_range"):
+                if name in changes:
+                    message = f"{name}: has no effect on the tasks of {options.data}"
+                    raise InvalidOptionError(message)
+        elif options.num_numbers[1] > self._grader.max_numbers:  # type: ignore[index]
+            raise InvalidOptionError.expected(
+                "num_numbers",
+                f"at most {self._grader.max_numbers} numbers, as the environment was "
+                "made for (more would change the observation space)",
+                changes["num_numbers"],
+            )
+        return options
+
+    def _change_options(
+        self, options: CountdownOptions, changes: Mapping[str, Any]
+    ) -> None:
+        self.options = _shared_parts(options)[0]
+        self._level_options = {name: getattr(options, name) for name in changes}
+        self._tasks = self._make_tasks(self.options)
+
     def get_state(self) -> dict[str, Any]:
         """Return everything that later steps and resets depend on."""
         return {
@@ -269,6 +392,7 @@ class Countdown(BaseLanguageBasedEnv):
             "num_env_steps": self.num_env_steps,
             "open": self._open,
             "hint": self._observation[len(self._task) :],
+            "level_options": dict(self._level_options),
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -277,7 +401,8 @@ class Countdown(BaseLanguageBasedEnv):
         Raises
         ------
         InvalidOptionError
-            If the task has more numbers than this environment's; no state changes then.
+            If the task has more numbers than this environment's, or the level options
+            cannot be used; no state changes then.
         """
         nums, target = list(state["nums"]), state["target"]
         max_numbers = self._grader.max_numbers
@@ -286,10 +411,15 @@ class Countdown(BaseLanguageBasedEnv):
                 "state", f"at most {max_numbers} nums", len(nums)
             )
         steps, is_open = state["num_env_steps"], state["open"]
-        hint = state["hint"]
+        hint, changes = state["hint"], state["level_options"]
         # Raises for numbers that are no int64.
         np.array([operator.index(number) for number in (target, *nums)], np.int64)
+        options = None
+        if changes != self._level_options:
+            options = self._options_with(changes)
         self.set_stream(state["stream"])
+        if options is not None:
+            self._change_options(options, changes)
         self._grader.set_task(nums, target)
         self.nums, self.target = nums, target
         self.num_env_steps, self._open = steps, is_open
@@ -330,7 +460,7 @@ def _outcomes(options: CountdownOptions) -> list[Outcome]:
     for code in range(len(REASONS)):
         is_valid = code <= kernels.WRONG_NUMBERS
         is_effective = code <= kernels.DIVISION_BY_ZERO
-        success = code == kernels.CORRECT
+        success = code == CORRECT
         has_form = is_effective
         if options.reward_rule == "tinyzero":
             has_form = code != kernels.EMPTY

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from roll_vec.data_files import check_path
 from roll_vec.envs.countdown.grading import OPERATORS
@@ -26,6 +27,7 @@ RENDER_MODES = ("ansi", "text")
 # The generator marks targets in a table with a byte for each.
 MAX_TARGETS = 1 << 20
 
+_INFOS = ("seed_info", "level_info", "difficulty_info", "oracle_return_info")
 _LIMITS = {
     "max_chars": 1 << 20,
     "max_tokens": 1 << 10,
@@ -59,6 +61,10 @@ class CountdownOptions:
     num_levels, start_level : int
         With K = ``num_levels`` above 0 an episode of seed s plays the level
         ``start_level + s mod K``, otherwise the level s.
+    num_operations : int, (int, int) or None
+        The difficulty of the tasks, or the least and the greatest: the fewest
+        operations of a correct answer, 0 to 5.  Tasks outside this band are drawn
+        again; see `roll_vec.envs.countdown.difficulty`.
     reward_rule : str
         ``roll``: 0 without an expression of exactly the numbers, ``format_score`` with
         one, ``score`` where it also has the value.  ``tinyzero``: 0 without an answer,
@@ -74,6 +80,17 @@ class CountdownOptions:
     max_chars, max_tokens, max_depth, max_digits : int
         Limits of an answer: characters; numbers, operators and parentheses;
         parentheses within parentheses; digits of a number (at most 18).
+    seed_info : bool
+        True: the info of a reset has ``seed``, an int below 2**32: `reset` with this
+        seed starts the same episode in an environment with the same keywords.
+    level_info : bool
+        True: the info of a reset has ``level``, an int: the number of the level.
+    difficulty_info : bool
+        True: the info of a reset has ``difficulty``, a dict with ``num_operations``:
+        see `roll_vec.envs.countdown.difficulty.count_operations`.
+    oracle_return_info : bool
+        True: the info of a reset has ``oracle_return``, a float: the return of a
+        correct first answer; NaN for a row without a solution.
     env_instruction : str or None
         Replaces the text of `get_instructions`.
     render_mode : str or None
@@ -83,6 +100,16 @@ class CountdownOptions:
     ------
     InvalidOptionError
     """
+
+    # Those that `Countdown.set_level_options` takes.
+    LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = (
+        "num_numbers",
+        "number_range",
+        "target_range",
+        "num_levels",
+        "start_level",
+        "num_operations",
+    )
 
     num_numbers: int | tuple[int, int] = (3, 4)
     number_range: tuple[int, int] = (1, 99)
@@ -94,6 +121,7 @@ class CountdownOptions:
     data: str | os.PathLike[str] | None = None
     num_levels: int = 0
     start_level: int = 0
+    num_operations: int | tuple[int, int] | None = None
     reward_rule: str = "roll"
     numbers_rule: str = "all"
     unary_minus: bool = False
@@ -103,6 +131,10 @@ class CountdownOptions:
     max_tokens: int = 32
     max_depth: int = 16
     max_digits: int = 9
+    seed_info: bool = False
+    level_info: bool = False
+    difficulty_info: bool = False
+    oracle_return_info: bool = False
     env_instruction: str | None = None
     render_mode: str | None = None
 
@@ -128,7 +160,7 @@ class CountdownOptions:
         }
         for name in ("format_score", "score"):
             checked[name] = check_number(name, getattr(self, name), -1e300, 1e300)
-        for name in ("unary_minus", "unicode_operators", "trailing_target"):
+        for name in ("unary_minus", "unicode_operators", "trailing_target", *_INFOS):
             checked[name] = check_bool(name, getattr(self, name))
         for name, limit in _LIMITS.items():
             checked[name] = check_int(name, getattr(self, name), 1, limit)
@@ -136,10 +168,53 @@ class CountdownOptions:
         check_choice("numbers_rule", self.numbers_rule, ("all", "any"))
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+        if self.num_operations is not None:
+            band: Any = self.num_operations
+            if not isinstance(band, (tuple, list)):
+                band = (band, band)
+            band = check_range("num_operations", band, 0, MAX_NUMBERS - 1)
+            object.__setattr__(self, "num_operations", band)
         if self.data is None:
             self._check_sizes()
+            least, greatest = self.num_numbers  # type: ignore[misc]
+            self.check_band(least, greatest, f"num_numbers={self.num_numbers}")
         check_optional_text("env_instruction", self.env_instruction)
         check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))
+
+    @property
+    def has_reset_infos(self) -> bool:
+        """Whether a keyword asks for an info of resets."""
+        return any(getattr(self, name) for name in _INFOS)
+
+    def check_band(self, least: int, greatest: int, source: str) -> None:
+        """Check that tasks of so many numbers can be within ``num_operations``.
+
+        Parameters
+        ----------
+        least, greatest : int
+            Counts of a task's numbers.
+        source : str
+            Where they come from, for the message.
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+        band: Any = self.num_operations
+        if band is None:
+            return
+        rule = f"tasks of {source} take {least - 1} to {greatest - 1} of them"
+        if self.numbers_rule == "any":
+            least = 1
+            rule = f"tasks of {source} take at most {greatest - 1} of them"
+        if band[1] < least - 1 or band[0] > greatest - 1:
+            hint = f": {rule}, as numbers_rule={self.numbers_rule!r}"
+            raise InvalidOptionError.expected(
+                "num_operations",
+                f"a band that has one of the counts {least - 1} to {greatest - 1}",
+                band,
+                hint,
+            )
 
     def _check_sizes(self) -> None:
         """Check that int64 is exact for the numbers, and that an answer fits."""
@@ -166,7 +241,7 @@ class CountdownOptions:
                 raise InvalidOptionError(message)
 
 
-def is_exact(nums: list[int]) -> bool:
+def is_exact(nums: Sequence[int]) -> bool:
     """Return whether int64 is exact for all values that some numbers reach."""
     bound = 1 << (len(nums) - 1)
     for number in nums:

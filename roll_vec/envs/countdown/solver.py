@@ -15,7 +15,14 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.countdown import expressions
 from roll_vec.kernels.countdown import targets as kernels
 
-__all__ = ["needs_signs", "reachable", "solve"]
+__all__ = [
+    "can_solve",
+    "check_numbers",
+    "fill_subsets",
+    "needs_signs",
+    "reachable",
+    "solve",
+]
 
 # The sign of each operator in an expression, and whether its operands are swapped.
 _SIGNS = {
@@ -65,7 +72,7 @@ def solve(nums: Sequence[int], target: int, operators: str = OPERATORS) -> str |
     if len(numbers) == 1:
         return str(target) if target == numbers[0] else None
     flags, signed = operator_flags(operators), needs_signs(operators, target)
-    table = _fill_table(numbers, flags, signed, whole=False)
+    table = fill_subsets(numbers, flags, signed)
 
     everything = (1 << len(numbers)) - 1
     expression = _write(everything, target, 0, flags, signed, table)
@@ -104,7 +111,7 @@ def reachable(
     if target_range is not None:
         low, high = check_range("target_range", target_range, -limit, limit)
     signed = needs_signs(operators, low)
-    table = _fill_table(numbers, operator_flags(operators), signed, whole=True)
+    table = fill_subsets(numbers, operator_flags(operators), signed, whole=True)
     values, dens = kernels.read_values((1 << len(numbers)) - 1, table)
     is_integer = values % dens == 0
     integers = values[is_integer] // dens[is_integer]
@@ -112,29 +119,48 @@ def reachable(
     return integers.tolist()  # type: ignore[no-any-return]
 
 
-def _check(nums: Any, operators: Any) -> tuple[NDArray[np.int64], str]:
-    """Return validated numbers and operators."""
-    operators = check_operators(operators)
+def check_numbers(nums: Any) -> list[int]:
+    """Return a sequence of integers as Python's."""
     try:
-        numbers = [operator.index(number) for number in nums]
+        return [operator.index(number) for number in nums]
     except TypeError:
         raise InvalidOptionError.expected(
             "nums", "a sequence of integers", nums
         ) from None
-    accepted = None
-    if not 1 <= len(numbers) <= kernels.MAX_NUMBERS or min(numbers) < 0:
+
+
+def _check(nums: Any, operators: Any) -> tuple[NDArray[np.int64], str]:
+    """Return validated numbers and operators."""
+    operators = check_operators(operators)
+    numbers = check_numbers(nums)
+    if not can_solve(numbers):
         accepted = f"1 to {kernels.MAX_NUMBERS} integers from 0 on"
-    elif not is_exact(numbers):
-        accepted = "numbers whose product times 2**(count - 1) is below 2**63"
-    if accepted is not None:
+        if len(numbers) <= kernels.MAX_NUMBERS and min(numbers, default=-1) >= 0:
+            accepted = "numbers whose product times 2**(count - 1) is below 2**63"
         raise InvalidOptionError.expected("nums", accepted, numbers)
     return np.array(numbers, np.int64), operators
 
 
-def _fill_table(
-    numbers: NDArray[np.int64], flags: int, signed: bool, *, whole: bool
+def can_solve(nums: Sequence[int]) -> bool:
+    """Return whether `solve` takes so many integers of this size."""
+    return 1 <= len(nums) <= kernels.MAX_NUMBERS and min(nums) >= 0 and is_exact(nums)
+
+
+def fill_subsets(
+    numbers: NDArray[np.int64], flags: int, signed: bool, *, whole: bool = False
 ) -> NDArray[np.int64]:
-    """Return the values of all subsets of some numbers; ``whole``: of all as well."""
+    """Return the kernels' table of the values of all proper subsets of some numbers.
+
+    Parameters
+    ----------
+    numbers : (1 to 6,) int64
+    flags : int
+        Of the operators.
+    signed : bool
+        See `needs_signs`.
+    whole : bool
+        Whether the values of all numbers together are computed as well.
+    """
     count = len(numbers)
     table = np.empty(kernels.table_size(count, count - 1 + whole), np.int64)
     kernels.fill_table(numbers, count, (1 << count) - 1 + whole, flags, signed, table)

@@ -49,8 +49,8 @@ class TaskFile:
 
     Attributes
     ----------
-    max_numbers : int
-        The greatest count of numbers of a row.
+    min_numbers, max_numbers : int
+        The least and the greatest count of numbers of a row.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class TaskFile:
         powers = 10 ** np.arange(1, _MAX_DIGITS + 1, dtype=np.int64)
         digits = np.searchsorted(powers, numbers, side="right") + 1
         starts = self._starts[:-1]
-        self.max_numbers = int(counts.max())
+        self.min_numbers, self.max_numbers = int(counts.min()), int(counts.max())
         needs = {
             "max_digits": np.maximum.reduceat(digits, starts),
             "max_tokens": 2 * counts - 1,
@@ -95,13 +95,14 @@ class TaskFile:
         return self._numbers[start:stop].tolist(), int(self._targets[number])
 
     def check(self, options: CountdownOptions) -> None:
-        """Check that answers within the limits can solve every row.
+        """Check that answers within the limits can solve every row, and the band.
 
         Raises
         ------
         InvalidOptionError
-            Names the row and the keyword that raises the limit.
+            Names the row and the keyword that raises the limit; or ``num_operations``.
         """
+        options.check_band(self.min_numbers, self.max_numbers, self.path)
         for name, (row, need) in self._needs.items():
             if name != "max_digits" and options.numbers_rule == "any":
                 continue

@@ -1,14 +1,16 @@
-"""Tasks of levels: generated from the level's number, or rows of a file."""
+"""Tasks of levels: generated from the level's number, or rows of a file; bands."""
 
 from __future__ import annotations
 
 import functools
 import threading
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.envs.countdown.difficulty import count_operations
 from roll_vec.envs.countdown.grading import AnswerGrader, operator_flags
 from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.countdown.solver import needs_signs
@@ -16,8 +18,12 @@ from roll_vec.envs.countdown.task_files import TaskFile
 from roll_vec.errors import LevelGenerationError
 from roll_vec.kernels.countdown import targets as kernels
 from roll_vec.kernels.countdown.expressions import NUM_NUMBERS, NUMBERS_OFFSET, TARGET
+from roll_vec.seeding import band_seed
 
-__all__ = ["FileTasks", "GeneratedTasks", "Tasks"]
+__all__ = ["BandTasks", "FileTasks", "GeneratedTasks", "Tasks"]
+
+# Draws of a task within a band of difficulty.
+MAX_TRIES = 1000
 
 
 class Tasks(Protocol):
@@ -30,6 +36,9 @@ class Tasks(Protocol):
         ------
         LevelGenerationError
         """
+
+    def measure(self, nums: Sequence[int], target: int) -> int:
+        """Return the difficulty of a task; see `difficulty.count_operations`."""
 
 
 # Buffers of the generator, for each thread those of the sizes that it used last.
@@ -103,6 +112,12 @@ class GeneratedTasks:
         nums = work[NUMBERS_OFFSET : NUMBERS_OFFSET + count].tolist()
         return nums, int(work[TARGET])
 
+    def measure(self, nums: Sequence[int], target: int) -> int:
+        """Return the difficulty of a generated task; see `Tasks.measure`."""
+        if self.options.numbers_rule == "all":
+            return len(nums) - 1  # every generated task has a solution
+        return _measure(nums, target, self.options)
+
 
 class FileTasks:
     """The rows of a file: level n plays row n modulo their number.
@@ -110,17 +125,79 @@ class FileTasks:
     Parameters
     ----------
     file : TaskFile
+    options : CountdownOptions
     grader : AnswerGrader
         Is set to each task.
     """
 
-    __slots__ = ("_grader", "file")
+    __slots__ = ("_grader", "_options", "file")
 
-    def __init__(self, file: TaskFile, grader: AnswerGrader) -> None:
-        self.file, self._grader = file, grader
+    def __init__(
+        self, file: TaskFile, options: CountdownOptions, grader: AnswerGrader
+    ) -> None:
+        self.file, self._options, self._grader = file, options, grader
 
     def get(self, level: int) -> tuple[list[int], int]:
         """Return the numbers and the target of a level; see `Tasks.get`."""
         nums, target = self.file.row(level % len(self.file))
         self._grader.set_task(nums, target)
         return nums, target
+
+    def measure(self, nums: Sequence[int], target: int) -> int:
+        """Return the difficulty of a row; see `Tasks.measure`."""
+        return _measure(nums, target, self._options)
+
+
+def _measure(nums: Sequence[int], target: int, options: CountdownOptions) -> int:
+    return count_operations(nums, target, options.operators, options.numbers_rule)
+
+
+class BandTasks:
+    """Tasks within a band of difficulty.
+
+    A level whose task is outside is drawn again.  Attempt 0 is the task of the level
+    itself, attempt t that of the level ``roll_vec.seeding.band_seed(level, t)``: a
+    function of the level and the options alone.
+
+    Parameters
+    ----------
+    tasks : Tasks
+    options : CountdownOptions
+        With ``num_operations``.
+    """
+
+    __slots__ = ("_options", "_tasks")
+
+    def __init__(self, tasks: Tasks, options: CountdownOptions) -> None:
+        self._tasks, self._options = tasks, options
+
+    def get(self, level: int) -> tuple[list[int], int]:
+        """Return the numbers and the target of a level; see `Tasks.get`."""
+        low, high = self._options.num_operations  # type: ignore[misc]
+        num_below = num_above = 0
+        for attempt in range(MAX_TRIES):
+            nums, target = self._tasks.get(band_seed(level, attempt))
+            difficulty = self.measure(nums, target)
+            if low <= difficulty <= high:
+                return nums, target
+            num_below += 0 <= difficulty < low
+            num_above += difficulty > high
+        raise LevelGenerationError(self._explain(level, num_below, num_above))
+
+    def measure(self, nums: Sequence[int], target: int) -> int:
+        """Return the difficulty of a task; see `Tasks.measure`."""
+        return self._tasks.measure(nums, target)
+
+    def _explain(self, level: int, num_below: int, num_above: int) -> str:
+        low, high = self._options.num_operations  # type: ignore[misc]
+        counts = {
+            "below": num_below,
+            "inside": 0,
+            "above": num_above,
+            "without a solution": MAX_TRIES - num_below - num_above,
+        }
+        shares = ", ".join(f"{n / MAX_TRIES:.1%} {name}" for name, n in counts.items())
+        return (
+            f"num_operations: no task of {low} to {high} operations was found for "
+            f"level {level} within {MAX_TRIES} draws: {shares}; take a wider band"
+        )
