@@ -46,6 +46,10 @@ _ACTION_START_HINT = (
     "; roll_vec/Sokoban-v0 and roll_vec/RandomFrozenLake-v0 alone have action_start; "
     "elsewhere actions are as the action space says, from its start on"
 )
+_SEED_HINT = (
+    "; seed_info and level_info are for environments that play a new level in each "
+    "episode; elsewhere get_state keeps an episode, and set_state opens it again"
+)
 # The keywords of batches, for a hint.  By name, because these modules import this one.
 _BATCH_OPTIONS = (
     "roll_vec.vector.env:BatchOptions",
@@ -142,7 +146,12 @@ def check_unknown(
     if unknown:
         errors = [f"got an unexpected keyword argument {name!r}" for name in unknown]
         message = f"{'; '.join(errors)}; those that exist: {', '.join(accepted)}"
-        hints = {**_batch_hints(), "action_start": _ACTION_START_HINT, **hints}
+        hints = {
+            **_batch_hints(),
+            "action_start": _ACTION_START_HINT,
+            **dict.fromkeys(("seed_info", "level_info"), _SEED_HINT),
+            **hints,
+        }
         ends = [hints.get(name) or did_you_mean(name, accepted) for name in unknown]
         # Two keywords can have one hint.
         raise UnknownOptionError(message + "".join(dict.fromkeys(ends)))

@@ -88,6 +88,17 @@ def _offset(action, width):
 
 
 @kernel
+def _look_ahead(grids, i, player, offset):
+    """Return the code ahead of the player, and the cell that a move needs free.
+
+    Behind a box there is a cell.  Behind a wall there may be none, so without a box the
+    cell beyond is the cell ahead: the player moves if it is free.
+    """
+    ahead = grids[i, np.uint64(player + offset)]
+    return ahead, np.uint64(player + offset + offset * IS_BOX[ahead])
+
+
+@kernel
 def _push(grids, i, player, offset):
     """Move the player of room i by an offset, and a box with it, if both can move.
 
@@ -98,10 +109,7 @@ def _push(grids, i, player, offset):
     target_delta : int64
         Change of the number of boxes on targets: -1, 0 or 1.
     """
-    ahead = grids[i, np.uint64(player + offset)]
-    # Behind a box there is a cell.  Behind a wall there may be none, so without a box
-    # the cell beyond is the cell ahead: the player moves if it is free.
-    far = np.uint64(player + offset + offset * IS_BOX[ahead])
+    ahead, far = _look_ahead(grids, i, player, offset)
     beyond = grids[i, far]
     grids[i, far] = BEYOND_AFTER[ahead, beyond]
     # Lift the player, and put it down on the cell ahead or where it was.
@@ -231,3 +239,27 @@ def place_rows(start, stop, rows, levels, level_indices, rooms):
                 players[i] = cell
             elif code == BOX:
                 boxes_left[i] += 1
+
+
+@kernel
+def write_action_masks(start, stop, rows, width, grids, players, out):
+    """Write the actions that move the player of some rooms, alone or with a box.
+
+    Parameters
+    ----------
+    start, stop : int
+        The range of ``rows`` to work on.
+    rows : (m,) int64, read
+        The rooms.
+    width : int
+    grids : (n, H * W) uint8, read
+    players : (n,) int32, read
+    out : (m, 4) int8, written
+        1 in column ``action - UP`` if the action is effective, else 0.
+    """
+    for j in range(np.uint64(start), np.uint64(stop)):
+        i = rows[j]
+        for action in range(UP, RIGHT + 1):
+            offset = _offset(action, width)
+            _, far = _look_ahead(grids, i, np.int64(players[i]), offset)
+            out[j, action - UP] = IS_FREE[grids[i, far]]

@@ -116,11 +116,29 @@ class StackedEngine:
         texts = check_texts(actions, skip_mask)
         return self.action_parser.parse_batch(texts, skip_mask)
 
-    def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-        """Return ``env_instruction`` for some rows, or nothing without text."""
-        if self.action_parser is None:
-            return {}
-        return {"env_instruction": np.full(len(rows), self._instruction, object)}
+    def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, Any]:
+        """Return the infos of the last resets of some rows.
+
+        They are ``env_instruction`` with text, and those of `_state_infos`.
+        """
+        infos = self._state_infos(rows)
+        if self.action_parser is not None:
+            infos["env_instruction"] = np.full(len(rows), self._instruction, object)
+        return infos
+
+    def _state_infos(self, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        """Return the infos of resets and steps that the options ask for, (m, ...)."""
+        if self.options.action_mask:
+            return {"action_mask": self._action_masks(rows)}
+        return {}
+
+    def _action_masks(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
+        """Return 1 for the actions that can change something, (m, A), new."""
+        raise NotImplementedError
+
+    def _has_more_infos(self) -> bool:
+        """Return whether the options ask for infos that an unroll does not write."""
+        return bool(self.options.action_mask)
 
     def step(self, actions: Any, skip_mask: NDArray[np.bool_]) -> StepResult:
         """Step every environment but those to skip; see `Engine.step`."""
@@ -145,6 +163,10 @@ class StackedEngine:
             truncations = ~skip_mask & (elapsed_steps == self.max_steps)
             infos = values
         self.successes = values["success"].copy()
+        if self.options.action_mask:
+            masks = self._action_masks(np.arange(self.num_envs))
+            masks[skip_mask] = 0
+            infos = {**infos, "action_mask": masks}
         infos = masked_infos(infos, ~skip_mask)
         return StepResult(rewards, terminations, truncations, infos)
 
@@ -188,10 +210,10 @@ class StackedEngine:
     ) -> UnrollResult | None:
         """Take T steps; see `roll_vec.vector.engine.SupportsUnroll.unroll`.
 
-        Returns None with texts, and if an action needs an error or a warning: in
-        NEXT_STEP mode it may belong to a step that ignores it.
+        Returns None with texts or further infos, and if an action needs an error or a
+        warning: in NEXT_STEP mode it may belong to a step that ignores it.
         """
-        if self.action_parser is not None:
+        if self.action_parser is not None or self._has_more_infos():
             return None
         codes = self.action_codes.parse_steps(actions, self.num_envs)
         if codes is None:

@@ -12,7 +12,14 @@ from roll_vec.kernels.rng.pcg64 import next_seeds
 from roll_vec.seeding import episode_seeds, fold_seed
 from roll_vec.stacked.engine import StackedEngine
 
-__all__ = ["EpisodeSeeds", "GeneratedLevels", "LevelEngine", "LevelProvider"]
+__all__ = [
+    "EpisodeSeeds",
+    "FixedLevels",
+    "GeneratedLevels",
+    "LevelEngine",
+    "LevelProvider",
+    "describe_levels",
+]
 
 Seeds = NDArray[np.uint64]
 Levels = tuple[NDArray[Any], ...]
@@ -89,6 +96,46 @@ class LevelProvider(Protocol):
         LevelGenerationError
         """
 
+    def level_numbers(
+        self, seeds: Seeds, level_indices: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the numbers of the levels that `get` returned; all (m,)."""
+
+
+class StoredLevels(Protocol):
+    """Levels that exist before they are played."""
+
+    @property
+    def arrays(self) -> Levels:
+        """All levels; the arrays are not to be written."""
+
+
+class FixedLevels:
+    """Some of the levels of a set, as a `LevelProvider`.
+
+    Parameters
+    ----------
+    levels : StoredLevels
+    num_levels, start_level : int
+        An episode of seed e plays the level ``start_level + e mod num_levels``.
+    """
+
+    def __init__(self, levels: StoredLevels, num_levels: int, start_level: int) -> None:
+        self.levels, self.num_levels, self.start_level = levels, num_levels, start_level
+
+    def get(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
+        """Return all levels and their indices by episode; see `LevelProvider.get`."""
+        numbers = (seeds % np.uint64(self.num_levels)).astype(np.int64)
+        return self.levels.arrays, numbers + self.start_level
+
+    def level_numbers(
+        self,
+        seeds: Seeds,
+        level_indices: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """Return the indices of the levels in the set."""
+        return level_indices
+
 
 class GeneratedLevels:
     """Levels that are generated from seeds when an episode needs them.
@@ -135,6 +182,16 @@ class GeneratedLevels:
         unique, inverse = np.unique(seeds, return_inverse=True)
         return self.generate(unique), inverse
 
+    def level_numbers(
+        self,
+        seeds: Seeds,
+        level_indices: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """Return `roll_vec.seeding.level_for_seed` of each seed."""
+        if self.num_levels:
+            seeds = seeds % np.uint64(self.num_levels) + np.uint64(self.start_level)
+        return seeds.astype(np.int64)
+
     def _get_cached(self, numbers: Seeds) -> Levels:
         """Return the cache, after the levels with these numbers were added to it."""
         if self._is_cached is None:
@@ -157,6 +214,32 @@ class GeneratedLevels:
         return self._cache or ()
 
 
+def describe_levels(
+    options: Any,
+    provider: LevelProvider,
+    seeds: Seeds,
+    level_indices: NDArray[np.int64],
+) -> dict[str, NDArray[Any]]:
+    """Return the infos of resets that the options ask for, (m,) each.
+
+    Parameters
+    ----------
+    options : LevelOptions
+    provider : LevelProvider
+        Has returned the levels.
+    seeds : (m,) uint64
+        Of the episodes that begin.
+    level_indices : (m,) int64
+        The indices of their levels, as the provider returned them.
+    """
+    infos = {}
+    if options.seed_info:
+        infos["seed"] = seeds.astype(np.int64)
+    if options.level_info:
+        infos["level"] = provider.level_numbers(seeds, level_indices)
+    return infos
+
+
 class LevelEngine(StackedEngine):
     """An engine whose environments play a new level in each episode.
 
@@ -174,6 +257,18 @@ class LevelEngine(StackedEngine):
 
     def _allocate(self) -> None:
         self.episodes = EpisodeSeeds(self.num_envs)
+        # Of the last reset of each environment: no state, as no later step reads it.
+        self._level_infos: dict[str, NDArray[Any]] = {}
+
+    def _has_more_infos(self) -> bool:
+        return super()._has_more_infos() or self.options.has_level_infos
+
+    def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, Any]:
+        """Return the infos of the last resets of some rows."""
+        infos = super().reset_infos(rows)
+        for key, values in self._level_infos.items():
+            infos[key] = values[rows]
+        return infos
 
     def reset(
         self,
@@ -203,6 +298,13 @@ class LevelEngine(StackedEngine):
         levels, level_indices = self.level_provider.get(seeds)
         self.elapsed_steps[rows] = 0
         self._place(rows, levels, level_indices, seeds)
+        if not self.options.has_level_infos:
+            return
+        infos = describe_levels(self.options, self.level_provider, seeds, level_indices)
+        for key, values in infos.items():
+            if key not in self._level_infos:
+                self._level_infos[key] = np.zeros(self.num_envs, values.dtype)
+            self._level_infos[key][rows] = values
 
     def _place(
         self,

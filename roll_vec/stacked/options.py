@@ -11,6 +11,7 @@ from gymnasium.spaces import Space
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
+    check_bool,
     check_choice,
     check_int,
     check_levels,
@@ -57,6 +58,10 @@ class GridOptions(TextOptions):
         ``discrete``, or ``text`` for names of actions in the answer of a model.
     env_instruction : str or None
         A description of the game that replaces ours in the instructions.
+    action_mask : bool
+        True: the infos of resets and steps have ``action_mask``, (A,) int8: 1 in column
+        j if action ``action_space.start + j`` can change something, for
+        `gymnasium.spaces.Discrete.sample`.
     action_pattern, special_token_list, format_penalty, match, action_separator, \
 max_actions_per_turn, max_answer_chars
         See `roll_vec.text.options.TextOptions`; only with ``text``.
@@ -75,6 +80,7 @@ max_actions_per_turn, max_answer_chars
     obs_mode: str = "grid"
     render_mode: str | None = None
     render_scale: int = 1
+    action_mask: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -93,6 +99,7 @@ max_actions_per_turn, max_answer_chars
         check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))
         scale = check_int("render_scale", self.render_scale, 1, MAX_SCALE)
         self._set("render_scale", scale)
+        self._set("action_mask", check_bool("action_mask", self.action_mask))
 
     def _set(self, name: str, value: Any) -> None:
         """Replace a field by its validated form, in ``__post_init__`` alone."""
@@ -158,7 +165,13 @@ class LevelOptions(GridOptions):
         Names of the actions, from ``action_start`` on.
     num_levels, start_level : int
         A finite set of levels; 0 is unlimited.
-    obs_mode, render_mode, render_scale, action_mode, env_instruction, \
+    seed_info : bool
+        True: the infos of resets have ``seed``, an int below 2**32: `reset` with this
+        seed starts the same episode in an environment with the same keywords.
+    level_info : bool
+        True: the infos of resets have ``level``, an int: the number of the level, as
+        `roll_vec.seeding.level_for_seed` returns it; for levels of users their index.
+    obs_mode, render_mode, render_scale, action_mode, action_mask, env_instruction, \
 action_pattern, special_token_list, format_penalty, match, action_separator, \
 max_actions_per_turn, max_answer_chars
         See `GridOptions`.
@@ -175,6 +188,8 @@ max_actions_per_turn, max_answer_chars
     action_lookup: Mapping[int, str] | None = None  # type: ignore[assignment]
     num_levels: int = 0
     start_level: int = 0
+    seed_info: bool = False
+    level_info: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -196,6 +211,13 @@ max_actions_per_turn, max_answer_chars
         num_levels, start_level = check_levels(self.num_levels, self.start_level)
         self._set("num_levels", num_levels)
         self._set("start_level", start_level)
+        for name in ("seed_info", "level_info"):
+            self._set(name, check_bool(name, getattr(self, name)))
+
+    @property
+    def has_level_infos(self) -> bool:
+        """Whether the infos of resets say which level is played."""
+        return self.seed_info or self.level_info
 
     @property
     def first_action(self) -> int:

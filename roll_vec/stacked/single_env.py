@@ -12,7 +12,7 @@ from roll_vec.base_envs import ClosableEnv, SeededEnv
 from roll_vec.errors import ResetNeededError
 from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.grid_observations import GridObserver
-from roll_vec.stacked.levels import LevelProvider
+from roll_vec.stacked.levels import LevelProvider, describe_levels
 from roll_vec.stacked.options import METADATA
 from roll_vec.stacked.text_actions import (
     describe_game,
@@ -116,7 +116,16 @@ class GridEnv(ClosableEnv):
         # As the kernel `reaches_limit`, without the time of a call; None is no limit.
         truncated = self.num_env_steps == self._max_steps
         self._show()
+        info.update(self._state_infos())
         return self._observe(), reward, terminated, truncated, info
+
+    def _state_infos(self) -> dict[str, Any]:
+        """Return the infos of resets and steps that the options ask for."""
+        return {"action_mask": self._action_mask()} if self.options.action_mask else {}
+
+    def _action_mask(self) -> NDArray[np.int8]:
+        """Return 1 for the actions that can change something, (A,), new."""
+        raise NotImplementedError
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         """Take one action; return reward, terminated, info."""
@@ -132,7 +141,7 @@ class GridEnv(ClosableEnv):
         self.num_env_steps = 0
         self._has_started = True
         self._show()
-        info = {}
+        info = self._state_infos()
         if self.action_parser is not None:
             info["env_instruction"] = self.get_instructions()
         return self._observe(), info
@@ -224,7 +233,8 @@ class LevelEnv(GridEnv, SeededEnv):
         Returns
         -------
         observation, info
-            The info is empty, or has ``env_instruction`` with ``action_mode="text"``.
+            The info has ``env_instruction`` with ``action_mode="text"``, and what the
+            options ask for; else it is empty.
 
         Raises
         ------
@@ -234,10 +244,15 @@ class LevelEnv(GridEnv, SeededEnv):
         """
         episode = self._plan_episode(seed)
         seeds = np.array([episode.level_seed], np.uint64)
-        levels, (index,) = self._level_provider.get(seeds)
+        provider = self._level_provider
+        levels, level_indices = provider.get(seeds)
+        (index,) = level_indices
+        infos = describe_levels(self.options, provider, seeds, level_indices)
         self._begin(tuple(part[index] for part in levels), episode.level_seed)
         self._commit_episode(episode)
-        return self._start_episode()
+        observation, info = self._start_episode()
+        info.update((key, values.item()) for key, values in infos.items())
+        return observation, info
 
     def _begin(self, level: tuple[Any, ...], episode_seed: int) -> None:
         """Start to play a level.

@@ -249,8 +249,8 @@ def add_infos(
         Changed.
     env_ids : (m,) int64
         If ``infos`` is a list, its dicts of these environments are replaced.
-    values : dict of (m,) arrays, or list of m dicts
-        A dict or a list, as ``infos``.
+    values : dict of (m, ...) arrays, or list of m dicts
+        A dict or a list, as ``infos``; a value may be such a dict itself.
     num_envs : int
     """
     if isinstance(infos, list):
@@ -260,9 +260,15 @@ def add_infos(
     assert isinstance(values, dict)
     for key, value in values.items():
         if key not in infos:
-            infos[key] = blank_array(num_envs, value.dtype)
             infos[f"_{key}"] = np.zeros(num_envs, np.bool_)
-        infos[key][env_ids] = value
+            infos[key] = {}
+            if not isinstance(value, dict):
+                shape = num_envs, *value.shape[1:]
+                infos[key] = blank_array(shape, value.dtype)
+        if isinstance(value, dict):
+            add_infos(infos[key], env_ids, value, num_envs)
+        else:
+            infos[key][env_ids] = value
         infos[f"_{key}"][env_ids] = True
     return infos
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.envs.sokoban.env import Sokoban
+from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.rooms import make_level_provider
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.kernels.sokoban.unroll import unroll_rows
@@ -96,6 +97,24 @@ class SokobanEngine(LevelEngine):
             STEP_ROWS_PER_THREAD,
         )
         return to_batch_step(outcome)
+
+    def _action_masks(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
+        masks = np.empty((len(rows), len(SOKOBAN.action_names)), np.int8)
+        for_row_ranges(
+            lambda start, stop: kernels.write_action_masks(
+                start,
+                stop,
+                rows,
+                self.options.dim_room[1],
+                self.cells,
+                self.players,
+                masks,
+            ),
+            len(rows),
+            self.num_threads,
+            STEP_ROWS_PER_THREAD,
+        )
+        return masks
 
     def _unroll_rows(
         self, rows: NDArray[np.int64], until: int, buffer: RolloutBuffer

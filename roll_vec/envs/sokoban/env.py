@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.envs.sokoban.rooms import make_level_provider
 from roll_vec.kernels.sokoban import rules as kernels
@@ -98,6 +99,20 @@ class Sokoban(LevelEnv):
         room = self.grid.reshape(1, -1), players, boxes_left, elapsed_steps
         kernels.place_rows(0, 1, only, level[0].reshape(1, -1), only, room)
         self.player, self.boxes_left = int(players[0]), int(boxes_left[0])
+
+    def _action_mask(self) -> NDArray[np.int8]:
+        mask = np.empty((1, len(SOKOBAN.action_names)), np.int8)
+        kernels.write_action_masks(
+            0,
+            1,
+            np.zeros(1, np.int64),
+            self.dim_room[1],
+            self.grid.reshape(1, -1),
+            np.array([self.player], np.int32),
+            mask,
+        )
+        row: NDArray[np.int8] = mask[0]
+        return row
 
     def _take_action(self, action: int) -> tuple[float, bool, dict[str, Any]]:
         player, boxes_left, reward, success = kernels.step_row(

@@ -24,7 +24,7 @@ from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.process_cache import ProcessCache
 
-__all__ = ["FixedLevels", "LevelSet", "load_levels"]
+__all__ = ["LevelSet", "load_levels"]
 
 Grids = NDArray[np.uint8]
 
@@ -74,6 +74,11 @@ class LevelSet:
         return len(self.grids)
 
     @property
+    def arrays(self) -> tuple[Grids]:
+        """The levels for `roll_vec.stacked.levels.FixedLevels`; not to be written."""
+        return (self._cells,)
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         _, height, width = self.grids.shape
@@ -101,26 +106,6 @@ class LevelSet:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LevelSet:
         return self
-
-
-class FixedLevels:
-    """Some levels of a set, as a `roll_vec.stacked.levels.LevelProvider`.
-
-    Parameters
-    ----------
-    levels : LevelSet
-    num_levels, start_level : int
-        An episode of seed e plays the level ``start_level + e mod num_levels``.
-    """
-
-    def __init__(self, levels: LevelSet, num_levels: int, start_level: int) -> None:
-        self.levels, self.num_levels, self.start_level = levels, num_levels, start_level
-
-    def get(self, seeds: NDArray[np.uint64]) -> tuple[tuple[Grids], NDArray[np.int64]]:
-        """Return the levels and their indices by seed; see `LevelProvider.get`."""
-        numbers = (seeds % np.uint64(self.num_levels)).astype(np.int64)
-        stop = self.start_level + self.num_levels
-        return (self.levels._cells[self.start_level : stop],), numbers
 
 
 _level_sets: ProcessCache[LevelSet] = ProcessCache()

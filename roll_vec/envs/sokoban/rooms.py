@@ -7,11 +7,10 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.sokoban.level_files import FixedLevels
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.sokoban import rooms
-from roll_vec.stacked.levels import GeneratedLevels, LevelProvider
+from roll_vec.stacked.levels import FixedLevels, GeneratedLevels, LevelProvider
 from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 
 __all__ = ["RoomGenerator", "draw_rooms", "make_level_provider"]

@@ -322,3 +322,23 @@ def test_codes_are_rolls():
     assert (kernels.WALL, kernels.PLAYER, kernels.PLAYER_ON_TARGET) == (0, 5, 6)
     assert (kernels.NO_ACTION, kernels.UP, kernels.DOWN) == (0, 1, 2)
     assert (kernels.LEFT, kernels.RIGHT) == (3, 4)
+
+
+def test_action_masks_are_the_effective_moves_of_the_oracle():
+    rng = np.random.default_rng(0)
+    for size in ((5, 6), (7, 5)):
+        grids = np.stack(
+            [random_board(rng, *size, 2) for _ in range(6 if JIT_OFF else 60)]
+        )
+        players = (grids >= PLAYER).reshape(len(grids), -1).argmax(1).astype(np.int32)
+        # Some of the rooms, in another order.
+        rows = rng.permutation(len(grids))[: len(grids) // 2]
+        masks = np.full((len(rows), 4), 7, np.int8)
+        flat = grids.reshape(len(grids), -1)
+        kernels.write_action_masks(0, len(rows), rows, size[1], flat, players, masks)
+        for row, mask in zip(rows, masks, strict=True):
+            state = np.minimum(grids[row], PLAYER)
+            for action in range(1, 5):
+                game = OracleSokoban(FIXED[grids[row]], state, 9)
+                assert mask[action - 1] == game.step(action).effective
+        assert set(masks.ravel().tolist()) == {0, 1}
