@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from roll_vec.vector.autoreset import final_obs
     from roll_vec.vector.env import RollVectorEnv
     from roll_vec.vector.rollout import Rollout
+    from roll_vec.vector.state import VectorState
 
 __all__ = [
     "BaseDiscreteActionEnv",
@@ -39,6 +40,7 @@ __all__ = [
     "Rollout",
     "SokobanEnv",
     "SokobanEnvConfig",
+    "VectorState",
     "__version__",
     "final_obs",
     "make_vec",
@@ -57,6 +59,7 @@ _MODULE_OF = {
     "Rollout": "roll_vec.vector.rollout",
     "SokobanEnv": "roll_vec.adapters.roll",
     "SokobanEnvConfig": "roll_vec.adapters.roll",
+    "VectorState": "roll_vec.vector.state",
     "final_obs": "roll_vec.vector.autoreset",
     "make_vec": "roll_vec.factories",
 }

@@ -120,6 +120,11 @@ class InvalidSeedError(_InvalidValueError, gym_error.Error):
 class InvalidStateError(_InvalidValueError, ValueError):
     """Raised when a batch or an environment cannot be set to a state."""
 
+    @classmethod
+    def of_array(cls, name: str, accepted: str, value: object) -> Self:
+        """Return the error about an array of a state; see `expected`."""
+        return cls.expected(f"state: {name}", accepted, value)
+
 
 class InvalidFileError(RollVecError, ValueError):
     """Raised when a file of roll_vec is damaged, or of another kind or version."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import hashlib
 import inspect
 import operator
 from collections.abc import Callable, Iterable, Mapping
@@ -28,6 +29,7 @@ __all__ = [
     "check_optional_text",
     "check_unknown",
     "close_match",
+    "describe_value",
     "did_you_mean",
     "level_options",
     "parse_options",
@@ -318,3 +320,30 @@ def check_lookup(name: str, value: Any, default: Mapping[int, str]) -> dict[int,
             accepted = "a non-empty string without the null character"
             raise InvalidOptionError.expected(entry, accepted, text)
     return dict(value)
+
+
+def describe_value(value: Any) -> Any:
+    """Return an option's value as `json` can write it, equal for equal values.
+
+    An object with a method `describe_content`, such as a set of levels, describes
+    itself.  An array becomes its dtype, shape and SHA-256.  Of any other object there
+    remains the name of its class.
+    """
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {str(key): describe_value(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [describe_value(entry) for entry in value]
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+        return {
+            "dtype": value.dtype.str,
+            "shape": list(value.shape),
+            "sha256": digest,
+        }
+    if hasattr(value, "describe_content"):
+        return value.describe_content()
+    return type(value).__qualname__

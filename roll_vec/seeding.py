@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidSeedError
+from roll_vec.errors import InvalidSeedError, InvalidStateError
 
 __all__ = [
     "band_seed",
@@ -26,6 +26,7 @@ __all__ = [
     "expand_seeds",
     "fold_seed",
     "generator_at",
+    "generator_words",
     "level_for_seed",
     "retry_seed",
 ]
@@ -193,6 +194,27 @@ def generator_at(words: Sequence[int]) -> np.random.Generator:
         "uinteger": draw,
     }
     return np.random.Generator(bits)
+
+
+def generator_words(generator: np.random.Generator) -> NDArray[np.uint64]:
+    """Return the position of a numpy generator as `generator_at` takes it, (6,) uint64.
+
+    Raises
+    ------
+    InvalidStateError
+        If its bit generator is not PCG64.
+    """
+    state: Any = generator.bit_generator.state
+    if state["bit_generator"] != "PCG64":
+        raise InvalidStateError.expected(
+            "np_random", "a generator of PCG64", state["bit_generator"]
+        )
+    words = [
+        number >> shift & (1 << 64) - 1
+        for number in (state["state"]["state"], state["state"]["inc"])
+        for shift in (64, 0)
+    ]
+    return np.array([*words, state["has_uint32"], state["uinteger"]], np.uint64)
 
 
 def episode_seeds(

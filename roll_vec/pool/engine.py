@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.errors import UnsupportedError
 from roll_vec.pool.actions import check_action_batch
 from roll_vec.pool.env_handles import EnvHandles
 from roll_vec.pool.episodes import Episodes
@@ -23,7 +24,7 @@ from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.serial import SerialWorkers, StepLists
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
 from roll_vec.pool.tasks import EnvDescription, EnvFns
-from roll_vec.vector.engine import StepResult
+from roll_vec.vector.engine import EngineState, StepResult
 from roll_vec.vector.infos import InfoList, find_unstackable
 
 __all__ = ["PoolEngine"]
@@ -246,6 +247,33 @@ class PoolEngine:
         """(n,) bool: whether the info of each last step had a true ``success``."""
         values = [info.get("success") for info in self._step_infos]
         return np.array([type(x) in (bool, np.bool_) and bool(x) for x in values])
+
+    # ------------------------------------------------------------ snapshots
+
+    def configuration(self) -> dict[str, Any]:
+        """Return the keywords that two pools must share; see `Engine.configuration`."""
+        raise UnsupportedError
+
+    def get_state(self) -> EngineState:
+        """Return the state of all environments; see `Engine.get_state`."""
+        raise UnsupportedError
+
+    def check_state(self, state: EngineState) -> None:  # noqa: ARG002
+        """Check a state; see `Engine.check_state`."""
+        raise UnsupportedError
+
+    def set_state(
+        self,
+        state: EngineState,  # noqa: ARG002
+        rows: NDArray[np.int64],  # noqa: ARG002
+        env_ids: NDArray[np.int64],  # noqa: ARG002
+    ) -> None:
+        """Set some environments to rows of a state; see `Engine.set_state`."""
+        raise UnsupportedError
+
+    def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:  # noqa: ARG002
+        """Return solutions; see `Engine.solve`."""
+        raise UnsupportedError
 
     # -------------------------------------------------- environment objects
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,12 +12,15 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from roll_vec.errors import InvalidStateError, UnsupportedError
 from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET, PLAYING
+from roll_vec.options import MAX_INT, describe_value
 from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.options import METADATA
 from roll_vec.stacked.rollout_buffer import RolloutBuffer, outcome_infos
 from roll_vec.stacked.row_threads import SliceSizer
+from roll_vec.stacked.single_state import check_array
 from roll_vec.stacked.text_actions import (
     describe_game,
     make_action_parser,
@@ -26,7 +28,7 @@ from roll_vec.stacked.text_actions import (
 )
 from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts
-from roll_vec.vector.engine import StepResult, UnrollResult
+from roll_vec.vector.engine import EngineState, StepResult, UnrollResult
 from roll_vec.vector.infos import masked_infos
 from roll_vec.vector.rollout import Rollout
 
@@ -42,8 +44,8 @@ class StackedEngine:
     """Base of the engines over stacked arrays; see `roll_vec.vector.engine.Engine`.
 
     A subclass gives `_allocate`, `reset`, `advance`, `generators`, `_step_batch`,
-    `_grids`, `load_row_into` and the class attributes below; the tuples of names are
-    added to those of its bases.  A compiled `_unroll_rows` is optional.
+    `_grids` and the class attributes below; the tuples of names are added to those of
+    its bases.  A compiled `_unroll_rows` is optional.
 
     Parameters
     ----------
@@ -57,7 +59,7 @@ class StackedEngine:
     SINGLE: ClassVar[type[Any]]
     """The class of the single environment."""
     STATE: ClassVar[tuple[str, ...]] = ("elapsed_steps", "successes")
-    """The arrays that steps and resets write."""
+    """The arrays that steps and resets write; the first axis is the environment."""
     PER_ENV_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("num_env_steps",)
     """Attributes of the single environment that differ between environments."""
     SHARED_ATTRIBUTES: ClassVar[tuple[str, ...]] = (
@@ -189,17 +191,6 @@ class StackedEngine:
         raise NotImplementedError
 
     # ---------------------------------------------------------------- many steps
-
-    def checkpoint(self) -> Callable[[], None]:
-        """Return a function that restores the present state of all environments."""
-        arrays = operator.attrgetter(*self.STATE)
-        copies = [array.copy() for array in arrays(self)]
-
-        def restore() -> None:
-            for array, values in zip(arrays(self), copies, strict=True):
-                np.copyto(array, values)
-
-        return restore
 
     def unroll(
         self,
@@ -345,6 +336,60 @@ class StackedEngine:
                     len(others), num_cells
                 )
 
+    # ---------------------------------------------------------------- state
+
+    def configuration(self) -> dict[str, Any]:
+        """Return the options and the step limit; see `Engine.configuration`."""
+        fields = {field.name for field in dataclasses.fields(self.options)}
+        names = sorted(fields - {"render_mode", "render_scale"})
+        options = {name: describe_value(getattr(self.options, name)) for name in names}
+        return {**options, "step_limit": self.max_steps}
+
+    def _state_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of `STATE` themselves, by name."""
+        return {
+            name.replace(".", "_"): operator.attrgetter(name)(self)
+            for name in self.STATE
+        }
+
+    def get_state(self) -> EngineState:
+        """Return copies of the arrays of `STATE`; see `Engine.get_state`."""
+        # In the order of the memory: some are transposed views.
+        return EngineState(
+            {name: array.copy("K") for name, array in self._state_arrays().items()}
+        )
+
+    def check_state(self, state: EngineState) -> None:
+        """Check names, dtypes, shapes and values; see `Engine.check_state`."""
+        own, arrays = self._state_arrays(), state.arrays
+        if arrays.keys() != own.keys():
+            raise InvalidStateError.expected(
+                "state", f"the arrays {sorted(own)}", sorted(arrays)
+            )
+        for name, array in own.items():
+            expected = f"{array.dtype} of shape (n, {str(array.shape[1:])[1:]}"
+            values = arrays[name]
+            if values.dtype != array.dtype or values.shape[1:] != array.shape[1:]:
+                value = f"{values.dtype} of shape {values.shape}"
+                raise InvalidStateError.of_array(name, expected, value)
+        check_array(arrays, "elapsed_steps", 0, self.max_steps or MAX_INT)
+        self.make_single().check_values(arrays)
+
+    def set_state(
+        self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
+    ) -> None:
+        """Copy rows of a state; see `Engine.set_state`."""
+        is_whole = len(env_ids) == self.num_envs
+        for name, array in self._state_arrays().items():
+            values = state.arrays[name]
+            if not is_whole:
+                array[env_ids] = values[rows]
+            # The rows have been checked: with another mode `take` makes a copy first.
+            elif array.flags.c_contiguous:
+                np.take(values, rows, 0, array, mode="clip")
+            else:
+                np.take(values.T, rows, -1, array.T, mode="clip")
+
     # ---------------------------------------------------------------- observations
 
     def _grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
@@ -370,9 +415,16 @@ class StackedEngine:
         fields = dataclasses.fields(self.options)
         return self.SINGLE(**{f.name: getattr(self.options, f.name) for f in fields})
 
-    def load_row_into(self, env: Any, row: int) -> None:
-        """Copy the state of one environment into a single environment."""
-        raise NotImplementedError
+    def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
+        """Return solutions; see `Engine.solve`.
+
+        Raises
+        ------
+        UnsupportedError
+            A game without a solver.
+        """
+        message = f"{type(self).__name__} has no solver for {objective!r}"
+        raise UnsupportedError(message)
 
     def generators(self) -> tuple[np.random.Generator, ...]:
         """Return copies of each environment's ``np_random``."""
@@ -383,9 +435,9 @@ class StackedEngine:
         if name == "np_random":
             return self.generators()
         if name in self.PER_ENV_ATTRIBUTES:
-            env, values = self.make_single(), []
+            env, arrays, values = self.make_single(), self._state_arrays(), []
             for row in range(self.num_envs):
-                self.load_row_into(env, row)
+                env.load_values({name: array[row] for name, array in arrays.items()})
                 values.append(getattr(env, name))
             return tuple(values)
         if name in self.SHARED_ATTRIBUTES:

@@ -8,12 +8,12 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.base_envs import ClosableEnv, SeededEnv
 from roll_vec.errors import ResetNeededError
 from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.levels import LevelProvider, describe_levels
 from roll_vec.stacked.options import METADATA
+from roll_vec.stacked.single_state import LevelState, SingleState
 from roll_vec.stacked.text_actions import (
     describe_game,
     make_action_parser,
@@ -25,10 +25,10 @@ from roll_vec.text.turn import MULTIPLIED_INFOS, EnvStep, step_text
 __all__ = ["GridEnv", "LevelEnv"]
 
 
-class GridEnv(ClosableEnv):
+class GridEnv(SingleState):
     """One environment that is a grid: actions, rendering, ROLL's step limit.
 
-    A subclass gives `_grid` and `_take_action`.
+    A subclass gives `_grid`, `_take_action` and what `SingleState` asks for.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class GridEnv(ClosableEnv):
         return {**self.__dict__, "_window": None}
 
 
-class LevelEnv(GridEnv, SeededEnv):
+class LevelEnv(GridEnv, LevelState):
     """One environment that plays a new level in each episode.
 
     The seeds of its episodes are those of `SeededEnv`, so it plays the same levels as

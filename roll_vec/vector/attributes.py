@@ -15,6 +15,7 @@ from roll_vec.errors import (
     UnsupportedError,
 )
 from roll_vec.vector.engine import Engine
+from roll_vec.vector.state import StreamSeeds
 
 __all__ = ["BatchAttributes"]
 
@@ -26,7 +27,7 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
     """
 
     engine: Engine
-    _seeds: list[int | None]
+    _seeds: StreamSeeds
     _is_started: bool
 
     @property
@@ -37,7 +38,7 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
     @property
     def np_random_seed(self) -> tuple[int | None, ...]:  # type: ignore[override]
         """The seed of each environment's stream; None before the first reset."""
-        return tuple(self._seeds)
+        return tuple(self._seeds.values)
 
     @property  # type: ignore[override]
     def np_random(self) -> tuple[np.random.Generator, ...]:

@@ -7,14 +7,14 @@ into a batch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.errors import ResetNeededError, list_env_ids
+from roll_vec.errors import InvalidStateError, ResetNeededError, list_env_ids
 from roll_vec.options import check_choice
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.infos import (
@@ -171,6 +171,38 @@ class Autoreset:
             {**info, "group_id": group_id}
             for info, group_id in zip(infos, group_ids.tolist(), strict=True)
         ]
+
+    # ---------------------------------------------------------------- snapshots
+
+    state_names = frozenset({"has_ended"})
+    """The names of the arrays of `get_state`."""
+
+    def get_state(self) -> dict[str, NDArray[Any]]:
+        """Return the environments that have ended, as arrays of a snapshot."""
+        return {"has_ended": self.has_ended}
+
+    def check_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Check the arrays of `get_state` in a snapshot.
+
+        Raises
+        ------
+        InvalidStateError
+        """
+        array = arrays.get("has_ended")
+        if array is None or array.dtype != np.bool_ or array.ndim != 1:
+            accepted = "an array of bool"
+            raise InvalidStateError.of_array("has_ended", accepted, array)
+
+    def set_state(
+        self,
+        arrays: Mapping[str, NDArray[Any]],
+        rows: NDArray[np.int64],
+        env_ids: NDArray[np.int64],
+    ) -> None:
+        """Take over rows of the arrays of a snapshot; see `Engine.set_state`."""
+        has_ended = self.has_ended.copy()
+        has_ended[env_ids] = arrays["has_ended"][rows]
+        self.has_ended = has_ended
 
 
 def describe_ended(env_ids: NDArray[np.int64]) -> str:

@@ -7,7 +7,7 @@ per environment.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -146,6 +146,53 @@ class Engine(Protocol):
     def frames(self, env_ids: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
         """Return a rendered frame of each of some environments, in a render mode."""
 
+    def configuration(self) -> dict[str, Any]:
+        """Return all keywords that two engines must share to exchange states.
+
+        Strings, numbers, lists and dicts, as `json` writes them.  The number of
+        environments, of threads and of workers is not among them.
+        """
+
+    def get_state(self) -> EngineState:
+        """Return the state of all environments, in new arrays."""
+
+    def check_state(self, state: EngineState) -> None:
+        """Check a state that may have been changed since `get_state` returned it.
+
+        Raises
+        ------
+        InvalidStateError
+            If `set_state` could not take it; names the array and its problem.
+        """
+
+    def set_state(
+        self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
+    ) -> None:
+        """Make environment ``env_ids[j]`` a copy of row ``rows[j]`` of a state.
+
+        Parameters
+        ----------
+        state : EngineState
+            Of an engine with the same `configuration`, checked.
+        rows, env_ids : (m,) int64
+            The ids ascending, each at most once.
+        """
+
+    def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
+        """Return a solution of each of some environments, from where it stands.
+
+        Parameters
+        ----------
+        env_ids : (m,) int64
+        objective : str
+            ``moves`` or ``pushes``, where a game knows the difference.
+
+        Returns
+        -------
+        list of m
+            Actions, (k,) int64, or k texts; None where there is no solution.
+        """
+
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each single environment.
 
@@ -158,10 +205,10 @@ class Engine(Protocol):
 
 @runtime_checkable
 class SupportsUnroll(Protocol):
-    """Optional interface of engines: checkpoints, and many steps in one call."""
+    """Optional interface of engines: many steps in one call.
 
-    def checkpoint(self) -> Callable[[], None]:
-        """Return a function that moves all environments back to their present state."""
+    If a reset or unroll of such an engine raises, `Engine.set_state` takes it back.
+    """
 
     def unroll(
         self,

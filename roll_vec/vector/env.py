@@ -32,6 +32,8 @@ from roll_vec.vector.autoreset import (
 from roll_vec.vector.engine import Engine, SupportsUnroll
 from roll_vec.vector.infos import Infos
 from roll_vec.vector.rollout import Rollout
+from roll_vec.vector.snapshots import BatchSnapshots
+from roll_vec.vector.state import StreamSeeds
 from roll_vec.vector.unroll import Unroller
 
 __all__ = ["BatchOptions", "RollVectorEnv"]
@@ -80,7 +82,7 @@ class BatchOptions:
 
 
 # skrl looks for VectorEnv among the direct bases.
-class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
+class RollVectorEnv(BatchAttributes, BatchSnapshots, VectorEnv[Any, Any, Any]):
     """N environments behind `gymnasium.vector.VectorEnv`.
 
     `gymnasium.make_vec` and `roll_vec.make_vec` make it.
@@ -125,7 +127,7 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
             options.autoreset_mode,
             options.group_size if options.group_id_info else None,
         )
-        self._seeds: list[int | None] = [None] * self.num_envs
+        self._seeds = StreamSeeds([None] * self.num_envs)
         self._is_started = False
         self._observations: Any = None
         self._window: Any = None
@@ -198,21 +200,16 @@ class RollVectorEnv(BatchAttributes, VectorEnv[Any, Any, Any]):
                 raise ResetNeededError(message)
             seeds = self._draw_missing_seeds(seeds)
         # Ctrl-C may interrupt the engine's reset: change a copy, and assign it after.
-        stream_seeds = self._seeds
-        if any(seed is not None for seed in seeds):
-            stream_seeds = stream_seeds.copy()
-            for env_id, seed in zip(env_ids.tolist(), seeds, strict=True):
-                if seed is not None:
-                    stream_seeds[env_id] = seed
-        restore = None
+        stream_seeds = self._seeds.replaced(env_ids.tolist(), seeds)
+        state = None
         if mask is None and isinstance(self.engine, SupportsUnroll):
-            restore = self.engine.checkpoint()
+            state = self.engine.get_state()
         try:
             infos = self._autoreset.reset(env_ids, seeds, options)
         except BaseException:
             # Ctrl-C may also strike while the engine stores the levels of a reset.
-            if restore is not None:
-                restore()
+            if state is not None:
+                self.engine.set_state(state, env_ids, env_ids)
             raise
 
         self._seeds, self._is_started = stream_seeds, True

@@ -73,7 +73,7 @@ class Unroller(NamedTuple):
             check_out(out, space, engine.num_envs, num_steps)
         if not isinstance(engine, SupportsUnroll):
             return self._run_steps(actions, num_steps, out)
-        restore, has_ended = engine.checkpoint(), self.autoreset.has_ended
+        state, has_ended = engine.get_state(), self.autoreset.has_ended
         try:
             if not callable(actions) and not step_by_step:
                 rollout = self._run_at_once(engine, actions, out)
@@ -81,7 +81,8 @@ class Unroller(NamedTuple):
                     return rollout
             return self._run_steps(actions, num_steps, out)
         except BaseException:
-            restore()
+            env_ids = np.arange(engine.num_envs)
+            engine.set_state(state, env_ids, env_ids)
             self.autoreset.has_ended = has_ended
             if self.reuses_batch:
                 self.observe()

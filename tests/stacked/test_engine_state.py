@@ -1,10 +1,12 @@
-"""The state of an engine: checkpoints restore all of it, single environments get it."""
+"""The state of an engine: it is restored whole, single environments have the same."""
 
 import gymnasium
 import numpy as np
 import pytest
 
 import roll_vec  # noqa: F401  registers the ids
+from roll_vec.errors import InvalidStateError
+from roll_vec.vector.engine import EngineState
 from tests.contract.cases import assert_same
 from tests.stacked.ids import IDS, actions_of, silent
 
@@ -41,19 +43,65 @@ def play(engine, actions, num_steps):
     return results
 
 
-def test_a_checkpoint_restores_all_state(id, engine):
-    restore = engine.checkpoint()
+def test_a_state_restores_everything(id, engine):
+    state, everyone = engine.get_state(), np.arange(NUM_ENVS)
     expected = play(engine, actions_of(id), 40)
-    restore()
+    engine.check_state(state)
+    engine.set_state(state, everyone, everyone)
     assert_same(play(engine, actions_of(id), 40), expected)
 
 
-def test_a_single_environment_gets_the_state_of_a_row(engine):
-    grids = engine._grids(None)
+def test_a_single_environment_has_the_state_of_a_row(engine):
+    grids, arrays = engine._grids(None), engine.get_state().arrays
     for row in range(NUM_ENVS):
         env = engine.make_single()
-        engine.load_row_into(env, row)
+        state = {name: array[row] for name, array in arrays.items()}
+        env.set_state(state)
         np.testing.assert_array_equal(env._grid(), grids[row])
         assert env.num_env_steps == engine.elapsed_steps[row]
         for name in engine.PER_ENV_ATTRIBUTES:
             assert_same(getattr(env, name), engine.get_attribute(name)[row])
+        again = env.get_state()
+        assert again.keys() == state.keys() | {"seeds", "has_ended"}
+        for name, value in state.items():
+            assert np.asarray(again[name]).dtype == value.dtype
+            np.testing.assert_array_equal(again[name], value)
+
+
+def wrong_values(engine):
+    """Yield states with one bad array each, and the name of that array."""
+    arrays = engine.get_state().arrays
+    for name, array in arrays.items():
+        yield name, {**arrays, name: array.astype(np.float32)}
+        yield name, {**arrays, name: array[..., np.newaxis]}
+        yield "state", {k: v for k, v in arrays.items() if k != name}
+        if name in RANGED:
+            for value in (-1, 255 if array.dtype == np.uint8 else 1 << 30):
+                bad = array.copy()
+                bad[-1] = np.array(value).astype(array.dtype)
+                yield name, {**arrays, name: bad}
+
+
+RANGED = {
+    "elapsed_steps",
+    "cells",
+    "players",
+    "boxes_left",
+    "positions",
+    "maps",
+    "starts",
+}
+
+
+def test_a_wrong_array_is_refused_by_name(engine):
+    for name, arrays in wrong_values(engine):
+        with pytest.raises(InvalidStateError, match=name):
+            engine.check_state(EngineState(arrays))
+        row = {key: array[-1] for key, array in arrays.items()}
+        if name != "state" and arrays[name].dtype == np.float32:
+            continue  # a single environment takes numbers of any dtype
+        if name == "elapsed_steps" and row[name] > 0:
+            continue  # it does not know the limit of a batch
+        env = engine.make_single()
+        with pytest.raises(InvalidStateError, match=name):
+            env.set_state(row)

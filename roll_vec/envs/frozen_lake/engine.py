@@ -20,7 +20,7 @@ from roll_vec.kernels.frozen_lake import unroll as gymnasium_unroll
 from roll_vec.kernels.frozen_lake import unroll_random
 from roll_vec.kernels.outcomes import NEEDS_RESET
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
-from roll_vec.seeding import generator_at
+from roll_vec.seeding import generator_at, generator_words
 from roll_vec.stacked.engine import StackedEngine
 from roll_vec.stacked.levels import LevelEngine, Levels
 from roll_vec.stacked.rollout_buffer import RolloutBuffer, make_outcome, to_batch_step
@@ -51,7 +51,7 @@ class LakeEngine(StackedEngine):
         States of the PCG64 generators that slips are drawn from.
     """
 
-    STATE: ClassVar[tuple[str, ...]] = ("positions", "rng_states")
+    STATE: ClassVar[tuple[str, ...]] = ("positions", "generator_states")
 
     options: Any
 
@@ -68,6 +68,11 @@ class LakeEngine(StackedEngine):
             np.array(options.reward_schedule, np.float64),
         )
         self._state = (self.positions, self.elapsed_steps, self.rng_states)
+
+    @property
+    def generator_states(self) -> NDArray[np.uint64]:
+        """(n, 6) uint64: a view of ``rng_states``."""
+        return self.rng_states.T
 
     def _step_batch(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
@@ -152,13 +157,8 @@ class FrozenLakeEngine(LakeEngine):
         for j, seed in new_seeds.items():
             # The kernel takes 64 bits; numpy itself seeds from more.
             if seed >= 1 << 64:
-                state = np.random.PCG64(seed).state["state"]
-                words = [
-                    number >> shift & (1 << 64) - 1
-                    for number in (state["state"], state["inc"])
-                    for shift in (64, 0)
-                ]
-                self.rng_states[:, rows[j]] = np.array([*words, 0, 0], np.uint64)
+                generator = np.random.Generator(np.random.PCG64(seed))
+                self.rng_states[:, rows[j]] = generator_words(generator)
         self.advance(rows)
 
     def advance(self, rows: NDArray[np.int64]) -> None:
@@ -236,11 +236,6 @@ class FrozenLakeEngine(LakeEngine):
             return super()._observe_buffer(cells, out)
         return cells
 
-    def load_row_into(self, env: FrozenLake, row: int) -> None:
-        """Copy the state of one lake into a single environment."""
-        env.s = int(self.positions[row])
-        env.num_env_steps = int(self.elapsed_steps[row])
-
 
 class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
     """N lakes, each with a map of its own; see `roll_vec.vector.engine.Engine`.
@@ -314,10 +309,3 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
             1 + STEP_ROWS_PER_THREAD // len(buffer.actions),
             self.unroll_slices,
         )
-
-    def load_row_into(self, env: RandomFrozenLake, row: int) -> None:
-        """Copy the state of one lake into a single environment."""
-        env.tiles = self.maps[row]
-        env.start = int(self.starts[row])
-        env.s = int(self.positions[row])
-        env.num_env_steps = int(self.elapsed_steps[row])

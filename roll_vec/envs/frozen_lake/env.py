@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -16,8 +17,14 @@ from roll_vec.envs.frozen_lake.maps import (
 from roll_vec.envs.frozen_lake.options import FrozenLakeOptions, RandomFrozenLakeOptions
 from roll_vec.kernels.frozen_lake import rules as kernels
 from roll_vec.options import parse_options, takes_keywords_of
-from roll_vec.seeding import check_seed, draw_entropy
+from roll_vec.seeding import (
+    check_seed,
+    draw_entropy,
+    generator_at,
+    generator_words,
+)
 from roll_vec.stacked.single_env import GridEnv, LevelEnv
+from roll_vec.stacked.single_state import check_array
 
 __all__ = ["FrozenLake", "RandomFrozenLake"]
 
@@ -78,6 +85,37 @@ class LakeEnv(GridEnv):
             "action_is_valid": action >= self.first_action,
             "success": success,
         }
+
+    # -------------------------------------------------------------------- state
+
+    def state_values(self) -> dict[str, Any]:
+        """Return the state with the player's cell and the generator of slips."""
+        return {
+            **super().state_values(),
+            "positions": np.int64(self.s),
+            "generator_states": generator_words(self._slips),
+        }
+
+    def load_values(self, values: Mapping[str, Any]) -> None:
+        """Take over checked values."""
+        super().load_values(values)
+        self.s = int(values["positions"])
+
+    def check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Check that every player is on the map."""
+        super().check_values(arrays)
+        check_array(arrays, "positions", 0, self._tiles.size - 1)
+
+    def _is_over(self) -> bool:
+        return bool(kernels.is_terminal(self._tiles[0, self.s]))
+
+    def _is_success(self) -> bool:
+        return bool(self._tiles[0, self.s] == kernels.GOAL)
+
+    @property
+    def _slips(self) -> np.random.Generator:
+        """The generator that slips are drawn from."""
+        raise NotImplementedError
 
 
 class FrozenLake(LakeEnv):
@@ -193,6 +231,18 @@ class FrozenLake(LakeEnv):
             return reward, terminated, {"prob": prob}
         return reward, terminated, {**self._info(action, before, success), "prob": prob}
 
+    def load_values(self, values: Mapping[str, Any]) -> None:
+        """Take over checked values; ``lastaction`` is None then."""
+        super().load_values(values)
+        self.lastaction = None
+
+    def _load_generator(self, values: Mapping[str, Any]) -> None:
+        self.np_random = generator_at(values["generator_states"].tolist())
+
+    @property
+    def _slips(self) -> np.random.Generator:
+        return self.np_random
+
 
 class RandomFrozenLake(LakeEnv, LevelEnv):
     """One lake of ROLL: `gymnasium.make("roll_vec/RandomFrozenLake-v0")`.
@@ -251,3 +301,29 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
         before = self.s
         reward, terminated, success, _ = self._move(action, self._slip_generator)
         return reward, terminated, self._info(action, before, success)
+
+    def state_values(self) -> dict[str, Any]:
+        """Return the state with the map and its start cell."""
+        return {
+            **super().state_values(),
+            "maps": self._tiles[0].copy(),
+            "starts": np.int64(self.start),
+        }
+
+    def load_values(self, values: Mapping[str, Any]) -> None:
+        """Take over checked values."""
+        super().load_values(values)
+        self.tiles, self.start = values["maps"], int(values["starts"])
+
+    def check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Check the maps and their start cells."""
+        super().check_values(arrays)
+        check_array(arrays, "maps", kernels.ICE, kernels.GOAL)
+        check_array(arrays, "starts", 0, self._tiles.size - 1)
+
+    def _load_generator(self, values: Mapping[str, Any]) -> None:
+        self._slip_generator = generator_at(values["generator_states"].tolist())
+
+    @property
+    def _slips(self) -> np.random.Generator:
+        return self._slip_generator

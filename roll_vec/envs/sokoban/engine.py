@@ -146,10 +146,3 @@ class SokobanEngine(LevelEngine):
     def _grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
         cells = self.cells if rows is None else self.cells[rows]
         return cells.reshape(-1, *self.options.dim_room)
-
-    def load_row_into(self, env: Sokoban, row: int) -> None:
-        """Copy the state of one room into a single environment."""
-        env.grid = self.cells[row].reshape(self.options.dim_room).copy()
-        env.player = int(self.players[row])
-        env.boxes_left = int(self.boxes_left[row])
-        env.num_env_steps = int(self.elapsed_steps[row])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ from numpy.typing import NDArray
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.envs.sokoban.rooms import make_level_provider
+from roll_vec.errors import InvalidStateError
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.stacked.single_env import LevelEnv
+from roll_vec.stacked.single_state import check_array
 
 __all__ = ["Sokoban"]
 
@@ -131,3 +134,43 @@ class Sokoban(LevelEnv):
             "success": bool(success),
         }
         return float(reward), info["success"], info
+
+    # -------------------------------------------------------------------- state
+
+    def state_values(self) -> dict[str, Any]:
+        """Return the state with the cells of the room, and what follows from them."""
+        return {
+            **super().state_values(),
+            "cells": self.grid.reshape(-1).copy(),
+            "players": np.int32(self.player),
+            "boxes_left": np.int32(self.boxes_left),
+        }
+
+    def load_values(self, values: Mapping[str, Any]) -> None:
+        """Take over checked values."""
+        super().load_values(values)
+        self.grid = values["cells"].reshape(self.dim_room).copy()
+        self.player = int(values["players"])
+        self.boxes_left = int(values["boxes_left"])
+
+    def check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Check that every row is a room with one player within walls."""
+        super().check_values(arrays)
+        cells = arrays["cells"]
+        check_array(arrays, "cells", 0, kernels.PLAYER_ON_TARGET)
+        rooms = cells.reshape(-1, *self.dim_room)
+        edges = (rooms[:, 0], rooms[:, -1], rooms[:, :, 0], rooms[:, :, -1])
+        if any((edge != kernels.WALL).any() for edge in edges):
+            message = "state: cells: expected walls on the border of every room"
+            raise InvalidStateError(message)
+        is_player = cells >= kernels.PLAYER
+        players, boxes = is_player.argmax(1), (cells == kernels.BOX).sum(1)
+        if (is_player.sum(1) != 1).any() or (players != arrays["players"]).any():
+            message = "state: players: expected the cell of the one player of each room"
+            raise InvalidStateError(message)
+        if (boxes != arrays["boxes_left"]).any():
+            message = "state: boxes_left: expected the number of boxes off targets"
+            raise InvalidStateError(message)
+
+    def _is_success(self) -> bool:
+        return self.boxes_left == 0

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from roll_vec.data_files import fingerprint
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.kernels.sokoban import rules as kernels
+from roll_vec.options import describe_value
 from roll_vec.process_cache import ProcessCache
 
 __all__ = ["LevelSet", "load_levels"]
@@ -100,6 +101,10 @@ class LevelSet:
         if self.path is not None:
             return _reload, (self.path, self._fingerprint())
         return LevelSet, (self._cells,)
+
+    def describe_content(self) -> Any:
+        """Return shape and digest of the levels, for `describe_value`."""
+        return describe_value(self.grids)
 
     def _fingerprint(self) -> tuple[tuple[int, ...], int]:
         return self.grids.shape, zlib.crc32(self._cells.data)

@@ -1,0 +1,381 @@
+"""`VectorState`: a snapshot of all environments of a batch, as data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import operator
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.errors import InvalidFileError, InvalidStateError
+from roll_vec.npz_files import read_npz, write_npz
+from roll_vec.vector.engine import EngineState
+
+__all__ = [
+    "STATE_VERSION",
+    "StreamSeeds",
+    "VectorState",
+    "check_rows",
+    "digest_configuration",
+]
+
+STATE_VERSION = 1
+"""The format version of snapshots, in memory and in files."""
+
+_KIND = "snapshot"
+
+
+class VectorState:
+    """A snapshot of a batch: everything that later steps and resets depend on.
+
+    `RollVectorEnv.get_state` returns it, `RollVectorEnv.set_state` goes back to it, in
+    this batch or in another one of the same configuration.  It is never changed: the
+    arrays are read-only.  Generated levels that are cached are no part of it.
+
+    Parameters
+    ----------
+    id : str
+        The id of the environments.
+    configuration : dict
+        All keywords that two batches must share to exchange snapshots, as `json` writes
+        them.
+    arrays : mapping from str to array
+        Row i belongs to environment i.
+    shared : mapping
+        Values that rows refer to, as `json` writes them.
+    objects : tuple or None
+        Copies of environments that only this process can use.
+
+    Attributes
+    ----------
+    version : int
+        `STATE_VERSION`.
+    digest : str
+        SHA-256 of id and configuration.
+    """
+
+    version = STATE_VERSION
+
+    def __init__(
+        self,
+        id: str,
+        configuration: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]],
+        shared: Mapping[str, Any] | None = None,
+        objects: tuple[Any, ...] | None = None,
+        *,
+        digest: str | None = None,
+        checked_by: str = "",
+    ) -> None:
+        self.id, self.configuration = id, dict(configuration)
+        self.arrays = {name: np.asarray(array).view() for name, array in arrays.items()}
+        for array in self.arrays.values():
+            array.flags.writeable = False
+        self.shared, self.objects = dict(shared or {}), objects
+        self.digest = digest or digest_configuration(id, self.configuration)
+        # The digest of a batch that has returned or checked these arrays.
+        self._checked_by = checked_by
+
+    @property
+    def num_envs(self) -> int:
+        """Number of environments."""
+        return len(next(iter(self.arrays.values())))
+
+    def __len__(self) -> int:
+        return self.num_envs
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the arrays in bytes."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+    def __repr__(self) -> str:
+        return f"<VectorState of {self.num_envs} {self.id}, {self.nbytes} bytes>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, VectorState):
+            return NotImplemented
+        return (
+            self.digest == other.digest
+            and self.shared == other.shared
+            and self.objects is None
+            and other.objects is None
+            and self.arrays.keys() == other.arrays.keys()
+            and all(_same(self.arrays[k], other.arrays[k]) for k in self.arrays)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # ------------------------------------------------------------------ rows
+
+    def take(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> VectorState:
+        """Return the snapshot of a batch of ``len(rows)`` environments.
+
+        Its environment i is this snapshot's environment ``rows[i]``.
+
+        Raises
+        ------
+        InvalidStateError
+            If ``rows`` are not integers from 0 to num_envs - 1.
+        """
+        indices = check_rows(rows, self.num_envs)
+        return VectorState(
+            self.id,
+            self.configuration,
+            {name: array[indices] for name, array in self.arrays.items()},
+            self.shared,
+            self.objects and tuple(self.objects[row] for row in indices.tolist()),
+            digest=self.digest,
+            checked_by=self._checked_by,
+        )
+
+    def row(self, index: int) -> dict[str, Any]:
+        """Return the state of one environment, as its own `set_state` takes it.
+
+        Returns
+        -------
+        dict
+            Scalars and arrays, by the names of ``arrays``; ``seeds`` is an int or None.
+        """
+        index = operator.index(index)
+        check_rows([index], self.num_envs)
+        row = {name: array[index] for name, array in self.arrays.items()}
+        return {**row, "seeds": decode_seed(bytes(row["seeds"]))}
+
+    def replace_row(self, index: int, row: Mapping[str, Any]) -> VectorState:
+        """Return a snapshot whose environment ``index`` is in another state.
+
+        Parameters
+        ----------
+        index : int
+        row : mapping
+            As the environment's own `get_state` returned it.  A name that it lacks
+            keeps its value.
+
+        Raises
+        ------
+        InvalidStateError
+            For a name that the snapshot does not have, or a value of another shape.
+        """
+        index = operator.index(index)
+        check_rows([index], self.num_envs)
+        unknown = sorted(row.keys() - self.arrays.keys())
+        if unknown:
+            accepted = f"some of {sorted(self.arrays)}"
+            raise InvalidStateError.expected("row", accepted, unknown)
+        arrays = {name: array.copy() for name, array in self.arrays.items()}
+        for name, value in row.items():
+            if name == "seeds":
+                seeds = [decode_seed(digits) for digits in arrays[name].tolist()]
+                seeds[index] = value
+                arrays[name] = encode_seeds(seeds)
+            elif np.shape(value) != arrays[name].shape[1:]:
+                accepted = f"an array of shape {arrays[name].shape[1:]}"
+                raise InvalidStateError.of_array(name, accepted, value)
+            else:
+                arrays[name][index] = value
+        return VectorState(
+            self.id, self.configuration, arrays, self.shared, self.objects
+        )
+
+    # ----------------------------------------------------------------- files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the snapshot to a file, an ``.npz`` without pickled objects.
+
+        Raises
+        ------
+        InvalidStateError
+            If it has objects that only this process can use; nothing is written then.
+        OSError
+        """
+        if self.objects is not None:
+            message = (
+                f"state: the environments of {self.id} have no get_state and cannot be "
+                "pickled, so that only this process can use the snapshot: give their "
+                "class get_state and set_state"
+            )
+            raise InvalidStateError(message)
+        header = {
+            "id": self.id,
+            "configuration": self.configuration,
+            "shared": self.shared,
+        }
+        write_npz(path, _KIND, self.version, header, self.arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> VectorState:
+        """Return the snapshot of a file.
+
+        The batch checks it again when it is set.
+
+        Raises
+        ------
+        InvalidFileError
+            Names the file, if it is of another kind or version, truncated or changed.
+        OSError
+        """
+        header, arrays = read_npz(path, _KIND, STATE_VERSION)
+        if not arrays or len({array.shape[:1] for array in arrays.values()}) != 1:
+            message = f"{os.fspath(path)} cannot be read: its arrays differ in length"
+            raise InvalidFileError(message)
+        return cls(header["id"], header["configuration"], arrays, header["shared"])
+
+    # ---------------------------------------------------------------- checks
+
+    def engine_state(self, own_names: frozenset[str]) -> EngineState:
+        """Return the part of the engine: all arrays but those with some names."""
+        arrays = {k: v for k, v in self.arrays.items() if k not in own_names}
+        return EngineState(arrays, self.shared, self.objects)
+
+    def check_configuration(
+        self, id: str, configuration: Mapping[str, Any], digest: str
+    ) -> None:
+        """Check that the snapshot is one of a batch of a configuration.
+
+        Raises
+        ------
+        InvalidStateError
+            Names the first keyword that differs, and both values.
+        """
+        if self.digest == digest:
+            return
+        if self.id != id:
+            raise InvalidStateError.expected("state", f"one of {id}", self.id)
+        for name in sorted(self.configuration.keys() | configuration.keys()):
+            one, other = self.configuration.get(name), configuration.get(name)
+            if one != other:
+                message = (
+                    f"state: it is of another configuration: {name} is {other!r} in "
+                    f"this batch and {one!r} in the state"
+                )
+                raise InvalidStateError(message)
+
+
+def digest_configuration(id: str, configuration: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of an id and a configuration, in hexadecimal digits."""
+    text = json.dumps([STATE_VERSION, id, configuration], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def check_rows(rows: Any, num_rows: int) -> NDArray[np.int64]:
+    """Return indices of rows as (m,) int64.
+
+    Raises
+    ------
+    InvalidStateError
+        If they are not integers from 0 to ``num_rows`` - 1.
+    """
+    array = np.asarray(rows)
+    if array.ndim != 1 or not (
+        np.issubdtype(array.dtype, np.integer) or not array.size
+    ):
+        accepted = "a sequence of integers, one for each environment"
+        raise InvalidStateError.expected("rows", accepted, rows)
+    outside = (array < 0) | (array >= num_rows)
+    if np.count_nonzero(outside):
+        value = int(array[outside][0])
+        raise InvalidStateError.expected("rows", f"0 to {num_rows - 1}", value)
+    return array.astype(np.int64, copy=False)
+
+
+class StreamSeeds:
+    """The seed that the stream of each environment started from, or None.
+
+    A snapshot has them as hexadecimal digits, because a seed may have any size.  They
+    are converted when they are asked for: thousands of conversions would cost more than
+    the rest of a snapshot.
+
+    Parameters
+    ----------
+    seeds : list of int and None, or (n,) array of bytes
+        Never changed.
+    """
+
+    def __init__(self, seeds: list[int | None] | NDArray[np.bytes_]) -> None:
+        self._list = seeds if isinstance(seeds, list) else None
+        self._encoded = seeds if not isinstance(seeds, list) else None
+
+    @property
+    def values(self) -> list[int | None]:
+        """The seeds, a list of n; not to be changed."""
+        if self._list is None:
+            assert self._encoded is not None
+            self._list = [decode_seed(digits) for digits in self._encoded.tolist()]
+        return self._list
+
+    @property
+    def encoded(self) -> NDArray[np.bytes_]:
+        """(n,) array of hexadecimal digits, empty for None; not to be changed."""
+        if self._encoded is None:
+            self._encoded = encode_seeds(self.values)
+        return self._encoded
+
+    def replaced(
+        self, env_ids: Sequence[int], seeds: Sequence[int | None]
+    ) -> StreamSeeds:
+        """Return them with the new seeds of some environments; None keeps the seed."""
+        if all(seed is None for seed in seeds):
+            return self
+        values = self.values.copy()
+        for env_id, seed in zip(env_ids, seeds, strict=True):
+            if seed is not None:
+                values[env_id] = seed
+        return StreamSeeds(values)
+
+    def copied(
+        self,
+        encoded: NDArray[np.bytes_],
+        rows: NDArray[np.int64],
+        env_ids: NDArray[np.int64],
+    ) -> StreamSeeds:
+        """Return them with ``env_ids[j]`` as row ``rows[j]`` of a snapshot."""
+        if len(env_ids) == len(self):
+            return StreamSeeds(encoded[rows])
+        new = [decode_seed(digits) for digits in encoded[rows].tolist()]
+        values = self.values.copy()
+        for env_id, seed in zip(env_ids.tolist(), new, strict=True):
+            values[env_id] = seed
+        return StreamSeeds(values)
+
+    def __len__(self) -> int:
+        return len(self.encoded if self._list is None else self._list)
+
+    @staticmethod
+    def check(arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Check the array ``seeds`` of a snapshot.
+
+        Raises
+        ------
+        InvalidStateError
+        """
+        array = arrays.get("seeds")
+        try:
+            if array is None or array.dtype.kind != "S" or array.ndim != 1:
+                raise ValueError
+            for digits in array.tolist():
+                if digits and encode_seeds([decode_seed(digits)])[0] != digits:
+                    raise ValueError
+        except ValueError:
+            accepted = "hexadecimal digits of seeds, an array of bytes"
+            raise InvalidStateError.of_array("seeds", accepted, array) from None
+
+
+def encode_seeds(seeds: Sequence[int | None]) -> NDArray[np.bytes_]:
+    """Return seeds of any size as an array of hexadecimal digits, empty for None."""
+    digits = [b"" if seed is None else b"%x" % seed for seed in seeds]
+    return np.array(digits, f"S{max(16, *map(len, digits))}")
+
+
+def decode_seed(digits: bytes) -> int | None:
+    """Return one seed of `encode_seeds`."""
+    return int(digits, 16) if digits else None
+
+
+def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    return one.dtype == other.dtype and one.tobytes() == other.tobytes()

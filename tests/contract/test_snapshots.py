@@ -1,0 +1,241 @@
+"""Snapshots: a batch that goes back to one repeats what followed it, to the bit."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from roll_vec import VectorState
+from roll_vec.errors import (
+    ClosedError,
+    InvalidFileError,
+    InvalidStateError,
+    ResetNeededError,
+)
+from tests.contract.cases import (
+    ARRAY_CASES,
+    DISABLED,
+    MODES,
+    assert_same,
+    assert_undisturbed,
+    draw_actions,
+    make_batch,
+    make_single,
+    play,
+    rows_at,
+    scale_steps,
+    single_info,
+)
+
+SNAPSHOT_CASES = ARRAY_CASES
+CONTINUATION = 12
+
+
+@pytest.fixture(params=SNAPSHOT_CASES)
+def case(request):
+    """A kind of batch."""
+    return request.param
+
+
+def walk(env, actions, points, take):
+    """Play all actions; return the results from each point on, and `take()` there."""
+    results, snapshots = [], {}
+    for t, batch in enumerate(actions):
+        if t in points:
+            snapshots[t] = take(env)
+        results.append(play(env, [batch]))
+    return results, snapshots
+
+
+def continuation(env, actions, t):
+    """Return the results of the actions from step t on."""
+    return [play(env, [batch]) for batch in actions[t : t + CONTINUATION]]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("group_size", [1, 2])
+def test_restore_and_replay_equals_the_undisturbed_run(
+    case, mode, group_size, tmp_path
+):
+    envs = make_batch(case, 4, autoreset_mode=mode, group_size=group_size)
+    twin = make_batch(case, 4, autoreset_mode=mode, group_size=group_size)
+    rng = np.random.default_rng(len(case) + group_size)
+    actions = draw_actions(envs, scale_steps(60) + CONTINUATION, seed=group_size)
+    points = rng.choice(len(actions) - CONTINUATION, 12, replace=False).tolist()
+    envs.reset(seed=5)
+    twin.reset(seed=5)
+    expected, _ = walk(twin, actions, (), None)
+    results, snapshots = walk(envs, actions, points, lambda env: env.get_state())
+    assert_same(results, expected)
+    for j, t in enumerate(rng.permutation(points).tolist()):
+        state = snapshots[t]
+        if j % 3 == 0:
+            state.save(tmp_path / "state.npz")
+            state = VectorState.load(tmp_path / "state.npz")
+            assert state == snapshots[t]
+        target = make_batch(case, 4, autoreset_mode=mode, group_size=group_size)
+        target = envs if j % 3 else target
+        target.set_state(state)
+        wanted = expected[t : t + CONTINUATION]
+        assert_same(continuation(target, actions, t), wanted)
+    # Snapshots are not changed by what the batch does after them.
+    envs.set_state(snapshots[points[0]])
+    wanted = expected[points[0] : points[0] + CONTINUATION]
+    assert_same(continuation(envs, actions, points[0]), wanted)
+
+
+def test_the_observations_of_a_snapshot_are_returned(case):
+    envs = make_batch(case, 4)
+    envs.reset(seed=1)
+    observations = play(envs, draw_actions(envs, 9))[-1][0]
+    state = envs.get_state()
+    play(envs, draw_actions(envs, 9, seed=1))
+    assert_same(envs.set_state(state), observations)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_rows_become_copies_in_a_batch_of_another_size(case, mode):
+    envs, other = (make_batch(case, n, autoreset_mode=mode) for n in (3, 7))
+    envs.reset(seed=2)
+    play(envs, draw_actions(envs, scale_steps(40)))
+    state = envs.get_state()
+    rows = np.array([2, 0, 0, 1, 2, 2, 1])
+    other.set_state(state, rows=rows)
+    assert other.np_random_seed == tuple(envs.np_random_seed[row] for row in rows)
+    actions = draw_actions(envs, CONTINUATION, seed=1)
+    for batch in actions:
+        one, many = play(envs, [batch]), play(other, [batch[rows]])
+        for result, copies in zip(one, many, strict=True):
+            for j in range(len(result) - 1):
+                assert_same(rows_at(copies[j], np.arange(7)), rows_at(result[j], rows))
+            for env_id, row in enumerate(rows):
+                wanted = single_info(result[-1], row)
+                assert_same(single_info(copies[-1], env_id), wanted)
+    # Copies do not move together: they share nothing.
+    other.set_state(state, rows=[0] * 7)
+    play(other, draw_actions(other, 5, seed=7))
+    envs.set_state(state.take([0, 0, 0]))
+    envs.set_state(state, rows=[0, 1, 2])
+
+
+def test_a_mask_leaves_the_others_as_they_are(case):
+    envs, twin = make_batch(case, 4), make_batch(case, 4)
+    for env in (envs, twin):
+        env.reset(seed=4)
+        play(env, draw_actions(env, 11))
+    state = envs.get_state()
+    actions = draw_actions(envs, 6, seed=3)
+    play(envs, actions)
+    play(twin, actions)
+    mask = np.array([False, True, False, True])
+    envs.set_state(state, mask=mask, rows=[0, 3, 0, 1])
+    expected = twin.get_state()
+    present = envs.get_state()
+    for env_id in (0, 2):
+        assert_same(present.row(env_id), expected.row(env_id))
+    for env_id, row in ((1, 3), (3, 1)):
+        assert_same(present.row(env_id), state.row(row))
+
+
+def test_a_row_is_a_single_environment_and_goes_back(case):
+    envs = make_batch(case, 4, max_episode_steps=-1)
+    envs.reset(seed=6)
+    play(envs, draw_actions(envs, 7))
+    state = envs.get_state()
+    env = make_single(case, max_episode_steps=-1)
+    env.reset(seed=0)
+    batch = draw_actions(envs, 1, seed=2)[0]
+    for env_id in range(4):
+        get_state = env.get_wrapper_attr("get_state")
+        env.get_wrapper_attr("set_state")(state.row(env_id))
+        assert_same(get_state(), state.row(env_id) | {"has_ended": False})
+        if state.arrays["has_ended"][env_id]:
+            continue
+        expected = env.step(batch[env_id])
+        moved = state.replace_row(env_id, get_state())
+        present = envs.set_state(moved)
+        np.testing.assert_array_equal(rows_at(present, env_id), expected[0])
+        envs.set_state(state)
+        observations, rewards, *_ = envs.step(batch)
+        np.testing.assert_array_equal(rows_at(observations, env_id), expected[0])
+        assert rewards[env_id] == expected[1]
+    assert envs.set_state(state) is not None
+
+
+# ---------------------------------------------------------------------- bad input
+
+
+def bad_calls(envs, case):
+    """Yield the error, a word of its message, and a call that raises it."""
+    state = envs.get_state()
+    other_modes = make_batch(case, 4, autoreset_mode=DISABLED)
+    never_reset, closed = make_batch(case, 4), make_batch(case, 4)
+    closed.reset(seed=0)
+    closed.close()
+    longer = make_batch(case, 4, max_episode_steps=77)
+    for env in (other_modes, longer):
+        env.reset(seed=0)
+    partial = np.array([True, False, False, False])
+    set_state = envs.set_state
+    yield InvalidStateError, "VectorState", lambda: set_state({"a": 1})
+    yield (
+        InvalidStateError,
+        "autoreset_mode",
+        lambda: set_state(other_modes.get_state()),
+    )
+    yield InvalidStateError, "77", lambda: set_state(longer.get_state())
+    yield InvalidStateError, "mask", lambda: set_state(state, mask=[1, 0, 0, 0])
+    yield InvalidStateError, "mask", lambda: set_state(state, mask=partial[:3])
+    yield InvalidStateError, "rows", lambda: set_state(state, rows=[0, 1, 2])
+    yield InvalidStateError, "rows", lambda: set_state(state, rows=[0, 1, 2, 4])
+    yield InvalidStateError, "rows", lambda: set_state(state, rows=[0, 1, 2, -1])
+    yield InvalidStateError, "rows", lambda: set_state(state, rows=[0.0, 1, 2, 3])
+    yield InvalidStateError, "rows", lambda: set_state(state, rows=5)
+    yield InvalidStateError, "rows", lambda: set_state(state.take([0, 1, 2]))
+    yield InvalidStateError, "rows", lambda: state.take([4])
+    yield ClosedError, "closed", closed.get_state
+    yield ClosedError, "closed", lambda: closed.set_state(state)
+    yield ResetNeededError, "reset", never_reset.get_state
+    yield (
+        ResetNeededError,
+        r"\[1, 2, 3\]",
+        lambda: never_reset.set_state(state, mask=partial),
+    )
+    for name, array in state.arrays.items():
+        arrays = {**state.arrays, name: array[:-1]}
+        wrong = VectorState(state.id, state.configuration, arrays, state.shared)
+        yield InvalidStateError, name, lambda wrong=wrong: set_state(wrong)
+
+
+def test_bad_input_is_refused_before_anything_moves(case):
+    envs, twin = make_batch(case, 4), make_batch(case, 4)
+    for env in (envs, twin):
+        env.reset(seed=8)
+        play(env, draw_actions(env, 5))
+    for error, word, call in bad_calls(envs, case):
+        with pytest.raises(error, match=word):
+            call()
+    assert_undisturbed(envs, twin)
+
+
+def test_a_file_of_another_environment_or_version_is_refused(case, tmp_path):
+    envs = make_batch(case, 4)
+    envs.reset(seed=8)
+    state = copy.copy(envs.get_state())
+    other = SNAPSHOT_CASES[SNAPSHOT_CASES.index(case) - 1]
+    foreign = make_batch(other, 4)
+    foreign.reset(seed=0)
+    with pytest.raises(InvalidStateError, match=foreign.spec.id):
+        foreign.set_state(state)
+    state.version = 99
+    state.save(tmp_path / "later.npz")
+    with pytest.raises(InvalidFileError, match=r"later\.npz.*99.*reads version 1"):
+        VectorState.load(tmp_path / "later.npz")
+
+
+def test_a_snapshot_is_read_only(case):
+    envs = make_batch(case, 4)
+    envs.reset(seed=8)
+    for array in envs.get_state().arrays.values():
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = array.copy()
