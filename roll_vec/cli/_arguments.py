@@ -17,6 +17,7 @@ from roll_vec.options import close_match
 __all__ = [
     "Parser",
     "add_environment_arguments",
+    "add_option_argument",
     "autoreset_mode",
     "integer_from",
     "literal",
@@ -176,6 +177,11 @@ def add_environment_arguments(
         metavar="N",
         help=f"{seed_help} (default: %(default)s)",
     )
+    add_option_argument(parser)
+
+
+def add_option_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the argument for the keywords of an environment."""
     parser.add_argument(
         "-o",
         "--option",

@@ -53,7 +53,7 @@ def test_version_is_that_of_the_package(run):
     assert outcome.out.startswith(f"roll-vec {roll_vec.__version__} ")
 
 
-@pytest.mark.parametrize("arguments", [(), ("webshop",)])
+@pytest.mark.parametrize("arguments", [(), ("webshop",), ("levels",)])
 def test_no_command_shows_the_help(run, arguments):
     outcome = run(*arguments)
     assert (outcome.code, outcome.err) == (0, "")
@@ -63,7 +63,10 @@ def test_no_command_shows_the_help(run, arguments):
 @pytest.mark.parametrize(
     ("arguments", "messages"),
     [
-        (("fly",), ["'fly'", "expected one of rollout, play, envs, webshop, bench"]),
+        (
+            ("fly",),
+            ["'fly'", "expected one of rollout, play, envs, levels, webshop, bench"],
+        ),
         (("rolout", SOKOBAN), ["'rolout'", "did you mean rollout?"]),
         (("webshop", "indx"), ["did you mean index?", "roll-vec webshop --help"]),
         (("rollout", SOKOBAN, "--step-s=3"), ["--step-s=3; did you mean --steps, or"]),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,8 +24,9 @@ from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.options import describe_value
 from roll_vec.process_cache import ProcessCache
+from roll_vec.stacked.level_archives import SUFFIX, read_archive
 
-__all__ = ["LevelSet", "load_levels"]
+__all__ = ["LevelSet", "format_levels", "load_levels"]
 
 Grids = NDArray[np.uint8]
 
@@ -40,11 +41,15 @@ _LETTERS = {
     "@": kernels.PLAYER,
     "+": kernels.PLAYER_ON_TARGET,
 }
+# By code, the letter that is written.
+_LETTER_BYTES = np.frombuffer(b"# .*$@+", np.uint8)
 _CODES = bytes(_LETTERS.get(chr(byte), 0) for byte in range(256))
+# Of the array files that these levels are in.
+_ID = "roll_vec/Sokoban-v0"
 _SUFFIXES = (".txt", ".xsb", ".sok")
 _ACCEPTED = (
-    "an array (L, H, W) or (H, W) of integer codes from 0 to 6, a path of a text file "
-    "or of a folder of them, or a list of texts"
+    "an array (L, H, W) or (H, W) of integer codes from 0 to 6, a path of a text file, "
+    "of a folder of them or of a .npz file, or a list of texts"
 )
 
 
@@ -124,8 +129,9 @@ def load_levels(levels: Any) -> LevelSet:
     Parameters
     ----------
     levels : array, str, PathLike, list of str, or LevelSet
-        Codes (L, H, W) or (H, W); a file, or a folder whose ``.txt``, ``.xsb`` and
-        ``.sok`` files are read in the order of their names; texts.
+        Codes (L, H, W) or (H, W); a text file, or a folder whose ``.txt``, ``.xsb`` and
+        ``.sok`` files are read in the order of their names; a ``.npz`` file with an
+        array ``levels`` of codes; texts.
 
     Returns
     -------
@@ -184,6 +190,9 @@ def _reload(path: str, fingerprint: tuple[tuple[int, ...], int]) -> LevelSet:
 
 
 def _read_file(file: Path) -> Grids:
+    if file.suffix == SUFFIX:
+        codes, _ = read_archive(file, _ID)
+        return _check_array(codes, f": {file}")
     try:
         text = file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -233,8 +242,8 @@ def _parse(text: Any, where: str) -> Grids:
     return _check(grids, lambda j: f"{where}, level {j} (line {levels[j][0]})")
 
 
-def _check_array(levels: Any) -> Grids:
-    """Return the levels of an array, checked."""
+def _check_array(levels: Any, where: str = "") -> Grids:
+    """Return the levels of an array, checked; ``where`` names the file, if any."""
     try:
         codes = np.asarray(levels)
     except (TypeError, ValueError):
@@ -242,17 +251,19 @@ def _check_array(levels: Any) -> Grids:
     if codes.dtype.kind not in "iu" or codes.ndim not in (2, 3) or not codes.size:
         if not isinstance(levels, np.ndarray):
             raise InvalidOptionError.expected("levels", _ACCEPTED, levels)
-        _refuse("", f"expected {_ACCEPTED}, got {codes.dtype} of shape {codes.shape}")
+        accepted = _ACCEPTED if not where else "an array (L, H, W) of integer codes"
+        _refuse(where, f"expected {accepted}, got {codes.dtype} of shape {codes.shape}")
     codes = codes.reshape(-1, *codes.shape[-2:])
     unknown = (codes < 0) | (codes >= kernels.NUM_CODES)
     if unknown.any():
         level, row, column = np.argwhere(unknown)[0].tolist()
         code = codes[level, row, column]
         _refuse(
-            f"[{level}]",
+            f"{where}[{level}]",
             f"expected codes from 0 to 6, got {code} at row {row}, column {column}",
         )
-    return _check(codes.astype(np.uint8, copy=False), "[{}]".format)
+    grids = codes.astype(np.uint8, copy=False)
+    return _check(grids, lambda j: f"{where}[{j}]")
 
 
 def _check(grids: Grids, name: Callable[[int], str]) -> Grids:
@@ -324,3 +335,24 @@ def _stack(arrays: Sequence[Grids]) -> Grids:
         cells[start:stop, : grids.shape[1], : grids.shape[2]] = grids
         start = stop
     return cells
+
+
+def format_levels(grids: Grids, numbers: Iterable[int] | None = None) -> str:
+    """Return levels in the common text format, as `load_levels` reads it.
+
+    Each level has a line ``; n`` before it, as in Boxoban's files.
+
+    Parameters
+    ----------
+    grids : (l, H, W) uint8
+        Levels as `load_levels` returns them.
+    numbers : (l,) iterable of int, or None
+        None: from 0 on.
+    """
+    numbers = range(len(grids)) if numbers is None else numbers
+    newlines = np.full((*grids.shape[:2], 1), ord("\n"), np.uint8)
+    letters = np.concatenate((_LETTER_BYTES[grids], newlines), axis=2)
+    texts = (level.tobytes().decode("ascii") for level in letters)
+    return "\n".join(
+        f"; {number}\n{text}" for number, text in zip(numbers, texts, strict=True)
+    )

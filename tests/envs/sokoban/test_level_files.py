@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roll_vec.envs.sokoban.level_files import load_levels
+from roll_vec.envs.sokoban.level_files import format_levels, load_levels
 from roll_vec.errors import InvalidOptionError
+from roll_vec.stacked.level_archives import write_archive
 from tests.envs.sokoban.user_levels import (
     COLLECTION,
     EXPECTED,
@@ -30,6 +31,10 @@ def test_every_form_gives_the_same_levels(path, tmp_path):
         (folder / name).write_text(text, newline="")
     (folder / "deeper.txt").mkdir()
     (folder / "a.txt").write_bytes(b"\xef\xbb\xbf" + (folder / "a.txt").read_bytes())
+    # A file of a user's own needs no id.
+    np.savez(tmp_path / "plain.npz", levels=EXPECTED.astype(np.int64))
+    with (tmp_path / "set.npz").open("wb") as file:
+        write_archive(file, ID, EXPECTED)
     for levels in (
         path,
         str(path),
@@ -41,6 +46,9 @@ def test_every_form_gives_the_same_levels(path, tmp_path):
         EXPECTED.tolist(),
         list(EXPECTED),
         np.asfortranarray(EXPECTED),
+        tmp_path / "plain.npz",
+        str(tmp_path / "set.npz"),
+        [format_levels(EXPECTED)],
     ):
         found = load_levels(levels)
         np.testing.assert_array_equal(found.grids, EXPECTED)
@@ -207,3 +215,43 @@ def test_files_that_hold_no_text_are_refused(tmp_path):
     for levels in (tmp_path, tmp_path / "b.txt"):
         with pytest.raises(InvalidOptionError, match=r"b\.txt: cannot be read"):
             load_levels(levels)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "problem"),
+    [
+        ({"grids": EXPECTED}, "no array 'levels', only \\['grids'\\]"),
+        ({"levels": EXPECTED, "id": "roll_vec/Other-v0"}, "has levels of roll_vec/Oth"),
+        ({"levels": EXPECTED.astype(float)}, "an array .* got float64 of shape"),
+        ({"levels": EXPECTED[0, 0]}, "of shape"),
+        ({"levels": EXPECTED[:0]}, "of shape"),
+        ({"levels": np.array([None, 3])}, "cannot be read: Object arrays"),
+        ({"levels": EXPECTED + 2}, r"\[0\]: expected codes from 0 to 6, got 7"),
+        ({"levels": EXPECTED * 0}, r"\[0\]: expected exactly one player"),
+    ],
+)
+def test_archives_without_levels_are_refused_by_name(tmp_path, arrays, problem):
+    np.savez(tmp_path / "set.npz", **arrays)
+    with pytest.raises(InvalidOptionError, match=rf"levels: .*set\.npz.*{problem}"):
+        load_levels(tmp_path / "set.npz")
+
+
+def test_a_damaged_archive_is_refused_by_name_or_harmless(tmp_path):
+    path = tmp_path / "set.npz"
+    with path.open("wb") as file:
+        write_archive(file, ID, EXPECTED)
+    data, refused, harmless = path.read_bytes(), 0, 0
+    # Every byte, and the file cut off before it.
+    for place in range(len(data)):
+        changed = data[:place] + bytes([data[place] ^ 0x15]) + data[place + 1 :]
+        for damaged in (changed, data[:place]):
+            path.write_bytes(damaged)
+            try:
+                levels = load_levels(path)
+            except InvalidOptionError as error:
+                refused += str(path) in str(error)
+            else:
+                np.testing.assert_array_equal(levels.grids, EXPECTED)
+                harmless += 1
+    assert refused + harmless == 2 * len(data)
+    assert refused > 1.5 * len(data)

@@ -1,0 +1,150 @@
+"""The levels that a command line names: those of a file, or of an id's seeds."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.cli._environments import full_id, make_vector
+from roll_vec.cli._errors import argument_error
+from roll_vec.cli._level_games import LevelGame, game_of_file, game_of_id
+
+__all__ = ["LevelSource", "draw_levels", "level_numbers", "open_source"]
+
+# Numbers of one command; a set of so many boards takes hundreds of megabytes.
+MAX_LEVELS = 10_000_000
+# An id names any number of levels: so many of them if the user does not say.
+_DEFAULT_COUNT = 100
+# Keywords that the game of a level depends on, but not the level.
+_PLAY_KEYWORDS = ("is_slippery", "max_episode_steps", "max_steps", "render_scale")
+
+
+class LevelSource(NamedTuple):
+    """Some levels, and the environment that plays them."""
+
+    title: str
+    """The file or the id, as the user named it."""
+    game: LevelGame
+    levels: Any
+    """The levels in the form of the keyword ``levels``; its ``len`` is their number."""
+    numbers: NDArray[np.int64]
+    """(L,): numbers of the levels in their file, or seeds of the id."""
+    options: Mapping[str, Any]
+    """Keywords for an environment that plays the levels."""
+
+
+def level_numbers(text: str) -> NDArray[np.int64]:
+    """Return the numbers of an argument such as ``0-15`` or ``3,7,10-12``.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+    """
+    numbers = []
+    try:
+        for part in text.split(","):
+            first, dash, last = part.partition("-")
+            start = int(first)
+            stop = int(last) if dash else start
+            if start < 0 or stop < start or stop - start >= MAX_LEVELS:
+                raise ValueError
+            numbers.append(np.arange(start, stop + 1))
+    except (ValueError, OverflowError):
+        message = f"expected numbers and ranges such as 0-15 or 3,7,10-12, got {text!r}"
+        raise argparse.ArgumentTypeError(message) from None
+    return np.concatenate(numbers)
+
+
+def open_source(
+    source: str,
+    options: Mapping[str, Any],
+    numbers: NDArray[np.int64] | None,
+    *,
+    most: int | None = None,
+) -> LevelSource:
+    """Return the levels of a file, a folder or an id.
+
+    Parameters
+    ----------
+    source : str
+        A path that exists, or an id.
+    options : mapping
+        Keywords of the environment.
+    numbers : (L,) int64 or None
+        The levels to take; None: all of a file, the first 100 seeds of an id.
+    most : int, optional
+        The largest number of levels if ``numbers`` is None.
+
+    Raises
+    ------
+    UsageError, InvalidOptionError, LevelGenerationError
+    """
+    if Path(source).exists():
+        return _open_file(source, options, numbers, most)
+    game = game_of_id(source)
+    if "levels" in options:
+        text = (
+            "levels cannot be given beside an id here: name the file in place of the id"
+        )
+        raise argument_error("-o", text)
+    if numbers is None:
+        numbers = np.arange(min(_DEFAULT_COUNT, most or _DEFAULT_COUNT))
+    if int(numbers.max()) >> 32:
+        text = f"expected seeds below 2**32, got {numbers.max()}"
+        raise argument_error("--levels", text)
+    levels = draw_levels(source, game, options, numbers)
+    return LevelSource(
+        full_id(source), game, levels, numbers, _play_options(options, levels)
+    )
+
+
+def draw_levels(
+    env_id: str,
+    game: LevelGame,
+    options: Mapping[str, Any],
+    numbers: NDArray[np.int64],
+) -> Any:
+    """Return the levels that an id plays in the episodes of some seeds.
+
+    Raises
+    ------
+    UsageError, LevelGenerationError
+    """
+    env: Any = make_vector(env_id, 1, options=options)
+    try:
+        provider = env.unwrapped.engine.level_provider
+        arrays, indices = provider.get(numbers.astype(np.uint64))
+    finally:
+        env.close()
+    return game.from_provider(tuple(array[indices] for array in arrays))
+
+
+def _open_file(
+    source: str,
+    options: Mapping[str, Any],
+    numbers: NDArray[np.int64] | None,
+    most: int | None,
+) -> LevelSource:
+    game = game_of_file(Path(source))
+    levels = game.load(source)
+    count = len(levels)
+    if numbers is None:
+        numbers = np.arange(count if most is None else min(count, most))
+    if numbers.max() >= count:
+        text = f"{source} has {count:,} levels, from 0 on; got {numbers.max()}"
+        raise argument_error("--levels", text)
+    # Keywords that the environment refuses beside levels are errors here, too.
+    make_vector(game.ENV_ID, 1, options={**options, "levels": levels}).close()
+    if len(numbers) < count or (numbers != np.arange(count)).any():
+        levels = game.take(levels, numbers)
+    return LevelSource(source, game, levels, numbers, _play_options(options, levels))
+
+
+def _play_options(options: Mapping[str, Any], levels: Any) -> dict[str, Any]:
+    keywords = {name: options[name] for name in _PLAY_KEYWORDS if name in options}
+    return {**keywords, "levels": levels}

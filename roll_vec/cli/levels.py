@@ -1,0 +1,326 @@
+"""``roll-vec levels``: make, show, measure and write sets of levels."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from roll_vec.cli._arguments import add_option_argument, integer_from
+from roll_vec.cli._environments import full_id, make_vector
+from roll_vec.cli._errors import argument_error
+from roll_vec.cli._files import check_suffix, check_target, new_file, write_errors
+from roll_vec.cli._imports import require
+from roll_vec.cli._level_games import LevelGame, game_of_id
+from roll_vec.cli._level_sources import (
+    MAX_LEVELS,
+    draw_levels,
+    level_numbers,
+    open_source,
+)
+from roll_vec.cli._level_stats import Measurement, measure, stats_tables, write_csv
+from roll_vec.cli._picture import draw_boards
+from roll_vec.cli._progress import progress_bars
+from roll_vec.progress import listen
+from roll_vec.render.mosaic import save_picture
+from roll_vec.stacked.level_archives import SUFFIX, write_archive
+
+__all__ = ["add_parser"]
+
+# Boards of a sheet if the user does not say how many.
+_SHEET = 16
+_MAX_BOARDS = 1024
+
+_EPILOG = """\
+A SOURCE is a file or a folder of levels, or an id, whose level n is that of seed n.
+Levels are those of roll_vec/Sokoban-v0 or of roll_vec/RandomFrozenLake-v0.
+
+files:
+  .txt .xsb .sok   Sokoban: rows of # @ + $ * . and space; a level ends at a blank line
+                   or at one that begins with ";"
+  .txt             lakes: rows of S F H G, likewise
+  .npz             an array "levels", see docs/levels.md
+
+All of them are played with the keyword levels: -o levels=FILE.
+
+examples:
+  roll-vec levels make roll_vec/Sokoban-v0 --num-levels 1000 --out train.txt
+  roll-vec levels make roll_vec/Sokoban-v0 --num-levels 200 --start-level 1000 \\
+      -o dim_room="(8, 8)" -o num_boxes=2 --out test.npz
+  roll-vec levels show train.txt --levels 0-24 --out sheet.png
+  roll-vec levels show roll_vec/RandomFrozenLake-v0 --levels 7 --text
+  roll-vec levels stats train.txt --csv train.csv
+  roll-vec levels export test.npz --out test.xsb
+  roll-vec play roll_vec/Sokoban-v0 -o levels=train.txt --seed 3
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the subparsers of the program."""
+    parent = commands.add_parser(
+        "levels",
+        help="make, show, measure and write sets of levels",
+        description="Make, show, measure and write sets of levels.",
+        epilog=_EPILOG,
+    )
+    inner = parent.add_commands()
+    for add in (_add_make, _add_show, _add_export):
+        add(inner)
+
+
+def _add_make(commands: Any) -> None:
+    parser = commands.add_parser(
+        "make",
+        help="generate levels and write them to a file",
+        description="Generate the levels that an environment with the keywords "
+        "num_levels=N and start_level=S plays: level n of the file is that of seed "
+        "S + n. After Ctrl-C there is no new file.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument(
+        "id", metavar="ID", help="for example roll_vec/Sokoban-v0 or roll_vec/Sokoban"
+    )
+    parser.add_argument(
+        "--num-levels",
+        type=integer_from(1),
+        default=1000,
+        metavar="N",
+        help="levels to generate (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--start-level",
+        type=integer_from(0),
+        default=0,
+        metavar="S",
+        help="seed of the first level (default: %(default)s)",
+    )
+    add_option_argument(parser)
+    _add_out(parser)
+    parser.set_defaults(run=_make)
+
+
+def _add_show(commands: Any) -> None:
+    parser = commands.add_parser(
+        "show",
+        help="draw a sheet of boards, or write them as text on the screen",
+        description="Draw the boards of levels side by side as a picture, in rows from "
+        "left to right; or write them on the screen as text, in the format of a file.",
+        epilog=_EPILOG,
+    )
+    _add_source(parser, f"the first {_SHEET}")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("levels.png"),
+        metavar="FILE",
+        help="the picture: .png, .jpg, .gif or .bmp; -o render_scale=N sizes its "
+        "boards (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--text", action="store_true", help="write text on the screen, and no picture"
+    )
+    parser.set_defaults(run=_show)
+
+
+def _add_stats(commands: Any) -> None:
+    parser = commands.add_parser(
+        "stats",
+        help="measure how difficult levels are",
+        description="Measure levels: the fewest moves and the fewest pushes that solve "
+        "a Sokoban level, by an exact search; the chance of the best player to reach "
+        "the goal of a lake; and how often a player of random actions succeeds within "
+        "the step limit of the environment (-o max_episode_steps=N).",
+        epilog=_EPILOG,
+    )
+    _add_source(parser, "all of a file, the first 100 of an id")
+    parser.add_argument(
+        "--random-episodes",
+        type=integer_from(0),
+        default=100,
+        metavar="N",
+        help="episodes of random actions in each level (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=integer_from(0),
+        default=0,
+        metavar="N",
+        help="seed of the random actions (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--max-states",
+        type=integer_from(1),
+        metavar="N",
+        help="positions after which the search gives a Sokoban level up (default: the "
+        "solver's own bound)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=integer_from(1),
+        metavar="N",
+        help="threads (default: one for each core)",
+    )
+    parser.add_argument(
+        "--rows",
+        type=integer_from(0),
+        default=20,
+        metavar="N",
+        help="levels in the table on the screen (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--csv", type=Path, metavar="FILE", help="write a row for each level"
+    )
+    parser.set_defaults(run=_stats)
+
+
+def _add_export(commands: Any) -> None:
+    parser = commands.add_parser(
+        "export",
+        help="write levels in another format",
+        description="Write levels as text or as .npz. The keyword levels reads the "
+        "file back as the same levels: smaller ones of a set stay padded with wall to "
+        "the size of the largest.",
+        epilog=_EPILOG,
+    )
+    _add_source(parser, "all of a file, the first 100 of an id")
+    _add_out(parser)
+    parser.set_defaults(run=_export)
+
+
+def _add_source(parser: Any, default: str) -> None:
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        help="a file or a folder of levels, or an id; see below",
+    )
+    parser.add_argument(
+        "--levels",
+        type=level_numbers,
+        metavar="NUMBERS",
+        help=f"such as 0-15 or 3,7,10-12: numbers of a file's levels, from 0, or seeds "
+        f"of an id (default: {default})",
+    )
+    add_option_argument(parser)
+
+
+def _add_out(parser: Any) -> None:
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the file, in the format of its suffix: .npz, or text as .txt, .xsb, .sok",
+    )
+
+
+def _make(arguments: argparse.Namespace) -> int:
+    game, count, start = (
+        game_of_id(arguments.id),
+        arguments.num_levels,
+        arguments.start_level,
+    )
+    _check_out(game, arguments.out)
+    for name in ("num_levels", "start_level", "levels"):
+        if name in arguments.options:
+            flag = f"use --{name.replace('_', '-')}"
+            hint = "make generates levels" if name == "levels" else flag
+            text = f"{name} cannot be used here: {hint}"
+            raise argument_error("-o", text)
+    if count > MAX_LEVELS:
+        text = f"expected at most {MAX_LEVELS:,}, got {count:,}"
+        raise argument_error("--num-levels", text)
+    options = {**arguments.options, "num_levels": count, "start_level": start}
+    require("rich", "roll-vec levels")
+    with progress_bars() as progress, listen(progress):
+        levels = draw_levels(arguments.id, game, options, np.arange(count))
+    _write(game, levels, arguments.out)
+    seeds = f"seeds {start} to {start + count - 1}"
+    _say(f"{count:,} levels of {full_id(arguments.id)}, {seeds}: {arguments.out}")
+    return 0
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    if not arguments.text:
+        check_target("--out", arguments.out)
+        check_suffix("--out", arguments.out)
+        require("pillow", "a sheet of levels without --text", module="PIL.Image")
+    source = open_source(
+        arguments.source, arguments.options, arguments.levels, most=_SHEET
+    )
+    if arguments.text:
+        _say(source.game.to_text(source.levels, source.numbers), end="")
+        return 0
+    count = len(source.levels)
+    if count > _MAX_BOARDS:
+        text = f"expected at most {_MAX_BOARDS:,} boards of one sheet, got {count:,}"
+        raise argument_error("--levels", text)
+    name = source.game.ENV_ID
+    env: Any = make_vector(name, count, options=source.options, render_mode="rgb_array")
+    try:
+        env.reset(seed=list(range(count)))
+        picture, _ = draw_boards(env, name, options=source.options, count=count, seed=0)
+    finally:
+        env.close()
+    with write_errors("--out", arguments.out):
+        save_picture(arguments.out, picture)
+    _say(f"{count:,} levels of {source.title}: {arguments.out}")
+    return 0
+
+
+def _stats(arguments: argparse.Namespace) -> int:
+    check_target("--csv", arguments.csv)
+    require("rich", "roll-vec levels stats")
+    with progress_bars() as progress, listen(progress):
+        source = open_source(arguments.source, arguments.options, arguments.levels)
+        result: Measurement = measure(
+            source,
+            episodes=arguments.random_episodes,
+            seed=arguments.seed,
+            threads=arguments.threads,
+        )
+    if arguments.csv is not None:
+        with new_file("--csv", arguments.csv) as file:
+            write_csv(file, result)
+    from rich.console import Console
+
+    console = Console()
+    for part in stats_tables(result, arguments.rows):
+        console.print(part)
+    if arguments.csv is not None:
+        _say(f"a row for each level: {arguments.csv}")
+    return 0
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    check_target("--out", arguments.out)
+    require("rich", "roll-vec levels")
+    with progress_bars() as progress, listen(progress):
+        source = open_source(arguments.source, arguments.options, arguments.levels)
+    _check_out(source.game, arguments.out)
+    _write(source.game, source.levels, arguments.out)
+    _say(f"{len(source.levels):,} levels of {source.title}: {arguments.out}")
+    return 0
+
+
+def _check_out(game: LevelGame, path: Path) -> None:
+    check_target("--out", path)
+    suffixes = (SUFFIX, *game.TEXT_SUFFIXES)
+    if path.suffix not in suffixes:
+        text = f"expected a file {', '.join(suffixes)}, got {str(path)!r}"
+        raise argument_error("--out", text)
+
+
+def _write(game: LevelGame, levels: Any, path: Path) -> None:
+    with new_file("--out", path) as file:
+        if path.suffix == SUFFIX:
+            write_archive(file, game.ENV_ID, game.to_array(levels))
+        else:
+            numbers = np.arange(len(levels))
+            file.write(game.to_text(levels, numbers).encode())
+
+
+def _say(text: str, end: str = "\n") -> None:
+    sys.stdout.write(text + end)

@@ -1,0 +1,263 @@
+"""`roll-vec levels`: make, show, measure and write levels; they are those played."""
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+
+from roll_vec.cli._level_sources import level_numbers, open_source
+from roll_vec.cli._level_stats import random_success
+from roll_vec.envs.sokoban import load_levels
+from roll_vec.envs.sokoban.rooms import RoomGenerator
+from tests.envs.sokoban.user_levels import COLLECTION, EXPECTED
+
+SOKOBAN = "roll_vec/Sokoban-v0"
+GAMES = {SOKOBAN: ("-o", "dim_room=(5, 7)", "-o", "num_boxes=1")}
+KEYWORDS = {SOKOBAN: {"dim_room": (5, 7), "num_boxes": 1}}
+
+
+@pytest.fixture(params=GAMES, ids=lambda env_id: env_id.partition("/")[2])
+def env_id(request):
+    """The id of each game that has levels."""
+    return request.param
+
+
+def first_boards(env_id, seeds, **keywords):
+    """Return what single environments show after resets with some seeds."""
+    env = gymnasium.make(env_id, obs_mode="grid", **keywords)
+    return [env.reset(seed=seed)[0] for seed in seeds]
+
+
+# --------------------------------------------------------------------------- make
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".npz"])
+def test_made_levels_are_those_that_the_environment_plays(run, env_id, suffix):
+    out = f"set{suffix}"
+    outcome = run(
+        *("levels", "make", env_id, *GAMES[env_id], "--num-levels", 9),
+        *("--start-level", 40, "--out", out),
+    )
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out == f"9 levels of {env_id}, seeds 40 to 48: {out}\n"
+    boards = first_boards(env_id, range(9), levels=out)
+    for expected in (
+        first_boards(env_id, range(40, 49), **KEYWORDS[env_id]),
+        first_boards(
+            env_id, range(9), num_levels=9, start_level=40, **KEYWORDS[env_id]
+        ),
+    ):
+        np.testing.assert_array_equal(boards, expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--out", "a.png"), "--out: expected a file .npz, .txt, .xsb, .sok, got 'a.p"),
+        (
+            ("--out", "no/a.txt"),
+            "--out: cannot write 'no/a.txt': there is no directory",
+        ),
+        (
+            ("--out", "a.txt", "-o", "num_levels=3"),
+            "num_levels cannot be used here: us",
+        ),
+        (("--out", "a.txt", "-o", "levels=a.txt"), "levels cannot be used here: make"),
+        (("--out", "a.txt", "-o", "boxes=3"), "boxes"),
+        (("--out", "a.txt", "--num-levels", 1 << 40), "at most 10,000,000, got 1,099"),
+        (("--out", "a.txt", "--num-boxes", 2), "keyword -o num_boxes=2?"),
+        ((), "the following arguments are required: --out"),
+    ],
+)
+def test_make_refuses_bad_arguments(fails, tmp_path, arguments, message):
+    assert message in fails("levels", "make", SOKOBAN, *arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_only_ids_with_levels_are_accepted(fails):
+    line = fails("levels", "make", "roll_vec/FrozenLake-v1", "--out", "a.txt")
+    assert f"SOURCE: expected a file or one of {SOKOBAN}" in line
+    assert "no environment nowhere.txt" in fails("levels", "show", "nowhere.txt")
+
+
+def test_an_error_while_levels_are_made_leaves_the_old_file(run, tmp_path, monkeypatch):
+    make = ("levels", "make", SOKOBAN, "--num-levels", 3, "--out", "set.txt")
+    assert run(*make).code == 0
+    before = (tmp_path / "set.txt").read_bytes()
+
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    for place in (RoomGenerator,):
+        monkeypatch.setattr(place, "__call__", interrupt)
+    outcome = run(*make)
+    assert (outcome.code, outcome.err) == (130, "roll-vec: interrupted\n")
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("roll_vec.cli._level_games.SokobanLevels.to_text", interrupt)
+    assert run(*make).code == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["set.txt"]
+    assert (tmp_path / "set.txt").read_bytes() == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends signals otherwise")
+def test_signal_while_levels_are_made_leaves_nothing(tmp_path):
+    # On a pseudo-terminal the progress bar shows when the rooms are being drawn.
+    import pty
+
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "roll_vec.cli", "levels", "make", SOKOBAN]
+    with subprocess.Popen(
+        [*command, "--num-levels", "1000000", "--out", tmp_path / "set.npz"],
+        stderr=slave,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
+    ) as process:
+        os.close(slave)
+        output = b""
+        while not re.search(rb"/1,000,000", output):
+            output += os.read(master, 4096)
+        process.send_signal(signal.SIGINT)
+        while b"interrupted" not in output:
+            output += os.read(master, 4096)
+    os.close(master)
+    assert process.returncode == 130
+    assert not list(tmp_path.iterdir())
+
+
+# ------------------------------------------------------------------- show and export
+
+
+def test_text_is_that_of_a_file(run, tmp_path):
+    (tmp_path / "set.xsb").write_text(COLLECTION)
+    outcome = run("levels", "show", "set.xsb", "--text")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert load_levels([outcome.out]) == load_levels(EXPECTED)
+    one = run("levels", "show", "set.xsb", "--text", "--levels", 1)
+    assert one.out.splitlines()[:4] == ["; 1", "######", "###  #", "#+ $ #"]
+    # The first of a long file; of an id the levels of these seeds.
+    many = run("levels", "show", SOKOBAN, "--text")
+    assert re.findall(r"; (\d+)", many.out) == [str(number) for number in range(16)]
+    for number, board in ((3, 0), (8, 1)):
+        (expected,) = first_boards(SOKOBAN, [number])
+        text = run("levels", "show", SOKOBAN, "--text", "--levels", "3,8").out
+        np.testing.assert_array_equal(load_levels([text]).grids[board], expected)
+    assert not list(tmp_path.glob("*.png"))
+
+
+def test_a_sheet_shows_the_boards(run, tmp_path, env_id):
+    image = pytest.importorskip("PIL.Image")
+    source = ("levels", "show", env_id, *GAMES[env_id], "--levels", "7,2,11,3")
+    outcome = run(*source, "-o", "render_scale=1", "--out", "sheet.png")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out == f"4 levels of {env_id}: sheet.png\n"
+    with image.open(tmp_path / "sheet.png") as saved:
+        picture = np.asarray(saved)
+    env = gymnasium.make(env_id, render_mode="rgb_array", **KEYWORDS[env_id])
+    boards = []
+    for seed in (7, 2, 11, 3):
+        env.reset(seed=seed)
+        boards.append(env.render())
+    height, width, _ = boards[0].shape
+    columns = (picture.shape[1] - 8) // (width + 8)
+    for index, board in enumerate(boards):
+        row, column = divmod(index, columns)
+        top, left = 8 + row * (height + 8), 8 + column * (width + 8)
+        part = picture[top : top + height, left : left + width]
+        np.testing.assert_array_equal(part, board)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".txt", ".xsb"])
+def test_exported_levels_are_read_back_equal(run, tmp_path, shared, suffix):
+    real = shared / "data" / "boxoban" / "unfiltered_valid_000.txt"
+    (tmp_path / "set.txt").write_text(COLLECTION)
+    for source, count in ((real, 1000), (real.parent, 1000), ("set.txt", 3)):
+        out = f"out{suffix}"
+        outcome = run("levels", "export", source, "--out", out)
+        assert (outcome.code, outcome.err) == (0, "")
+        assert outcome.out == f"{count:,} levels of {source}: {out}\n"
+        assert load_levels(out) == load_levels(source)
+        # And again, from this format to each of the others.
+        for other in ("again.npz", "again.txt"):
+            assert run("levels", "export", out, "--out", other).code == 0
+            assert load_levels(other) == load_levels(source)
+    if suffix == ".txt":
+        run("levels", "export", real, "--out", "out.txt")
+        text, written = real.read_text(), (tmp_path / "out.txt").read_text()
+        assert written.split() == text.split()
+    run("levels", "export", "set.txt", "--levels", "2,0", "--out", out)
+    np.testing.assert_array_equal(load_levels(out).grids, EXPECTED[[2, 0]])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "set.txt has no levels: expected rows of the letters"),
+        ("; 3\nhello\n", "set.txt has no levels: expected rows of the letters"),
+        ("###\n# #\n###\n", "set.txt, level 0 (line 1): expected exactly one player"),
+        (b"\xff\xfe", "set.txt cannot be read"),
+    ],
+)
+def test_files_without_levels_are_named(fails, tmp_path, content, message):
+    data = content if isinstance(content, bytes) else content.encode()
+    (tmp_path / "set.txt").write_bytes(data)
+    for command in (("show", "--text"), ("export", "--out", "b.txt")):
+        assert message in fails("levels", command[0], "set.txt", *command[1:])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("set.txt", "--levels", "1-3"),
+            "--levels: set.txt has 3 levels, from 0 on; g",
+        ),
+        (("set.txt", "-o", "num_boxes=2"), "num_boxes: cannot be given beside levels"),
+        (("set.txt", "--levels", "3-1"), "expected numbers and ranges such as 0-15"),
+        ((SOKOBAN, "--levels", str(1 << 32)), "expected seeds below 2**32, got 42949"),
+        ((SOKOBAN, "-o", "levels=set.txt"), "name the file in place of the id"),
+        ((SOKOBAN, "--levels", "0-2000"), "at most 1,024 boards of one sheet, got 2,0"),
+    ],
+)
+def test_levels_that_do_not_exist_are_refused(fails, tmp_path, arguments, message):
+    (tmp_path / "set.txt").write_text(COLLECTION)
+    assert message in fails("levels", "show", *arguments)
+
+
+@pytest.mark.parametrize("text", ["", "a", "-3", "1-", "3-2", "1,,2", "0-99999999999"])
+def test_numbers_of_levels_that_cannot_be_read(text):
+    with pytest.raises(argparse.ArgumentTypeError, match="expected numbers and ranges"):
+        level_numbers(text)
+    assert level_numbers("3,7-9,0").tolist() == [3, 7, 8, 9, 0]
+
+
+# -------------------------------------------------------------------------- stats
+
+
+def test_random_players_are_those_of_single_environments(env_id, monkeypatch):
+    # Several groups, the last of which overlaps the one before it.
+    monkeypatch.setattr("roll_vec.cli._level_stats._PLAYERS", 24)
+    keywords = {**KEYWORDS[env_id], "max_episode_steps": 30}
+    source = open_source(env_id, keywords, np.arange(20, 25))
+    shares = random_success(source, episodes=12, seed=3)
+    env = gymnasium.make(env_id, max_episode_steps=30, levels=source.levels)
+    first = env.action_space.start
+    for index, share in enumerate(shares):
+        generator = np.random.default_rng([3, 20 + index, 0x72616E64])
+        actions = generator.integers(first, first + 4, (30, 12), np.int64)
+        successes = 0
+        for episode in range(12):
+            env.reset(seed=index + 5 * episode)
+            for action in actions[:, episode]:
+                _, _, terminated, truncated, info = env.step(action)
+                if terminated or truncated:
+                    successes += info["success"]
+                    break
+        assert share == successes / 12
+    assert 0 < shares.mean() < 1
+    assert (shares != random_success(source, episodes=12, seed=4)).any()
