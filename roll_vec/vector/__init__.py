@@ -22,6 +22,9 @@ Files, in reading order:
 - ``autoreset.py``: the three autoreset modes, reset masks, ``final_obs``
 - ``engine.py``: the interfaces `Engine` and `SupportsUnroll`
 - ``infos.py``: Gymnasium's layout of infos
+- ``episode_statistics.py``: return and length of episodes, for ``infos["episode"]``
+- ``state.py``: `VectorState`, a snapshot as data; ``snapshots.py``: its methods of a
+  batch, and `solve`
 - ``attributes.py``: `call`, `get_attr`, `np_random`, and methods that raise
 - ``unroll.py``: many steps in one call
 - ``rollout.py``: `Rollout`, the results of such a call

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidStateError, ResetNeededError, list_env_ids
 from roll_vec.options import check_choice
 from roll_vec.vector.engine import Engine
+from roll_vec.vector.episode_statistics import EpisodeStatistics
 from roll_vec.vector.infos import (
     InfoList,
     Infos,
@@ -61,18 +62,26 @@ class Autoreset:
     mode : AutoresetMode
     group_size : int or None
         With an int, the infos of resets have ``group_id``, the number of the group.
+    episode_info : bool
+        True: infos have ``episode``, return and length of episodes that end.
 
     Attributes
     ----------
+    statistics : EpisodeStatistics or None
     has_ended : (num_envs,) bool
         Environments whose episode has ended and that were not reset.  Always replaced
         and never written to: other code keeps references to it.
     """
 
     def __init__(
-        self, engine: Engine, mode: AutoresetMode, group_size: int | None = None
+        self,
+        engine: Engine,
+        mode: AutoresetMode,
+        group_size: int | None = None,
+        episode_info: bool = False,
     ) -> None:
         self.engine, self.mode, self.group_size = engine, mode, group_size
+        self.statistics = EpisodeStatistics(engine.num_envs) if episode_info else None
         self._none = np.zeros(engine.num_envs, np.bool_)
         self.has_ended = self._none
 
@@ -91,6 +100,8 @@ class Autoreset:
         has_ended = self.has_ended.copy()
         has_ended[env_ids] = False
         self.has_ended = has_ended
+        if self.statistics is not None:
+            self.statistics.start(env_ids)
         return infos
 
     def step(self, actions: Any) -> StepArrays:
@@ -125,10 +136,15 @@ class Autoreset:
         self.has_ended = terminations | truncations
         if len(env_ids):
             infos = self._add_reset_infos(infos, env_ids)
-        if mode is SAME_STEP and np.count_nonzero(self.has_ended):
+        ends = self.has_ended
+        if mode is SAME_STEP and np.count_nonzero(ends):
             infos = self._reset_ended(infos)
         if isinstance(infos, list):
             infos = stack_infos(infos, None, engine.num_envs)
+        if self.statistics is not None:
+            self.statistics.add_step(infos, rewards, resetting, ends)
+            if mode is SAME_STEP:
+                self.statistics.start(ends)
         return rewards, terminations, truncations, infos
 
     def _reset_ended(self, infos: Infos | InfoList) -> Infos:
@@ -174,12 +190,18 @@ class Autoreset:
 
     # ---------------------------------------------------------------- snapshots
 
-    state_names = frozenset({"has_ended"})
-    """The names of the arrays of `get_state`."""
+    @property
+    def state_names(self) -> frozenset[str]:
+        """The names of the arrays of `get_state`."""
+        return frozenset(self.get_state())
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """Return the environments that have ended, as arrays of a snapshot."""
-        return {"has_ended": self.has_ended}
+        """Return the ended environments and the statistics, as arrays of a snapshot."""
+        arrays: dict[str, NDArray[Any]] = {"has_ended": self.has_ended}
+        if self.statistics is not None:
+            arrays["episode_returns"] = self.statistics.returns.copy()
+            arrays["episode_lengths"] = self.statistics.lengths.copy()
+        return arrays
 
     def check_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Check the arrays of `get_state` in a snapshot.
@@ -188,10 +210,11 @@ class Autoreset:
         ------
         InvalidStateError
         """
-        array = arrays.get("has_ended")
-        if array is None or array.dtype != np.bool_ or array.ndim != 1:
-            accepted = "an array of bool"
-            raise InvalidStateError.of_array("has_ended", accepted, array)
+        for name, own in self.get_state().items():
+            array = arrays.get(name)
+            if array is None or array.dtype != own.dtype or array.ndim != 1:
+                accepted = f"an array of {own.dtype}"
+                raise InvalidStateError.of_array(name, accepted, array)
 
     def set_state(
         self,
@@ -203,6 +226,9 @@ class Autoreset:
         has_ended = self.has_ended.copy()
         has_ended[env_ids] = arrays["has_ended"][rows]
         self.has_ended = has_ended
+        if self.statistics is not None:
+            self.statistics.returns[env_ids] = arrays["episode_returns"][rows]
+            self.statistics.lengths[env_ids] = arrays["episode_lengths"][rows]
 
 
 def describe_ended(env_ids: NDArray[np.int64]) -> str:

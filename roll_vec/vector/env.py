@@ -61,6 +61,10 @@ class BatchOptions:
         seed from an int, or from the operating system: the same levels and randomness.
     group_id_info : bool
         True: the infos of a reset have ``group_id``, the number of the group.
+    episode_info : bool
+        True: the infos of a step that ends episodes have ``episode``, as those of
+        Gymnasium's vector wrapper `RecordEpisodeStatistics`: ``r``, the return, and
+        ``l``, the number of steps, but no time ``t``.
 
     Raises
     ------
@@ -71,6 +75,7 @@ class BatchOptions:
     copy: bool = True
     group_size: int = 1
     group_id_info: bool = False
+    episode_info: bool = False
 
     def __post_init__(self) -> None:
         self.__dict__.update(  # a frozen dataclass refuses assignments
@@ -78,6 +83,7 @@ class BatchOptions:
             copy=check_bool("copy", self.copy),
             group_size=check_int("group_size", self.group_size, 1),
             group_id_info=check_bool("group_id_info", self.group_id_info),
+            episode_info=check_bool("episode_info", self.episode_info),
         )
 
 
@@ -115,6 +121,7 @@ class RollVectorEnv(BatchAttributes, BatchSnapshots, VectorEnv[Any, Any, Any]):
         self.copy = options.copy
         self.group_size = options.group_size
         self.group_id_info = options.group_id_info
+        self.episode_info = options.episode_info
         self.single_observation_space = engine.single_observation_space
         self.single_action_space = engine.single_action_space
         self.observation_space = engine.observation_space
@@ -126,6 +133,7 @@ class RollVectorEnv(BatchAttributes, BatchSnapshots, VectorEnv[Any, Any, Any]):
             engine,
             options.autoreset_mode,
             options.group_size if options.group_id_info else None,
+            options.episode_info,
         )
         self._seeds = StreamSeeds([None] * self.num_envs)
         self._is_started = False

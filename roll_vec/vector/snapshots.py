@@ -35,6 +35,7 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
     _cached_configuration: tuple[dict[str, Any], str] | None = None
     group_size: int
     group_id_info: bool
+    episode_info: bool
 
     def get_state(self) -> VectorState:
         """Return a snapshot of all environments.
@@ -171,6 +172,7 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
                 "autoreset_mode": self._autoreset.mode.value,
                 "group_size": self.group_size,
                 "group_id_info": self.group_id_info,
+                "episode_info": self.episode_info,
                 **self.engine.configuration(),
             }
             digest = digest_configuration(self._snapshot_id(), configuration)

@@ -73,7 +73,7 @@ class Unroller(NamedTuple):
             check_out(out, space, engine.num_envs, num_steps)
         if not isinstance(engine, SupportsUnroll):
             return self._run_steps(actions, num_steps, out)
-        state, has_ended = engine.get_state(), self.autoreset.has_ended
+        state, own_state = engine.get_state(), self.autoreset.get_state()
         try:
             if not callable(actions) and not step_by_step:
                 rollout = self._run_at_once(engine, actions, out)
@@ -83,7 +83,7 @@ class Unroller(NamedTuple):
         except BaseException:
             env_ids = np.arange(engine.num_envs)
             engine.set_state(state, env_ids, env_ids)
-            self.autoreset.has_ended = has_ended
+            self.autoreset.set_state(own_state, env_ids, env_ids)
             if self.reuses_batch:
                 self.observe()
             raise
@@ -205,6 +205,12 @@ class Unroller(NamedTuple):
             if len(indices):
                 infos["final_info"] = _reshape(final_info, ends.shape)
                 infos["_final_info"] = ends.copy()
+        if self.autoreset.statistics is not None:
+            same_step = mode is SAME_STEP
+            starts = np.zeros_like(ends) if same_step else resets
+            self.autoreset.statistics.add_steps(
+                infos, result.rewards, starts, ends, same_step
+            )
         return infos
 
 

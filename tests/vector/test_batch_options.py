@@ -21,6 +21,7 @@ VALUES = {
     "copy": (False, 0),
     "group_size": (2, 0),
     "group_id_info": (True, "yes"),
+    "episode_info": (True, 1.0),
 }
 
 
