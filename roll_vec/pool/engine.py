@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import UnsupportedError
+from roll_vec.errors import InvalidOptionError, UnsupportedError
 from roll_vec.pool.actions import check_action_batch
 from roll_vec.pool.env_handles import EnvHandles
 from roll_vec.pool.episodes import Episodes
@@ -271,15 +271,38 @@ class PoolEngine:
         """Set some environments to rows of a state; see `Engine.set_state`."""
         raise UnsupportedError
 
-    def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:  # noqa: ARG002
-        """Return solutions; see `Engine.solve`."""
-        raise UnsupportedError
-
     # -------------------------------------------------- environment objects
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each environment, called if it can be called."""
         return self.handles.call(name)
+
+    def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
+        """Return the solutions of some environments, by their own method `solve`.
+
+        Raises
+        ------
+        InvalidOptionError
+            For an objective other than ``moves``.
+        UnsupportedError
+            If an environment has no such method.
+        """
+        if objective != "moves":
+            accepted = "'moves', the only one of this environment"
+            raise InvalidOptionError.expected("objective", accepted, objective)
+        return self.handles.run("solve", [None] * len(env_ids), env_ids.tolist())
+
+    def set_level_options(
+        self, env_ids: NDArray[np.int64], level_options: dict[str, Any]
+    ) -> None:
+        """Change the levels of the next episodes of some environments.
+
+        Raises
+        ------
+        UnsupportedError
+            If an environment has no method `set_level_options`.
+        """
+        self.handles.set_level_options(env_ids.tolist(), level_options)
 
     def frames(
         self,

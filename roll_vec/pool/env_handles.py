@@ -12,7 +12,7 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.pool.fault_handling import FaultHandler, raise_faults
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.serial import SerialWorkers
-from roll_vec.pool.tasks import EnvFns, Fault, Task
+from roll_vec.pool.tasks import LEVEL_OPTIONS, EnvFns, Fault, Task
 from roll_vec.pool.threads import ThreadWorkers
 from roll_vec.pool.workers import Workers
 
@@ -52,6 +52,7 @@ class EnvHandles:
     workers : Workers
     attributes : list of dict
         The attributes that the user has set, by environment; new objects get them too.
+        Under `tasks.LEVEL_OPTIONS` are the keywords of `set_level_options`.
 
     Raises
     ------
@@ -122,13 +123,20 @@ class EnvHandles:
                         continue
                     values[task.env_id] = value
                     if operation == "set":
-                        self.attributes[task.env_id].update([task.argument])
+                        self._save_attribute(task.env_id, *task.argument)
         except BaseException:
             self.demand_reset()
             raise
         if faults:
             raise_faults(faults, unchanged=True)
         return [values[env_id] for env_id in env_ids]
+
+    def _save_attribute(self, env_id: int, name: str, value: Any) -> None:
+        """Save an attribute for new objects; add level options to earlier ones."""
+        attributes = self.attributes[env_id]
+        if name == LEVEL_OPTIONS:
+            value = {**attributes.get(name, {}), **value}
+        attributes[name] = value
 
     def demand_reset(self) -> None:
         """Drop all outstanding tasks; every environment must be reset now."""
@@ -152,6 +160,20 @@ class EnvHandles:
             Or the exception of one environment, as `run`; the others have it then.
         """
         self.run("set", [(name, value) for value in values])
+
+    def set_level_options(
+        self, env_ids: Sequence[int], level_options: dict[str, Any]
+    ) -> None:
+        """Change the levels of some environments, now and when they are replaced.
+
+        Raises
+        ------
+        UnsupportedError
+            If an environment has no method `set_level_options`.
+        """
+        count = len(env_ids)
+        self.run("check_level_options", [level_options] * count, env_ids)
+        self.run("set", [(LEVEL_OPTIONS, level_options)] * count, env_ids)
 
     def render(self, env_ids: Sequence[int]) -> tuple[Any, ...]:
         """Return the results of `render` of some environments."""

@@ -15,9 +15,11 @@ import numpy as np
 from gymnasium.utils import EzPickle
 
 from roll_vec.base_envs import SeededEnv
+from roll_vec.env_methods import find_method
 from roll_vec.env_results import split_reset, split_step
 from roll_vec.pool.observations import same_data
 from roll_vec.pool.tasks import (
+    LEVEL_OPTIONS,
     EnvDescription,
     Fault,
     ReplayPlan,
@@ -31,6 +33,7 @@ __all__ = ["LOST_MESSAGE", "EnvRunner", "check_reset", "check_step", "to_float"]
 
 StepValues = tuple[Any, float, bool, bool, dict[str, Any]]
 
+_CHANGES_LEVELS = "changes the levels of its next episodes"
 LOST_MESSAGE = "the instance was lost"
 
 
@@ -137,8 +140,8 @@ class EnvRunner:
     def _build_with(self, env_id: int, attributes: Mapping[str, Any]) -> None:
         """Build a new environment object and set its attributes."""
         self.build(env_id)
-        for name, value in attributes.items():
-            self.envs[env_id].set_wrapper_attr(name, value)
+        for item in attributes.items():
+            self.set(env_id, item)
 
     def fetch(self, env_id: int, _: None = None) -> bytes:
         """Return the environment object, pickled; None for one that was lost."""
@@ -223,9 +226,29 @@ class EnvRunner:
         return value(*args, **kwargs) if callable(value) else value
 
     def set(self, env_id: int, item: tuple[str, Any]) -> None:
-        """Set an attribute of the environment object, if it was not lost."""
-        if env_id in self.envs:
-            self.envs[env_id].set_wrapper_attr(*item)
+        """Set an attribute or level options of the environment object, if it exists."""
+        if env_id not in self.envs:
+            return
+        env, (name, value) = self.envs[env_id], item
+        if name == LEVEL_OPTIONS:
+            find_method(env, "set_level_options", _CHANGES_LEVELS)(**value)
+        else:
+            env.set_wrapper_attr(name, value)
+
+    def check_level_options(self, env_id: int, level_options: dict[str, Any]) -> None:
+        """Raise the error that `set` would raise, if the environment can tell it."""
+        if env_id not in self.envs:
+            return
+        env = self.envs[env_id]
+        find_method(env, "set_level_options", _CHANGES_LEVELS)
+        if env.has_wrapper_attr("check_level_options"):
+            env.get_wrapper_attr("check_level_options")(**level_options)
+
+    def solve(self, env_id: int, _: None = None) -> Any:
+        """Return the environment's own solution; None without an object."""
+        if env_id not in self.envs:
+            return None
+        return find_method(self.envs[env_id], "solve", "returns its solution")()
 
     def restore(self, env_id: int, plan: ReplayPlan) -> None:
         """Build an environment object and repeat the calls of the one before it.

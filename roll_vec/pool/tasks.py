@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import gymnasium
 
 __all__ = [
+    "LEVEL_OPTIONS",
     "EnvDescription",
     "EnvFns",
     "Fault",
@@ -26,6 +27,9 @@ __all__ = [
 
 EnvFns = Sequence[Callable[[], gymnasium.Env[Any, Any]]]
 
+# Among the attributes of an environment: keywords of its method `set_level_options`.
+# The parentheses keep it apart from the names of attributes.
+LEVEL_OPTIONS = "set_level_options()"
 # A longer traceback loses its beginning, in characters.
 MAX_TRACEBACK = 8192
 _POOL_FOLDER = Path(__file__).parent

@@ -20,7 +20,15 @@ READY = b"ready"
 STOP = b"stop"
 
 # Operations whose exception the caller raises as it is.
-_RAISING_OPERATIONS = ("build", "call", "fetch", "load", "set")
+_RAISING_OPERATIONS = (
+    "build",
+    "call",
+    "check_level_options",
+    "fetch",
+    "load",
+    "set",
+    "solve",
+)
 
 
 def run_worker(

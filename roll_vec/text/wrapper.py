@@ -8,7 +8,9 @@ from typing import Any
 import gymnasium
 
 from roll_vec.base_envs import BaseDiscreteActionEnv, ClosableEnv
+from roll_vec.env_methods import find_method
 from roll_vec.env_results import split_reset, split_step
+from roll_vec.errors import UnsupportedError, shorten
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
@@ -53,6 +55,7 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         inner: Any = env.unwrapped
         self._is_discrete = isinstance(inner, BaseDiscreteActionEnv)
         lookup = dict(inner.ACTION_LOOKUP) if self._is_discrete else {}
+        self._names: dict[int, str] = lookup
         no_action: Any = ""
         if self._is_discrete:
             no_action = None if 0 in lookup else 0
@@ -98,6 +101,40 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
         """
         self._check_open()
         return step_text(self.action_parser, action, self._take_action)
+
+    def solve(self) -> list[str] | None:
+        """Return the environment's own solution as texts that this wrapper accepts.
+
+        Returns
+        -------
+        list of str, or None
+            One text for each action; None if the environment has no solution.
+
+        Raises
+        ------
+        UnsupportedError
+            If the environment has no `solve`, or no text is known that the
+            ``action_pattern`` maps to an action of the solution.
+        ClosedError
+        """
+        self._check_open()
+        actions = find_method(self.env, "solve", "returns its solution")()
+        return None if actions is None else [self._write_text(one) for one in actions]
+
+    def _write_text(self, action: Any) -> str:
+        """Return a text of an action."""
+        parser = self.action_parser
+        name = self._names.get(action) if self._is_discrete else action
+        text = None if name is None else parser.example(name)
+        if text is None or parser.parse(text)[0] != (action,):
+            message = (
+                "solve: no text is known that action_pattern="
+                f"{parser.options.action_pattern!r} maps to the action "
+                f"{shorten(action)}; texts are written for patterns of tags around "
+                "groups '(.*?)'"
+            )
+            raise UnsupportedError(message)
+        return text
 
     def _save(self, observation: Any) -> None:
         """Save an observation for the next text without a valid action."""
