@@ -6,10 +6,11 @@ import dataclasses
 from typing import Any, ClassVar
 
 from roll_vec.envs.sokoban.grid import SOKOBAN
-from roll_vec.envs.sokoban.level_files import load_levels
+from roll_vec.envs.sokoban.level_files import RoomSet
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_int
 from roll_vec.stacked.grid_family import GridFamily
+from roll_vec.stacked.level_sets import load_level_option, refuse_beside_levels
 from roll_vec.stacked.options import MAX_CELLS, LevelOptions, check_cells
 
 __all__ = ["SokobanOptions"]
@@ -38,7 +39,7 @@ class SokobanOptions(LevelOptions):
     levels : array, str, PathLike, list of str, or None
         Levels to play in place of generated ones, in any form that
         `roll_vec.envs.sokoban.level_files.load_levels` reads; they become a
-        `LevelSet`.  ``dim_room`` becomes their size, the other keywords above must stay
+        `RoomSet`.  ``dim_room`` becomes their size, the other keywords above must stay
         at their defaults, and ``num_levels`` of 0 becomes the number of all levels from
         ``start_level`` on.
     max_steps, grid_lookup, grid_vocab, action_start, action_lookup, obs_mode, \
@@ -62,7 +63,10 @@ num_levels, start_level, render_mode, render_scale
 
     def __post_init__(self) -> None:
         if self.levels is not None:
-            self._load_levels()
+            levels, num_levels = load_level_option(RoomSet, self)
+            self._set("levels", levels)
+            # The number of those that are played becomes explicit.
+            self._set("num_levels", num_levels)
         super().__post_init__()
         self._set("dim_room", self._check_dimensions())
         self._set("num_boxes", check_int("num_boxes", self.num_boxes, 1))
@@ -72,7 +76,8 @@ num_levels, start_level, render_mode, render_scale
             walk = check_int("num_gen_steps", walk, 1, MAX_CELLS)
             self._set("num_gen_steps", walk)
         if self.levels is not None:
-            self._refuse_room_keywords()
+            names = ("dim_x", "dim_y", "num_boxes", "search_depth", "num_gen_steps")
+            refuse_beside_levels(self, names, "dim_room", self.levels.shape)
             self._set("dim_room", self.levels.shape)
             return
         if walk is None:
@@ -90,34 +95,6 @@ num_levels, start_level, render_mode, render_scale
             message = (
                 f"num_boxes: a room of dim_room={self.dim_room} takes at most "
                 f"{_MAX_DISTANCES // inner} boxes, got {self.num_boxes}"
-            )
-            raise InvalidOptionError(message)
-
-    def _load_levels(self) -> None:
-        """Load the levels; make the number of those that are played explicit."""
-        levels = load_levels(self.levels)
-        start = check_int("start_level", self.start_level, 0, len(levels) - 1)
-        most = len(levels) - start
-        number = check_int("num_levels", self.num_levels, 0, most)
-        self._set("levels", levels)
-        self._set("num_levels", number or most)
-
-    def _refuse_room_keywords(self) -> None:
-        """Refuse keywords of generated rooms beside levels."""
-        fields = type(self).__dataclass_fields__
-        names = [
-            name
-            for name in ("dim_x", "dim_y", "num_boxes", "search_depth", "num_gen_steps")
-            if getattr(self, name) != fields[name].default
-        ]
-        # The size of the levels is accepted: options are also made from options.
-        if self.dim_room not in (fields["dim_room"].default, self.levels.shape):
-            names.insert(0, "dim_room")
-        if names:
-            values = ", ".join(f"{name}={getattr(self, name)}" for name in names)
-            message = (
-                f"{', '.join(names)}: cannot be given beside levels, which are there "
-                f"already and have dim_room={self.levels.shape}; got {values}"
             )
             raise InvalidOptionError(message)
 
