@@ -15,6 +15,8 @@ Each exception also extends the built-in or Gymnasium class that users catch alr
     ├── ResetNeededError         gymnasium.error.ResetNeeded
     ├── ClosedError              gymnasium.error.ClosedEnvironmentError
     ├── LevelGenerationError     RuntimeError
+    ├── SolverLimitError         RuntimeError
+    ├── UnsolvableLevelError     ValueError
     ├── FrozenAttributeError     AttributeError
     ├── EnvironmentFaultError    RuntimeError
     ├── PendingResultsError      gymnasium.error.AlreadyPendingCallError
@@ -62,9 +64,11 @@ __all__ = [
     "RollVecError",
     "RollVecWarning",
     "SlowPatternWarning",
+    "SolverLimitError",
     "SpaceMismatchError",
     "UnbatchedActionError",
     "UnknownOptionError",
+    "UnsolvableLevelError",
     "UnsupportedError",
     "list_env_ids",
     "shorten",
@@ -140,6 +144,14 @@ class ClosedError(RollVecError, gym_error.ClosedEnvironmentError):
 
 class LevelGenerationError(RollVecError, RuntimeError):
     """Raised when the documented number of tries generated no level."""
+
+
+class SolverLimitError(RollVecError, RuntimeError):
+    """Raised when a search for a solution gave up at its documented limit."""
+
+
+class UnsolvableLevelError(RollVecError, ValueError):
+    """Raised by `solve` when a level that a user gave has no solution."""
 
 
 class FrozenAttributeError(RollVecError, AttributeError):

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from roll_vec.envs.sokoban.env import Sokoban
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.rooms import make_level_provider
+from roll_vec.envs.sokoban.solver import refuse_unsolvable_levels, solve_positions
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.kernels.sokoban.unroll import unroll_rows
+from roll_vec.seeding import episode_seeds
 from roll_vec.stacked.levels import LevelEngine, Levels
 from roll_vec.stacked.rollout_buffer import RolloutBuffer, make_outcome, to_batch_step
 from roll_vec.stacked.row_threads import for_row_ranges
@@ -146,3 +148,22 @@ class SokobanEngine(LevelEngine):
     def _grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
         cells = self.cells if rows is None else self.cells[rows]
         return cells.reshape(-1, *self.options.dim_room)
+
+    def solve(
+        self, env_ids: NDArray[np.int64], objective: str
+    ) -> list[NDArray[np.int64] | None]:
+        """Return the actions that solve some rooms from here; see `Sokoban.solve`."""
+        solutions = solve_positions(
+            self._grids(env_ids),
+            objective,
+            self.first_action,
+            self.num_threads,
+            env_ids,
+        )
+        rows = env_ids[[actions is None for actions in solutions]]
+        if len(rows):
+            first_seeds, numbers = self.episodes.first_seeds, self.episodes.numbers
+            refuse_unsolvable_levels(
+                self.level_provider, episode_seeds(first_seeds[rows], numbers[rows])
+            )
+        return solutions

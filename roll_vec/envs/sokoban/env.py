@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.envs.sokoban.rooms import make_level_provider
+from roll_vec.envs.sokoban.solver import refuse_unsolvable_levels, solve_positions
 from roll_vec.errors import InvalidStateError
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.options import parse_options, takes_keywords_of
@@ -91,6 +92,39 @@ class Sokoban(LevelEnv):
     def player_position(self) -> NDArray[np.int64]:
         """(2,) int64: row and column."""
         return np.array(divmod(self.player, self.dim_room[1]))
+
+    def solve(self, objective: str = "moves") -> NDArray[np.int64] | None:
+        """Return actions that solve the room from where it stands now.
+
+        Parameters
+        ----------
+        objective : str
+            ``moves``: no other way takes fewer steps.  ``pushes``: no other way takes
+            fewer pushes.
+
+        Returns
+        -------
+        (num_moves,) int64 or None
+            Integers of the action space: `step` with each of them in turn ends in a
+            success.  Empty if the room is solved, None if it has no solution any more.
+
+        Raises
+        ------
+        InvalidOptionError
+            For another objective.
+        SolverLimitError
+            If the search gave up; see `roll_vec.envs.sokoban.solver.solve_rooms`.
+        UnsolvableLevelError
+            If the level was given with ``levels`` and has no solution from its start.
+        ResetNeededError, ClosedError
+        """
+        self._check_started()
+        grids = self.grid[np.newaxis]
+        (actions,) = solve_positions(grids, objective, self.first_action)
+        if actions is None:
+            seeds = np.array([self.level_seed], np.uint64)
+            refuse_unsolvable_levels(self._level_provider, seeds)
+        return actions
 
     def _grid(self) -> NDArray[np.uint8]:
         return self.grid

@@ -1,0 +1,173 @@
+"""Rooms as bitboards: sets of cells in one word, for the solver and for dead ends.
+
+A room whose inner cells, all but the border, are at most 64 has a bit for each::
+
+    bit = (row - 1) * (W - 2) + (column - 1)
+
+so the four neighbours of a whole set of cells are four shifts.  A shift to the side
+takes the cells at the end of a row to the next row; `Board.not_first` and `not_last`
+remove them.  Each room up to 10x10 fits.
+
+Directions are 0 up, 1 down, 2 left, 3 right; ``d ^ 1`` is the opposite of d.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit import kernel
+from .rules import BOX, BOX_ON_TARGET, PLAYER, PLAYER_ON_TARGET, TARGET, WALL
+
+MAX_CELLS = 64
+_U = np.uint64
+# All numbers are uint64: a signed integer makes a float of a uint64.
+_0, _1, _58 = _U(0), _U(1), _U(58)
+_DE_BRUIJN = _U(0x03F79D71B4CB0A89)
+
+
+def _cell_table():
+    """Return the cell of a single bit, by the upper six bits of bit * _DE_BRUIJN."""
+    table = np.zeros(64, np.uint64)
+    for cell in range(64):
+        word = (int(_DE_BRUIJN) << cell) % (1 << 64)
+        table[word >> 58] = cell
+    return table
+
+
+_CELLS = _cell_table()
+
+
+class Board(NamedTuple):
+    """A room; each field is a uint64, and a set of cells unless it says more."""
+
+    width: np.uint64  # the number of inner columns
+    not_first: np.uint64  # all cells but those of the first inner column
+    not_last: np.uint64  # all cells but those of the last one
+    floor: np.uint64  # all cells without a wall
+    targets: np.uint64
+    boxes: np.uint64
+    player: np.uint64  # one bit
+
+
+@kernel
+def fits(height, width):
+    """Return whether rooms of H x W cells are bitboards."""
+    # A shift by 64 is undefined.
+    return (height - 2) * (width - 2) <= MAX_CELLS and width - 2 < MAX_CELLS
+
+
+@kernel
+def read_board(grids, i, height, width):
+    """Return room i of (n, H * W) uint8 as a `Board`; its border is wall."""
+    floor, targets, boxes, player = _0, _0, _0, _0
+    not_first, not_last, bit = _0, _0, _1
+    for row in range(1, height - 1):
+        cell = row * width
+        not_first |= bit
+        for _ in range(width - 2):
+            cell += 1
+            code = grids[i, cell]
+            if code != WALL:
+                floor |= bit
+            if code == TARGET or code == BOX_ON_TARGET or code == PLAYER_ON_TARGET:
+                targets |= bit
+            if code == BOX or code == BOX_ON_TARGET:
+                boxes |= bit
+            if code >= PLAYER:
+                player = bit
+            not_last |= bit
+            bit <<= _1
+        # The last cell of the row is the bit before.
+        not_last ^= (bit >> _1) if bit != 0 else _1 << _U(63)
+    return Board(_U(width - 2), ~not_first, not_last, floor, targets, boxes, player)
+
+
+@kernel
+def cell_of(bit):
+    """Return the number of a single bit, uint64."""
+    return _CELLS[(bit * _DE_BRUIJN) >> _58]
+
+
+@kernel
+def shift(cells, d, board):
+    """Return the neighbours of some cells in direction d; also walls."""
+    if d == 0:
+        return cells >> board.width
+    if d == 1:
+        return cells << board.width
+    if d == 2:
+        return (cells >> _1) & board.not_last
+    return (cells << _1) & board.not_first
+
+
+@kernel
+def spread(cells, board):
+    """Return the neighbours of some cells in all directions; also walls."""
+    sides = ((cells >> _1) & board.not_last) | ((cells << _1) & board.not_first)
+    return (cells >> board.width) | (cells << board.width) | sides
+
+
+@kernel
+def flood(cells, free, board):
+    """Return all cells that are reached from some cells within free ones."""
+    while True:
+        more = spread(cells, board) & free & ~cells
+        if more == 0:
+            return cells
+        cells |= more
+
+
+@kernel
+def pull_sources(cells, floor, board):
+    """Return the cells from which a box can be pushed to one of some cells.
+
+    Behind the box there must be floor for the player; other boxes are ignored.
+    """
+    sources = _0
+    for d in range(4):
+        # The box comes from behind, the player from one cell further.
+        behind = shift(cells, d ^ 1, board) & floor
+        sources |= behind & shift(floor, d, board)
+    return sources
+
+
+@kernel
+def live_cells(targets, floor, board):
+    """Return the cells from which a box alone can be pushed to one of some targets."""
+    live = layer = targets & floor
+    while layer != 0:
+        layer = pull_sources(layer, floor, board) & ~live
+        live |= layer
+    return live
+
+
+@kernel
+def frozen_boxes(boxes, floor, live, board):
+    """Return the boxes that can never be pushed again by play that solves the room.
+
+    A box is blocked along an axis if one of its two neighbours there is a wall or a
+    frozen box, or if both are cells from which no box comes to a target.  A set of
+    boxes, each of which is blocked along both axes by walls and boxes of the set, is
+    frozen: none of them can be the first to move.  The largest such set is returned.
+
+    Parameters
+    ----------
+    boxes, floor : uint64
+    live : uint64
+        Cells from which a box may come to a target.
+    board : Board
+    """
+    # A push to a dead cell never helps.
+    live_left, live_right = shift(live, 3, board), shift(live, 2, board)
+    live_up, live_down = shift(live, 1, board), shift(live, 0, board)
+    frozen = boxes
+    while True:
+        # Outside the board and behind its edges there is wall.
+        passable = floor & ~frozen
+        free_x = shift(passable, 3, board) & shift(passable, 2, board)
+        free_y = shift(passable, 1, board) & shift(passable, 0, board)
+        movable = free_x & (live_left | live_right)
+        movable |= free_y & (live_up | live_down)
+        if frozen & movable == 0:
+            return frozen
+        frozen &= ~movable

@@ -1,0 +1,376 @@
+"""Solve Sokoban rooms exactly: fewest moves or fewest pushes, or no solution."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.errors import (
+    InvalidOptionError,
+    SolverLimitError,
+    UnsolvableLevelError,
+    list_env_ids,
+)
+from roll_vec.kernels.sokoban import bitboard_solver, rules, solver
+from roll_vec.kernels.sokoban.bitboards import fits
+from roll_vec.options import check_choice, check_int
+from roll_vec.stacked.levels import FixedLevels, LevelProvider
+from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
+
+__all__ = [
+    "GAVE_UP",
+    "MAX_STATES",
+    "NO_SOLUTION",
+    "OBJECTIVES",
+    "RoomSolution",
+    "measure_rooms",
+    "refuse_unsolvable_levels",
+    "solve_positions",
+    "solve_rooms",
+]
+
+OBJECTIVES = ("moves", "pushes")
+STATUSES = ("solved", "unsolvable", "gave up")
+# Lengths of `measure_rooms` where there is none.
+NO_SOLUTION, GAVE_UP = -1, -2
+
+# A search that needs more states gives up.  One takes 20 to 56 bytes in rooms whose
+# inner cells are at most 64, all up to 10x10 among them; in larger ones as many, and 2
+# bits a cell.
+MAX_STATES = 10_000_000
+# A search that needs more memory than this gives up as well.
+_MAX_BYTES = 1 << 31
+# The states, and the directions of solutions, of a first workspace.  They grow by
+# these factors, and the search of a room begins anew.
+_FIRST_STATES, _STATES_GROWTH = 1 << 16, 4
+_FIRST_DIRECTIONS, _DIRECTIONS_GROWTH = 1 << 16, 16
+# A room of 6x6 takes some 2 us, and handing work to a thread 20 to 130.
+_ROOMS_PER_THREAD = 64
+
+_workspaces = threading.local()
+
+
+class RoomSolution(NamedTuple):
+    """The result of a search for the solution of one room."""
+
+    directions: NDArray[np.int8] | None
+    """0 up, 1 down, 2 left, 3 right, one for each move; None without a solution."""
+    num_pushes: int
+    """The moves that push a box; 0 without a solution."""
+    status: str
+    """``solved``, ``unsolvable`` or ``gave up``."""
+
+
+class _Results(NamedTuple):
+    """Arrays with an item for each room; see `solver.solve_rows`."""
+
+    statuses: NDArray[np.int8]
+    num_moves: NDArray[np.int32]
+    num_pushes: NDArray[np.int32]
+    ends: NDArray[np.int64]
+
+
+class _Workspace:
+    """The scratch memory of one thread for rooms of one size.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Rows and columns.
+    """
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.shape = shape
+        self.kernels: Any = bitboard_solver if fits(*shape) else solver
+        self._states, self._directions = _FIRST_STATES, _FIRST_DIRECTIONS
+        self._allocate()
+
+    def _allocate(self) -> None:
+        self.arrays: Any = self.kernels.make_workspace(
+            *self.shape, self._states, self._directions
+        )
+
+    @property
+    def num_bytes(self) -> int:
+        """Address space of all arrays."""
+        return sum(array.nbytes for array in self.arrays)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it has grown."""
+        return (self._states, self._directions) != (_FIRST_STATES, _FIRST_DIRECTIONS)
+
+    def grow(self, reason: int) -> bool:
+        """Make the part that was too small larger; False if that is not allowed."""
+        if reason == solver.NEEDS_PATHS:
+            self._directions *= _DIRECTIONS_GROWTH
+        elif self.num_bytes * _STATES_GROWTH > _MAX_BYTES:
+            return False
+        else:
+            self._states *= _STATES_GROWTH
+        # The old arrays are freed first.
+        self.arrays = None
+        self._allocate()
+        return True
+
+
+def _workspace(shape: tuple[int, int]) -> _Workspace:
+    """Return the scratch memory of this thread for rooms of this size."""
+    workspace: _Workspace | None = getattr(_workspaces, "workspace", None)
+    if workspace is None or workspace.shape != shape:
+        # The old arrays are freed first.
+        workspace = _workspaces.workspace = None
+        workspace = _workspaces.workspace = _Workspace(shape)
+    return workspace
+
+
+def _search(
+    grids: NDArray[np.uint8],
+    objective: str,
+    max_states: int,
+    num_threads: int,
+    add_paths: Callable[[int, NDArray[np.int64], NDArray[np.int8]], object],
+) -> _Results:
+    """Solve rooms; call ``add_paths`` for ranges of them, possibly on other threads.
+
+    ``add_paths(start, ends, paths)`` gets the first row of a range, the ends of the
+    directions of its rooms, and the directions, which are written over afterwards.
+    """
+    num_rooms, height, width = grids.shape
+    flat = np.ascontiguousarray(grids).reshape(num_rooms, height * width)
+    results = _Results(
+        np.zeros(num_rooms, np.int8),
+        np.zeros(num_rooms, np.int32),
+        np.zeros(num_rooms, np.int32),
+        np.zeros(num_rooms, np.int64),
+    )
+    number = OBJECTIVES.index(objective)
+
+    def work(start: int, stop: int) -> None:
+        workspace = _workspace((height, width))
+        while start < stop:
+            row, reason = workspace.kernels.solve_rows(
+                start,
+                stop,
+                flat,
+                height,
+                width,
+                number,
+                max_states,
+                workspace.arrays,
+                tuple(results),
+            )
+            add_paths(start, results.ends[start:row], workspace.arrays.paths)
+            is_first = row == start
+            start = row
+            if reason == solver.DONE or (reason == solver.NEEDS_PATHS and not is_first):
+                continue
+            if not workspace.grow(reason):
+                results.statuses[start] = solver.GAVE_UP
+                start += 1
+        if workspace.is_large:
+            _workspaces.workspace = None
+
+    slices = SliceSizer("rooms")
+    for_row_ranges(work, num_rooms, num_threads, _ROOMS_PER_THREAD, slices)
+    return results
+
+
+def _check_rooms(grids: Any) -> NDArray[np.uint8]:
+    """Return rooms that the search can read, (m, H, W) uint8."""
+    accepted = "rooms as an array (m, H, W) of uint8, at least 3 rows and columns each"
+    if not isinstance(grids, np.ndarray) or grids.dtype != np.uint8:
+        raise InvalidOptionError.expected("grids", accepted, grids)
+    if grids.ndim != 3 or min(grids.shape[1:]) < 3:
+        shape = f"grids: expected {accepted}, got shape {grids.shape}"
+        raise InvalidOptionError(shape)
+    num_players = (grids >= rules.PLAYER).sum(axis=(1, 2))
+    border = grids.copy()
+    border[:, 1:-1, 1:-1] = rules.WALL
+    faults = {
+        "codes from 0 to 6": (grids >= rules.NUM_CODES).any(axis=(1, 2)),
+        "exactly one player": num_players != 1,
+        "wall all around": (border != rules.WALL).any(axis=(1, 2)),
+    }
+    for accepted, has_fault in faults.items():
+        if has_fault.any():
+            room = int(has_fault.argmax())
+            name = f"grids[{room}]"
+            raise InvalidOptionError.expected(name, accepted, grids[room].tolist())
+    return grids
+
+
+def solve_rooms(
+    grids: NDArray[np.uint8],
+    objective: str = "moves",
+    *,
+    max_states: int = MAX_STATES,
+    num_threads: int = 1,
+) -> list[RoomSolution]:
+    """Return a best solution of each room, from any position.
+
+    Parameters
+    ----------
+    grids : (m, H, W) uint8
+        Codes of `roll_vec.kernels.sokoban.rules`; the border is wall, and each room has
+        one player.
+    objective : str
+        ``moves``: no solution has fewer moves.  ``pushes``: no solution has fewer
+        pushes; from push to push the player takes a shortest way, but another solution
+        with as many pushes may have fewer moves.
+    max_states : int
+        The search of a room gives up when it needs more states, each of which is a set
+        of positions; also when it needs more than 2 GiB.
+    num_threads : int
+        The solutions do not depend on it.
+
+    Raises
+    ------
+    InvalidOptionError
+
+    Notes
+    -----
+    A solution leaves no box beside the targets, so that one of a solved room is empty.
+    Of several best solutions the same one is returned at any time.
+    """
+    grids = _check_rooms(grids)
+    check_choice("objective", objective, OBJECTIVES)
+    max_states = check_int("max_states", max_states, 1)
+    paths: list[NDArray[np.int8] | None] = [None] * len(grids)
+
+    def add_paths(
+        start: int, ends: NDArray[np.int64], directions: NDArray[np.int8]
+    ) -> None:
+        begin = 0
+        for row, end in enumerate(ends.tolist(), start):
+            paths[row] = directions[begin:end].copy()
+            begin = end
+
+    results = _search(grids, objective, max_states, num_threads, add_paths)
+    return [
+        RoomSolution(
+            path if status == solver.SOLVED else None, pushes, STATUSES[status]
+        )
+        for path, pushes, status in zip(
+            paths, results.num_pushes.tolist(), results.statuses.tolist(), strict=True
+        )
+    ]
+
+
+def measure_rooms(
+    grids: NDArray[np.uint8],
+    *,
+    max_states: int = MAX_STATES,
+    num_threads: int = 1,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the fewest moves and the fewest pushes that solve each room.
+
+    The two usually belong to two solutions.
+
+    Parameters
+    ----------
+    grids, max_states, num_threads
+        See `solve_rooms`.
+
+    Returns
+    -------
+    num_moves, num_pushes : (m,) int32
+        -1 (`NO_SOLUTION`) without a solution, -2 (`GAVE_UP`) if the search gave up.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    grids = _check_rooms(grids)
+    max_states = check_int("max_states", max_states, 1)
+    lengths = []
+    for objective in OBJECTIVES:
+        results = _search(grids, objective, max_states, num_threads, lambda *_: None)
+        length = getattr(results, f"num_{objective}")
+        length[results.statuses == solver.UNSOLVABLE] = NO_SOLUTION
+        length[results.statuses == solver.GAVE_UP] = GAVE_UP
+        lengths.append(length)
+    return lengths[0], lengths[1]
+
+
+def solve_positions(
+    grids: NDArray[np.uint8],
+    objective: str,
+    first_action: int,
+    num_threads: int = 1,
+    env_ids: NDArray[np.int64] | None = None,
+) -> list[NDArray[np.int64] | None]:
+    """Return the actions that solve the rooms of some environments.
+
+    Parameters
+    ----------
+    grids, objective, num_threads
+        See `solve_rooms`.
+    first_action : int
+        The action "up".
+    env_ids : (m,) int64 or None
+        The environments, for the message; None: there is only one.
+
+    Returns
+    -------
+    list of (num_moves,) int64 or None
+        None without a solution.
+
+    Raises
+    ------
+    InvalidOptionError, SolverLimitError
+    """
+    solutions = solve_rooms(
+        grids, objective, max_states=MAX_STATES, num_threads=num_threads
+    )
+    rows = [j for j, result in enumerate(solutions) if result.status == "gave up"]
+    if rows:
+        where = (
+            "" if env_ids is None else f" of environments {list_env_ids(env_ids[rows])}"
+        )
+        message = (
+            f"solve: the search for a solution{where} gave up after {MAX_STATES} "
+            f"states or {_MAX_BYTES >> 30} GiB; solve_rooms of "
+            "roll_vec.envs.sokoban.solver takes another number of states"
+        )
+        raise SolverLimitError(message)
+    return [
+        None
+        if result.directions is None
+        else result.directions + np.int64(first_action)
+        for result in solutions
+    ]
+
+
+def refuse_unsolvable_levels(
+    provider: LevelProvider, seeds: NDArray[np.uint64]
+) -> None:
+    """Raise if a level that a user gave has no solution from its start.
+
+    Parameters
+    ----------
+    provider : LevelProvider
+        Only given levels are looked at: generated ones have solutions.
+    seeds : (m,) uint64
+        Seeds of the episodes whose levels are meant.
+
+    Raises
+    ------
+    UnsolvableLevelError
+        It names the first such level.
+    """
+    if not isinstance(provider, FixedLevels):
+        return
+    (grids,), level_indices = provider.get(seeds)
+    numbers = np.unique(level_indices)
+    for number, result in zip(numbers, solve_rooms(grids[numbers]), strict=True):
+        if result.status == "unsolvable":
+            message = (
+                f"levels: level {number} has no solution; "
+                "solve needs levels that can be solved"
+            )
+            raise UnsolvableLevelError(message)
