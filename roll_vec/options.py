@@ -106,7 +106,8 @@ def replace_level_options(options: Options, changes: Mapping[str, Any]) -> Optio
     Parameters
     ----------
     options : frozen dataclass
-        Its class has ``LEVEL_OPTIONS``, the names that are accepted.
+        Its class has ``LEVEL_OPTIONS``, the names that are accepted; optional is
+        ``SPACE_OPTIONS``, other names on which the spaces depend.
     changes : mapping of str to object
 
     Raises
@@ -118,7 +119,11 @@ def replace_level_options(options: Options, changes: Mapping[str, Any]) -> Optio
     """
     accepted = options.LEVEL_OPTIONS  # type: ignore[attr-defined]
     fixed = inspect.signature(type(options)).parameters.keys() - set(accepted)
-    hints = {name: f"; {name} cannot change: make a new environment" for name in fixed}
+    spaces = getattr(options, "SPACE_OPTIONS", ())
+    hints = {}
+    for name in fixed:
+        reason = "would change the spaces" if name in spaces else "is not of levels"
+        hints[name] = f"; {name} cannot change, as it {reason}: make a new environment"
     check_unknown(changes, accepted, hints)
     return dataclasses.replace(options, **changes)  # type: ignore[type-var]
 

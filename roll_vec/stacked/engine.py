@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -189,6 +190,23 @@ class StackedEngine:
     def advance(self, rows: NDArray[np.int64]) -> None:
         """Start the next episode in some environments; see `Engine.advance`."""
         raise NotImplementedError
+
+    def set_level_options(
+        self, env_ids: NDArray[np.int64], level_options: Mapping[str, Any]
+    ) -> None:
+        """Change the levels of next episodes; see `Engine.set_level_options`.
+
+        Raises
+        ------
+        UnsupportedError
+            A game without levels.
+        """
+        message = (
+            f"{self.SINGLE.__name__} has no level options that can change between "
+            f"episodes, got {', '.join(level_options) or 'none'} for "
+            f"{len(env_ids)} environments: make a new environment"
+        )
+        raise UnsupportedError(message)
 
     # ---------------------------------------------------------------- many steps
 

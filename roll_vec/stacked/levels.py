@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from roll_vec.kernels.rng.pcg64 import next_seeds
 from roll_vec.seeding import episode_seeds, fold_seed
 from roll_vec.stacked.engine import StackedEngine
+from roll_vec.stacked.option_sets import OptionSets
+from roll_vec.vector.engine import EngineState
 
 __all__ = [
     "EpisodeSeeds",
@@ -240,23 +243,40 @@ def describe_levels(
     return infos
 
 
+class _Start(NamedTuple):
+    """The levels that some environments begin."""
+
+    rows: NDArray[np.int64]
+    seeds: Seeds
+    provider: LevelProvider
+    levels: Levels
+    level_indices: NDArray[np.int64]
+
+
 class LevelEngine(StackedEngine):
     """An engine whose environments play a new level in each episode.
 
-    A subclass gives `_place` and sets ``level_provider``.
+    A subclass gives `_place`; the levels come from ``SINGLE.make_level_provider``.
 
     Attributes
     ----------
     episodes : EpisodeSeeds
-    level_provider : LevelProvider
+    option_sets : OptionSets
+        The level options of each environment's next episode.
     """
 
-    STATE: ClassVar[tuple[str, ...]] = ("episodes.first_seeds", "episodes.numbers")
-
-    level_provider: LevelProvider
+    STATE: ClassVar[tuple[str, ...]] = (
+        "episodes.first_seeds",
+        "episodes.numbers",
+        "level_options",
+    )
 
     def _allocate(self) -> None:
         self.episodes = EpisodeSeeds(self.num_envs)
+        make_provider = partial(
+            self.SINGLE.make_level_provider, num_threads=self.num_threads
+        )
+        self.option_sets = OptionSets(self.options, self.num_envs, make_provider)
         # Of the last reset of each environment: no state, as no later step reads it.
         self._level_infos: dict[str, NDArray[Any]] = {}
 
@@ -293,18 +313,85 @@ class LevelEngine(StackedEngine):
             np.random.Generator(np.random.PCG64(seed)) for seed in seeds.tolist()
         )
 
+    # ---------------------------------------------------------------- level options
+
+    @property
+    def level_provider(self) -> LevelProvider:
+        """The provider of the levels of the first set of level options."""
+        return self.option_sets.providers[0]  # type: ignore[no-any-return]
+
+    @property
+    def level_options(self) -> NDArray[np.int32]:
+        """(n,) int32: the set of level options of each environment."""
+        return self.option_sets.indices
+
+    def set_level_options(
+        self, env_ids: NDArray[np.int64], level_options: Mapping[str, Any]
+    ) -> None:
+        """Change the levels of next episodes; see `Engine.set_level_options`."""
+        self.option_sets.change(env_ids, level_options)
+
+    def get_attribute(self, name: str) -> tuple[Any, ...]:
+        """Return an option or another attribute of each environment."""
+        is_option = name in self.options.LEVEL_OPTIONS
+        if is_option and name not in self.PER_ENV_ATTRIBUTES:
+            values = [getattr(options, name) for options in self.option_sets.options]
+            return tuple(values[k] for k in self.level_options.tolist())
+        return super().get_attribute(name)
+
+    def get_state(self) -> EngineState:
+        """Return a state with the sets of level options; see `Engine.get_state`."""
+        shared = {"level_options": self.option_sets.values}
+        return super().get_state()._replace(shared=shared)
+
+    def check_state(self, state: EngineState) -> None:
+        """Check the state and its level options; see `Engine.check_state`."""
+        super().check_state(state)
+        values = state.shared.get("level_options")
+        self.option_sets.check(state.arrays["level_options"], values)
+
+    def set_state(
+        self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
+    ) -> None:
+        """Copy rows of a state; see `Engine.set_state`."""
+        indices = self.level_options.copy()
+        super().set_state(state, rows, env_ids)
+        # Indices into the sets of the state are none into those of this batch.
+        new = self.level_options[env_ids]
+        self.level_options[:] = indices
+        self.option_sets.load(env_ids, new, state.shared["level_options"])
+
+    # ---------------------------------------------------------------- levels
+
     def _begin(self, rows: NDArray[np.int64], seeds: Seeds) -> None:
         # Without a level, or upon Ctrl-C, this raises before anything has changed.
-        levels, level_indices = self.level_provider.get(seeds)
+        starts = self._get_levels(rows, seeds)
         self.elapsed_steps[rows] = 0
-        self._place(rows, levels, level_indices, seeds)
+        for start in starts:
+            self._place(start.rows, start.levels, start.level_indices, start.seeds)
         if not self.options.has_level_infos:
             return
-        infos = describe_levels(self.options, self.level_provider, seeds, level_indices)
-        for key, values in infos.items():
-            if key not in self._level_infos:
-                self._level_infos[key] = np.zeros(self.num_envs, values.dtype)
-            self._level_infos[key][rows] = values
+        for start in starts:
+            infos = describe_levels(
+                self.options, start.provider, start.seeds, start.level_indices
+            )
+            for key, values in infos.items():
+                if key not in self._level_infos:
+                    self._level_infos[key] = np.zeros(self.num_envs, values.dtype)
+                self._level_infos[key][start.rows] = values
+
+    def _get_levels(self, rows: NDArray[np.int64], seeds: Seeds) -> list[_Start]:
+        """Return the levels of some rows, together for those with equal options."""
+        providers = self.option_sets.providers
+        if len(providers) == 1:
+            return [_Start(rows, seeds, providers[0], *providers[0].get(seeds))]
+        indices, starts = self.level_options[rows], []
+        for k in np.unique(indices).tolist():
+            mask = indices == k
+            own_seeds, provider = seeds[mask], providers[k]
+            levels = provider.get(own_seeds)
+            starts.append(_Start(rows[mask], own_seeds, provider, *levels))
+        return starts
 
     def _place(
         self,

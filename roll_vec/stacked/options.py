@@ -181,6 +181,18 @@ max_actions_per_turn, max_answer_chars
     InvalidOptionError
     """
 
+    LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("num_levels", "start_level")
+    """The keywords that `set_level_options` takes."""
+    SPACE_OPTIONS: ClassVar[tuple[str, ...]] = (
+        "action_lookup",
+        "action_mode",
+        "action_start",
+        "grid_lookup",
+        "levels",
+        "obs_mode",
+    )
+    """Keywords of which the spaces are made."""
+
     max_steps: int | None = None
     grid_lookup: Mapping[int, str] | None = None  # type: ignore[assignment]
     grid_vocab: Mapping[str, str] | None = None  # type: ignore[assignment]

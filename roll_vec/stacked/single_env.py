@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -12,6 +13,11 @@ from roll_vec.errors import ResetNeededError
 from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.levels import LevelProvider, describe_levels
+from roll_vec.stacked.option_sets import (
+    change_level_options,
+    describe_options,
+    read_options,
+)
 from roll_vec.stacked.options import METADATA
 from roll_vec.stacked.single_state import LevelState, SingleState
 from roll_vec.stacked.text_actions import (
@@ -212,10 +218,17 @@ class LevelEnv(GridEnv, LevelState):
     The seeds of its episodes are those of `SeededEnv`, so it plays the same levels as
     an environment of a batch; it draws from ``level_seed`` alone.
 
-    A subclass sets `_level_provider` and gives `_begin`, `_grid` and `_take_action`.
+    A subclass gives `make_level_provider`, `_begin`, `_grid` and `_take_action`.
     """
 
-    _level_provider: LevelProvider
+    def __init__(self, options: Any) -> None:
+        super().__init__(options)
+        self._level_provider = self.make_level_provider(options)
+
+    @staticmethod
+    def make_level_provider(options: Any, num_threads: int = 1) -> LevelProvider:
+        """Return the provider of the levels of some options."""
+        raise NotImplementedError
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -253,6 +266,44 @@ class LevelEnv(GridEnv, LevelState):
         observation, info = self._start_episode()
         info.update((key, values.item()) for key, values in infos.items())
         return observation, info
+
+    def set_level_options(self, **level_options: Any) -> None:
+        """Change the levels from the next episode on; the present one goes on.
+
+        Parameters
+        ----------
+        **level_options
+            Keywords of the environment that choose its levels: ``num_levels``,
+            ``start_level`` and those of the game.
+
+        Raises
+        ------
+        UnknownOptionError
+            For another keyword; lists those that are accepted.
+        InvalidOptionError
+            For a value that cannot be used.
+        ClosedError
+        """
+        self._check_open()
+        self._change_options(change_level_options(self.options, level_options))
+
+    def _change_options(self, options: Any) -> None:
+        if options != self.options:
+            self._level_provider = self.make_level_provider(options)
+            self.options = options
+
+    def get_state(self) -> dict[str, Any]:
+        """Return all that later steps and resets depend on; see `SingleState`."""
+        return {**super().get_state(), "level_options": describe_options(self.options)}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go to a state, also to its level options; see `SingleState.set_state`."""
+        self._check_open()
+        options = self.options
+        if isinstance(state, Mapping):
+            options = read_options(options, state.get("level_options"))
+        super().set_state(state)
+        self._change_options(options)
 
     def _begin(self, level: tuple[Any, ...], episode_seed: int) -> None:
         """Start to play a level.

@@ -108,6 +108,20 @@ class Engine(Protocol):
     def advance(self, env_ids: NDArray[np.int64]) -> None:
         """Begin the next episode in some environments; as `reset` with seeds None."""
 
+    def set_level_options(
+        self, env_ids: NDArray[np.int64], level_options: dict[str, Any]
+    ) -> None:
+        """Change the levels of some environments from their next episodes on.
+
+        Raises
+        ------
+        UnknownOptionError, InvalidOptionError
+            For a name that is no level option, or a value that cannot be used; nothing
+            has changed then.
+        UnsupportedError
+            If the environments have no level options.
+        """
+
     def reset_infos(self, env_ids: NDArray[np.int64]) -> Infos | InfoList:
         """Return the infos of the last resets of some environments.
 

@@ -331,6 +331,38 @@ class RollVectorEnv(BatchAttributes, BatchSnapshots, VectorEnv[Any, Any, Any]):
         step_by_step = self.render_mode == "human"
         return unroller.run(actions, num_steps, out, step_by_step)
 
+    def set_level_options(
+        self, *, mask: NDArray[np.bool_] | None = None, **level_options: Any
+    ) -> None:
+        """Change the levels from each environment's next episode on: a curriculum.
+
+        The present episodes go on.  Snapshots have the level options of each
+        environment; `get_attr` reads them.
+
+        Parameters
+        ----------
+        mask : (num_envs,) bool, or None
+            The environments to change; None: all.
+        **level_options
+            Keywords of the environments that choose their levels, such as
+            ``num_levels``, ``start_level``, and in Sokoban ``num_boxes``.  Those that
+            are not named keep their values.
+
+        Raises
+        ------
+        UnknownOptionError
+            For another keyword, such as one that would change the spaces; lists those
+            that are accepted.  Nothing has changed then.
+        InvalidOptionError
+            For a value that cannot be used, or a bad mask.
+        UnsupportedError
+            If the environments have no level options.
+        ClosedError
+        """
+        self._check_idle("set_level_options")
+        env_ids = self._masked_ids(mask, "set_level_options")
+        self.engine.set_level_options(env_ids, level_options)
+
     def _observe(self) -> Any:
         if self.copy:
             return self.engine.observe()

@@ -47,7 +47,8 @@ class VectorState:
     arrays : mapping from str to array
         Row i belongs to environment i.
     shared : mapping
-        Values that rows refer to, as `json` writes them.
+        Lists of values that rows refer to, as `json` writes them: the array of the same
+        name has indices into the list.
     objects : tuple or None
         Copies of environments that only this process can use.
 
@@ -145,6 +146,9 @@ class VectorState:
         index = operator.index(index)
         check_rows([index], self.num_envs)
         row = {name: array[index] for name, array in self.arrays.items()}
+        # Arrays with the name of a shared table are indices into it.
+        for name in self.shared.keys() & row.keys():
+            row[name] = self.shared[name][row[name]]
         return {**row, "seeds": decode_seed(bytes(row["seeds"]))}
 
     def replace_row(self, index: int, row: Mapping[str, Any]) -> VectorState:
@@ -169,19 +173,22 @@ class VectorState:
             accepted = f"some of {sorted(self.arrays)}"
             raise InvalidStateError.expected("row", accepted, unknown)
         arrays = {name: array.copy() for name, array in self.arrays.items()}
+        shared = dict(self.shared)
         for name, value in row.items():
             if name == "seeds":
                 seeds = [decode_seed(digits) for digits in arrays[name].tolist()]
                 seeds[index] = value
                 arrays[name] = encode_seeds(seeds)
+            elif name in shared:
+                if value not in shared[name]:
+                    shared[name] = [*shared[name], value]
+                arrays[name][index] = shared[name].index(value)
             elif np.shape(value) != arrays[name].shape[1:]:
                 accepted = f"an array of shape {arrays[name].shape[1:]}"
                 raise InvalidStateError.of_array(name, accepted, value)
             else:
                 arrays[name][index] = value
-        return VectorState(
-            self.id, self.configuration, arrays, self.shared, self.objects
-        )
+        return VectorState(self.id, self.configuration, arrays, shared, self.objects)
 
     # ----------------------------------------------------------------- files
 

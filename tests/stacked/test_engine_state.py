@@ -51,11 +51,20 @@ def test_a_state_restores_everything(id, engine):
     assert_same(play(engine, actions_of(id), 40), expected)
 
 
+def row_of(state, row):
+    """Return the state of one environment; values of shared tables are looked up."""
+    values = {name: array[row] for name, array in state.arrays.items()}
+    for name in state.shared.keys() & values.keys():
+        if not np.ndim(values[name]):
+            values[name] = state.shared[name][int(values[name])]
+    return values
+
+
 def test_a_single_environment_has_the_state_of_a_row(engine):
-    grids, arrays = engine._grids(None), engine.get_state().arrays
+    grids, engine_state = engine._grids(None), engine.get_state()
     for row in range(NUM_ENVS):
         env = engine.make_single()
-        state = {name: array[row] for name, array in arrays.items()}
+        state = row_of(engine_state, row)
         env.set_state(state)
         np.testing.assert_array_equal(env._grid(), grids[row])
         assert env.num_env_steps == engine.elapsed_steps[row]
@@ -64,7 +73,8 @@ def test_a_single_environment_has_the_state_of_a_row(engine):
         again = env.get_state()
         assert again.keys() == state.keys() | {"seeds", "has_ended"}
         for name, value in state.items():
-            assert np.asarray(again[name]).dtype == value.dtype
+            if name not in engine_state.shared:
+                assert np.asarray(again[name]).dtype == value.dtype
             np.testing.assert_array_equal(again[name], value)
 
 
@@ -94,10 +104,11 @@ RANGED = {
 
 
 def test_a_wrong_array_is_refused_by_name(engine):
+    shared = engine.get_state().shared
     for name, arrays in wrong_values(engine):
         with pytest.raises(InvalidStateError, match=name):
-            engine.check_state(EngineState(arrays))
-        row = {key: array[-1] for key, array in arrays.items()}
+            engine.check_state(EngineState(arrays, shared))
+        row = row_of(EngineState(arrays, shared), -1)
         if name != "state" and arrays[name].dtype == np.float32:
             continue  # a single environment takes numbers of any dtype
         if name == "elapsed_steps" and row[name] > 0:

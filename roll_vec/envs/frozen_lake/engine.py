@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from roll_vec.envs.frozen_lake.env import FrozenLake, RandomFrozenLake
 from roll_vec.envs.frozen_lake.maps import (
-    make_level_provider,
     start_distribution,
     tile_codes,
 )
@@ -257,7 +256,6 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
     def _allocate(self) -> None:
         super()._allocate()
         options = self.options
-        self.level_provider = make_level_provider(options, self.num_threads)
         maps = np.zeros((self.num_envs, options.size**2), np.uint8)
         self._set_rules(maps)
         self.starts = np.zeros(self.num_envs, np.int64)

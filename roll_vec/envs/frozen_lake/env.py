@@ -23,6 +23,7 @@ from roll_vec.seeding import (
     generator_at,
     generator_words,
 )
+from roll_vec.stacked.levels import LevelProvider
 from roll_vec.stacked.single_env import GridEnv, LevelEnv
 from roll_vec.stacked.single_state import check_array
 
@@ -277,10 +278,16 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
         options = parse_options(RandomFrozenLakeOptions, keywords)
         super().__init__(options)
         self._set_rules()
-        self._level_provider = make_level_provider(options)
         self._slip_generator = np.random.Generator(np.random.PCG64(0))
         self.nrow = self.ncol = options.size
         self.start = 0
+
+    @staticmethod
+    def make_level_provider(
+        options: RandomFrozenLakeOptions, num_threads: int = 1
+    ) -> LevelProvider:
+        """Return the provider of the maps of some options."""
+        return make_level_provider(options, num_threads)
 
     @property
     def desc(self) -> NDArray[np.bytes_]:

@@ -154,6 +154,9 @@ num_levels, start_level, render_mode, render_scale
 
     FAMILY: ClassVar[GridFamily] = FROZEN_LAKE
 
+    LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("p", *LevelOptions.LEVEL_OPTIONS)
+    SPACE_OPTIONS: ClassVar[tuple[str, ...]] = ("size", *LevelOptions.SPACE_OPTIONS)
+
     # ROLL's lakes have Gymnasium's own values, which are no keywords here.
     success_rate: ClassVar[float] = FrozenLakeOptions.success_rate
     reward_schedule: ClassVar[Sequence[float]] = FrozenLakeOptions.reward_schedule

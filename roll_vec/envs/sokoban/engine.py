@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from roll_vec.envs.sokoban.env import Sokoban
 from roll_vec.envs.sokoban.grid import SOKOBAN
-from roll_vec.envs.sokoban.rooms import make_level_provider
 from roll_vec.envs.sokoban.solver import refuse_unsolvable_levels, solve_positions
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.kernels.sokoban.unroll import unroll_rows
@@ -51,7 +50,6 @@ class SokobanEngine(LevelEngine):
 
     def _allocate(self) -> None:
         super()._allocate()
-        self.level_provider = make_level_provider(self.options, self.num_threads)
         height, width = self.options.dim_room
         self.cells = np.zeros((self.num_envs, height * width), np.uint8)
         self.players = np.zeros(self.num_envs, np.int32)

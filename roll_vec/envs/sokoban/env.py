@@ -15,6 +15,7 @@ from roll_vec.envs.sokoban.solver import refuse_unsolvable_levels, solve_positio
 from roll_vec.errors import InvalidStateError
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.options import parse_options, takes_keywords_of
+from roll_vec.stacked.levels import LevelProvider
 from roll_vec.stacked.single_env import LevelEnv
 from roll_vec.stacked.single_state import check_array
 
@@ -56,10 +57,16 @@ class Sokoban(LevelEnv):
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(SokobanOptions, keywords)
         super().__init__(options)
-        self._level_provider = make_level_provider(options)
         self.grid = np.zeros(options.dim_room, np.uint8)
         self.player = 0
         self.boxes_left = 0
+
+    @staticmethod
+    def make_level_provider(
+        options: SokobanOptions, num_threads: int = 1
+    ) -> LevelProvider:
+        """Return the provider of the levels of some options."""
+        return make_level_provider(options, num_threads)
 
     @property
     def dim_room(self) -> tuple[int, int]:
@@ -69,7 +76,7 @@ class Sokoban(LevelEnv):
     @property
     def num_boxes(self) -> int:
         """Number of boxes, and of targets, in the level that is played."""
-        if self.options.levels is None:
+        if self.options.levels is None and not self.grid.any():
             return self.options.num_boxes  # type: ignore[no-any-return]
         return self.boxes_on_target + self.boxes_left
 

@@ -52,6 +52,18 @@ num_levels, start_level, render_mode, render_scale
     """
 
     FAMILY: ClassVar[GridFamily] = SOKOBAN
+    LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = (
+        "num_boxes",
+        "search_depth",
+        "num_gen_steps",
+        *LevelOptions.LEVEL_OPTIONS,
+    )
+    SPACE_OPTIONS: ClassVar[tuple[str, ...]] = (
+        "dim_room",
+        "dim_x",
+        "dim_y",
+        *LevelOptions.SPACE_OPTIONS,
+    )
 
     dim_room: tuple[int, int] = (6, 6)
     dim_x: int | None = None

@@ -1,0 +1,173 @@
+"""The level options of a batch: the different sets, and the set of each environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.errors import InvalidOptionError, InvalidStateError, RollVecError
+from roll_vec.options import level_options, replace_level_options
+
+__all__ = ["OptionSets", "change_level_options", "describe_options", "read_options"]
+
+
+def describe_options(options: Any) -> dict[str, Any]:
+    """Return the level options of an environment, as `json` writes them."""
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in level_options(options).items()
+    }
+
+
+def read_options(options: Any, values: Any) -> Any:
+    """Return options with the level options of a state.
+
+    Parameters
+    ----------
+    options : LevelOptions
+    values : dict
+        As `describe_options` returns it.
+
+    Raises
+    ------
+    InvalidStateError
+    """
+    names = set(options.LEVEL_OPTIONS)
+    if not isinstance(values, Mapping) or set(values) != names:
+        accepted = f"dicts with the keys {sorted(names)}"
+        raise InvalidStateError.of_array("level_options", accepted, values)
+    try:
+        return replace_level_options(options, values)
+    except RollVecError as error:
+        message = f"state: level_options: {error}"
+        raise InvalidStateError(message) from None
+
+
+def change_level_options(options: Any, changes: Mapping[str, Any]) -> Any:
+    """Return options with other level options, for `set_level_options`.
+
+    Raises
+    ------
+    UnknownOptionError
+        For a name that is no level option, and for no name at all.
+    InvalidOptionError
+        For a value that cannot be used.
+    """
+    if not changes:
+        accepted = f"at least one of {', '.join(options.LEVEL_OPTIONS)}"
+        raise InvalidOptionError.expected("level options", accepted, "none")
+    return replace_level_options(options, changes)
+
+
+class OptionSets:
+    """The sets of level options that the environments of a batch have.
+
+    Usually there is one.  An environment's set counts from its next episode on.
+
+    Parameters
+    ----------
+    options : LevelOptions
+        Of all environments, at first.
+    num_envs : int
+    make_provider : callable
+        Returns the `LevelProvider` of options.
+
+    Attributes
+    ----------
+    indices : (n,) int32
+        The set of each environment.
+    options, providers : list
+        By set.
+    values : list of dict
+        `describe_options` by set; always replaced and never changed.
+    """
+
+    def __init__(
+        self, options: Any, num_envs: int, make_provider: Callable[[Any], Any]
+    ) -> None:
+        self._make_provider = make_provider
+        self.indices = np.zeros(num_envs, np.int32)
+        self.options, self.providers = [options], [make_provider(options)]
+        self.values = [describe_options(options)]
+
+    def change(self, env_ids: NDArray[np.int64], changes: Mapping[str, Any]) -> None:
+        """Change the level options of some environments.
+
+        Raises
+        ------
+        UnknownOptionError, InvalidOptionError
+            Nothing has changed then.
+        """
+        change_level_options(self.options[0], changes)
+        numbers = np.unique(self.indices[env_ids]).tolist()
+        new = [change_level_options(self.options[k], changes) for k in numbers]
+        indices = self.indices.copy()
+        positions = np.searchsorted(numbers, indices[env_ids])
+        indices[env_ids] = len(self.options) + positions
+        self._install([*self.options, *new], indices)
+
+    def check(self, indices: NDArray[Any], values: Any) -> None:
+        """Check the level options of a state.
+
+        Raises
+        ------
+        InvalidStateError
+        """
+        if not isinstance(values, list) or not values:
+            accepted = "a list of sets of level options"
+            raise InvalidStateError.of_array("level_options", accepted, values)
+        for value in values:
+            read_options(self.options[0], value)
+        outside = (indices < 0) | (indices >= len(values))
+        if outside.any():
+            accepted = f"indices from 0 to {len(values) - 1}"
+            value = indices[outside][0]
+            raise InvalidStateError.of_array("level_options", accepted, value)
+
+    def load(
+        self,
+        env_ids: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: Sequence[Mapping[str, Any]],
+    ) -> None:
+        """Take over the level options of a state.
+
+        Parameters
+        ----------
+        env_ids : (m,) int64
+        indices : (m,) int32
+            Into ``values``.
+        values : sequence of dict
+            Checked.
+        """
+        if list(values) == self.values:
+            self.indices[env_ids] = indices
+            return
+        new = [read_options(self.options[0], value) for value in values]
+        complete = self.indices.copy()
+        complete[env_ids] = len(self.options) + indices
+        self._install([*self.options, *new], complete)
+
+    def _install(self, candidates: Sequence[Any], indices: NDArray[np.int32]) -> None:
+        """Replace the sets by those candidates that some environment has."""
+        options: list[Any] = []
+        providers: list[Any] = []
+        values: list[dict[str, Any]] = []
+        used, inverse = np.unique(indices, return_inverse=True)
+        numbers = np.zeros(len(used), np.int32)
+        for j, k in enumerate(used.tolist()):
+            value = describe_options(candidates[k])
+            if value not in values:
+                options.append(candidates[k])
+                values.append(value)
+                # A provider has a cache of levels.
+                if value in self.values:
+                    providers.append(self.providers[self.values.index(value)])
+                else:
+                    providers.append(self._make_provider(candidates[k]))
+            numbers[j] = values.index(value)
+        self.indices[:] = numbers[inverse]
+        self.options, self.providers, self.values = options, providers, values

@@ -1,0 +1,289 @@
+"""`set_level_options`: a curriculum, for all or some environments.
+
+This has been seen to fail with each of these bugs planted, one at a time:
+
+- the present episode is changed, too;
+- the options of a mask go to the environments in front;
+- a state of another batch keeps the indices of that batch's sets;
+- a pending autoreset takes the options from before.
+"""
+
+import copy
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import SyncVectorEnv
+
+import roll_vec
+from roll_vec.errors import (
+    ClosedError,
+    InvalidOptionError,
+    InvalidStateError,
+    UnknownOptionError,
+    UnsupportedError,
+)
+from roll_vec.vector.state import VectorState
+from tests.contract.cases import assert_same, assert_undisturbed, draw_actions, play
+
+SOKOBAN, RANDOM_LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
+CASES = {
+    SOKOBAN: ({"num_boxes": 2}, {"num_boxes": 1, "num_levels": 7, "start_level": 3}),
+    RANDOM_LAKE: ({"p": 0.9}, {"p": 0.5, "num_levels": 0}),
+}
+LIMIT = {"max_episode_steps": 5, "action_start": 1}
+
+
+def make_batch(id, num_envs=6, **more):
+    """Return a batch that was reset."""
+    env = roll_vec.make_vec(id, num_envs, **LIMIT, **CASES[id][0], **more)
+    env.reset(seed=3)
+    return env
+
+
+@pytest.fixture(params=CASES)
+def id(request):
+    """The id of a family with levels."""
+    return request.param
+
+
+# ------------------------------------------------------------------------ episodes
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_a_batch_equals_single_environments(id, mode):
+    first, later = CASES[id]
+    keywords = {**LIMIT, **first, "seed_info": True, "level_info": True}
+    env = gymnasium.make_vec(id, num_envs=6, autoreset_mode=mode, **keywords)
+    sync = SyncVectorEnv(
+        [lambda: gymnasium.make(id, **keywords) for _ in range(6)], autoreset_mode=mode
+    )
+    assert_same(env.reset(seed=1), sync.reset(seed=1))
+    actions = draw_actions(env, 60)
+    changes = {
+        7: (np.array([True, False, True, False, False, True]), later),
+        22: (None, {"start_level": 40, "num_levels": 3}),
+        37: (np.arange(6) < 2, first),
+        # An episode of every environment has ended at a step of this kind: 5, 10, ...
+        48: (None, {"num_levels": 0, "start_level": 0}),
+    }
+    for t, batch in enumerate(actions):
+        if t in changes:
+            mask, options = changes[t]
+            env.unwrapped.set_level_options(mask=mask, **options)
+            for i in range(6) if mask is None else np.flatnonzero(mask).tolist():
+                sync.envs[i].unwrapped.set_level_options(**options)
+        assert_same(env.step(batch), sync.step(batch), f"step {t}")
+
+
+def test_options_count_from_the_next_episode_on(id):
+    env, twin = (make_batch(id, autoreset_mode="Disabled") for _ in range(2))
+    later = CASES[id][1]
+    mask = np.array([False, True, True, False, False, False])
+    env.set_level_options(mask=mask, **later)
+    rest = [np.full(6, 1)]
+    assert_same(play(env, rest), play(twin, rest))
+    grids, _ = env.reset()
+    expected, _ = twin.reset()
+    changed = gymnasium.make_vec(
+        id, num_envs=6, autoreset_mode="Disabled", **LIMIT, **{**CASES[id][0], **later}
+    )
+    changed.reset(seed=3)
+    others, _ = changed.reset()
+    np.testing.assert_array_equal(grids[~mask], expected[~mask])
+    np.testing.assert_array_equal(grids[mask], others[mask])
+    assert not np.array_equal(expected[mask], others[mask])
+
+
+def test_a_pending_autoreset_takes_the_new_options():
+    env = make_batch(SOKOBAN)
+    while not env.step(np.full(6, 1))[3].all():
+        pass
+    env.set_level_options(num_boxes=1)
+    grids = env.step(np.full(6, 1))[0]
+    assert [(grid == 2).sum() + (grid == 6).sum() for grid in grids] == [1] * 6
+
+
+def test_options_back_to_the_first_leave_no_trace(id):
+    later = CASES[id][1]
+    env, twin = make_batch(id), make_batch(id)
+    env.set_level_options(mask=np.arange(6) > 3, **later)
+    env.set_level_options(**{name: getattr(env.engine.options, name) for name in later})
+    assert len(env.engine.option_sets.options) == 1
+    assert_undisturbed(env, twin)
+
+
+def test_an_empty_mask_changes_nothing(id):
+    env, twin = make_batch(id), make_batch(id)
+    env.set_level_options(mask=np.zeros(6, np.bool_), **CASES[id][1])
+    assert_undisturbed(env, twin)
+
+
+def test_attributes_tell_the_present_values():
+    env = make_batch(SOKOBAN)
+    env.set_level_options(mask=np.arange(6) < 3, num_boxes=1, num_levels=9)
+    assert env.get_attr("num_levels") == (9, 9, 9, 0, 0, 0)
+    # The boxes of the rooms that are played.
+    assert env.get_attr("num_boxes") == (2,) * 6
+    env.reset()
+    assert env.get_attr("num_boxes") == (1, 1, 1, 2, 2, 2)
+    lakes = make_batch(RANDOM_LAKE)
+    lakes.set_level_options(mask=np.arange(6) == 4, p=0.3)
+    assert lakes.get_attr("p") == (0.9, 0.9, 0.9, 0.9, 0.3, 0.9)
+    alone = gymnasium.make(SOKOBAN, num_boxes=2).unwrapped
+    assert alone.num_boxes == 2
+    alone.set_level_options(num_boxes=1)
+    assert alone.num_boxes == 1
+    alone.reset(seed=0)
+    alone.set_level_options(num_boxes=3)
+    assert alone.num_boxes == 1
+
+
+def test_unroll_equals_as_many_steps(id):
+    env, twin = (make_batch(id, autoreset_mode="SameStep") for _ in range(2))
+    for batch in (env, twin):
+        batch.set_level_options(mask=np.arange(6) % 2 == 0, **CASES[id][1])
+    actions = draw_actions(env, 20)
+    rollout = env.unroll(actions)
+    for t, row in enumerate(actions):
+        np.testing.assert_array_equal(rollout.observations[t], twin.step(row)[0])
+    assert_undisturbed(env, twin)
+
+
+def test_levels_of_users_have_other_ranges():
+    texts = [f"#####\n#{row}#\n#####" for row in ("@$.", ".$@")]
+    env = roll_vec.make_vec(SOKOBAN, 4, levels=texts, level_info=True)
+    env.set_level_options(num_levels=1, start_level=1)
+    assert env.reset(seed=0)[1]["level"].tolist() == [1] * 4
+    with pytest.raises(InvalidOptionError, match="num_boxes"):
+        env.set_level_options(num_boxes=1)
+    with pytest.raises(InvalidOptionError, match="start_level: expected at most 1"):
+        env.set_level_options(start_level=2)
+
+
+# ----------------------------------------------------------------- snapshots, copies
+
+
+def mixed_batch(id, **more):
+    """Return a batch with three sets of options, in the middle of episodes."""
+    env = make_batch(id, **more)
+    env.set_level_options(mask=np.arange(6) % 3 == 1, **CASES[id][1])
+    env.set_level_options(mask=np.arange(6) % 3 == 2, num_levels=2, start_level=8)
+    play(env, draw_actions(env, 8))
+    return env
+
+
+def test_snapshots_have_the_options(id, tmp_path):
+    env, twin = mixed_batch(id), mixed_batch(id)
+    state = env.get_state()
+    env.set_level_options(num_levels=50)
+    play(env, draw_actions(env, 8))
+    env.set_state(state)
+    assert_undisturbed(env, twin)
+    # Another batch, which has other sets; some of its environments keep theirs.
+    state.save(tmp_path / "state.npz")
+    other = make_batch(id)
+    other.set_level_options(mask=np.arange(6) < 5, num_levels=4, start_level=4)
+    other.set_state(
+        VectorState.load(tmp_path / "state.npz"),
+        mask=np.arange(6) != 4,
+        rows=[1, 2, 0, 5, 0, 3],
+    )
+    env.set_state(state, rows=[1, 2, 0, 5, 0, 3])
+    env.set_level_options(mask=np.arange(6) == 4, num_levels=4, start_level=4)
+    assert other.get_attr("start_level") == env.get_attr("start_level")
+    grids, expected = other.reset()[0], env.reset()[0]
+    rows = np.arange(6) != 4
+    np.testing.assert_array_equal(grids[rows], expected[rows])
+
+
+def test_a_row_of_a_snapshot_is_played_alone(id):
+    env = mixed_batch(id)
+    state = env.get_state()
+    single = env.engine.make_single()
+    for i in (0, 1, 2):
+        single.set_state(state.row(i))
+        env.set_state(state.replace_row(0, single.get_state()))
+        np.testing.assert_array_equal(single.reset()[0], env.reset()[0][0])
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))]
+)
+def test_copies_have_the_options(id, copied):
+    env = mixed_batch(id)
+    assert_undisturbed(copied(env), env)
+
+
+def test_bad_level_options_of_a_state_are_refused(id):
+    env, twin = mixed_batch(id), mixed_batch(id)
+    state = env.get_state()
+    values = state.shared["level_options"]
+    wrong = [
+        (None, state.arrays["level_options"]),
+        ([], state.arrays["level_options"]),
+        ([{"num_levels": 3}], np.zeros(6, np.int32)),
+        ([{**values[0], "num_levels": -1}], np.zeros(6, np.int32)),
+        (values, np.full(6, 3, np.int32)),
+        (values, np.full(6, -1, np.int32)),
+    ]
+    for table, indices in wrong:
+        arrays = {**state.arrays, "level_options": indices}
+        damaged = VectorState(
+            state.id, state.configuration, arrays, {"level_options": table}
+        )
+        with pytest.raises(InvalidStateError, match="level_options"):
+            env.set_state(damaged)
+    single = env.engine.make_single()
+    with pytest.raises(InvalidStateError, match="level_options"):
+        single.set_state({**state.row(0), "level_options": {}})
+    assert_undisturbed(env, twin)
+
+
+# ------------------------------------------------------------------------- bad input
+
+REFUSED = [
+    ({"dim_room": (7, 7)}, UnknownOptionError, "dim_room.*would change the spaces"),
+    ({"obs_mode": "text"}, UnknownOptionError, "obs_mode.*would change the spaces"),
+    ({"render_scale": 2}, UnknownOptionError, "render_scale.*is not of levels"),
+    ({"number_boxes": 2}, UnknownOptionError, "did you mean num_boxes"),
+    ({"num_boxes": 0}, InvalidOptionError, "num_boxes: expected at least 1"),
+    ({"num_boxes": 40}, InvalidOptionError, "num_boxes: a room of"),
+    ({"start_level": 2}, InvalidOptionError, "start_level: 2 has no meaning"),
+    ({}, InvalidOptionError, "level options: expected at least one of num_boxes"),
+]
+
+
+@pytest.mark.parametrize(("changes", "error", "match"), REFUSED)
+def test_bad_options_change_nothing(changes, error, match):
+    env, twin = mixed_batch(SOKOBAN), mixed_batch(SOKOBAN)
+    alone = gymnasium.make(SOKOBAN).unwrapped
+    for target in (env, alone):
+        with pytest.raises(error, match=match) as caught:
+            target.set_level_options(**changes)
+        if error is UnknownOptionError:
+            assert "num_boxes, num_gen_steps, num_levels" in str(caught.value)
+    assert_undisturbed(env, twin)
+
+
+@pytest.mark.parametrize("mask", [[1, 0, 0, 0, 0, 0], np.ones(5, np.bool_), "all"])
+def test_bad_masks_change_nothing(id, mask):
+    env, twin = make_batch(id), make_batch(id)
+    with pytest.raises(ValueError, match="mask: expected"):
+        env.set_level_options(mask=mask, num_levels=3)
+    assert_undisturbed(env, twin)
+
+
+def test_closed_environments_are_refused(id):
+    env, alone = make_batch(id), gymnasium.make(id).unwrapped
+    for target in (env, alone):
+        target.close()
+        with pytest.raises(ClosedError):
+            target.set_level_options(num_levels=3)
+
+
+def test_a_game_without_levels_has_no_level_options():
+    env = roll_vec.make_vec("roll_vec/FrozenLake-v1", 2)
+    with pytest.raises(UnsupportedError, match="FrozenLake has no level options"):
+        env.set_level_options(num_levels=3)
