@@ -10,6 +10,7 @@ Each file needs only the files below it; read from top to bottom::
     vector          PoolVectorEnv: the public class, with all its keywords
     pending_steps   the steps between `send` and `recv`
     engine          PoolEngine: all environments together, as `RollVectorEnv` asks
+    engine_state    the state of all environments as arrays, and back
     operations      steps and resets of single environments, and their outcomes
     env_handles     the environment objects: make workers, call, set, copy, close
     serial          ╮
@@ -19,6 +20,8 @@ Each file needs only the files below it; read from top to bottom::
     replay          the calls that restore the other environments of a dead process
     episodes        the episode of each environment, and the request that begins it
     env_runner      runs a task on an environment object, wherever the object is
+    snapshots       the state of one environment object: plain data, a pickle, a copy
+    env_descriptions   by which pools know whether they can exchange states
     observations    the latest observations, and their batch
     actions, options, spaces   checks
     tasks           Task, Fault, Outcome, ResetRequest: the messages

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError, UnsupportedError
 from roll_vec.pool.actions import check_action_batch
+from roll_vec.pool.engine_state import PoolSnapshots
 from roll_vec.pool.env_handles import EnvHandles
 from roll_vec.pool.episodes import Episodes
 from roll_vec.pool.fault_handling import FaultHandler
@@ -92,6 +93,18 @@ class PoolEngine:
         self.observations = Observations(self.single_observation_space, self.num_envs)
         self.operations = EnvOperations(
             self.handles, self.faults, self._episodes, self.observations, options
+        )
+        self._max_episode_steps = options.max_episode_steps
+        self._descriptions = [one.configuration for one in descriptions]
+        if self._descriptions.count(self._descriptions[0]) == self.num_envs:
+            del self._descriptions[1:]
+        self._snapshots = PoolSnapshots(
+            self.handles,
+            self.faults,
+            self._episodes,
+            self.operations,
+            self.observations,
+            self._descriptions,
         )
 
     # -------------------------------------------------------------- resets
@@ -251,25 +264,52 @@ class PoolEngine:
     # ------------------------------------------------------------ snapshots
 
     def configuration(self) -> dict[str, Any]:
-        """Return the keywords that two pools must share; see `Engine.configuration`."""
-        raise UnsupportedError
+        """Return the keywords that two pools must share; see `Engine.configuration`.
+
+        One description serves all environments that are alike.
+        """
+        first, *others = self._descriptions
+        environments = first if not others else [first, *others]
+        return {
+            "environments": environments,
+            "max_episode_steps": self._max_episode_steps,
+            "observation_space": str(self.single_observation_space),
+            "action_space": str(self.single_action_space),
+        }
 
     def get_state(self) -> EngineState:
-        """Return the state of all environments; see `Engine.get_state`."""
-        raise UnsupportedError
+        """Return the state of all environments; see `Engine.get_state`.
 
-    def check_state(self, state: EngineState) -> None:  # noqa: ARG002
+        Raises
+        ------
+        UnsupportedError
+            If an environment has no state that can be kept; see `pool.snapshots`.
+        EnvironmentFaultError
+            If a worker died.
+        """
+        self.operations.wait_for_all()
+        return self._snapshots.get_state(self.successes)
+
+    def check_state(self, state: EngineState) -> None:
         """Check a state; see `Engine.check_state`."""
-        raise UnsupportedError
+        self._snapshots.check_state(state)
 
     def set_state(
-        self,
-        state: EngineState,  # noqa: ARG002
-        rows: NDArray[np.int64],  # noqa: ARG002
-        env_ids: NDArray[np.int64],  # noqa: ARG002
+        self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
     ) -> None:
-        """Set some environments to rows of a state; see `Engine.set_state`."""
-        raise UnsupportedError
+        """Set some environments to rows of a state; see `Engine.set_state`.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If some fail: every environment must be reset then.
+        """
+        self.operations.wait_for_all()
+        self._snapshots.set_state(state, rows, env_ids)
+        for env_id, success in zip(
+            env_ids.tolist(), state.arrays["successes"][rows].tolist(), strict=True
+        ):
+            self._step_infos[env_id] = {"success": success}
 
     # -------------------------------------------------- environment objects
 

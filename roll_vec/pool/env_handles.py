@@ -12,7 +12,8 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.pool.fault_handling import FaultHandler, raise_faults
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.serial import SerialWorkers
-from roll_vec.pool.tasks import LEVEL_OPTIONS, EnvFns, Fault, Task
+from roll_vec.pool.snapshots import EnvSnapshot
+from roll_vec.pool.tasks import LEVEL_OPTIONS, EnvFns, Fault, StateRequest, Task
 from roll_vec.pool.threads import ThreadWorkers
 from roll_vec.pool.workers import Workers
 
@@ -111,6 +112,15 @@ class EnvHandles:
             Or the exception of the first environment that failed, after all ended.
         """
         env_ids = range(len(self)) if env_ids is None else env_ids
+        values, faults = self._run(operation, arguments, env_ids)
+        if faults:
+            raise_faults(faults, unchanged=True)
+        return [values[env_id] for env_id in env_ids]
+
+    def _run(
+        self, operation: str, arguments: Sequence[Any], env_ids: Sequence[int]
+    ) -> tuple[dict[int, Any], dict[int, Fault]]:
+        """Run one operation on some environments; return the results and the faults."""
         values: dict[int, Any] = {}
         faults: dict[int, Fault] = {}
         try:
@@ -127,9 +137,7 @@ class EnvHandles:
         except BaseException:
             self.demand_reset()
             raise
-        if faults:
-            raise_faults(faults, unchanged=True)
-        return [values[env_id] for env_id in env_ids]
+        return values, faults
 
     def _save_attribute(self, env_id: int, name: str, value: Any) -> None:
         """Save an attribute for new objects; add level options to earlier ones."""
@@ -143,6 +151,42 @@ class EnvHandles:
         self._faults.needs_full_reset = True
         for env_id in self.workers.drop():
             self._faults.needs_replacement[env_id] = True
+
+    def get_snapshots(self, env_ids: Sequence[int]) -> list[EnvSnapshot]:
+        """Return snapshots of some environment objects.
+
+        Raises
+        ------
+        UnsupportedError
+            If there is no way to take one.
+        EnvironmentFaultError
+            If a worker died.  An exception of an environment is raised as it is.
+        """
+        in_caller_process = self.workers.runner_of(0) is not None
+        return self.run("get_state", [in_caller_process] * len(env_ids), env_ids)
+
+    def set_snapshots(
+        self, env_ids: Sequence[int], snapshots: Sequence[EnvSnapshot]
+    ) -> None:
+        """Bring some environment objects into the states of snapshots.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If some fail, after all others have ended; every environment must be reset
+            then, and those that failed get new objects.
+        """
+        is_lost = self._faults.needs_replacement
+        requests = [
+            StateRequest(snapshot, self.attributes[env_id], is_lost[env_id])
+            for env_id, snapshot in zip(env_ids, snapshots, strict=True)
+        ]
+        faults = self._run("set_state", requests, env_ids)[1]
+        if faults:
+            for env_id in faults:
+                self._faults.needs_replacement[env_id] = True
+            self.demand_reset()
+            raise_faults(faults)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return an attribute of each environment, called if it can be called.
@@ -220,7 +264,7 @@ class EnvHandles:
         self.env_fns = state["env_fns"]()
         self.workers = self._make_workers()
         if self.workers.runner_of(0) is None:
-            self.run("load", envs)
+            self.run("set_state", [StateRequest(one) for one in envs])
             return
         for env_id, env in enumerate(envs):
             runner = self.workers.runner_of(env_id)

@@ -6,28 +6,38 @@ runs tasks, and returns an exception of an environment as a `Fault` of that task
 
 from __future__ import annotations
 
+import copy
 import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.utils import EzPickle
 
-from roll_vec.base_envs import SeededEnv
 from roll_vec.env_methods import find_method
 from roll_vec.env_results import split_reset, split_step
+from roll_vec.env_states import get_env_state, set_env_state, supports_state
+from roll_vec.pool.env_descriptions import describe_env
 from roll_vec.pool.observations import same_data
+from roll_vec.pool.snapshots import EnvSnapshot, pickle_env, take_snapshot
 from roll_vec.pool.tasks import (
     LEVEL_OPTIONS,
     EnvDescription,
     Fault,
     ReplayPlan,
     ResetRequest,
+    StateRequest,
     Task,
     exception_fault,
 )
 from roll_vec.seeding import episode_seed
+from roll_vec.vector.packed_values import (
+    COPY,
+    LOST,
+    PICKLED,
+    PICKLED_ENV,
+    from_bytes,
+)
 
 __all__ = ["LOST_MESSAGE", "EnvRunner", "check_reset", "check_step", "to_float"]
 
@@ -135,6 +145,7 @@ class EnvRunner:
             can_resume,
             can_resume and bare.level_seed is None,  # type: ignore[attr-defined]
             bool(getattr(bare, "accepts_noop", False)),
+            describe_env(env),
         )
 
     def _build_with(self, env_id: int, attributes: Mapping[str, Any]) -> None:
@@ -143,11 +154,13 @@ class EnvRunner:
         for item in attributes.items():
             self.set(env_id, item)
 
-    def fetch(self, env_id: int, _: None = None) -> bytes:
-        """Return the environment object, pickled; None for one that was lost."""
-        return pickle.dumps((False, self.envs.get(env_id)))
+    def fetch(self, env_id: int, _: None = None) -> EnvSnapshot:
+        """Return the environment object, pickled."""
+        if env_id not in self.envs:
+            return EnvSnapshot(LOST)
+        return EnvSnapshot(PICKLED_ENV, pickle.dumps(self.envs[env_id]))
 
-    def snapshot(self, env_id: int, limit: int) -> bytes:
+    def snapshot(self, env_id: int, limit: int) -> EnvSnapshot:
         """Return the state of an environment, or else the whole object, pickled.
 
         Raises
@@ -158,39 +171,40 @@ class EnvRunner:
             If that takes more than ``limit`` bytes.
         """
         env = self.envs[env_id]
-        # Not if it is wrapped: the wrappers have states too.
-        if (
-            isinstance(env, SeededEnv)
-            and type(env).get_state is not SeededEnv.get_state
-            and type(env).set_state is not SeededEnv.set_state
-        ):
-            pickled = pickle.dumps((True, env.get_state()))
+        if supports_state(env):
+            snapshot = EnvSnapshot(PICKLED, pickle.dumps(get_env_state(env)))
         else:
-            layer: Any = env
-            while layer is not None:
-                if isinstance(layer, EzPickle):
-                    message = f"{type(layer).__name__} is pickled without its state"
-                    raise TypeError(message)
-                layer = layer.env if isinstance(layer, gymnasium.Wrapper) else None
-            pickled = self.fetch(env_id)
-        if len(pickled) > limit:
-            message = f"it takes {len(pickled)} bytes, and {limit} are kept"
+            snapshot = EnvSnapshot(PICKLED_ENV, pickle_env(env))
+        if len(snapshot.content) > limit:
+            message = f"it takes {len(snapshot.content)} bytes, and {limit} are kept"
             raise ValueError(message)
-        return pickled
+        return snapshot
 
-    def load(
-        self, env_id: int, pickled: bytes, attributes: Mapping[str, Any] | None = None
-    ) -> None:
-        """Take over an object from `fetch`, or an object or a state from `snapshot`.
+    def get_state(self, env_id: int, in_caller_process: bool) -> EnvSnapshot:
+        """Return a snapshot of an environment object; see `take_snapshot`."""
+        if env_id not in self.envs:
+            return EnvSnapshot(LOST)
+        name = f"environment {env_id}"
+        return take_snapshot(self.envs[env_id], name, in_caller_process)
 
-        A state goes into a new environment object with these attributes.
+    def set_state(self, env_id: int, request: StateRequest) -> None:
+        """Bring an environment object into the state of a snapshot.
+
+        A state goes into a new object if there is none, or if the request says so.
         """
-        is_state, content = pickle.loads(pickled)
-        if is_state:
-            self._build_with(env_id, attributes or {})
-            self.envs[env_id].set_state(content)  # type: ignore[attr-defined]
-        elif content is not None:
-            self.envs[env_id] = content
+        kind, content = request.snapshot
+        if kind == LOST:
+            self.close(env_id)
+        elif kind in (PICKLED_ENV, COPY):
+            is_copy = kind == COPY
+            env = copy.deepcopy(content) if is_copy else pickle.loads(content)
+            self.close(env_id)
+            self.envs[env_id] = env
+        else:
+            state = from_bytes(kind, content)
+            if request.replace_env or env_id not in self.envs:
+                self._build_with(env_id, request.attributes)
+            set_env_state(self.envs[env_id], state)
 
     def reset(self, env_id: int, request: ResetRequest) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; return observation and info."""
@@ -262,7 +276,7 @@ class EnvRunner:
         self.envs.pop(env_id, None)
         try:
             if plan.snapshot is not None:
-                self.load(env_id, plan.snapshot, plan.attributes)
+                self.set_state(env_id, StateRequest(plan.snapshot, plan.attributes))
             elif plan.reset is None:
                 self._build_with(env_id, plan.attributes)
             else:

@@ -51,6 +51,18 @@ class Episodes:
         self._numbers[env_id] += 1
         self._arguments.pop(env_id, None)
 
+    def position(self, env_id: int) -> tuple[int | None, int]:
+        """Return the first seed of an environment, or None, and its episode's number.
+
+        Before its first reset the number is -1.
+        """
+        return self._first_seeds[env_id], self._numbers[env_id]
+
+    def move_to(self, env_id: int, first_seed: int | None, number: int) -> None:
+        """Move to an episode that has begun, with no arguments for its reset."""
+        self._first_seeds[env_id], self._numbers[env_id] = first_seed, number
+        self._arguments.pop(env_id, None)
+
     def skip(self, env_id: int) -> None:
         """Move to the next episode because the reset to this one failed."""
         self._numbers[env_id] += 1

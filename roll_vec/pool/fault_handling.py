@@ -126,6 +126,13 @@ class FaultHandler:
             self._last_fault = fault
         return False
 
+    def restore(self, env_id: int, needs_replacement: bool, error: str | None) -> None:
+        """Bring an environment into a state; with an error it is stalled."""
+        self.needs_replacement[env_id] = needs_replacement
+        self.start_reset(env_id)
+        if error is not None:
+            self.stalled[env_id] = error
+
     def _count(self, env_id: int, fault: Fault) -> None:
         self.counts[env_id] += 1
         self.counts_by_kind[fault.kind] += 1
@@ -244,7 +251,7 @@ class ProcessRecovery:
         env_id, operation = task.env_id, task.operation
         if fault is None:
             self.logs[env_id].record(task, pickled, value)
-            if operation in ("build", "load", "reset"):
+            if operation in ("build", "reset", "set_state"):
                 self._losses.pop(env_id, None)
         elif operation == "restore":
             self._lose(env_id, fault.message)
@@ -293,7 +300,7 @@ class ProcessRecovery:
         for task in tasks:
             if task.operation in INTERNAL_TASKS:
                 continue
-            if task.operation in ("build", "load"):
+            if task.operation in ("build", "set_state"):
                 unneeded.add(task.env_id)
             elif task.operation == "reset" and task.env_id not in self._losses:
                 request = task.argument

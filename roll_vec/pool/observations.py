@@ -173,6 +173,11 @@ class Observations:
         self.build_batch()
         return self._batch
 
+    def batch_parts(self) -> list[Any]:
+        """Return the latest observation of each environment; arrays are views."""
+        batch = self.batch()
+        return [_slice_batch(self.space, batch, i) for i in range(len(self.latest))]
+
     def batch_of(self, observations: Sequence[Any]) -> Any:
         """Return a new batch of some observations."""
         empty: Any = create_empty_array(self.space, len(observations))

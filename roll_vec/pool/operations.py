@@ -49,6 +49,8 @@ class EnvOperations:
     Attributes
     ----------
     last_reset_infos : list of num_envs dicts
+    elapsed_steps : (num_envs,) int64
+        Steps in the present episodes; may not be counted if there is no limit.
     """
 
     def __init__(
@@ -65,7 +67,7 @@ class EnvOperations:
         self._episodes = episodes
         self._observations = observations
         self._max_episode_steps = options.max_episode_steps
-        self._elapsed_steps = np.zeros(num_envs, np.int64)
+        self.elapsed_steps = np.zeros(num_envs, np.int64)
         self.last_reset_infos: InfoList = [{}] * num_envs
         self._results: list[Result] = [(0.0, False, False, {})] * num_envs
         # Environments whose step or reset has started and not ended.
@@ -114,7 +116,7 @@ class EnvOperations:
             self.last_reset_infos[env_id] = {"error": fault.message}
             last_valid = self._observations.last_valid(env_id)
             self._observations.set_latest(env_id, last_valid)
-        self._elapsed_steps[env_id] = 0
+        self.elapsed_steps[env_id] = 0
         return True
 
     # --------------------------------------------------------------- steps
@@ -140,9 +142,9 @@ class EnvOperations:
             return 0.0, False, True, info
         observation, reward, terminated, truncated, info = value
         self._observations.set_latest(env_id, observation)
-        self._elapsed_steps[env_id] += 1
+        self.elapsed_steps[env_id] += 1
         limit = self._max_episode_steps
-        if limit is not None and self._elapsed_steps[env_id] >= limit:
+        if limit is not None and self.elapsed_steps[env_id] >= limit:
             truncated = True
         return reward, terminated, truncated, info
 
@@ -150,8 +152,8 @@ class EnvOperations:
         """Count a step of the masked environments; return those at the step limit."""
         if self._max_episode_steps is None:
             return []
-        self._elapsed_steps += mask
-        is_over = (self._elapsed_steps >= self._max_episode_steps) & mask
+        self.elapsed_steps += mask
+        is_over = (self.elapsed_steps >= self._max_episode_steps) & mask
         return is_over.nonzero()[0].tolist()
 
     def _check(

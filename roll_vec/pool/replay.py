@@ -11,7 +11,7 @@ The pool keeps these calls, `calls_limit` bytes for each environment::
 
     seeded reset ─ calls ─ calls ─ ...            up to the limit
                                ╰─ snapshot ─ calls ─ calls ─ ...
-                                      the calls before it are dropped
+    set_state ─── calls ─ ...         the calls before it are dropped
 
 At the limit the worker takes a snapshot: it pickles the environment.  A snapshot may
 have `SNAPSHOT_FACTOR` times the limit.  If it is larger, or the object cannot be
@@ -25,7 +25,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from roll_vec.pool.snapshots import EnvSnapshot
 from roll_vec.pool.tasks import ReplayPlan, ResetRequest, Task
+from roll_vec.vector.packed_values import LOST
 
 __all__ = ["SNAPSHOT_FACTOR", "ReplayLog", "calls_limit", "self_contained"]
 
@@ -66,8 +68,8 @@ class ReplayLog:
         """Begin a new log: what was before is not needed any longer."""
         self.obstacle = ""
         self._reset: ResetRequest | None = None
-        self._snapshot: bytes | None = None
-        self._next_snapshot: bytes | None = None
+        self._snapshot: EnvSnapshot | None = None
+        self._next_snapshot: EnvSnapshot | None = None
         self._no_snapshots_because = ""
         self._deaths_in_snapshots = 0
         self._clear_calls()
@@ -102,10 +104,13 @@ class ReplayLog:
             self._observation = value[:1]
         elif operation == "set":
             self._add(pickled)
-        elif operation in ("build", "load"):
+        elif operation == "build":
             self._clear()
-            if operation == "load":
-                self._snapshot = task.argument
+        elif operation == "set_state":
+            self._clear()
+            self._snapshot = task.argument.snapshot
+            if self._snapshot.kind == LOST:
+                self.obstacle = "it was lost before"
         elif operation == "snapshot":
             # Used from the next call on.  A restoration then compares the result of
             # that call, because an object can lose state in its pickle.

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
+from roll_vec.pool.snapshots import EnvSnapshot
+
 __all__ = [
     "LEVEL_OPTIONS",
     "EnvDescription",
@@ -20,6 +22,7 @@ __all__ = [
     "Outcome",
     "ReplayPlan",
     "ResetRequest",
+    "StateRequest",
     "Task",
     "exception_fault",
     "format_traceback",
@@ -79,6 +82,8 @@ class EnvDescription(NamedTuple):
     """Whether it can resume and was never reset: the pool then draws its seed."""
     accepts_noop: bool
     """Whether the action 0 means "no valid action" in a space that starts at 1."""
+    configuration: dict[str, Any]
+    """Result of `describe_env`, which pools compare to exchange snapshots."""
 
 
 class ResetRequest(NamedTuple):
@@ -97,6 +102,16 @@ class ResetRequest(NamedTuple):
     """Set on the new object."""
 
 
+class StateRequest(NamedTuple):
+    """The argument of the task ``set_state``: a snapshot to go to."""
+
+    snapshot: EnvSnapshot
+    attributes: Mapping[str, Any] = {}
+    """Set on a new object that is built for a state."""
+    replace_env: bool = False
+    """Whether a state needs a new object even if there is one."""
+
+
 class ReplayPlan(NamedTuple):
     """The argument of the task ``restore``: how a lost environment is rebuilt.
 
@@ -110,7 +125,7 @@ class ReplayPlan(NamedTuple):
     """Pickled tasks to repeat, in order."""
     observation: Any
     """A tuple of the observation that the last call must return again; or empty."""
-    snapshot: bytes | None = None
+    snapshot: EnvSnapshot | None = None
 
 
 def exception_fault(operation: str, error: BaseException) -> Fault:

@@ -25,6 +25,7 @@ from roll_vec.pool.spaces import ObservationMode
 from roll_vec.vector.autoreset import describe_ended, parse_reset_mask
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 from roll_vec.vector.infos import Infos
+from roll_vec.vector.state import VectorState
 
 __all__ = ["PoolVectorEnv"]
 
@@ -315,6 +316,63 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
                 has_ended[env_ids] = batch[2] | batch[3]
             self._autoreset.has_ended = has_ended
         return batch
+
+    # ------------------------------------------------------- snapshots
+
+    def get_state(self) -> VectorState:
+        """Return a snapshot of all environments; see `RollVectorEnv.get_state`.
+
+        The state of each is what its own `get_state` returns.  An environment without
+        one is pickled; one that cannot be pickled is copied, for this process alone.
+        Counts of faults, and attributes of `set_attr`, are no part of a snapshot,
+        unless an object itself is pickled or copied.  There is no time limit.
+
+        Raises
+        ------
+        UnsupportedError
+            Names an environment that allows none of these.
+        PendingResultsError
+            If results were not received.
+        ResetNeededError
+            Before the first reset, or if a fault demands one.
+        EnvironmentFaultError
+            If a worker died.  An exception of an environment is raised as it is.
+        """
+        self._check_idle("get_state")
+        if self.engine.faults.needs_full_reset:
+            raise ResetNeededError(_ALL_NEED_RESET)
+        with self._interruptible():
+            return super().get_state()
+
+    def set_state(
+        self,
+        state: VectorState,
+        *,
+        mask: NDArray[np.bool_] | None = None,
+        rows: Sequence[int] | NDArray[np.integer[Any]] | None = None,
+    ) -> Any:
+        """Go back to a snapshot; see `RollVectorEnv.set_state`.
+
+        Environments with `set_state` stay the same objects, others are replaced.  With
+        different environments in a pool each goes to rows of its like.
+
+        Raises
+        ------
+        PendingResultsError
+            If results were not received.
+        ResetNeededError
+            If a fault demands a reset of all environments and a mask leaves some out.
+        EnvironmentFaultError
+            If `set_state` of environments fails, or a worker dies.  The others have
+            moved then, and every environment must be reset, or set without a mask.
+        """
+        self._check_idle("set_state")
+        if self.engine.faults.needs_full_reset and not np.all(
+            True if mask is None else mask
+        ):
+            raise ResetNeededError(_ALL_NEED_RESET)
+        with self._interruptible():
+            return super().set_state(state, mask=mask, rows=rows)
 
     # ---------------------------------------------------------- faults
 

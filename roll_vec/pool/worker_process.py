@@ -25,8 +25,9 @@ _RAISING_OPERATIONS = (
     "call",
     "check_level_options",
     "fetch",
-    "load",
+    "get_state",
     "set",
+    "set_state",
     "solve",
 )
 

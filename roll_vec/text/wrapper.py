@@ -10,6 +10,7 @@ import gymnasium
 from roll_vec.base_envs import BaseDiscreteActionEnv, ClosableEnv
 from roll_vec.env_methods import find_method
 from roll_vec.env_results import split_reset, split_step
+from roll_vec.env_states import get_env_state, set_env_state
 from roll_vec.errors import UnsupportedError, shorten
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text.action_parser import ActionParser
@@ -135,6 +136,37 @@ class TextWrapper(ClosableEnv, gymnasium.Wrapper[Any, Any, Any, Any]):
             )
             raise UnsupportedError(message)
         return text
+
+    @property
+    def state_attributes(self) -> tuple[str, ...]:
+        """Names of the wrapper's own state; none where every text steps the inside."""
+        if self.action_parser.no_action is None:
+            return ("_last_observation", "_last_success")
+        return ()
+
+    def get_state(self) -> Any:
+        """Return the state of the environment and of this wrapper.
+
+        Where this wrapper has none, as with environments of text, it is the state of
+        the environment itself.
+
+        Raises
+        ------
+        UnsupportedError
+            If the environment has no `get_state` and `set_state`.
+        """
+        return get_env_state(self)
+
+    def set_state(self, state: Any) -> None:
+        """Go to a state that `get_state` returned.
+
+        Raises
+        ------
+        InvalidStateError, UnsupportedError, ClosedError
+            And the exceptions of the environment's own method.
+        """
+        self._check_open()
+        set_env_state(self, state)
 
     def _save(self, observation: Any) -> None:
         """Save an observation for the next text without a valid action."""

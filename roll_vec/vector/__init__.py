@@ -24,7 +24,8 @@ Files, in reading order:
 - ``infos.py``: Gymnasium's layout of infos
 - ``episode_statistics.py``: return and length of episodes, for ``infos["episode"]``
 - ``state.py``: `VectorState`, a snapshot as data; ``snapshots.py``: its methods of a
-  batch, and `solve`
+  batch, and `solve`; ``packed_values.py``: in it, the states of environments that are
+  objects
 - ``attributes.py``: `call`, `get_attr`, `np_random`, and methods that raise
 - ``unroll.py``: many steps in one call
 - ``rollout.py``: `Rollout`, the results of such a call

@@ -114,8 +114,10 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
             self.engine.set_state(engine_state, indices, env_ids)
             self._autoreset.set_state(state.arrays, indices, env_ids)
             self._seeds = self._seeds.copied(state.arrays["seeds"], indices, env_ids)
+        except InvalidStateError:
+            raise  # nothing has moved
         except BaseException:
-            # Ctrl-C: some environments may have moved.
+            # Ctrl-C, or a fault in a pool: some environments may have moved.
             self._is_started = False
             raise
         self._is_started = True

@@ -15,6 +15,12 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidFileError, InvalidStateError
 from roll_vec.npz_files import read_npz, write_npz
 from roll_vec.vector.engine import EngineState
+from roll_vec.vector.packed_values import (
+    has_pickles,
+    read_value,
+    replace_value,
+    take_rows,
+)
 
 __all__ = [
     "STATE_VERSION",
@@ -91,6 +97,11 @@ class VectorState:
         return self.num_envs
 
     @property
+    def _is_packed(self) -> bool:
+        """Whether the environments are objects: see `roll_vec.vector.packed_values`."""
+        return "state_kinds" in self.arrays
+
+    @property
     def nbytes(self) -> int:
         """Size of the arrays in bytes."""
         return sum(array.nbytes for array in self.arrays.values())
@@ -128,7 +139,7 @@ class VectorState:
         return VectorState(
             self.id,
             self.configuration,
-            {name: array[indices] for name, array in self.arrays.items()},
+            take_rows(self.arrays, indices),
             self.shared,
             self.objects and tuple(self.objects[row] for row in indices.tolist()),
             digest=self.digest,
@@ -142,9 +153,18 @@ class VectorState:
         -------
         dict
             Scalars and arrays, by the names of ``arrays``; ``seeds`` is an int or None.
+            Of a pool the value that the environment's own `get_state` returned.
+
+        Raises
+        ------
+        InvalidStateError
+            If there is no such row, or a pool's environment has no `get_state`.
         """
         index = operator.index(index)
         check_rows([index], self.num_envs)
+        if self._is_packed:
+            value: dict[str, Any] = read_value("state", self.arrays, index)
+            return value
         row = {name: array[index] for name, array in self.arrays.items()}
         # Arrays with the name of a shared table are indices into it.
         for name in self.shared.keys() & row.keys():
@@ -159,7 +179,8 @@ class VectorState:
         index : int
         row : mapping
             As the environment's own `get_state` returned it.  A name that it lacks
-            keeps its value.
+            keeps its value.  In a pool the observation that `set_state` returns stays
+            as it was until the environment's next step.
 
         Raises
         ------
@@ -168,6 +189,15 @@ class VectorState:
         """
         index = operator.index(index)
         check_rows([index], self.num_envs)
+        if self._is_packed:
+            new = replace_value("state", self.arrays, index, row)
+            return VectorState(
+                self.id,
+                self.configuration,
+                {**self.arrays, **new},
+                self.shared,
+                self.objects,
+            )
         unknown = sorted(row.keys() - self.arrays.keys())
         if unknown:
             accepted = f"some of {sorted(self.arrays)}"
@@ -193,7 +223,9 @@ class VectorState:
     # ----------------------------------------------------------------- files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the snapshot to a file, an ``.npz`` without pickled objects.
+        """Write the snapshot to a file, an ``.npz`` that numpy reads without pickle.
+
+        The states of a pool's environments may be pickles in it; see `load`.
 
         Raises
         ------
@@ -216,20 +248,37 @@ class VectorState:
         write_npz(path, _KIND, self.version, header, self.arrays)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> VectorState:
+    def load(
+        cls, path: str | os.PathLike[str], *, allow_pickle: bool = False
+    ) -> VectorState:
         """Return the snapshot of a file.
 
         The batch checks it again when it is set.
 
+        Parameters
+        ----------
+        path : str or PathLike
+        allow_pickle : bool
+            Whether a snapshot may have pickles: those of environments in a pool whose
+            `get_state` returns no plain data, or that have none.  A pickle runs any
+            code when it is set: only load such files from people you trust.
+
         Raises
         ------
         InvalidFileError
-            Names the file, if it is of another kind or version, truncated or changed.
+            Names the file, if it is of another kind or version, truncated or changed,
+            or has pickles that are not allowed.
         OSError
         """
         header, arrays = read_npz(path, _KIND, STATE_VERSION)
         if not arrays or len({array.shape[:1] for array in arrays.values()}) != 1:
             message = f"{os.fspath(path)} cannot be read: its arrays differ in length"
+            raise InvalidFileError(message)
+        if has_pickles(arrays) and not allow_pickle:
+            message = (
+                f"{os.fspath(path)} cannot be read: it has pickled environments, and a "
+                "pickle can run any code: pass allow_pickle=True if you trust the file"
+            )
             raise InvalidFileError(message)
         return cls(header["id"], header["configuration"], arrays, header["shared"])
 
@@ -354,23 +403,24 @@ class StreamSeeds:
         return len(self.encoded if self._list is None else self._list)
 
     @staticmethod
-    def check(arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Check the array ``seeds`` of a snapshot.
+    def check(arrays: Mapping[str, NDArray[Any]], name: str = "seeds") -> None:
+        """Check an array of seeds of a snapshot.
 
         Raises
         ------
         InvalidStateError
         """
-        array = arrays.get("seeds")
+        array = arrays.get(name)
         try:
             if array is None or array.dtype.kind != "S" or array.ndim != 1:
                 raise ValueError
             for digits in array.tolist():
-                if digits and encode_seeds([decode_seed(digits)])[0] != digits:
+                seed = decode_seed(digits)
+                if (seed or 0) < 0 or encode_seeds([seed])[0] != digits:
                     raise ValueError
         except ValueError:
             accepted = "hexadecimal digits of seeds, an array of bytes"
-            raise InvalidStateError.of_array("seeds", accepted, array) from None
+            raise InvalidStateError.of_array(name, accepted, array) from None
 
 
 def encode_seeds(seeds: Sequence[int | None]) -> NDArray[np.bytes_]:

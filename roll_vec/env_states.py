@@ -1,0 +1,163 @@
+"""The state of one environment object, by its own `get_state` and `set_state`.
+
+Wrappers have states, too.  Those of `gymnasium.make` and `TextWrapper` are known here:
+the state of such a layer is a dict of its attributes, and ``env``, the state of the
+layer below.  A layer without attributes adds nothing.  A wrapper that has `get_state`
+and `set_state` itself stands for all layers below it.  No other wrapper is looked into.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import gymnasium
+import numpy as np
+from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
+
+from roll_vec.base_envs import SeededEnv
+from roll_vec.errors import InvalidStateError, UnsupportedError
+
+__all__ = ["get_env_state", "set_env_state", "supports_state"]
+
+_WRAPPER_ATTRIBUTES: dict[type, tuple[str, ...]] = {
+    TimeLimit: ("_elapsed_steps",),
+    OrderEnforcing: ("_has_reset",),
+    PassiveEnvChecker: ("checked_reset", "checked_step", "checked_render"),
+}
+_BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+
+# Any environment, with or without the methods.
+Env: TypeAlias = Any
+
+
+def supports_state(env: Env) -> bool:
+    """Return whether an environment and its wrappers can get and set a state."""
+    while _attributes_of(env) is not None:
+        env = env.env
+    cls: Any = type(env)
+    return _has_methods(cls)
+
+
+def _attributes_of(env: Env) -> tuple[str, ...] | None:
+    """Return the names of the state of a wrapper; None for any other layer."""
+    names = _WRAPPER_ATTRIBUTES.get(type(env))
+    if names is None and isinstance(env, gymnasium.Wrapper):
+        names = getattr(env, "state_attributes", None)
+    return names
+
+
+@functools.lru_cache(maxsize=256)
+def _has_methods(cls: type[Any]) -> bool:
+    """Return whether a class has both methods, and `set_state` takes one argument.
+
+    MuJoCo's `set_state` takes two and is another method of the same name.
+    """
+    names = ("get_state", "set_state")
+    if not all(callable(getattr(cls, name, None)) for name in names):
+        return False
+    if any(getattr(cls, name) is getattr(SeededEnv, name) for name in names):
+        return False
+    try:
+        inspect.signature(cls.get_state).bind(None)
+        inspect.signature(cls.set_state).bind(None, None)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def get_env_state(env: Env) -> Any:
+    """Return the state of an environment and its wrappers.
+
+    The generator ``np_random`` of an environment that is no `SeededEnv` is part of it,
+    whatever its `get_state` returns.
+
+    Raises
+    ------
+    UnsupportedError
+        If a layer has no state that can be got.
+    """
+    names = _attributes_of(env)
+    if names is None:
+        return _get_innermost_state(env)
+    state = get_env_state(env.env)
+    if not names:
+        return state
+    return {**{name: getattr(env, name) for name in names}, "env": state}
+
+
+def set_env_state(env: Env, state: Any) -> None:
+    """Go to a state of `get_env_state`, of this environment or of one like it.
+
+    Raises
+    ------
+    InvalidStateError
+        If it is no state of such layers; nothing has changed then.
+    UnsupportedError
+    """
+    names = _attributes_of(env)
+    if names is None:
+        _set_innermost_state(env, state)
+    elif not names:
+        set_env_state(env.env, state)
+    else:
+        _check_keys(env, state, {*names, "env"})
+        set_env_state(env.env, state["env"])
+        for name in names:
+            setattr(env, name, state[name])
+
+
+def _check_keys(env: Env, state: Any, names: set[str]) -> None:
+    if not isinstance(state, Mapping) or state.keys() != names:
+        accepted = f"a state of {type(env).__name__} with {sorted(names)}"
+        raise InvalidStateError.expected("state", accepted, state)
+
+
+def _get_innermost_state(env: Env) -> Any:
+    _check_methods(env)
+    state = env.get_state()
+    if isinstance(env, (SeededEnv, gymnasium.Wrapper)):
+        return state
+    generator = env._np_random
+    return {
+        "state": state,
+        "np_random": None if generator is None else generator.bit_generator.state,
+        "np_random_seed": env._np_random_seed,
+    }
+
+
+def _set_innermost_state(env: Env, state: Any) -> None:
+    _check_methods(env)
+    set_state = env.set_state
+    if isinstance(env, (SeededEnv, gymnasium.Wrapper)):
+        set_state(state)
+        return
+    _check_keys(env, state, {"state", "np_random", "np_random_seed"})
+    generator = None
+    if state["np_random"] is not None:
+        generator = _make_generator(state["np_random"])
+    set_state(state["state"])
+    env._np_random, env._np_random_seed = generator, state["np_random_seed"]
+
+
+def _check_methods(env: Env) -> None:
+    cls: Any = type(env)
+    if not _has_methods(cls):
+        message = f"{type(env).__name__} has no get_state and set_state"
+        raise UnsupportedError(message)
+
+
+def _make_generator(state: Any) -> np.random.Generator:
+    """Return a numpy generator in the state of its bit generator."""
+    name = state.get("bit_generator") if isinstance(state, Mapping) else None
+    try:
+        if name not in _BIT_GENERATORS:
+            raise ValueError
+        bits = getattr(np.random, str(name))(0)
+        bits.state = state
+    except (KeyError, TypeError, ValueError, OverflowError):
+        accepted = "the state of a bit generator of numpy"
+        raise InvalidStateError.expected("state: np_random", accepted, state) from None
+    return np.random.Generator(bits)

@@ -1,0 +1,241 @@
+"""The state of a pool as arrays: environment objects, and what the pool knows of them.
+
+The arrays, with a row for each environment::
+
+    states, state_lengths, state_kinds         snapshots of the environment objects
+    records, record_lengths, record_kinds      observation, and the error of a stalled
+                                               environment; see `vector.packed_values`
+    first_seeds          bytes, hexadecimal    see `pool.episodes`; empty: none
+    episode_numbers      int64                 from 0
+    elapsed_steps        int64                 0 if there is no step limit
+    needs_replacement    bool                  the next reset builds a new object
+    successes            bool                  of the last step
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.errors import InvalidStateError, UnsupportedError
+from roll_vec.pool.env_handles import EnvHandles
+from roll_vec.pool.episodes import Episodes
+from roll_vec.pool.fault_handling import FaultHandler
+from roll_vec.pool.observations import Observations
+from roll_vec.pool.operations import EnvOperations
+from roll_vec.pool.snapshots import EnvSnapshot
+from roll_vec.vector.engine import EngineState
+from roll_vec.vector.packed_values import (
+    COPY,
+    LOST,
+    PICKLED,
+    PLAIN,
+    array_names,
+    check_packed,
+    from_bytes,
+    pack,
+    read_packed,
+    to_bytes,
+)
+from roll_vec.vector.state import StreamSeeds, decode_seed, encode_seeds
+
+__all__ = ["PoolSnapshots"]
+
+_DTYPES = {
+    "episode_numbers": np.int64,
+    "elapsed_steps": np.int64,
+    "needs_replacement": np.bool_,
+    "successes": np.bool_,
+}
+_NAMES = {*array_names("state"), *array_names("record"), "first_seeds", *_DTYPES}
+
+
+class PoolSnapshots:
+    """Takes, checks and restores the state of all environments of a pool.
+
+    Counts of faults are no part of it, nor are attributes that the user has set.
+
+    Parameters
+    ----------
+    handles : EnvHandles
+    faults : FaultHandler
+    episodes : Episodes
+    operations : EnvOperations
+    observations : Observations
+    descriptions : sequence
+        The description of each environment, or a single one of all that are alike.
+    """
+
+    def __init__(
+        self,
+        handles: EnvHandles,
+        faults: FaultHandler,
+        episodes: Episodes,
+        operations: EnvOperations,
+        observations: Observations,
+        descriptions: Sequence[Any],
+    ) -> None:
+        self._handles, self._faults, self._episodes = handles, faults, episodes
+        self._operations, self._observations = operations, observations
+        self._descriptions = descriptions
+
+    # ------------------------------------------------------------------- get
+
+    def get_state(self, successes: NDArray[np.bool_]) -> EngineState:
+        """Return the state of all environments; see `PoolEngine.get_state`."""
+        needs_replacement = self._faults.needs_replacement
+        env_ids = [i for i, is_lost in enumerate(needs_replacement) if not is_lost]
+        snapshots = [EnvSnapshot(LOST)] * len(needs_replacement)
+        for env_id, snapshot in zip(
+            env_ids, self._handles.get_snapshots(env_ids), strict=True
+        ):
+            snapshots[env_id] = snapshot
+        kinds = [snapshot.kind for snapshot in snapshots]
+        contents = [b"" if one.kind == COPY else one.content for one in snapshots]
+        objects = None
+        if COPY in kinds:
+            objects = tuple(
+                one.content if one.kind == COPY else None for one in snapshots
+            )
+        positions = [self._episodes.position(i) for i in range(len(kinds))]
+        arrays = {
+            **pack("state", kinds, contents),
+            **self._pack_records(),
+            "first_seeds": encode_seeds([seed for seed, _ in positions]),
+            "episode_numbers": np.array([number for _, number in positions], np.int64),
+            "elapsed_steps": self._operations.elapsed_steps.copy(),
+            "needs_replacement": np.array(needs_replacement, np.bool_),
+            "successes": successes,
+        }
+        return EngineState(arrays, objects=objects)
+
+    def _pack_records(self) -> dict[str, NDArray[Any]]:
+        stalled = self._faults.stalled
+        kinds, contents = [], []
+        for env_id, observation in enumerate(self._observations.batch_parts()):
+            record = {"observation": observation, "error": stalled.get(env_id)}
+            try:
+                kind, content = to_bytes(record)
+            except Exception as error:
+                message = (
+                    f"get_state: the observation of environment {env_id} is a "
+                    f"{type(observation).__name__}, which cannot be pickled: {error}"
+                )
+                raise UnsupportedError(message) from error
+            kinds.append(kind)
+            contents.append(content)
+        return pack("record", kinds, contents)
+
+    # ----------------------------------------------------------------- check
+
+    def check_state(self, state: EngineState) -> None:
+        """Check everything in a state except the content of pickles.
+
+        Raises
+        ------
+        InvalidStateError
+        """
+        arrays = state.arrays
+        if arrays.keys() != _NAMES:
+            raise InvalidStateError.expected(
+                "state", f"the arrays {sorted(_NAMES)}", sorted(arrays)
+            )
+        check_packed("state", arrays, LOST)
+        check_packed("record", arrays, PICKLED)
+        for name, dtype in _DTYPES.items():
+            array = arrays[name]
+            if array.dtype != dtype or array.ndim != 1 or (array < -1).any():
+                accepted = f"{np.dtype(dtype)} of shape (n,), not negative"
+                value = f"{array.dtype} of shape {array.shape}: {array}"
+                raise InvalidStateError.of_array(name, accepted, value)
+        StreamSeeds.check(arrays, "first_seeds")
+        is_lost = arrays["state_kinds"] == LOST
+        if (arrays["needs_replacement"] & ~is_lost).any():
+            raise InvalidStateError.of_array(
+                "needs_replacement", "True only where no object is left", "others"
+            )
+        for row, kind in enumerate(arrays["state_kinds"].tolist()):
+            self._check_row(state, row, kind)
+
+    def _check_row(self, state: EngineState, row: int, kind: int) -> None:
+        if kind == PLAIN:
+            _decode_row("state", state, row)
+        elif kind == COPY and (state.objects is None or state.objects[row] is None):
+            message = (
+                f"state: environment {row} is a copy of an object, which only the "
+                "process that has made it can use"
+            )
+            raise InvalidStateError(message)
+        if int(state.arrays["record_kinds"][row]) != PLAIN:
+            return
+        record = _decode_row("record", state, row)
+        name = f"records[{row}]"
+        if not isinstance(record, dict) or record.keys() != {"observation", "error"}:
+            accepted = "a dict of observation and error"
+            raise InvalidStateError.of_array(name, accepted, record)
+        if not isinstance(record["error"], (str, type(None))):
+            raise InvalidStateError.of_array(name, "an error, or None", record["error"])
+        if not self._observations.fits(record["observation"]):
+            accepted = f"an observation of {self._observations.space}"
+            raise InvalidStateError.of_array(name, accepted, record["observation"])
+
+    # ------------------------------------------------------------------- set
+
+    def set_state(
+        self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
+    ) -> None:
+        """Make environments copies of rows of a checked state; see `PoolEngine`.
+
+        Raises
+        ------
+        InvalidStateError
+            For a row of another kind of environment; nothing has changed then.
+        EnvironmentFaultError
+        """
+        arrays, faults = state.arrays, self._faults
+        pairs = list(zip(env_ids.tolist(), rows.tolist(), strict=True))
+        self._check_alike(pairs)
+        snapshots = []
+        for _, row in pairs:
+            kind, content = read_packed("state", arrays, row)
+            if kind == COPY and state.objects is not None:
+                snapshots.append(EnvSnapshot(COPY, state.objects[row]))
+            else:
+                snapshots.append(EnvSnapshot(kind, content))
+        records = [from_bytes(*read_packed("record", arrays, row)) for _, row in pairs]
+        seeds = [decode_seed(one) for one in arrays["first_seeds"][rows].tolist()]
+        numbers = arrays["episode_numbers"][rows].tolist()
+        needs_replacement = arrays["needs_replacement"][rows].tolist()
+
+        self._handles.set_snapshots([env_id for env_id, _ in pairs], snapshots)
+        for j, (env_id, _) in enumerate(pairs):
+            self._episodes.move_to(env_id, seeds[j], numbers[j])
+            self._observations.set_latest(env_id, records[j]["observation"])
+            faults.restore(env_id, needs_replacement[j], records[j]["error"])
+        self._operations.elapsed_steps[env_ids] = arrays["elapsed_steps"][rows]
+        self._observations.build_batch()
+        if len(env_ids) == len(faults.needs_replacement):
+            faults.needs_full_reset = False
+
+    def _check_alike(self, pairs: list[tuple[int, int]]) -> None:
+        descriptions = self._descriptions
+        if len(descriptions) == 1:
+            return
+        for env_id, row in pairs:
+            if descriptions[env_id] != descriptions[row]:
+                message = (
+                    f"rows: environment {env_id} cannot become a copy of environment "
+                    f"{row}: they are different"
+                )
+                raise InvalidStateError(message)
+
+
+def _decode_row(name: str, state: EngineState, row: int) -> Any:
+    try:
+        return from_bytes(*read_packed(name, state.arrays, row))
+    except ValueError as error:
+        array = f"{name}s[{row}]"
+        raise InvalidStateError.of_array(array, "plain data", str(error)) from None
