@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError, UnsupportedError
+from roll_vec.errors import InvalidOptionError
 from roll_vec.pool.actions import check_action_batch
 from roll_vec.pool.engine_state import PoolSnapshots
 from roll_vec.pool.env_handles import EnvHandles

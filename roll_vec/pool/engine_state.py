@@ -3,13 +3,14 @@
 The arrays, with a row for each environment::
 
     states, state_lengths, state_kinds         snapshots of the environment objects
-    records, record_lengths, record_kinds      observation, and the error of a stalled
-                                               environment; see `vector.packed_values`
+    records, record_lengths, record_kinds      a dict: see `_RECORD`
     first_seeds          bytes, hexadecimal    see `pool.episodes`; empty: none
     episode_numbers      int64                 from 0
     elapsed_steps        int64                 0 if there is no step limit
     needs_replacement    bool                  the next reset builds a new object
     successes            bool                  of the last step
+
+See `roll_vec.vector.packed_values` about the first six.
 """
 
 from __future__ import annotations
@@ -50,6 +51,9 @@ _DTYPES = {
     "needs_replacement": np.bool_,
     "successes": np.bool_,
 }
+_RECORD = {"observation", "error", "level_options"}
+"""The latest observation; the error of a stalled environment, or None; the keywords of
+`set_level_options` for new objects, or None."""
 _NAMES = {*array_names("state"), *array_names("record"), "first_seeds", *_DTYPES}
 
 
@@ -116,13 +120,17 @@ class PoolSnapshots:
         stalled = self._faults.stalled
         kinds, contents = [], []
         for env_id, observation in enumerate(self._observations.batch_parts()):
-            record = {"observation": observation, "error": stalled.get(env_id)}
+            record = {
+                "observation": observation,
+                "error": stalled.get(env_id),
+                "level_options": self._handles.level_options(env_id),
+            }
             try:
                 kind, content = to_bytes(record)
             except Exception as error:
                 message = (
-                    f"get_state: the observation of environment {env_id} is a "
-                    f"{type(observation).__name__}, which cannot be pickled: {error}"
+                    f"get_state: the observation or the level options of environment "
+                    f"{env_id} cannot be pickled: {type(error).__name__}: {error}"
                 )
                 raise UnsupportedError(message) from error
             kinds.append(kind)
@@ -173,11 +181,14 @@ class PoolSnapshots:
             return
         record = _decode_row("record", state, row)
         name = f"records[{row}]"
-        if not isinstance(record, dict) or record.keys() != {"observation", "error"}:
-            accepted = "a dict of observation and error"
+        if not isinstance(record, dict) or record.keys() != _RECORD:
+            accepted = f"a dict with {sorted(_RECORD)}"
             raise InvalidStateError.of_array(name, accepted, record)
         if not isinstance(record["error"], (str, type(None))):
             raise InvalidStateError.of_array(name, "an error, or None", record["error"])
+        if not isinstance(record["level_options"], (dict, type(None))):
+            accepted = "a dict of level options, or None"
+            raise InvalidStateError.of_array(name, accepted, record["level_options"])
         if not self._observations.fits(record["observation"]):
             accepted = f"an observation of {self._observations.space}"
             raise InvalidStateError.of_array(name, accepted, record["observation"])
@@ -210,7 +221,8 @@ class PoolSnapshots:
         numbers = arrays["episode_numbers"][rows].tolist()
         needs_replacement = arrays["needs_replacement"][rows].tolist()
 
-        self._handles.set_snapshots([env_id for env_id, _ in pairs], snapshots)
+        level_options = [record["level_options"] for record in records]
+        self._handles.set_snapshots(env_ids.tolist(), snapshots, level_options)
         for j, (env_id, _) in enumerate(pairs):
             self._episodes.move_to(env_id, seeds[j], numbers[j])
             self._observations.set_latest(env_id, records[j]["observation"])

@@ -10,6 +10,7 @@ from gymnasium.vector.utils import CloudpickleWrapper
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.pool.fault_handling import FaultHandler, raise_faults
+from roll_vec.pool.observations import same_data
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.serial import SerialWorkers
 from roll_vec.pool.snapshots import EnvSnapshot
@@ -165,10 +166,28 @@ class EnvHandles:
         in_caller_process = self.workers.runner_of(0) is not None
         return self.run("get_state", [in_caller_process] * len(env_ids), env_ids)
 
+    def level_options(self, env_id: int) -> dict[str, Any] | None:
+        """Return the keywords of `set_level_options` of an environment, if any."""
+        options: dict[str, Any] | None = self.attributes[env_id].get(LEVEL_OPTIONS)
+        return options
+
     def set_snapshots(
-        self, env_ids: Sequence[int], snapshots: Sequence[EnvSnapshot]
+        self,
+        env_ids: Sequence[int],
+        snapshots: Sequence[EnvSnapshot],
+        level_options: Sequence[dict[str, Any] | None],
     ) -> None:
         """Bring some environment objects into the states of snapshots.
+
+        A state goes into a new object where the present one is lost, or has other level
+        options, which its state need not have.
+
+        Parameters
+        ----------
+        env_ids : sequence of int
+        snapshots : sequence of EnvSnapshot
+        level_options : sequence of dict or None
+            Those that the environments shall have.
 
         Raises
         ------
@@ -176,11 +195,18 @@ class EnvHandles:
             If some fail, after all others have ended; every environment must be reset
             then, and those that failed get new objects.
         """
-        is_lost = self._faults.needs_replacement
-        requests = [
-            StateRequest(snapshot, self.attributes[env_id], is_lost[env_id])
-            for env_id, snapshot in zip(env_ids, snapshots, strict=True)
-        ]
+        requests = []
+        for env_id, snapshot, options in zip(
+            env_ids, snapshots, level_options, strict=True
+        ):
+            replace_env = self._faults.needs_replacement[env_id]
+            attributes = self.attributes[env_id]
+            if not same_data(self.level_options(env_id), options):
+                replace_env = True
+                attributes.pop(LEVEL_OPTIONS, None)
+                if options is not None:
+                    attributes[LEVEL_OPTIONS] = options
+            requests.append(StateRequest(snapshot, dict(attributes), replace_env))
         faults = self._run("set_state", requests, env_ids)[1]
         if faults:
             for env_id in faults:
