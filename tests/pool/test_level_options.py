@@ -1,6 +1,7 @@
 """`set_level_options` and `solve` of pools: each environment's own methods."""
 
-import gymnasium
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -14,6 +15,7 @@ from roll_vec.errors import (
     UnsupportedError,
 )
 from roll_vec.pool import replay
+from roll_vec.pool.factories import build
 from tests.pool.cases import (
     EACH_EXECUTOR,
     FAULTS_ON_PURPOSE,
@@ -119,10 +121,8 @@ def test_environments_without_the_methods(workers):
             env.set_level_options(length=3)
         with pytest.raises(UnsupportedError, match=r"solve: Talker has no method"):
             env.solve()
-    roll_vec.register("tests/Talker-v0", Talker, force=True)
-    with_text = gymnasium.make("tests/Talker-v0", action_pattern=TAGS)
     with pytest.raises(UnsupportedError, match=r"solve: Talker has no method"):
-        with_text.get_wrapper_attr("solve")()
+        build(Talker, {"action_pattern": TAGS}).solve()
 
 
 @FAULTS_ON_PURPOSE
@@ -218,13 +218,11 @@ class Lift(Counter):
 
 
 def test_a_users_environment_of_integers_solves_itself_in_words():
-    roll_vec.register("tests/Lift-v0", Lift, force=True)
     for keywords in ({}, {"action_mode": "text", "action_pattern": "<a>(.*?)</a>"}):
-        envs = roll_vec.make_vec("tests/Lift-v0", 2, **keywords)
-        envs.reset(seed=3)
-        (solution, _), (count, _) = envs.solve(), envs.get_attr("count")
-        assert solution == (["<a>Up</a>"] if keywords else [1]) * (10 - count)
-        for action in solution:
-            terminations = envs.step([action] * 2)[2]
-        assert terminations[0]
-        envs.close()
+        with pool([partial(build, Lift, keywords)] * 2) as env:
+            env.reset(seed=3)
+            (solution, _), (count, _) = env.solve(), env.get_attr("count")
+            assert solution == (["<a>Up</a>"] if keywords else [1]) * (10 - count)
+            for action in solution:
+                terminations = env.step([action] * 2)[2]
+            assert terminations[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -16,7 +17,7 @@ from roll_vec.envs.webshop.actions import (
 )
 from roll_vec.envs.webshop.catalogue.catalogue import Catalogue, load_catalogue
 from roll_vec.envs.webshop.catalogue.options import DATA_FILES
-from roll_vec.envs.webshop.goals import Goal
+from roll_vec.envs.webshop.goals import Goal, GoalSelection
 from roll_vec.envs.webshop.observations import (
     as_rich_text,
     as_text,
@@ -35,7 +36,12 @@ from roll_vec.envs.webshop.state import (
     write_state,
 )
 from roll_vec.errors import InvalidOptionError, ResetNeededError
-from roll_vec.options import parse_options, takes_keywords_of
+from roll_vec.options import (
+    check_int,
+    parse_options,
+    replace_level_options,
+    takes_keywords_of,
+)
 from roll_vec.seeding import level_for_seed
 from roll_vec.spaces import UnicodeText
 from roll_vec.text.validation import check_text
@@ -71,8 +77,9 @@ class WebShop(BaseLanguageBasedEnv):
     Notes
     -----
     The info of a reset has ``goal`` (int, its number in the catalogue),
-    ``available_actions`` and ``title_nouns`` (the source of the title nouns, on which
-    rewards depend).  The info of a step has
+    ``available_actions``, ``title_nouns`` (the source of the title nouns, on which
+    rewards depend), and ``seed``, ``level`` and ``oracle_return`` if the keywords ask
+    for them.  The info of a step has
 
     ``available_actions`` (dict)
         ``has_search_bar`` (bool) and ``clickables`` (list of str).
@@ -104,9 +111,12 @@ class WebShop(BaseLanguageBasedEnv):
     def __init__(self, **keywords: Any) -> None:
         super().__init__()
         self.options = _share_options(parse_options(WebShopOptions, keywords))
+        self._first_options = self.options
+        # The changes of `set_level_options`.
+        self._level_options: dict[str, Any] = {}
         self.render_mode = self.options.render_mode
         self.catalogue: Catalogue = load_catalogue(self.options)
-        self._select_goals()
+        self._goals = self._select_goals(self.options)
         self.observation_space = UnicodeText(max_observation_length(self.catalogue))
         first = self.catalogue.products[0]
         self.action_space.examples = (  # type: ignore[attr-defined]
@@ -116,13 +126,14 @@ class WebShop(BaseLanguageBasedEnv):
         )
         self.state: State | None = None
         self.num_env_steps = 0
+        # Of the current episode: `set_level_options` changes those of the next ones.
+        self._level = 0
         self._clickables: tuple[str, ...] = ()
         self._instruction: str | None = None
 
-    def _select_goals(self) -> None:
-        """Select the goals that are played; all environments share the selection."""
-        options = self.options
-        self._goals = self.catalogue.goals.select(
+    def _select_goals(self, options: WebShopOptions) -> GoalSelection:
+        """Return the goals that are played; all environments share the selection."""
+        return self.catalogue.goals.select(
             options.filter_goals, options.limit_goals, options.split
         )
 
@@ -156,12 +167,14 @@ class WebShop(BaseLanguageBasedEnv):
             raise InvalidOptionError.expected(
                 "instruction_text", "a str or None", instruction
             )
-        level = self._level(episode.level_seed)
+        level = level_for_seed(
+            episode.level_seed, self.options.num_levels, self.options.start_level
+        )
         state = State(self._goals.goal_of(options.get("session"), level))
         # May raise for a damaged record: nothing has changed yet.
         page = self._page(state, level)
         self._commit_episode(episode)
-        self._instruction = instruction
+        self._instruction, self._level = instruction, level
         self.num_env_steps = 0
         self.state, self._clickables = state, page.clickables
         observation = self._observe(page, state)
@@ -172,12 +185,15 @@ class WebShop(BaseLanguageBasedEnv):
             "available_actions": self._available_actions(),
             "title_nouns": self.catalogue.title_nouns_source,
         }
+        if self.options.seed_info:
+            info["seed"] = self.level_seed
+        if self.options.level_info:
+            info["level"] = level
+        if self.options.oracle_return_info:
+            solution = self.catalogue.solve(state.goal)
+            reward = solution.terms.reward if solution.page else math.nan
+            info["oracle_return"] = reward
         return observation, info
-
-    def _level(self, level_seed: int) -> int:
-        return level_for_seed(
-            level_seed, self.options.num_levels, self.options.start_level
-        )
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Search or click.
@@ -195,7 +211,8 @@ class WebShop(BaseLanguageBasedEnv):
         if before is None or before.page == "done":
             message = "the environment must be reset before it is given an action"
             raise ResetNeededError(message)
-        after = self._next_state(before, *parse_action(check_text(action)))
+        name, argument = parse_action(check_text(action))
+        after = self._next_state(before, self._clickables, name, argument)
         terms = None
         if after is not None and after.page == "done":
             order = Purchase(str(after.asin), after.options)
@@ -236,14 +253,18 @@ class WebShop(BaseLanguageBasedEnv):
         return observation, terms.reward, True, False, info
 
     def _next_state(
-        self, state: State, name: str, argument: str | None
+        self,
+        state: State,
+        clickables: tuple[str, ...],
+        name: str,
+        argument: str | None,
     ) -> State | None:
         """Return the state after an action; None if the action is invalid."""
         if argument is None:
             return None
         if name == "search":
             return show_results(state, argument) if len(argument) <= MAX_QUERY else None
-        if name != "click" or argument not in self._clickables or argument == "search":
+        if name != "click" or argument not in clickables or argument == "search":
             return None
         after_button = press_button(state, argument)
         if after_button is not None:
@@ -256,10 +277,11 @@ class WebShop(BaseLanguageBasedEnv):
         return choose_option(state, argument, product)
 
     def _page(self, state: State, level: int | None = None) -> Page:
-        if level is None:
-            level = self._level(self.level_seed or 0)
         return page_of(
-            self.catalogue, state, level=level, show_attrs=self.options.show_attrs
+            self.catalogue,
+            state,
+            level=self._level if level is None else level,
+            show_attrs=self.options.show_attrs,
         )
 
     def _observe(self, page: Page, state: State) -> str:
@@ -346,6 +368,33 @@ class WebShop(BaseLanguageBasedEnv):
         solution = self.catalogue.solve(self.state.goal)
         return next_action(self.catalogue, solution, self.state)
 
+    def solve(self) -> list[str] | None:
+        """Return the actions from the present page to the best purchase.
+
+        It may earn less than 1: `oracle_note` says why.
+
+        Returns
+        -------
+        list of str, or None
+            None after a purchase, and if no search shows the product.
+
+        Raises
+        ------
+        ResetNeededError, ClosedError
+        """
+        self._check_open()
+        from roll_vec.envs.webshop.oracle import next_action
+
+        state, clickables = self._current_state(), self._clickables
+        solution = self.catalogue.solve(state.goal)
+        actions = []
+        while (action := next_action(self.catalogue, solution, state)) is not None:
+            actions.append(action)
+            after = self._next_state(state, clickables, *parse_action(action))
+            assert after is not None, "the oracle takes valid actions"
+            state, clickables = after, self._page(after).clickables
+        return actions or None
+
     @property
     def oracle_note(self) -> str | None:
         """The reason why no purchase earns 1 for the goal; None if one does."""
@@ -354,6 +403,42 @@ class WebShop(BaseLanguageBasedEnv):
         obstacle = self.catalogue.solve(self.state.goal).obstacle
         return None if obstacle is None else f"goal {self.state.goal}: {obstacle}"
 
+    def check_level_options(self, **level_options: Any) -> None:
+        """Raise the errors of `set_level_options`; nothing changes."""
+        self._check_open()
+        self._options_with({**self._level_options, **level_options})
+
+    def set_level_options(self, **level_options: Any) -> None:
+        """Change the goals of the next episodes; the present one goes on.
+
+        Parameters
+        ----------
+        **level_options
+            ``num_levels``, ``start_level``, ``limit_goals``, ``split``.
+
+        Raises
+        ------
+        UnknownOptionError
+            For another name; lists those that are accepted.
+        InvalidOptionError
+            For a value that cannot be used, and if no goal is left.
+        ClosedError
+        """
+        self._check_open()
+        self._change_options({**self._level_options, **level_options})
+
+    def _options_with(
+        self, changes: Mapping[str, Any]
+    ) -> tuple[WebShopOptions, GoalSelection]:
+        """Return checked options with some changes of the levels, and their goals."""
+        options = replace_level_options(self._first_options, changes)
+        return _share_options(options), self._select_goals(options)
+
+    def _change_options(self, changes: Mapping[str, Any]) -> None:
+        options, goals = self._options_with(changes)
+        self.options, self._goals = options, goals
+        self._level_options = {name: getattr(options, name) for name in changes}
+
     def get_state(self) -> dict[str, Any]:
         """Return everything that later steps and resets depend on."""
         return {
@@ -361,6 +446,8 @@ class WebShop(BaseLanguageBasedEnv):
             "session": None if self.state is None else write_state(self.state),
             "instruction_text": self._instruction,
             "num_env_steps": self.num_env_steps,
+            "level": self._level,
+            "level_options": dict(self._level_options),
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -369,7 +456,8 @@ class WebShop(BaseLanguageBasedEnv):
         Raises
         ------
         InvalidOptionError
-            If the session does not fit this catalogue; nothing has changed then.
+            If the session does not fit this catalogue, or the level options cannot be
+            used; nothing has changed then.
         """
         record, instruction = state["session"], state["instruction_text"]
         steps = operator.index(state["num_env_steps"])
@@ -377,10 +465,14 @@ class WebShop(BaseLanguageBasedEnv):
         if record is not None:
             num_goals = len(self.catalogue.goals)
             session = read_state(record, self.catalogue.products, num_goals)
+        level = check_int("state: level", state["level"], 0, (1 << 32) - 1)
+        clickables = () if session is None else self._page(session, level).clickables
+        if state["level_options"] != self._level_options:
+            self._change_options(state["level_options"])
         self.set_stream(state["stream"])
         self.state, self._instruction = session, instruction
         self.num_env_steps = steps
-        self._clickables = () if session is None else self._page(session).clickables
+        self._level, self._clickables = level, clickables
 
     def __getstate__(self) -> dict[str, Any]:
         # The other process loads the catalogue, which selects the goals again.
@@ -390,7 +482,7 @@ class WebShop(BaseLanguageBasedEnv):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._select_goals()
+        self._goals = self._select_goals(self.options)
 
 
 @functools.lru_cache(maxsize=32)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, ClassVar
 
 from roll_vec.envs.webshop.catalogue.options import CatalogueOptions
 from roll_vec.envs.webshop.goals import SPLITS, GoalFilter
@@ -20,6 +20,7 @@ from roll_vec.options import (
 __all__ = ["RENDER_MODES", "WebShopOptions"]
 
 RENDER_MODES = ("ansi", "text")
+_INFOS = ("seed_info", "level_info", "oracle_return_info")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -53,6 +54,15 @@ class WebShopOptions(CatalogueOptions):
     num_levels, start_level : int
         With K = ``num_levels`` above 0 an episode of seed s plays the level
         ``start_level + s mod K``, else the level s.
+    seed_info : bool
+        True: the info of a reset has ``seed``, an int below 2**32: `reset` with this
+        seed starts the same episode in an environment with the same keywords, if the
+        option ``session`` of the reset is the same.
+    level_info : bool
+        True: the info of a reset has ``level``, an int: the number of the level.
+    oracle_return_info : bool
+        True: the info of a reset has ``oracle_return``, a float: the reward of the best
+        purchase; NaN if no search shows its product.
     env_instruction : str or None
         Text that `get_instructions` returns instead of the default.
     render_mode : str or None
@@ -63,6 +73,14 @@ class WebShopOptions(CatalogueOptions):
     InvalidOptionError
     """
 
+    # Those that `WebShop.set_level_options` takes.
+    LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = (
+        "limit_goals",
+        "split",
+        "num_levels",
+        "start_level",
+    )
+
     filter_goals: GoalFilter | None = None
     limit_goals: int | None = None
     split: str = "all"
@@ -71,6 +89,9 @@ class WebShopOptions(CatalogueOptions):
     show_attrs: bool = False
     num_levels: int = 0
     start_level: int = 0
+    seed_info: bool = False
+    level_info: bool = False
+    oracle_return_info: bool = False
     env_instruction: str | None = None
     render_mode: str | None = None
 
@@ -88,7 +109,8 @@ class WebShopOptions(CatalogueOptions):
         check_choice("split", self.split, SPLITS)
         check_choice("observation_mode", self.observation_mode, ("text", "text_rich"))
         check_choice("observation_format", self.observation_format, ("page", "roll"))
-        self._convert("show_attrs", check_bool)
+        for name in ("show_attrs", *_INFOS):
+            self._convert(name, check_bool)
         levels = check_levels(self.num_levels, self.start_level)
         for name, value in zip(("num_levels", "start_level"), levels, strict=True):
             object.__setattr__(self, name, value)
