@@ -1,0 +1,218 @@
+"""`set_level_options`, `solve`, and the infos of resets on request."""
+
+import json
+import math
+
+import pytest
+
+from roll_vec.envs.countdown import Countdown
+from roll_vec.errors import (
+    ClosedError,
+    InvalidOptionError,
+    ResetNeededError,
+    UnknownOptionError,
+)
+from tests.envs.countdown.tasks import list_tasks
+from tests.oracles import countdown as oracle
+
+INFOS = {
+    "seed_info": True,
+    "level_info": True,
+    "difficulty_info": True,
+    "oracle_return_info": True,
+}
+
+
+def write_rows(path, *rows):
+    """Write a file of tasks."""
+    lines = [json.dumps({"nums": nums, "target": target}) for nums, target in rows]
+    path.write_text("\n".join(lines))
+    return path
+
+
+# ------------------------------------------------------------- level options
+
+
+def test_other_levels_begin_with_the_next_episode():
+    env = Countdown(max_steps=3)
+    env.reset(seed=2)
+    task, answer = (env.nums, env.target), env.oracle_action
+    env.set_level_options(num_numbers=2, number_range=(1, 9), target_range=(1, 20))
+    assert (env.nums, env.target) == task
+    assert env.step("1")[0].startswith(f"Target: {task[1]}, nums: {task[0]}\n")
+    assert env.step(answer)[1] == 1.0
+    twin = Countdown(num_numbers=2, number_range=(1, 9), target_range=(1, 20))
+    assert env.reset()[0] != twin.reset(seed=2)[0]
+    assert list_tasks(env, range(20)) == list_tasks(twin, range(20))
+    # One option after the other; None ends a band.
+    env.set_level_options(num_operations=1, num_levels=4)
+    env.set_level_options(num_numbers=(1, 4), start_level=9)
+    keywords = {"num_numbers": (1, 4), "number_range": (1, 9), "target_range": (1, 20)}
+    keywords |= {"num_operations": 1, "num_levels": 4, "start_level": 9}
+    assert list_tasks(env, range(20)) == list_tasks(Countdown(**keywords), range(20))
+    assert env.options == Countdown(**keywords, max_steps=3).options
+    env.set_level_options(num_operations=None, start_level=0, num_levels=0)
+    keywords |= {"num_operations": None, "start_level": 0, "num_levels": 0}
+    assert list_tasks(env, range(20)) == list_tasks(Countdown(**keywords), range(20))
+
+
+@pytest.mark.parametrize(
+    ("level_options", "error", "message"),
+    [
+        (
+            {"operators": "+"},
+            UnknownOptionError,
+            "num_levels, .*operators cannot",
+        ),
+        ({"num_ops": 2}, UnknownOptionError, "num_operations, number_range"),
+        (
+            {"num_numbers": 5},
+            InvalidOptionError,
+            "num_numbers: .* space.*5$",
+        ),
+        ({"num_numbers": (2, 7)}, InvalidOptionError, "num_numbers"),
+        ({"number_range": (1, 10**8)}, InvalidOptionError, "number_range"),
+        ({"num_operations": (3, 1)}, InvalidOptionError, "num_operations"),
+        ({"num_operations": 1}, InvalidOptionError, "num_operations: .*2 to 3, got"),
+        ({"start_level": 3}, InvalidOptionError, "start_level: 3 has no meaning"),
+        ({"num_numbers": 2, "target_range": 3}, InvalidOptionError, "target_range"),
+    ],
+    ids=str,
+)
+def test_bad_level_options_change_nothing(level_options, error, message):
+    env = Countdown(max_steps=2)
+    env.reset(seed=1)
+    env.set_level_options(target_range=(1, 50))
+    before, options = env.get_state(), env.options
+    for method in (env.set_level_options, env.check_level_options):
+        with pytest.raises(error, match=message):
+            method(**level_options)
+        assert env.get_state() == before
+        assert env.options == options
+    env.close()
+    for method in (env.set_level_options, env.check_level_options):
+        with pytest.raises(ClosedError):
+            method(num_operations=2)
+
+
+def test_a_check_changes_nothing():
+    env = Countdown()
+    env.check_level_options(num_operations=2)
+    assert env.options is Countdown().options
+
+
+def test_level_options_of_a_file(tmp_path):
+    path = write_rows(tmp_path / "a.jsonl", ([3, 8], 24), ([1, 2, 3], 6), ([5, 5], 10))
+    env = Countdown(data=path)
+    env.set_level_options(num_operations=1, num_levels=7)
+    twin = Countdown(data=path, num_operations=1, num_levels=7)
+    assert list_tasks(env, range(15)) == list_tasks(twin, range(15))
+    for name, value in (("num_numbers", 2), ("number_range", (1, 5))):
+        with pytest.raises(InvalidOptionError, match=f"{name}: has no effect"):
+            env.set_level_options(**{name: value})
+    with pytest.raises(InvalidOptionError, match=r"num_operations: .*counts 1 to 2"):
+        env.set_level_options(num_operations=3)
+
+
+def test_states_have_the_level_options():
+    env = Countdown()
+    env.reset(seed=1)
+    untouched = Countdown().get_state()
+    env.set_level_options(num_numbers=(2, 3), num_operations=1)
+    state = json.loads(json.dumps(env.get_state()))
+    other = Countdown(max_steps=1)
+    other.set_state(state)
+    assert other.get_state() == env.get_state()
+    for _ in range(5):
+        assert other.reset() == env.reset()
+    other.set_state(untouched)
+    assert other.options is Countdown().options
+    with pytest.raises(InvalidOptionError, match="num_numbers"):
+        other.set_state({**state, "level_options": {"num_numbers": 6}})
+    with pytest.raises(UnknownOptionError):
+        other.set_state({**state, "level_options": {"operators": "+"}})
+    assert other.get_state() == untouched
+
+
+# ----------------------------------------------------------------- solutions
+
+
+@pytest.mark.parametrize("rule", ["all", "any"])
+def test_solutions_take_the_fewest_operations(rule):
+    env = Countdown(numbers_rule=rule, max_steps=2, **INFOS)
+    for seed in range(30):
+        _, info = env.reset(seed=seed)
+        env.step("1 +")
+        state = env.get_state()
+        (answer,) = env.solve()
+        assert env.get_state() == state, "solving moves nothing"
+        num_operations = sum(answer.count(sign) for sign in "+-*/")
+        assert info["difficulty"] == {"num_operations": num_operations}
+        assert num_operations == oracle.fewest_operations(
+            env.nums, env.target, numbers_rule=rule
+        )
+        *_, reward, terminated, _, step_info = env.step(answer)
+        assert reward == info["oracle_return"] == 1.0
+        assert terminated
+        assert step_info["success"]
+        assert env.solve() is None
+
+
+def test_there_is_no_solution(tmp_path):
+    path = write_rows(tmp_path / "a.jsonl", ([3, 8], 25), ([9], 9), ([1] * 7, 7))
+    env = Countdown(data=path, score=3.0, **INFOS)
+    with pytest.raises(ResetNeededError):
+        env.solve()
+    infos = []
+    for seed in range(3):
+        infos.append(env.reset(seed=seed)[1])
+        if seed < 2:
+            assert env.solve() == (None, ["9"])[seed]
+    with pytest.raises(InvalidOptionError, match="nums: expected 1 to 6"):
+        env.solve()
+    assert [info["difficulty"]["num_operations"] for info in infos] == [-1, 0, -2]
+    returns = [info["oracle_return"] for info in infos]
+    assert math.isnan(returns[0])
+    assert returns[1] == 3.0
+    assert math.isnan(returns[2])
+    env.close()
+    with pytest.raises(ClosedError):
+        env.solve()
+
+
+def test_a_solution_that_breaks_a_limit_is_none(tmp_path):
+    path = write_rows(tmp_path / "a.jsonl", ([2, 3, 4], 20), ([2, 3, 4], 9))
+    env = Countdown(data=path, operators="+*", max_tokens=5)
+    for seed, has_solution in enumerate((False, True)):
+        env.reset(seed=seed)
+        assert (env.solve() is not None) == has_solution
+    env.reset(seed=0)
+    assert env.oracle_action.count("(") == 1
+    assert env.step(env.oracle_action)[4]["reason"] == "too_many_tokens"
+
+
+# --------------------------------------------------------------------- infos
+
+
+def test_infos_are_there_on_request():
+    assert Countdown().reset(seed=1)[1] == {}
+    expected = {
+        "seed": 8,
+        "level": 4 + 8 % 3,
+        "difficulty": {"num_operations": 2},
+        "oracle_return": 1.0,
+    }
+    keywords = {"num_levels": 3, "start_level": 4, "num_numbers": 3}
+    for name, key in zip(INFOS, expected, strict=True):
+        env = Countdown(**{name: True}, **keywords)
+        assert env.reset(seed=8)[1] == {key: expected[key]}
+    assert Countdown(**INFOS, **keywords).reset(seed=8)[1] == expected
+
+
+def test_the_seed_of_a_later_episode_opens_it():
+    env, alone = Countdown(seed_info=True), Countdown()
+    env.reset(seed=3**50)
+    for _ in range(5):
+        observation, info = env.reset()
+        assert alone.reset(seed=info["seed"])[0] == observation
+        assert alone.np_random.random() == env.np_random.random()
