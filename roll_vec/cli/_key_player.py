@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from itertools import takewhile
 from typing import TextIO
 
-from roll_vec.cli._game import BoardGame
+from roll_vec.cli._game import BoardGame, action_names
 from roll_vec.cli._keys import UNKNOWN_KEY
+from roll_vec.cli._oracles import hint
 from roll_vec.cli._screen import is_screen, screen_height, text_width, wants_colour
 from roll_vec.render.ansi import paint, strip_colours
 
@@ -22,12 +23,13 @@ keys:
   u, backspace      undo a move, its luck included
   n                 new level: the next seed
   r                 restart this level
+  t                 a hint: the best next move, if the environment knows one
   ?                 show or hide this help
   q, Ctrl-D         quit
 """
 
 _SEQUENCE_OR_CHARACTER = re.compile(r"(\x1b\[[0-9;]*m)|\S")
-_HINT = "arrows or wasd: move · u undo · n new · r restart · ? help · q quit"
+_HINT = "arrows or wasd: move · u undo · t hint · n new · r restart · ? help · q quit"
 
 
 class KeyPlayer:
@@ -54,6 +56,7 @@ class KeyPlayer:
             "new": lambda: self.game.start(self.game.seed + 1),
             "restart": lambda: self.game.start(self.game.seed),
             "help": self._toggle_help,
+            "hint": self._hint,
             UNKNOWN_KEY: self._unknown,
         }
 
@@ -85,6 +88,16 @@ class KeyPlayer:
 
     def _toggle_help(self) -> None:
         self._help = not self._help
+
+    def _hint(self) -> None:
+        if self.game.score.is_over:
+            self._remark = "The episode is over"
+            return
+        action = hint(self.game.env)
+        names = {
+            str(action): name for name, action in action_names(self.game.env).items()
+        }
+        self._remark = "There is no hint" if action is None else names[action]
 
     def _unknown(self) -> None:
         self._remark = "That key does nothing: ? shows those that do"

@@ -26,6 +26,7 @@ _LETTERS = {
     "q": "quit",
     "?": "help",
     "h": "help",
+    "t": "hint",
     "\x04": "quit",  # Ctrl-D
     "\x7f": "undo",  # backspace
 }
@@ -39,8 +40,8 @@ _KEY = re.compile(r"\x1b[\[O][0-9;]*(.?)|(\S)", re.DOTALL)
 def decode_keys(text: str) -> list[str]:
     """Return the names of the keys in the text that a terminal sent.
 
-    ``up down left right undo new restart quit help``, or `UNKNOWN_KEY` for any other
-    key; white space is left out.
+    ``up down left right undo new restart quit help hint``, or `UNKNOWN_KEY` for any
+    other key; white space is left out.
     """
     return [
         _LETTERS.get(key[2].lower(), UNKNOWN_KEY)

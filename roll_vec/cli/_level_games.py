@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from roll_vec.cli._environments import full_id
 from roll_vec.cli._errors import argument_error
 from roll_vec.stacked.level_archives import SUFFIX, read_archive
+from roll_vec.stacked.level_sets import LevelSet
 
 __all__ = ["GAMES", "Columns", "Effort", "LevelGame", "game_of_file", "game_of_id"]
 
@@ -26,36 +28,37 @@ class Effort(NamedTuple):
 
 
 class LevelGame:
-    """A game that plays levels; the methods take and return its sets of levels."""
+    """A game that plays levels; the methods take and return its `LevelSet`."""
 
     ENV_ID: ClassVar[str]
     # The first is the usual one.
     TEXT_SUFFIXES: ClassVar[tuple[str, ...]]
-    # Letters that only this game's text files have.
+    # Letters of this game's text files.
     LETTERS: ClassVar[str]
 
-    def load(self, levels: Any) -> Any:
+    def load(self, levels: Any) -> LevelSet:
         """Return levels in any form of the keyword ``levels`` as a set."""
         raise NotImplementedError
 
-    def from_provider(self, arrays: tuple[NDArray[Any], ...]) -> Any:
-        """Return the rows of a `LevelProvider` as a set."""
+    def read_provider(self, arrays: tuple[NDArray[Any], ...]) -> LevelSet:
+        """Return rows of a provider's generated levels as a set."""
         raise NotImplementedError
 
-    def take(self, levels: Any, numbers: NDArray[np.int64]) -> Any:
-        """Return some levels of a set as a set."""
-        raise NotImplementedError
-
-    def to_text(self, levels: Any, numbers: NDArray[np.int64]) -> str:
+    def format_text(self, levels: LevelSet, numbers: NDArray[np.int64]) -> str:
         """Return levels in the text format of the game, each below its number."""
         raise NotImplementedError
 
-    def to_array(self, levels: Any) -> NDArray[Any]:
-        """Return levels as the (L, H, W) array of a ``.npz`` file."""
+    def count(self, levels: LevelSet) -> Columns:
+        """Return what can be counted on each board."""
         raise NotImplementedError
 
-    def count(self, levels: Any) -> Columns:
-        """Return what can be counted on each board."""
+    def solve(
+        self, levels: LevelSet, options: Mapping[str, Any], effort: Effort
+    ) -> Columns:
+        """Return the exact measures of each level; NaN where there is none.
+
+        ``options`` are the keywords of the environment that plays the levels.
+        """
         raise NotImplementedError
 
 
@@ -66,31 +69,23 @@ class SokobanLevels(LevelGame):
     TEXT_SUFFIXES = (".txt", ".xsb", ".sok")
     LETTERS = "#@+$*. -_"
 
-    def load(self, levels: Any) -> Any:
+    def load(self, levels: Any) -> LevelSet:
         """See `LevelGame.load`."""
         from roll_vec.envs.sokoban import load_levels
 
         return load_levels(levels)
 
-    def from_provider(self, arrays: tuple[NDArray[Any], ...]) -> Any:
-        """See `LevelGame.from_provider`."""
+    def read_provider(self, arrays: tuple[NDArray[Any], ...]) -> LevelSet:
+        """See `LevelGame.read_provider`."""
         return self.load(arrays[0])
 
-    def take(self, levels: Any, numbers: NDArray[np.int64]) -> Any:
-        """See `LevelGame.take`."""
-        return self.load(levels.grids[numbers])
-
-    def to_text(self, levels: Any, numbers: NDArray[np.int64]) -> str:
-        """See `LevelGame.to_text`."""
+    def format_text(self, levels: LevelSet, numbers: NDArray[np.int64]) -> str:
+        """See `LevelGame.format_text`."""
         from roll_vec.envs.sokoban.level_files import format_levels
 
         return format_levels(levels.grids, numbers)
 
-    def to_array(self, levels: Any) -> NDArray[Any]:
-        """See `LevelGame.to_array`."""
-        return levels.grids  # type: ignore[no-any-return]
-
-    def count(self, levels: Any) -> Columns:
+    def count(self, levels: LevelSet) -> Columns:
         """See `LevelGame.count`."""
         from roll_vec.kernels.sokoban import rules
 
@@ -98,6 +93,28 @@ class SokobanLevels(LevelGame):
         return {
             "cells": (levels.grids != rules.WALL).sum(axis=(1, 2)),
             "boxes": boxes.sum(axis=(1, 2)),
+        }
+
+    def solve(
+        self, levels: LevelSet, options: Mapping[str, Any], effort: Effort
+    ) -> Columns:
+        """See `LevelGame.solve`."""
+        from roll_vec.envs.sokoban.solver import GAVE_UP, NO_SOLUTION, measure_rooms
+
+        del options
+        bound = {} if effort.max_states is None else {"max_states": effort.max_states}
+        steps, pushes = measure_rooms(
+            levels.grids, num_threads=effort.num_threads, **bound
+        )
+        lowest = np.minimum(steps, pushes)
+        return {
+            "solution_steps": np.where(steps < 0, np.nan, steps),
+            "solution_pushes": np.where(pushes < 0, np.nan, pushes),
+            "result": np.select(
+                [(steps == NO_SOLUTION) | (pushes == NO_SOLUTION), lowest == GAVE_UP],
+                ["unsolvable", "gave up"],
+                "solved",
+            ),
         }
 
 

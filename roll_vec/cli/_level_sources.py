@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from roll_vec.cli._environments import full_id, make_vector
 from roll_vec.cli._errors import argument_error
 from roll_vec.cli._level_games import LevelGame, game_of_file, game_of_id
+from roll_vec.stacked.level_sets import LevelSet
 
 __all__ = ["LevelSource", "draw_levels", "level_numbers", "open_source"]
 
@@ -30,8 +31,7 @@ class LevelSource(NamedTuple):
     title: str
     """The file or the id, as the user named it."""
     game: LevelGame
-    levels: Any
-    """The levels in the form of the keyword ``levels``; its ``len`` is their number."""
+    levels: LevelSet
     numbers: NDArray[np.int64]
     """(L,): numbers of the levels in their file, or seeds of the id."""
     options: Mapping[str, Any]
@@ -108,7 +108,7 @@ def draw_levels(
     game: LevelGame,
     options: Mapping[str, Any],
     numbers: NDArray[np.int64],
-) -> Any:
+) -> LevelSet:
     """Return the levels that an id plays in the episodes of some seeds.
 
     Raises
@@ -121,7 +121,7 @@ def draw_levels(
         arrays, indices = provider.get(numbers.astype(np.uint64))
     finally:
         env.close()
-    return game.from_provider(tuple(array[indices] for array in arrays))
+    return game.read_provider(tuple(array[indices] for array in arrays))
 
 
 def _open_file(
@@ -141,10 +141,10 @@ def _open_file(
     # Keywords that the environment refuses beside levels are errors here, too.
     make_vector(game.ENV_ID, 1, options={**options, "levels": levels}).close()
     if len(numbers) < count or (numbers != np.arange(count)).any():
-        levels = game.take(levels, numbers)
+        levels = game.load(levels.grids[numbers])
     return LevelSource(source, game, levels, numbers, _play_options(options, levels))
 
 
-def _play_options(options: Mapping[str, Any], levels: Any) -> dict[str, Any]:
+def _play_options(options: Mapping[str, Any], levels: LevelSet) -> dict[str, Any]:
     keywords = {name: options[name] for name in _PLAY_KEYWORDS if name in options}
     return {**keywords, "levels": levels}

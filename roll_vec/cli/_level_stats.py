@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from roll_vec.cli._environments import make_vector
 from roll_vec.cli._errors import argument_error
-from roll_vec.cli._level_games import Columns
+from roll_vec.cli._level_games import Columns, Effort
 from roll_vec.cli._level_sources import LevelSource
 from roll_vec.progress import report
+from roll_vec.stacked.row_threads import resolve_num_threads
 
 __all__ = ["Measurement", "measure", "random_success", "stats_tables", "write_csv"]
 
@@ -39,6 +40,7 @@ def measure(
     *,
     episodes: int,
     seed: int,
+    max_states: int | None,
     threads: int | None,
 ) -> Measurement:
     """Return the measures of levels; it reports its progress.
@@ -50,12 +52,16 @@ def measure(
         Of random actions in each level; 0: none.
     seed : int
         Of these actions.
+    max_states : int or None
+        See `Effort`.
     threads : int or None
     """
     game, levels = source.game, source.levels
     columns: Columns = {"level": source.numbers, **game.count(levels)}
     if episodes:
         columns["random_success"] = random_success(source, episodes, seed, threads)
+    effort = Effort(max_states, resolve_num_threads(threads))
+    columns |= game.solve(levels, source.options, effort)
     return Measurement(source, columns)
 
 
@@ -166,7 +172,7 @@ def stats_tables(result: Measurement, num_rows: int) -> Iterator[Any]:
         yield table
     table = Table(title=f"of {count:,} levels" if num_rows else title)
     for name in ("", "levels", *_QUANTILES, "mean"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for name, column in columns.items():
         if name == "level":
             continue

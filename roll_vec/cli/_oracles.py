@@ -3,6 +3,8 @@
 An environment knows the right action if its class has the attribute or property
 ``oracle_action``: the right next action, or None where there is none.  It may also have
 ``oracle_note``: why the best return is out of reach in this episode, or None.
+
+Batches of stacked arrays are solved once an episode, see `SolverPolicy`.
 """
 
 from __future__ import annotations
@@ -11,15 +13,18 @@ from collections.abc import Callable
 from typing import Any
 
 import gymnasium
+import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Text
 from gymnasium.vector import VectorEnv
+from numpy.typing import NDArray
 
 from roll_vec.cli._environments import load_class
-from roll_vec.cli._errors import argument_error
+from roll_vec.cli._errors import argument_error, one_line
+from roll_vec.errors import SolverLimitError, UnsolvableLevelError
 from roll_vec.registration import ENVIRONMENTS
 
-__all__ = ["OraclePolicy", "has_oracle", "hint"]
+__all__ = ["OraclePolicy", "SolverPolicy", "has_oracle", "hint", "make_oracle"]
 
 _ACTION, _NOTE = "oracle_action", "oracle_note"
 
@@ -37,7 +42,33 @@ def has_oracle(env: Any) -> bool:
 def hint(env: Any) -> str | None:
     """Return the right next action in an environment; None if it is not known."""
     answer = env.get_wrapper_attr(_ACTION) if has_oracle(env) else None
-    return None if answer is None else str(answer)
+    if answer is None:
+        return None
+    if not isinstance(answer, str) and isinstance(env.action_space, Text):
+        answer = getattr(env.unwrapped, "action_lookup", {}).get(answer, answer)
+    return str(answer)
+
+
+def make_oracle(env: VectorEnv[Any, Any, Any]) -> Callable[[Any], Any]:
+    """Return the policy that takes the right action in every environment of a batch.
+
+    Raises
+    ------
+    UsageError
+        The id has no oracle, or its answers cannot be put into the form that the
+        environment reads.
+    """
+    if not has_oracle(env):
+        name = "this environment" if env.spec is None else env.spec.id
+        ids = [id for id in ENVIRONMENTS if _has(gymnasium.spec(id), _ACTION)]
+        text = f"there is no oracle of {name}; those that have one: {', '.join(ids)}"
+        raise argument_error("--policy", text)
+    # Its import takes long: the kernels are loaded.
+    from roll_vec.stacked.engine import StackedEngine
+
+    batch: Any = env.unwrapped
+    is_stacked = isinstance(getattr(batch, "engine", None), StackedEngine)
+    return SolverPolicy(env) if is_stacked else OraclePolicy(env)
 
 
 class OraclePolicy:
@@ -51,22 +82,9 @@ class OraclePolicy:
     ----------
     notes : dict of str to None
         The notes of all episodes, in the order of their first occurrence.
-
-    Raises
-    ------
-    UsageError
-        The id has no oracle, or its answers cannot be put into the form that the
-        environment reads.
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
-        if not has_oracle(env):
-            name = "this environment" if env.spec is None else env.spec.id
-            ids = [id for id in ENVIRONMENTS if _has(gymnasium.spec(id), _ACTION)]
-            text = (
-                f"there is no oracle of {name}; those that have one: {', '.join(ids)}"
-            )
-            raise argument_error("--policy", text)
         self._env: Any = env.unwrapped
         self._has_note = _has(env.spec, _NOTE)
         self._write = _answer_writer(env)
@@ -79,6 +97,82 @@ class OraclePolicy:
             notes = self._env.get_attr(_NOTE)
             self.notes.update(dict.fromkeys(note for note in notes if note is not None))
         return [self._write(action) for action in self._env.get_attr(_ACTION)]
+
+
+class SolverPolicy:
+    """The policy that plays best in every environment of a batch of stacked arrays.
+
+    Each environment is solved at the start of each episode.  Sokoban plays a solution
+    of the fewest moves, a lake the policy of the highest chance to reach the goal.
+
+    Parameters
+    ----------
+    env : VectorEnv
+
+    Attributes
+    ----------
+    notes : dict of str to None
+        Why episodes have no solution, in the order of their first occurrence.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        batch: Any = env.unwrapped
+        self._env = batch
+        self._answers: dict[int, str] = {}
+        if isinstance(env.single_action_space, Text):
+            write = _answer_writer(env)
+            lookup = batch.get_attr("action_lookup")[0]
+            self._answers = {action: write(name) for action, name in lookup.items()}
+        self.notes: dict[str, None] = {}
+        # By environment: the action of each step, or of each cell of slippery ice.  An
+        # episode without a solution has the first action throughout.
+        self._first_action = batch.engine.first_action
+        self._plans = np.full((env.num_envs, 1), self._first_action)
+        self._is_by_cell = False
+
+    def __call__(self, observations: Any) -> Any:
+        """Return an action for each environment."""
+        del observations
+        engine, num_envs = self._env.engine, self._env.num_envs
+        env_ids = np.flatnonzero(engine.elapsed_steps == 0)
+        if env_ids.size:
+            self._plan(env_ids)
+        columns = engine.positions if self._is_by_cell else engine.elapsed_steps
+        # An episode that has ended is past the end of its plan.
+        columns = np.minimum(columns, self._plans.shape[1] - 1)
+        actions = self._plans[np.arange(num_envs), columns]
+        if self._answers:
+            return [self._answers[action] for action in actions.tolist()]
+        return actions
+
+    def _plan(self, env_ids: NDArray[np.int64]) -> None:
+        """Solve the episodes that some environments begin."""
+        plans = [self._read(solution) for solution in self._solve(env_ids)]
+        more = max(map(len, plans)) - self._plans.shape[1]
+        if more > 0:
+            self._plans = np.pad(self._plans, ((0, 0), (0, more)))
+        self._plans[env_ids] = self._first_action
+        for env_id, plan in zip(env_ids.tolist(), plans, strict=True):
+            self._plans[env_id, : len(plan)] = plan
+
+    def _solve(self, env_ids: NDArray[np.int64]) -> list[Any]:
+        """Return solutions of some environments; None, with a note: there is none."""
+        engine = self._env.engine
+        try:
+            return list(engine.solve(env_ids, "moves"))
+        except (SolverLimitError, UnsolvableLevelError) as error:
+            if len(env_ids) == 1:
+                self.notes[one_line(error)] = None
+                return [None]
+        return [self._solve(env_ids[j : j + 1])[0] for j in range(len(env_ids))]
+
+    def _read(self, solution: Any) -> NDArray[np.int64]:
+        """Return the actions of a solution, by step or by cell."""
+        if solution is None:
+            return np.zeros(0, np.int64)
+        self._is_by_cell = not isinstance(solution, np.ndarray)
+        actions: NDArray[np.int64] = solution.policy if self._is_by_cell else solution
+        return actions
 
 
 def _answer_writer(env: Any) -> Callable[[Any], Any]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from roll_vec.cli._arguments import literal
 from roll_vec.cli._errors import UsageError, argument_error, one_line
 from roll_vec.cli._imports import import_from_here
-from roll_vec.cli._oracles import OraclePolicy
+from roll_vec.cli._oracles import make_oracle
 from roll_vec.spaces import UnicodeText
 
 __all__ = ["FORMS", "POLICIES", "Policy", "PolicyFactory", "make_policy"]
@@ -83,7 +83,7 @@ def _oracle(env: Vector, argument: str, seed: int) -> Policy:
     """Return the right actions of environments that know them."""
     del seed
     _check_no_argument("oracle", argument)
-    return OraclePolicy(env)
+    return make_oracle(env)
 
 
 def _check_no_argument(name: str, argument: str) -> None:

@@ -67,7 +67,7 @@ def add_parser(commands: Any) -> None:
         epilog=_EPILOG,
     )
     inner = parent.add_commands()
-    for add in (_add_make, _add_show, _add_export):
+    for add in (_add_make, _add_show, _add_stats, _add_export):
         add(inner)
 
 
@@ -251,7 +251,7 @@ def _show(arguments: argparse.Namespace) -> int:
         arguments.source, arguments.options, arguments.levels, most=_SHEET
     )
     if arguments.text:
-        _say(source.game.to_text(source.levels, source.numbers), end="")
+        _say(source.game.format_text(source.levels, source.numbers), end="")
         return 0
     count = len(source.levels)
     if count > _MAX_BOARDS:
@@ -279,6 +279,7 @@ def _stats(arguments: argparse.Namespace) -> int:
             source,
             episodes=arguments.random_episodes,
             seed=arguments.seed,
+            max_states=arguments.max_states,
             threads=arguments.threads,
         )
     if arguments.csv is not None:
@@ -316,10 +317,10 @@ def _check_out(game: LevelGame, path: Path) -> None:
 def _write(game: LevelGame, levels: Any, path: Path) -> None:
     with new_file("--out", path) as file:
         if path.suffix == SUFFIX:
-            write_archive(file, game.ENV_ID, game.to_array(levels))
+            write_archive(file, game.ENV_ID, levels.grids)
         else:
             numbers = np.arange(len(levels))
-            file.write(game.to_text(levels, numbers).encode())
+            file.write(game.format_text(levels, numbers).encode())
 
 
 def _say(text: str, end: str = "\n") -> None:

@@ -1,6 +1,7 @@
 """`roll-vec levels`: make, show, measure and write levels; they are those played."""
 
 import argparse
+import csv
 import os
 import re
 import signal
@@ -94,13 +95,14 @@ def test_an_error_while_levels_are_made_leaves_the_old_file(run, tmp_path, monke
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    for place in (RoomGenerator,):
-        monkeypatch.setattr(place, "__call__", interrupt)
+    monkeypatch.setattr(RoomGenerator, "__call__", interrupt)
     outcome = run(*make)
     assert (outcome.code, outcome.err) == (130, "roll-vec: interrupted\n")
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("roll_vec.cli._level_games.SokobanLevels.to_text", interrupt)
+    monkeypatch.setattr(
+        "roll_vec.cli._level_games.SokobanLevels.format_text", interrupt
+    )
     assert run(*make).code == 130
     assert [path.name for path in tmp_path.iterdir()] == ["set.txt"]
     assert (tmp_path / "set.txt").read_bytes() == before
@@ -206,7 +208,7 @@ def test_exported_levels_are_read_back_equal(run, tmp_path, shared, suffix):
 def test_files_without_levels_are_named(fails, tmp_path, content, message):
     data = content if isinstance(content, bytes) else content.encode()
     (tmp_path / "set.txt").write_bytes(data)
-    for command in (("show", "--text"), ("export", "--out", "b.txt")):
+    for command in (("show", "--text"), ("stats",), ("export", "--out", "b.txt")):
         assert message in fails("levels", command[0], "set.txt", *command[1:])
 
 
@@ -261,3 +263,65 @@ def test_random_players_are_those_of_single_environments(env_id, monkeypatch):
         assert share == successes / 12
     assert 0 < shares.mean() < 1
     assert (shares != random_success(source, episodes=12, seed=4)).any()
+
+
+def test_random_players_need_a_limit(fails):
+    line = fails("levels", "stats", SOKOBAN, "-o", "max_episode_steps=-1")
+    assert "random players need a step limit" in line
+
+
+UNSOLVABLE = "######\n#$@ .#\n######"
+
+
+def test_stats_are_those_of_the_solver_and_of_random_players(run, tmp_path):
+    (tmp_path / "set.txt").write_text(f"{COLLECTION}\n\n{UNSOLVABLE}\n")
+    outcome = run(
+        *("levels", "stats", "set.txt", "--random-episodes", 40, "--seed", 5),
+        *("--csv", "stats.csv"),
+    )
+    assert (outcome.code, outcome.err) == (0, "")
+    with (tmp_path / "stats.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["level"]) for row in rows] == [0, 1, 2, 3]
+    assert [int(row["boxes"]) for row in rows] == [1, 2, 1, 1]
+    assert [int(row["cells"]) for row in rows] == [3, 10, 10, 4]
+    assert [row["result"] for row in rows] == ["solved", "unsolvable"] * 2
+    # By hand: one push to the right, two pushes down.
+    for objective in ("solution_steps", "solution_pushes"):
+        assert [row[objective] for row in rows] == ["1", "", "2", ""]
+    shares = [float(row["random_success"]) for row in rows]
+    assert shares[0] > 0.9
+    assert shares[1] == shares[3] == 0
+    source = open_source("set.txt", {}, None)
+    assert shares == random_success(source, episodes=40, seed=5).tolist()
+    # The table has the same figures, and their quantiles.
+    table = [
+        [cell.strip() for cell in line.strip("│").split("│")]
+        for line in outcome.out.splitlines()
+        if line.startswith("│")
+    ]
+    assert table[3] == ["3", "4", "1", "0", "–", "–", "unsolvable"]
+    summary = {row[0]: row[1:] for row in table[4:]}
+    assert summary["solution pushes"][0] == "2"
+    assert summary["boxes"] == ["4", "1", "1", "1", "1.7", "2", "1.25"]
+    assert (summary["solved"][0], summary["unsolvable"][0]) == ("2", "2")
+    assert "set.txt: 4 levels of 6 x 6 cells" in outcome.out
+
+
+def test_stats_of_an_id_are_those_of_its_seeds(run, tmp_path):
+    few = ("--levels", "30-31,4", "--random-episodes", 0, "--rows", 2)
+    outcome = run("levels", "stats", SOKOBAN, *few, "--csv", "stats.csv")
+    assert outcome.code == 0
+    assert f"{SOKOBAN}: 3 levels of 6 x 6 cells" in outcome.out
+    assert re.search(r"│ +\.\.\. │", outcome.out)
+    assert "random" not in outcome.out
+    with (tmp_path / "stats.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    for row, seed in zip(rows, (30, 31, 4), strict=True):
+        env = gymnasium.make(SOKOBAN)
+        env.reset(seed=seed)
+        assert row["level"] == str(seed)
+        assert int(row["solution_steps"]) == len(env.unwrapped.solve())
+    # A search that may visit one position solves nothing.
+    outcome = run("levels", "stats", SOKOBAN, *few, "--max-states", 1)
+    assert re.search(r"gave up │ +3 │", outcome.out)

@@ -163,8 +163,8 @@ def test_policy_of_the_user_gets_and_gives_texts(run, user_module, tmp_path):
         ((COUNTDOWN, "-o", "step_timeout=1"), [COUNTDOWN, "step_timeout", "workers=1"]),
         ((COUNTDOWN, "-o", "numbers=3"), [COUNTDOWN, "numbers", "num_numbers"]),
         (
-            ("roll_vec/Sokoban-v0", "--policy", "oracle"),
-            ["--policy", "no oracle of roll_vec/Sokoban-v0", COUNTDOWN],
+            ("CartPole-v1", "--policy", "oracle"),
+            ["--policy", "no oracle of CartPole-v1", COUNTDOWN],
         ),
         ((ECHO, *SMALL, "--policy", "builtins:len"), ["returned int", "4 str"]),
         (

@@ -12,7 +12,7 @@ from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.envs.sokoban.rooms import make_level_provider
 from roll_vec.envs.sokoban.solver import refuse_unsolvable_levels, solve_positions
-from roll_vec.errors import InvalidStateError
+from roll_vec.errors import InvalidStateError, SolverLimitError, UnsolvableLevelError
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.stacked.levels import LevelProvider
@@ -132,6 +132,15 @@ class Sokoban(LevelEnv):
             seeds = np.array([self.level_seed], np.uint64)
             refuse_unsolvable_levels(self._level_provider, seeds)
         return actions
+
+    @property
+    def oracle_action(self) -> int | None:
+        """The first action of `solve`; None if the room is solved, or not solvable."""
+        try:
+            actions = self.solve()
+        except (SolverLimitError, UnsolvableLevelError):
+            return None
+        return None if actions is None or not len(actions) else int(actions[0])
 
     def _grid(self) -> NDArray[np.uint8]:
         return self.grid

@@ -1,0 +1,81 @@
+"""`--policy oracle` of games in stacked arrays: it plays best in every mode."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+from roll_vec.cli._oracles import make_oracle
+from roll_vec.envs.sokoban.solver import solve_rooms
+from tests.cli.output import table_of
+
+SOKOBAN = "roll_vec/Sokoban-v0"
+MODES = ["next_step", "same_step", "disabled"]
+QUICK = ("--num-envs", 20, "--steps", 60, "--no-image")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        (),
+        ("-o", "action_start=0", "-o", "num_boxes=2"),
+        ("-o", "action_mode=text"),
+        ("-o", "obs_mode=planes", "-o", "group_size=4", "-o", "num_levels=3"),
+    ],
+    ids=lambda keywords: " ".join(keywords) or "plain",
+)
+def test_the_oracle_solves_every_room(run, mode, keywords):
+    arguments = ("rollout", SOKOBAN, *QUICK, "--policy", "oracle", *keywords)
+    outcome = run(*arguments, "--autoreset", mode)
+    assert (outcome.code, outcome.err) == (0, "")
+    table = table_of(outcome.out)
+    assert table["success rate"] == "100.00%"
+    # No room takes more than 30 moves, and each environment plays several.
+    assert int(table["episodes"]) > 40
+
+
+def test_the_oracle_takes_the_fewest_moves(run, tmp_path):
+    arguments = ("--policy", "oracle", "--autoreset", "same_step", "--save", "run.npz")
+    assert run("rollout", SOKOBAN, *QUICK, "--seed", 7, *arguments).code == 0
+    with np.load(tmp_path / "run.npz") as saved:
+        env_ids, lengths = saved["env_index"], saved["lengths"]
+    single = gymnasium.make(SOKOBAN)
+    for env_id in range(3):
+        rooms = [single.reset(seed=7 + env_id)[0]]
+        mine = lengths[env_ids == env_id].tolist()
+        rooms += [single.reset()[0] for _ in mine[1:]]
+        assert mine == [len(room.directions) for room in solve_rooms(np.array(rooms))]
+
+
+def test_rooms_without_a_solution_are_named(run, tmp_path):
+    (tmp_path / "set.txt").write_text(
+        "######\n#@$ .#\n######\n\n######\n#$@ .#\n######\n"
+    )
+    outcome = run(
+        *("rollout", SOKOBAN, "--num-envs", 2, "--steps", 20, "--no-image"),
+        *("-o", "levels=set.txt", "--policy", "oracle", "-o", "max_episode_steps=5"),
+    )
+    assert (outcome.code, outcome.err) == (0, "")
+    assert (
+        "out of the oracle's reach: 1\nlevels: level 1 has no solution" in outcome.out
+    )
+
+
+def test_an_environment_that_is_solved_again_goes_on(tmp_path):
+    del tmp_path
+    envs = gymnasium.make_vec(SOKOBAN, num_envs=3, autoreset_mode="SameStep")
+    oracle = make_oracle(envs)
+    observations, _ = envs.reset(seed=4)
+    np.testing.assert_array_equal(oracle(observations), oracle(observations))
+
+
+@pytest.mark.parametrize("action_mode", ["discrete", "text"])
+def test_play_gives_hints(play, action_mode):
+    level = ["######\n#@ $.#\n######"]
+    arguments = (SOKOBAN, "-o", f"levels={level!r}", "-o", f"action_mode={action_mode}")
+    text = "t\nd\nt\nd\nt\n"
+    if action_mode == "text":
+        text = ":hint\nright\n:hint\nright\n:hint\n"
+    output = play(text, *arguments)
+    assert output.count("Right") >= 2
+    assert "Solved in 2 steps" in output
