@@ -103,6 +103,11 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
     Infos have Gymnasium's layout, see `roll_vec.vector.infos`.  An info that cannot be
     brought into it, such as a dict that holds itself, is a fault of that environment.
 
+    `set_level_options` and `solve` call the methods of these names that an environment
+    may have.  A new object that replaces an environment gets the level options again,
+    in one call.  If it has a method `check_level_options`, that is called first, for
+    all environments: nothing changes if it raises.
+
     `close` closes every environment.  It ignores their exceptions, except a
     KeyboardInterrupt in the calling thread.
 
@@ -461,37 +466,6 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             raise ValueError(message)
         with self._interruptible():
             self.engine.handles.set_attribute(name, values)
-
-    def set_level_options(
-        self, *, mask: NDArray[np.bool_] | None = None, **level_options: Any
-    ) -> None:
-        """Change the levels of environments, from their next episode on.
-
-        It calls their own method `set_level_options`; and again, with all that was set,
-        when an environment object is replaced.  An environment's own method
-        `check_level_options`, if there is one, is called before: nothing has changed if
-        it raises.
-
-        Parameters
-        ----------
-        mask : (num_envs,) bool, or None
-            The environments; None: all.
-        **level_options
-            Keywords of the environments' method.
-
-        Raises
-        ------
-        UnsupportedError
-            If an environment has no such method; nothing has changed then.
-        UnknownOptionError, InvalidOptionError
-            Of the environments of this package; nothing has changed then.
-        PendingResultsError
-            If results were not received.
-        """
-        self._check_idle("set_level_options")
-        env_ids = self._masked_ids(mask, "set_level_options")
-        with self._interruptible():
-            self.engine.set_level_options(env_ids, level_options)
 
     def render(self) -> tuple[Any, ...]:
         """Return the result of `render` of each environment."""
