@@ -180,7 +180,15 @@ def add_environment_arguments(
     add_option_argument(parser)
 
 
-def add_option_argument(parser: argparse.ArgumentParser) -> None:
+_OPTION_HELP = """\
+keyword of the environment, as a Python literal or else as text; may be repeated: -o
+dim_room="(10, 10)" -o num_boxes=4 -o max_episode_steps=50; "roll-vec envs ID" lists
+them"""
+
+
+def add_option_argument(
+    parser: argparse.ArgumentParser, help: str = _OPTION_HELP
+) -> None:
     """Add the argument for the keywords of an environment."""
     parser.add_argument(
         "-o",
@@ -190,7 +198,5 @@ def add_option_argument(parser: argparse.ArgumentParser) -> None:
         type=_option,
         default={},
         metavar="KEY=VALUE",
-        help="keyword of the environment, as a Python literal or else as text; may be "
-        'repeated: -o dim_room="(10, 10)" -o num_boxes=4 -o max_episode_steps=50; '
-        '"roll-vec envs ID" lists them',
+        help=help,
     )

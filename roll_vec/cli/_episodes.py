@@ -16,6 +16,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.cli._environments import mode_of
+from roll_vec.cli._recorder import RunRecorder
+from roll_vec.cli._signals import hold_interrupts
 from roll_vec.cli._transcript import Transcript
 
 __all__ = ["UNKNOWN", "Episodes", "RolloutSummary", "roll_out"]
@@ -86,6 +88,7 @@ def roll_out(
     on_progress: Callable[[int, int, float], None] | None = None,
     interval: float = 0.1,
     transcript: Transcript | None = None,
+    recorder: RunRecorder | None = None,
 ) -> RolloutSummary:
     """Reset with a seed, step `steps` times and account for the episodes that end.
 
@@ -106,6 +109,8 @@ def roll_out(
         Seconds between two calls of `on_progress`.
     transcript : Transcript, optional
         Receives the observations, actions and rewards of every step.
+    recorder : RunRecorder, optional
+        Receives the actions and all results.
 
     Returns
     -------
@@ -120,18 +125,29 @@ def roll_out(
     next_report = 0.0
     is_interrupted = False
     try:
-        observations, _ = env.reset(seed=seed)
+        observations, infos = env.reset(seed=seed)
+        if recorder is not None:
+            with hold_interrupts():
+                recorder.add_reset(observations, infos)
         first_end = now = perf_counter()
         while num_steps < steps:
             actions = policy(observations)
             previous, resetting = observations, tracker.resetting
             observations, rewards, terminations, truncations, infos = env.step(actions)
-            if transcript is not None:
-                transcript.add(previous, actions, rewards, resetting)
-            dones = tracker.add(rewards, terminations, truncations, infos)
-            num_steps += 1
+            results = observations, rewards, terminations, truncations, infos
+            # The account and the record have the same steps.
+            with hold_interrupts():
+                if transcript is not None:
+                    transcript.add(previous, actions, rewards, resetting)
+                if recorder is not None:
+                    recorder.add_step(actions, *results)
+                dones = tracker.add(rewards, terminations, truncations, infos)
+                num_steps += 1
             if is_disabled and dones is not None and num_steps < steps:
-                observations, _ = env.reset(options={"reset_mask": dones})
+                observations, infos = env.reset(options={"reset_mask": dones})
+                if recorder is not None:
+                    with hold_interrupts():
+                        recorder.add_reset(observations, infos)
             now = perf_counter()
             if num_steps == 1:
                 first_end, first_steps = now, tracker.env_steps

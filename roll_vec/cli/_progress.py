@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
 
-from roll_vec.progress import Listener
+from roll_vec.progress import Listener, listen
 
-__all__ = ["progress_bars"]
+__all__ = ["StepListener", "progress_bars", "stepping_bar"]
+
+StepListener: TypeAlias = Callable[[int, int, float], None]
 
 
 @contextmanager
@@ -34,3 +37,70 @@ def progress_bars() -> Iterator[Listener]:
             bar.update(tasks[task], completed=completed)
 
         yield update
+
+
+@contextmanager
+def stepping_bar(steps: int, quiet: bool) -> Iterator[StepListener | None]:
+    """Show a progress bar of steps on a terminal while the body runs.
+
+    Parameters
+    ----------
+    steps : int
+        Of the whole batch.
+    quiet : bool
+        True: there is none.
+
+    Yields
+    ------
+    callable or None
+        To be called with the number of steps so far, that of steps of single
+        environments, and their seconds; None: nothing is shown.
+    """
+    if quiet:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,}/{task.total:,} {task.fields[unit]}"),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        # The loop refreshes it: a thread that redraws would take time from the steps.
+        auto_refresh=False,
+    )
+    with bar:
+        task = bar.add_task("starting", total=steps, rate="", unit="steps")
+        bar.refresh()
+        is_stepping = False
+
+        def show(num_steps: int, env_steps: int, seconds: float) -> None:
+            nonlocal is_stepping
+            is_stepping = True
+            rate = f"{env_steps / seconds:,.0f} steps/s" if seconds > 0 else ""
+            bar.update(
+                task,
+                description="stepping",
+                completed=num_steps,
+                total=steps,
+                rate=rate,
+                unit="steps",
+            )
+            bar.refresh()
+
+        def show_long_call(unit: str, count: int, total: int) -> None:
+            bar.update(task, description=f"drawing {unit}")
+            if not is_stepping:
+                bar.update(task, completed=count, total=total, unit=unit)
+            bar.refresh()
+
+        with listen(show_long_call):
+            yield show

