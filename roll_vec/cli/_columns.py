@@ -2,11 +2,14 @@
 
 A block has some consecutive entries of a column.  Each entry but the first is stored
 as its exclusive or with the one before it: most bytes of an environment do not change
-in a step, and zeros compress well and fast.
+in a step.  A block is a bit for each byte, which says whether it is not zero, and these
+bytes; both are compressed.  Without the zeros `zlib` takes half the time, and the file
+two thirds of the size.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import zlib
 from collections.abc import Iterator, Mapping
@@ -19,7 +22,7 @@ __all__ = ["Column", "TextTable", "read_column", "read_texts"]
 
 _BLOCK_BYTES = 1 << 22
 _BLOCK_ENTRIES = 256
-# The fastest level: with zeros the others save little.
+# The fastest level: the others save little.
 _LEVEL = 1
 
 
@@ -39,7 +42,7 @@ class Column:
         capacity = min(_BLOCK_ENTRIES, max(1, _BLOCK_BYTES // size))
         self._buffer = np.empty((capacity, *shape), dtype)
         self._size = 0
-        self._blocks: list[bytes] = []
+        self._parts: list[bytes] = []
         self._sizes: list[int] = []
         # Ranges of frames, [start, stop].
         self._frames: list[list[int]] = []
@@ -62,7 +65,11 @@ class Column:
         changes = data.copy()
         np.bitwise_xor(data[1:], data[:-1], out=changes[1:])
         self._sizes.append(self._size)
-        self._blocks.append(zlib.compress(changes.data, _LEVEL))
+        is_changed = changes.reshape(-1) != 0
+        # Twice as fast as an index of bool where most are False.
+        values = changes.reshape(-1)[np.flatnonzero(is_changed)]
+        self._parts.append(zlib.compress(np.packbits(is_changed).data, _LEVEL))
+        self._parts.append(zlib.compress(values.data, _LEVEL))
         self._size = 0
 
     def finish(self) -> tuple[dict[str, Any], NDArray[np.uint8]]:
@@ -73,13 +80,11 @@ class Column:
             "dtype": self.dtype.str,
             "shape": list(self.shape),
             "frames": self._frames,
-            # Of each block the number of entries and that of bytes.
-            "blocks": [
-                [size, len(block)]
-                for size, block in zip(self._sizes, self._blocks, strict=True)
-            ],
+            # Entries of each block, and the bytes of its two parts.
+            "sizes": self._sizes,
+            "bytes": [len(part) for part in self._parts],
         }
-        return description, np.frombuffer(b"".join(self._blocks), np.uint8)
+        return description, np.frombuffer(b"".join(self._parts), np.uint8)
 
 
 def read_column(
@@ -94,14 +99,17 @@ def read_column(
     """
     dtype, shape = np.dtype(description["dtype"]), tuple(description["shape"])
     size = dtype.itemsize * math.prod(shape)
-    frames = (
-        frame for start, stop in description["frames"] for frame in range(start, stop)
-    )
-    offset = 0
-    for count, length in description["blocks"]:
-        block = zlib.decompress(data[offset : offset + length].data)
-        offset += length
-        changes = np.frombuffer(block, np.uint8).reshape(count, size)
+    ranges = (range(start, stop) for start, stop in description["frames"])
+    frames = itertools.chain.from_iterable(ranges)
+    ends = [0, *itertools.accumulate(description["bytes"])]
+    for i, count in enumerate(description["sizes"]):
+        parts = [data[ends[j] : ends[j + 1]] for j in (2 * i, 2 * i + 1)]
+        bits, values = (
+            np.frombuffer(zlib.decompress(part.data), np.uint8) for part in parts
+        )
+        changes = np.zeros(count * size, np.uint8)
+        changes[np.flatnonzero(np.unpackbits(bits, count=changes.size))] = values
+        changes = changes.reshape(count, size)
         entries = np.bitwise_xor.accumulate(changes, axis=0).reshape(-1).view(dtype)
         # The entries first: `zip` takes from both in this order.
         for entry, frame in zip(entries.reshape(count, *shape), frames, strict=False):
