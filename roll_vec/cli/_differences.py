@@ -15,7 +15,7 @@ from roll_vec.plain_data import decode
 __all__ = ["Difference", "find_difference"]
 
 _ABSENT = "nothing"
-# Characters of a value that are shown, and of a text before the first difference.
+# Characters of a value in the report, and of a text before the first difference.
 _WIDTH, _CONTEXT = 120, 20
 
 
@@ -182,10 +182,10 @@ def _show_texts(a: str, b: str) -> tuple[str, str]:
     pairs = zip(a, b, strict=False)
     first = next((i for i, (x, y) in enumerate(pairs) if x != y), min(len(a), len(b)))
     start = max(0, first - _CONTEXT)
-    shown = []
+    parts = []
     for text in (a, b):
         part = repr(text[start : start + _WIDTH])
         before = f"from character {start}: " if start else ""
         after = "..." if len(text) > start + _WIDTH else ""
-        shown.append(before + part + after)
-    return shown[0], shown[1]
+        parts.append(before + part + after)
+    return parts[0], parts[1]
