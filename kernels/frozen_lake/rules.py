@@ -346,3 +346,33 @@ def write_grids(start, stop, maps, positions, out):
         for cell in range(maps.shape[1]):
             out[i, cell] = maps[i * per_row, cell]
         out[i, positions[i]] = player_code(out[i, positions[i]])
+
+
+@kernel
+def write_action_masks(start, stop, rows, maps, neighbours, slip, positions, out):
+    """Write the actions that may move the player of some lakes.
+
+    Parameters
+    ----------
+    start, stop : int
+        The range of ``rows`` to work on.
+    rows : (m,) int64, read
+        The lakes.
+    maps : (n, H * W) or (1, H * W) uint8, read
+    neighbours, slip
+        The items of `LakeParameters`.
+    positions : (n,) int64, read
+    out : (m, 4) int8, written
+        1 in the column of a direction if an outcome with a chance above 0 leads to
+        another cell, else 0; all 0 on a terminal tile.
+    """
+    per_row = 1 if maps.shape[0] == positions.shape[0] else 0
+    for j in range(start, stop):
+        i = rows[j]
+        stays = is_terminal(maps[i * per_row, positions[i]])
+        for direction in range(4):
+            out[j, direction] = 0
+            for outcome in range(3):
+                ahead = neighbours[positions[i], turn(direction, outcome)]
+                if slip[0, outcome] > 0.0 and ahead != positions[i] and not stays:
+                    out[j, direction] = 1

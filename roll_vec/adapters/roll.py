@@ -199,7 +199,8 @@ class SokobanEnv(_RollEnv, Sokoban):
 class FrozenLakeEnvConfig:
     """ROLL's configuration of FrozenLake, see `RandomFrozenLakeOptions`.
 
-    ``map_seed`` is the seed of the first episode if `reset` gets none.
+    ``map_seed`` is the seed of the first episode if `reset` gets none.  ``levels`` are
+    played in place of random maps; ``size`` becomes their number of rows.
     """
 
     size: int = RandomFrozenLakeOptions.size
@@ -211,12 +212,15 @@ class FrozenLakeEnvConfig:
     grid_vocab: Mapping[str, str] | None = None
     action_lookup: Mapping[int, str] | None = None
     render_mode: str = "text"
+    levels: Any = None
 
     def __post_init__(self) -> None:
         _fill_lookups(self, RandomFrozenLakeOptions.FAMILY)
         if self.map_seed is not None:
             self.map_seed = check_seed(self.map_seed)
-        RandomFrozenLakeOptions(**_keywords(self, RandomFrozenLakeOptions))
+        # Validated now, so that a bad config fails where it is written.
+        options = RandomFrozenLakeOptions(**_keywords(self, RandomFrozenLakeOptions))
+        self.size, self.levels = options.size, options.levels
 
 
 class FrozenLakeEnv(_RollEnv, RandomFrozenLake):
@@ -240,6 +244,9 @@ class FrozenLakeEnv(_RollEnv, RandomFrozenLake):
         config: FrozenLakeEnvConfig | Mapping[str, Any] | None = None,
         **keywords: Any,
     ) -> None:
+        if keywords.get("levels") is not None:
+            # They have a size of their own.
+            keywords = {"size": FrozenLakeEnvConfig.size, **keywords}
         config = _make_config(FrozenLakeEnvConfig, config, keywords)
         RandomFrozenLake.__init__(self, **_keywords(config, RandomFrozenLakeOptions))
         self._set_config(config)

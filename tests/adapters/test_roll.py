@@ -27,6 +27,7 @@ from roll_vec.errors import (
     ResetNeededError,
     UnknownOptionError,
 )
+from tests.envs.frozen_lake.user_maps import MAPS
 from tests.envs.sokoban.user_levels import EXPECTED, ONE, THREE
 
 ENVS = {
@@ -130,6 +131,25 @@ def test_levels_are_played_in_place_of_rooms():
             SokobanEnvConfig(levels=[THREE], **keywords)
     with pytest.raises(InvalidOptionError, match="levels: expected an array"):
         SokobanEnvConfig(levels=3)
+
+
+def test_levels_are_played_in_place_of_random_maps():
+    config = FrozenLakeEnvConfig(levels=[MAPS[0]], is_slippery=False)
+    assert (config.size, config.is_slippery) == (3, False)
+    env = FrozenLakeEnv(config)
+    assert env.reset(seed=5)[0] == "P__O\n_O__\n__G_"
+    # Keywords and mappings replace the maps, and the size with them.
+    other = FrozenLakeEnv(config, levels=[["SG"], ["GS"]])
+    assert (other.config.size, len(other.config.levels)) == (1, 2)
+    assert FrozenLakeEnv({"levels": MAPS}).reset(seed=1)[0] == "__G_\nO___\nG_PO"
+    larger = FrozenLakeEnvConfig(size=8)
+    assert FrozenLakeEnv(larger, levels=MAPS).tiles.shape == (3, 4)
+    assert dataclasses.replace(config, max_steps=3).levels is config.levels
+    for keywords in ({"size": 5}, {"p": 0.5}):
+        with pytest.raises(InvalidOptionError, match="cannot be given beside levels"):
+            FrozenLakeEnvConfig(levels=MAPS, **keywords)
+    with pytest.raises(InvalidOptionError, match="levels: expected a list of maps"):
+        FrozenLakeEnvConfig(levels=3)
 
 
 @pytest.mark.parametrize(

@@ -103,20 +103,27 @@ class OracleFrozenLake:
             self._draw([1.0])
             return Step(self.position, 0, True, 1.0)
 
-        if self.is_slippery:
-            fail_rate = (1.0 - self.success_rate) / 2.0
-            candidates = [(action - 1) % 4, action, (action + 1) % 4]
-            probabilities = [fail_rate, self.success_rate, fail_rate]
-        else:
-            candidates = [action]
-            probabilities = [1.0]
+        probabilities, positions = zip(*self.outcomes(action), strict=True)
         index = self._draw(probabilities)
 
-        self.position = self._neighbour(candidates[index])
+        self.position = positions[index]
         goal, hole, frozen = self.reward_schedule
         reward = {"G": goal, "H": hole}.get(self._cell(self.position), frozen)
         done = self._cell(self.position) in "GH"
         return Step(self.position, reward, done, probabilities[index])
+
+    def outcomes(self, action):
+        """Return the slips of an action from here, each a probability and a cell."""
+        if self._cell(self.position) in "GH":
+            return [(1.0, self.position)]
+        if not self.is_slippery:
+            return [(1.0, self._neighbour(action))]
+        fail_rate = (1.0 - self.success_rate) / 2.0
+        return [
+            (fail_rate, self._neighbour((action - 1) % 4)),
+            (self.success_rate, self._neighbour(action)),
+            (fail_rate, self._neighbour((action + 1) % 4)),
+        ]
 
     def _draw(self, probabilities):
         """Index of the first cumulative sum above a uniform number, else 0."""

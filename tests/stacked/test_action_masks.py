@@ -14,6 +14,7 @@ from tests.stacked.ids import IDS
 EXACT = [
     ("roll_vec/Sokoban-v0", {"num_boxes": 2}),
     ("roll_vec/Sokoban-v0", {"num_boxes": 1, "action_start": 0}),
+    ("roll_vec/RandomFrozenLake-v0", {"is_slippery": False}),
 ]
 N = 5
 
@@ -41,9 +42,10 @@ def test_a_mask_has_the_actions_that_are_effective(id, more):
     assert len(outcomes) == 2 * masks.shape[1]
 
 
-@pytest.mark.parametrize("id", ["roll_vec/Sokoban-v0"])
+@pytest.mark.parametrize("id", ["roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"])
 def test_gymnasium_samples_from_a_mask(id):
-    env = gymnasium.make(id, action_mask=True, action_start=1)
+    slips = {"is_slippery": False} if "Lake" in id else {}
+    env = gymnasium.make(id, action_mask=True, action_start=1, **slips)
     _, info = env.reset(seed=3)
     env.action_space.seed(0)
     for _ in range(30):
@@ -54,8 +56,37 @@ def test_gymnasium_samples_from_a_mask(id):
             _, info = env.reset()
 
 
+def test_masks_of_ice_have_the_actions_that_may_slip_to_another_cell():
+    # A corner: "left" and "up" may slip along the edge.
+    for more, mask in (
+        ({}, [1, 1, 1, 1]),
+        ({"is_slippery": False}, [0, 1, 1, 0]),
+        ({"success_rate": 1.0}, [0, 1, 1, 0]),
+        ({"success_rate": 0.0}, [1, 1, 1, 1]),
+        ({"desc": ["SFG"]}, [0, 1, 1, 1]),
+        ({"desc": ["SFG"], "success_rate": 0.0}, [0, 1, 0, 1]),
+    ):
+        env = gymnasium.make("roll_vec/FrozenLake-v1", action_mask=True, **more)
+        batch = gymnasium.make_vec(
+            "roll_vec/FrozenLake-v1", num_envs=2, action_mask=True, **more
+        )
+        assert env.reset(seed=0)[1]["action_mask"].tolist() == mask
+        assert batch.reset(seed=0)[1]["action_mask"].tolist() == [mask] * 2
+        # Nothing moves from the end of an episode.
+        env.unwrapped.s = env.unwrapped.desc.size - 1
+        assert not env.step(0)[4]["action_mask"].any()
+
+
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("case", ["roll_vec/Sokoban-v0", "roll_vec/Sokoban-v0 text"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        "roll_vec/Sokoban-v0",
+        "roll_vec/Sokoban-v0 text",
+        "roll_vec/FrozenLake-v1",
+        "roll_vec/RandomFrozenLake-v0 text",
+    ],
+)
 def test_unroll_equals_as_many_steps(case, mode):
     more = {"action_mask": True, "autoreset_mode": mode}
     pair = [make_batch(case, N, **more) for _ in range(2)]
@@ -64,7 +95,7 @@ def test_unroll_equals_as_many_steps(case, mode):
     steps = 3 if mode is DISABLED else 30
     rollout = check_equal(*pair, draw_actions(pair[0], steps))
     if mode is SAME_STEP:
-        assert rollout.infos["final_info"]["action_mask"].any()
+        assert rollout.infos["final_info"]["_action_mask"].any()
 
 
 @pytest.mark.parametrize("id", IDS)

@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.envs.frozen_lake.env import FrozenLake, RandomFrozenLake
+from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
 from roll_vec.envs.frozen_lake.maps import (
     start_distribution,
     tile_codes,
@@ -96,6 +97,19 @@ class LakeEngine(StackedEngine):
         result = to_batch_step(outcome)
         result[3]["prob"] = probs
         return result
+
+    def _action_masks(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
+        _, maps, neighbours, slip, _ = self._lakes
+        masks = np.empty((len(rows), len(FROZEN_LAKE.action_names)), np.int8)
+        for_row_ranges(
+            lambda start, stop: kernels.write_action_masks(
+                start, stop, rows, maps, neighbours, slip, self.positions, masks
+            ),
+            len(rows),
+            self.num_threads,
+            STEP_ROWS_PER_THREAD,
+        )
+        return masks
 
     def _grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
         maps, positions = self.maps, self.positions
@@ -256,8 +270,8 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
     def _allocate(self) -> None:
         super()._allocate()
         options = self.options
-        maps = np.zeros((self.num_envs, options.size**2), np.uint8)
-        self._set_rules(maps)
+        height, width = options.grid_shape
+        self._set_rules(np.zeros((self.num_envs, height * width), np.uint8))
         self.starts = np.zeros(self.num_envs, np.int64)
 
     def _place(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
 from roll_vec.envs.frozen_lake.maps import (
     make_level_provider,
     start_distribution,
@@ -58,6 +59,22 @@ class LakeEnv(GridEnv):
         grid = np.empty_like(self._tiles)
         kernels.write_grids(0, 1, self._tiles, np.array([self.s], np.int64), grid)
         return grid.reshape(self.observer.shape)
+
+    def _action_mask(self) -> NDArray[np.int8]:
+        neighbours, slip, _ = self._parameters
+        masks = np.empty((1, len(FROZEN_LAKE.action_names)), np.int8)
+        kernels.write_action_masks(
+            0,
+            1,
+            np.zeros(1, np.int64),
+            self._tiles,
+            neighbours,
+            slip,
+            np.array([self.s], np.int64),
+            masks,
+        )
+        mask: NDArray[np.int8] = masks[0]
+        return mask
 
     def _move(
         self, action: int, rng: np.random.Generator
@@ -267,7 +284,7 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
 
     Attributes
     ----------
-    tiles : (size, size) uint8
+    tiles : (nrow, ncol) uint8
         1 ice, 2 hole, 3 goal.
     start, s : int
         The start cell and the player's, row * size + column.
@@ -279,7 +296,7 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
         super().__init__(options)
         self._set_rules()
         self._slip_generator = np.random.Generator(np.random.PCG64(0))
-        self.nrow = self.ncol = options.size
+        self.nrow, self.ncol = options.grid_shape
         self.start = 0
 
     @staticmethod
@@ -291,7 +308,7 @@ class RandomFrozenLake(LakeEnv, LevelEnv):
 
     @property
     def desc(self) -> NDArray[np.bytes_]:
-        """The (size, size) map of bytes: S, F, H, G."""
+        """The (nrow, ncol) map of bytes: S, F, H, G."""
         letters = np.array([b"?", b"F", b"H", b"G"])[self.tiles]
         letters[divmod(self.start, self.ncol)] = b"S"
         return letters

@@ -11,13 +11,21 @@ from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.frozen_lake import random_maps as map_kernels
 from roll_vec.kernels.frozen_lake import rules as kernels
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
-from roll_vec.stacked.levels import GeneratedLevels, Levels
+from roll_vec.stacked.level_sets import flood_fill
+from roll_vec.stacked.levels import (
+    FixedLevels,
+    GeneratedLevels,
+    LevelProvider,
+    Levels,
+)
 from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 
 __all__ = [
     "MAPS",
     "MapGenerator",
+    "can_reach_goal",
     "make_level_provider",
+    "parse_letters",
     "parse_map",
     "start_distribution",
     "tile_codes",
@@ -39,6 +47,57 @@ MAPS = {
 _TILES = {b"S": kernels.ICE, b"F": kernels.ICE, b"H": kernels.HOLE, b"G": kernels.GOAL}
 
 
+def parse_letters(name: str, rows: Any) -> NDArray[np.bytes_]:
+    """Return the rows of a map as an (H, W) array of S, F, H and G bytes.
+
+    Parameters
+    ----------
+    name : str
+        The argument, for messages.
+    rows : sequence of str, or array of letters
+
+    Raises
+    ------
+    InvalidOptionError
+        If they are not a rectangle of these letters.
+    """
+    try:
+        tiles = np.asarray(rows, dtype="c")
+    except (TypeError, ValueError):
+        tiles = np.empty(0, "c")
+    if tiles.ndim != 2 or not tiles.size:
+        accepted = "rows of one length of the letters SFHG"
+        raise InvalidOptionError.expected(name, accepted, rows)
+    unknown = sorted(set(tiles.ravel().tolist()) - set(_TILES))
+    if unknown:
+        letters = b"".join(unknown).decode("latin-1")
+        accepted = "only the letters S, F, H and G"
+        raise InvalidOptionError.expected(name, accepted, letters)
+    return tiles
+
+
+def can_reach_goal(
+    starts: NDArray[np.bool_], tiles: NDArray[np.uint8]
+) -> NDArray[np.bool_]:
+    """Return whether each map has a way from a start to a goal without holes.
+
+    Parameters
+    ----------
+    starts : (l, H, W) bool
+        No hole is a start.
+    tiles : (l, H, W) uint8
+        Codes of `roll_vec.kernels.frozen_lake.rules`.
+
+    Returns
+    -------
+    (l,) bool
+    """
+    region = starts.copy()
+    flood_fill(region, tiles != kernels.HOLE)
+    reached: NDArray[np.bool_] = (region & (tiles == kernels.GOAL)).any(axis=(1, 2))
+    return reached
+
+
 def parse_map(desc: Any) -> NDArray[np.bytes_]:
     """Return a map as an (H, W) array of S, F, H and G bytes.
 
@@ -48,34 +107,14 @@ def parse_map(desc: Any) -> NDArray[np.bytes_]:
         If it is not a rectangle of these letters with a start from which a goal can
         be reached.
     """
-    try:
-        tiles = np.asarray(desc, dtype="c")
-    except (TypeError, ValueError):
-        tiles = np.empty(0, "c")
-    if tiles.ndim != 2 or not tiles.size:
-        accepted = "rows of one length of the letters SFHG"
-        raise InvalidOptionError.expected("desc", accepted, desc)
-    unknown = sorted(set(tiles.ravel().tolist()) - set(_TILES))
-    if unknown:
-        letters = b"".join(unknown).decode("latin-1")
-        accepted = "only the letters S, F, H and G"
-        raise InvalidOptionError.expected("desc", accepted, letters)
-    neighbours = kernels.make_neighbours(*tiles.shape)
-    reachable = set(np.flatnonzero(tiles == b"S").tolist())
-    if not reachable:
+    letters = parse_letters("desc", desc)
+    starts = letters == b"S"
+    if not starts.any():
         raise InvalidOptionError.expected("desc", "at least one start S", desc)
-    frontier = list(reachable)
-    flat = tiles.ravel()
-    while frontier:
-        cell = frontier.pop()
-        for ahead in neighbours[cell].tolist():
-            if flat[cell] in b"SF" and ahead not in reachable and flat[ahead] != b"H":
-                reachable.add(ahead)
-                frontier.append(ahead)
-    if not any(flat[cell] == b"G" for cell in reachable):
+    if not can_reach_goal(starts[np.newaxis], tile_codes(letters)[np.newaxis])[0]:
         accepted = "a way from S to G without holes"
         raise InvalidOptionError.expected("desc", accepted, desc)
-    return tiles
+    return letters
 
 
 def tile_codes(desc: NDArray[np.bytes_]) -> NDArray[np.uint8]:
@@ -148,8 +187,10 @@ class MapGenerator:
         return maps, starts
 
 
-def make_level_provider(options: Any, num_threads: int = 1) -> GeneratedLevels:
-    """Return the provider of the random maps of some `RandomFrozenLakeOptions`."""
+def make_level_provider(options: Any, num_threads: int = 1) -> LevelProvider:
+    """Return the provider of the maps of some `RandomFrozenLakeOptions`."""
+    if options.levels is not None:
+        return FixedLevels(options.levels, options.num_levels, options.start_level)
     generate = MapGenerator(options.size, options.p, num_threads)
     level_bytes = options.size**2 + 8
     return GeneratedLevels(

@@ -11,10 +11,12 @@ from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
+from roll_vec.envs.frozen_lake.level_files import LakeSet
 from roll_vec.envs.frozen_lake.maps import MAPS, parse_map
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_bool, check_choice, check_int, check_number
 from roll_vec.stacked.grid_family import GridFamily
+from roll_vec.stacked.level_sets import load_level_option, refuse_beside_levels
 from roll_vec.stacked.options import GridOptions, LevelOptions, check_cells
 
 __all__ = ["FrozenLakeOptions", "RandomFrozenLakeOptions"]
@@ -143,6 +145,12 @@ class RandomFrozenLakeOptions(LevelOptions):
     p : float
         Probability, from 0 to 1, that a cell is ice and not a hole.
     is_slippery : bool
+    levels : list of maps, array, str, PathLike or None
+        Maps to play in place of random ones, in any form that
+        `roll_vec.envs.frozen_lake.level_files.load_levels` reads; they become a
+        `LakeSet`.  ``size`` becomes their number of rows, ``p`` must stay at its
+        default, and ``num_levels`` of 0 becomes the number of all maps from
+        ``start_level`` on.  Slips are drawn as on a random map.
     max_steps, grid_lookup, grid_vocab, action_start, action_lookup, obs_mode, \
 num_levels, start_level, render_mode, render_scale
         See `LevelOptions`, which has those of text as well.
@@ -164,17 +172,30 @@ num_levels, start_level, render_mode, render_scale
     size: int = 4
     p: float = 0.8
     is_slippery: bool = True
+    levels: Any = None
 
     def __post_init__(self) -> None:
+        if self.levels is not None:
+            levels, num_levels = load_level_option(LakeSet, self)
+            self._set("levels", levels)
+            # The number of those that are played becomes explicit.
+            self._set("num_levels", num_levels)
         super().__post_init__()
-        self._set("size", check_int("size", self.size, 2))
-        check_cells("size", (self.size, self.size))
         self._set("p", check_number("p", self.p, 0.0, 1.0))
         self._set("is_slippery", check_bool("is_slippery", self.is_slippery))
+        if self.levels is not None:
+            num_rows, _ = self.levels.shape
+            refuse_beside_levels(self, ("p",), "size", num_rows)
+            self._set("size", num_rows)
+            return
+        self._set("size", check_int("size", self.size, 2))
+        check_cells("size", (self.size, self.size))
 
     @property
     def grid_shape(self) -> tuple[int, int]:
         """Height and width of a grid."""
+        if self.levels is not None:
+            return self.levels.shape  # type: ignore[no-any-return]
         return self.size, self.size
 
     def describe(self) -> str:

@@ -301,3 +301,32 @@ def test_codes_are_rolls_and_directions_gymnasiums():
     assert (kernels.PLAYER, kernels.ICE, kernels.HOLE, kernels.GOAL) == (0, 1, 2, 3)
     assert (kernels.PLAYER_IN_HOLE, kernels.PLAYER_ON_GOAL) == (4, 5)
     assert (kernels.LEFT, kernels.DOWN, kernels.RIGHT, kernels.UP) == (0, 1, 2, 3)
+
+
+@pytest.mark.parametrize("options", OPTIONS[:4], ids=str)
+@pytest.mark.parametrize("one_map", [True, False])
+def test_masks_have_the_actions_that_may_move_the_player(options, one_map):
+    rng = np.random.default_rng(6)
+    seen = set()
+    for height, width in ((3, 4), (1, 5), (2, 2)):
+        rows = [random_rows(rng, height, width) for _ in range(1 if one_map else 30)]
+        maps = np.array([codes(each) for each in rows])
+        lakes = Lakes(maps, (height, width), 30, **options)
+        lakes.positions[:] = rng.integers(0, height * width, 30)
+        envs = rng.permutation(30)[:25]
+        masks = np.full((25, 4), 7, np.int8)
+        kernels.write_action_masks(
+            2, 24, envs, maps, *lakes.lakes[2:4], lakes.positions, masks
+        )
+        assert (masks[[0, 1, 24]] == 7).all()
+        for j in range(2, 24):
+            more = {k: v for k, v in options.items() if k != "reward_schedule"}
+            lake = OracleFrozenLake(rows[0 if one_map else envs[j]], **more)
+            lake.position = int(lakes.positions[envs[j]])
+            expected = [
+                any(chance and cell != lake.position for chance, cell in outcomes)
+                for outcomes in map(lake.outcomes, range(4))
+            ]
+            assert masks[j].tolist() == expected
+            seen.update(expected)
+    assert seen == {True, False}

@@ -1,0 +1,20 @@
+"""Maps of users that tests read and play."""
+
+import gymnasium
+import numpy as np
+
+ID = "roll_vec/RandomFrozenLake-v0"
+
+MAPS = [["SFFH", "FHFF", "FFGF"], ["FFGF", "HFFF", "GFSH"], ["FGFF", "FFHF", "FFFS"]]
+TEXTS = ["\n".join(rows) for rows in MAPS]
+COLLECTION = f"; 0\n{TEXTS[0]}\n\n\n{TEXTS[1]}\n; the last\n{TEXTS[2]}\n"
+LETTERS = np.array([[list(row) for row in rows] for rows in MAPS])
+# As an episode on each map begins.
+EXPECTED = np.array(
+    [[["SFHG".index(c) for c in row] for row in rows] for rows in MAPS], np.uint8
+)
+
+
+def batch(levels, num_envs=3, **more):
+    """Return a batch that plays maps."""
+    return gymnasium.make_vec(ID, num_envs=num_envs, levels=levels, **more)
