@@ -171,3 +171,36 @@ def frozen_boxes(boxes, floor, live, board):
         if frozen & movable == 0:
             return frozen
         frozen &= ~movable
+
+
+@kernel
+def stuck_boxes(boxes, floor, live, board):
+    """Return the boxes that cannot be pushed by play that solves the room.
+
+    All boxes block the player and other boxes at first.  A box that the player can push
+    to a live cell blocks nothing any more, and so on: boxes that still block at the end
+    never move, because the first one to move would have been pushed just so.
+
+    Parameters
+    ----------
+    boxes, floor, live
+        See `frozen_boxes`.
+    board : Board
+
+    Returns
+    -------
+    stuck : uint64
+        Each frozen box, and those whose sides the player never comes to.
+    reached : uint64
+        The cells where player and boxes may come to.
+    """
+    stuck, reached = boxes, board.player
+    while True:
+        free = floor & ~stuck
+        reached = flood(reached, free, board)
+        goals, movable = free & live, _0
+        for d in range(4):
+            movable |= stuck & shift(reached, d, board) & shift(goals, d ^ 1, board)
+        if movable == 0:
+            return stuck, reached
+        stuck ^= movable

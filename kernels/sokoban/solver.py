@@ -20,7 +20,7 @@ import numpy as np
 
 from .._jit import kernel
 from .bitboards import cell_of
-from .deadlocks import mark_frozen, measure_distances, offset_of
+from .room_arrays import mark_frozen, measure_distances, offset_of, walk
 from .rules import BOX, FLOOR, IS_BOX, IS_TARGET, PLAYER, TARGET, WALL
 from .search import FIRST_BITS, first_bucket, hash_combine, rehash
 
@@ -53,7 +53,7 @@ class SolverWorkspace(NamedTuple):
     # One room.
     stacks: np.ndarray  # (a power of two above 2 C,) int64: the latest node of each
     room: np.ndarray  # (1, C) uint8: wall, floor or target; wall where no player comes
-    distances: np.ndarray  # (C,) int32: see `deadlocks.measure_distances`
+    distances: np.ndarray  # (C,) int32: see `room_arrays.measure_distances`
     is_box: np.ndarray  # (C,) uint8: the board under work
     boxes: np.ndarray  # (C,) int32: its boxes
     is_frozen: np.ndarray  # (C,) uint8
@@ -94,34 +94,6 @@ def make_workspace(height, width, capacity, path_capacity):
 
 
 @kernel
-def _walk(room, is_box, player, width, steps, queue):
-    """Write the steps of the player to each cell, or -1; return how many it reaches.
-
-    Parameters
-    ----------
-    room : (1, C) uint8, read
-    is_box : (C,) uint8, read
-    player, width : int
-    steps : (C,) int32, written
-    queue : (C,) int32, written
-        The cells that the player reaches, in the order of their steps.
-    """
-    steps[:] = -1
-    steps[player], queue[0] = 0, player
-    at, length = 0, 1
-    while at < length:
-        cell = np.int64(queue[at])
-        at += 1
-        for d in range(4):
-            to = cell + offset_of(d, width)
-            if room[0, to] != WALL and not is_box[to] and steps[to] < 0:
-                steps[to] = steps[cell] + 1
-                queue[length] = to
-                length += 1
-    return length
-
-
-@kernel
 def _read_room(grids, i, width, workspace):
     """Read a room without the parts where the player never comes.
 
@@ -138,7 +110,7 @@ def _read_room(grids, i, width, workspace):
         is_box[cell] = 0
         if grids[i, cell] >= PLAYER:
             player = np.int64(cell)
-    _walk(room, is_box, player, width, workspace.steps, workspace.queue)
+    walk(room, 0, is_box, player, width, workspace.steps, workspace.queue)
     num_boxes = 0
     for cell in range(room.shape[1]):
         code = grids[i, cell]
@@ -287,7 +259,7 @@ def _search(grids, i, width, objective, most_nodes, workspace):
         if bounds[board] == 0:
             return SOLVED, node
         _load_board(record, key_words, workspace)
-        num_reached = _walk(room, is_box, np.int64(cell), width, steps, queue)
+        num_reached = walk(room, 0, is_box, np.int64(cell), width, steps, queue)
         for k in range(num_reached if objective == PUSHES else 1):
             cell = _U(queue[k])
             records[visited + (cell >> _6)] |= _1 << (cell & _63)
@@ -367,7 +339,7 @@ def _trace(node, begin, width, workspace):
         before = _U(node_boards[parent]) * (key_words + key_words)
         _load_board(before, key_words, workspace)
         player, start = np.int64(players[node]), np.int64(players[parent])
-        _walk(room, is_box, start, width, steps, workspace.queue)
+        walk(room, 0, is_box, start, width, steps, workspace.queue)
         # The box came to the cell ahead, where there was none.
         d = 0
         while True:

@@ -46,6 +46,9 @@ DIAGONAL = parse("####### #-----# #-#$--# #-$#-@# #..---# #######")
 FREE_DIAGONAL = parse("####### #-----# #-#$--# #-$--@# #..---# #######")
 # The box in the middle is held by boxes in the corners, which hold their targets.
 BEHIND_FROZEN = parse("####### #*$*--# ##-#--# #.---@# #######")
+# The player does not come to the side from where it would have to push.
+NO_WAY_ROUND = parse("######## #-$@-.-# #-##---# ########")
+WAY_ROUND = parse("######## #-$@-.-# #------# ########")
 
 
 @pytest.mark.parametrize("padded", [False, True])
@@ -61,6 +64,8 @@ BEHIND_FROZEN = parse("####### #*$*--# ##-#--# #.---@# #######")
         (DIAGONAL, True),
         (FREE_DIAGONAL, False),
         (BEHIND_FROZEN, True),
+        (NO_WAY_ROUND, True),
+        (WAY_ROUND, False),
     ],
 )
 def test_drawn_rooms(grid, is_dead, padded):
