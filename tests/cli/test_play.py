@@ -10,6 +10,7 @@ import pytest
 from roll_vec.cli import _keys
 from roll_vec.cli._key_player import KeyPlayer
 from roll_vec.envs.sokoban import Sokoban
+from tests.envs.sokoban.user_levels import COLLECTION, EXPECTED
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
 
@@ -70,6 +71,41 @@ def test_undo_takes_back_the_luck_as_well(play):
     frames = play("d\nd\nd\nuuu\nd\nd\nd\n", LAKE, "--seed", 3)
     assert frames[4] == frames[0]
     assert frames[5:] == frames[1:4]
+
+
+def test_an_episode_of_a_batch_opens_by_the_seed_in_its_infos(play):
+    keywords = {"num_boxes": 2, "num_levels": 40}
+    envs = gymnasium.make_vec(
+        SOKOBAN,
+        num_envs=3,
+        seed_info=True,
+        max_episode_steps=2,
+        action_start=1,
+        **keywords,
+    )
+    envs.reset(seed=8)
+    for _ in range(2):
+        envs.step([0, 0, 0])
+    observations, *_, infos = envs.step([0, 0, 0])
+    options = [f"-o {name}={value}" for name, value in keywords.items()]
+    for observation, seed in zip(observations, infos["seed"], strict=True):
+        assert seed > 100
+        arguments = (SOKOBAN, *" ".join(options).split(), "--seed", seed)
+        (frame,) = play("", *arguments)
+        lines = ["".join("#_O√XPS"[code] for code in row) for row in observation]
+        assert "\n".join(lines) in frame
+
+
+def test_levels_of_a_file_are_played_by_number(play, tmp_path):
+    (tmp_path / "set.txt").write_text(COLLECTION)
+    first, second, over = play(
+        "n\nt\n", SOKOBAN, "-o", "levels=set.txt", "-o", "level_info=True"
+    )
+    for number, frame in enumerate((first, second)):
+        lines = ["".join("#_O√XPS"[code] for code in row) for row in EXPECTED[number]]
+        assert "\n".join(lines) in frame
+        assert f"level {number}" in frame
+    assert over.endswith("There is no hint")
 
 
 def test_new_level_is_the_next_seed_and_restart_the_same(play):
