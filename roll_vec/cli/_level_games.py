@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -59,7 +60,8 @@ class LevelGame:
 
         ``options`` are the keywords of the environment that plays the levels.
         """
-        raise NotImplementedError
+        del levels, options, effort
+        return {}
 
 
 class SokobanLevels(LevelGame):
@@ -118,7 +120,46 @@ class SokobanLevels(LevelGame):
         }
 
 
-GAMES: dict[str, LevelGame] = {game.ENV_ID: game for game in (SokobanLevels(),)}
+class LakeLevels(LevelGame):
+    """Maps of ``roll_vec/RandomFrozenLake-v0``."""
+
+    ENV_ID = "roll_vec/RandomFrozenLake-v0"
+    TEXT_SUFFIXES = (".txt",)
+    LETTERS = "SFHG"
+
+    def load(self, levels: Any) -> LevelSet:
+        """See `LevelGame.load`."""
+        from roll_vec.envs.frozen_lake.level_files import load_levels
+
+        return load_levels(levels)
+
+    def read_provider(self, arrays: tuple[NDArray[Any], ...]) -> LevelSet:
+        """See `LevelGame.read_provider`."""
+        from roll_vec.kernels.frozen_lake import rules
+
+        maps, starts = arrays
+        size = math.isqrt(maps.shape[1])
+        # Random maps are squares; the code of the player is that of a start.
+        grids = maps.copy()
+        grids[np.arange(len(maps)), starts] = rules.PLAYER
+        return self.load(grids.reshape(-1, size, size))
+
+    def format_text(self, levels: LevelSet, numbers: NDArray[np.int64]) -> str:
+        """See `LevelGame.format_text`."""
+        from roll_vec.envs.frozen_lake.level_files import format_levels
+
+        return format_levels(levels.grids, numbers)
+
+    def count(self, levels: LevelSet) -> Columns:
+        """See `LevelGame.count`."""
+        from roll_vec.kernels.frozen_lake import rules
+
+        return {"holes": (levels.grids == rules.HOLE).sum(axis=(1, 2))}
+
+
+GAMES: dict[str, LevelGame] = {
+    game.ENV_ID: game for game in (SokobanLevels(), LakeLevels())
+}
 
 
 def game_of_id(env_id: str) -> LevelGame:
@@ -152,8 +193,11 @@ def game_of_file(path: Path) -> LevelGame:
     if file.suffix == SUFFIX:
         levels, env_id = read_archive(file)
         if env_id is None:
-            kinds = {"S": "roll_vec/RandomFrozenLake-v0"}
-            env_id = kinds.get(levels.dtype.kind, SokobanLevels.ENV_ID)
+            # Letters are of lakes; codes up to 3 without a box are, too.
+            is_lake = levels.dtype.kind in "SU" or (
+                levels.dtype.kind in "iu" and bool((levels <= 3).all())
+            )
+            env_id = (LakeLevels if is_lake else SokobanLevels).ENV_ID
         if env_id not in GAMES:
             text = f"{file} has levels of {env_id}, expected one of {', '.join(GAMES)}"
             raise argument_error("SOURCE", text)

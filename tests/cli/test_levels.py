@@ -14,13 +14,19 @@ import pytest
 
 from roll_vec.cli._level_sources import level_numbers, open_source
 from roll_vec.cli._level_stats import random_success
+from roll_vec.envs.frozen_lake.level_files import load_levels as load_maps
 from roll_vec.envs.sokoban import load_levels
 from roll_vec.envs.sokoban.rooms import RoomGenerator
 from tests.envs.sokoban.user_levels import COLLECTION, EXPECTED
 
 SOKOBAN = "roll_vec/Sokoban-v0"
-GAMES = {SOKOBAN: ("-o", "dim_room=(5, 7)", "-o", "num_boxes=1")}
-KEYWORDS = {SOKOBAN: {"dim_room": (5, 7), "num_boxes": 1}}
+LAKE = "roll_vec/RandomFrozenLake-v0"
+GAMES = {
+    SOKOBAN: ("-o", "dim_room=(5, 7)", "-o", "num_boxes=1"),
+    LAKE: ("-o", "size=5", "-o", "p=0.7"),
+}
+KEYWORDS = {SOKOBAN: {"dim_room": (5, 7), "num_boxes": 1}, LAKE: {"size": 5, "p": 0.7}}
+LAKES = "SFF\nHFG\n\n; the second\nFFS\nGHF\n"
 
 
 @pytest.fixture(params=GAMES, ids=lambda env_id: env_id.partition("/")[2])
@@ -196,6 +202,23 @@ def test_exported_levels_are_read_back_equal(run, tmp_path, shared, suffix):
     np.testing.assert_array_equal(load_levels(out).grids, EXPECTED[[2, 0]])
 
 
+def test_lakes_are_letters(run, tmp_path):
+    (tmp_path / "set.txt").write_text(LAKES)
+    expected = load_maps(LAKES.replace("; the second\n", "").split("\n\n"))
+    outcome = run("levels", "show", "set.txt", "--text")
+    assert outcome.out == "; 0\nSFF\nHFG\n\n; 1\nFFS\nGHF\n"
+    for source, out in (("set.txt", "a.npz"), ("a.npz", "b.txt"), ("set.txt", "c.txt")):
+        assert run("levels", "export", source, "--out", out).code == 0
+        assert load_maps(out) == expected
+    # Of a user: letters or codes, without an id.
+    grids = expected.grids
+    for levels in (np.frombuffer(b"SFHG", "S1")[grids], grids.astype(np.int64)):
+        np.savez(tmp_path / "mine.npz", levels=levels)
+        assert run("levels", "show", "mine.npz", "--text").out == outcome.out
+    line = run("levels", "export", "set.txt", "--out", "a.xsb").err
+    assert "--out: expected a file .npz, .txt, got 'a.xsb'" in line
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -203,6 +226,8 @@ def test_exported_levels_are_read_back_equal(run, tmp_path, shared, suffix):
         ("; 3\nhello\n", "set.txt has no levels: expected rows of the letters"),
         ("###\n# #\n###\n", "set.txt, level 0 (line 1): expected exactly one player"),
         (b"\xff\xfe", "set.txt cannot be read"),
+        ("SFF\nFG\n", "set.txt, map 0 (line 1)"),
+        ("S#G\n", "set.txt has no levels: expected rows of the letters"),
     ],
 )
 def test_files_without_levels_are_named(fails, tmp_path, content, message):
