@@ -320,6 +320,8 @@ class PoolEngine:
     def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
         """Return the solutions of some environments, by their own method `solve`.
 
+        None for an environment whose last step or reset has failed.
+
         Raises
         ------
         InvalidOptionError
@@ -330,7 +332,11 @@ class PoolEngine:
         if objective != "moves":
             accepted = "'moves', the only one of this environment"
             raise InvalidOptionError.expected("objective", accepted, objective)
-        return self.handles.run("solve", [None] * len(env_ids), env_ids.tolist())
+        failed = self.faults.needs_replacement
+        able_ids = [env_id for env_id in env_ids.tolist() if not failed[env_id]]
+        results = self.handles.run("solve", [None] * len(able_ids), able_ids)
+        solutions = dict(zip(able_ids, results, strict=True))
+        return [solutions.get(env_id) for env_id in env_ids.tolist()]
 
     def set_level_options(
         self, env_ids: NDArray[np.int64], level_options: dict[str, Any]

@@ -430,6 +430,27 @@ BUGS = [
         ("tests/kernels/countdown", "tests/envs/countdown"),
     ),
     Bug(
+        "the first subset that reaches a target counts, not the smallest",
+        "kernels/countdown/targets.py",
+        "        if smallest and size >= smallest:\n",
+        "        if smallest:\n",
+        ("tests/envs/countdown",),
+    ),
+    Bug(
+        "a band never tries the task of the level itself",
+        "roll_vec/envs/countdown/tasks.py",
+        "self._tasks.get(band_seed(level, attempt))",
+        "self._tasks.get(band_seed(level, attempt + 1))",
+        ("tests/envs/countdown",),
+    ),
+    Bug(
+        "a new object gets the last level options alone",
+        "roll_vec/pool/env_handles.py",
+        "            value = {**attributes.get(name, {}), **value}\n",
+        "            value = dict(value)\n",
+        ("tests/pool/test_level_options.py",),
+    ),
+    Bug(
         "a target at the edge of the range is left out",
         "kernels/countdown/targets.py",
         "    below, above = np.float64(low) - 1.0, np.float64(high) + 1.0\n",

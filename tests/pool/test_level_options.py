@@ -210,6 +210,19 @@ def test_a_users_environment_solves_itself(workers):
         assert env.solve(mask=np.arange(3) == 0) == (None,) * 3
 
 
+@FAULTS_ON_PURPOSE
+@EACH_EXECUTOR
+def test_an_environment_that_failed_has_no_solution(workers):
+    with pool([Tutor] * 3, **workers) as env:
+        env.reset(seed=5)
+        env.step(with_fault(["go"] * 3, 1, "raise"))
+        assert env.solve() == (None,) * 3
+        env.set_attr("fail_resets", [False, True, False])
+        env.reset()
+        solutions = env.solve()
+        assert [solution is None for solution in solutions] == [False, True, False]
+
+
 class Lift(Counter):
     """Integer actions with a solution."""
 

@@ -25,15 +25,16 @@ BAND = {"numbers_rule": "any", "num_operations": (0, 1)}
 def test_difficulty_is_that_of_brute_force(operators, rule):
     rng = random.Random(operators)
     difficulties = set()
-    for i in range(12 if JIT_OFF else 40):
+    for i in range(20 if JIT_OFF else 40):
         size = rng.randint(1, 3 if JIT_OFF else 4)
         nums = [rng.randint(0, (9, 30)[i % 2]) for _ in range(size)]
-        target = rng.randint(-9, 30)
+        part = nums[: rng.randint(1, size)]
+        target = rng.choice([-1, 30, *oracle.all_integers(part, operators)])
         expected = oracle.fewest_operations(nums, target, operators, rule)
         result = count_operations(nums, target, operators, rule)
         assert result == (difficulty.UNSOLVABLE if expected is None else expected)
         difficulties.add(result)
-    assert len(difficulties) > 2
+    assert len(difficulties) > 1
 
 
 @pytest.mark.skipif(JIT_OFF, reason="hundreds of thousands of values")
@@ -79,12 +80,12 @@ def test_a_band_draws_again_by_its_rule():
 
 
 def test_tasks_within_the_band_stay():
-    every = Countdown(num_numbers=(1, 6))
-    env = Countdown(num_numbers=(1, 6), num_operations=(2, 3))
-    tasks = list_tasks(every, range(60))
-    for task, task_in_band in zip(tasks, list_tasks(env, range(60)), strict=True):
-        assert len(task_in_band[0]) in (3, 4)
-        assert (task == task_in_band) == (len(task[0]) in (3, 4))
+    every = Countdown(num_numbers=(1, 4))
+    env = Countdown(num_numbers=(1, 4), num_operations=(1, 2))
+    tasks = list_tasks(every, range(40))
+    for task, task_in_band in zip(tasks, list_tasks(env, range(40)), strict=True):
+        assert len(task_in_band[0]) in (2, 3)
+        assert (task == task_in_band) == (len(task[0]) in (2, 3))
 
 
 def test_values_in_a_band_never_change():
