@@ -1,0 +1,184 @@
+"""Pools exchange snapshots if their environments are alike, whatever runs them."""
+
+import json
+
+import numpy as np
+import pytest
+
+import roll_vec
+from roll_vec.errors import InvalidStateError
+from roll_vec.pool import PoolVectorEnv
+from tests.contract.cases import assert_same
+from tests.pool.cases import PROCESSES, THREADS, draw_actions, play, pool
+from tests.pool.envs import Talker, drifters
+from tests.pool.snapshot_envs import Stateful, wrapped_countdown
+
+COUNTDOWN = "roll_vec/Countdown-v0"
+
+
+def make(id=COUNTDOWN, num_envs=2, **keywords):
+    """Return a batch that was reset."""
+    env = roll_vec.make_vec(id, num_envs, **keywords)
+    env.reset(seed=3)
+    return env
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {},
+        THREADS,
+        PROCESSES,
+        {"workers": 1, "step_timeout": 5.0, "on_error": "raise", "copy": False},
+        {"render_mode": "text"},
+        {"max_steps": 3, "action_pattern": None, "score": 1.0},
+    ],
+    ids=str,
+)
+def test_batches_that_exchange_snapshots(keywords):
+    state = make(max_steps=3).get_state()
+    env = make(**{"max_steps": 3, **keywords})
+    env.set_state(state)
+    assert env.get_state().digest == state.digest
+    env.close()
+
+
+@pytest.mark.parametrize(
+    ("keywords", "words"),
+    [
+        ({"max_steps": 4}, "max_steps.*4"),
+        ({"score": 2.0}, "score"),
+        ({"format_penalty": -1.0}, "format_penalty"),
+        ({"max_episode_steps": 9}, "max_episode_steps is 9"),
+        ({"autoreset_mode": "SameStep"}, "autoreset_mode"),
+    ],
+)
+def test_batches_that_do_not(keywords, words):
+    state = make(max_steps=3).get_state()
+    env = make(**{"max_steps": 3, **keywords})
+    twin = make(**{"max_steps": 3, **keywords})
+    with pytest.raises(InvalidStateError, match=words):
+        env.set_state(state)
+    assert env.get_state() == twin.get_state()
+
+
+def test_other_environments_are_refused_by_name():
+    state = make().get_state()
+    shop = make("roll_vec/WebShop-v0")
+    with pytest.raises(InvalidStateError, match="WebShop"):
+        shop.set_state(state)
+    with pool([Talker] * 2) as env, pool([Stateful] * 2) as other:
+        env.reset(seed=1)
+        other.reset(seed=1)
+        with pytest.raises(InvalidStateError, match=r"Stateful.*Talker"):
+            other.set_state(env.get_state())
+
+
+def test_a_data_file_counts_by_its_content(tmp_path):
+    lines = ['{"nums": [1, 2, 3], "target": 6}', '{"nums": [2, 3, 4], "target": 9}']
+    paths = [tmp_path / name for name in ("one.jsonl", "same.jsonl", "other.jsonl")]
+    for path, text in zip(paths, (lines, lines, lines[::-1]), strict=True):
+        path.write_text("\n".join(text))
+    one, same, other = (make(data=path) for path in paths)
+    state = one.get_state()
+    assert str(tmp_path) not in json.dumps(state.configuration)
+    same.set_state(state)
+    assert_same(same.step(["1", "2"]), one.step(["1", "2"]))
+    with pytest.raises(InvalidStateError, match="sha256"):
+        other.set_state(state)
+
+
+def test_one_description_serves_a_pool_of_any_size():
+    small, large = (make(num_envs=n).get_state() for n in (1, 5))
+    assert small.configuration == large.configuration
+    assert json.loads(json.dumps(small.configuration)) == small.configuration
+
+
+def test_different_environments_in_one_pool():
+    """Each goes to rows of its like."""
+    fns = [Stateful, Talker, Stateful, Talker]
+    actions = draw_actions("text", 4, 6)
+    with pool(fns) as env, pool(fns) as other:
+        env.reset(seed=1)
+        play(env, actions[:3])
+        state = env.get_state()
+        expected = play(env, actions[3:])
+        other.set_state(state)
+        assert_same(play(other, actions[3:]), expected)
+        before = other.get_state()
+        with pytest.raises(InvalidStateError, match=r"environment 0 .* environment 1"):
+            other.set_state(state, rows=[1, 1, 2, 3])
+        assert_same(other.step(actions[0]), env.step(actions[0]))
+        other.set_state(before, rows=[2, 3, 2, 3])
+        other.set_state(state, mask=np.array([True, False, False, True]))
+    with pool(fns[::-1]) as reversed_pool:
+        reversed_pool.reset(seed=1)
+        with pytest.raises(InvalidStateError, match="another configuration"):
+            reversed_pool.set_state(state)
+
+
+def test_wrappers_and_spaces_count():
+    state = PoolVectorEnv([wrapped_countdown] * 2)
+    state.reset(seed=1)
+    bare = PoolVectorEnv([lambda: wrapped_countdown().unwrapped] * 2)
+    bare.reset(seed=1)
+    with pytest.raises(InvalidStateError, match="TimeLimit"):
+        bare.set_state(state.get_state())
+    with pool(drifters("box", 1)) as box, pool(drifters("discrete", 1)) as discrete:
+        box.reset(seed=1)
+        discrete.reset(seed=1)
+        with pytest.raises(InvalidStateError, match="Discrete"):
+            discrete.set_state(box.get_state())
+
+
+# ------------------------------------------------------------- rows and level options
+
+
+@pytest.mark.parametrize("id", [COUNTDOWN, "roll_vec/WebShop-v0"])
+def test_a_row_is_a_single_environment_and_goes_back(id):
+    """`gymnasium.make(id)` has the same content, with and without the text layer."""
+    import gymnasium
+
+    env, single = make(id, 3), gymnasium.make(id)
+    texts = {COUNTDOWN: "1+2", "roll_vec/WebShop-v0": "search[red]"}
+    env.step([texts[id]] * 3)
+    state = env.get_state()
+    single.reset(seed=0)
+    layers = [single.unwrapped, single.get_wrapper_attr("set_state").__self__]
+    assert type(layers[0]) is not type(layers[1])
+    for layer in layers:
+        layer.set_state(state.row(1))
+        assert layer.get_state() == state.row(1)
+    if id == COUNTDOWN:
+        assert state.arrays["has_ended"].all()
+        layers[1].reset()
+    expected = single.step(texts[id])
+    moved = state.replace_row(0, layers[1].get_state())
+    assert moved.row(0) == layers[0].get_state()
+    assert moved.row(1) == state.row(1)
+    env.set_state(moved)
+    assert env.call("get_state")[0] == layers[0].get_state()
+    assert expected[0]
+
+
+@pytest.mark.parametrize("workers", [{}, PROCESSES])
+def test_level_options_are_part_of_a_snapshot(workers):
+    """Those of environments, and those of the objects that replace lost ones."""
+    env = make(num_envs=3, **workers)
+    env.set_level_options(mask=np.arange(3) < 2, num_levels=2)
+    state = env.get_state()
+    env.set_level_options(num_levels=5, start_level=7)
+    answers = ["1"] * 3
+    for _ in range(2):
+        env.set_state(state)
+        assert env.get_attr("get_state")[0]["level_options"] == {"num_levels": 2}
+        attributes = env.engine.handles.attributes
+        assert [len(one) for one in attributes] == [1, 1, 0]
+        results = play(env, [answers] * 8)
+    levels = make(num_envs=3, **workers)
+    levels.set_state(state)
+    assert_same(play(levels, [answers] * 8), results)
+    tasks = {text for result in results for text in result[0][:2]}
+    assert len(tasks) <= 4
+    env.close()
+    levels.close()

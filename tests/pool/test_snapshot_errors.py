@@ -1,0 +1,317 @@
+"""Snapshots of pools that are refused or fail: one clear error each."""
+
+import os
+
+import numpy as np
+import pytest
+
+from roll_vec import VectorState
+from roll_vec.errors import (
+    EnvironmentFaultError,
+    InvalidFileError,
+    InvalidStateError,
+    PendingResultsError,
+    ResetNeededError,
+    UnsupportedError,
+)
+from roll_vec.plain_data import decode, encode
+from roll_vec.pool import PoolVectorEnv
+from roll_vec.vector.packed_values import COPY, PICKLED, pack, replace_value
+from tests.contract.cases import assert_same
+from tests.pool.cases import (
+    EACH_EXECUTOR,
+    FAULTS_ON_PURPOSE,
+    ONE_PROCESS,
+    PROCESSES,
+    draw_actions,
+    kill_workers,
+    play,
+    pool,
+)
+from tests.pool.envs import Talker, drifters, talkers
+from tests.pool.snapshot_envs import (
+    Forgetful,
+    HalfStateful,
+    Locked,
+    Stateful,
+    Unpicklable,
+)
+
+
+def started(fns, **keywords):
+    """Return a pool that was reset and stepped."""
+    env = PoolVectorEnv(fns, **keywords)
+    env.reset(seed=1)
+    play(env, draw_actions("text", env.num_envs, 3))
+    return env
+
+
+@EACH_EXECUTOR
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (Forgetful, r"environment 1 \(Forgetful\).*TypeError: Forgetful is pickled "),
+        (Locked, r"environment 1 \(Locked\).*cannot pickle '_thread.lock'"),
+    ],
+)
+def test_a_state_that_cannot_be_kept_names_the_environment(build, words, workers):
+    """And nothing has happened to the pool."""
+    fns = [*drifters("discrete", 1), build, *drifters("discrete", 1)]
+    with pool(fns, **workers) as env, pool(fns) as twin:
+        actions = draw_actions("discrete", 3, 6)
+        for one in (env, twin):
+            one.reset(seed=1)
+            play(one, actions[:3])
+        with pytest.raises(UnsupportedError, match=words + ".*give .* both methods"):
+            env.get_state()
+        assert_same(play(env, actions[3:]), play(twin, actions[3:]))
+
+
+def test_copies_are_for_one_process(tmp_path):
+    with pool([Unpicklable] * 2) as env, pool([Unpicklable] * 2, **PROCESSES) as other:
+        env.reset(seed=1)
+        state = env.get_state()
+        assert state.objects is not None
+        with pytest.raises(InvalidStateError, match="only this process can use"):
+            state.save(tmp_path / "state.npz")
+        assert not os.listdir(tmp_path)  # noqa: PTH208
+        lonely = VectorState(state.id, state.configuration, state.arrays)
+        with pytest.raises(InvalidStateError, match="a copy of an object"):
+            env.set_state(lonely)
+        other.reset(seed=1)
+        with pytest.raises(UnsupportedError, match=r"environment 0 \(Unpicklable\)"):
+            other.get_state()
+
+
+def test_pickles_are_loaded_on_request_alone(tmp_path):
+    path = tmp_path / "state.npz"
+    for fns in (talkers(2), [HalfStateful] * 2):
+        with pool(fns) as env:
+            env.reset(seed=1)
+            env.get_state().save(path)
+            with pytest.raises(
+                InvalidFileError, match=r"state\.npz.*allow_pickle=True"
+            ):
+                VectorState.load(path)
+            observations = env.set_state(VectorState.load(path, allow_pickle=True))
+            assert_same(observations, env.set_state(env.get_state()))
+
+
+def test_a_row_without_a_state_cannot_be_looked_at():
+    with pool(talkers(2)) as env:
+        env.reset(seed=1)
+        with pytest.raises(InvalidStateError, match=r"row 1: .*has no get_state"):
+            env.get_state().row(1)
+
+
+@EACH_EXECUTOR
+def test_results_that_were_not_received(workers):
+    env, twin = (started([Stateful] * 2, **workers) for _ in range(2))
+    state = env.get_state()
+    for one in (env, twin):
+        one.send(("a",), [1])
+    for call in (env.get_state, lambda: env.set_state(state)):
+        with pytest.raises(PendingResultsError):
+            call()
+    assert_same(env.recv(), twin.recv())
+    assert_same(env.step(("b", "c")), twin.step(("b", "c")))
+    env.close()
+    twin.close()
+
+
+@FAULTS_ON_PURPOSE
+@EACH_EXECUTOR
+def test_while_every_environment_must_be_reset(workers):
+    env = started([Stateful] * 2, on_error="raise", **workers)
+    state = env.get_state()
+    with pytest.raises(EnvironmentFaultError):
+        env.step(("a", "fault:raise"))
+    with pytest.raises(ResetNeededError):
+        env.get_state()
+    with pytest.raises(ResetNeededError):
+        env.set_state(state, mask=np.array([True, False]))
+    # A whole snapshot is as good as a reset.
+    env.set_state(state)
+    env.step(("a", "b"))
+    env.close()
+
+
+# ------------------------------------------------------------------ changed states
+
+
+def rewritten(state, name, row, change):
+    """Return the arrays of a state with another value in a row."""
+    kinds, lengths = state.arrays[f"{name}_kinds"], state.arrays[f"{name}_lengths"]
+    matrix = state.arrays[f"{name}s"]
+    contents = [matrix[i, : lengths[i]].tobytes() for i in range(len(matrix))]
+    contents[row] = change(contents[row])
+    return pack(name, kinds.tolist(), contents)
+
+
+def with_entry(**entries):
+    """Return a change of a record."""
+    return lambda content: encode({**decode(content), **entries})
+
+
+def changed_arrays(state):
+    """Yield the name in the message and the arrays that replace those of a state."""
+    for name, array in state.arrays.items():
+        yield (
+            name,
+            {
+                name: array.astype(np.float32)
+                if array.dtype != "S16"
+                else array[:, None]
+            },
+        )
+        yield "state", {name: array[:-1]}
+    for name in ("state", "record"):
+        for suffix, values in (
+            ("kinds", [-1, 0]),
+            ("kinds", [0, 5]),
+            ("lengths", [0, -1]),
+        ):
+            array = state.arrays[f"{name}_{suffix}"]
+            values = np.array(values, array.dtype)
+            yield f"{name}_{suffix}", {f"{name}_{suffix}": values}
+        matrix = state.arrays[f"{name}s"]
+        yield f"{name}_lengths", {f"{name}s": matrix[:, :-9]}
+        yield f"{name}s", {f"{name}s": matrix[:, :, None]}
+        yield rf"{name}s\[1\]", rewritten(state, name, 1, lambda _: b"{")
+        yield rf"{name}s\[0\]", rewritten(state, name, 0, lambda content: content[:-1])
+    yield r"records\[1\].*a dict with", rewritten(state, "record", 1, lambda _: b"{}")
+    for entries, words in (
+        ({"observation": 5}, "an observation of"),
+        ({"observation": None}, "an observation of"),
+        ({"error": 1}, "an error, or None"),
+        ({"level_options": [1]}, "a dict of level options"),
+    ):
+        yield (
+            rf"records\[1\].*{words}",
+            rewritten(state, "record", 1, with_entry(**entries)),
+        )
+    yield "record_kinds", {"record_kinds": np.array([0, COPY], np.int8)}
+    yield "a copy of an object", {"state_kinds": np.array([0, COPY], np.int8)}
+    yield "needs_replacement", {"needs_replacement": np.array([True, False])}
+    yield "first_seeds", {"first_seeds": np.array([b"x", b"1"], "S16")}
+    yield "first_seeds", {"first_seeds": np.array([b"-1", b"1"], "S16")}
+    yield "elapsed_steps", {"elapsed_steps": np.array([0, -2])}
+    yield "arrays", {"more": np.zeros(2)}
+
+
+def test_a_changed_state_is_refused_before_anything_moves():
+    env, twin = (started([Stateful] * 2) for _ in range(2))
+    state = env.get_state()
+    for words, arrays in changed_arrays(state):
+        changed = VectorState(
+            state.id, state.configuration, {**state.arrays, **arrays}, state.shared
+        )
+        with pytest.raises(InvalidStateError, match=words):
+            env.set_state(changed)
+    for name in state.arrays:
+        arrays = {key: array for key, array in state.arrays.items() if key != name}
+        with pytest.raises(InvalidStateError):
+            env.set_state(VectorState(state.id, state.configuration, arrays))
+    assert env.get_state() == twin.get_state()
+    actions = draw_actions("text", 2, 5)
+    assert_same(play(env, actions), play(twin, actions))
+    env.close()
+    twin.close()
+
+
+# ------------------------------------------------------------------------- faults
+
+
+@FAULTS_ON_PURPOSE
+@EACH_EXECUTOR
+def test_a_fault_of_set_state_names_the_environment(workers):
+    env = started([Stateful] * 3, **workers)
+    state = env.get_state()
+    values = {**state.row(1), "turn": "refused"}
+    arrays = replace_value("state", state.arrays, 1, values)
+    bad = VectorState(state.id, state.configuration, {**state.arrays, **arrays})
+    with pytest.raises(EnvironmentFaultError, match="ValueError: refused") as caught:
+        env.set_state(bad, rows=[0, 1, 2])
+    assert list(caught.value.errors) == [1]
+    for call in (env.get_state, lambda: env.step(("a",) * 3)):
+        with pytest.raises(ResetNeededError):
+            call()
+    actions = draw_actions("text", 3, 6)
+    with pool([Stateful] * 3) as twin:
+        twin.set_state(state)
+        env.set_state(state)
+        assert_same(play(env, actions), play(twin, actions))
+        with pytest.raises(EnvironmentFaultError):
+            env.set_state(bad)
+        assert_same(env.reset(seed=7), twin.reset(seed=7))
+        assert_same(play(env, actions), play(twin, actions))
+    env.close()
+
+
+@FAULTS_ON_PURPOSE
+def test_a_pickle_that_cannot_be_read_is_a_fault():
+    with pool(talkers(2)) as env:
+        env.reset(seed=1)
+        state = env.get_state()
+        arrays = rewritten(state, "state", 1, lambda content: content[:9])
+        changed = VectorState(state.id, state.configuration, {**state.arrays, **arrays})
+        with pytest.raises(EnvironmentFaultError, match=r"environments \[1\] failed"):
+            env.set_state(changed)
+        env.set_state(state)
+        env.step(("a", "b"))
+
+
+class Dying(Talker):
+    """Ends its process where its state is asked for or set."""
+
+    dies_in = ""
+
+    def get_state(self):
+        if self.dies_in == "get_state":
+            os._exit(3)
+        return {"stream": self.get_stream(), "turn": self.turn, "goal": self.goal}
+
+    def set_state(self, state):
+        if self.dies_in == "set_state":
+            os._exit(3)
+        self.set_stream(state["stream"])
+        self.turn, self.goal = state["turn"], state["goal"]
+
+
+@FAULTS_ON_PURPOSE
+@pytest.mark.parametrize("workers", [ONE_PROCESS, PROCESSES])
+def test_a_worker_that_dies_in_a_snapshot(workers):
+    actions = draw_actions("text", 3, 6)
+    with pool([Dying] * 3, **workers) as env, pool([Dying] * 3) as twin:
+        for one in (env, twin):
+            one.reset(seed=1)
+            play(one, actions[:2])
+        state = env.get_state()
+        env.set_attr("dies_in", ["", "get_state", ""])
+        with pytest.raises(EnvironmentFaultError, match=r"\[1\].*during get_state"):
+            env.get_state()
+        # The other environments go on; the lost one is replaced.
+        result, expected = env.step(actions[2]), twin.step(actions[2])
+        assert result[0][::2] == expected[0][::2]
+        assert "worker death" in result[4]["error"][1]
+        env.set_attr("dies_in", ["", "set_state", ""])
+        with pytest.raises(EnvironmentFaultError, match=r"\[1\].*during set_state"):
+            env.set_state(state)
+        env.set_attr("dies_in", "")
+        env.set_state(state)
+        twin.set_state(state)
+        assert_same(play(env, actions[3:]), play(twin, actions[3:]))
+        kill_workers(env)
+        with pytest.raises(
+            EnvironmentFaultError, match="exit code -9 during set_state"
+        ):
+            env.set_state(state)
+        env.set_state(state)
+        twin.set_state(state)
+        assert_same(play(env, actions[3:]), play(twin, actions[3:]))
+
+
+def test_a_state_that_is_no_plain_data_is_pickled():
+    with pool([HalfStateful] * 2) as env:
+        env.reset(seed=1)
+        assert (env.get_state().arrays["state_kinds"] == PICKLED).all()
