@@ -20,6 +20,7 @@ import numpy as np
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
 
 __all__ = [
+    "check_band",
     "check_bool",
     "check_choice",
     "check_int",
@@ -284,6 +285,43 @@ def check_number(name: str, value: Any, low: float, high: float) -> float:
         accepted = f"a number from {low:g} to {high:g}"
         raise InvalidOptionError.expected(name, accepted, value)
     return number
+
+
+def check_band(
+    name: str, value: Any, lowest: float, highest: float, *, is_integer: bool
+) -> tuple[Any, Any] | None:
+    """Return a band of difficulty, a pair (low, high); None is no bound, or no band.
+
+    Parameters
+    ----------
+    lowest, highest : float
+        The least and the greatest bound that is allowed.
+    is_integer : bool
+        Whether bounds are integers.
+    """
+    if value is None:
+        return None
+    kind = "integers" if is_integer else "numbers"
+    accepted = f"None or two {kind} (low, high), each of which may be None"
+    try:
+        if isinstance(value, str):
+            raise TypeError
+        low, high = value
+    except (TypeError, ValueError):
+        raise InvalidOptionError.expected(name, accepted, value) from None
+
+    def check(bound: Any) -> Any:
+        if bound is None:
+            return None
+        if is_integer:
+            return check_int(name, bound, int(lowest), int(highest))
+        return check_number(name, bound, lowest, highest)
+
+    low, high = check(low), check(high)
+    if low is not None and high is not None and low > high:
+        accepted = "a low bound that is not above the high one"
+        raise InvalidOptionError.expected(name, accepted, value)
+    return None if low is None and high is None else (low, high)
 
 
 def check_optional_text(name: str, value: Any) -> str | None:

@@ -139,8 +139,8 @@ class StackedEngine:
         """Return 1 for the actions that can change something, (m, A), new."""
         raise NotImplementedError
 
-    def _has_more_infos(self) -> bool:
-        """Return whether the options ask for infos that an unroll does not write."""
+    def _needs_single_steps(self) -> bool:
+        """Return whether the options ask for more than a compiled unroll does."""
         return bool(self.options.action_mask)
 
     def step(self, actions: Any, skip_mask: NDArray[np.bool_]) -> StepResult:
@@ -222,7 +222,7 @@ class StackedEngine:
         Returns None with texts or further infos, and if an action needs an error or a
         warning: in NEXT_STEP mode it may belong to a step that ignores it.
         """
-        if self.action_parser is not None or self._has_more_infos():
+        if self.action_parser is not None or self._needs_single_steps():
             return None
         codes = self.action_codes.parse_steps(actions, self.num_envs)
         if codes is None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from roll_vec.kernels.rng.pcg64 import next_seeds
 from roll_vec.seeding import episode_seeds, fold_seed
+from roll_vec.stacked.bands import Band, Measure, search_bands
 from roll_vec.stacked.engine import StackedEngine
 from roll_vec.stacked.option_sets import OptionSets
 from roll_vec.vector.engine import EngineState
@@ -79,6 +80,9 @@ class EpisodeSeeds:
 class LevelProvider(Protocol):
     """Returns the levels of episodes."""
 
+    measures: tuple[str, ...]
+    """Names of the last arrays of each level, which say how difficult it is."""
+
     def get(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
         """Return levels, and the index of the level that each episode plays.
 
@@ -121,15 +125,59 @@ class FixedLevels:
     levels : StoredLevels
     num_levels, start_level : int
         An episode of seed e plays the level ``start_level + e mod num_levels``.
+    measure : Measure or None
+        Each level is measured once, when it is first met.
+    bands : mapping from str to Band, or None
+        An episode whose level is outside plays that of the first attempt t = 1, 2, ...
+        whose level ``start_level + band_seed(e, t) mod num_levels`` is inside.
     """
 
-    def __init__(self, levels: StoredLevels, num_levels: int, start_level: int) -> None:
+    def __init__(
+        self,
+        levels: StoredLevels,
+        num_levels: int,
+        start_level: int,
+        measure: Measure | None = None,
+        bands: Mapping[str, Band] | None = None,
+    ) -> None:
         self.levels, self.num_levels, self.start_level = levels, num_levels, start_level
+        self._measure, self._bands = measure, dict(bands or {})
+        self.measures = () if measure is None else measure.names
+        self._measured: Levels | None = None
+        self._is_measured: NDArray[np.bool_] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Levels can be measured again: the measures are no state.
+        return {**self.__dict__, "_measured": None, "_is_measured": None}
 
     def get(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
         """Return all levels and their indices by episode; see `LevelProvider.get`."""
+        if self._measure is None:
+            return self.levels.arrays, self._indices(seeds)
+        indices, *_ = search_bands(self._draw, seeds, self.measures, self._bands)
+        return (*self.levels.arrays, *(self._measured or ())), indices
+
+    def _indices(self, seeds: Seeds) -> NDArray[np.int64]:
         numbers = (seeds % np.uint64(self.num_levels)).astype(np.int64)
-        return self.levels.arrays, numbers + self.start_level
+        return numbers + self.start_level
+
+    def _draw(self, seeds: Seeds) -> Levels:
+        """Return the indices of the levels of some seeds, and their measures."""
+        indices, arrays = self._indices(seeds), self.levels.arrays
+        if self._is_measured is None:
+            self._is_measured = np.zeros(len(arrays[0]), np.bool_)
+        new = np.unique(indices[~self._is_measured[indices]])
+        if len(new) or self._measured is None:
+            assert self._measure is not None
+            values = self._measure(tuple(array[new] for array in arrays))
+            if self._measured is None:
+                self._measured = tuple(
+                    np.zeros(len(arrays[0]), array.dtype) for array in values
+                )
+            for own, array in zip(self._measured, values, strict=True):
+                own[new] = array
+            self._is_measured[new] = True
+        return indices, *(array[indices] for array in self._measured)
 
     def level_numbers(
         self,
@@ -153,6 +201,8 @@ class GeneratedLevels:
         K = 0 it plays the level e.
     level_bytes : int
         Size of one level; sets above `CACHE_BYTES` are not cached.
+    measures : tuple of str
+        Names of the last arrays of ``generate``, which measure the levels.
     """
 
     def __init__(
@@ -161,8 +211,9 @@ class GeneratedLevels:
         num_levels: int,
         start_level: int,
         level_bytes: int,
+        measures: tuple[str, ...] = (),
     ) -> None:
-        self.generate = generate
+        self.generate, self.measures = generate, measures
         self.num_levels, self.start_level = num_levels, start_level
         self._uses_cache = num_levels * level_bytes <= CACHE_BYTES
         self._cache: Levels | None = None
@@ -221,9 +272,10 @@ def describe_levels(
     options: Any,
     provider: LevelProvider,
     seeds: Seeds,
+    levels: Levels,
     level_indices: NDArray[np.int64],
-) -> dict[str, NDArray[Any]]:
-    """Return the infos of resets that the options ask for, (m,) each.
+) -> dict[str, Any]:
+    """Return the infos of resets that the options ask for, (m,) each, also in a dict.
 
     Parameters
     ----------
@@ -232,23 +284,55 @@ def describe_levels(
         Has returned the levels.
     seeds : (m,) uint64
         Of the episodes that begin.
+    levels : tuple of arrays
     level_indices : (m,) int64
-        The indices of their levels, as the provider returned them.
+        The levels, and the indices of those that begin, as the provider returned them.
     """
-    infos = {}
+    infos: dict[str, Any] = {}
     if options.seed_info:
         infos["seed"] = seeds.astype(np.int64)
     if options.level_info:
         infos["level"] = provider.level_numbers(seeds, level_indices)
+    names = provider.measures
+    measures = dict(zip(names, levels[len(levels) - len(names) :], strict=True))
+    if options.difficulty_info:
+        # Integers of Python are int64 in a batch.
+        infos["difficulty"] = {
+            name: measures[name][level_indices].astype(
+                np.int64 if measures[name].dtype.kind == "i" else np.float64
+            )
+            for name in options.DIFFICULTY
+        }
+    if options.oracle_return_info:
+        infos["oracle_return"] = measures["oracle_return"][level_indices]
     return infos
+
+
+def _write_infos(
+    infos: dict[str, Any], rows: NDArray[np.int64], values: dict[str, Any], n: int
+) -> None:
+    """Write the infos of some rows into (n,) arrays, which are made if they are new."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            _write_infos(infos.setdefault(key, {}), rows, value, n)
+        else:
+            infos.setdefault(key, np.zeros(n, value.dtype))[rows] = value
+
+
+def _take_infos(infos: dict[str, Any], rows: NDArray[np.int64]) -> dict[str, Any]:
+    """Return the infos of some rows."""
+    return {
+        key: _take_infos(value, rows) if isinstance(value, dict) else value[rows]
+        for key, value in infos.items()
+    }
 
 
 class _Start(NamedTuple):
     """The levels that some environments begin."""
 
     rows: NDArray[np.int64]
-    seeds: Seeds
     provider: LevelProvider
+    seeds: Seeds
     levels: Levels
     level_indices: NDArray[np.int64]
 
@@ -278,16 +362,16 @@ class LevelEngine(StackedEngine):
         )
         self.option_sets = OptionSets(self.options, self.num_envs, make_provider)
         # Of the last reset of each environment: no state, as no later step reads it.
-        self._level_infos: dict[str, NDArray[Any]] = {}
+        self._level_infos: dict[str, Any] = {}
 
-    def _has_more_infos(self) -> bool:
-        return super()._has_more_infos() or self.options.has_level_infos
+    def _needs_single_steps(self) -> bool:
+        return super()._needs_single_steps() or self.options.has_level_infos
 
     def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, Any]:
         """Return the infos of the last resets of some rows."""
         infos = super().reset_infos(rows)
-        for key, values in self._level_infos.items():
-            infos[key] = values[rows]
+        if self._level_infos:
+            infos.update(_take_infos(self._level_infos, rows))
         return infos
 
     def reset(
@@ -368,29 +452,27 @@ class LevelEngine(StackedEngine):
         starts = self._get_levels(rows, seeds)
         self.elapsed_steps[rows] = 0
         for start in starts:
-            self._place(start.rows, start.levels, start.level_indices, start.seeds)
+            levels, num_measures = start.levels, len(start.provider.measures)
+            if num_measures:
+                levels = levels[:-num_measures]
+            self._place(start.rows, levels, start.level_indices, start.seeds)
         if not self.options.has_level_infos:
             return
         for start in starts:
-            infos = describe_levels(
-                self.options, start.provider, start.seeds, start.level_indices
-            )
-            for key, values in infos.items():
-                if key not in self._level_infos:
-                    self._level_infos[key] = np.zeros(self.num_envs, values.dtype)
-                self._level_infos[key][start.rows] = values
+            infos = describe_levels(self.options, *start[1:])
+            _write_infos(self._level_infos, start.rows, infos, self.num_envs)
 
     def _get_levels(self, rows: NDArray[np.int64], seeds: Seeds) -> list[_Start]:
         """Return the levels of some rows, together for those with equal options."""
         providers = self.option_sets.providers
         if len(providers) == 1:
-            return [_Start(rows, seeds, providers[0], *providers[0].get(seeds))]
+            return [_Start(rows, providers[0], seeds, *providers[0].get(seeds))]
         indices, starts = self.level_options[rows], []
         for k in np.unique(indices).tolist():
             mask = indices == k
             own_seeds, provider = seeds[mask], providers[k]
             levels = provider.get(own_seeds)
-            starts.append(_Start(rows[mask], own_seeds, provider, *levels))
+            starts.append(_Start(rows[mask], provider, own_seeds, *levels))
         return starts
 
     def _place(

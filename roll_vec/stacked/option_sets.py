@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError, InvalidStateError, RollVecError
-from roll_vec.options import level_options, replace_level_options
+from roll_vec.options import describe_value, level_options, replace_level_options
 
 __all__ = ["OptionSets", "change_level_options", "describe_options", "read_options"]
 
@@ -17,8 +17,7 @@ __all__ = ["OptionSets", "change_level_options", "describe_options", "read_optio
 def describe_options(options: Any) -> dict[str, Any]:
     """Return the level options of an environment, as `json` writes them."""
     return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in level_options(options).items()
+        name: describe_value(value) for name, value in level_options(options).items()
     }
 
 

@@ -35,6 +35,7 @@ __all__ = [
 MAX_CELLS = 1 << 20
 # At this scale the picture of a 6x6 room has 6144 x 6144 pixels.
 MAX_SCALE = 64
+LEVEL_INFOS = ("seed_info", "level_info", "difficulty_info", "oracle_return_info")
 RENDER_MODES = ("human", "rgb_array", "ansi", "text")
 METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}
 
@@ -171,6 +172,12 @@ class LevelOptions(GridOptions):
     level_info : bool
         True: the infos of resets have ``level``, an int: the number of the level, as
         `roll_vec.seeding.level_for_seed` returns it; for levels of users their index.
+    difficulty_info : bool
+        True: the infos of resets have ``difficulty``, a dict of the level's measures,
+        those of `DIFFICULTY`.
+    oracle_return_info : bool
+        True: the infos of resets have ``oracle_return``, a float: the return of a best
+        solution of the level; NaN without a solution.
     obs_mode, render_mode, render_scale, action_mode, action_mask, env_instruction, \
 action_pattern, special_token_list, format_penalty, match, action_separator, \
 max_actions_per_turn, max_answer_chars
@@ -183,6 +190,8 @@ max_actions_per_turn, max_answer_chars
 
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("num_levels", "start_level")
     """The keywords that `set_level_options` takes."""
+    DIFFICULTY: ClassVar[tuple[str, ...]] = ()
+    """The measures of a level's difficulty.  An option of this name is a band."""
     SPACE_OPTIONS: ClassVar[tuple[str, ...]] = (
         "action_lookup",
         "action_mode",
@@ -202,6 +211,8 @@ max_actions_per_turn, max_answer_chars
     start_level: int = 0
     seed_info: bool = False
     level_info: bool = False
+    difficulty_info: bool = False
+    oracle_return_info: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -223,13 +234,24 @@ max_actions_per_turn, max_answer_chars
         num_levels, start_level = check_levels(self.num_levels, self.start_level)
         self._set("num_levels", num_levels)
         self._set("start_level", start_level)
-        for name in ("seed_info", "level_info"):
+        for name in LEVEL_INFOS:
             self._set(name, check_bool(name, getattr(self, name)))
 
     @property
     def has_level_infos(self) -> bool:
-        """Whether the infos of resets say which level is played."""
-        return self.seed_info or self.level_info
+        """Whether the infos of resets say something of the level that is played."""
+        return any(getattr(self, name) for name in LEVEL_INFOS)
+
+    @property
+    def bands(self) -> dict[str, tuple[Any, Any]]:
+        """The bands of difficulty that levels are drawn from, by measure."""
+        bands = {name: getattr(self, name) for name in self.DIFFICULTY}
+        return {name: band for name, band in bands.items() if band is not None}
+
+    @property
+    def needs_measures(self) -> bool:
+        """Whether levels are measured."""
+        return bool(self.difficulty_info or self.oracle_return_info or self.bands)
 
     @property
     def first_action(self) -> int:

@@ -259,13 +259,13 @@ class LevelEnv(GridEnv, LevelState):
         seeds = np.array([episode.level_seed], np.uint64)
         provider = self._level_provider
         levels, level_indices = provider.get(seeds)
-        (index,) = level_indices
-        infos = describe_levels(self.options, provider, seeds, level_indices)
-        self._begin(tuple(part[index] for part in levels), episode.level_seed)
+        (index,), num_measures = level_indices, len(provider.measures)
+        infos = describe_levels(self.options, provider, seeds, levels, level_indices)
+        level = tuple(part[index] for part in levels[: len(levels) - num_measures])
+        self._begin(level, episode.level_seed)
         self._commit_episode(episode)
         observation, info = self._start_episode()
-        info.update((key, values.item()) for key, values in infos.items())
-        return observation, info
+        return observation, {**info, **_first_item(infos)}
 
     def set_level_options(self, **level_options: Any) -> None:
         """Change the levels from the next episode on; the present one goes on.
@@ -315,3 +315,11 @@ class LevelEnv(GridEnv, LevelState):
         episode_seed : int
         """
         raise NotImplementedError
+
+
+def _first_item(infos: dict[str, Any]) -> dict[str, Any]:
+    """Return infos of (1,) arrays, also in dicts, as numbers of Python."""
+    return {
+        key: _first_item(value) if isinstance(value, dict) else value.item()
+        for key, value in infos.items()
+    }

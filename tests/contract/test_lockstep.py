@@ -202,6 +202,15 @@ VARIANTS = [
         {"action_mask": True, "seed_info": True, "level_info": True, "num_levels": 4},
     ),
     ("roll_vec/Sokoban-v0 text", {"action_mask": True, "action_separator": "|"}),
+    (
+        "roll_vec/Sokoban-v0",
+        {"solution_steps": (4, 9), "difficulty_info": True, "oracle_return_info": True},
+    ),
+    ("roll_vec/Sokoban-v0", {"deadlock": True, "terminate_on_deadlock": True}),
+    (
+        "roll_vec/Sokoban-v0 text",
+        {"deadlock": True, "terminate_on_deadlock": True, "action_separator": "|"},
+    ),
     ("roll_vec/FrozenLake-v1", {"is_slippery": False, "reward_schedule": (5, -1, 0.1)}),
     ("roll_vec/FrozenLake-v1", {"desc": ["SSF", "FHG"], "success_rate": 0.9}),
     ("roll_vec/FrozenLake-v1", {"map_name": "8x8", "max_episode_steps": None}),

@@ -91,8 +91,8 @@ BUGS = [
     Bug(
         "a level of a finite set is taken from the episode's number",
         "roll_vec/stacked/levels.py",
-        "            return [_Start(rows, seeds, providers[0], *providers[0].get(seeds))]\n",
-        "            return [_Start(rows, seeds, providers[0], *providers[0].get(self.episodes.numbers[rows]))]\n",
+        "            return [_Start(rows, providers[0], seeds, *providers[0].get(seeds))]\n",
+        "            return [_Start(rows, providers[0], seeds, *providers[0].get(self.episodes.numbers[rows]))]\n",
         ("tests/contract/test_lockstep.py",),
     ),
     Bug(

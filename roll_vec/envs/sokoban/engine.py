@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.envs.sokoban.dead_ends import mark_deadlocks
 from roll_vec.envs.sokoban.env import Sokoban
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.solver import refuse_unsolvable_levels, solve_positions
@@ -96,7 +97,30 @@ class SokobanEngine(LevelEngine):
             self.num_threads,
             STEP_ROWS_PER_THREAD,
         )
-        return to_batch_step(outcome)
+        result = to_batch_step(outcome)
+        options = self.options
+        if options.deadlock or options.terminate_on_deadlock:
+            deadlocks = mark_deadlocks(self._grids(), self.num_threads)
+            deadlocks[skip_mask] = False
+            if options.terminate_on_deadlock:
+                result[1][deadlocks] = True
+            if options.deadlock:
+                result[3]["deadlock"] = deadlocks
+        return result
+
+    def _state_infos(self, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        infos = super()._state_infos(rows)
+        if self.options.deadlock:
+            infos["deadlock"] = mark_deadlocks(self._grids(rows), self.num_threads)
+        return infos
+
+    def _needs_single_steps(self) -> bool:
+        options = self.options
+        return (
+            super()._needs_single_steps()
+            or options.deadlock
+            or options.terminate_on_deadlock
+        )
 
     def _action_masks(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
         masks = np.empty((len(rows), len(SOKOBAN.action_names)), np.int8)

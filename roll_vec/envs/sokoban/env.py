@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.envs.sokoban.dead_ends import mark_deadlocks
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.envs.sokoban.rooms import make_level_provider
@@ -183,7 +184,19 @@ class Sokoban(LevelEnv):
             "action_is_valid": action >= self.first_action,
             "success": bool(success),
         }
-        return float(reward), info["success"], info
+        return float(reward), info["success"] or self._ends_by_deadlock(), info
+
+    def _ends_by_deadlock(self) -> bool:
+        return self.options.terminate_on_deadlock and self._is_deadlock()
+
+    def _is_deadlock(self) -> bool:
+        return bool(mark_deadlocks(self.grid[np.newaxis])[0])
+
+    def _state_infos(self) -> dict[str, Any]:
+        infos = super()._state_infos()
+        if self.options.deadlock:
+            infos["deadlock"] = self._is_deadlock()
+        return infos
 
     # -------------------------------------------------------------------- state
 
@@ -221,6 +234,10 @@ class Sokoban(LevelEnv):
         if (boxes != arrays["boxes_left"]).any():
             message = "state: boxes_left: expected the number of boxes off targets"
             raise InvalidStateError(message)
+
+    def _is_over(self) -> bool:
+        has_started = self.num_env_steps > 0
+        return super()._is_over() or (has_started and self._ends_by_deadlock())
 
     def _is_success(self) -> bool:
         return self.boxes_left == 0

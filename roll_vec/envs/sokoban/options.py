@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.level_files import RoomSet
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_int
+from roll_vec.options import MAX_INT, check_band, check_bool, check_int
 from roll_vec.stacked.grid_family import GridFamily
 from roll_vec.stacked.level_sets import load_level_option, refuse_beside_levels
 from roll_vec.stacked.options import MAX_CELLS, LevelOptions, check_cells
@@ -42,6 +42,17 @@ class SokobanOptions(LevelOptions):
         `RoomSet`.  ``dim_room`` becomes their size, the other keywords above must stay
         at their defaults, and ``num_levels`` of 0 becomes the number of all levels from
         ``start_level`` on.
+    solution_steps, solution_pushes : (int or None, int or None), or None
+        Bands of difficulty, both ends inside, None for an open end: the fewest moves,
+        or pushes, that solve a level; see `roll_vec.stacked.bands`.  A level without a
+        solution is never inside; one that the solver gave up counts as above.
+    deadlock : bool
+        True: the infos of resets and steps have ``deadlock``: the room is surely a dead
+        end, without a solution.  Some dead ends are not recognised, see
+        `roll_vec.kernels.sokoban.deadlocks`.
+    terminate_on_deadlock : bool
+        True: a step after which the room is a recognised dead end ends the episode, as
+        terminated, with the same reward and no success.
     max_steps, grid_lookup, grid_vocab, action_start, action_lookup, obs_mode, \
 num_levels, start_level, render_mode, render_scale
         See `LevelOptions`, which has those of text as well.
@@ -56,8 +67,11 @@ num_levels, start_level, render_mode, render_scale
         "num_boxes",
         "search_depth",
         "num_gen_steps",
+        "solution_steps",
+        "solution_pushes",
         *LevelOptions.LEVEL_OPTIONS,
     )
+    DIFFICULTY: ClassVar[tuple[str, ...]] = ("solution_steps", "solution_pushes")
     SPACE_OPTIONS: ClassVar[tuple[str, ...]] = (
         "dim_room",
         "dim_x",
@@ -72,6 +86,10 @@ num_levels, start_level, render_mode, render_scale
     search_depth: int = 300
     num_gen_steps: int | None = None
     levels: Any = None
+    solution_steps: tuple[int | None, int | None] | None = None
+    solution_pushes: tuple[int | None, int | None] | None = None
+    deadlock: bool = False
+    terminate_on_deadlock: bool = False
 
     def __post_init__(self) -> None:
         if self.levels is not None:
@@ -80,6 +98,11 @@ num_levels, start_level, render_mode, render_scale
             # The number of those that are played becomes explicit.
             self._set("num_levels", num_levels)
         super().__post_init__()
+        for name in self.DIFFICULTY:
+            band = check_band(name, getattr(self, name), 0, MAX_INT, is_integer=True)
+            self._set(name, band)
+        for name in ("deadlock", "terminate_on_deadlock"):
+            self._set(name, check_bool(name, getattr(self, name)))
         self._set("dim_room", self._check_dimensions())
         self._set("num_boxes", check_int("num_boxes", self.num_boxes, 1))
         self._set("search_depth", check_int("search_depth", self.search_depth, 1))

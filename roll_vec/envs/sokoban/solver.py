@@ -365,7 +365,7 @@ def refuse_unsolvable_levels(
     """
     if not isinstance(provider, FixedLevels):
         return
-    (grids,), level_indices = provider.get(seeds)
+    (grids, *_), level_indices = provider.get(seeds)
     numbers = np.unique(level_indices)
     for number, result in zip(numbers, solve_rooms(grids[numbers]), strict=True):
         if result.status == "unsolvable":

@@ -342,3 +342,21 @@ def test_action_masks_are_the_effective_moves_of_the_oracle():
                 game = OracleSokoban(FIXED[grids[row]], state, 9)
                 assert mask[action - 1] == game.step(action).effective
         assert set(masks.ravel().tolist()) == {0, 1}
+
+
+def test_sums_of_rewards_are_those_of_the_oracle():
+    rng = np.random.default_rng(1)
+    grids = np.stack([random_board(rng, 6, 7, 2) for _ in range(6 if JIT_OFF else 30)])
+    lengths = rng.integers(0, 40, len(grids))
+    lengths[0] = 0
+    directions = rng.integers(0, 4, lengths.sum()).astype(np.int8)
+    ends, sums = np.cumsum(lengths), np.full(len(grids), np.nan)
+    played = grids.reshape(len(grids), -1).copy()
+    kernels.sum_rewards(7, played, directions, ends, sums)
+    for row, grid in enumerate(grids):
+        game = OracleSokoban(FIXED[grid], np.minimum(grid, PLAYER), 999)
+        total = 0.0
+        for direction in directions[ends[row] - lengths[row] : ends[row]]:
+            total += game.step(1 + int(direction)).reward
+        assert sums[row] == total
+        np.testing.assert_array_equal(played[row].reshape(grid.shape), game.observe())

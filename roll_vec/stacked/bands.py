@@ -1,0 +1,217 @@
+"""Bands of difficulty: levels are measured, and drawn again until they are inside.
+
+A band is a pair (low, high) of an option of the same name as a measure; both bounds are
+inside, and None is no bound.  The level of a seed is found by a rule of the seed alone:
+attempt t = 0, 1, 2, ... tries the level of `roll_vec.seeding.band_seed(seed, t)`, and
+the first level inside is played.  Attempt 0 is the level that is played without a band.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.errors import LevelGenerationError
+from roll_vec.kernels.rng.pcg64 import BAND, fold_in_rows
+
+__all__ = ["MAX_ATTEMPTS", "Band", "Measure", "MeasuredGenerator", "search_bands"]
+
+Seeds = NDArray[np.uint64]
+Levels = tuple[NDArray[Any], ...]
+Band = tuple[float | None, float | None]
+
+MAX_ATTEMPTS = 1000
+"""Levels that are tried for a seed, with that of attempt 0."""
+
+# After so many attempts for all seeds, a few seeds at a time are tried to the end: a
+# band without levels raises after thousands of levels, not after millions.
+_ATTEMPTS_TOGETHER = 16
+_SEEDS_TOGETHER = 64
+# With few seeds, so many levels are drawn in one call: the call costs more than they.
+_LEVELS_AT_ONCE = 16
+BELOW, INSIDE, ABOVE = range(3)
+
+
+class Measure(Protocol):
+    """Measures the difficulty of levels."""
+
+    names: tuple[str, ...]
+    """One for each array that it returns."""
+
+    def __call__(self, levels: Levels) -> Levels:
+        """Return the measures of m levels, (m,) each; below 0: there is none."""
+
+
+class MeasuredGenerator:
+    """Generates levels with their measures, within bands if there are any.
+
+    Parameters
+    ----------
+    generate : callable
+        From (m,) uint64 level seeds to a tuple of arrays of m rows.
+    measure : Measure
+    bands : mapping from str to Band
+        By name of a measure.
+    """
+
+    def __init__(
+        self,
+        generate: Callable[[Seeds], Levels],
+        measure: Measure,
+        bands: Mapping[str, Band],
+    ) -> None:
+        self.generate, self.measure, self.bands = generate, measure, dict(bands)
+
+    def __call__(self, seeds: Seeds) -> Levels:
+        """Return the arrays of the levels of some seeds, and then their measures.
+
+        Raises
+        ------
+        LevelGenerationError
+        """
+        return search_bands(self._draw, seeds, self.measure.names, self.bands)
+
+    def _draw(self, seeds: Seeds) -> Levels:
+        levels = self.generate(seeds)
+        return *levels, *self.measure(levels)
+
+
+def search_bands(
+    draw: Callable[[Seeds], Levels],
+    seeds: Seeds,
+    names: tuple[str, ...],
+    bands: Mapping[str, Band],
+) -> Levels:
+    """Return the first level within all bands of each seed.
+
+    Parameters
+    ----------
+    draw : callable
+        From (m,) uint64 seeds to a tuple of new arrays of m rows, of which the last are
+        measures.
+    seeds : (m,) uint64
+    names : tuple of str
+        Of the measures.
+    bands : mapping from str to Band
+
+    Returns
+    -------
+    tuple of arrays
+        Of m rows, as ``draw`` returns them.
+
+    Raises
+    ------
+    LevelGenerationError
+        If `MAX_ATTEMPTS` levels of a seed are outside.  It names the seed, the bands,
+        and the shares of these levels below, inside and above each band.
+    """
+    search = _Search(draw, seeds, names, bands)
+    rows = search.first_rows
+    attempt = 1
+    while len(rows) and attempt < _ATTEMPTS_TOGETHER:
+        rows, attempt = search.try_more(rows, attempt)
+    for start in range(0, len(rows), _SEEDS_TOGETHER):
+        part, number = rows[start : start + _SEEDS_TOGETHER], attempt
+        while len(part):
+            if number >= MAX_ATTEMPTS:
+                raise LevelGenerationError(search.explain(part[0]))
+            part, number = search.try_more(part, number)
+    return search.levels
+
+
+class _Search:
+    """The levels of some seeds so far, and where the levels that were tried lie.
+
+    Attributes
+    ----------
+    levels : tuple of arrays
+        Of m rows: the level of the last attempt of each seed.
+    first_rows : (k,) int64
+        Seeds whose attempt 0 is outside.
+    """
+
+    def __init__(
+        self,
+        draw: Callable[[Seeds], Levels],
+        seeds: Seeds,
+        names: tuple[str, ...],
+        bands: Mapping[str, Band],
+    ) -> None:
+        self._draw, self._seeds, self._bands = draw, seeds, bands
+        self._columns = [names.index(name) - len(names) for name in bands]
+        self._counts = np.zeros((len(seeds), len(bands), 3), np.int64)
+        self.levels = draw(seeds)
+        grades = self._grade(self.levels)
+        self.first_rows = np.flatnonzero((grades != INSIDE).any(0))
+        self._count(self.first_rows, grades[:, self.first_rows])
+
+    def try_more(
+        self, rows: NDArray[np.int64], attempt: int
+    ) -> tuple[NDArray[np.int64], int]:
+        """Try one or more levels of some seeds.
+
+        Returns
+        -------
+        rows : (k,) int64
+            The seeds that still have no level inside.
+        attempt : int
+            The next attempt.
+        """
+        # As many as were tried before: at most half of the levels are drawn in vain.
+        number = max(min(attempt, _LEVELS_AT_ONCE // len(rows)), 1)
+        number = min(number, MAX_ATTEMPTS - attempt)
+        counters = BAND + np.arange(attempt, attempt + number, dtype=np.uint64)
+        seeds = np.empty(len(rows) * number, np.uint64)
+        fold_in_rows(
+            np.repeat(self._seeds[rows], number), np.tile(counters, len(rows)), seeds
+        )
+        levels = self._draw(seeds)
+        grades = self._grade(levels).reshape(-1, len(rows), number)
+        is_inside = (grades == INSIDE).all(0)
+        has_level, first = is_inside.any(1), is_inside.argmax(1)
+        sources = np.arange(len(rows)) * number + first
+        for own, new in zip(self.levels, levels, strict=True):
+            own[rows[has_level]] = new[sources[has_level]]
+        remaining = rows[~has_level]
+        for j in range(number):
+            self._count(remaining, grades[:, ~has_level, j])
+        return remaining, attempt + number
+
+    def _grade(self, levels: Levels) -> NDArray[np.int8]:
+        """Return the (bands, m) places of levels: `BELOW`, `INSIDE` or `ABOVE`."""
+        grades = np.full((len(self._bands), len(levels[0])), INSIDE, np.int8)
+        for band, column, row in zip(
+            self._bands.values(), self._columns, grades, strict=True
+        ):
+            (low, high), values = band, levels[column]
+            if low is not None:
+                row[values < low] = BELOW
+            if high is not None:
+                row[values > high] = ABOVE
+            # Without a solution, or beyond the limits of the solver.
+            row[values < 0] = ABOVE
+        return grades
+
+    def _count(self, rows: NDArray[np.int64], grades: NDArray[np.int8]) -> None:
+        for number, of_band in enumerate(grades):
+            self._counts[rows, number, of_band] += 1
+
+    def explain(self, row: int) -> str:
+        """Return the message about a seed without a level."""
+        bands = " and ".join(
+            f"{name}=({low}, {high})" for name, (low, high) in self._bands.items()
+        )
+        shares = "; ".join(
+            f"{below:.1%} are below, {inside:.1%} inside, {above:.1%} above {name}"
+            for name, (below, inside, above) in zip(
+                self._bands, self._counts[row] / MAX_ATTEMPTS, strict=True
+            )
+        )
+        return (
+            f"no level was found for seed {self._seeds[row]} within {bands}: of "
+            f"{MAX_ATTEMPTS} levels {shares}; take wider bands, or change the levels "
+            "by other keywords"
+        )
