@@ -63,8 +63,8 @@ class CountdownOptions:
         ``start_level + s mod K``, otherwise the level s.
     num_operations : int, (int, int) or None
         The difficulty of the tasks, or the least and the greatest: the fewest
-        operations of a correct answer, 0 to 5.  Tasks outside this band are drawn
-        again; see `roll_vec.envs.countdown.difficulty`.
+        operations of a correct answer, 0 to 5.  None in a pair is no bound.  Tasks
+        outside this band are drawn again; see `roll_vec.envs.countdown.difficulty`.
     reward_rule : str
         ``roll``: 0 without an expression of exactly the numbers, ``format_score`` with
         one, ``score`` where it also has the value.  ``tinyzero``: 0 without an answer,
@@ -121,7 +121,7 @@ class CountdownOptions:
     data: str | os.PathLike[str] | None = None
     num_levels: int = 0
     start_level: int = 0
-    num_operations: int | tuple[int, int] | None = None
+    num_operations: int | tuple[int | None, int | None] | None = None
     reward_rule: str = "roll"
     numbers_rule: str = "all"
     unary_minus: bool = False
@@ -172,6 +172,9 @@ class CountdownOptions:
             band: Any = self.num_operations
             if not isinstance(band, (tuple, list)):
                 band = (band, band)
+            if len(band) == 2:
+                ends = zip(band, (0, MAX_NUMBERS - 1), strict=True)
+                band = [end if bound is None else bound for bound, end in ends]
             band = check_range("num_operations", band, 0, MAX_NUMBERS - 1)
             object.__setattr__(self, "num_operations", band)
         if self.data is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from roll_vec.seeding import band_seed
 __all__ = ["BandTasks", "FileTasks", "GeneratedTasks", "Tasks"]
 
 # Draws of a task within a band of difficulty.
-MAX_TRIES = 1000
+MAX_ATTEMPTS = 1000
 
 
 class Tasks(Protocol):
@@ -173,9 +173,10 @@ class BandTasks:
 
     def get(self, level: int) -> tuple[list[int], int]:
         """Return the numbers and the target of a level; see `Tasks.get`."""
-        low, high = self._options.num_operations  # type: ignore[misc]
+        band: Any = self._options.num_operations
+        low, high = band
         num_below = num_above = 0
-        for attempt in range(MAX_TRIES):
+        for attempt in range(MAX_ATTEMPTS):
             nums, target = self._tasks.get(band_seed(level, attempt))
             difficulty = self.measure(nums, target)
             if low <= difficulty <= high:
@@ -189,15 +190,14 @@ class BandTasks:
         return self._tasks.measure(nums, target)
 
     def _explain(self, level: int, num_below: int, num_above: int) -> str:
-        low, high = self._options.num_operations  # type: ignore[misc]
-        counts = {
-            "below": num_below,
-            "inside": 0,
-            "above": num_above,
-            "without a solution": MAX_TRIES - num_below - num_above,
-        }
-        shares = ", ".join(f"{n / MAX_TRIES:.1%} {name}" for name, n in counts.items())
+        num_others = MAX_ATTEMPTS - num_below - num_above
+        below, above, others = (
+            f"{count / MAX_ATTEMPTS:.1%}"
+            for count in (num_below, num_above, num_others)
+        )
         return (
-            f"num_operations: no task of {low} to {high} operations was found for "
-            f"level {level} within {MAX_TRIES} draws: {shares}; take a wider band"
+            f"no task was found for level {level} within num_operations="
+            f"{self._options.num_operations}: of {MAX_ATTEMPTS} tasks {below} are "
+            f"below, 0.0% inside, {above} above num_operations, {others} without a "
+            "solution; take a wider band, or change the tasks by other keywords"
         )

@@ -10,7 +10,7 @@ import pytest
 
 from roll_vec.envs.countdown import Countdown, difficulty
 from roll_vec.envs.countdown.difficulty import count_operations
-from roll_vec.envs.countdown.tasks import MAX_TRIES
+from roll_vec.envs.countdown.tasks import MAX_ATTEMPTS
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.seeding import band_seed
 from tests.conftest import JIT_OFF
@@ -124,9 +124,9 @@ def test_rows_of_a_file_within_a_band(tmp_path):
     env = Countdown(data=path, num_operations=(3, 4))
     with pytest.raises(LevelGenerationError) as raised:
         env.reset(seed=0)
-    below = re.search(r"([\d.]+)% below", str(raised.value))
+    below = re.search(r"([\d.]+)% are below", str(raised.value))
     assert 50 < float(below[1]) < 70, "three of five rows are below the band"
-    assert "0.0% inside, 0.0% above" in str(raised.value)
+    assert "0.0% inside, 0.0% above num_operations, " in str(raised.value)
 
 
 def test_a_band_without_tasks_moves_nothing():
@@ -135,7 +135,7 @@ def test_a_band_without_tasks_moves_nothing():
     env.reset(seed=3)
     env.set_level_options(num_operations=2)
     before = env.get_state()
-    message = rf"level 4 within {MAX_TRIES} draws: 0\.0% below, .* 100\.0% above"
+    message = rf"level 4 .* of {MAX_ATTEMPTS} tasks 0\.0% are below, .* 100\.0% above"
     with pytest.raises(LevelGenerationError, match=message):
         env.reset(seed=4)
     assert env.get_state() == before
@@ -147,6 +147,7 @@ def test_a_band_without_tasks_moves_nothing():
     [
         ({"num_operations": (3, 2)}, "num_operations: expected the least before"),
         ({"num_operations": "23"}, "num_operations"),
+        ({"num_operations": (1, 2, 3)}, "num_operations: expected two integers"),
         ({"num_operations": 2.0}, "num_operations: expected an integer"),
         ({"num_operations": True}, "num_operations: expected an integer"),
         ({"num_operations": -1}, "num_operations: expected at least 0"),
@@ -168,4 +169,10 @@ def test_bad_bands_are_named(keywords, message):
 
 def test_the_keyword_is_public():
     assert "num_operations" in inspect.signature(Countdown).parameters
-    assert Countdown(num_operations=np.int64(3)).options.num_operations == (3, 3)
+    for value, band in (
+        (np.int64(3), (3, 3)),
+        ([2, 3], (2, 3)),
+        ((3, None), (3, 5)),
+        ((None, 2), (0, 2)),
+    ):
+        assert Countdown(num_operations=value).options.num_operations == band
