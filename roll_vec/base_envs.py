@@ -14,11 +14,27 @@ from typing import Any, ClassVar, NamedTuple
 import gymnasium
 import numpy as np
 
-from roll_vec.errors import ClosedError
-from roll_vec.seeding import check_seed, draw_entropy, episode_seed, fold_seed
+from roll_vec.errors import ClosedError, InvalidStateError, shorten
+from roll_vec.seeding import (
+    check_seed,
+    draw_entropy,
+    episode_seed,
+    fold_seed,
+    make_generator,
+)
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 
-__all__ = ["BaseDiscreteActionEnv", "BaseLanguageBasedEnv", "SeededEnv"]
+__all__ = [
+    "BaseDiscreteActionEnv",
+    "BaseLanguageBasedEnv",
+    "SeededEnv",
+    "check_stream",
+]
+
+
+# Seeds in the position of a stream, and the range of those that are folded.
+_SEEDS = range(1 << 32)
+_STREAM = (("stream", _SEEDS), ("level_seed", _SEEDS), ("np_random_seed", None))
 
 
 class Episode(NamedTuple):
@@ -166,26 +182,39 @@ class SeededEnv(ClosableEnv):
         }
 
     def set_stream(self, state: Mapping[str, Any]) -> None:
-        """Move to the position that `get_stream` returned."""
+        """Move to the position that `get_stream` returned.
+
+        Raises
+        ------
+        InvalidStateError
+            If it is none; nothing has changed then.
+        """
+        generator = check_stream(state)
         self._stream, self._episode = state["stream"], state["episode"]
         self.level_seed = state["level_seed"]
         self._np_random_seed = state["np_random_seed"]
-        self._generator = None
-        if state["np_random"] is not None:
-            self._generator = np.random.Generator(np.random.PCG64(0))
-            self._generator.bit_generator.state = state["np_random"]
+        self._generator = generator
 
     def get_instructions(self) -> str:
         """Return the prompt for an agent, before an episode."""
         return ""
 
     def get_state(self) -> dict[str, Any]:
-        """Return the state that later steps and resets depend on; optional."""
+        """Return the state that later steps and resets depend on; optional.
+
+        Snapshots of pools have it.  Plain data (see `roll_vec.plain_data`) is saved
+        without pickle.  It may hold objects of the environment itself: the pool copies
+        them.
+        """
         message = f"{type(self).__name__} has no get_state"
         raise NotImplementedError(message)
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Restore the state that `get_state` returned; optional."""
+        """Restore the state that `get_state` returned; optional.
+
+        The environment may be in any other state, or new.  A pool passes a copy that
+        nobody else has.
+        """
         message = f"{type(self).__name__} has no set_state"
         raise NotImplementedError(message)
 
@@ -260,3 +289,31 @@ class BaseDiscreteActionEnv(SeededEnv, ABC):
     def get_all_actions(self) -> list[int]:
         """Return all valid actions."""
         return list(self.ACTION_LOOKUP)
+
+
+def check_stream(state: Any) -> np.random.Generator | None:
+    """Check a position in a stream of seeds, and return its generator.
+
+    Raises
+    ------
+    InvalidStateError
+        If `SeededEnv.get_stream` cannot have returned it.
+    """
+    names = [*(name for name, _ in _STREAM), "episode", "np_random"]
+    if not isinstance(state, Mapping) or not state.keys() >= set(names):
+        accepted = f"a dict with {names}"
+        raise InvalidStateError.expected("state: stream", accepted, state)
+    for name, values in _STREAM:
+        value = state[name]
+        if value is not None and not (
+            type(value) is int and (values is None or value in values)
+        ):
+            message = f"state: {name}: expected None, or a seed, got {shorten(value)}"
+            raise InvalidStateError(message)
+    episode = state["episode"]
+    if type(episode) is not int or not -1 <= episode < 1 << 63:
+        accepted = "the number of an episode"
+        raise InvalidStateError.expected("state: episode", accepted, episode)
+    if state["np_random"] is None:
+        return None
+    return make_generator(state["np_random"])

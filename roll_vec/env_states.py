@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import gymnasium
-import numpy as np
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from roll_vec.base_envs import SeededEnv
 from roll_vec.errors import InvalidStateError, UnsupportedError
+from roll_vec.seeding import make_generator
 
 __all__ = ["get_env_state", "set_env_state", "supports_state"]
 
@@ -27,7 +27,6 @@ _WRAPPER_ATTRIBUTES: dict[type, tuple[str, ...]] = {
     OrderEnforcing: ("_has_reset",),
     PassiveEnvChecker: (),
 }
-_BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 # Any environment, with or without the methods.
 Env: TypeAlias = Any
@@ -141,7 +140,7 @@ def _set_innermost_state(env: Env, state: Any) -> None:
     _check_keys(env, state, {"state", "np_random", "np_random_seed"})
     generator = None
     if state["np_random"] is not None:
-        generator = _make_generator(state["np_random"])
+        generator = make_generator(state["np_random"])
     set_state(state["state"])
     env._np_random, env._np_random_seed = generator, state["np_random_seed"]
 
@@ -151,17 +150,3 @@ def _check_methods(env: Env) -> None:
     if not _has_methods(cls):
         message = f"{type(env).__name__} has no get_state and set_state"
         raise UnsupportedError(message)
-
-
-def _make_generator(state: Any) -> np.random.Generator:
-    """Return a numpy generator in the state of its bit generator."""
-    name = state.get("bit_generator") if isinstance(state, Mapping) else None
-    try:
-        if name not in _BIT_GENERATORS:
-            raise ValueError
-        bits = getattr(np.random, str(name))(0)
-        bits.state = state
-    except (KeyError, TypeError, ValueError, OverflowError):
-        accepted = "the state of a bit generator of numpy"
-        raise InvalidStateError.expected("state: np_random", accepted, state) from None
-    return np.random.Generator(bits)

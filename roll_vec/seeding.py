@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,10 +28,12 @@ __all__ = [
     "generator_at",
     "generator_words",
     "level_for_seed",
+    "make_generator",
     "retry_seed",
 ]
 
 SEED_BITS = 32
+_BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 
 def check_seed(seed: object) -> int:
@@ -215,6 +217,30 @@ def generator_words(generator: np.random.Generator) -> NDArray[np.uint64]:
         for shift in (64, 0)
     ]
     return np.array([*words, state["has_uint32"], state["uinteger"]], np.uint64)
+
+
+def make_generator(state: Any) -> np.random.Generator:
+    """Return a numpy generator in the state of its bit generator.
+
+    Parameters
+    ----------
+    state : dict
+        ``generator.bit_generator.state``.
+
+    Raises
+    ------
+    InvalidStateError
+    """
+    name = state.get("bit_generator") if isinstance(state, Mapping) else None
+    try:
+        if name not in _BIT_GENERATORS:
+            raise ValueError
+        bits = getattr(np.random, str(name))(0)
+        bits.state = state
+    except (KeyError, TypeError, ValueError, OverflowError):
+        accepted = "the state of a bit generator of numpy"
+        raise InvalidStateError.expected("state: np_random", accepted, state) from None
+    return np.random.Generator(bits)
 
 
 def episode_seeds(

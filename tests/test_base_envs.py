@@ -12,7 +12,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv, SeededEnv
-from roll_vec.errors import InvalidSeedError
+from roll_vec.errors import InvalidSeedError, InvalidStateError
 from roll_vec.seeding import episode_seed, fold_seed
 
 
@@ -173,3 +173,26 @@ def test_gymnasiums_checker_accepts_a_subclass(make):
 def test_the_base_reset_returns_no_observation():
     assert SeededEnv().reset(seed=2**33) == (None, {})
     assert fold_seed(2**33) < 2**32
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"stream": "5"}, "state: stream: expected None, or a seed, got '5'"),
+        ({"level_seed": 1 << 32}, "state: level_seed"),
+        ({"np_random_seed": 1.0}, "state: np_random_seed"),
+        ({"episode": -2}, "state: episode"),
+        ({"episode": True}, "state: episode"),
+        ({"np_random": {}}, "state: np_random"),
+        ({"np_random": {"bit_generator": "os"}}, "state: np_random"),
+        (None, "a dict with"),
+    ],
+)
+def test_a_stream_that_is_none_changes_nothing(entry, words):
+    env = Guess()
+    env.reset(seed=5)
+    env.step("x")
+    before = env.get_stream()
+    with pytest.raises(InvalidStateError, match=words):
+        env.set_stream(entry if entry is None else {**before, **entry})
+    assert env.get_stream() == before

@@ -31,6 +31,8 @@ from roll_vec.errors import (
 from roll_vec.kernels.countdown import expressions as kernels
 from roll_vec.kernels.countdown.expressions import CORRECT
 from roll_vec.options import (
+    check_bool,
+    check_int,
     parse_options,
     replace_level_options,
     takes_keywords_of,
@@ -410,8 +412,11 @@ class Countdown(BaseLanguageBasedEnv):
             raise InvalidOptionError.expected(
                 "state", f"at most {max_numbers} nums", len(nums)
             )
-        steps, is_open = state["num_env_steps"], state["open"]
-        hint, changes = state["hint"], state["level_options"]
+        steps = check_int("state: num_env_steps", state["num_env_steps"], 0)
+        is_open, hint = check_bool("state: open", state["open"]), state["hint"]
+        if not isinstance(hint, str):
+            raise InvalidOptionError.expected("state: hint", "a str", hint)
+        changes = state["level_options"]
         # Raises for numbers that are no int64.
         np.array([operator.index(number) for number in (target, *nums)], np.int64)
         options = None

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from roll_vec.base_envs import BaseLanguageBasedEnv
+from roll_vec.base_envs import BaseLanguageBasedEnv, check_stream
 from roll_vec.envs.webshop.actions import (
     EXAMPLES,
     INSTRUCTIONS,
@@ -460,6 +460,11 @@ class WebShop(BaseLanguageBasedEnv):
             used; nothing has changed then.
         """
         record, instruction = state["session"], state["instruction_text"]
+        if not isinstance(instruction, (str, type(None))):
+            accepted = "a str or None"
+            raise InvalidOptionError.expected(
+                "state: instruction_text", accepted, instruction
+            )
         steps = operator.index(state["num_env_steps"])
         session = None
         if record is not None:
@@ -467,6 +472,7 @@ class WebShop(BaseLanguageBasedEnv):
             session = read_state(record, self.catalogue.products, num_goals)
         level = check_int("state: level", state["level"], 0, (1 << 32) - 1)
         clickables = () if session is None else self._page(session, level).clickables
+        check_stream(state["stream"])
         if state["level_options"] != self._level_options:
             self._change_options(state["level_options"])
         self.set_stream(state["stream"])

@@ -118,6 +118,16 @@ def test_a_state_that_does_not_fit_moves_nothing():
         with pytest.raises(KeyError):
             env.set_state({k: v for k, v in before.items() if k != key})
         assert env.get_state() == before
+    stream = {**before["stream"], "episode": "1"}
+    for entry in (
+        {"open": 1},
+        {"hint": None},
+        {"num_env_steps": -1},
+        {"stream": stream},
+    ):
+        with pytest.raises(ValueError, match="state: "):
+            env.set_state({**before, **entry})
+        assert env.get_state() == before
 
 
 def test_environments_share_their_options():

@@ -222,6 +222,11 @@ def test_states_outside_an_episode(files):
     before = env.get_state()
     with pytest.raises(InvalidOptionError, match="state: page"):
         env.set_state({**before, "session": {**before["session"], "page": "x"}})
+    stream = {**before["stream"], "stream": -1}
+    for entry in ({"instruction_text": 1}, {"stream": stream, "level_options": {}}):
+        with pytest.raises(ValueError, match="state: "):
+            env.set_state({**before, **entry})
+        assert env.get_state() == before
     for key in before:
         with pytest.raises(KeyError):
             env.set_state({k: v for k, v in before.items() if k != key})
