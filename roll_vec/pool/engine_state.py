@@ -41,7 +41,7 @@ from roll_vec.vector.packed_values import (
     read_packed,
     to_bytes,
 )
-from roll_vec.vector.state import StreamSeeds, decode_seed, encode_seeds
+from roll_vec.vector.stream_seeds import StreamSeeds, decode_seed, encode_seeds
 
 __all__ = ["PoolSnapshots"]
 

@@ -23,9 +23,10 @@ Files, in reading order:
 - ``engine.py``: the interfaces `Engine` and `SupportsUnroll`
 - ``infos.py``: Gymnasium's layout of infos
 - ``episode_statistics.py``: return and length of episodes, for ``infos["episode"]``
-- ``state.py``: `VectorState`, a snapshot as data; ``snapshots.py``: its methods of a
-  batch, and `solve`; ``packed_values.py``: in it, the states of environments that are
-  objects
+- ``state.py``: `VectorState`, a snapshot as data
+- ``stream_seeds.py``, ``packed_values.py``: parts of it: seeds of any size, states of
+  environments that are objects
+- ``snapshots.py``: `get_state` and `set_state` of a batch, and `solve`
 - ``attributes.py``: `call`, `get_attr`, `np_random`, and methods that raise
 - ``unroll.py``: many steps in one call
 - ``rollout.py``: `Rollout`, the results of such a call

@@ -15,7 +15,7 @@ from roll_vec.errors import (
     UnsupportedError,
 )
 from roll_vec.vector.engine import Engine
-from roll_vec.vector.state import StreamSeeds
+from roll_vec.vector.stream_seeds import StreamSeeds
 
 __all__ = ["BatchAttributes"]
 

@@ -33,7 +33,7 @@ from roll_vec.vector.engine import Engine, SupportsUnroll
 from roll_vec.vector.infos import Infos
 from roll_vec.vector.rollout import Rollout
 from roll_vec.vector.snapshots import BatchSnapshots
-from roll_vec.vector.state import StreamSeeds
+from roll_vec.vector.stream_seeds import StreamSeeds
 from roll_vec.vector.unroll import Unroller
 
 __all__ = ["BatchOptions", "RollVectorEnv"]

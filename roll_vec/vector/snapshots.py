@@ -14,11 +14,11 @@ from roll_vec.options import check_choice
 from roll_vec.vector.autoreset import Autoreset
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.state import (
-    StreamSeeds,
     VectorState,
     check_rows,
     digest_configuration,
 )
+from roll_vec.vector.stream_seeds import StreamSeeds
 
 __all__ = ["OBJECTIVES", "BatchSnapshots"]
 

@@ -21,10 +21,10 @@ from roll_vec.vector.packed_values import (
     replace_value,
     take_rows,
 )
+from roll_vec.vector.stream_seeds import decode_seed, encode_seeds
 
 __all__ = [
     "STATE_VERSION",
-    "StreamSeeds",
     "VectorState",
     "check_rows",
     "digest_configuration",
@@ -338,100 +338,6 @@ def check_rows(rows: Any, num_rows: int) -> NDArray[np.int64]:
         value = int(array[outside][0])
         raise InvalidStateError.expected("rows", f"0 to {num_rows - 1}", value)
     return array.astype(np.int64, copy=False)
-
-
-class StreamSeeds:
-    """The seed that the stream of each environment started from, or None.
-
-    A snapshot has them as hexadecimal digits, because a seed may have any size.  They
-    are converted when they are asked for: thousands of conversions would cost more than
-    the rest of a snapshot.
-
-    Parameters
-    ----------
-    seeds : list of int and None, or (n,) array of bytes
-        Never changed.
-    """
-
-    def __init__(self, seeds: list[int | None] | NDArray[np.bytes_]) -> None:
-        self._list = seeds if isinstance(seeds, list) else None
-        self._encoded = seeds if not isinstance(seeds, list) else None
-
-    @property
-    def values(self) -> list[int | None]:
-        """The seeds, a list of n; not to be changed."""
-        if self._list is None:
-            assert self._encoded is not None
-            self._list = [decode_seed(digits) for digits in self._encoded.tolist()]
-        return self._list
-
-    @property
-    def encoded(self) -> NDArray[np.bytes_]:
-        """(n,) array of hexadecimal digits, empty for None; not to be changed."""
-        if self._encoded is None:
-            self._encoded = encode_seeds(self.values)
-        return self._encoded
-
-    def replaced(
-        self, env_ids: Sequence[int], seeds: Sequence[int | None]
-    ) -> StreamSeeds:
-        """Return them with the new seeds of some environments; None keeps the seed."""
-        if all(seed is None for seed in seeds):
-            return self
-        values = self.values.copy()
-        for env_id, seed in zip(env_ids, seeds, strict=True):
-            if seed is not None:
-                values[env_id] = seed
-        return StreamSeeds(values)
-
-    def copied(
-        self,
-        encoded: NDArray[np.bytes_],
-        rows: NDArray[np.int64],
-        env_ids: NDArray[np.int64],
-    ) -> StreamSeeds:
-        """Return them with ``env_ids[j]`` as row ``rows[j]`` of a snapshot."""
-        if len(env_ids) == len(self):
-            return StreamSeeds(encoded[rows])
-        new = [decode_seed(digits) for digits in encoded[rows].tolist()]
-        values = self.values.copy()
-        for env_id, seed in zip(env_ids.tolist(), new, strict=True):
-            values[env_id] = seed
-        return StreamSeeds(values)
-
-    def __len__(self) -> int:
-        return len(self.encoded if self._list is None else self._list)
-
-    @staticmethod
-    def check(arrays: Mapping[str, NDArray[Any]], name: str = "seeds") -> None:
-        """Check an array of seeds of a snapshot.
-
-        Raises
-        ------
-        InvalidStateError
-        """
-        array = arrays.get(name)
-        try:
-            if array is None or array.dtype.kind != "S" or array.ndim != 1:
-                raise ValueError
-            for digits in array.tolist():
-                seed = decode_seed(digits)
-                if (seed or 0) < 0 or encode_seeds([seed])[0] != digits:
-                    raise ValueError
-        except ValueError:
-            accepted = "hexadecimal digits of seeds, an array of bytes"
-            raise InvalidStateError.of_array(name, accepted, array) from None
-
-
-def encode_seeds(seeds: Sequence[int | None]) -> NDArray[np.bytes_]:
-    """Return seeds of any size as an array of hexadecimal digits, empty for None."""
-    digits = [b"" if seed is None else b"%x" % seed for seed in seeds]
-    return np.array(digits, f"S{max(16, *map(len, digits))}")
-
-
-def decode_seed(digits: bytes) -> int | None:
-    """Return one seed of `encode_seeds`."""
-    return int(digits, 16) if digits else None
 
 
 def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
