@@ -39,7 +39,7 @@ FIELDS = ("observations", "rewards", "terminations", "truncations", "infos")
 # numpy's kinds whose bytes are their value: bool, numbers, bytes, str and times.
 ARRAY_KINDS = "biufcSUmM"
 _NONE = encode(None)
-# Odd weights of the words of a row, always the same.
+# Of the weights of a row's words, which are always the same.
 _WEIGHTS_SEED = 0x726F77
 _BYTES_AT_ONCE = 1 << 21
 
@@ -175,5 +175,5 @@ def _digest_array_rows(rows: NDArray[Any]) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=64)
 def _weights(count: int) -> NDArray[np.uint64]:
-    generator = np.random.Generator(np.random.PCG64(_WEIGHTS_SEED))
-    return generator.integers(1 << 64, size=count, dtype=np.uint64)
+    # The raw numbers are the same in all versions of numpy.
+    return np.random.PCG64(_WEIGHTS_SEED).random_raw(count)
