@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.cli._frames import FIELDS, Frame, Leaf, Path, digest_frame, digest_rows
+from roll_vec.cli._frames import FIELDS, Frame, Leaf, Path, digest_frame, with_digests
 from roll_vec.cli._run_file import RecordedFrame
 from roll_vec.plain_data import decode
 
@@ -46,17 +46,14 @@ def find_difference(
     recorded: RecordedFrame, present: Frame, num_envs: int
 ) -> Difference | None:
     """Return the first difference; None if all bits are equal."""
+    full = present
+    present = with_digests(full, recorded.digest_fields, num_envs)
     unequal = {
         path: rows
         for path in {**recorded.values, **present}
-        if path[0] not in recorded.row_digests
-        and (rows := _compare(recorded.values.get(path), present.get(path), num_envs))
+        if (rows := _compare(recorded.values.get(path), present.get(path), num_envs))
         is not None
     }
-    for field, digests in recorded.row_digests.items():
-        rows = digests != digest_rows(present, field, num_envs)
-        if rows.any():
-            unequal[(field,)] = rows
     if not unequal:
         digest = digest_frame(present)
         if digest == recorded.digest:
@@ -68,10 +65,12 @@ def find_difference(
         (path for path, rows in unequal.items() if rows[env_id]),
         key=lambda path: (FIELDS.index(path[0]), path[-1].startswith("_")),
     )
-    if path[0] in recorded.row_digests:
-        texts = _describe_digests(recorded, present, path[0], env_id, num_envs)
-    else:
-        texts = _describe(recorded.values, present, path, env_id)
+    texts = _describe(recorded.values, present, path, env_id)
+    if path[0] in recorded.digest_fields:
+        texts = (
+            path[0],
+            *_describe_digests(recorded.values, present, full, path, env_id),
+        )
     return Difference(env_id, *texts, int(np.count_nonzero(differs)))
 
 
@@ -150,17 +149,19 @@ def _is_present(frame: Frame, mask_path: Path, env_id: int) -> bool:
 
 
 def _describe_digests(
-    recorded: RecordedFrame, present: Frame, field: str, env_id: int, num_envs: int
-) -> tuple[str, str, str]:
-    """Return the field, the recorded digest, and the present digest and values."""
-    old = recorded.row_digests[field][env_id]
-    new = digest_rows(present, field, num_envs)[env_id]
-    values = "; ".join(
-        f"{_name(path)} {_show(leaf, env_id)}" if len(path) > 1 else _show(leaf, env_id)
-        for path, leaf in present.items()
-        if path[0] == field and not path[-1].startswith("_")
+    recorded: Frame, present: Frame, full: Frame, path: Path, env_id: int
+) -> tuple[str, str]:
+    """Return the recorded digest, and the present one with the values."""
+    old, new = (
+        f"digest {int(frame[path][env_id]):08x}" if path in frame else _ABSENT
+        for frame in (recorded, present)
     )
-    return field, f"digest {old:08x}, without values", f"digest {new:08x}: {values}"
+    values = "; ".join(
+        f"{_name(part)} {_show(leaf, env_id)}" if len(part) > 1 else _show(leaf, env_id)
+        for part, leaf in full.items()
+        if part[0] == path[0] and not part[-1].startswith("_")
+    )
+    return f"{old}, without values", f"{new}: {values}"
 
 
 def _name(path: Path) -> str:

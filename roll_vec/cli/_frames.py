@@ -9,7 +9,7 @@ everything that is no array, such as texts.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -28,6 +28,7 @@ __all__ = [
     "digest_frame",
     "digest_rows",
     "to_frame",
+    "with_digests",
 ]
 
 Path: TypeAlias = tuple[str, ...]
@@ -128,6 +129,14 @@ def digest_frame(frame: Frame) -> int:
             name, data = path, b"\0".join(leaf)
         digest = zlib.crc32(data, zlib.crc32(repr(name).encode(), digest))
     return digest
+
+
+def with_digests(frame: Frame, fields: Collection[str], num_envs: int) -> Frame:
+    """Return a frame with `digest_rows` in place of the leaves of some fields."""
+    if not fields:
+        return frame
+    short = {path: leaf for path, leaf in frame.items() if path[0] not in fields}
+    return short | {(field,): digest_rows(frame, field, num_envs) for field in fields}
 
 
 def digest_rows(frame: Frame, field: str, num_envs: int) -> NDArray[np.uint32]:

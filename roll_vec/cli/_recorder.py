@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from roll_vec.cli._columns import Column, TextTable, pack_texts
 from roll_vec.cli._errors import argument_error
-from roll_vec.cli._frames import Frame, digest_frame, digest_rows, to_frame
+from roll_vec.cli._frames import digest_frame, to_frame, with_digests
 from roll_vec.plain_data import encode
 
 __all__ = ["DIGESTS", "KINDS", "TEXTS", "VALUES", "RunRecorder"]
@@ -78,30 +78,25 @@ class RunRecorder:
 
     def _add(self, is_reset: bool, results: dict[str, Any]) -> None:
         number = len(self._digests)
-        frame = to_frame(self._space, self._num_envs, results)
-        for field in results:
-            if self._room.get(field, 0) >= 0:
-                self._add_values(number, frame, field)
+        fields = [field for field, room in self._room.items() if room < 0]
+        frame = with_digests(
+            to_frame(self._space, self._num_envs, results), fields, self._num_envs
+        )
+        for path, leaf in frame.items():
+            field = path[0]
+            if field in fields:
+                rows, kind, size = leaf, DIGESTS, 0
+            elif isinstance(leaf, list):
+                kind = TEXTS
+                rows, size = self._texts.number(leaf)
             else:
-                rows = digest_rows(frame, field, self._num_envs)
-                self._append(number, (field,), DIGESTS, rows)
+                rows, kind, size = leaf, VALUES, 0
+            assert isinstance(rows, np.ndarray)
+            self._append(number, path, kind, rows)
+            if field in self._room:
+                self._room[field] -= size + rows.nbytes
         self._digests.append(digest_frame(frame))
         self._is_reset.append(is_reset)
-
-    def _add_values(self, number: int, frame: Frame, field: str) -> None:
-        size = 0
-        for path, leaf in frame.items():
-            if path[0] != field:
-                continue
-            if isinstance(leaf, list):
-                rows, new_bytes = self._texts.number(leaf)
-                self._append(number, path, TEXTS, rows)
-                size += rows.nbytes + new_bytes
-            else:
-                self._append(number, path, VALUES, leaf)
-                size += leaf.nbytes
-        if field in self._room:
-            self._room[field] -= size
 
     def _append(
         self, number: int, path: tuple[str, ...], kind: str, rows: NDArray[Any]

@@ -99,9 +99,9 @@ class RecordedFrame(NamedTuple):
     is_reset: bool
     digest: int
     values: Frame
-    """Leaves of the fields whose values were recorded."""
-    row_digests: dict[str, NDArray[np.uint32]]
-    """By field, digests of the environments where values were not recorded."""
+    """All leaves, with the digests of some fields in place of their values."""
+    digest_fields: frozenset[str]
+    """Those fields."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class Run:
         digests, is_reset = self._arrays["digests"], self._arrays["is_reset"]
         for number in range(len(digests)):
             values: Frame = {}
-            row_digests = {}
+            digest_fields = set()
             for i, (path, kind, entries) in enumerate(columns):
                 head = heads[i]
                 if head is None or head[0] != number:
@@ -175,13 +175,16 @@ class Run:
                 rows = head[1]
                 heads[i] = next(entries, None)
                 if kind == DIGESTS:
-                    row_digests[path[0]] = rows
-                elif kind == TEXTS:
+                    digest_fields.add(path[0])
+                if kind == TEXTS:
                     values[path] = [texts[j] for j in rows.tolist()]
                 else:
                     values[path] = rows
             yield RecordedFrame(
-                bool(is_reset[number]), int(digests[number]), values, row_digests
+                bool(is_reset[number]),
+                int(digests[number]),
+                values,
+                frozenset(digest_fields),
             )
 
 

@@ -224,7 +224,9 @@ def _report(run: Run, result: ReplayResult) -> list[str]:
         after = ", the reset after it" if result.is_reset and result.num_steps else ""
         env_id = "unknown" if difference.env_id is None else str(difference.env_id)
         if difference.num_envs > 1:
-            env_id += f" (the first of {difference.num_envs:,} that differ)"
+            env_id += (
+                f" (the first of {difference.num_envs:,} that differ in this step)"
+            )
         lines = [
             f"different: {batch}",
             f"  step         {result.num_steps:,} of {run.num_steps:,}{after}",

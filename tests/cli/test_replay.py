@@ -253,7 +253,7 @@ def test_first_environment_of_several_is_named(save, differs, tmp_path):
     change(file, column_edit(["rewards"], 9, put(1, 2.0)))
     change(file, column_edit(["observations"], 8, put((3, 0, 0), 1)))
     change(file, column_edit(["rewards"], 8, put(2, 2.0)))
-    env_id = "2 (the first of 2 that differ)"
+    env_id = "2 (the first of 2 that differ in this step)"
     assert differs() == ["8 of 12", env_id, "rewards", "2.0", "-0.1"]
 
 
