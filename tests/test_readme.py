@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import json
+import os
 import re
 import subprocess
 import sys
@@ -24,13 +25,15 @@ for number, block in enumerate(json.load(sys.stdin)):
 """
 
 
-def test_python_blocks_run():
+def test_python_blocks_run(tmp_path):
     subprocess.run(
         [sys.executable, "-c", RUN_BLOCKS],
         input=json.dumps(BLOCKS),
         text=True,
         check=True,
-        cwd=ROOT,
+        # They may write files.
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
     )
 
