@@ -7,6 +7,7 @@ is a list of strings of S (start), F (frozen), H (hole) and G (goal).
 
 from typing import NamedTuple
 
+import numpy as np
 from gymnasium.utils.seeding import np_random
 
 from tests.oracles.solver import lake_is_solvable
@@ -145,3 +146,82 @@ class OracleFrozenLake:
     def _cell(self, position):
         row, column = divmod(position, len(self.rows[0]))
         return self.rows[row][column]
+
+
+def fewest_moves(rows):
+    """Return the fewest moves to a goal from each cell of a lake without slips, or -1.
+
+    Parameters
+    ----------
+    rows : list of str
+
+    Returns
+    -------
+    list of int, by cell; -1 in holes and without a way
+    """
+    lake = OracleFrozenLake(rows, is_slippery=False)
+    cells = "".join(rows)
+    lengths = []
+    for cell in range(len(cells)):
+        reached = {cell} if cells[cell] != "H" else set()
+        length = 0
+        while reached and not any(cells[each] == "G" for each in reached):
+            before, reached = reached, set(reached)
+            for lake.position in before:
+                reached |= {lake.outcomes(action)[0][1] for action in range(4)}
+            reached = {each for each in reached if cells[each] != "H"}
+            length += 1
+            if reached == before:
+                reached = set()
+        lengths.append(length if reached else -1)
+    return lengths
+
+
+def transition_matrices(rows, success_rate):
+    """Return the chances of moves on slippery ice, (4, cells, cells)."""
+    lake = OracleFrozenLake(rows, True, success_rate)
+    count = len("".join(rows))
+    chances = np.zeros((4, count, count))
+    for action in range(4):
+        for cell in range(count):
+            lake.position = cell
+            for chance, after in lake.outcomes(action):
+                chances[action, cell, after] += chance
+    return chances
+
+
+def highest_chances(rows, success_rate=1.0 / 3.0):
+    """Return the highest chance to reach a goal from each cell, by value iteration."""
+    chances = transition_matrices(rows, success_rate)
+    goal = np.array([cell == "G" for cell in "".join(rows)])
+    values = goal.astype(float)
+    while True:
+        after = np.where(goal, 1.0, (chances @ values).max(axis=0))
+        if np.abs(after - values).max() < 1e-16:
+            return after
+        values = after
+
+
+def play_policy(rows, policy, success_rate=1.0 / 3.0):
+    """Return a policy's chance to reach a goal, and its expected steps, from each cell.
+
+    Parameters
+    ----------
+    rows : list of str
+    policy : (cells,) int, actions
+    success_rate : float
+
+    Returns
+    -------
+    chances, steps : (cells,) float
+        Steps until the game is over or lost: until no goal can be reached.  Solutions
+        of linear equations; numpy raises if the policy might play for ever.
+    """
+    cells = np.array(list("".join(rows)))
+    alive = (np.array(fewest_moves(rows)) > 0) & (cells != "G")
+    moves = transition_matrices(rows, success_rate)[policy, np.arange(len(cells))]
+    equations = np.eye(alive.sum()) - moves[np.ix_(alive, alive)]
+    chances, steps = (cells == "G").astype(float), np.zeros(len(cells))
+    chances[alive] = np.linalg.solve(equations, moves[alive][:, cells == "G"].sum(1))
+    steps[alive] = np.linalg.solve(equations, np.ones(alive.sum()))
+    return chances, steps

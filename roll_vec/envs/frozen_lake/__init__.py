@@ -3,11 +3,13 @@
 from roll_vec.envs.frozen_lake.engine import FrozenLakeEngine, RandomFrozenLakeEngine
 from roll_vec.envs.frozen_lake.env import FrozenLake, RandomFrozenLake
 from roll_vec.envs.frozen_lake.options import FrozenLakeOptions, RandomFrozenLakeOptions
+from roll_vec.envs.frozen_lake.solver import LakeSolution
 
 __all__ = [
     "FrozenLake",
     "FrozenLakeEngine",
     "FrozenLakeOptions",
+    "LakeSolution",
     "RandomFrozenLake",
     "RandomFrozenLakeEngine",
     "RandomFrozenLakeOptions",

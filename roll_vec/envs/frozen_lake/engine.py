@@ -15,6 +15,7 @@ from roll_vec.envs.frozen_lake.maps import (
     start_distribution,
     tile_codes,
 )
+from roll_vec.envs.frozen_lake.solver import LakeSolver, solve_positions
 from roll_vec.kernels.frozen_lake import rules as kernels
 from roll_vec.kernels.frozen_lake import unroll as gymnasium_unroll
 from roll_vec.kernels.frozen_lake import unroll_random
@@ -68,6 +69,18 @@ class LakeEngine(StackedEngine):
             np.array(options.reward_schedule, np.float64),
         )
         self._state = (self.positions, self.elapsed_steps, self.rng_states)
+
+    def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
+        """Return the best play of some lakes from here; see `LakeEnv.solve`."""
+        slip = self._lakes[3]
+        maps = self.maps if len(self.maps) < self.num_envs else self.maps[env_ids]
+        return solve_positions(
+            LakeSolver(self.observer.shape, slip, self.num_threads),
+            maps,
+            self.positions[env_ids],
+            objective,
+            self.first_action,
+        )
 
     @property
     def generator_states(self) -> NDArray[np.uint64]:

@@ -16,6 +16,12 @@ from roll_vec.envs.frozen_lake.maps import (
     tile_codes,
 )
 from roll_vec.envs.frozen_lake.options import FrozenLakeOptions, RandomFrozenLakeOptions
+from roll_vec.envs.frozen_lake.solver import (
+    LakeSolution,
+    LakeSolver,
+    solve_positions,
+)
+from roll_vec.errors import SolverLimitError
 from roll_vec.kernels.frozen_lake import rules as kernels
 from roll_vec.options import parse_options, takes_keywords_of
 from roll_vec.seeding import (
@@ -103,6 +109,53 @@ class LakeEnv(GridEnv):
             "action_is_valid": action >= self.first_action,
             "success": success,
         }
+
+    def solve(
+        self, objective: str = "moves"
+    ) -> LakeSolution | NDArray[np.int64] | None:
+        """Return the best play from the present cell, without regard to step limits.
+
+        Parameters
+        ----------
+        objective : str
+            ``moves``, the only one.
+
+        Returns
+        -------
+        LakeSolution, (k,) int64, or None
+            On slippery ice a `LakeSolution`.  Without slips the fewest actions that
+            lead to a goal, none on a goal; None if there is no way.
+
+        Raises
+        ------
+        InvalidOptionError
+            For another objective.
+        SolverLimitError
+            For slippery maps of more than 161 x 161 cells.
+        ResetNeededError, ClosedError
+        """
+        self._check_started()
+        _, slip, _ = self._parameters
+        (solution,) = solve_positions(
+            LakeSolver(self.observer.shape, slip),
+            self._tiles,
+            np.array([self.s], np.int64),
+            objective,
+            self.first_action,
+        )
+        return solution  # type: ignore[no-any-return]
+
+    @property
+    def oracle_action(self) -> int | None:
+        """The best action; None where the episode has ended, and without any chance."""
+        try:
+            solution = self.solve()
+        except SolverLimitError:
+            return None
+        if isinstance(solution, LakeSolution):
+            is_lost = solution.value == 0.0 or self._is_over()
+            return None if is_lost else int(solution.policy[self.s])
+        return None if solution is None or not len(solution) else int(solution[0])
 
     # -------------------------------------------------------------------- state
 

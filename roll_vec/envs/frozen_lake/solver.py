@@ -1,0 +1,267 @@
+"""Solve frozen lakes exactly: the fewest moves, or the best policy on slippery ice.
+
+Step limits do not count: a chance is that of ever reaching a goal.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.errors import InvalidOptionError, SolverLimitError
+from roll_vec.kernels.frozen_lake import rules, solver
+from roll_vec.options import check_choice
+from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
+
+__all__ = [
+    "MAX_LINKS",
+    "LakeSolution",
+    "LakeSolver",
+    "measure_maps",
+    "solve_positions",
+]
+
+OBJECTIVES = ("moves",)
+
+# On slippery ice, rows * columns**2 of a map: 161 x 161 cells take seconds and 70 MB
+# in each thread.
+MAX_LINKS = 1 << 22
+# A map takes 1 us or more.
+_MAPS_PER_THREAD = 64
+
+
+class LakeSolution(NamedTuple):
+    """The best play on slippery ice, from every cell."""
+
+    policy: NDArray[np.int64]
+    """(H * W,): the action to take in each cell, in the environment's own numbering.
+
+    Of all policies with the highest chances it has the fewest expected steps, and of
+    those the lowest actions.  In holes, on goals and where no goal can be reached it
+    has the first action.
+    """
+    value: float
+    """The highest chance ever to reach a goal from the present cell."""
+    values: NDArray[np.float64]
+    """(H * W,): the same from each cell."""
+
+
+class _MapSolutions(NamedTuple):
+    """Results for n maps of C cells; see `solver.solve_maps`."""
+
+    distances: NDArray[np.int32]
+    values: NDArray[np.float64]
+    steps: NDArray[np.float64]
+    policies: NDArray[np.int64]
+
+
+class LakeSolver:
+    """Solves maps of one size with one table of slips.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Rows and columns.
+    slip : (2, 3) float64
+        See `roll_vec.kernels.frozen_lake.rules.make_slip`.
+    num_threads : int
+
+    Attributes
+    ----------
+    is_slippery : bool
+        Whether a move may end elsewhere than it was meant to.
+    """
+
+    def __init__(
+        self, shape: tuple[int, int], slip: NDArray[np.float64], num_threads: int = 1
+    ) -> None:
+        self.shape, self.slip, self.num_threads = shape, slip, num_threads
+        self.neighbours = rules.make_neighbours(*shape)
+        self.is_slippery = bool(slip[0, 1] < 1.0)
+
+    def check_size(self) -> None:
+        """Refuse maps whose solution would take too much time and memory.
+
+        Raises
+        ------
+        SolverLimitError
+        """
+        height, width = self.shape
+        if self.is_slippery and height * width**2 > MAX_LINKS:
+            message = (
+                "solve: slippery lakes are solved up to rows * columns**2 = "
+                f"{MAX_LINKS}, such as 161 x 161, got {height} x {width}"
+            )
+            raise SolverLimitError(message)
+
+    def solve(self, maps: NDArray[np.uint8], saves_steps: bool = True) -> _MapSolutions:
+        """Solve some maps, each (H * W,) uint8 tile codes in a row of ``maps``.
+
+        Parameters
+        ----------
+        maps : (n, H * W) uint8
+        saves_steps : bool
+            False: the policies may take more steps than they need, for the same
+            values in less time.
+
+        Raises
+        ------
+        SolverLimitError
+        """
+        self.check_size()
+        num_maps, num_cells = maps.shape
+        results = _MapSolutions(
+            np.empty(maps.shape, np.int32),
+            np.empty(maps.shape),
+            np.empty(maps.shape),
+            np.empty(maps.shape, np.int64),
+        )
+        neighbours, slip = self.neighbours, self.slip
+        columns = 2 * self.shape[1] + 1
+
+        def measure(start: int, stop: int) -> None:
+            frontier = np.empty(num_cells, np.int64)
+            solver.measure_distances(
+                start, stop, maps, neighbours, frontier, results.distances
+            )
+
+        def solve(start: int, stop: int) -> None:
+            # The items of `SolverWorkspace`.
+            workspace = (
+                *np.empty((3, num_cells), np.int64),
+                np.empty((num_cells, columns)),
+                *np.empty((3, num_cells)),
+            )
+            solver.solve_maps(
+                start, stop, maps, neighbours, slip, saves_steps, workspace, *results
+            )
+
+        for_row_ranges(
+            solve if self.is_slippery else measure,
+            num_maps,
+            self.num_threads,
+            _MAPS_PER_THREAD,
+            SliceSizer("maps"),
+        )
+        if self.is_slippery:
+            return results
+        distances = results.distances
+        ahead = distances[:, neighbours[:, :4]]
+        return results._replace(
+            values=(distances >= 0).astype(np.float64),
+            steps=np.maximum(distances, 0).astype(np.float64),
+            policies=(ahead == distances[:, :, np.newaxis] - 1).argmax(axis=2),
+        )
+
+
+def measure_maps(
+    maps: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    shape: tuple[int, int],
+    *,
+    is_slippery: bool = True,
+    success_rate: float = 1.0 / 3.0,
+    num_threads: int = 1,
+) -> NDArray[np.float64]:
+    """Return the highest chance ever to reach a goal of each map, from its start.
+
+    Parameters
+    ----------
+    maps : (m, H * W) uint8
+        Tile codes of `roll_vec.kernels.frozen_lake.rules`: 1 ice, 2 hole, 3 goal.
+    starts : (m,) int64
+        Start cells, row * W + column.
+    shape : (int, int)
+        Rows and columns.
+    is_slippery : bool
+    success_rate : float
+        Chance of moving in the direction chosen, if the ice is slippery.
+    num_threads : int
+
+    Returns
+    -------
+    (m,) float64
+        Without slips 1 with a way to a goal, else 0.
+
+    Raises
+    ------
+    SolverLimitError
+        For slippery maps of more than rows * columns**2 = `MAX_LINKS`.
+    """
+    slip = rules.make_slip(is_slippery, success_rate)
+    solutions = LakeSolver(shape, slip, num_threads).solve(maps, saves_steps=False)
+    values: NDArray[np.float64] = solutions.values[np.arange(len(maps)), starts]
+    return values
+
+
+def solve_positions(
+    lake_solver: LakeSolver,
+    maps: NDArray[np.uint8],
+    positions: NDArray[np.int64],
+    objective: str,
+    first_action: int,
+) -> list[Any]:
+    """Return the best play of each of some environments from its present cell.
+
+    Parameters
+    ----------
+    lake_solver : LakeSolver
+    maps : (m, H * W) or (1, H * W) uint8
+        A map each, or one for all.  Equal maps are solved once.
+    positions : (m,) int64
+    objective : str
+        ``moves``.
+    first_action : int
+        The action "left".
+
+    Returns
+    -------
+    list of m
+        `LakeSolution` on slippery ice.  Without slips the fewest moves to a goal, (k,)
+        int64, or None where there is no way.
+
+    Raises
+    ------
+    InvalidOptionError, SolverLimitError
+    """
+    if objective == "pushes":
+        accepted = "'moves': nothing is pushed on a frozen lake"
+        raise InvalidOptionError.expected("objective", accepted, objective)
+    check_choice("objective", objective, OBJECTIVES)
+    indices = np.zeros(len(positions), np.int64)
+    if len(maps) > 1:
+        maps, indices = np.unique(maps, axis=0, return_inverse=True)
+    solutions = lake_solver.solve(np.ascontiguousarray(maps))
+    indices, policies = indices.reshape(-1), solutions.policies + first_action
+    if not lake_solver.is_slippery:
+        return _walk(lake_solver, solutions, indices, positions, first_action)
+    for array in (policies, solutions.values):
+        # Environments with the same map share them.
+        array.flags.writeable = False
+    values = solutions.values[indices, positions].tolist()
+    return [
+        LakeSolution(policies[index], value, solutions.values[index])
+        for index, value in zip(indices.tolist(), values, strict=True)
+    ]
+
+
+def _walk(
+    lake_solver: LakeSolver,
+    solutions: _MapSolutions,
+    indices: NDArray[np.int64],
+    positions: NDArray[np.int64],
+    first_action: int,
+) -> list[NDArray[np.int64] | None]:
+    """Return the moves of policies on maps without slips, None without a way."""
+    num_moves = solutions.distances[indices, positions]
+    moves = np.empty((len(positions), max(num_moves.max(initial=0), 0)), np.int64)
+    for step in range(moves.shape[1]):
+        directions = solutions.policies[indices, positions]
+        moves[:, step] = directions + first_action
+        positions = lake_solver.neighbours[positions, directions]
+    return [
+        None if count < 0 else row[:count].copy()
+        for row, count in zip(moves, num_moves.tolist(), strict=True)
+    ]
