@@ -380,6 +380,50 @@ def webshop(quick: bool) -> Case:
     return Case("webshop", "WebShop", contenders, rows)
 
 
+def solver(quick: bool) -> Case:
+    """Rooms that the Sokoban solver solves, beside a search in plain Python."""
+    plain = "breadth-first search in Python"
+    sizes = [(6, 1), (6, 2), (6, 3)] + [(8, 3)] * (not quick)
+    contenders = [
+        _roll_vec(f"{side} {size}, {n}", task, engine, size=size, num_boxes=n, cores=1)
+        for size, n in sizes
+        for side, task, engine in (
+            ("ours", "solver.solutions", "roll_vec"),
+            ("plain", "solver.plain_solutions", plain),
+        )
+    ]
+    contenders += [
+        _roll_vec(
+            f"pushes 6, {n}",
+            "solver.solutions",
+            num_boxes=n,
+            objective="pushes",
+            cores=1,
+        )
+        for n in (1, 2, 3)
+    ]
+    rows = [
+        Row(
+            f"rooms solved, {size}x{size}, {n} box{'es' * (n > 1)}, beside plain BFS",
+            f"ours {size}, {n}",
+            f"plain {size}, {n}",
+            500 if (size, n) in ((6, 3), (8, 3)) else None,
+        )
+        for size, n in sizes
+    ]
+    rows += [
+        Row(
+            f"rooms solved, 6x6, {n} box{'es' * (n > 1)}, fewest pushes",
+            f"pushes 6, {n}",
+            "",
+            None,
+            ALONE,
+        )
+        for n in (1, 2, 3)
+    ]
+    return Case("solver", "Solver", contenders, rows)
+
+
 # By name.  `boxoban` needs its levels as more arguments.  Quick runs take `QUICK`.
 CASES: dict[str, Callable[..., Case]] = {
     "steps": steps,
@@ -389,5 +433,6 @@ CASES: dict[str, Callable[..., Case]] = {
     "threads": threads,
     "texts": texts,
     "webshop": webshop,
+    "solver": solver,
 }
 QUICK = ("steps", "boxoban", "forms")

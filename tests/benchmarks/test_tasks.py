@@ -30,6 +30,8 @@ TINY = [
     ("texts.parse", {"num_texts": 3}),
     ("texts.parse", {"num_texts": 3, "plainly": True}),
     ("custom_env.steps", {**LAKE, "keywords": {}}),
+    ("solver.solutions", {"num_boxes": 1, "count": 2, "objective": "pushes"}),
+    ("solver.plain_solutions", {"num_boxes": 1, "count": 2}),
     ("webshop.steps", {"cache": "cold", **SHOP}),
     ("webshop.steps", {"cache": "pool", **SHOP}),
     ("webshop.search", {"num_products": 30}),

@@ -71,6 +71,8 @@ def test_solve_rooms(monkeypatch, objective, num_threads):
     monkeypatch.setattr(solver, "_FIRST_STATES", 256)
     monkeypatch.setattr(solver, "_FIRST_DIRECTIONS", 16)
     solver._workspaces.workspace = None
+    # With the JIT off, numpy's error state is that of one thread.
+    num_threads = 1 if JIT_OFF else num_threads
     again = solver.solve_rooms(grids, objective, num_threads=num_threads)
     assert as_lists(again) == as_lists(solutions)
     solver._workspaces.workspace = None
@@ -82,27 +84,26 @@ def test_workspaces_grow(monkeypatch, padded):
     monkeypatch.setattr(solver, "_FIRST_STATES", 256)
     monkeypatch.setattr(solver, "_FIRST_DIRECTIONS", 16)
     solver._workspaces.workspace = None
-    grids = draw_generated(3, (10, 10), 4)
+    grids = draw_generated(1, (8, 8), 4, first_seed=3)
     if padded:
         grids = pad(grids)
-    solutions = solver.solve_rooms(grids)
-    for grid, solution in zip(grids, solutions, strict=True):
-        assert solution.status == "solved"
-        assert replay(grid.tolist(), solution.directions.tolist())[0]
+    (solution,) = solver.solve_rooms(grids)
+    assert solution.status == "solved"
+    assert len(solution.directions) > 16
+    assert replay(grids[0].tolist(), solution.directions.tolist())[0]
     assert solver._workspaces.workspace is None
+    # No more memory than the first workspace takes.
     monkeypatch.setattr(solver, "_MAX_BYTES", 100_000)
-    statuses = [solution.status for solution in solver.solve_rooms(grids)]
-    assert "gave up" in statuses
-    steps, _ = solver.measure_rooms(grids)
-    gave_up = [status == "gave up" for status in statuses]
-    assert (steps == solver.GAVE_UP).tolist() == gave_up
+    (solution,) = solver.solve_rooms(grids)
+    assert solution == (None, 0, "gave up")
+    assert solver.measure_rooms(grids)[0].tolist() == [solver.GAVE_UP]
 
 
 def test_measure_rooms():
     """Both lengths of rooms with and without a solution."""
     rng = np.random.default_rng(1)
     grids = draw_random(rng, NUMBER, (6, 6), 2)
-    steps, pushes = solver.measure_rooms(grids, num_threads=2)
+    steps, pushes = solver.measure_rooms(grids, num_threads=1 if JIT_OFF else 2)
     assert steps.dtype == pushes.dtype == np.int32
     for grid, num_steps, num_pushes in zip(grids, steps, pushes, strict=True):
         best = [measure(grid.tolist(), objective) for objective in solver.OBJECTIVES]
