@@ -13,6 +13,7 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.countdown.targets import MAX_NUMBERS
 from roll_vec.options import (
     MAX_INT,
+    check_band,
     check_bool,
     check_choice,
     check_int,
@@ -168,15 +169,7 @@ class CountdownOptions:
         check_choice("numbers_rule", self.numbers_rule, ("all", "any"))
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-        if self.num_operations is not None:
-            band: Any = self.num_operations
-            if not isinstance(band, (tuple, list)):
-                band = (band, band)
-            if len(band) == 2:
-                ends = zip(band, (0, MAX_NUMBERS - 1), strict=True)
-                band = [end if bound is None else bound for bound, end in ends]
-            band = check_range("num_operations", band, 0, MAX_NUMBERS - 1)
-            object.__setattr__(self, "num_operations", band)
+        object.__setattr__(self, "num_operations", _check_band(self.num_operations))
         if self.data is None:
             self._check_sizes()
             least, greatest = self.num_numbers  # type: ignore[misc]
@@ -281,6 +274,17 @@ def check_operators(value: Any) -> str:
             "operators", f"some of {OPERATORS!r}, each once", value
         )
     return "".join(operator for operator in OPERATORS if operator in value)
+
+
+def _check_band(value: Any) -> tuple[int, int] | None:
+    """Return the least and the greatest difficulty."""
+    pair = value if isinstance(value, (tuple, list)) else (value, value)
+    greatest = MAX_NUMBERS - 1
+    band = check_band("num_operations", pair, 0, greatest, is_integer=True)
+    if band is None:
+        return None
+    low, high = band
+    return 0 if low is None else low, greatest if high is None else high
 
 
 def _check_data(value: Any) -> str | None:

@@ -113,10 +113,19 @@ class GeneratedTasks:
         return nums, int(work[TARGET])
 
     def measure(self, nums: Sequence[int], target: int) -> int:
-        """Return the difficulty of a generated task; see `Tasks.measure`."""
+        """Return the difficulty of a generated task; see `Tasks.measure`.
+
+        Every generated task has a solution that uses all numbers.
+        """
+        count = len(nums)
         if self.options.numbers_rule == "all":
-            return len(nums) - 1  # every generated task has a solution
-        return _measure(nums, target, self.options)
+            return count - 1
+        # As `count_operations`, without checks and a new table: a fifth of the time.
+        table, _ = _thread_buffers(*self._size)
+        numbers, stop = np.array(nums, np.int64), (1 << count) - 1
+        flags, signed = self._settings[[kernels.OPERATORS, kernels.SIGNED]].tolist()
+        kernels.fill_table(numbers, count, stop, flags, bool(signed), table)
+        return int(kernels.smallest_subset(target, stop, table) or count) - 1
 
 
 class FileTasks:
@@ -145,11 +154,8 @@ class FileTasks:
 
     def measure(self, nums: Sequence[int], target: int) -> int:
         """Return the difficulty of a row; see `Tasks.measure`."""
-        return _measure(nums, target, self._options)
-
-
-def _measure(nums: Sequence[int], target: int, options: CountdownOptions) -> int:
-    return count_operations(nums, target, options.operators, options.numbers_rule)
+        options = self._options
+        return count_operations(nums, target, options.operators, options.numbers_rule)
 
 
 class BandTasks:

@@ -145,9 +145,9 @@ def test_a_band_without_tasks_moves_nothing():
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"num_operations": (3, 2)}, "num_operations: expected the least before"),
+        ({"num_operations": (3, 2)}, "num_operations: expected a low bound"),
         ({"num_operations": "23"}, "num_operations"),
-        ({"num_operations": (1, 2, 3)}, "num_operations: expected two integers"),
+        ({"num_operations": (1, 2, 3)}, "num_operations: expected None or two"),
         ({"num_operations": 2.0}, "num_operations: expected an integer"),
         ({"num_operations": True}, "num_operations: expected an integer"),
         ({"num_operations": -1}, "num_operations: expected at least 0"),
@@ -174,5 +174,6 @@ def test_the_keyword_is_public():
         ([2, 3], (2, 3)),
         ((3, None), (3, 5)),
         ((None, 2), (0, 2)),
+        ((None, None), None),
     ):
         assert Countdown(num_operations=value).options.num_operations == band
