@@ -107,10 +107,13 @@ def read_column(
         bits, values = (
             np.frombuffer(zlib.decompress(part.data), np.uint8) for part in parts
         )
-        changes = np.zeros(count * size, np.uint8)
-        changes[np.flatnonzero(np.unpackbits(bits, count=changes.size))] = values
-        changes = changes.reshape(count, size)
-        entries = np.bitwise_xor.accumulate(changes, axis=0).reshape(-1).view(dtype)
+        block = np.zeros((count, size), np.uint8)
+        is_changed = np.unpackbits(bits, count=block.size).view(np.bool_)
+        block.reshape(-1)[np.flatnonzero(is_changed)] = values
+        # `accumulate` along the first axis takes ten times as long.
+        for before, entry in itertools.pairwise(block):
+            np.bitwise_xor(before, entry, out=entry)
+        entries = block.reshape(-1).view(dtype)
         # The entries first: `zip` takes from both in this order.
         for entry, frame in zip(entries.reshape(count, *shape), frames, strict=False):
             yield frame, entry

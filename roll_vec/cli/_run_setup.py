@@ -107,7 +107,10 @@ class RunSetup:
         )
 
     def make_batch(
-        self, overrides: Mapping[str, Any], threads: int | None = None
+        self,
+        overrides: Mapping[str, Any],
+        threads: int | None = None,
+        render_mode: str | None = None,
     ) -> VectorEnv[Any, Any, Any]:
         """Return the batch.
 
@@ -116,6 +119,7 @@ class RunSetup:
         overrides : mapping
             Other workers or time limits of a pool, and new paths of data files.
         threads : int or None
+        render_mode : str or None
             As for `make_vector`.
 
         Raises
@@ -145,6 +149,7 @@ class RunSetup:
             options=options,
             autoreset=self.autoreset,
             threads=threads,
+            render_mode=render_mode,
         )
 
     def _new_defaults(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from gymnasium.vector import VectorEnv
 
 from roll_vec.cli._arguments import add_option_argument, integer_from
 from roll_vec.cli._differences import Difference, find_difference
+from roll_vec.cli._env_view import EnvView
 from roll_vec.cli._errors import FAILURE, UsageError, argument_error, one_line
 from roll_vec.cli._frames import Frame, to_frame
 from roll_vec.cli._imports import require
@@ -47,6 +48,7 @@ value is shown in its place.
 examples:
   roll-vec rollout roll_vec/Sokoban-v0 --save run.npz
   roll-vec replay run.npz
+  roll-vec replay run.npz --env 3
   roll-vec replay run.npz -o workers=0
 """
 
@@ -73,7 +75,14 @@ def add_parser(commands: Any) -> None:
         metavar="N",
         help="threads of an environment that has them (default: its own choice)",
     )
-    parser.add_argument(
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument(
+        "--env",
+        type=integer_from(0),
+        metavar="I",
+        help="show the steps of environment I, with its boards or texts",
+    )
+    output.add_argument(
         "--quiet",
         action="store_true",
         help="no progress bar and no output; the exit code says all",
@@ -91,14 +100,26 @@ def _run(arguments: argparse.Namespace) -> int:
     except OSError as error:
         text = f"cannot read {str(path)!r}: {error.strerror or one_line(error)}"
         raise argument_error("FILE.npz", text) from error
+    if arguments.env is not None and arguments.env >= run.setup.num_envs:
+        text = f"expected 0 to {run.setup.num_envs - 1}, got {arguments.env}"
+        raise argument_error("--env", text)
     try:
-        env = run.setup.make_batch(arguments.options, arguments.threads)
+        env = run.setup.make_batch(
+            arguments.options,
+            arguments.threads,
+            None if arguments.env is None else "ansi",
+        )
     except (UsageError, InvalidOptionError) as error:
         message = f"{path} cannot be played here: {one_line(error)}"
         raise UsageError(message) from error
     try:
-        with stepping_bar(run.num_steps, arguments.quiet) as on_progress:
-            result = replay(env, run, on_progress)
+        view = None
+        if arguments.env is not None:
+            view = EnvView(env, arguments.env, sys.stdout)
+        # A bar would be drawn over the steps.
+        quiet = arguments.quiet or view is not None
+        with stepping_bar(run.num_steps, quiet) as on_progress:
+            result = replay(env, run, on_progress, view=view)
     finally:
         env.close()
     if not arguments.quiet:
@@ -121,6 +142,7 @@ def replay(
     run: Run,
     on_progress: Callable[[int, int, float], None] | None = None,
     interval: float = 0.1,
+    view: EnvView | None = None,
 ) -> ReplayResult:
     """Play a run until its end, or until the first difference.
 
@@ -133,13 +155,15 @@ def replay(
         See `roll_out`.
     interval : float, default 0.1
         Seconds between two calls of `on_progress`.
+    view : EnvView, optional
+        Receives the results of all steps and resets.
 
     Raises
     ------
     InvalidFileError
         If the file says what no rollout does.
     """
-    player = _Player(env, run)
+    player = _Player(env, run, view)
     begin = perf_counter()
     next_report = 0.0
     difference, is_reset = None, True
@@ -148,9 +172,10 @@ def replay(
         difference = player.play(recorded)
         if difference is not None:
             break
-        now = perf_counter()
-        if on_progress is not None and now >= next_report:
-            on_progress(player.num_steps, player.num_steps * env.num_envs, now - begin)
+        now, steps = perf_counter(), player.num_steps
+        is_due = now >= next_report or steps == run.num_steps
+        if on_progress is not None and is_due:
+            on_progress(steps, steps * env.num_envs, now - begin)
             next_report = now + interval
     return ReplayResult(player.num_steps, difference, is_reset, perf_counter() - begin)
 
@@ -158,8 +183,12 @@ def replay(
 class _Player:
     """Takes the steps and resets of a run, one at a time."""
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], run: Run) -> None:
+    def __init__(
+        self, env: VectorEnv[Any, Any, Any], run: Run, view: EnvView | None
+    ) -> None:
         self.num_steps = 0
+        self._view = view
+        self._step_actions: Any = None
         self._env, self._run = env, run
         self._actions = run.actions()
         self._dones: Any = None
@@ -175,6 +204,8 @@ class _Player:
             present = f"{type(error).__name__}: {one_line(error)}"
             return Difference(None, "exception", "none", present, 0)
         env = self._env
+        if self._view is not None:
+            self._view.show(self.num_steps, self._step_actions, results)
         frame: Frame = to_frame(env.single_observation_space, env.num_envs, results)
         with refuse_damage(self._run.path):
             return find_difference(recorded, frame, env.num_envs)
@@ -197,6 +228,7 @@ class _Player:
         if actions is self:
             self._refuse("a step without actions")
         self.num_steps += 1
+        self._step_actions = actions
         observations, rewards, terminations, truncations, infos = env.step(actions)
         self._dones = terminations | truncations
         return {

@@ -1,5 +1,6 @@
 """`roll-vec replay`: equal runs are identical, and the first difference is named."""
 
+import signal
 import sys
 
 import gymnasium
@@ -8,8 +9,12 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, Text, Tuple
 
 from roll_vec.cli._columns import Column, read_column
+from roll_vec.cli._recorder import RunRecorder
 from roll_vec.cli._run_file import FORMAT, KIND
+from roll_vec.envs.sokoban.rooms import RoomGenerator
 from roll_vec.npz_files import read_npz, write_npz
+from roll_vec.render.ansi import strip_colours
+from tests.cli.output import table_of
 from tests.pool.cases import FAULTS_ON_PURPOSE
 
 SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
@@ -292,14 +297,13 @@ def test_digest_alone_is_a_difference(save, differs, tmp_path):
     assert (field, recorded) == ("digest", "00000000")
 
 
-def edit_env(tmp_path, old, new):
-    """Change the source of the user's environments, as of a new version of them."""
-    path = tmp_path / "user_envs.py"
+def change_source(path, old, new):
+    """Change the source of a user's environments, as of a new version of them."""
     source = path.read_text()
     assert source.count(old) == 1
     path.write_text(source.replace(old, new))
     # The next command imports it again.
-    del sys.modules["user_envs"]
+    del sys.modules[path.stem]
 
 
 @pytest.mark.parametrize(
@@ -336,7 +340,7 @@ def test_new_version_of_an_environment_that_plays_otherwise(
     save, differs, user_module, tmp_path, old, new, report
 ):
     save(ECHO, *SMALL, "--policy", "constant:no")
-    edit_env(tmp_path, old, new)
+    change_source(tmp_path / "user_envs.py", old, new)
     assert differs()[2:] == report
 
 
@@ -373,3 +377,99 @@ def test_interrupted_run_is_played_as_far_as_it_went(run, tmp_path):
     flags = ("--policy", "hasty:act", "--save", "run.npz")
     assert run("rollout", SOKOBAN, *SMALL, *flags).code == 130
     assert equals(run("replay", "run.npz"), 7)
+
+
+def test_interrupt_never_splits_a_step(run, monkeypatch):
+    add_step = RunRecorder.add_step
+
+    def interrupt_within(self, *results):
+        signal.raise_signal(signal.SIGINT)
+        add_step(self, *results)
+
+    monkeypatch.setattr(RunRecorder, "add_step", interrupt_within)
+    outcome = run("rollout", SOKOBAN, *SMALL, "--save", "run.npz")
+    assert outcome.err == "roll-vec: interrupted after 1 of 12 steps\n"
+    assert table_of(outcome.out)["environment steps"] == "4"
+    assert equals(run("replay", "run.npz"), 1)
+
+
+def test_interrupt_of_the_first_reset_saves_a_run_without_steps(run, monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RoomGenerator, "__call__", interrupt)
+        assert run("rollout", SOKOBAN, *SMALL, "--save", "run.npz").code == 130
+    assert equals(run("replay", "run.npz"), 0)
+
+
+def test_exception_of_a_replay_is_a_difference(save, differs, user_module, tmp_path):
+    # Gymnasium's own batch, where an exception is not the end of an episode.
+    (tmp_path / "doors.py").write_text(
+        "import gymnasium\n"
+        "from tests.cli.small_envs import Line\n"
+        "class Door(Line):\n"
+        "    def step(self, action):\n"
+        "        result = super().step(action)\n"
+        "        return result  # or raise\n"
+        "gymnasium.registry.pop('Door-v0', None)\n"
+        "gymnasium.register('Door-v0', entry_point=Door)\n"
+    )
+    save("doors:Door-v0", *SMALL)
+    change_source(tmp_path / "doors.py", "return result", "raise OSError('shut')")
+    assert differs() == ["1 of 12", "unknown", "exception", "none", "OSError: shut"]
+    del gymnasium.registry["Door-v0"], sys.modules["doors"]
+
+
+# ----------------------------------------------------------- one environment
+
+
+def test_steps_of_one_environment_are_shown(run, save, tmp_path):
+    limit = ("-o", "max_episode_steps=3")
+    save(SOKOBAN, *SMALL, "--steps", 5, *STILL, *limit)
+    *lines, last = run("replay", "run.npz", "--env", 2).out.splitlines()
+    assert last.startswith("identical: ")
+    assert [line for line in lines if line.startswith("step ")] == [
+        "step 0: reset",
+        "step 1: action 0, reward -0.1",
+        "step 2: action 0, reward -0.1",
+        "step 3: action 0, reward -0.1, truncated",
+        "step 4: reset, without an action",
+        "step 5: action 0, reward -0.1",
+    ]
+    env = gymnasium.make(SOKOBAN, render_mode="ansi")
+    env.reset(seed=9)
+    board = [f"  {line}" for line in strip_colours(env.render()).splitlines()]
+    assert lines[1:7] == board
+    change(tmp_path / "run.npz", column_edit(["rewards"], 2, put(1, 7.0)))
+    lines = run("replay", "run.npz", "--env", 2).out.splitlines()
+    assert [line for line in lines if line.startswith("step ")][-1][:6] == "step 2"
+    assert lines[-4:-2] == ["  environment  1", "  field        rewards"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "end"), [("same_step", ", then reset"), ("disabled", "")]
+)
+def test_texts_of_one_environment_are_shown(run, save, mode, end):
+    one = ("--num-envs", 2, "--steps", 2, "--policy", "constant:1")
+    save(COUNTDOWN, *one, "--autoreset", mode)
+    lines = run("replay", "run.npz", "--env", 1).out.splitlines()
+    assert [line for line in lines if line.startswith("step 1")] == [
+        f"step 1: action '1', reward 0, terminated{end}",
+        *["step 1: reset"] * (mode == "disabled"),
+    ]
+    assert lines[1].startswith("  Target: ")
+
+
+def test_environment_that_is_not_in_the_batch_is_an_error(fails, save):
+    save(SOKOBAN, *SMALL)
+    line = fails("replay", "run.npz", "--env", 4)
+    assert "argument --env: expected 0 to 3, got 4" in line
+
+
+def test_progress_is_shown_to_a_terminal_only(run, save, monkeypatch):
+    save(SOKOBAN, *SMALL)
+    assert run("replay", "run.npz").err == ""
+    # rich takes this for a terminal.
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "12/12 steps" in run("replay", "run.npz").err
