@@ -60,8 +60,7 @@ class LevelGame:
 
         ``options`` are the keywords of the environment that plays the levels.
         """
-        del levels, options, effort
-        return {}
+        raise NotImplementedError
 
 
 class SokobanLevels(LevelGame):
@@ -155,6 +154,24 @@ class LakeLevels(LevelGame):
         from roll_vec.kernels.frozen_lake import rules
 
         return {"holes": (levels.grids == rules.HOLE).sum(axis=(1, 2))}
+
+    def solve(
+        self, levels: LevelSet, options: Mapping[str, Any], effort: Effort
+    ) -> Columns:
+        """See `LevelGame.solve`."""
+        from roll_vec.envs.frozen_lake import RandomFrozenLakeOptions
+        from roll_vec.envs.frozen_lake.solver import measure_maps
+
+        is_slippery = options.get("is_slippery", RandomFrozenLakeOptions.is_slippery)
+        maps, starts = levels.arrays
+        chances = measure_maps(
+            maps,
+            starts,
+            levels.shape,
+            is_slippery=is_slippery,
+            num_threads=effort.num_threads,
+        )
+        return {"success_probability": chances}
 
 
 GAMES: dict[str, LevelGame] = {

@@ -58,10 +58,12 @@ def measure(
     """
     game, levels = source.game, source.levels
     columns: Columns = {"level": source.numbers, **game.count(levels)}
+    shares = {}
     if episodes:
-        columns["random_success"] = random_success(source, episodes, seed, threads)
+        # First, because it refuses environments without a step limit.
+        shares["random_success"] = random_success(source, episodes, seed, threads)
     effort = Effort(max_states, resolve_num_threads(threads))
-    columns |= game.solve(levels, source.options, effort)
+    columns |= game.solve(levels, source.options, effort) | shares
     return Measurement(source, columns)
 
 

@@ -150,7 +150,9 @@ class SolverPolicy:
         plans = [self._read(solution) for solution in self._solve(env_ids)]
         more = max(map(len, plans)) - self._plans.shape[1]
         if more > 0:
-            self._plans = np.pad(self._plans, ((0, 0), (0, more)))
+            self._plans = np.pad(
+                self._plans, ((0, 0), (0, more)), constant_values=self._first_action
+            )
         self._plans[env_ids] = self._first_action
         for env_id, plan in zip(env_ids.tolist(), plans, strict=True):
             self._plans[env_id, : len(plan)] = plan

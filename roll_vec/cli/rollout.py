@@ -59,8 +59,8 @@ policies:
   random            uniform over the actions, or over examples of texts; its stream is
                     derived from --seed
   oracle            the right action, of an environment that knows it: a shortest
-                    solution of Sokoban, and the answers of roll_vec/Countdown-v0 and
-                    roll_vec/WebShop-v0
+                    solution of Sokoban, the best policy of a lake, the answers of
+                    roll_vec/Countdown-v0 and roll_vec/WebShop-v0
   constant:A        always the action A, a Python literal, or a text without quotes
   module:attribute  a Python callable: batch of observations -> batch of actions,
                     tuple of str -> list of str for texts; modules are also looked for

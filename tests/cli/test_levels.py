@@ -21,11 +21,15 @@ from tests.envs.sokoban.user_levels import COLLECTION, EXPECTED
 
 SOKOBAN = "roll_vec/Sokoban-v0"
 LAKE = "roll_vec/RandomFrozenLake-v0"
+BAND = "solution_steps=(4, 20)"
 GAMES = {
-    SOKOBAN: ("-o", "dim_room=(5, 7)", "-o", "num_boxes=1"),
+    SOKOBAN: ("-o", "dim_room=(5, 7)", "-o", "num_boxes=1", "-o", BAND),
     LAKE: ("-o", "size=5", "-o", "p=0.7"),
 }
-KEYWORDS = {SOKOBAN: {"dim_room": (5, 7), "num_boxes": 1}, LAKE: {"size": 5, "p": 0.7}}
+KEYWORDS = {
+    SOKOBAN: {"dim_room": (5, 7), "num_boxes": 1, "solution_steps": (4, 20)},
+    LAKE: {"size": 5, "p": 0.7},
+}
 LAKES = "SFF\nHFG\n\n; the second\nFFS\nGHF\n"
 
 
@@ -325,7 +329,7 @@ def test_stats_are_those_of_the_solver_and_of_random_players(run, tmp_path):
         for line in outcome.out.splitlines()
         if line.startswith("│")
     ]
-    assert table[3] == ["3", "4", "1", "0", "–", "–", "unsolvable"]
+    assert table[3] == ["3", "4", "1", "–", "–", "unsolvable", "0"]
     summary = {row[0]: row[1:] for row in table[4:]}
     assert summary["solution pushes"][0] == "2"
     assert summary["boxes"] == ["4", "1", "1", "1", "1.7", "2", "1.25"]
@@ -350,3 +354,25 @@ def test_stats_of_an_id_are_those_of_its_seeds(run, tmp_path):
     # A search that may visit one position solves nothing.
     outcome = run("levels", "stats", SOKOBAN, *few, "--max-states", 1)
     assert re.search(r"gave up │ +3 │", outcome.out)
+
+
+def test_stats_of_lakes_are_the_chances_of_the_best_and_of_a_random_player(
+    run, tmp_path
+):
+    # Between holes the best is to try to go up: one of three slips goes ahead, one
+    # back, one is lost.  v(S) = v(F) / 2 and v(F) = (v(S) + 1) / 3.
+    (tmp_path / "set.txt").write_text("HHH\nSFG\nHHH\n\nSFF\nFFF\nFFG\n")
+    for keywords, chances in (
+        ((), [0.2, 1.0]),
+        (("-o", "is_slippery=False"), [1.0, 1.0]),
+    ):
+        outcome = run("levels", "stats", "set.txt", *keywords, "--csv", "stats.csv")
+        assert (outcome.code, outcome.err) == (0, "")
+        with (tmp_path / "stats.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        assert [row["holes"] for row in rows] == ["6", "0"]
+        best = [float(row["success_probability"]) for row in rows]
+        assert best == pytest.approx(chances)
+        shares = [float(row["random_success"]) for row in rows]
+        assert 0 < shares[0] < best[0]
+        assert "set.txt: 2 levels of 3 x 3 cells" in outcome.out

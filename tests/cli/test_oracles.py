@@ -47,6 +47,45 @@ def test_the_oracle_takes_the_fewest_moves(run, tmp_path):
         assert mine == [len(room.directions) for room in solve_rooms(np.array(rooms))]
 
 
+LAKES = ["roll_vec/FrozenLake-v1", "roll_vec/RandomFrozenLake-v0"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("lake", LAKES)
+@pytest.mark.parametrize(
+    "text", [(), ("-o", "action_mode=text", "-o", "obs_mode=text")]
+)
+def test_the_oracle_crosses_every_lake_without_slips(run, lake, mode, text):
+    arguments = ("rollout", lake, *QUICK, "--policy", "oracle", *text)
+    outcome = run(*arguments, "-o", "is_slippery=False", "--autoreset", mode)
+    assert (outcome.code, outcome.err) == (0, "")
+    table = table_of(outcome.out)
+    assert table["success rate"] == "100.00%"
+    assert int(table["episodes"]) > 100
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+@pytest.mark.parametrize("lake", LAKES)
+def test_on_slippery_ice_the_oracle_plays_the_best_policy_of_each_map(lake, mode):
+    envs = gymnasium.make_vec(lake, num_envs=8, autoreset_mode=mode)
+    oracle = make_oracle(envs)
+    envs.reset(seed=3)
+    has_ended = np.zeros(8, np.bool_)
+    for _ in range(50):
+        actions = oracle(None)
+        positions = envs.get_attr("s")
+        for env_id, solution in enumerate(
+            envs.unwrapped.engine.solve(np.arange(8), "moves")
+        ):
+            best = solution.policy[positions[env_id]]
+            assert has_ended[env_id] or actions[env_id] == best
+        *_, terminations, truncations, _ = envs.step(actions)
+        has_ended = (terminations | truncations) & (mode != "SameStep")
+        if mode == "Disabled" and has_ended.any():
+            envs.reset(options={"reset_mask": has_ended})
+            has_ended[:] = False
+
+
 def test_rooms_without_a_solution_are_named(run, tmp_path):
     (tmp_path / "set.txt").write_text(
         "######\n#@$ .#\n######\n\n######\n#$@ .#\n######\n"
@@ -61,12 +100,16 @@ def test_rooms_without_a_solution_are_named(run, tmp_path):
     )
 
 
-def test_an_environment_that_is_solved_again_goes_on(tmp_path):
-    del tmp_path
+def test_an_environment_that_is_solved_again_goes_on():
     envs = gymnasium.make_vec(SOKOBAN, num_envs=3, autoreset_mode="SameStep")
     oracle = make_oracle(envs)
     observations, _ = envs.reset(seed=4)
     np.testing.assert_array_equal(oracle(observations), oracle(observations))
+
+
+def test_lakes_have_hints(play):
+    output = play("t\nd\n", "roll_vec/FrozenLake-v1", "-o", "is_slippery=False")
+    assert output.count("\nDown\n") == 1
 
 
 @pytest.mark.parametrize("action_mode", ["discrete", "text"])
