@@ -141,7 +141,7 @@ class FixedLevels:
         bands: Mapping[str, Band] | None = None,
     ) -> None:
         self.levels, self.num_levels, self.start_level = levels, num_levels, start_level
-        self._measure, self._bands = measure, dict(bands or {})
+        self._measure, self.bands = measure, dict(bands or {})
         self.measures = () if measure is None else measure.names
         self._measured: Levels | None = None
         self._is_measured: NDArray[np.bool_] | None = None
@@ -154,7 +154,7 @@ class FixedLevels:
         """Return all levels and their indices by episode; see `LevelProvider.get`."""
         if self._measure is None:
             return self.levels.arrays, self._indices(seeds)
-        indices, *_ = search_bands(self._draw, seeds, self.measures, self._bands)
+        indices, *_ = search_bands(self._draw, seeds, self.measures, self.bands)
         return (*self.levels.arrays, *(self._measured or ())), indices
 
     def _indices(self, seeds: Seeds) -> NDArray[np.int64]:
