@@ -295,3 +295,64 @@ def test_bands_that_make_no_sense_are_refused(name, value, accepted):
 def test_an_open_band_is_none():
     env = roll_vec.make_vec(SOKOBAN, 1, solution_steps=(None, None))
     assert env.get_attr("solution_steps") == (None,)
+
+
+# --------------------------------------------------------------------- random lakes
+
+RANDOM_LAKE = "roll_vec/RandomFrozenLake-v0"
+
+
+# The chance of a half is frequent, and has rounding errors.
+@pytest.mark.parametrize("band", [(0.2, 0.5), (None, 0.25), (0.9, None)])
+@pytest.mark.parametrize("num_levels", [0, 7])
+def test_lakes_are_those_of_the_rule(band, num_levels):
+    more = {"p": 0.5, "num_levels": num_levels, "success_probability": band}
+    env = roll_vec.make_vec(
+        RANDOM_LAKE, NUM_SEEDS, autoreset_mode="Disabled", difficulty_info=True, **more
+    )
+    alone = gymnasium.make(RANDOM_LAKE, p=0.5).unwrapped
+    attempts = set()
+
+    def draw_one(seed):
+        grid = alone.reset(seed=seed)[0]
+        return grid, [round(alone.solve().value, 12)]
+
+    for k in range(2):
+        grids, infos = env.reset(seed=3 if k == 0 else None)
+        chances = infos["difficulty"]["success_probability"]
+        assert chances.dtype == np.float64
+        for i, grid in enumerate(grids):
+            seed = episode_seed(3 + i, k)
+            seed = seed % num_levels if num_levels else seed
+            expected, attempt = naive_level(seed, draw_one, [band])
+            np.testing.assert_array_equal(grid, expected)
+            attempts.add(attempt)
+            alone.reset(seed=band_seed(seed, attempt))
+            assert abs(chances[i] - alone.solve().value) < 1e-12
+    assert len(attempts) > 1
+
+
+def test_slips_are_those_of_the_episode_within_a_band():
+    env = gymnasium.make(RANDOM_LAKE, success_probability=(0.2, 0.5)).unwrapped
+    env.reset(seed=12)
+    rng = np.random.Generator(np.random.PCG64(12))
+    rng.random()
+    assert env._slip_generator.bit_generator.state == rng.bit_generator.state
+
+
+WRONG_CHANCES = [
+    (0.5, "None or two numbers"),
+    ((0.5, 0.4), "a low bound that is not above the high one"),
+    ((-0.1, 0.4), "a number from 0 to 1"),
+    ((0.1, 1.5), "a number from 0 to 1"),
+    ((float("nan"), 1), "a number from 0 to 1"),
+]
+
+
+@pytest.mark.parametrize(("value", "accepted"), WRONG_CHANCES)
+def test_bands_of_chances_that_make_no_sense_are_refused(value, accepted):
+    for make in (gymnasium.make, gymnasium.make_vec):
+        with pytest.raises(
+            InvalidOptionError, match=f"success_probability: expected {accepted}"
+        ):
+            make(RANDOM_LAKE, success_probability=value)
