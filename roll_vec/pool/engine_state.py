@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidStateError, UnsupportedError
+from roll_vec.plain_data import decode
 from roll_vec.pool.env_handles import EnvHandles
 from roll_vec.pool.episodes import Episodes
 from roll_vec.pool.fault_handling import FaultHandler
@@ -38,8 +39,8 @@ from roll_vec.vector.packed_values import (
     check_packed,
     from_bytes,
     pack,
-    read_packed,
     to_bytes,
+    unpack,
 )
 from roll_vec.vector.stream_seeds import StreamSeeds, decode_seed, encode_seeds
 
@@ -165,21 +166,23 @@ class PoolSnapshots:
             raise InvalidStateError.of_array(
                 "needs_replacement", "True only where no object is left", "others"
             )
-        for row, kind in enumerate(arrays["state_kinds"].tolist()):
-            self._check_row(state, row, kind)
+        rows, objects = np.arange(len(is_lost)), state.objects or ()
+        for row, (kind, content) in enumerate(unpack("state", arrays, rows)):
+            if kind == PLAIN:
+                _read_value("state", row, kind, content)
+            elif kind == COPY and (objects[row : row + 1] or (None,))[0] is None:
+                message = (
+                    f"state: environment {row} is a copy of an object, which only the "
+                    "process that has made it can use"
+                )
+                raise InvalidStateError(message)
+        for row, (kind, content) in enumerate(unpack("record", arrays, rows)):
+            if kind == PLAIN:
+                self._read_record(row, kind, content)
 
-    def _check_row(self, state: EngineState, row: int, kind: int) -> None:
-        if kind == PLAIN:
-            _decode_row("state", state, row)
-        elif kind == COPY and (state.objects is None or state.objects[row] is None):
-            message = (
-                f"state: environment {row} is a copy of an object, which only the "
-                "process that has made it can use"
-            )
-            raise InvalidStateError(message)
-        if int(state.arrays["record_kinds"][row]) != PLAIN:
-            return
-        record = _decode_row("record", state, row)
+    def _read_record(self, row: int, kind: int, content: bytes) -> dict[str, Any]:
+        """Return a record, checked."""
+        record = _read_value("record", row, kind, content)
         name = f"records[{row}]"
         if not isinstance(record, dict) or record.keys() != _RECORD:
             accepted = f"a dict with {sorted(_RECORD)}"
@@ -192,6 +195,7 @@ class PoolSnapshots:
         if not self._observations.fits(record["observation"]):
             accepted = f"an observation of {self._observations.space}"
             raise InvalidStateError.of_array(name, accepted, record["observation"])
+        return record
 
     # ------------------------------------------------------------------- set
 
@@ -207,23 +211,26 @@ class PoolSnapshots:
         EnvironmentFaultError
         """
         arrays, faults = state.arrays, self._faults
-        pairs = list(zip(env_ids.tolist(), rows.tolist(), strict=True))
-        self._check_alike(pairs)
-        snapshots = []
-        for _, row in pairs:
-            kind, content = read_packed("state", arrays, row)
-            if kind == COPY and state.objects is not None:
-                snapshots.append(EnvSnapshot(COPY, state.objects[row]))
-            else:
-                snapshots.append(EnvSnapshot(kind, content))
-        records = [from_bytes(*read_packed("record", arrays, row)) for _, row in pairs]
+        ids, row_list = env_ids.tolist(), rows.tolist()
+        self._check_alike(ids, row_list)
+        snapshots = [EnvSnapshot(*pair) for pair in unpack("state", arrays, rows)]
+        if state.objects is not None:
+            for j, row in enumerate(row_list):
+                if snapshots[j].kind == COPY:
+                    snapshots[j] = EnvSnapshot(COPY, state.objects[row])
+        records = [
+            decode(content) if kind == PLAIN else self._read_record(row, kind, content)
+            for row, (kind, content) in zip(
+                row_list, unpack("record", arrays, rows), strict=True
+            )
+        ]
         seeds = [decode_seed(one) for one in arrays["first_seeds"][rows].tolist()]
         numbers = arrays["episode_numbers"][rows].tolist()
         needs_replacement = arrays["needs_replacement"][rows].tolist()
 
         level_options = [record["level_options"] for record in records]
-        self._handles.set_snapshots(env_ids.tolist(), snapshots, level_options)
-        for j, (env_id, _) in enumerate(pairs):
+        self._handles.set_snapshots(ids, snapshots, level_options)
+        for j, env_id in enumerate(ids):
             self._episodes.move_to(env_id, seeds[j], numbers[j])
             self._observations.set_latest(env_id, records[j]["observation"])
             faults.restore(env_id, needs_replacement[j], records[j]["error"])
@@ -232,11 +239,11 @@ class PoolSnapshots:
         if len(env_ids) == len(faults.needs_replacement):
             faults.needs_full_reset = False
 
-    def _check_alike(self, pairs: list[tuple[int, int]]) -> None:
+    def _check_alike(self, env_ids: list[int], rows: list[int]) -> None:
         descriptions = self._descriptions
         if len(descriptions) == 1:
             return
-        for env_id, row in pairs:
+        for env_id, row in zip(env_ids, rows, strict=True):
             if descriptions[env_id] != descriptions[row]:
                 message = (
                     f"rows: environment {env_id} cannot become a copy of environment "
@@ -245,9 +252,10 @@ class PoolSnapshots:
                 raise InvalidStateError(message)
 
 
-def _decode_row(name: str, state: EngineState, row: int) -> Any:
+def _read_value(name: str, row: int, kind: int, content: bytes) -> Any:
+    """Return a value of a row; raise InvalidStateError if it cannot be read."""
     try:
-        return from_bytes(*read_packed(name, state.arrays, row))
-    except ValueError as error:
+        return from_bytes(kind, content)
+    except Exception as error:
         array = f"{name}s[{row}]"
-        raise InvalidStateError.of_array(array, "plain data", str(error)) from None
+        raise InvalidStateError.of_array(array, "a value", str(error)) from None

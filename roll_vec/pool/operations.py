@@ -50,7 +50,7 @@ class EnvOperations:
     ----------
     last_reset_infos : list of num_envs dicts
     elapsed_steps : (num_envs,) int64
-        Steps in the present episodes; may not be counted if there is no limit.
+        Steps in the present episodes; 0 if there is no limit.
     """
 
     def __init__(
@@ -142,10 +142,9 @@ class EnvOperations:
             return 0.0, False, True, info
         observation, reward, terminated, truncated, info = value
         self._observations.set_latest(env_id, observation)
-        self.elapsed_steps[env_id] += 1
-        limit = self._max_episode_steps
-        if limit is not None and self.elapsed_steps[env_id] >= limit:
-            truncated = True
+        if self._max_episode_steps is not None:
+            self.elapsed_steps[env_id] += 1
+            truncated |= bool(self.elapsed_steps[env_id] >= self._max_episode_steps)
         return reward, terminated, truncated, info
 
     def count_steps(self, mask: NDArray[np.bool_]) -> list[int]:

@@ -60,7 +60,7 @@ class SerialWorkers(Workers):
         if not self._tasks:
             return []
         task = self._tasks.popleft()
-        if task.operation not in ("step", "call"):
+        if task.operation not in ("step", "call", "get_state"):
             self._step_methods = None
         return [Outcome(task, *self._runner.run(task))]
 

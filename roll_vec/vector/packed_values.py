@@ -34,11 +34,11 @@ __all__ = [
     "from_bytes",
     "has_pickles",
     "pack",
-    "read_packed",
     "read_value",
     "replace_value",
     "take_rows",
     "to_bytes",
+    "unpack",
 ]
 
 PLAIN, PICKLED, PICKLED_ENV, COPY, LOST = range(5)
@@ -114,12 +114,18 @@ def check_packed(name: str, arrays: Mapping[str, NDArray[Any]], max_kind: int) -
             raise InvalidStateError.of_array(array_name, accepted, int(outside[0]))
 
 
-def read_packed(
-    name: str, arrays: Mapping[str, NDArray[Any]], row: int
-) -> tuple[int, bytes]:
-    """Return the kind and the bytes of one row."""
-    matrix, lengths, kinds = (arrays[each] for each in array_names(name))
-    return int(kinds[row]), matrix[row, : lengths[row]].tobytes()
+def unpack(
+    name: str, arrays: Mapping[str, NDArray[Any]], rows: NDArray[np.int64]
+) -> list[tuple[int, bytes]]:
+    """Return the kinds and the bytes of some rows."""
+    matrix, lengths, kinds = (arrays[each][rows] for each in array_names(name))
+    width, data = matrix.shape[1], matrix.tobytes()
+    return [
+        (kind, data[i * width : i * width + length])
+        for i, (kind, length) in enumerate(
+            zip(kinds.tolist(), lengths.tolist(), strict=True)
+        )
+    ]
 
 
 def take_rows(
@@ -151,7 +157,7 @@ def read_value(name: str, arrays: Mapping[str, NDArray[Any]], row: int) -> Any:
     InvalidStateError
         If it is an environment object, or lost.
     """
-    kind, content = read_packed(name, arrays, row)
+    ((kind, content),) = unpack(name, arrays, np.array([row]))
     if kind not in (PLAIN, PICKLED):
         message = (
             f"row {row}: the snapshot has no value for it: its environment has no "
@@ -165,7 +171,7 @@ def replace_value(
     name: str, arrays: Mapping[str, NDArray[Any]], row: int, value: Any
 ) -> dict[str, NDArray[Any]]:
     """Return the three arrays with another value in one row."""
-    old = [read_packed(name, arrays, i) for i in range(len(arrays[f"{name}s"]))]
-    old[row] = to_bytes(value)
-    kinds, contents = zip(*old, strict=True)
+    pairs = unpack(name, arrays, np.arange(len(arrays[f"{name}s"])))
+    pairs[row] = to_bytes(value)
+    kinds, contents = zip(*pairs, strict=True)
     return pack(name, kinds, contents)
