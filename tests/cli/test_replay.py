@@ -70,7 +70,7 @@ def equals(outcome, num_steps=12):
         (SOKOBAN, *TINY_ROOMS),
         (SOKOBAN, *TINY_ROOMS, *TEXTS, "-o", "group_size=2"),
         ("roll_vec/FrozenLake-v1", "-o", "episode_info=True"),
-        ("roll_vec/RandomFrozenLake-v0", "-o", "obs_mode=rgb"),
+        ("roll_vec/RandomFrozenLake-v0", "-o", "obs_mode=rgb", "--policy", "oracle"),
         (COUNTDOWN, *TASKS),
         (COUNTDOWN, *TASKS, "--policy", "oracle", "-o", "workers=2"),
         ("roll_vec/WebShop-v0", *SHOP),
@@ -218,6 +218,17 @@ def test_difference_is_named_with_both_values(
     save(SOKOBAN, *SMALL, *STILL)
     change(tmp_path / "run.npz", column_edit(path, 4, put(index, value)))
     assert differs() == ["4 of 12", *report]
+
+
+def test_bits_are_compared(save, differs, tmp_path):
+    save("roll_vec/FrozenLake-v1", *SMALL)
+
+    def change_sign(entry):
+        assert not entry[2]
+        entry[2] = -0.0
+
+    change(tmp_path / "run.npz", column_edit(["rewards"], 4, change_sign))
+    assert differs() == ["4 of 12", "2", "rewards", "-0.0", "0.0"]
 
 
 def test_text_is_shown_from_its_difference_on(save, differs, tmp_path):
