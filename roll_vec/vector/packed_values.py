@@ -31,6 +31,7 @@ __all__ = [
     "PLAIN",
     "array_names",
     "check_packed",
+    "concatenate_rows",
     "from_bytes",
     "has_pickles",
     "pack",
@@ -138,6 +139,21 @@ def take_rows(
         if name == kinds and len(rows) and {values, lengths} <= selection.keys():
             selection[values] = selection[values][:, : int(selection[lengths].max())]
     return selection
+
+
+def concatenate_rows(
+    parts: Sequence[Mapping[str, NDArray[Any]]],
+) -> dict[str, NDArray[Any]]:
+    """Return the rows of several snapshots, which have arrays of the same names."""
+    whole = {}
+    for name in parts[0]:
+        arrays = [part[name] for part in parts]
+        if f"{name.removesuffix('s')}_kinds" in parts[0]:
+            width = max(array.shape[1] for array in arrays)
+            fills = [((0, 0), (0, width - array.shape[1])) for array in arrays]
+            arrays = [np.pad(*pair) for pair in zip(arrays, fills, strict=True)]
+        whole[name] = np.concatenate(arrays)
+    return whole
 
 
 def has_pickles(arrays: Mapping[str, NDArray[Any]]) -> bool:

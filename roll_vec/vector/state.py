@@ -16,6 +16,7 @@ from roll_vec.errors import InvalidFileError, InvalidStateError
 from roll_vec.npz_files import read_npz, write_npz
 from roll_vec.vector.engine import EngineState
 from roll_vec.vector.packed_values import (
+    concatenate_rows,
     has_pickles,
     read_value,
     replace_value,
@@ -219,6 +220,45 @@ class VectorState:
             else:
                 arrays[name][index] = value
         return VectorState(self.id, self.configuration, arrays, shared, self.objects)
+
+    @staticmethod
+    def concatenate(states: Sequence[VectorState]) -> VectorState:
+        """Return one snapshot of all environments of several snapshots, in their order.
+
+        Raises
+        ------
+        InvalidStateError
+            If there is none, or one has another configuration or other shared values
+            than the first.
+        """
+        states = list(states)
+        if not states or not all(isinstance(state, VectorState) for state in states):
+            accepted = "a sequence of at least one VectorState"
+            raise InvalidStateError.expected("states", accepted, states)
+        first = states[0]
+        for state in states:
+            first.check_configuration(state.id, state.configuration, state.digest)
+            if state.shared != first.shared:
+                accepted = "states whose shared values are equal"
+                raise InvalidStateError.expected("states", accepted, state.shared)
+            if state.arrays.keys() != first.arrays.keys():
+                accepted = f"the arrays {sorted(first.arrays)} in every state"
+                raise InvalidStateError.expected(
+                    "states", accepted, sorted(state.arrays)
+                )
+        objects: list[Any] = []
+        for state in states:
+            objects += state.objects or [None] * len(state)
+        is_checked = all(state._checked_by == first._checked_by for state in states)
+        return VectorState(
+            first.id,
+            first.configuration,
+            concatenate_rows([state.arrays for state in states]),
+            first.shared,
+            tuple(objects) if any(state.objects for state in states) else None,
+            digest=first.digest,
+            checked_by=first._checked_by if is_checked else "",
+        )
 
     # ----------------------------------------------------------------- files
 

@@ -217,14 +217,6 @@ VARIANTS = [
     ("roll_vec/RandomFrozenLake-v0", {"size": 6, "p": 0.7, "max_steps": 4}),
     ("roll_vec/RandomFrozenLake-v0", {"is_slippery": False, "num_levels": 1}),
     ("roll_vec/RandomFrozenLake-v0", {"seed_info": True, "level_info": True}),
-    (
-        "roll_vec/RandomFrozenLake-v0",
-        {
-            "success_probability": (0.1, 0.6),
-            "difficulty_info": True,
-            "oracle_return_info": True,
-        },
-    ),
     ("roll_vec/Countdown-v0", {"max_steps": 1, "max_episode_steps": None}),
     ("roll_vec/Countdown-v0", {"max_steps": 3, "max_episode_steps": None}),
     ("roll_vec/Countdown-v0", {"max_steps": 3, "format_penalty": -0.5}),

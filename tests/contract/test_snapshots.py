@@ -119,6 +119,39 @@ def test_rows_become_copies_in_a_batch_of_another_size(case, mode):
     envs.set_state(state, rows=[0, 1, 2])
 
 
+def test_snapshots_become_one(case):
+    envs = make_batch(case, 4)
+    envs.reset(seed=2)
+    states = []
+    for batch in draw_actions(envs, 3):
+        states.append(envs.get_state())
+        play(envs, [batch])
+    whole = VectorState.concatenate(states)
+    assert (whole.num_envs, whole.digest) == (12, states[0].digest)
+    for i, state in enumerate(states):
+        part = whole.take(np.arange(4 * i, 4 * i + 4))
+        assert_same(part.arrays, state.arrays)
+    actions = draw_actions(envs, CONTINUATION, seed=1)
+    envs.set_state(states[1], rows=[3, 2, 1, 0])
+    expected = continuation(envs, actions, 0)
+    envs.set_state(whole, rows=[7, 6, 5, 4])
+    assert_same(continuation(envs, actions, 0), expected)
+    other = make_batch(case, 4, max_episode_steps=77)
+    other.reset(seed=0)
+    for bad, word in (
+        ([], "at least one"),
+        ([states[0], other.get_state()], "77"),
+        ([states[0], 5], "VectorState"),
+    ):
+        with pytest.raises(InvalidStateError, match=word):
+            VectorState.concatenate(bad)
+    odd = VectorState(
+        states[0].id, states[0].configuration, states[0].arrays, {"sets": [1]}
+    )
+    with pytest.raises(InvalidStateError, match="shared"):
+        VectorState.concatenate([states[0], odd])
+
+
 def test_a_mask_leaves_the_others_as_they_are(case):
     envs, twin = make_batch(case, 4), make_batch(case, 4)
     for env in (envs, twin):

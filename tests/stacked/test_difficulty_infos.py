@@ -6,10 +6,10 @@ import pytest
 
 import roll_vec
 from roll_vec.envs.sokoban.solver import measure_rooms
-from roll_vec.errors import InvalidOptionError, SolverLimitError
+from roll_vec.errors import InvalidOptionError
 from tests.stacked.ids import LEVEL_IDS
 
-SOKOBAN, RANDOM_LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
+SOKOBAN = "roll_vec/Sokoban-v0"
 REQUESTS = {"difficulty_info": True, "oracle_return_info": True}
 UNSOLVABLE = "######\n#@  $#\n#.   #\n######"
 GIVEN = ["######\n#@$. #\n######", UNSOLVABLE, "######\n#.$ @#\n######"]
@@ -81,40 +81,3 @@ def test_values_other_than_bools_are_refused(id, name):
     for make in (gymnasium.make, gymnasium.make_vec):
         with pytest.raises(InvalidOptionError, match=f"{name}: expected True or False"):
             make(id, **{name: 1})
-
-
-@pytest.mark.parametrize("more", [{}, {"is_slippery": False}, {"num_levels": 3}])
-def test_lakes_tell_the_chance_of_the_best_player(more):
-    more = {"p": 0.4, **more}
-    env = roll_vec.make_vec(RANDOM_LAKE, 6, **REQUESTS, **more)
-    _, infos = env.reset(seed=0)
-    chances = infos["difficulty"]["success_probability"]
-    np.testing.assert_array_equal(infos["oracle_return"], chances)
-    solutions = env.solve()
-    if "is_slippery" in more:
-        assert chances.tolist() == [1.0] * 6
-        assert all(len(path) for path in solutions)
-    else:
-        values = [solution.value for solution in solutions]
-        np.testing.assert_allclose(chances, values, rtol=0, atol=1e-12)
-        assert 0 < chances.min() <= chances.max() <= 1
-    _, info = gymnasium.make(RANDOM_LAKE, **REQUESTS, **more).reset(seed=2)
-    assert info["oracle_return"] == chances[2]
-    assert info["difficulty"] == {"success_probability": chances[2]}
-    assert type(info["oracle_return"]) is float
-
-
-def test_lakes_of_users_are_measured():
-    maps = [["SFF", "HFH", "FFG"], ["SFF", "FFF", "FFG"]]
-    env = roll_vec.make_vec(RANDOM_LAKE, 2, levels=maps, **REQUESTS)
-    _, infos = env.reset(seed=0)
-    assert infos["oracle_return"][0] < infos["oracle_return"][1] == 1.0
-    sure = {"success_probability": (0.99, 1), "level_info": True}
-    env = roll_vec.make_vec(RANDOM_LAKE, 20, levels=maps, **sure)
-    assert env.reset(seed=0)[1]["level"].tolist() == [1] * 20
-
-
-def test_lakes_that_are_too_large_to_measure_are_refused():
-    env = roll_vec.make_vec(RANDOM_LAKE, 1, size=162, p=0.95, difficulty_info=True)
-    with pytest.raises(SolverLimitError, match="161 x 161"):
-        env.reset(seed=0)

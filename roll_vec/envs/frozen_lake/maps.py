@@ -7,13 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.envs.frozen_lake.measures import MapMeasure
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.frozen_lake import random_maps as map_kernels
 from roll_vec.kernels.frozen_lake import rules as kernels
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.stacked.level_sets import flood_fill
-from roll_vec.stacked.levels import LevelProvider, Levels, provide_levels
+from roll_vec.stacked.levels import (
+    FixedLevels,
+    GeneratedLevels,
+    LevelProvider,
+    Levels,
+)
 from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 
 __all__ = [
@@ -185,10 +189,10 @@ class MapGenerator:
 
 def make_level_provider(options: Any, num_threads: int = 1) -> LevelProvider:
     """Return the provider of the maps of some `RandomFrozenLakeOptions`."""
-    measure = MapMeasure(options, num_threads) if options.needs_measures else None
-    return provide_levels(
-        options,
-        MapGenerator(options.size, options.p, num_threads),
-        options.size**2 + 8,
-        measure,
+    if options.levels is not None:
+        return FixedLevels(options.levels, options.num_levels, options.start_level)
+    generate = MapGenerator(options.size, options.p, num_threads)
+    level_bytes = options.size**2 + 8
+    return GeneratedLevels(
+        generate, options.num_levels, options.start_level, level_bytes
     )

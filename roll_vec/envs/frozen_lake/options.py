@@ -14,13 +14,7 @@ from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
 from roll_vec.envs.frozen_lake.level_files import LakeSet
 from roll_vec.envs.frozen_lake.maps import MAPS, parse_map
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import (
-    check_band,
-    check_bool,
-    check_choice,
-    check_int,
-    check_number,
-)
+from roll_vec.options import check_bool, check_choice, check_int, check_number
 from roll_vec.stacked.grid_family import GridFamily
 from roll_vec.stacked.level_sets import load_level_option, refuse_beside_levels
 from roll_vec.stacked.options import GridOptions, LevelOptions, check_cells
@@ -157,11 +151,6 @@ class RandomFrozenLakeOptions(LevelOptions):
         `LakeSet`.  ``size`` becomes their number of rows, ``p`` must stay at its
         default, and ``num_levels`` of 0 becomes the number of all maps from
         ``start_level`` on.  Slips are drawn as on a random map.
-    success_probability : (float or None, float or None), or None
-        A band of difficulty from 0 to 1, both ends inside, None for an open end: the
-        chance that the best player reaches the goal, without a step limit, rounded to
-        12 decimals; see `roll_vec.stacked.bands`.  Slippery maps are measured up to
-        161 x 161 cells.
     max_steps, grid_lookup, grid_vocab, action_start, action_lookup, obs_mode, \
 num_levels, start_level, render_mode, render_scale
         See `LevelOptions`, which has those of text as well.
@@ -173,12 +162,7 @@ num_levels, start_level, render_mode, render_scale
 
     FAMILY: ClassVar[GridFamily] = FROZEN_LAKE
 
-    LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = (
-        "p",
-        "success_probability",
-        *LevelOptions.LEVEL_OPTIONS,
-    )
-    DIFFICULTY: ClassVar[tuple[str, ...]] = ("success_probability",)
+    LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("p", *LevelOptions.LEVEL_OPTIONS)
     SPACE_OPTIONS: ClassVar[tuple[str, ...]] = ("size", *LevelOptions.SPACE_OPTIONS)
 
     # ROLL's lakes have Gymnasium's own values, which are no keywords here.
@@ -189,7 +173,6 @@ num_levels, start_level, render_mode, render_scale
     p: float = 0.8
     is_slippery: bool = True
     levels: Any = None
-    success_probability: tuple[float | None, float | None] | None = None
 
     def __post_init__(self) -> None:
         if self.levels is not None:
@@ -198,9 +181,6 @@ num_levels, start_level, render_mode, render_scale
             # The number of those that are played becomes explicit.
             self._set("num_levels", num_levels)
         super().__post_init__()
-        for name in self.DIFFICULTY:
-            band = check_band(name, getattr(self, name), 0.0, 1.0, is_integer=False)
-            self._set(name, band)
         self._set("p", check_number("p", self.p, 0.0, 1.0))
         self._set("is_slippery", check_bool("is_slippery", self.is_slippery))
         if self.levels is not None:

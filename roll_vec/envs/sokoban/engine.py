@@ -183,12 +183,9 @@ class SokobanEngine(LevelEngine):
             env_ids,
         )
         rows = env_ids[[actions is None for actions in solutions]]
-        for k in np.unique(self.level_options[rows]).tolist():
-            own = rows[self.level_options[rows] == k]
+        if len(rows):
             first_seeds, numbers = self.episodes.first_seeds, self.episodes.numbers
             refuse_unsolvable_levels(
-                self.option_sets.providers[k],
-                episode_seeds(first_seeds[own], numbers[own]),
-                self._grids(own),
+                self.level_provider, episode_seeds(first_seeds[rows], numbers[rows])
             )
         return solutions
