@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from roll_vec.cli._errors import argument_error
+from roll_vec.cli._signals import ending_signals
 from roll_vec.errors import InvalidOptionError
 from roll_vec.render.mosaic import picture_format
 
@@ -55,7 +56,8 @@ def write_errors(argument: str, path: Path) -> Iterator[None]:
 def new_file(argument: str, path: Path) -> Iterator[BinaryIO]:
     """Open a file to write; it gets its name when the body ends without an error.
 
-    After an error or Ctrl-C, the old file is as it was, and nothing else is left.
+    After an error, Ctrl-C or a signal that ends the process, the old file is as it was,
+    and nothing else is left.
 
     Raises
     ------
@@ -63,7 +65,7 @@ def new_file(argument: str, path: Path) -> Iterator[BinaryIO]:
         If it cannot be written.
     """
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with write_errors(argument, path):
+    with write_errors(argument, path), ending_signals():
         try:
             with partial.open("wb") as file:
                 yield file

@@ -12,6 +12,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from roll_vec.cli._files import new_file
 from roll_vec.cli._level_sources import level_numbers, open_source
 from roll_vec.cli._level_stats import random_success
 from roll_vec.envs.frozen_lake.level_files import load_levels as load_maps
@@ -116,6 +117,25 @@ def test_an_error_while_levels_are_made_leaves_the_old_file(run, tmp_path, monke
     assert run(*make).code == 130
     assert [path.name for path in tmp_path.iterdir()] == ["set.txt"]
     assert (tmp_path / "set.txt").read_bytes() == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends signals otherwise")
+def test_signal_while_a_file_is_written_leaves_the_old_one(tmp_path):
+    path = tmp_path / "set.txt"
+    path.write_text("old")
+
+    def write():
+        with new_file("--out", path) as file:
+            file.write(b"new")
+            signal.raise_signal(signal.SIGTERM)
+
+    with pytest.raises(SystemExit):
+        write()
+    assert [each.name for each in tmp_path.iterdir()] == ["set.txt"]
+    assert path.read_text() == "old"
+    with new_file("--out", path) as file:
+        file.write(b"new")
+    assert path.read_text() == "new"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends signals otherwise")
