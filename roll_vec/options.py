@@ -119,13 +119,16 @@ def replace_level_options(options: Options, changes: Mapping[str, Any]) -> Optio
         For a value that cannot be used.
     """
     accepted = options.LEVEL_OPTIONS  # type: ignore[attr-defined]
-    fixed = inspect.signature(type(options)).parameters.keys() - set(accepted)
-    spaces = getattr(options, "SPACE_OPTIONS", ())
-    hints = {}
-    for name in fixed:
-        reason = "would change the spaces" if name in spaces else "is not of levels"
-        hints[name] = f"; {name} cannot change, as it {reason}: make a new environment"
-    check_unknown(changes, accepted, hints)
+    if not changes.keys() <= set(accepted):
+        fixed = inspect.signature(type(options)).parameters.keys() - set(accepted)
+        spaces = getattr(options, "SPACE_OPTIONS", ())
+        hints = {}
+        for name in fixed:
+            reason = "would change the spaces" if name in spaces else "is not of levels"
+            hints[name] = (
+                f"; {name} cannot change, as it {reason}: make a new environment"
+            )
+        check_unknown(changes, accepted, hints)
     return dataclasses.replace(options, **changes)  # type: ignore[type-var]
 
 

@@ -23,6 +23,13 @@ from roll_vec.envs.countdown.tasks import (
     GeneratedTasks,
     Tasks,
 )
+from roll_vec.envs.countdown.texts import (
+    longest_observation,
+    task_text,
+    to_float,
+    write_hint,
+    write_instructions,
+)
 from roll_vec.errors import (
     InvalidOptionError,
     LevelGenerationError,
@@ -54,27 +61,6 @@ EXAMPLES = (
     "seven times six",
     "",
 )
-
-_HINTS = {
-    "division_by_zero": "Your answer divides by zero.",
-    "wrong_numbers": "Your answer does not use the given numbers as it should.",
-    "empty": "You gave no answer.",
-    "too_long": "Your answer has more than {max_chars} characters.",
-    "too_many_tokens": (
-        "Your answer has more than {max_tokens} numbers, operators and parentheses."
-    ),
-    "too_deep": "Your answer nests more than {max_depth} parentheses.",
-    "bad_character": "Your answer has a character that no expression has.",
-    "bad_number": (
-        "Your answer has a number with a leading zero or more than {max_digits} digits."
-    ),
-    "forbidden_operator": "Your answer has an operator other than {operators} in it.",
-    "syntax": "Your answer is no complete expression.",
-}
-_WRONG_VALUE = "Your answer is {value}, not {target}."
-# The longest int64, and the longest value that `_format_value` returns.
-_LONGEST_INTEGER = -(1 << 63)
-_LONGEST_VALUE = f"-{10**15 - 1}/{10**15 - 1}"
 
 
 class Countdown(BaseLanguageBasedEnv):
@@ -144,7 +130,7 @@ class Countdown(BaseLanguageBasedEnv):
             self._file.check(options)
             max_numbers = self._file.max_numbers
         self.observation_space = UnicodeText(
-            _longest_observation(options, max_numbers), alphabet=string.printable
+            longest_observation(options, max_numbers), alphabet=string.printable
         )
         self._grader = AnswerGrader(
             max_numbers,
@@ -202,7 +188,7 @@ class Countdown(BaseLanguageBasedEnv):
         self.nums, self.target = nums, target
         self.num_env_steps = 0
         self._open = True
-        self._task = self._observation = _task_text(nums, target)
+        self._task = self._observation = task_text(nums, target)
         info = self._reset_info(level) if self._has_reset_infos else {}
         return self._observation, info
 
@@ -247,7 +233,7 @@ class Countdown(BaseLanguageBasedEnv):
             "action_is_effective": effective,
         }
         if denominator:
-            info["value"] = _to_float(int(numerator), int(denominator))
+            info["value"] = to_float(int(numerator), int(denominator))
         self.num_env_steps += 1
         max_steps = self.options.max_steps
         terminated = success or self.num_env_steps >= max_steps
@@ -255,16 +241,11 @@ class Countdown(BaseLanguageBasedEnv):
         if max_steps > 1:
             self._observation = self._task
             if not success:
-                hint = self._hint(reason, int(numerator), int(denominator))
+                hint = write_hint(
+                    self.options, self.target, reason, int(numerator), int(denominator)
+                )
                 self._observation += f"\n{hint}"
         return self._observation, reward, terminated, False, info
-
-    def _hint(self, reason: str, numerator: int, denominator: int) -> str:
-        """Return the second line of the observation after a wrong answer."""
-        if reason == "wrong_value":
-            value = _format_value(numerator, denominator)
-            return _WRONG_VALUE.format(value=value, target=self.target)
-        return _HINTS[reason].format_map(vars(self.options))
 
     @property
     def oracle_action(self) -> str | None:
@@ -417,6 +398,8 @@ class Countdown(BaseLanguageBasedEnv):
         if not isinstance(hint, str):
             raise InvalidOptionError.expected("state: hint", "a str", hint)
         changes = state["level_options"]
+        if not isinstance(changes, Mapping):
+            raise InvalidOptionError.expected("state: level_options", "a dict", changes)
         # Raises for numbers that are no int64.
         np.array([operator.index(number) for number in (target, *nums)], np.int64)
         options = None
@@ -428,23 +411,8 @@ class Countdown(BaseLanguageBasedEnv):
         self._grader.set_task(nums, target)
         self.nums, self.target = nums, target
         self.num_env_steps, self._open = steps, is_open
-        self._task = _task_text(nums, target) if nums else ""
+        self._task = task_text(nums, target) if nums else ""
         self._observation = self._task + hint
-
-
-def _task_text(nums: list[int], target: int) -> str:
-    """Return the observation of a task."""
-    return f"Target: {target}, nums: {nums}"
-
-
-@functools.lru_cache(maxsize=32)
-def _longest_observation(options: CountdownOptions, num_numbers: int) -> int:
-    """Return an upper bound of the length of observations."""
-    integer, value = _LONGEST_INTEGER, _LONGEST_VALUE
-    hints = [hint.format_map(vars(options)) for hint in _HINTS.values()]
-    hints.append(_WRONG_VALUE.format(value=value, target=integer))
-    task = _task_text([integer] * num_numbers, integer)
-    return len(task) + 1 + max(map(len, hints))
 
 
 # Reward, reason, success, validity and effect of an answer.
@@ -456,7 +424,7 @@ def _shared_parts(
     options: CountdownOptions,
 ) -> tuple[CountdownOptions, list[Outcome], str]:
     """Return options, outcomes and prompt, shared by environments of equal options."""
-    return options, _outcomes(options), _instructions(options)
+    return options, _outcomes(options), write_instructions(options)
 
 
 def _outcomes(options: CountdownOptions) -> list[Outcome]:
@@ -474,44 +442,3 @@ def _outcomes(options: CountdownOptions) -> list[Outcome]:
             reward = options.score
         outcomes.append((reward, REASONS[code], success, is_valid, is_effective))
     return outcomes
-
-
-def _instructions(options: CountdownOptions) -> str:
-    if options.env_instruction is not None:
-        return options.env_instruction
-    operators = ", ".join(options.operators)
-    uses = {
-        "all": "Use every number exactly once.",
-        "any": "Use each number at most once; you need not use all of them.",
-    }[options.numbers_rule]
-    return (
-        "You are given some whole numbers and a target. Write an arithmetic "
-        f"expression whose value is exactly the target. {uses} Allowed are the "
-        f"numbers, the operators {operators} and parentheses; values in between may be "
-        "fractions or negative. Answer with the expression alone, for example "
-        f'"{_example(options.operators)}".'
-    )
-
-
-def _to_float(numerator: int, denominator: int) -> float:
-    """Return the float nearest to a fraction, infinite beyond its range."""
-    try:
-        return numerator / denominator
-    except OverflowError:
-        return math.inf if numerator > 0 else -math.inf
-
-
-def _format_value(numerator: int, denominator: int) -> str:
-    """Return a value for a hint, exact if that is short."""
-    common = math.gcd(numerator, denominator)
-    numerator, denominator = numerator // common, denominator // common
-    if max(abs(numerator), denominator) >= 10**15:
-        return f"about {_to_float(numerator, denominator):.6g}"
-    return str(numerator) if denominator == 1 else f"{numerator}/{denominator}"
-
-
-def _example(operators: str) -> str:
-    """Return an expression with an operator or two."""
-    if len(operators) == 1:
-        return f"8 {operators} 2"
-    return f"(8 {operators[0]} 2) {operators[-1]} 5"

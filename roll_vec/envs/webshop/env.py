@@ -470,11 +470,14 @@ class WebShop(BaseLanguageBasedEnv):
         if record is not None:
             num_goals = len(self.catalogue.goals)
             session = read_state(record, self.catalogue.products, num_goals)
+        changes = state["level_options"]
+        if not isinstance(changes, Mapping):
+            raise InvalidOptionError.expected("state: level_options", "a dict", changes)
         level = check_int("state: level", state["level"], 0, (1 << 32) - 1)
         clickables = () if session is None else self._page(session, level).clickables
         check_stream(state["stream"])
-        if state["level_options"] != self._level_options:
-            self._change_options(state["level_options"])
+        if changes != self._level_options:
+            self._change_options(changes)
         self.set_stream(state["stream"])
         self.state, self._instruction = session, instruction
         self.num_env_steps = steps

@@ -9,6 +9,7 @@ import pytest
 from roll_vec.envs.countdown import Countdown, CountdownOptions
 from roll_vec.envs.countdown.env import EXAMPLES
 from roll_vec.envs.countdown.grading import REASONS
+from roll_vec.envs.countdown.texts import HINTS_BY_REASON
 from roll_vec.errors import InvalidActionError, InvalidSeedError, ResetNeededError
 from roll_vec.spaces import UnicodeText
 from tests.oracles import countdown as oracle
@@ -172,9 +173,7 @@ def test_hints_of_other_kinds():
 
 
 def test_every_reason_has_a_hint_or_needs_none():
-    from roll_vec.envs.countdown.env import _HINTS
-
-    assert set(_HINTS) == set(REASONS.values()) - {"correct", "wrong_value"}
+    assert set(HINTS_BY_REASON) == set(REASONS.values()) - {"correct", "wrong_value"}
 
 
 def test_a_correct_answer_ends_the_episode_at_once_and_the_last_one_at_any_rate():
