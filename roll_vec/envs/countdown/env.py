@@ -15,7 +15,7 @@ import numpy as np
 from roll_vec.base_envs import BaseLanguageBasedEnv
 from roll_vec.envs.countdown.grading import REASONS, AnswerGrader
 from roll_vec.envs.countdown.options import RENDER_MODES, CountdownOptions
-from roll_vec.envs.countdown.solver import solve
+from roll_vec.envs.countdown.solver import can_solve, solve
 from roll_vec.envs.countdown.task_files import TaskFile, load_tasks
 from roll_vec.envs.countdown.tasks import (
     BandTasks,
@@ -34,6 +34,8 @@ from roll_vec.errors import (
     InvalidOptionError,
     LevelGenerationError,
     ResetNeededError,
+    SolverLimitError,
+    UnsolvableLevelError,
 )
 from roll_vec.kernels.countdown import expressions as kernels
 from roll_vec.kernels.countdown.expressions import CORRECT
@@ -273,16 +275,17 @@ class Countdown(BaseLanguageBasedEnv):
         Returns
         -------
         list of str, or None
-            None after the end of the episode, and for a task without a solution.  None
-            also if the answer breaks a limit such as ``max_depth``; with the default
-            limits no answer does.
+            None after the end of the episode.
 
         Raises
         ------
         ResetNeededError
             Before a reset.
-        InvalidOptionError
-            For a task from a file that is too large for the solver.
+        UnsolvableLevelError
+            For a row of a file without a solution; generated tasks have one.
+        SolverLimitError
+            For a row of more or larger numbers than the solver takes; and if its answer
+            breaks a limit such as ``max_depth``, which the default limits never do.
         ClosedError
         """
         self._check_open()
@@ -291,14 +294,29 @@ class Countdown(BaseLanguageBasedEnv):
             raise ResetNeededError(message)
         if not self._open:
             return None
+        task, reason = task_text(self.nums, self.target), ""
+        if not can_solve(self.nums):
+            message = f"solve: more or larger numbers than the solver takes: {task}"
+            raise SolverLimitError(message)
         most = len(self.nums)
         least = 1 if self.options.numbers_rule == "any" else most
         for size in range(least, most + 1):
             for nums in combinations(self.nums, size):
                 answer = solve(nums, self.target, self.options.operators)
-                if answer is not None and self._grader.grade(answer)[0] == CORRECT:
-                    return [answer]
-        return None
+                if answer is not None:
+                    code = self._grader.grade(answer)[0]
+                    if code == CORRECT:
+                        return [answer]
+                    reason = REASONS[code]
+        if reason:
+            message = f"solve: the answers to {task} break a limit: {reason}"
+            raise SolverLimitError(message)
+        source = "" if self._file is None else f"{self._file.path}: "
+        message = (
+            f"{source}{task} has no solution with operators={self.options.operators!r} "
+            f"and numbers_rule={self.options.numbers_rule!r}"
+        )
+        raise UnsolvableLevelError(message)
 
     def get_instructions(self) -> str:
         """Return the prompt of an agent: the rules and the form of an answer."""

@@ -10,7 +10,9 @@ from roll_vec.errors import (
     ClosedError,
     InvalidOptionError,
     ResetNeededError,
+    SolverLimitError,
     UnknownOptionError,
+    UnsolvableLevelError,
 )
 from tests.envs.countdown.tasks import list_tasks
 from tests.oracles import countdown as oracle
@@ -158,37 +160,37 @@ def test_solutions_take_the_fewest_operations(rule):
         assert env.solve() is None
 
 
-def test_there_is_no_solution(tmp_path):
-    path = write_rows(tmp_path / "a.jsonl", ([3, 8], 25), ([9], 9), ([1] * 7, 7))
+def test_rows_without_a_solution_and_beyond_the_solver(tmp_path):
+    path = write_rows(tmp_path / "a.jsonl", ([9], 9), ([3, 8], 25), ([1] * 7, 7))
     env = Countdown(data=path, score=3.0, **INFOS)
     with pytest.raises(ResetNeededError):
         env.solve()
-    infos = []
-    for seed in range(3):
-        infos.append(env.reset(seed=seed)[1])
-        if seed < 2:
-            assert env.solve() == (None, ["9"])[seed]
-    with pytest.raises(InvalidOptionError, match="nums: expected 1 to 6"):
+    infos = [env.reset(seed=0)[1]]
+    assert env.solve() == ["9"]
+    infos.append(env.reset(seed=1)[1])
+    with pytest.raises(UnsolvableLevelError, match=r"a\.jsonl: Target: 25, nums: \[3,"):
         env.solve()
-    assert [info["difficulty"]["num_operations"] for info in infos] == [-1, 0, -2]
+    infos.append(env.reset(seed=2)[1])
+    with pytest.raises(SolverLimitError, match="than the solver takes: Target: 7, num"):
+        env.solve()
+    assert [info["difficulty"]["num_operations"] for info in infos] == [0, -1, -2]
     returns = [info["oracle_return"] for info in infos]
-    assert math.isnan(returns[0])
-    assert returns[1] == 3.0
+    assert returns[0] == 3.0
+    assert math.isnan(returns[1])
     assert math.isnan(returns[2])
     env.close()
     with pytest.raises(ClosedError):
         env.solve()
 
 
-def test_a_solution_that_breaks_a_limit_is_none(tmp_path):
+def test_an_answer_that_breaks_a_limit(tmp_path):
     path = write_rows(tmp_path / "a.jsonl", ([2, 3, 4], 20), ([2, 3, 4], 9))
     env = Countdown(data=path, operators="+*", max_tokens=5)
-    for seed, has_solution in enumerate((False, True)):
-        env.reset(seed=seed)
-        assert (env.solve() is not None) == has_solution
+    env.reset(seed=1)
+    assert env.step(env.solve()[0])[1] == 1.0
     env.reset(seed=0)
-    assert env.oracle_action.count("(") == 1
-    assert env.step(env.oracle_action)[4]["reason"] == "too_many_tokens"
+    with pytest.raises(SolverLimitError, match="break a limit: too_many_tokens"):
+        env.solve()
 
 
 # --------------------------------------------------------------------- infos
