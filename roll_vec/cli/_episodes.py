@@ -19,6 +19,7 @@ from roll_vec.cli._environments import mode_of
 from roll_vec.cli._recorder import RunRecorder
 from roll_vec.cli._signals import hold_interrupts
 from roll_vec.cli._transcript import Transcript
+from roll_vec.errors import InvalidActionError
 
 __all__ = ["UNKNOWN", "Episodes", "RolloutSummary", "roll_out"]
 
@@ -70,6 +71,8 @@ class RolloutSummary:
     """Episodes that ended because an environment of a pool failed."""
     first_error: str | None = None
     """The error of the first environment that failed, if one did."""
+    exception: Exception | None = None
+    """With a recorder, the exception of a step, which ended the rollout."""
 
     @property
     def steps_per_second(self) -> float | None:
@@ -124,6 +127,7 @@ def roll_out(
     num_steps = first_steps = 0
     next_report = 0.0
     is_interrupted = False
+    exception = None
     try:
         observations, infos = env.reset(seed=seed)
         if recorder is not None:
@@ -133,8 +137,15 @@ def roll_out(
         while num_steps < steps:
             actions = policy(observations)
             previous, resetting = observations, tracker.resetting
-            observations, rewards, terminations, truncations, infos = env.step(actions)
-            results = observations, rewards, terminations, truncations, infos
+            try:
+                results = env.step(actions)
+            except Exception as error:
+                if recorder is None or isinstance(error, InvalidActionError):
+                    raise
+                recorder.add_exception(actions, error)
+                exception = error
+                break
+            observations, rewards, terminations, truncations, infos = results
             # The account and the record have the same steps.
             with hold_interrupts():
                 if transcript is not None:
@@ -168,6 +179,7 @@ def roll_out(
         is_interrupted=is_interrupted,
         faults=tracker.faults,
         first_error=tracker.first_error,
+        exception=exception,
     )
 
 

@@ -9,11 +9,11 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.cli._columns import Column, TextTable, pack_texts
-from roll_vec.cli._errors import argument_error
+from roll_vec.cli._errors import argument_error, one_line
 from roll_vec.cli._frames import digest_frame, to_frame, with_digests
 from roll_vec.plain_data import encode
 
-__all__ = ["DIGESTS", "KINDS", "TEXTS", "VALUES", "RunRecorder"]
+__all__ = ["DIGESTS", "KINDS", "TEXTS", "VALUES", "RunRecorder", "describe_exception"]
 
 # Kinds of columns: rows of arrays, numbers of texts, digests of rows.
 KINDS = VALUES, TEXTS, DIGESTS = "values", "texts", "digests"
@@ -45,6 +45,7 @@ class RunRecorder:
         self._digests: list[int] = []
         self._is_reset: list[bool] = []
         self._actions = _Actions()
+        self._exception: str | None = None
 
     def add_reset(self, observations: Any, infos: Any) -> None:
         """Add the results of a reset."""
@@ -75,6 +76,11 @@ class RunRecorder:
             "infos": infos,
         }
         self._add(False, results)
+
+    def add_exception(self, actions: Any, error: Exception) -> None:
+        """Add the actions of the last step, which raised an exception."""
+        self._actions.append(actions)
+        self._exception = describe_exception(error)
 
     def _add(self, is_reset: bool, results: dict[str, Any]) -> None:
         number = len(self._digests)
@@ -121,7 +127,17 @@ class RunRecorder:
             description, data = column.finish()
             columns.append({"path": list(path), "kind": kind, **description})
             arrays[f"column_{i}"] = data
-        return {"actions": actions, "columns": columns}, arrays
+        header = {
+            "actions": actions,
+            "columns": columns,
+            "exception": self._exception,
+        }
+        return header, arrays
+
+
+def describe_exception(error: Exception) -> str:
+    """Return the class and the message of an exception on one line."""
+    return f"{type(error).__name__}: {one_line(error)}"
 
 
 class _Actions:

@@ -116,6 +116,9 @@ class Run:
     versions : dict of str to str
         Of the packages and the platform that recorded it.
     num_steps : int
+        With the one that raised an exception.
+    exception : str or None
+        The exception that ended the run.
     """
 
     path: Path
@@ -123,6 +126,7 @@ class Run:
     seed: int
     versions: dict[str, str]
     num_steps: int
+    exception: str | None
     _header: Mapping[str, Any]
     _arrays: Mapping[str, NDArray[Any]]
 
@@ -229,13 +233,14 @@ def load_run(path: Path) -> Run:
     """
     header, arrays = read_npz(path, KIND, FORMAT)
     with refuse_damage(path):
-        is_reset = arrays["is_reset"]
+        is_reset, exception = arrays["is_reset"], header["exception"]
         return Run(
             path=path,
             setup=RunSetup.from_json(header["setup"]),
             seed=int(header["seed"]),
             versions={str(k): str(v) for k, v in header["versions"].items()},
-            num_steps=int(np.count_nonzero(~is_reset)),
+            num_steps=int(np.count_nonzero(~is_reset)) + (exception is not None),
+            exception=None if exception is None else str(exception),
             _header=header,
             _arrays=arrays,
         )

@@ -19,6 +19,7 @@ from roll_vec.cli._errors import FAILURE, UsageError, argument_error, one_line
 from roll_vec.cli._frames import Frame, to_frame
 from roll_vec.cli._imports import require
 from roll_vec.cli._progress import stepping_bar
+from roll_vec.cli._recorder import describe_exception
 from roll_vec.cli._run_file import RecordedFrame, Run, load_run, refuse_damage
 from roll_vec.cli._run_setup import current_versions
 from roll_vec.errors import InvalidFileError, InvalidOptionError
@@ -177,6 +178,9 @@ def replay(
         if on_progress is not None and is_due:
             on_progress(steps, steps * env.num_envs, now - begin)
             next_report = now + interval
+    if difference is None and run.exception is not None:
+        is_reset = False
+        difference = player.play_exception(run.exception)
     return ReplayResult(player.num_steps, difference, is_reset, perf_counter() - begin)
 
 
@@ -201,7 +205,7 @@ class _Player:
         except InvalidFileError:
             raise
         except Exception as error:
-            present = f"{type(error).__name__}: {one_line(error)}"
+            present = describe_exception(error)
             return Difference(None, "exception", "none", present, 0)
         env = self._env
         if self._view is not None:
@@ -209,6 +213,19 @@ class _Player:
         frame: Frame = to_frame(env.single_observation_space, env.num_envs, results)
         with refuse_damage(self._run.path):
             return find_difference(recorded, frame, env.num_envs)
+
+    def play_exception(self, recorded: str) -> Difference | None:
+        """Take the step that raised an exception, and return the difference."""
+        present = "none"
+        try:
+            self._results(is_reset=False)
+        except InvalidFileError:
+            raise
+        except Exception as error:
+            present = describe_exception(error)
+        if present == recorded:
+            return None
+        return Difference(None, "exception", recorded, present, 0)
 
     def _results(self, is_reset: bool) -> dict[str, Any]:
         env = self._env
@@ -252,6 +269,8 @@ def _report(run: Run, result: ReplayResult) -> list[str]:
         lines = [
             f"identical: {batch}, {result.num_steps:,} steps ({result.seconds:.2f} s)"
         ]
+        if run.exception is not None:
+            lines.append(f"the last step raises, as it did: {run.exception}")
     else:
         after = ", the reset after it" if result.is_reset and result.num_steps else ""
         env_id = "unknown" if difference.env_id is None else str(difference.env_id)

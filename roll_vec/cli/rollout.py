@@ -233,6 +233,9 @@ def _run(arguments: argparse.Namespace) -> int:
             with write_errors("--save", arguments.save):
                 save_run(arguments.save, setup, config, summary.episodes, recorder)
             notes.append(f"run: {arguments.save}")
+        if summary.exception is not None:
+            say_error(f"a step raised an exception; run: {arguments.save}")
+            raise summary.exception
         # After Ctrl-C the user should not have to wait for a picture.
         if arguments.image is not None and not summary.is_interrupted:
             notes.append(_picture(env, arguments))

@@ -432,6 +432,31 @@ def test_exception_of_a_replay_is_a_difference(save, differs, user_module, tmp_p
     del gymnasium.registry["Door-v0"], sys.modules["doors"]
 
 
+def test_run_that_an_exception_ends_is_saved(run, differs, user_module, tmp_path):
+    # A pool with on_error=raise.
+    (tmp_path / "rude.py").write_text(
+        "calls = []\n"
+        "def act(observations):\n"
+        "    calls.append(1)\n"
+        "    return ['raise' if len(calls) == 5 else 'x'] * len(observations)\n"
+    )
+    flags = ("-o", "on_error=raise", "--policy", "rude:act", "--save", "run.npz")
+    outcome = run("rollout", ECHO, *SMALL, *flags, "--no-image")
+    assert outcome.code == 2
+    saved, reason = outcome.err.splitlines()
+    assert saved == "roll-vec: a step raised an exception; run: run.npz"
+    assert "out of [paper]" in reason
+    outcome = run("replay", "run.npz")
+    assert equals(outcome, 5)
+    raises = "the last step raises, as it did: EnvironmentFaultError: environments "
+    assert raises in outcome.out
+    change_source(tmp_path / "user_envs.py", "out of [paper]", "no ink")
+    step, _, field, recorded, now = differs()
+    assert (step, field) == ("5 of 5", "exception")
+    assert recorded.endswith("OSError: out of [paper]")
+    assert now.endswith("OSError: no ink")
+
+
 # ----------------------------------------------------------- one environment
 
 
