@@ -434,13 +434,13 @@ def test_exception_of_a_replay_is_a_difference(save, differs, user_module, tmp_p
 
 def test_run_that_an_exception_ends_is_saved(run, differs, user_module, tmp_path):
     # A pool with on_error=raise.
-    (tmp_path / "rude.py").write_text(
+    (tmp_path / "blunt.py").write_text(
         "calls = []\n"
         "def act(observations):\n"
         "    calls.append(1)\n"
         "    return ['raise' if len(calls) == 5 else 'x'] * len(observations)\n"
     )
-    flags = ("-o", "on_error=raise", "--policy", "rude:act", "--save", "run.npz")
+    flags = ("-o", "on_error=raise", "--policy", "blunt:act", "--save", "run.npz")
     outcome = run("rollout", ECHO, *SMALL, *flags, "--no-image")
     assert outcome.code == 2
     saved, reason = outcome.err.splitlines()
