@@ -36,6 +36,7 @@ cases:
   threads  two threads beside one, large batches beside small; not in a quick run
   texts    Countdown, the pool, the parser; not in a quick run
   webshop  not in a quick run
+  solver   Sokoban solved, beside a search in plain Python; not in a quick run
 
 peers (pip install ...):
   envpool==1.2.5   jumanji==1.1.2 "jax[cpu]"   reasoning-gym==0.1.25
@@ -52,7 +53,16 @@ examples:
   python -m benchmarks.report benchmarks/results/run.json   the README's figures
 """
 
-_CASES = ("steps", "boxoban", "rooms", "forms", "threads", "texts", "webshop")
+_CASES = (
+    "steps",
+    "boxoban",
+    "rooms",
+    "forms",
+    "threads",
+    "texts",
+    "webshop",
+    "solver",
+)
 _PEERS = (
     "gymnasium",
     "envpool",

@@ -245,20 +245,17 @@ def solve_rooms(
     def add_paths(
         start: int, ends: NDArray[np.int64], directions: NDArray[np.int8]
     ) -> None:
-        begin = 0
-        for row, end in enumerate(ends.tolist(), start):
-            paths[row] = directions[begin:end].copy()
-            begin = end
+        # One copy for all rooms; each solution is a view of its part.
+        stops = ends.tolist()
+        directions = directions[: max(stops, default=0)].copy()
+        parts = map(slice, [0, *stops[:-1]], stops)
+        paths[start : start + len(stops)] = map(directions.__getitem__, parts)
 
     results = _search(grids, objective, max_states, num_threads, add_paths)
-    return [
-        RoomSolution(
-            path if status == solver.SOLVED else None, pushes, STATUSES[status]
-        )
-        for path, pushes, status in zip(
-            paths, results.num_pushes.tolist(), results.statuses.tolist(), strict=True
-        )
-    ]
+    for row in np.flatnonzero(results.statuses != solver.SOLVED).tolist():
+        paths[row] = None
+    statuses = map(STATUSES.__getitem__, results.statuses.tolist())
+    return list(map(RoomSolution, paths, results.num_pushes.tolist(), statuses))
 
 
 def measure_rooms(
