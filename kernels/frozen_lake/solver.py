@@ -263,7 +263,8 @@ def solve_maps(
     distances : (n, C) int32, written
         See `measure_distances`.
     values : (n, C) float64, written
-        The chance ever to reach a goal: 1 on a goal, 0 where none can be reached.
+        The chance ever to reach a goal: 1 on a goal, 0 where none can be reached.  One
+        above 1 - `TOLERANCE` is 1: the difference is a rounding error.
     steps : (n, C) float64, written
         Expected steps of the policy until a goal, a hole or a cell without a way to a
         goal; 0 in these.
@@ -295,3 +296,6 @@ def solve_maps(
             _take_lowest_actions(
                 m, count, cells, neighbours, slip, values, steps, policies
             )
+        for cell in range(maps.shape[1]):
+            if values[m, cell] > 1.0 - TOLERANCE:
+                values[m, cell] = 1.0

@@ -206,6 +206,15 @@ VARIANTS = [
         "roll_vec/Sokoban-v0",
         {"solution_steps": (4, 9), "difficulty_info": True, "oracle_return_info": True},
     ),
+    (
+        "roll_vec/RandomFrozenLake-v0",
+        {
+            "success_probability": (0.2, 0.9),
+            "action_mask": True,
+            "difficulty_info": True,
+            "oracle_return_info": True,
+        },
+    ),
     ("roll_vec/Sokoban-v0", {"deadlock": True, "terminate_on_deadlock": True}),
     (
         "roll_vec/Sokoban-v0 text",

@@ -195,11 +195,13 @@ def highest_chances(rows, success_rate=1.0 / 3.0):
     chances = transition_matrices(rows, success_rate)
     goal = np.array([cell == "G" for cell in "".join(rows)])
     values = goal.astype(float)
-    while True:
-        after = np.where(goal, 1.0, (chances @ values).max(axis=0))
-        if np.abs(after - values).max() < 1e-16:
-            return after
-        values = after
+    for _ in range(20_000):
+        before = values
+        values = np.where(goal, 1.0, (chances @ values).max(axis=0))
+        # Rounding errors may go on for ever.
+        if np.abs(values - before).max() < 1e-15:
+            break
+    return values
 
 
 def play_policy(rows, policy, success_rate=1.0 / 3.0):

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.envs.frozen_lake.measures import LakeMeasure
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.frozen_lake import random_maps as map_kernels
 from roll_vec.kernels.frozen_lake import rules as kernels
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
+from roll_vec.stacked.bands import MeasuredGenerator
 from roll_vec.stacked.level_sets import flood_fill
 from roll_vec.stacked.levels import (
     FixedLevels,
@@ -189,10 +191,14 @@ class MapGenerator:
 
 def make_level_provider(options: Any, num_threads: int = 1) -> LevelProvider:
     """Return the provider of the maps of some `RandomFrozenLakeOptions`."""
+    numbers = options.num_levels, options.start_level
+    measure = LakeMeasure(options, num_threads) if options.needs_measures else None
     if options.levels is not None:
-        return FixedLevels(options.levels, options.num_levels, options.start_level)
+        return FixedLevels(options.levels, *numbers, measure, options.bands)
     generate = MapGenerator(options.size, options.p, num_threads)
     level_bytes = options.size**2 + 8
-    return GeneratedLevels(
-        generate, options.num_levels, options.start_level, level_bytes
-    )
+    if measure is None:
+        return GeneratedLevels(generate, *numbers, level_bytes)
+    generate_in_bands = MeasuredGenerator(generate, measure, options.bands)
+    level_bytes += 8 * len(measure.names)
+    return GeneratedLevels(generate_in_bands, *numbers, level_bytes, measure.names)

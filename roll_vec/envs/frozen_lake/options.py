@@ -13,8 +13,15 @@ from numpy.typing import NDArray
 from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
 from roll_vec.envs.frozen_lake.level_files import LakeSet
 from roll_vec.envs.frozen_lake.maps import MAPS, parse_map
+from roll_vec.envs.frozen_lake.solver import MAX_LINKS
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_bool, check_choice, check_int, check_number
+from roll_vec.options import (
+    check_band,
+    check_bool,
+    check_choice,
+    check_int,
+    check_number,
+)
 from roll_vec.stacked.grid_family import GridFamily
 from roll_vec.stacked.level_sets import load_level_option, refuse_beside_levels
 from roll_vec.stacked.options import GridOptions, LevelOptions, check_cells
@@ -151,6 +158,9 @@ class RandomFrozenLakeOptions(LevelOptions):
         `LakeSet`.  ``size`` becomes their number of rows, ``p`` must stay at its
         default, and ``num_levels`` of 0 becomes the number of all maps from
         ``start_level`` on.  Slips are drawn as on a random map.
+    success_probability : (float or None, float or None), or None
+        A band of difficulty, both ends inside, None for an open end: the highest chance
+        ever to reach the goal; see `roll_vec.stacked.bands`.
     max_steps, grid_lookup, grid_vocab, action_start, action_lookup, obs_mode, \
 num_levels, start_level, render_mode, render_scale
         See `LevelOptions`, which has those of text as well.
@@ -162,7 +172,12 @@ num_levels, start_level, render_mode, render_scale
 
     FAMILY: ClassVar[GridFamily] = FROZEN_LAKE
 
-    LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("p", *LevelOptions.LEVEL_OPTIONS)
+    LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = (
+        "p",
+        "success_probability",
+        *LevelOptions.LEVEL_OPTIONS,
+    )
+    DIFFICULTY: ClassVar[tuple[str, ...]] = ("success_probability",)
     SPACE_OPTIONS: ClassVar[tuple[str, ...]] = ("size", *LevelOptions.SPACE_OPTIONS)
 
     # ROLL's lakes have Gymnasium's own values, which are no keywords here.
@@ -173,6 +188,7 @@ num_levels, start_level, render_mode, render_scale
     p: float = 0.8
     is_slippery: bool = True
     levels: Any = None
+    success_probability: tuple[float | None, float | None] | None = None
 
     def __post_init__(self) -> None:
         if self.levels is not None:
@@ -183,13 +199,28 @@ num_levels, start_level, render_mode, render_scale
         super().__post_init__()
         self._set("p", check_number("p", self.p, 0.0, 1.0))
         self._set("is_slippery", check_bool("is_slippery", self.is_slippery))
-        if self.levels is not None:
+        name = "success_probability"
+        band = check_band(name, self.success_probability, 0.0, 1.0, is_integer=False)
+        self._set(name, band)
+        if self.levels is None:
+            self._set("size", check_int("size", self.size, 2))
+            check_cells("size", (self.size, self.size))
+        else:
             num_rows, _ = self.levels.shape
             refuse_beside_levels(self, ("p",), "size", num_rows)
             self._set("size", num_rows)
-            return
-        self._set("size", check_int("size", self.size, 2))
-        check_cells("size", (self.size, self.size))
+        self._check_solver_limit()
+
+    def _check_solver_limit(self) -> None:
+        """Refuse measures of maps that are too large to be solved."""
+        height, width = self.grid_shape
+        if self.needs_measures and self.is_slippery and height * width**2 > MAX_LINKS:
+            message = (
+                "success_probability, difficulty_info and oracle_return_info: expected "
+                f"maps of at most rows * columns**2 = {MAX_LINKS}, such as 161 x 161, "
+                f"on slippery ice, got {height} x {width}"
+            )
+            raise InvalidOptionError(message)
 
     @property
     def grid_shape(self) -> tuple[int, int]:
