@@ -76,15 +76,13 @@ def test_a_product_that_no_search_shows(shop, monkeypatch):
     assert env.solve() is None
 
 
-@pytest.mark.parametrize("workers", [{}, {"workers": 2}], ids=["serial", "threads"])
-def test_solutions_of_a_pool_are_texts_that_it_accepts(workers):
+def test_solutions_of_a_pool_are_texts_that_it_accepts():
     envs = roll_vec.make_vec(
         "roll_vec/WebShop-v0",
         3,
         num_products=60,
         action_pattern="<answer>(.*?)</answer>",
         oracle_return_info=True,
-        **workers,
     )
     returns = envs.reset(seed=4)[1]["oracle_return"]
     solutions = envs.solve()
