@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from roll_vec.cli._environments import mode_of
 from roll_vec.cli._recorder import RunRecorder
-from roll_vec.cli._signals import hold_interrupts
+from roll_vec.cli._signals import CriticalSection
 from roll_vec.cli._transcript import Transcript
 from roll_vec.errors import InvalidActionError
 
@@ -128,10 +128,11 @@ def roll_out(
     next_report = 0.0
     is_interrupted = False
     exception = None
+    section = CriticalSection()
     try:
         observations, infos = env.reset(seed=seed)
         if recorder is not None:
-            with hold_interrupts():
+            with section:
                 recorder.add_reset(observations, infos)
         first_end = now = perf_counter()
         while num_steps < steps:
@@ -147,7 +148,7 @@ def roll_out(
                 break
             observations, rewards, terminations, truncations, infos = results
             # The account and the record have the same steps.
-            with hold_interrupts():
+            with section:
                 if transcript is not None:
                     transcript.add(previous, actions, rewards, resetting)
                 if recorder is not None:
@@ -157,7 +158,7 @@ def roll_out(
             if is_disabled and dones is not None and num_steps < steps:
                 observations, infos = env.reset(options={"reset_mask": dones})
                 if recorder is not None:
-                    with hold_interrupts():
+                    with section:
                         recorder.add_reset(observations, infos)
             now = perf_counter()
             if num_steps == 1:
@@ -169,6 +170,8 @@ def roll_out(
         is_interrupted = True
         if num_steps == 0:
             first_end = now = perf_counter()
+    finally:
+        section.close()
     return RolloutSummary(
         episodes=tracker.episodes(),
         env_steps=tracker.env_steps,

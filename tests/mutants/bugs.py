@@ -620,8 +620,8 @@ BUGS = [
     Bug(
         "Ctrl-C splits a step of a rollout",
         "roll_vec/cli/_signals.py",
-        "    signal.signal(signal.SIGINT, lambda number, _: signals.append(number))\n",
-        "",
+        "        if not self._is_inside:\n",
+        "        if not self._is_due:\n",
         ("tests/cli/test_replay.py",),
     ),
     Bug(
