@@ -136,7 +136,8 @@ class LakeLevels(LevelGame):
         """See `LevelGame.read_provider`."""
         from roll_vec.kernels.frozen_lake import rules
 
-        maps, starts = arrays
+        # A band of difficulty adds more arrays.
+        maps, starts, *_ = arrays
         size = math.isqrt(maps.shape[1])
         # Random maps are squares; the code of the player is that of a start.
         grids = maps.copy()
@@ -187,7 +188,7 @@ def game_of_id(env_id: str) -> LevelGame:
     UsageError
         If its levels are not of a kind that these commands know.
     """
-    name = full_id(env_id)
+    name = full_id(env_id).rpartition(":")[2]
     if name not in GAMES:
         ids = ", ".join(GAMES)
         raise argument_error("SOURCE", f"expected a file or one of {ids}, got {name}")
@@ -206,7 +207,10 @@ def game_of_file(path: Path) -> LevelGame:
     if path.is_dir():
         files = sorted(each for each in path.iterdir() if each.is_file())
         suffixes = {suffix for game in GAMES.values() for suffix in game.TEXT_SUFFIXES}
-        file = next((each for each in files if each.suffix in suffixes), path)
+        if not (files := [each for each in files if each.suffix in suffixes]):
+            text = f"{path} has no files {', '.join(sorted(suffixes))}"
+            raise argument_error("SOURCE", text)
+        file = files[0]
     if file.suffix == SUFFIX:
         levels, env_id = read_archive(file)
         if env_id is None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.cli._environments import full_id, make_vector
-from roll_vec.cli._errors import argument_error
+from roll_vec.cli._errors import UsageError, argument_error
 from roll_vec.cli._level_games import LevelGame, game_of_file, game_of_id
 from roll_vec.stacked.level_sets import LevelSet
 
@@ -86,7 +86,12 @@ def open_source(
     """
     if Path(source).exists():
         return _open_file(source, options, numbers, most)
-    game = game_of_id(source)
+    try:
+        name = full_id(source)
+    except UsageError as error:
+        text = f"there is no file {source}, and {error}"
+        raise argument_error("SOURCE", text) from error
+    game = game_of_id(name)
     if "levels" in options:
         text = (
             "levels cannot be given beside an id here: name the file in place of the id"
@@ -98,9 +103,7 @@ def open_source(
         text = f"expected seeds below 2**32, got {numbers.max()}"
         raise argument_error("--levels", text)
     levels = draw_levels(source, game, options, numbers)
-    return LevelSource(
-        full_id(source), game, levels, numbers, _play_options(options, levels)
-    )
+    return LevelSource(name, game, levels, numbers, _play_options(options, levels))
 
 
 def draw_levels(

@@ -25,11 +25,11 @@ LAKE = "roll_vec/RandomFrozenLake-v0"
 BAND = "solution_steps=(4, 20)"
 GAMES = {
     SOKOBAN: ("-o", "dim_room=(5, 7)", "-o", "num_boxes=1", "-o", BAND),
-    LAKE: ("-o", "size=5", "-o", "p=0.7"),
+    LAKE: ("-o", "size=5", "-o", "p=0.7", "-o", "success_probability=(0.4, 0.99)"),
 }
 KEYWORDS = {
     SOKOBAN: {"dim_room": (5, 7), "num_boxes": 1, "solution_steps": (4, 20)},
-    LAKE: {"size": 5, "p": 0.7},
+    LAKE: {"size": 5, "p": 0.7, "success_probability": (0.4, 0.99)},
 }
 LAKES = "SFF\nHFG\n\n; the second\nFFS\nGHF\n"
 
@@ -92,10 +92,14 @@ def test_make_refuses_bad_arguments(fails, tmp_path, arguments, message):
     assert not list(tmp_path.iterdir())
 
 
-def test_only_ids_with_levels_are_accepted(fails):
+def test_only_ids_with_levels_are_accepted(fails, tmp_path):
     line = fails("levels", "make", "roll_vec/FrozenLake-v1", "--out", "a.txt")
     assert f"SOURCE: expected a file or one of {SOKOBAN}" in line
-    assert "no environment nowhere.txt" in fails("levels", "show", "nowhere.txt")
+    (tmp_path / "empty").mkdir()
+    line = fails("levels", "stats", "empty")
+    assert "SOURCE: empty has no files .sok, .txt, .xsb" in line
+    line = fails("levels", "show", "nowhere.txt")
+    assert "SOURCE: there is no file nowhere.txt, and there is no environment" in line
 
 
 def test_an_error_while_levels_are_made_leaves_the_old_file(run, tmp_path, monkeypatch):
