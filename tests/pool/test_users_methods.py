@@ -9,7 +9,7 @@ from roll_vec import BaseLanguageBasedEnv
 from roll_vec.errors import InvalidOptionError
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.vector.state import VectorState
-from tests.pool.cases import EACH_EXECUTOR, PROCESSES, values_of
+from tests.pool.cases import EACH_EXECUTOR, FAULTS_ON_PURPOSE, PROCESSES, values_of
 
 ID = "tests_pool/Sums-v0"
 KEYWORDS = {"action_pattern": "<answer>(.*?)</answer>", "max_episode_steps": 4}
@@ -29,6 +29,8 @@ class Sums(BaseLanguageBasedEnv):
         return self._observe(), {}
 
     def step(self, action):
+        if action == "boom":
+            raise ValueError(action)
         success = action == str(sum(self.numbers))
         self.numbers.append(self._draw())
         self.num_done += success
@@ -125,3 +127,22 @@ def test_its_snapshot_goes_on_in_another_batch(workers, tmp_path):
         assert values_of(twin_result, list(range(6))) == values_of(result, rows)
     envs.close()
     with_rows.close()
+
+
+@FAULTS_ON_PURPOSE
+@EACH_EXECUTOR
+def test_objects_that_replace_others_get_the_level_options_of_the_snapshot(workers):
+    envs = roll_vec.make_vec(ID, 3, **KEYWORDS, **workers)
+    envs.reset(seed=3)
+    envs.set_level_options(mask=np.arange(3) == 1, digits=4)
+    state = envs.get_state()
+    other = roll_vec.make_vec(ID, 3, **KEYWORDS, **workers)
+    other.reset(seed=9)
+    other.set_level_options(digits=7)
+    other.set_state(state, rows=[1, 0, 1])
+    other.step(["<answer>boom</answer>"] * 3)
+    other.step([""] * 3)
+    assert other.fault_counts.tolist() == [1, 1, 1]
+    assert other.get_attr("digits") == (4, 1, 4)
+    envs.close()
+    other.close()
