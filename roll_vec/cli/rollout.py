@@ -50,8 +50,8 @@ Any registered gymnasium id will do. An id with its own vector environment is st
 by that, others by gymnasium's SyncVectorEnv.
 
 Steps a second cover everything after the first reset and step (which may compile and
-are shown on a row of their own): the environments, the policy and the bookkeeping.
-The resets that next_step mode spends a step on are not counted as steps.
+are shown on a row of their own): the environments, the policy, the bookkeeping and
+--save. The resets that next_step mode spends a step on are not counted as steps.
 """
 
 _EPILOG = """\

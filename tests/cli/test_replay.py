@@ -15,6 +15,7 @@ from roll_vec.envs.sokoban.rooms import RoomGenerator
 from roll_vec.npz_files import read_npz, write_npz
 from roll_vec.render.ansi import strip_colours
 from tests.cli.output import table_of
+from tests.conftest import JIT_OFF
 from tests.pool.cases import FAULTS_ON_PURPOSE
 
 SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
@@ -27,6 +28,8 @@ STILL = ("--policy", "constant:0", "-o", "action_start=1")
 TEXTS = ("-o", "obs_mode=text", "-o", "action_mode=text")
 TASKS = ("-o", "num_numbers=2", "-o", "number_range=(1, 4)", "-o", "max_steps=3")
 SHOP = ("-o", "num_products=3", "-o", "human_goals=True", "-o", "max_episode_steps=4")
+# Wrap-around of integers is silenced in the thread of the test alone.
+WORKERS = () if JIT_OFF else ("-o", "workers=2")
 PROCESSES = ("-o", "workers=2", "-o", "executor=process")
 
 
@@ -72,7 +75,7 @@ def equals(outcome, num_steps=12):
         ("roll_vec/FrozenLake-v1", "-o", "episode_info=True"),
         ("roll_vec/RandomFrozenLake-v0", "-o", "obs_mode=rgb", "--policy", "oracle"),
         (COUNTDOWN, *TASKS),
-        (COUNTDOWN, *TASKS, "--policy", "oracle", "-o", "workers=2"),
+        (COUNTDOWN, *TASKS, "--policy", "oracle", *WORKERS),
         ("roll_vec/WebShop-v0", *SHOP),
         (ECHO, "-o", "group_size=2"),
         ("user_envs:mine/Corridor-v0",),

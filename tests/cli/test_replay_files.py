@@ -21,6 +21,13 @@ def file(run, tmp_path):
     return tmp_path / "run.npz"
 
 
+@pytest.fixture
+def small_file(run, tmp_path):
+    """Save a run that is made again quickly, and return its path."""
+    assert run("rollout", "roll_vec/FrozenLake-v1", *SMALL).code == 0
+    return tmp_path / "run.npz"
+
+
 def rewrite(file, edit):
     """Edit header and arrays of a run by a function, and write it again."""
     header, arrays = read_npz(file, KIND, FORMAT)
@@ -56,7 +63,8 @@ def test_other_kinds_of_files_are_refused(fails, file, tmp_path):
     assert f"'{tmp_path}'" in fails("replay", tmp_path)
 
 
-def test_damaged_file_is_refused_or_plays_the_same(run, file):
+def test_damaged_file_is_refused_or_plays_the_same(run, small_file):
+    file = small_file
     data = file.read_bytes()
     rng = np.random.default_rng(0)
     for place in [*range(40), *rng.integers(len(data), size=60).tolist()]:
@@ -78,7 +86,8 @@ def test_damaged_file_is_refused_or_plays_the_same(run, file):
 JUNK = (None, -1, 1 << 70, "x", [[0, 1]])
 
 
-def test_false_content_behind_a_true_digest_is_no_traceback(run, file):
+def test_false_content_behind_a_true_digest_is_no_traceback(run, small_file):
+    file = small_file
     header, arrays = read_npz(file, KIND, FORMAT)
     edits = []
     for parent in (header, header["setup"], header["columns"][0], header["actions"]):
@@ -176,8 +185,7 @@ def test_levels_have_to_be_the_same(run, fails, tmp_path, folder):
 def test_tasks_have_to_be_the_same(run, fails, tmp_path):
     tasks = tmp_path / "tasks.jsonl"
     tasks.write_text('{"nums": [1, 2, 3], "target": 6}\n')
-    flags = ("-o", f"data={tasks}", "-o", "workers=1")
-    assert run("rollout", COUNTDOWN, *SMALL, *flags).code == 0
+    assert run("rollout", COUNTDOWN, *SMALL, "-o", f"data={tasks}").code == 0
     assert run("replay", "run.npz").code == 0
     tasks.write_text('{"nums": [1, 2, 3], "target": 5}\n')
     assert f"data: the content of {tasks} has changed" in fails("replay", "run.npz")
