@@ -423,6 +423,47 @@ def solver(quick: bool) -> Case:
     return Case("solver", "Solver", contenders, rows)
 
 
+def snapshots(quick: bool) -> Case:
+    """Snapshots beside steps of the same batch: the cost of one in steps."""
+    ids = {
+        "Sokoban-v0": {"num_levels": 4096},
+        "FrozenLake-v1": {},
+        "RandomFrozenLake-v0": {"num_levels": 4096},
+        "Countdown-v0": {},
+        "WebShop-v0": {},
+    }
+    contenders, rows = [], []
+    for name, keywords in ids.items():
+        is_pool = name in ("Countdown-v0", "WebShop-v0")
+        for n in (64,) if is_pool or quick else (64, 4096, 65536):
+            contenders += [
+                _steps(
+                    f"{name} {n} {call}",
+                    n,
+                    id=name,
+                    task="snapshots.cost",
+                    call=call,
+                    **keywords,
+                )
+                for call in ("step", "get", "set", "clone")
+            ]
+            rows += [
+                Row(
+                    f"{name}, {n:,}: {title}, in steps",
+                    f"{name} {n} {call}",
+                    f"{name} {n} step",
+                    5.0 if n == 4096 and call == "clone" else None,
+                    COST,
+                )
+                for call, title in (
+                    ("get", "`get_state`"),
+                    ("set", "`set_state`"),
+                    ("clone", "clones of 64 by `rows`"),
+                )
+            ]
+    return Case("snapshots", "Snapshots", contenders, rows)
+
+
 # By name.  `boxoban` needs its levels as more arguments.  Quick runs take `QUICK`.
 CASES: dict[str, Callable[..., Case]] = {
     "steps": steps,
@@ -433,5 +474,6 @@ CASES: dict[str, Callable[..., Case]] = {
     "texts": texts,
     "webshop": webshop,
     "solver": solver,
+    "snapshots": snapshots,
 }
 QUICK = ("steps", "boxoban", "forms")

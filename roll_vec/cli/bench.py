@@ -37,6 +37,7 @@ cases:
   texts    Countdown, the pool, the parser; not in a quick run
   webshop  not in a quick run
   solver   Sokoban solved, beside a search in plain Python; not in a quick run
+  snapshots   get_state, set_state and clones, in steps; not in a quick run
 
 peers (pip install ...):
   envpool==1.2.5   jumanji==1.1.2 "jax[cpu]"   reasoning-gym==0.1.25
@@ -62,6 +63,7 @@ _CASES = (
     "texts",
     "webshop",
     "solver",
+    "snapshots",
 )
 _PEERS = (
     "gymnasium",

@@ -32,6 +32,14 @@ TINY = [
     ("custom_env.steps", {**LAKE, "keywords": {}}),
     ("solver.solutions", {"num_boxes": 1, "count": 2, "objective": "pushes"}),
     ("solver.plain_solutions", {"num_boxes": 1, "count": 2}),
+    *(
+        ("snapshots.cost", {**LAKE, "call": call})
+        for call in ("step", "get", "set", "clone")
+    ),
+    (
+        "snapshots.cost",
+        {"id": "roll_vec/Countdown-v0", "num_envs": 2, "call": "clone"},
+    ),
     ("webshop.steps", {"cache": "cold", **SHOP}),
     ("webshop.steps", {"cache": "pool", **SHOP}),
     ("webshop.search", {"num_products": 30}),
