@@ -235,7 +235,6 @@ class PoolSnapshots:
             self._observations.set_latest(env_id, records[j]["observation"])
             faults.restore(env_id, needs_replacement[j], records[j]["error"])
         self._operations.elapsed_steps[env_ids] = arrays["elapsed_steps"][rows]
-        self._observations.build_batch()
         if len(env_ids) == len(faults.needs_replacement):
             faults.needs_full_reset = False
 
