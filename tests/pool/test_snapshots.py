@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from roll_vec import VectorState
+from roll_vec.errors import ResetNeededError
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.vector.packed_values import COPY, LOST, PICKLED, PICKLED_ENV, PLAIN
 from tests.contract.cases import assert_same
@@ -30,6 +31,7 @@ from tests.pool.cases import (
 from tests.pool.envs import Counter, drifters, talkers
 from tests.pool.snapshot_envs import (
     HalfStateful,
+    Levelled,
     Remembering,
     Stateful,
     Unpicklable,
@@ -284,6 +286,62 @@ def test_states_go_into_the_same_objects(workers):
             assert [one is two for one, two in zip(objects, after, strict=True)] == [
                 is_same
             ] * 2
+
+
+@FAULTS_ON_PURPOSE
+@pytest.mark.parametrize("workers", [{}, THREADS])
+def test_a_state_goes_into_a_new_object_in_place_of_one_that_failed(workers):
+    with pool([Stateful] * 2, **workers) as env:
+        env.reset(seed=1)
+        state, objects = env.get_state(), env.envs
+        env.step(("fault:raise", "a"))
+        env.set_state(state)
+        assert env.envs[0] is not objects[0]
+        assert env.envs[1] is objects[1]
+        env.step(("a", "b"))
+        assert env.fault_counts.tolist() == [1, 0]
+
+
+@EACH_EXECUTOR
+def test_level_options_that_are_in_no_state(workers):
+    """A new object gets those of the snapshot."""
+    with pool([Levelled] * 3, **workers) as env:
+        env.reset(seed=1)
+        env.set_level_options(mask=np.array([True, False, False]), length=50)
+        state = env.get_state()
+        env.set_level_options(length=70)
+        env.set_state(state)
+        assert env.get_attr("length") == (50, 4, 4)
+        env.set_state(state, rows=[1, 0, 2])
+        assert env.get_attr("length") == (4, 50, 4)
+
+
+def test_an_interrupted_set_state_needs_a_reset():
+    with pool([Interrupted] * 2) as env, pool([Stateful] * 2) as twin:
+        env.reset(seed=1)
+        state = env.get_state()
+        Interrupted.interrupts = True
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                env.set_state(state)
+        finally:
+            Interrupted.interrupts = False
+        for call in (env.get_state, lambda: env.step(("a", "b"))):
+            with pytest.raises(ResetNeededError):
+                call()
+        assert_same(env.reset(seed=2), twin.reset(seed=2))
+        assert_same(env.step(("a", "b")), twin.step(("a", "b")))
+
+
+class Interrupted(Stateful):
+    """Ctrl-C comes while its state is set."""
+
+    interrupts = False
+
+    def set_state(self, state):
+        if self.interrupts:
+            raise KeyboardInterrupt
+        super().set_state(state)
 
 
 def test_attributes_belong_to_the_pool():
