@@ -87,6 +87,7 @@ def play(env, seeds):
     for _ in range(9):
         env.step(env.action_space.sample())
     env.render()
+    env.unwrapped.solve()
 
 def play_with_any_array(env):
     actions = env.action_space.sample()
@@ -102,12 +103,22 @@ sizes = {
     "roll_vec/Sokoban-v0": [
         {"max_steps": 4},
         {"dim_room": (7, 5), "num_boxes": 1, "num_levels": 5, "action_start": 0},
+        # The solver has another form for more than 64 inner cells.
+        {
+            "dim_room": (10, 11), "num_boxes": 1, "num_levels": 2, "action_mask": True,
+            "deadlock": True, "oracle_return_info": True,
+        },
     ],
-    "roll_vec/FrozenLake-v1": [{}, {"desc": ["SFF", "FFG"], "is_slippery": False}],
+    "roll_vec/FrozenLake-v1": [
+        {"action_mask": True},
+        {},
+        {"desc": ["SFF", "FFG"], "is_slippery": False},
+    ],
     "roll_vec/FrozenLake8x8-v1": [{"reward_schedule": (1, -1.0, 0)}],
     "roll_vec/RandomFrozenLake-v0": [
         {"max_steps": 4, "is_slippery": False},
         {"size": 5, "num_levels": 3, "action_start": np.int64(0)},
+        {"success_probability": (0.1, 1), "action_mask": True},
     ],
 }
 array_ids = [id for id, entry in ENVIRONMENTS.items() if not entry.pooled]
