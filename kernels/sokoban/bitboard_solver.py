@@ -45,7 +45,6 @@ from .solver import (
 _NUM_BUCKETS = 2 * MAX_CELLS
 _U = np.uint64
 _0, _1 = _U(0), _U(1)
-_DEAD = -1
 
 
 class BitboardWorkspace(NamedTuple):
@@ -57,7 +56,7 @@ class BitboardWorkspace(NamedTuple):
     # Boards, in the order of their discovery.
     boards: np.ndarray  # (E,) uint64: cells with a box
     visited: np.ndarray  # (E,) uint64: cells where the player has been
-    bounds: np.ndarray  # (E,) int32: the pushes that it needs at least, or _DEAD
+    is_dead: np.ndarray  # (E,) uint8: 1 with a frozen box beside the targets
     hash_table: np.ndarray  # (2 E,) uint32: boards, by hash
     # Entries.
     entry_boards: np.ndarray  # (E,) uint32: their board
@@ -78,14 +77,14 @@ def make_workspace(height, width, capacity, path_capacity):
     height, width : int
         Not used; `solver.make_workspace` takes the same.
     capacity : int
-        Entries, a power of two from 256 on; each takes up to 56 bytes.
+        Entries, a power of two from 256 on; each takes up to 45 bytes.
     path_capacity : int
         Directions of the solutions of one call of `solve_rows`.
     """
     return BitboardWorkspace(
         boards=np.empty(capacity, np.uint64),
         visited=np.empty(capacity, np.uint64),
-        bounds=np.empty(capacity, np.int32),
+        is_dead=np.empty(capacity, np.uint8),
         hash_table=np.empty(2 * capacity, np.uint32),
         entry_boards=np.empty(capacity, np.uint32),
         entry_cells=np.empty(capacity, np.uint64),
@@ -137,10 +136,8 @@ def _search(board, objective, most_entries, workspace):
         SOLVED, UNSOLVABLE, or GAVE_UP: also with a full workspace.
     entry : int64
         The entry of the solved board.
-    cost : int64
-        Moves or pushes of the solution.
     """
-    boards, visited, bounds = workspace.boards, workspace.visited, workspace.bounds
+    boards, visited, is_dead = workspace.boards, workspace.visited, workspace.is_dead
     hash_table, entry_boards = workspace.hash_table, workspace.entry_boards
     entry_cells, parents = workspace.entry_cells, workspace.parents
     followers, stacks = workspace.followers, workspace.stacks
@@ -148,24 +145,23 @@ def _search(board, objective, most_entries, workspace):
     # Floor and boxes that the player can never come to stay as they are.
     floor = flood(board.player, board.floor, board)
     if board.boxes & ~floor & ~board.targets != 0:
-        return UNSOLVABLE, 0, 0
+        return UNSOLVABLE, 0
     boxes, targets = board.boxes & floor, board.targets & floor
     live = _measure_distances(board, floor, distances)
     if boxes & ~live != 0:
-        return UNSOLVABLE, 0, 0
-    bound, remaining = np.int64(0), boxes
+        return UNSOLVABLE, 0
+    estimate, remaining = np.int64(0), boxes
     while remaining != 0:
         bit = remaining & (~remaining + _1)
         remaining ^= bit
-        bound += distances[cell_of(bit)]
+        estimate += distances[cell_of(bit)]
 
     stacks[:] = 0
     bits = FIRST_BITS
-    boards[1], visited[1], bounds[1] = boxes, _0, bound
+    boards[1], visited[1], is_dead[1] = boxes, _0, 0
     num_boards, num_entries, num_waiting = 2, 2, 1
     rehash(boards, hash_table, _U(num_boards - 1), _1, _1, bits)
     entry_boards[1], entry_cells[1], parents[1], followers[1] = 1, board.player, 0, 0
-    estimate = bound
     stacks[estimate & (_NUM_BUCKETS - 1)] = 1
     while num_waiting > 0:
         entry = stacks[estimate & (_NUM_BUCKETS - 1)]
@@ -180,7 +176,7 @@ def _search(board, objective, most_entries, workspace):
             continue
         boxes = boards[number]
         if boxes & ~targets == 0:
-            return SOLVED, entry, estimate
+            return SOLVED, entry
         free = floor & ~boxes
         if objective == PUSHES:
             cells = flood(cells, free, board)
@@ -192,7 +188,7 @@ def _search(board, objective, most_entries, workspace):
             walk = spread(cells, board) & free & ~visited[number]
             if walk != 0:
                 if num_entries >= most_entries:
-                    return GAVE_UP, 0, 0
+                    return GAVE_UP, 0
                 slot = (estimate + 1) & (_NUM_BUCKETS - 1)
                 entry_boards[num_entries], entry_cells[num_entries] = number, walk
                 parents[num_entries], followers[num_entries] = entry, stacks[slot]
@@ -213,19 +209,18 @@ def _search(board, objective, most_entries, workspace):
                     bucket = (bucket + _1) & ((_1 << _U(bits)) - _1)
                     successor = np.int64(hash_table[bucket])
                 if num_entries >= most_entries or num_boards >= most_entries:
-                    return GAVE_UP, 0, 0
+                    return GAVE_UP, 0
                 if successor == 0:
                     successor = num_boards
                     num_boards += 1
                     hash_table[bucket] = successor
                     boards[successor], visited[successor] = next_boxes, _0
-                    bounds[successor] = bounds[number] + change
-                    if frozen_boxes(next_boxes, floor, live, board) & ~targets != 0:
-                        bounds[successor] = _DEAD
+                    frozen = frozen_boxes(next_boxes, floor, live, board)
+                    is_dead[successor] = frozen & ~targets != 0
                     if num_boards > 1 << (bits - 1):
                         bits += 1
                         rehash(boards, hash_table, _U(num_boards - 1), _1, _1, bits)
-                if bounds[successor] == _DEAD or visited[successor] & box != 0:
+                if is_dead[successor] or visited[successor] & box != 0:
                     continue
                 slot = (estimate + 1 + change) & (_NUM_BUCKETS - 1)
                 entry_boards[num_entries], entry_cells[num_entries] = successor, box
@@ -233,7 +228,7 @@ def _search(board, objective, most_entries, workspace):
                 stacks[slot] = num_entries
                 num_entries += 1
                 num_waiting += 1
-    return UNSOLVABLE, 0, 0
+    return UNSOLVABLE, 0
 
 
 @kernel
@@ -353,7 +348,7 @@ def solve_rows(
     most_entries, begin = min(capacity, max_states + 2), 0
     for i in range(start, stop):
         board = read_board(grids, i, height, width)
-        status, entry, _ = _search(board, objective, most_entries, workspace)
+        status, entry = _search(board, objective, most_entries, workspace)
         if status == GAVE_UP and most_entries == capacity:
             return i, NEEDS_SPACE
         end, pushes = begin, 0

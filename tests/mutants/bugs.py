@@ -701,4 +701,52 @@ BUGS = [
         "                        recorder.add_reset(previous, infos)",
         ("tests/cli/test_replay.py",),
     ),
+    Bug(
+        "boxes that can move hold others in the Sokoban solver",
+        "kernels/sokoban/bitboards.py",
+        "        passable = floor & ~frozen\n",
+        "        passable = floor & ~boxes\n",
+        ("tests/kernels/sokoban/test_solver.py",),
+    ),
+    Bug(
+        "a bitboard wraps around its right edge",
+        "kernels/sokoban/bitboards.py",
+        "    return (cells << _1) & board.not_first\n",
+        "    return cells << _1\n",
+        ("tests/kernels/sokoban/test_solver.py",),
+    ),
+    Bug(
+        "the Sokoban solver forgets where the player has been",
+        "kernels/sokoban/bitboard_solver.py",
+        (
+            "            entry_cells[entry] = cells\n"
+            "            visited[number] |= cells\n"
+        ),
+        (
+            "            entry_cells[entry] = cells\n"
+            "            visited[number] = cells\n"
+        ),
+        ("tests/kernels/sokoban/test_solver.py",),
+    ),
+    Bug(
+        "in large rooms all cells of a walk count as the player's",
+        "kernels/sokoban/solver.py",
+        "num_reached if objective == PUSHES else 1",
+        "num_reached",
+        ("tests/kernels/sokoban/test_solver.py",),
+    ),
+    Bug(
+        "a room is dead although its stuck box is on a target",
+        "kernels/sokoban/deadlocks.py",
+        "        if stuck & ~targets != 0:\n",
+        "        if stuck != 0:\n",
+        ("tests/kernels/sokoban/test_deadlocks.py",),
+    ),
+    Bug(
+        "the directions of a room begin at those of the room before",
+        "roll_vec/envs/sokoban/solver.py",
+        "parts = map(slice, [0, *stops[:-1]], stops)",
+        "parts = map(slice, [0, 0, *stops[:-2]], stops)",
+        ("tests/envs/sokoban/test_solver.py",),
+    ),
 ]

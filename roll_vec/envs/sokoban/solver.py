@@ -38,7 +38,7 @@ STATUSES = ("solved", "unsolvable", "gave up")
 # Lengths of `measure_rooms` where there is none.
 NO_SOLUTION, GAVE_UP = -1, -2
 
-# A search that needs more states gives up.  One takes 20 to 56 bytes in rooms whose
+# A search that needs more states gives up.  One takes 20 to 45 bytes in rooms whose
 # inner cells are at most 64, all up to 10x10 among them; in larger ones as many, and 2
 # bits a cell.
 MAX_STATES = 10_000_000
