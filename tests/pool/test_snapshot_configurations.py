@@ -134,6 +134,17 @@ def test_wrappers_and_spaces_count():
 # ------------------------------------------------------------- rows and level options
 
 
+def test_a_part_of_a_snapshot_is_as_wide_as_its_longest_state():
+    with pool([Stateful] * 3) as env:
+        env.reset(seed=1)
+        state = env.get_state()
+        env.step(("a", "b" * 5000, "c"))
+        longer = env.get_state()
+    assert longer.take([0, 2]).nbytes < 2000 < longer.nbytes
+    assert longer.take([0, 2]) == longer.take([2, 1, 0]).take([2, 0])
+    assert longer.take([0, 2]) != state.take([0, 2])
+
+
 @pytest.mark.parametrize("id", [COUNTDOWN, "roll_vec/WebShop-v0"])
 def test_a_row_is_a_single_environment_and_goes_back(id):
     """`gymnasium.make(id)` has the same content, with and without the text layer."""

@@ -207,6 +207,8 @@ def test_an_environment_that_has_just_failed(kind, mode, workers):
         for target in (env, PoolVectorEnv(fns(3), autoreset_mode=mode, **workers)):
             target.set_attr("length", 6)
             target.set_state(state)
+            # Nothing is left that a call could reach.
+            assert (target.call("turn")[1] is None) == is_lost
             cases.reset_ended(target, result)
             assert_same(play(target, actions[4:]), expected)
         assert target.fault_counts.sum() == 0
