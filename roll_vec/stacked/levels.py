@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from roll_vec.kernels.rng.pcg64 import next_seeds
 from roll_vec.seeding import episode_seeds, fold_seed
-from roll_vec.stacked.bands import Band, Measure, search_bands
+from roll_vec.stacked.bands import Band, Measure, MeasuredGenerator, search_bands
 from roll_vec.stacked.engine import StackedEngine
 from roll_vec.stacked.option_sets import OptionSets
 from roll_vec.vector.engine import EngineState
@@ -23,6 +23,7 @@ __all__ = [
     "LevelEngine",
     "LevelProvider",
     "describe_levels",
+    "provide_levels",
 ]
 
 Seeds = NDArray[np.uint64]
@@ -141,7 +142,7 @@ class FixedLevels:
         bands: Mapping[str, Band] | None = None,
     ) -> None:
         self.levels, self.num_levels, self.start_level = levels, num_levels, start_level
-        self._measure, self._bands = measure, dict(bands or {})
+        self._measure, self.bands = measure, dict(bands or {})
         self.measures = () if measure is None else measure.names
         self._measured: Levels | None = None
         self._is_measured: NDArray[np.bool_] | None = None
@@ -154,7 +155,7 @@ class FixedLevels:
         """Return all levels and their indices by episode; see `LevelProvider.get`."""
         if self._measure is None:
             return self.levels.arrays, self._indices(seeds)
-        indices, *_ = search_bands(self._draw, seeds, self.measures, self._bands)
+        indices, *_ = search_bands(self._draw, seeds, self.measures, self.bands)
         return (*self.levels.arrays, *(self._measured or ())), indices
 
     def _indices(self, seeds: Seeds) -> NDArray[np.int64]:
@@ -266,6 +267,33 @@ class GeneratedLevels:
                 cache[new] = array
             self._is_cached[new] = True
         return self._cache or ()
+
+
+def provide_levels(
+    options: Any,
+    generate: Callable[[Seeds], Levels],
+    level_bytes: int,
+    measure: Measure | None,
+) -> LevelProvider:
+    """Return the provider of the levels of some options.
+
+    Parameters
+    ----------
+    options : LevelOptions
+        With ``levels`` of its own, ``generate`` is not used.
+    generate, level_bytes
+        See `GeneratedLevels`.
+    measure : Measure or None
+        Needed if the options have bands, or ask for infos of measures.
+    """
+    numbers, levels = (options.num_levels, options.start_level), options.levels
+    if levels is not None:
+        return FixedLevels(levels, *numbers, measure, options.bands)
+    if measure is None:
+        return GeneratedLevels(generate, *numbers, level_bytes)
+    generate_in_bands = MeasuredGenerator(generate, measure, options.bands)
+    level_bytes += 8 * len(measure.names)
+    return GeneratedLevels(generate_in_bands, *numbers, level_bytes, measure.names)
 
 
 def describe_levels(

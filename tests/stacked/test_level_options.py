@@ -22,6 +22,7 @@ from roll_vec.errors import (
     InvalidOptionError,
     InvalidStateError,
     UnknownOptionError,
+    UnsolvableLevelError,
     UnsupportedError,
 )
 from roll_vec.vector.state import VectorState
@@ -164,6 +165,28 @@ def test_levels_of_users_have_other_ranges():
         env.set_level_options(num_boxes=1)
     with pytest.raises(InvalidOptionError, match="start_level: expected at most 1"):
         env.set_level_options(start_level=2)
+
+
+def test_solve_looks_at_the_level_that_is_played():
+    # The first level can be solved, the second cannot.
+    levels = ["######\n#@ $.#\n#    #\n######", "######\n#  $@#\n#.   #\n######"]
+    env = roll_vec.make_vec(
+        SOKOBAN, 2, levels=levels, num_levels=1, autoreset_mode="Disabled"
+    )
+    env.reset(seed=0)
+    env.set_level_options(mask=np.array([True, False]), num_levels=2)
+    env.set_level_options(mask=np.array([False, True]), start_level=1)
+    assert [len(path) for path in env.solve()] == [2, 2]
+    # Around the box, and push it into the corner.
+    for action in (2, 4, 4, 4, 1, 3, 3):
+        env.step([action, action])
+    assert env.solve() == (None, None)
+    alone = env.engine.make_single()
+    alone.set_state(env.get_state().row(1))
+    assert alone.solve() is None
+    env.reset()
+    with pytest.raises(UnsolvableLevelError, match="level 1 has no solution"):
+        env.solve()
 
 
 # ----------------------------------------------------------------- snapshots, copies

@@ -12,14 +12,8 @@ from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.frozen_lake import random_maps as map_kernels
 from roll_vec.kernels.frozen_lake import rules as kernels
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
-from roll_vec.stacked.bands import MeasuredGenerator
 from roll_vec.stacked.level_sets import flood_fill
-from roll_vec.stacked.levels import (
-    FixedLevels,
-    GeneratedLevels,
-    LevelProvider,
-    Levels,
-)
+from roll_vec.stacked.levels import LevelProvider, Levels, provide_levels
 from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 
 __all__ = [
@@ -191,14 +185,10 @@ class MapGenerator:
 
 def make_level_provider(options: Any, num_threads: int = 1) -> LevelProvider:
     """Return the provider of the maps of some `RandomFrozenLakeOptions`."""
-    numbers = options.num_levels, options.start_level
     measure = LakeMeasure(options, num_threads) if options.needs_measures else None
-    if options.levels is not None:
-        return FixedLevels(options.levels, *numbers, measure, options.bands)
-    generate = MapGenerator(options.size, options.p, num_threads)
-    level_bytes = options.size**2 + 8
-    if measure is None:
-        return GeneratedLevels(generate, *numbers, level_bytes)
-    generate_in_bands = MeasuredGenerator(generate, measure, options.bands)
-    level_bytes += 8 * len(measure.names)
-    return GeneratedLevels(generate_in_bands, *numbers, level_bytes, measure.names)
+    return provide_levels(
+        options,
+        MapGenerator(options.size, options.p, num_threads),
+        options.size**2 + 8,
+        measure,
+    )

@@ -183,9 +183,12 @@ class SokobanEngine(LevelEngine):
             env_ids,
         )
         rows = env_ids[[actions is None for actions in solutions]]
-        if len(rows):
+        for k in np.unique(self.level_options[rows]).tolist():
+            own = rows[self.level_options[rows] == k]
             first_seeds, numbers = self.episodes.first_seeds, self.episodes.numbers
             refuse_unsolvable_levels(
-                self.level_provider, episode_seeds(first_seeds[rows], numbers[rows])
+                self.option_sets.providers[k],
+                episode_seeds(first_seeds[own], numbers[own]),
+                self._grids(own),
             )
         return solutions

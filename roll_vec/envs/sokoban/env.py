@@ -131,7 +131,7 @@ class Sokoban(LevelEnv):
         (actions,) = solve_positions(grids, objective, self.first_action)
         if actions is None:
             seeds = np.array([self.level_seed], np.uint64)
-            refuse_unsolvable_levels(self._level_provider, seeds)
+            refuse_unsolvable_levels(self._level_provider, seeds, grids)
         return actions
 
     @property

@@ -11,8 +11,7 @@ from roll_vec.envs.sokoban.measures import RoomMeasure
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.sokoban import rooms
-from roll_vec.stacked.bands import MeasuredGenerator
-from roll_vec.stacked.levels import FixedLevels, GeneratedLevels, LevelProvider
+from roll_vec.stacked.levels import LevelProvider, provide_levels
 from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 
 __all__ = ["RoomGenerator", "draw_rooms", "make_level_provider"]
@@ -125,16 +124,12 @@ class RoomGenerator:
 
 def make_level_provider(options: SokobanOptions, num_threads: int = 1) -> LevelProvider:
     """Return the provider of the levels of these options."""
-    numbers = options.num_levels, options.start_level
     measure = None
     if options.needs_measures:
         measure = RoomMeasure(num_threads, options.oracle_return_info)
-    if options.levels is not None:
-        return FixedLevels(options.levels, *numbers, measure, options.bands)
-    generate = RoomGenerator(options, num_threads)
-    level_bytes = options.dim_room[0] * options.dim_room[1]
-    if measure is None:
-        return GeneratedLevels(generate, *numbers, level_bytes)
-    generate_in_bands = MeasuredGenerator(generate, measure, options.bands)
-    level_bytes += 8 * len(measure.names)
-    return GeneratedLevels(generate_in_bands, *numbers, level_bytes, measure.names)
+    return provide_levels(
+        options,
+        RoomGenerator(options, num_threads),
+        options.dim_room[0] * options.dim_room[1],
+        measure,
+    )

@@ -344,27 +344,32 @@ def solve_positions(
 
 
 def refuse_unsolvable_levels(
-    provider: LevelProvider, seeds: NDArray[np.uint64]
+    provider: LevelProvider, seeds: NDArray[np.uint64], grids: NDArray[np.uint8]
 ) -> None:
     """Raise if a level that a user gave has no solution from its start.
 
     Parameters
     ----------
     provider : LevelProvider
-        Only given levels are looked at: generated ones have solutions.
+        Only given levels are looked at: generated ones, and those within a band of
+        difficulty, have solutions.
     seeds : (m,) uint64
         Seeds of the episodes whose levels are meant.
+    grids : (m, H, W) uint8
+        Their present positions.  Another level is not looked at: the provider may have
+        changed since the episode began.
 
     Raises
     ------
     UnsolvableLevelError
         It names the first such level.
     """
-    if not isinstance(provider, FixedLevels):
+    if not isinstance(provider, FixedLevels) or provider.bands:
         return
-    (grids, *_), level_indices = provider.get(seeds)
-    numbers = np.unique(level_indices)
-    for number, result in zip(numbers, solve_rooms(grids[numbers]), strict=True):
+    (levels, *_), level_indices = provider.get(seeds)
+    same = rules.WITHOUT_PIECES[levels[level_indices]] == rules.WITHOUT_PIECES[grids]
+    numbers = np.unique(level_indices[same.all(axis=(1, 2))])
+    for number, result in zip(numbers, solve_rooms(levels[numbers]), strict=True):
         if result.status == "unsolvable":
             message = (
                 f"levels: level {number} has no solution; "
