@@ -12,7 +12,10 @@ reading order:
 `text_actions`         the parser, the space and the instructions for texts
 `engine`               `StackedEngine`: N environments as an `Engine` of `vector`
 `rollout_buffer`       the results of many steps, while they are written
-`levels`               seeds of episodes, providers of levels, `LevelEngine`
+`bands`                levels within bands of difficulty
+`level_providers`      levels of users, and levels generated from seeds
+`option_sets`          the level options of each environment of a batch
+`levels`               seeds of episodes, `LevelEngine`
 `single_env`           `GridEnv`, `LevelEnv`: one environment as a `gymnasium.Env`
 `row_threads`          ranges of rows on several threads, and Ctrl-C
 =====================  ==============================================================

@@ -258,7 +258,7 @@ class LevelSet:
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """The levels for `roll_vec.stacked.levels.FixedLevels`; not to be written."""
+        """The levels for `level_providers.FixedLevels`; not to be written."""
         return (self._cells,)
 
     @property

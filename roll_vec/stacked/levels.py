@@ -1,36 +1,24 @@
-"""Levels of episodes: their seeds, their providers, the engine that plays them."""
+"""Levels of episodes: their seeds, and the engine that plays them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.kernels.rng.pcg64 import next_seeds
 from roll_vec.seeding import episode_seeds, fold_seed
-from roll_vec.stacked.bands import Band, Measure, MeasuredGenerator, search_bands
 from roll_vec.stacked.engine import StackedEngine
+from roll_vec.stacked.level_providers import LevelProvider, Levels, describe_levels
 from roll_vec.stacked.option_sets import OptionSets
 from roll_vec.vector.engine import EngineState
 
-__all__ = [
-    "EpisodeSeeds",
-    "FixedLevels",
-    "GeneratedLevels",
-    "LevelEngine",
-    "LevelProvider",
-    "describe_levels",
-    "provide_levels",
-]
+__all__ = ["EpisodeSeeds", "LevelEngine"]
 
 Seeds = NDArray[np.uint64]
-Levels = tuple[NDArray[Any], ...]
-
-# A finite set of levels that takes more memory than this is not cached.
-CACHE_BYTES = 1 << 30
 
 
 class EpisodeSeeds:
@@ -76,264 +64,6 @@ class EpisodeSeeds:
         """Move the rows to the episodes that `plan` returned."""
         self.first_seeds[rows] = first_seeds
         self.numbers[rows] = numbers
-
-
-class LevelProvider(Protocol):
-    """Returns the levels of episodes."""
-
-    measures: tuple[str, ...]
-    """Names of the last arrays of each level, which say how difficult it is."""
-
-    def get(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
-        """Return levels, and the index of the level that each episode plays.
-
-        Parameters
-        ----------
-        seeds : (m,) uint64
-            Seeds of episodes.
-
-        Returns
-        -------
-        levels : tuple of arrays
-            A level has one row in each; not to be written.
-        level_indices : (m,) int64
-            Rows of these arrays.
-
-        Raises
-        ------
-        LevelGenerationError
-        """
-
-    def level_numbers(
-        self, seeds: Seeds, level_indices: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return the numbers of the levels that `get` returned; all (m,)."""
-
-
-class StoredLevels(Protocol):
-    """Levels that exist before they are played."""
-
-    @property
-    def arrays(self) -> Levels:
-        """All levels; the arrays are not to be written."""
-
-
-class FixedLevels:
-    """Some of the levels of a set, as a `LevelProvider`.
-
-    Parameters
-    ----------
-    levels : StoredLevels
-    num_levels, start_level : int
-        An episode of seed e plays the level ``start_level + e mod num_levels``.
-    measure : Measure or None
-        Each level is measured once, when it is first met.
-    bands : mapping from str to Band, or None
-        An episode whose level is outside plays that of the first attempt t = 1, 2, ...
-        whose level ``start_level + band_seed(e, t) mod num_levels`` is inside.
-    """
-
-    def __init__(
-        self,
-        levels: StoredLevels,
-        num_levels: int,
-        start_level: int,
-        measure: Measure | None = None,
-        bands: Mapping[str, Band] | None = None,
-    ) -> None:
-        self.levels, self.num_levels, self.start_level = levels, num_levels, start_level
-        self._measure, self.bands = measure, dict(bands or {})
-        self.measures = () if measure is None else measure.names
-        self._measured: Levels | None = None
-        self._is_measured: NDArray[np.bool_] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Levels can be measured again: the measures are no state.
-        return {**self.__dict__, "_measured": None, "_is_measured": None}
-
-    def get(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
-        """Return all levels and their indices by episode; see `LevelProvider.get`."""
-        if self._measure is None:
-            return self.levels.arrays, self._indices(seeds)
-        indices, *_ = search_bands(self._draw, seeds, self.measures, self.bands)
-        return (*self.levels.arrays, *(self._measured or ())), indices
-
-    def _indices(self, seeds: Seeds) -> NDArray[np.int64]:
-        numbers = (seeds % np.uint64(self.num_levels)).astype(np.int64)
-        return numbers + self.start_level
-
-    def _draw(self, seeds: Seeds) -> Levels:
-        """Return the indices of the levels of some seeds, and their measures."""
-        indices, arrays = self._indices(seeds), self.levels.arrays
-        if self._is_measured is None:
-            self._is_measured = np.zeros(len(arrays[0]), np.bool_)
-        new = np.unique(indices[~self._is_measured[indices]])
-        if len(new) or self._measured is None:
-            assert self._measure is not None
-            values = self._measure(tuple(array[new] for array in arrays))
-            if self._measured is None:
-                self._measured = tuple(
-                    np.zeros(len(arrays[0]), array.dtype) for array in values
-                )
-            for own, array in zip(self._measured, values, strict=True):
-                own[new] = array
-            self._is_measured[new] = True
-        return indices, *(array[indices] for array in self._measured)
-
-    def level_numbers(
-        self,
-        seeds: Seeds,
-        level_indices: NDArray[np.int64],
-    ) -> NDArray[np.int64]:
-        """Return the indices of the levels in the set."""
-        return level_indices
-
-
-class GeneratedLevels:
-    """Levels that are generated from seeds when an episode needs them.
-
-    Parameters
-    ----------
-    generate : callable
-        From (m,) uint64 level seeds, all different, to a tuple of arrays of m rows.
-    num_levels, start_level : int
-        With K = ``num_levels`` above 0 an episode of seed e plays the level
-        ``start_level + e mod K``, and each level is generated once and cached.  With
-        K = 0 it plays the level e.
-    level_bytes : int
-        Size of one level; sets above `CACHE_BYTES` are not cached.
-    measures : tuple of str
-        Names of the last arrays of ``generate``, which measure the levels.
-    """
-
-    def __init__(
-        self,
-        generate: Callable[[Seeds], Levels],
-        num_levels: int,
-        start_level: int,
-        level_bytes: int,
-        measures: tuple[str, ...] = (),
-    ) -> None:
-        self.generate, self.measures = generate, measures
-        self.num_levels, self.start_level = num_levels, start_level
-        self._uses_cache = num_levels * level_bytes <= CACHE_BYTES
-        self._cache: Levels | None = None
-        self._is_cached: NDArray[np.bool_] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Cached levels can be generated again: they are no state.
-        return {**self.__dict__, "_cache": None, "_is_cached": None}
-
-    def get(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
-        """Return levels and their indices by episode; see `LevelProvider.get`."""
-        if self.num_levels:
-            numbers = seeds % np.uint64(self.num_levels)
-            if self._uses_cache:
-                return self._get_cached(numbers), numbers.astype(np.int64)
-            seeds = numbers + np.uint64(self.start_level)
-        if len(seeds) < 2 or (seeds[1:] > seeds[:-1]).all():
-            # Sorting ten million seeds takes seconds and cannot be interrupted.
-            return self.generate(seeds), np.arange(len(seeds))
-        unique, inverse = np.unique(seeds, return_inverse=True)
-        return self.generate(unique), inverse
-
-    def level_numbers(
-        self,
-        seeds: Seeds,
-        level_indices: NDArray[np.int64],
-    ) -> NDArray[np.int64]:
-        """Return `roll_vec.seeding.level_for_seed` of each seed."""
-        if self.num_levels:
-            seeds = seeds % np.uint64(self.num_levels) + np.uint64(self.start_level)
-        return seeds.astype(np.int64)
-
-    def _get_cached(self, numbers: Seeds) -> Levels:
-        """Return the cache, after the levels with these numbers were added to it."""
-        if self._is_cached is None:
-            new = np.unique(numbers)
-        elif np.count_nonzero(self._is_cached[numbers]) == len(numbers):
-            return self._cache or ()
-        else:
-            new = np.unique(numbers[~self._is_cached[numbers]])
-        if len(new):
-            levels = self.generate(new + np.uint64(self.start_level))
-            if self._is_cached is None or self._cache is None:
-                self._cache = tuple(
-                    np.empty((self.num_levels, *array.shape[1:]), array.dtype)
-                    for array in levels
-                )
-                self._is_cached = np.zeros(self.num_levels, np.bool_)
-            for cache, array in zip(self._cache, levels, strict=True):
-                cache[new] = array
-            self._is_cached[new] = True
-        return self._cache or ()
-
-
-def provide_levels(
-    options: Any,
-    generate: Callable[[Seeds], Levels],
-    level_bytes: int,
-    measure: Measure | None,
-) -> LevelProvider:
-    """Return the provider of the levels of some options.
-
-    Parameters
-    ----------
-    options : LevelOptions
-        With ``levels`` of its own, ``generate`` is not used.
-    generate, level_bytes
-        See `GeneratedLevels`.
-    measure : Measure or None
-        Needed if the options have bands, or ask for infos of measures.
-    """
-    numbers, levels = (options.num_levels, options.start_level), options.levels
-    if levels is not None:
-        return FixedLevels(levels, *numbers, measure, options.bands)
-    if measure is None:
-        return GeneratedLevels(generate, *numbers, level_bytes)
-    generate_in_bands = MeasuredGenerator(generate, measure, options.bands)
-    level_bytes += 8 * len(measure.names)
-    return GeneratedLevels(generate_in_bands, *numbers, level_bytes, measure.names)
-
-
-def describe_levels(
-    options: Any,
-    provider: LevelProvider,
-    seeds: Seeds,
-    levels: Levels,
-    level_indices: NDArray[np.int64],
-) -> dict[str, Any]:
-    """Return the infos of resets that the options ask for, (m,) each, also in a dict.
-
-    Parameters
-    ----------
-    options : LevelOptions
-    provider : LevelProvider
-        Has returned the levels.
-    seeds : (m,) uint64
-        Of the episodes that begin.
-    levels : tuple of arrays
-    level_indices : (m,) int64
-        The levels, and the indices of those that begin, as the provider returned them.
-    """
-    infos: dict[str, Any] = {}
-    if options.seed_info:
-        infos["seed"] = seeds.astype(np.int64)
-    if options.level_info:
-        infos["level"] = provider.level_numbers(seeds, level_indices)
-    names = provider.measures
-    measures = dict(zip(names, levels[len(levels) - len(names) :], strict=True))
-    if options.difficulty_info:
-        # Integers of Python are int64 in a batch.
-        infos["difficulty"] = {
-            name: measures[name][level_indices].astype(
-                np.int64 if measures[name].dtype.kind == "i" else np.float64
-            )
-            for name in options.DIFFICULTY
-        }
-    if options.oracle_return_info:
-        infos["oracle_return"] = measures["oracle_return"][level_indices]
-    return infos
 
 
 def _write_infos(

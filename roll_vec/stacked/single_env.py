@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from roll_vec.errors import ResetNeededError
 from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.grid_observations import GridObserver
-from roll_vec.stacked.levels import LevelProvider, describe_levels
+from roll_vec.stacked.level_providers import LevelProvider, describe_levels
 from roll_vec.stacked.option_sets import (
     change_level_options,
     describe_options,

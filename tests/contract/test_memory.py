@@ -149,10 +149,10 @@ def test_kept_levels_are_one_array_each(case):
 
 @pytest.mark.parametrize("case", LEVEL_IDS)
 def test_sets_too_large_to_keep_are_drawn_again(case, monkeypatch):
-    from roll_vec.stacked import levels
+    from roll_vec.stacked import level_providers
 
     kept = make_batch(case, 6, num_levels=20)
-    monkeypatch.setattr(levels, "CACHE_BYTES", 100)
+    monkeypatch.setattr(level_providers, "CACHE_BYTES", 100)
     drawn = make_batch(case, 6, num_levels=20)
     kept.reset(seed=0)
     drawn.reset(seed=0)

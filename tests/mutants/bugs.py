@@ -162,7 +162,7 @@ BUGS = [
     ),
     Bug(
         "kept levels ignore start_level",
-        "roll_vec/stacked/levels.py",
+        "roll_vec/stacked/level_providers.py",
         "            levels = self.generate(new + np.uint64(self.start_level))\n",
         "            levels = self.generate(new)\n",
         ("tests/stacked/test_levels.py",),

@@ -22,7 +22,7 @@ from roll_vec.seeding import band_seed, episode_seed
 from roll_vec.stacked import bands
 from roll_vec.stacked import row_threads as threads
 from roll_vec.stacked.bands import MeasuredGenerator, search_bands
-from roll_vec.stacked.levels import FixedLevels, GeneratedLevels
+from roll_vec.stacked.level_providers import FixedLevels, GeneratedLevels
 from tests.conftest import JIT_OFF
 
 SOKOBAN = "roll_vec/Sokoban-v0"

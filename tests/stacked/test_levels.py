@@ -10,9 +10,10 @@ import pytest
 import roll_vec  # noqa: F401  registers the ids
 from roll_vec.progress import listen
 from roll_vec.seeding import episode_seed, fold_seed
-from roll_vec.stacked import levels
+from roll_vec.stacked import level_providers
 from roll_vec.stacked import row_threads as threads
-from roll_vec.stacked.levels import EpisodeSeeds, GeneratedLevels
+from roll_vec.stacked.level_providers import GeneratedLevels
+from roll_vec.stacked.levels import EpisodeSeeds
 from tests.conftest import JIT_OFF
 
 IDS = ("roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0")
@@ -173,7 +174,7 @@ def test_unlimited_levels_are_drawn_each_time_but_once_a_call():
 
 
 def test_a_set_that_is_too_large_is_not_cached(monkeypatch):
-    monkeypatch.setattr(levels, "CACHE_BYTES", 100)
+    monkeypatch.setattr(level_providers, "CACHE_BYTES", 100)
     for num_levels, keeps in ((25, True), (26, False)):
         generate = Counted()
         provider = GeneratedLevels(generate, num_levels, 7, 4)

@@ -23,7 +23,8 @@ from roll_vec.kernels.outcomes import NEEDS_RESET
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.seeding import generator_at, generator_words
 from roll_vec.stacked.engine import StackedEngine
-from roll_vec.stacked.levels import LevelEngine, Levels
+from roll_vec.stacked.level_providers import Levels
+from roll_vec.stacked.levels import LevelEngine
 from roll_vec.stacked.rollout_buffer import RolloutBuffer, make_outcome, to_batch_step
 from roll_vec.stacked.row_threads import for_row_ranges
 from roll_vec.text.turn import BatchStep

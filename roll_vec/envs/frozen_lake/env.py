@@ -30,7 +30,7 @@ from roll_vec.seeding import (
     generator_at,
     generator_words,
 )
-from roll_vec.stacked.levels import LevelProvider
+from roll_vec.stacked.level_providers import LevelProvider
 from roll_vec.stacked.single_env import GridEnv, LevelEnv
 from roll_vec.stacked.single_state import check_array
 

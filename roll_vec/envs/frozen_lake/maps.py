@@ -12,8 +12,8 @@ from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.frozen_lake import random_maps as map_kernels
 from roll_vec.kernels.frozen_lake import rules as kernels
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
+from roll_vec.stacked.level_providers import LevelProvider, Levels, provide_levels
 from roll_vec.stacked.level_sets import flood_fill
-from roll_vec.stacked.levels import LevelProvider, Levels, provide_levels
 from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 
 __all__ = [

@@ -14,7 +14,8 @@ from roll_vec.envs.sokoban.solver import refuse_unsolvable_levels, solve_positio
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.kernels.sokoban.unroll import unroll_rows
 from roll_vec.seeding import episode_seeds
-from roll_vec.stacked.levels import LevelEngine, Levels
+from roll_vec.stacked.level_providers import Levels
+from roll_vec.stacked.levels import LevelEngine
 from roll_vec.stacked.rollout_buffer import RolloutBuffer, make_outcome, to_batch_step
 from roll_vec.stacked.row_threads import for_row_ranges
 from roll_vec.text.turn import BatchStep

@@ -16,7 +16,7 @@ from roll_vec.envs.sokoban.solver import refuse_unsolvable_levels, solve_positio
 from roll_vec.errors import InvalidStateError, SolverLimitError, UnsolvableLevelError
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.options import parse_options, takes_keywords_of
-from roll_vec.stacked.levels import LevelProvider
+from roll_vec.stacked.level_providers import LevelProvider
 from roll_vec.stacked.single_env import LevelEnv
 from roll_vec.stacked.single_state import check_array
 

@@ -11,7 +11,7 @@ from roll_vec.envs.sokoban.measures import RoomMeasure
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.sokoban import rooms
-from roll_vec.stacked.levels import LevelProvider, provide_levels
+from roll_vec.stacked.level_providers import LevelProvider, provide_levels
 from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 
 __all__ = ["RoomGenerator", "draw_rooms", "make_level_provider"]

@@ -18,7 +18,7 @@ from roll_vec.errors import (
 from roll_vec.kernels.sokoban import bitboard_solver, rules, solver
 from roll_vec.kernels.sokoban.bitboards import fits
 from roll_vec.options import check_choice, check_int
-from roll_vec.stacked.levels import FixedLevels, LevelProvider
+from roll_vec.stacked.level_providers import FixedLevels, LevelProvider
 from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 
 __all__ = [
