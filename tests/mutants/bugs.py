@@ -749,4 +749,18 @@ BUGS = [
         "parts = map(slice, [0, 0, *stops[:-2]], stops)",
         ("tests/envs/sokoban/test_solver.py",),
     ),
+    Bug(
+        "a clone of another row than the one that rows names",
+        "roll_vec/stacked/engine.py",
+        'np.take(values, rows, 0, array, mode="clip")',
+        'np.take(values, np.sort(rows), 0, array, mode="clip")',
+        ("tests/contract/test_snapshot_points.py",),
+    ),
+    Bug(
+        "a snapshot that is set leaves ended environments as they were",
+        "roll_vec/vector/snapshots.py",
+        "            self._autoreset.set_state(state.arrays, indices, env_ids)\n",
+        "",
+        ("tests/contract/test_snapshot_mixtures.py",),
+    ),
 ]
