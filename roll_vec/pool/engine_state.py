@@ -207,7 +207,8 @@ class PoolSnapshots:
         Raises
         ------
         InvalidStateError
-            For a row of another kind of environment; nothing has changed then.
+            For a row of another kind of environment, or a copy of an object that a
+            process cannot get; nothing has changed then.
         EnvironmentFaultError
         """
         arrays, faults = state.arrays, self._faults
@@ -216,8 +217,15 @@ class PoolSnapshots:
         snapshots = [EnvSnapshot(*pair) for pair in unpack("state", arrays, rows)]
         if state.objects is not None:
             for j, row in enumerate(row_list):
-                if snapshots[j].kind == COPY:
-                    snapshots[j] = EnvSnapshot(COPY, state.objects[row])
+                if snapshots[j].kind != COPY:
+                    continue
+                if not self._handles.in_caller_process:
+                    message = (
+                        f"state: environment {row} is a copy of an object, which "
+                        "cannot be pickled for the processes of this pool"
+                    )
+                    raise InvalidStateError(message)
+                snapshots[j] = EnvSnapshot(COPY, state.objects[row])
         records = [
             decode(content) if kind == PLAIN else self._read_record(row, kind, content)
             for row, (kind, content) in zip(

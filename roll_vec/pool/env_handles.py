@@ -153,6 +153,11 @@ class EnvHandles:
         for env_id in self.workers.drop():
             self._faults.needs_replacement[env_id] = True
 
+    @property
+    def in_caller_process(self) -> bool:
+        """Whether the environment objects are in this process."""
+        return self.workers.runner_of(0) is not None
+
     def get_snapshots(self, env_ids: Sequence[int]) -> list[EnvSnapshot]:
         """Return snapshots of some environment objects.
 
@@ -163,8 +168,7 @@ class EnvHandles:
         EnvironmentFaultError
             If a worker died.  An exception of an environment is raised as it is.
         """
-        in_caller_process = self.workers.runner_of(0) is not None
-        return self.run("get_state", [in_caller_process] * len(env_ids), env_ids)
+        return self.run("get_state", [self.in_caller_process] * len(env_ids), env_ids)
 
     def level_options(self, env_id: int) -> dict[str, Any] | None:
         """Return the keywords of `set_level_options` of an environment, if any."""
@@ -278,7 +282,7 @@ class EnvHandles:
         env_fns = self.env_fns
         state = {**self.__dict__, "env_fns": _EnvFnsWrapper(lambda: env_fns)}
         del state["workers"]
-        if self.workers.runner_of(0) is not None:
+        if self.in_caller_process:
             state["envs"] = self.envs
         else:
             state["envs"] = self.run("fetch", [None] * len(self))
@@ -289,7 +293,7 @@ class EnvHandles:
         self.__dict__.update(state)
         self.env_fns = state["env_fns"]()
         self.workers = self._make_workers()
-        if self.workers.runner_of(0) is None:
+        if not self.in_caller_process:
             self.run("set_state", [StateRequest(one) for one in envs])
             return
         for env_id, env in enumerate(envs):

@@ -81,6 +81,9 @@ def test_copies_are_for_one_process(tmp_path):
         other.reset(seed=1)
         with pytest.raises(UnsupportedError, match=r"environment 0 \(Unpicklable\)"):
             other.get_state()
+        with pytest.raises(InvalidStateError, match="for the processes of this pool"):
+            other.set_state(state)
+        assert_same(other.step([0, 1]), env.step([0, 1]))
 
 
 def test_pickles_are_loaded_on_request_alone(tmp_path):
