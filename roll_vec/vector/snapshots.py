@@ -141,9 +141,11 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
         Returns
         -------
         tuple of num_envs
-            Of each environment an array of its actions, (k,) int64; on slippery ice a
-            `roll_vec.envs.frozen_lake.LakeSolution`; in text environments a list of
-            texts.  None where there is no solution, and outside of the mask.
+            Sokoban and FrozenLake: an array of actions, (k,) int64, which
+            ``action_lookup`` names for environments that act by text; on slippery ice a
+            `roll_vec.envs.frozen_lake.LakeSolution`.  Environments that are objects: a
+            list of their actions.  None where there is no solution, and outside of the
+            mask.
 
         Raises
         ------
@@ -151,6 +153,10 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
             Before the first reset.
         InvalidOptionError
             If the game does not know the objective.
+        SolverLimitError
+            If a search was too long; names the environments.
+        UnsolvableLevelError
+            If a level that the user gave has no solution from its start.
         UnsupportedError
             If the environments have no solver.
         ClosedError
