@@ -121,9 +121,10 @@ class LevelEngine(StackedEngine):
         self.option_sets = OptionSets(self.options, self.num_envs, make_provider)
         # Of the last reset of each environment: no state, as no later step reads it.
         self._level_infos: dict[str, Any] = {}
+        self._has_level_infos = self.options.has_level_infos
 
     def _needs_single_steps(self) -> bool:
-        return super()._needs_single_steps() or self.options.has_level_infos
+        return super()._needs_single_steps() or self._has_level_infos
 
     def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, Any]:
         """Return the infos of the last resets of some rows."""
@@ -214,7 +215,7 @@ class LevelEngine(StackedEngine):
             if num_measures:
                 levels = levels[:-num_measures]
             self._place(start.rows, levels, start.level_indices, start.seeds)
-        if not self.options.has_level_infos:
+        if not self._has_level_infos:
             return
         for start in starts:
             infos = describe_levels(self.options, *start[1:])

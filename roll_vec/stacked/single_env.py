@@ -224,6 +224,7 @@ class LevelEnv(GridEnv, LevelState):
     def __init__(self, options: Any) -> None:
         super().__init__(options)
         self._level_provider = self.make_level_provider(options)
+        self._has_level_infos = options.has_level_infos
 
     @staticmethod
     def make_level_provider(options: Any, num_threads: int = 1) -> LevelProvider:
@@ -260,7 +261,10 @@ class LevelEnv(GridEnv, LevelState):
         provider = self._level_provider
         levels, level_indices = provider.get(seeds)
         (index,), num_measures = level_indices, len(provider.measures)
-        infos = describe_levels(self.options, provider, seeds, levels, level_indices)
+        infos: dict[str, Any] = {}
+        if self._has_level_infos:
+            parts = provider, seeds, levels, level_indices
+            infos = describe_levels(self.options, *parts)
         level = tuple(part[index] for part in levels[: len(levels) - num_measures])
         self._begin(level, episode.level_seed)
         self._commit_episode(episode)
