@@ -23,6 +23,9 @@ VARIANTS = [
     *((id, {"num_levels": 5, "start_level": 9}, {}) for id in LEVEL_IDS),
     *((id, {"num_levels": 3}, {"group_size": 2}) for id in LEVEL_IDS),
     (SOKOBAN, {"levels": GIVEN}, {}),
+    (SOKOBAN, {"levels": GIVEN, "solution_steps": (1, 1)}, {}),
+    (SOKOBAN, {"num_boxes": 1, "solution_steps": (3, 5)}, {}),
+    (RANDOM_LAKE, {"p": 0.6, "success_probability": (0.2, 0.9)}, {"group_size": 2}),
     (SOKOBAN, {"levels": GIVEN, "start_level": 1}, {"group_size": 3}),
 ]
 REQUESTS = {"seed_info": True, "level_info": True}
