@@ -28,6 +28,8 @@ from .rules import GOAL, ICE, turn
 # An action is better if its chance is by this part higher, or if with equal chances its
 # expected number of steps is by this part lower.  Rounding errors are smaller.
 TOLERANCE = 1e-12
+# Where this is too large for ties, smaller ones down to this are tried.
+SMALLEST_TOLERANCE = 1e-16
 # Policy iteration takes about five rounds; rounding errors might let it go round in a
 # circle.  Each policy's values are its own, so the work may end at any of them.
 MAX_ROUNDS = 1000
@@ -43,6 +45,8 @@ class SolverWorkspace(NamedTuple):
     exits: np.ndarray  # (C,) float64, chances to leave for cells without a number
     goals: np.ndarray  # (C,) float64, chances to leave for a goal
     times: np.ndarray  # (C,) float64, steps
+    best_values: np.ndarray  # (C,) float64
+    last_policy: np.ndarray  # (C,) int64
 
 
 @kernel
@@ -141,7 +145,7 @@ def _choose_first_policy(m, count, cells, neighbours, slip, distances, policies)
 @kernel
 def _link_cells(m, count, maps, neighbours, slip, policies, workspace):
     """Write the chances of one step of a policy."""
-    _, cells, numbers, links, exits, goals, times = workspace
+    _, cells, numbers, links, exits, goals, times, _, _ = workspace
     band = links.shape[1] // 2
     for i in range(count):
         for column in range(links.shape[1]):
@@ -162,7 +166,7 @@ def _link_cells(m, count, maps, neighbours, slip, policies, workspace):
 def _evaluate(m, count, maps, neighbours, slip, policies, workspace, values, steps):
     """Write the chance to reach a goal and the expected steps until the end."""
     _link_cells(m, count, maps, neighbours, slip, policies, workspace)
-    _, cells, _, links, exits, goals, times = workspace
+    _, cells, _, links, exits, goals, times, _, _ = workspace
     band = links.shape[1] // 2
     # From the last cell on: the others have lower numbers.
     for i in range(count - 1, -1, -1):
@@ -207,7 +211,7 @@ def _raise_values(m, count, cells, neighbours, slip, values, steps, policies):
 
 
 @kernel
-def _save_steps(m, count, cells, neighbours, slip, values, steps, policies):
+def _save_steps(m, count, cells, neighbours, slip, tolerance, values, steps, policies):
     """Take actions with equal chances and fewer steps; return if there were any."""
     improves = False
     for i in range(count):
@@ -215,22 +219,73 @@ def _save_steps(m, count, cells, neighbours, slip, values, steps, policies):
         best = steps[m, cell]
         for action in range(4):
             value, time = _look_ahead(m, cell, action, neighbours, slip, values, steps)
-            is_best = value >= values[m, cell] * (1.0 - TOLERANCE)
+            is_best = value >= values[m, cell] * (1.0 - tolerance)
             if is_best and time < best * (1.0 - TOLERANCE):
                 best, policies[m, cell], improves = time, action, True
     return improves
 
 
 @kernel
-def _take_lowest_actions(m, count, cells, neighbours, slip, values, steps, policies):
+def _take_lowest_actions(
+    m, count, cells, neighbours, slip, tolerance, values, steps, policies
+):
     """Take the lowest of the actions with equal chances and equal steps."""
     for i in range(count):
         cell = cells[i]
         for action in range(3, -1, -1):
             value, time = _look_ahead(m, cell, action, neighbours, slip, values, steps)
-            is_best = value >= values[m, cell] * (1.0 - TOLERANCE)
-            if is_best and time <= steps[m, cell] * (1.0 + TOLERANCE):
+            is_best = value >= values[m, cell] * (1.0 - tolerance)
+            is_equal = time <= steps[m, cell] * (1.0 + TOLERANCE)
+            # Beyond, one step more is no difference: the player might go in circles.
+            if is_best and is_equal and steps[m, cell] < 0.1 / TOLERANCE:
                 policies[m, cell] = action
+
+
+@kernel
+def _keeps_values(m, count, cells, best_values, values):
+    """Return whether all chances are as high as the best ones."""
+    for i in range(count):
+        if values[m, cells[i]] < best_values[i] * (1.0 - TOLERANCE):
+            return False
+    return True
+
+
+@kernel
+def _shorten_policy(
+    m, count, maps, neighbours, slip, workspace, values, steps, policies
+):
+    """Find the quickest of the best policies, and of those the one of lowest actions.
+
+    Many actions that are worse by less than the tolerance may add up, where the player
+    waits for rare slips.  A change that makes a chance lower is taken back, and tried
+    again with a smaller tolerance.
+    """
+    cells, best_values, last_policy = workspace[1], workspace[7], workspace[8]
+    tolerance, improves = TOLERANCE, True
+    for i in range(count):
+        best_values[i] = values[m, cells[i]]
+    while tolerance > SMALLEST_TOLERANCE:
+        for i in range(count):
+            last_policy[i] = policies[m, cells[i]]
+        if improves:
+            improves = _save_steps(
+                m, count, cells, neighbours, slip, tolerance, values, steps, policies
+            )
+        if not improves:
+            _take_lowest_actions(
+                m, count, cells, neighbours, slip, tolerance, values, steps, policies
+            )
+        _evaluate(m, count, maps, neighbours, slip, policies, workspace, values, steps)
+        if _keeps_values(m, count, cells, best_values, values):
+            if not improves:
+                return
+        else:
+            for i in range(count):
+                policies[m, cells[i]] = last_policy[i]
+            _evaluate(
+                m, count, maps, neighbours, slip, policies, workspace, values, steps
+            )
+            tolerance, improves = tolerance / 10.0, True
 
 
 @kernel
@@ -283,18 +338,13 @@ def solve_maps(
             _evaluate(
                 m, count, maps, neighbours, slip, policies, workspace, values, steps
             )
-            improves = _raise_values(
+            if not _raise_values(
                 m, count, cells, neighbours, slip, values, steps, policies
-            )
-            if not improves and saves_steps:
-                improves = _save_steps(
-                    m, count, cells, neighbours, slip, values, steps, policies
-                )
-            if not improves:
+            ):
                 break
         if saves_steps:
-            _take_lowest_actions(
-                m, count, cells, neighbours, slip, values, steps, policies
+            _shorten_policy(
+                m, count, maps, neighbours, slip, workspace, values, steps, policies
             )
         for cell in range(maps.shape[1]):
             if values[m, cell] > 1.0 - TOLERANCE:

@@ -438,8 +438,8 @@ BUGS = [
     Bug(
         "the best policy of a lake waits without need",
         "kernels/frozen_lake/solver.py",
-        "            if not improves and saves_steps:\n",
-        "            if False:\n",
+        "        if saves_steps:\n            _shorten_policy(\n",
+        "        if False:\n            _shorten_policy(\n",
         ("tests/kernels/frozen_lake/test_solver.py",),
     ),
     Bug(

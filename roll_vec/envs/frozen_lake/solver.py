@@ -132,7 +132,8 @@ class LakeSolver:
             workspace = (
                 *np.empty((3, num_cells), np.int64),
                 np.empty((num_cells, columns)),
-                *np.empty((3, num_cells)),
+                *np.empty((4, num_cells)),
+                np.empty(num_cells, np.int64),
             )
             solver.solve_maps(
                 start, stop, maps, neighbours, slip, saves_steps, workspace, *results

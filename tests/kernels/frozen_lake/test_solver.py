@@ -33,7 +33,8 @@ class Solutions:
             workspace = solver.SolverWorkspace(
                 *np.full((3, count), 1),
                 np.full((count, 2 * width + 1), 7.0),
-                *np.full((3, count), 7.0),
+                *np.full((4, count), 7.0),
+                np.full(count, 1),
             )
             solver.solve_maps(
                 start,
@@ -112,6 +113,19 @@ def test_of_the_best_policies_it_is_the_quickest_and_then_the_lowest(shape):
         slower += (is_best & (times > steps + 1e-7))[:, alive].any()
         ties += ((times < steps + 1e-7).sum(axis=0) > 1)[alive].any()
     assert JIT_OFF or (slower and ties)
+
+
+@pytest.mark.parametrize("success_rate", [1.0 / 3.0, 0.9, 0.999])
+def test_no_action_raises_a_chance_that_the_policy_attains(success_rate):
+    # Then no policy has a higher chance.  Value iteration would take too long.
+    maps = some_maps((5, 5), 60, seed=4)
+    found = Solutions(maps, (5, 5), success_rate=success_rate)
+    for rows, values, policy in zip(maps, found.values, found.policies, strict=True):
+        ahead = (transition_matrices(rows, success_rate) @ values).max(axis=0)
+        goal = np.array([cell == "G" for cell in "".join(rows)])
+        assert (ahead <= values + 1e-12)[~goal].all()
+        chances, _ = play_policy(rows, policy, success_rate)
+        np.testing.assert_allclose(chances, values, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("slip", [0.5, 1e-3, 1e-9])
