@@ -1,8 +1,8 @@
 """Greedy play in Sokoban, the baseline of the searches in this folder.
 
-It takes the action that shortens the push distance, if there is one, and else any valid
-one; after 1000 steps it begins again.  With some random actions it gets out of more
-dead ends, which is a part of the gain of every search that plays at random.
+It takes an action that shortens the push distance, if there is one, and else any valid
+one.  After 1000 steps it begins again, in a dead end sooner.  Some random actions help
+it, which is a part of the gain of every search that plays at random.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def greedy(args: argparse.Namespace, noise: float = 0.0, length: int = 1000) -> 
             if not rooms.open_levels().any():
                 break
             grids, infos = rooms.step(rooms.greedy_actions(grids, infos, noise))
-            if t % 20 == 19:
+            if t % 20 == 19:  # set_state costs as much as a step
                 is_dead = infos["deadlock"]
                 grids = rooms.envs.set_state(
                     rooms.start, mask=is_dead, rows=rooms.level

@@ -94,9 +94,10 @@ class Rooms:
         """Return an action for each lane, any valid one for the share `noise`."""
         cells = grids.reshape(len(grids), -1)
         width = grids.shape[-1]
-        ahead = (cells >= PLAYER).argmax(1)[:, None] + [-width, width, -1, 1]
-        beyond = 2 * ahead - (cells >= PLAYER).argmax(1)[:, None]
-        beyond = beyond.clip(0, cells.shape[1] - 1)  # beyond a wall may be outside
+        player = (cells >= PLAYER).argmax(1)[:, None]
+        ahead = player + np.array([-width, width, -1, 1])
+        # Beyond a wall may be outside.
+        beyond = (2 * ahead - player).clip(0, cells.shape[1] - 1)
         codes, level = np.take_along_axis(cells, ahead, 1), self.level[:, None]
         is_push = (codes == BOX) | (codes == BOX_ON_TARGET)
         pushes = self.tables[level, beyond] - self.tables[level, ahead]
