@@ -148,7 +148,7 @@ def loop():
     ("value", "words"),
     [
         ({1, 2}, "builtins.set is no plain data"),
-        ({"a": [1, {"b": object()}]}, r"\['a'\]\[1\]\['b'\]: builtins.object"),
+        ({"a": [1, {"b": object}]}, r"\['a'\]\[1\]\['b'\]: builtins.type"),
         ([Colour.RED], r"\[0\]: .*Colour"),
         (Dict(), "Dict"),
         ({"a": Text("b")}, r"\['a'\]: .*Text"),

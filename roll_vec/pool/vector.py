@@ -311,9 +311,10 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             env_ids, batch = self._pending_steps.receive()
             has_ended = self._autoreset.has_ended.copy()
             if self._autoreset.statistics is not None:
-                self._autoreset.statistics.add_step(
-                    batch[4], batch[1], has_ended[env_ids], batch[2] | batch[3], env_ids
+                entry = self._autoreset.statistics.count_step(
+                    batch[1], has_ended[env_ids], batch[2] | batch[3], env_ids
                 )
+                batch[4].update(entry)
                 if self.autoreset_mode is AutoresetMode.SAME_STEP:
                     self._autoreset.statistics.start(env_ids[batch[2] | batch[3]])
             has_ended[env_ids] = False

@@ -12,6 +12,7 @@ from roll_vec.base_envs import ClosableEnv, SeededEnv
 from roll_vec.errors import InvalidStateError
 from roll_vec.options import MAX_INT
 from roll_vec.seeding import check_seed, episode_seed
+from roll_vec.vector.state import fit_value
 
 __all__ = ["LevelState", "SingleState", "check_array"]
 
@@ -89,7 +90,7 @@ class SingleState(ClosableEnv):
         if not isinstance(state, Mapping) or not own.keys() <= state.keys():
             value = sorted(state) if isinstance(state, Mapping) else state
             raise InvalidStateError.expected("state", f"a dict with {names}", value)
-        values = {name: _convert(name, state[name], own[name]) for name in own}
+        values = {name: fit_value(name, state[name], own[name]) for name in own}
         self.check_values({name: value[np.newaxis] for name, value in values.items()})
         seed = state.get("seeds")
         seed = None if seed is None else check_seed(seed)
@@ -163,22 +164,3 @@ class LevelState(SingleState, SeededEnv):
         check_array(arrays, "episodes_first_seeds", 0, (1 << 32) - 1)
         # The next number must be a uint64, too.
         check_array(arrays, "episodes_numbers", 0, (1 << 63) - 1)
-
-
-def _convert(name: str, value: Any, own: Any) -> NDArray[Any]:
-    """Return a value as an array of the dtype and shape of the environment's own.
-
-    Raises
-    ------
-    InvalidStateError
-    """
-    try:
-        array = np.asarray(value)
-        converted = array.astype(own.dtype)
-        fits = array.shape == own.shape and bool((converted == array).all())
-    except (TypeError, ValueError, OverflowError):
-        fits = False
-    if not fits:
-        accepted = f"{own.dtype} of shape {own.shape}"
-        raise InvalidStateError.of_array(name, accepted, value)
-    return converted

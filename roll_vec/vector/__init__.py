@@ -26,7 +26,8 @@ Files, in reading order:
 - ``state.py``: `VectorState`, a snapshot as data
 - ``stream_seeds.py``, ``packed_values.py``: parts of it: seeds of any size, states of
   environments that are objects
-- ``snapshots.py``: `get_state` and `set_state` of a batch, and `solve`
+- ``snapshots.py``: `get_state` and `set_state` of a batch
+- ``levels.py``: `solve` and `set_level_options` of a batch
 - ``attributes.py``: `call`, `get_attr`, `np_random`, and methods that raise
 - ``unroll.py``: many steps in one call
 - ``rollout.py``: `Rollout`, the results of such a call

@@ -136,15 +136,17 @@ class Autoreset:
         self.has_ended = terminations | truncations
         if len(env_ids):
             infos = self._add_reset_infos(infos, env_ids)
-        ends = self.has_ended
+        ends, entry = self.has_ended, {}
+        if self.statistics is not None:
+            # Before a reset, which can raise.
+            entry = self.statistics.count_step(rewards, resetting, ends)
         if mode is SAME_STEP and np.count_nonzero(ends):
             infos = self._reset_ended(infos)
+            if self.statistics is not None:
+                self.statistics.start(ends)
         if isinstance(infos, list):
             infos = stack_infos(infos, None, engine.num_envs)
-        if self.statistics is not None:
-            self.statistics.add_step(infos, rewards, resetting, ends)
-            if mode is SAME_STEP:
-                self.statistics.start(ends)
+        infos.update(entry)
         return rewards, terminations, truncations, infos
 
     def _reset_ended(self, infos: Infos | InfoList) -> Infos:

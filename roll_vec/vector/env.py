@@ -31,6 +31,7 @@ from roll_vec.vector.autoreset import (
 )
 from roll_vec.vector.engine import Engine, SupportsUnroll
 from roll_vec.vector.infos import Infos
+from roll_vec.vector.levels import BatchLevels
 from roll_vec.vector.rollout import Rollout
 from roll_vec.vector.snapshots import BatchSnapshots
 from roll_vec.vector.stream_seeds import StreamSeeds
@@ -88,7 +89,9 @@ class BatchOptions:
 
 
 # skrl looks for VectorEnv among the direct bases.
-class RollVectorEnv(BatchAttributes, BatchSnapshots, VectorEnv[Any, Any, Any]):
+class RollVectorEnv(
+    BatchAttributes, BatchLevels, BatchSnapshots, VectorEnv[Any, Any, Any]
+):
     """N environments behind `gymnasium.vector.VectorEnv`.
 
     `gymnasium.make_vec` and `roll_vec.make_vec` make it.
@@ -208,7 +211,7 @@ class RollVectorEnv(BatchAttributes, BatchSnapshots, VectorEnv[Any, Any, Any]):
                 raise ResetNeededError(message)
             seeds = self._draw_missing_seeds(seeds)
         # Ctrl-C may interrupt the engine's reset: change a copy, and assign it after.
-        stream_seeds = self._seeds.replaced(env_ids.tolist(), seeds)
+        stream_seeds = self._seeds.replace(env_ids.tolist(), seeds)
         state = None
         if mask is None and isinstance(self.engine, SupportsUnroll):
             state = self.engine.get_state()
@@ -330,38 +333,6 @@ class RollVectorEnv(BatchAttributes, BatchSnapshots, VectorEnv[Any, Any, Any]):
         # A window shows every step.
         step_by_step = self.render_mode == "human"
         return unroller.run(actions, num_steps, out, step_by_step)
-
-    def set_level_options(
-        self, *, mask: NDArray[np.bool_] | None = None, **level_options: Any
-    ) -> None:
-        """Change the levels from each environment's next episode on: a curriculum.
-
-        The present episodes go on.  Snapshots have the level options of each
-        environment; `get_attr` reads them.
-
-        Parameters
-        ----------
-        mask : (num_envs,) bool, or None
-            The environments to change; None: all.
-        **level_options
-            Keywords of the environments that choose their levels, such as
-            ``num_levels``, ``start_level``, and in Sokoban ``num_boxes``.  Those that
-            are not named keep their values.
-
-        Raises
-        ------
-        UnknownOptionError
-            For another keyword, such as one that would change the spaces; lists those
-            that are accepted.  Nothing has changed then.
-        InvalidOptionError
-            For a value that cannot be used, or a bad mask.
-        UnsupportedError
-            If the environments have no level options.
-        ClosedError
-        """
-        self._check_idle("set_level_options")
-        env_ids = self._masked_ids(mask, "set_level_options")
-        self.engine.set_level_options(env_ids, level_options)
 
     def _observe(self) -> Any:
         if self.copy:

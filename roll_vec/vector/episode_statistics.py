@@ -35,20 +35,17 @@ class EpisodeStatistics:
         self.returns[env_ids] = 0.0
         self.lengths[env_ids] = 0
 
-    def add_step(
+    def count_step(
         self,
-        infos: Infos,
         rewards: NDArray[np.float64],
         has_reset: NDArray[np.bool_],
         has_ended: NDArray[np.bool_],
         env_ids: NDArray[np.int64] | slice = _ALL,
-    ) -> None:
-        """Count a step, and add ``episode`` to its infos if an episode has ended.
+    ) -> Infos:
+        """Count a step; return ``episode`` for its infos if an episode has ended.
 
         Parameters
         ----------
-        infos : dict
-            The layout of m environments; changed.
         rewards : (m,) float64
         has_reset : (m,) bool
             Environments whose new episode began in place of a step.
@@ -59,23 +56,21 @@ class EpisodeStatistics:
         returns = np.where(has_reset, 0.0, self.returns[env_ids] + rewards)
         lengths = np.where(has_reset, 0, self.lengths[env_ids] + 1)
         self.returns[env_ids], self.lengths[env_ids] = returns, lengths
-        if np.count_nonzero(has_ended):
-            infos.update(_make_entry(returns, lengths, has_ended))
+        if not np.count_nonzero(has_ended):
+            return {}
+        return _make_entry(returns, lengths, has_ended)
 
-    def add_steps(
+    def count_steps(
         self,
-        infos: Infos,
         rewards: NDArray[np.float64],
         resets: NDArray[np.bool_],
         ends: NDArray[np.bool_],
         resets_at_ends: bool,
-    ) -> None:
-        """Count T steps, and add ``episode`` to their infos; all arrays are (T, n).
+    ) -> Infos:
+        """Count T steps; return ``episode`` for their infos; all arrays are (T, n).
 
         Parameters
         ----------
-        infos : dict
-            The layout of T steps; changed.
         rewards : (T, n) float64
         resets : (T, n) bool
             Steps that began an episode and nothing else.
@@ -84,14 +79,12 @@ class EpisodeStatistics:
             Whether the step that ends an episode begins the next one.
         """
         returns, lengths = np.zeros(rewards.shape), np.zeros(rewards.shape, np.int64)
-        ignored: Infos = {}
         for t in range(len(rewards)):
-            self.add_step(ignored, rewards[t], resets[t], ends[t])
+            self.count_step(rewards[t], resets[t], ends[t])
             returns[t], lengths[t] = self.returns, self.lengths
             if resets_at_ends:
                 self.start(ends[t])
-        if np.count_nonzero(ends):
-            infos.update(_make_entry(returns, lengths, ends))
+        return _make_entry(returns, lengths, ends) if np.count_nonzero(ends) else {}
 
 
 def _make_entry(

@@ -1,4 +1,4 @@
-"""Snapshots of a batch: `get_state` and `set_state`; and solutions, by `solve`."""
+"""Snapshots of a batch: `get_state` and `set_state`."""
 
 from __future__ import annotations
 
@@ -9,24 +9,27 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidStateError, ResetNeededError, list_env_ids
-from roll_vec.options import check_choice
+from roll_vec.errors import (
+    InvalidOptionError,
+    InvalidStateError,
+    ResetNeededError,
+    list_env_ids,
+)
 from roll_vec.vector.autoreset import Autoreset
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.state import (
     VectorState,
+    check_mask,
     check_rows,
     digest_configuration,
 )
 from roll_vec.vector.stream_seeds import StreamSeeds
 
-__all__ = ["OBJECTIVES", "BatchSnapshots"]
-
-OBJECTIVES = ("moves", "pushes")
+__all__ = ["BatchSnapshots"]
 
 
 class BatchSnapshots(VectorEnv[Any, Any, Any]):
-    """Base of `roll_vec.vector.env.RollVectorEnv`: snapshots and solutions."""
+    """Base of `roll_vec.vector.env.RollVectorEnv`: its snapshots."""
 
     engine: Engine
     _autoreset: Autoreset
@@ -53,15 +56,13 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
         self._check_idle("get_state")
         self._check_started("get_state")
         state = self.engine.get_state()
-        own = {"seeds": self._seeds.encoded, **self._autoreset.get_state()}
-        return VectorState(
+        own = {"seeds": self._seeds.digits, **self._autoreset.get_state()}
+        return VectorState.of_batch(
             self._snapshot_id(),
-            self._configuration()[0],
+            self._configuration(),
             {**own, **state.arrays},
             state.shared,
             state.objects,
-            digest=self._configuration()[1],
-            checked_by=self._configuration()[1],
         )
 
     def set_state(
@@ -92,8 +93,10 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
         Raises
         ------
         InvalidStateError
-            If the snapshot is of another configuration or was changed, or ``mask`` or
-            ``rows`` do not fit.  No environment has moved then.
+            If the snapshot is of another configuration or was changed.  No environment
+            has moved then.
+        InvalidOptionError
+            If ``mask`` or ``rows`` do not fit.  No environment has moved then.
         ResetNeededError
             If a mask leaves out environments that were never reset.
         ClosedError
@@ -104,16 +107,23 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
         configuration, digest = self._configuration()
         state.check_configuration(self._snapshot_id(), configuration, digest)
         engine_state = state.engine_state(self._autoreset.state_names | {"seeds"})
-        if state._checked_by != digest:
+        if state._valid_for != digest:
             self._check_own_arrays(state)
             self.engine.check_state(engine_state)
-            state._checked_by = digest
-        env_ids = self._masked_ids(mask, "set_state")
+            state._valid_for = digest
+        env_ids = check_mask(mask, self.num_envs)
+        if not self._is_started and len(env_ids) < self.num_envs:
+            others = np.setdiff1d(np.arange(self.num_envs), env_ids)
+            message = (
+                f"environments {list_env_ids(others)} were never reset: set_state "
+                "cannot leave any out by mask"
+            )
+            raise ResetNeededError(message)
         indices = self._check_state_rows(state, rows)[env_ids]
         try:
             self.engine.set_state(engine_state, indices, env_ids)
             self._autoreset.set_state(state.arrays, indices, env_ids)
-            self._seeds = self._seeds.copied(state.arrays["seeds"], indices, env_ids)
+            self._seeds = self._seeds.copy_rows(state.arrays["seeds"], indices, env_ids)
         except InvalidStateError:
             raise  # nothing has moved
         except BaseException:
@@ -124,52 +134,6 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
         observations = self._observe()
         self._show_window()
         return observations
-
-    def solve(
-        self, objective: str = "moves", *, mask: NDArray[np.bool_] | None = None
-    ) -> tuple[Any, ...]:
-        """Return a solution of each environment, from where it stands now.
-
-        Parameters
-        ----------
-        objective : str
-            ``moves``: the fewest actions.  ``pushes``: the fewest pushes of boxes, in
-            Sokoban.
-        mask : (num_envs,) bool, or None
-            The environments to solve; None: all.
-
-        Returns
-        -------
-        tuple of num_envs
-            Sokoban and FrozenLake: an array of actions, (k,) int64, which
-            ``action_lookup`` names for environments that act by text; on slippery ice a
-            `roll_vec.envs.frozen_lake.LakeSolution`.  Environments that are objects: a
-            list of their actions.  None where there is no solution, and outside of the
-            mask.
-
-        Raises
-        ------
-        ResetNeededError
-            Before the first reset.
-        InvalidOptionError
-            If the game does not know the objective.
-        SolverLimitError
-            If a search was too long; names the environments.
-        UnsolvableLevelError
-            If a level that the user gave has no solution from its start.
-        UnsupportedError
-            If the environments have no solver.
-        ClosedError
-        """
-        self._check_idle("solve")
-        self._check_started("solve")
-        check_choice("objective", objective, OBJECTIVES)
-        env_ids = self._masked_ids(mask, "solve")
-        solutions: list[Any] = [None] * self.num_envs
-        results = self.engine.solve(env_ids, objective)
-        for env_id, solution in zip(env_ids.tolist(), results, strict=True):
-            solutions[env_id] = solution
-        return tuple(solutions)
 
     # ------------------------------------------------------------------ checks
 
@@ -191,22 +155,6 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
         """Return the id of the environments, or the class of the engine."""
         return self.spec.id if self.spec is not None else type(self.engine).__name__
 
-    def _masked_ids(self, mask: Any, name: str) -> NDArray[np.int64]:
-        """Return the environments of a mask, all for None."""
-        if mask is None:
-            return np.arange(self.num_envs)
-        array = np.asarray(mask)
-        if array.dtype != np.bool_ or array.shape != (self.num_envs,):
-            accepted = f"None or an array of bool of shape ({self.num_envs},)"
-            raise InvalidStateError.expected("mask", accepted, mask)
-        if name == "set_state" and not self._is_started and not array.all():
-            message = (
-                f"environments {list_env_ids(np.flatnonzero(~array))} were never "
-                "reset: set_state cannot leave any out by mask"
-            )
-            raise ResetNeededError(message)
-        return array.nonzero()[0]
-
     def _check_state_rows(self, state: VectorState, rows: Any) -> NDArray[np.int64]:
         """Return the row of a snapshot for each environment."""
         if rows is None:
@@ -216,12 +164,12 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
                     f"{self.num_envs}: rows must say which of them each environment "
                     "becomes a copy of"
                 )
-                raise InvalidStateError(message)
+                raise InvalidOptionError(message)
             return np.arange(self.num_envs)
         indices = check_rows(rows, len(state))
         if len(indices) != self.num_envs:
             accepted = f"{self.num_envs} of them, one for each environment"
-            raise InvalidStateError.expected("rows", accepted, len(indices))
+            raise InvalidOptionError.expected("rows", accepted, len(indices))
         return indices
 
     def _check_own_arrays(self, state: VectorState) -> None:

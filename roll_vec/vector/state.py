@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import operator
 import os
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidFileError, InvalidStateError
+from roll_vec.errors import InvalidFileError, InvalidOptionError, InvalidStateError
 from roll_vec.npz_files import read_npz, write_npz
+from roll_vec.seeding import check_seed
 from roll_vec.vector.engine import EngineState
 from roll_vec.vector.packed_values import (
     concatenate_rows,
@@ -27,8 +30,10 @@ from roll_vec.vector.stream_seeds import decode_seed, encode_seeds
 __all__ = [
     "STATE_VERSION",
     "VectorState",
+    "check_mask",
     "check_rows",
     "digest_configuration",
+    "fit_value",
 ]
 
 STATE_VERSION = 1
@@ -65,9 +70,12 @@ class VectorState:
         `STATE_VERSION`.
     digest : str
         SHA-256 of id and configuration.
-    """
 
-    version = STATE_VERSION
+    Raises
+    ------
+    InvalidStateError
+        Without arrays.
+    """
 
     def __init__(
         self,
@@ -76,18 +84,118 @@ class VectorState:
         arrays: Mapping[str, NDArray[Any]],
         shared: Mapping[str, Any] | None = None,
         objects: tuple[Any, ...] | None = None,
-        *,
-        digest: str | None = None,
-        checked_by: str = "",
     ) -> None:
-        self.id, self.configuration = id, dict(configuration)
-        self.arrays = {name: np.asarray(array).view() for name, array in arrays.items()}
-        for array in self.arrays.values():
+        if not arrays:
+            raise InvalidStateError.expected("arrays", "at least one array", arrays)
+        own_configuration = copy.deepcopy(dict(configuration))
+        copies = {name: np.array(array, order="K") for name, array in arrays.items()}
+        digest = digest_configuration(id, own_configuration)
+        self._set(id, own_configuration, digest, copies, shared, objects, "")
+
+    @classmethod
+    def of_batch(
+        cls,
+        id: str,
+        configuration: tuple[dict[str, Any], str],
+        arrays: Mapping[str, NDArray[Any]],
+        shared: Mapping[str, Any],
+        objects: tuple[Any, ...] | None,
+    ) -> VectorState:
+        """Return the snapshot of a batch, without copies; no check is needed.
+
+        Parameters
+        ----------
+        id : str
+        configuration : (dict, str)
+            With its digest; never changed.
+        arrays : mapping from str to array
+            Nobody else writes into them.
+        shared, objects
+            As of the class.
+        """
+        state = cls.__new__(cls)
+        values, digest = configuration
+        state._set(id, values, digest, arrays, shared, objects, digest)
+        return state
+
+    def _set(
+        self,
+        id: str,
+        configuration: dict[str, Any],
+        digest: str,
+        arrays: Mapping[str, NDArray[Any]],
+        shared: Mapping[str, Any] | None,
+        objects: tuple[Any, ...] | None,
+        valid_for: str,
+    ) -> None:
+        views = {name: array.view() for name, array in arrays.items()}
+        for array in views.values():
             array.flags.writeable = False
-        self.shared, self.objects = dict(shared or {}), objects
-        self.digest = digest or digest_configuration(id, self.configuration)
-        # The digest of a batch that has returned or checked these arrays.
-        self._checked_by = checked_by
+        self._id, self._configuration, self._digest = id, configuration, digest
+        self._arrays, self._objects = MappingProxyType(views), objects
+        self._shared = copy.deepcopy(dict(shared or {}))
+        # The digest of a batch that has returned or checked this snapshot.
+        self._valid_for = valid_for
+
+    def _with_rows(
+        self,
+        arrays: Mapping[str, NDArray[Any]],
+        objects: tuple[Any, ...] | None,
+        valid_for: str,
+    ) -> VectorState:
+        """Return a snapshot of the same configuration with other rows."""
+        state = VectorState.__new__(VectorState)
+        configuration, digest = self._configuration, self._digest
+        state._set(
+            self.id, configuration, digest, arrays, self._shared, objects, valid_for
+        )
+        return state
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy is checked again: numpy makes the arrays of a pickle writable.
+        arguments = (
+            self._id,
+            self._configuration,
+            dict(self._arrays),
+            self._shared,
+            self._objects,
+        )
+        return _restore, (STATE_VERSION, *arguments)
+
+    @property
+    def version(self) -> int:
+        """`STATE_VERSION`."""
+        return STATE_VERSION
+
+    @property
+    def id(self) -> str:
+        """The id of the environments."""
+        return self._id
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        """A copy of the keywords that two batches must share."""
+        return copy.deepcopy(self._configuration)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of id and configuration."""
+        return self._digest
+
+    @property
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """The arrays, read-only; row i belongs to environment i."""
+        return self._arrays
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """A copy of the lists of values that rows refer to."""
+        return copy.deepcopy(self._shared)
+
+    @property
+    def objects(self) -> tuple[Any, ...] | None:
+        """Copies of environments that only this process can use, or None."""
+        return self._objects
 
     @property
     def num_envs(self) -> int:
@@ -113,9 +221,9 @@ class VectorState:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, VectorState):
             return NotImplemented
-        return (
+        return self is other or (
             self.digest == other.digest
-            and self.shared == other.shared
+            and self._shared == other._shared
             and self.objects is None
             and other.objects is None
             and self.arrays.keys() == other.arrays.keys()
@@ -133,18 +241,14 @@ class VectorState:
 
         Raises
         ------
-        InvalidStateError
+        InvalidOptionError
             If ``rows`` are not integers from 0 to num_envs - 1.
         """
         indices = check_rows(rows, self.num_envs)
-        return VectorState(
-            self.id,
-            self.configuration,
+        return self._with_rows(
             take_rows(self.arrays, indices),
-            self.shared,
             self.objects and tuple(self.objects[row] for row in indices.tolist()),
-            digest=self.digest,
-            checked_by=self._checked_by,
+            self._valid_for,
         )
 
     def row(self, index: int) -> dict[str, Any]:
@@ -168,8 +272,8 @@ class VectorState:
             return value
         row = {name: array[index] for name, array in self.arrays.items()}
         # Arrays with the name of a shared table are indices into it.
-        for name in self.shared.keys() & row.keys():
-            row[name] = self.shared[name][row[name]]
+        for name in self._shared.keys() & row.keys():
+            row[name] = copy.deepcopy(self._shared[name][row[name]])
         return {**row, "seeds": decode_seed(bytes(row["seeds"]))}
 
     def replace_row(self, index: int, row: Mapping[str, Any]) -> VectorState:
@@ -186,39 +290,32 @@ class VectorState:
         Raises
         ------
         InvalidStateError
-            For a name that the snapshot does not have, or a value of another shape.
+            For a name that the snapshot does not have, or a value of another shape, or
+            that the array cannot have.
+        InvalidSeedError
         """
         index = operator.index(index)
         check_rows([index], self.num_envs)
         if self._is_packed:
             new = replace_value("state", self.arrays, index, row)
-            return VectorState(
-                self.id,
-                self.configuration,
-                {**self.arrays, **new},
-                self.shared,
-                self.objects,
-            )
+            return self._with_rows({**self.arrays, **new}, self.objects, "")
         unknown = sorted(row.keys() - self.arrays.keys())
         if unknown:
             accepted = f"some of {sorted(self.arrays)}"
             raise InvalidStateError.expected("row", accepted, unknown)
         arrays = {name: array.copy() for name, array in self.arrays.items()}
-        shared = dict(self.shared)
+        shared = self.shared
         for name, value in row.items():
             if name == "seeds":
                 seeds = [decode_seed(digits) for digits in arrays[name].tolist()]
-                seeds[index] = value
+                seeds[index] = None if value is None else check_seed(value)
                 arrays[name] = encode_seeds(seeds)
             elif name in shared:
                 if value not in shared[name]:
                     shared[name] = [*shared[name], value]
                 arrays[name][index] = shared[name].index(value)
-            elif np.shape(value) != arrays[name].shape[1:]:
-                accepted = f"an array of shape {arrays[name].shape[1:]}"
-                raise InvalidStateError.of_array(name, accepted, value)
             else:
-                arrays[name][index] = value
+                arrays[name][index] = fit_value(name, value, arrays[name][index])
         return VectorState(self.id, self.configuration, arrays, shared, self.objects)
 
     @staticmethod
@@ -237,10 +334,10 @@ class VectorState:
             raise InvalidStateError.expected("states", accepted, states)
         first = states[0]
         for state in states:
-            first.check_configuration(state.id, state.configuration, state.digest)
-            if state.shared != first.shared:
+            first.check_configuration(state.id, state._configuration, state.digest)
+            if state._shared != first._shared:
                 accepted = "states whose shared values are equal"
-                raise InvalidStateError.expected("states", accepted, state.shared)
+                raise InvalidStateError.expected("states", accepted, state._shared)
             if state.arrays.keys() != first.arrays.keys():
                 accepted = f"the arrays {sorted(first.arrays)} in every state"
                 raise InvalidStateError.expected(
@@ -249,15 +346,11 @@ class VectorState:
         objects: list[Any] = []
         for state in states:
             objects += state.objects or [None] * len(state)
-        is_checked = all(state._checked_by == first._checked_by for state in states)
-        return VectorState(
-            first.id,
-            first.configuration,
+        is_valid = all(state._valid_for == first._valid_for for state in states)
+        return first._with_rows(
             concatenate_rows([state.arrays for state in states]),
-            first.shared,
             tuple(objects) if any(state.objects for state in states) else None,
-            digest=first.digest,
-            checked_by=first._checked_by if is_checked else "",
+            first._valid_for if is_valid else "",
         )
 
     # ----------------------------------------------------------------- files
@@ -281,11 +374,11 @@ class VectorState:
             )
             raise InvalidStateError(message)
         header = {
-            "id": self.id,
-            "configuration": self.configuration,
-            "shared": self.shared,
+            "id": self._id,
+            "configuration": self._configuration,
+            "shared": self._shared,
         }
-        write_npz(path, _KIND, self.version, header, self.arrays)
+        write_npz(path, _KIND, STATE_VERSION, header, self.arrays)
 
     @classmethod
     def load(
@@ -320,6 +413,12 @@ class VectorState:
                 "pickle can run any code: pass allow_pickle=True if you trust the file"
             )
             raise InvalidFileError(message)
+        kinds = {"id": str, "configuration": dict, "shared": dict}
+        if not isinstance(header, dict) or any(
+            not isinstance(header.get(name), kind) for name, kind in kinds.items()
+        ):
+            message = f"{os.fspath(path)} cannot be read: its header is no snapshot's"
+            raise InvalidFileError(message)
         return cls(header["id"], header["configuration"], arrays, header["shared"])
 
     # ---------------------------------------------------------------- checks
@@ -327,7 +426,7 @@ class VectorState:
     def engine_state(self, own_names: frozenset[str]) -> EngineState:
         """Return the part of the engine: all arrays but those with some names."""
         arrays = {k: v for k, v in self.arrays.items() if k not in own_names}
-        return EngineState(arrays, self.shared, self.objects)
+        return EngineState(arrays, self._shared, self.objects)
 
     def check_configuration(
         self, id: str, configuration: Mapping[str, Any], digest: str
@@ -343,14 +442,18 @@ class VectorState:
             return
         if self.id != id:
             raise InvalidStateError.expected("state", f"one of {id}", self.id)
-        for name in sorted(self.configuration.keys() | configuration.keys()):
-            one, other = self.configuration.get(name), configuration.get(name)
-            if one != other:
+        own = self._configuration
+        for name in sorted(own.keys() | configuration.keys()):
+            # As text: 1 and True are equal and mean different things.
+            texts = [repr(values.get(name)) for values in (configuration, own)]
+            if texts[0] != texts[1]:
                 message = (
-                    f"state: it is of another configuration: {name} is {other!r} in "
-                    f"this batch and {one!r} in the state"
+                    f"state: it is of another configuration: {name} is {texts[0]} in "
+                    f"this batch and {texts[1]} in the state"
                 )
                 raise InvalidStateError(message)
+        message = f"state: its digest is {self.digest}, and that of this batch {digest}"
+        raise InvalidStateError(message)
 
 
 def digest_configuration(id: str, configuration: Mapping[str, Any]) -> str:
@@ -359,12 +462,49 @@ def digest_configuration(id: str, configuration: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def check_mask(mask: Any, num_envs: int) -> NDArray[np.int64]:
+    """Return the environments of a mask, (m,) int64, all for None.
+
+    Raises
+    ------
+    InvalidOptionError
+        If it is no array of bool of the shape (num_envs,).
+    """
+    if mask is None:
+        return np.arange(num_envs)
+    array = np.asarray(mask)
+    if array.dtype != np.bool_ or array.shape != (num_envs,):
+        accepted = f"None or an array of bool of shape ({num_envs},)"
+        raise InvalidOptionError.expected("mask", accepted, mask)
+    return array.nonzero()[0]
+
+
+def fit_value(name: str, value: Any, own: Any) -> NDArray[Any]:
+    """Return a value of a state as an array of the dtype and shape of another value.
+
+    Raises
+    ------
+    InvalidStateError
+        If it has another shape, or the dtype changes it.
+    """
+    try:
+        array = np.asarray(value)
+        converted = array.astype(own.dtype)
+        fits = array.shape == own.shape and bool((converted == array).all())
+    except (TypeError, ValueError, OverflowError):
+        fits = False
+    if not fits:
+        accepted = f"{own.dtype} of shape {own.shape}"
+        raise InvalidStateError.of_array(name, accepted, value)
+    return converted
+
+
 def check_rows(rows: Any, num_rows: int) -> NDArray[np.int64]:
     """Return indices of rows as (m,) int64.
 
     Raises
     ------
-    InvalidStateError
+    InvalidOptionError
         If they are not integers from 0 to ``num_rows`` - 1.
     """
     array = np.asarray(rows)
@@ -372,13 +512,30 @@ def check_rows(rows: Any, num_rows: int) -> NDArray[np.int64]:
         np.issubdtype(array.dtype, np.integer) or not array.size
     ):
         accepted = "a sequence of integers, one for each environment"
-        raise InvalidStateError.expected("rows", accepted, rows)
+        raise InvalidOptionError.expected("rows", accepted, rows)
     outside = (array < 0) | (array >= num_rows)
     if np.count_nonzero(outside):
         value = int(array[outside][0])
-        raise InvalidStateError.expected("rows", f"0 to {num_rows - 1}", value)
+        raise InvalidOptionError.expected("rows", f"0 to {num_rows - 1}", value)
     return array.astype(np.int64, copy=False)
 
 
+def _restore(version: int, *arguments: Any) -> VectorState:
+    """Return the snapshot of a pickle.
+
+    Raises
+    ------
+    InvalidStateError
+        If another version of roll_vec made it.
+    """
+    if version != STATE_VERSION:
+        accepted = f"version {STATE_VERSION} of the format"
+        raise InvalidStateError.expected("state", accepted, version)
+    return VectorState(*arguments)
+
+
 def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    if one.dtype.kind == other.dtype.kind == "S":
+        # Of seeds: one array may be wider than the other.
+        return bool(one.tolist() == other.tolist())
     return one.dtype == other.dtype and one.tobytes() == other.tobytes()

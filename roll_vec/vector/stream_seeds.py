@@ -28,24 +28,24 @@ class StreamSeeds:
 
     def __init__(self, seeds: list[int | None] | NDArray[np.bytes_]) -> None:
         self._list = seeds if isinstance(seeds, list) else None
-        self._encoded = seeds if not isinstance(seeds, list) else None
+        self._digits = seeds if not isinstance(seeds, list) else None
 
     @property
     def values(self) -> list[int | None]:
         """The seeds, a list of n; not to be changed."""
         if self._list is None:
-            assert self._encoded is not None
-            self._list = [decode_seed(digits) for digits in self._encoded.tolist()]
+            assert self._digits is not None
+            self._list = [decode_seed(digits) for digits in self._digits.tolist()]
         return self._list
 
     @property
-    def encoded(self) -> NDArray[np.bytes_]:
+    def digits(self) -> NDArray[np.bytes_]:
         """(n,) array of hexadecimal digits, empty for None; not to be changed."""
-        if self._encoded is None:
-            self._encoded = encode_seeds(self.values)
-        return self._encoded
+        if self._digits is None:
+            self._digits = encode_seeds(self.values)
+        return self._digits
 
-    def replaced(
+    def replace(
         self, env_ids: Sequence[int], seeds: Sequence[int | None]
     ) -> StreamSeeds:
         """Return them with the new seeds of some environments; None keeps the seed."""
@@ -57,23 +57,21 @@ class StreamSeeds:
                 values[env_id] = seed
         return StreamSeeds(values)
 
-    def copied(
+    def copy_rows(
         self,
-        encoded: NDArray[np.bytes_],
+        digits: NDArray[np.bytes_],
         rows: NDArray[np.int64],
         env_ids: NDArray[np.int64],
     ) -> StreamSeeds:
         """Return them with ``env_ids[j]`` as row ``rows[j]`` of a snapshot."""
         if len(env_ids) == len(self):
-            return StreamSeeds(encoded[rows])
-        new = [decode_seed(digits) for digits in encoded[rows].tolist()]
-        values = self.values.copy()
-        for env_id, seed in zip(env_ids.tolist(), new, strict=True):
-            values[env_id] = seed
-        return StreamSeeds(values)
+            return StreamSeeds(digits[rows])
+        own = self.digits.astype(max(self.digits.dtype, digits.dtype))
+        own[env_ids] = digits[rows]
+        return StreamSeeds(own)
 
     def __len__(self) -> int:
-        return len(self.encoded if self._list is None else self._list)
+        return len(self.digits if self._list is None else self._list)
 
     @staticmethod
     def check(arrays: Mapping[str, NDArray[Any]], name: str = "seeds") -> None:

@@ -208,8 +208,8 @@ class Unroller(NamedTuple):
         if self.autoreset.statistics is not None:
             same_step = mode is SAME_STEP
             starts = np.zeros_like(ends) if same_step else resets
-            self.autoreset.statistics.add_steps(
-                infos, result.rewards, starts, ends, same_step
+            infos |= self.autoreset.statistics.count_steps(
+                result.rewards, starts, ends, same_step
             )
         return infos
 

@@ -140,7 +140,7 @@ def test_a_changed_value_is_refused_or_a_state(case):
                 play(envs, draw_actions(envs, 3, seed=4))
             except InvalidStateError:
                 num_refused += 1
-                assert_same(envs.get_state().arrays, before)
+                assert_same(dict(envs.get_state().arrays), dict(before))
             except EnvironmentFaultError:
                 # An environment's own `set_state` has refused its part.
                 num_refused += 1

@@ -1,6 +1,7 @@
 """Snapshots: a batch that goes back to one repeats what followed it, to the bit."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -9,9 +10,12 @@ from roll_vec import VectorState
 from roll_vec.errors import (
     ClosedError,
     InvalidFileError,
+    InvalidOptionError,
+    InvalidSeedError,
     InvalidStateError,
     ResetNeededError,
 )
+from roll_vec.npz_files import write_npz
 from tests.contract.cases import (
     ARRAY_CASES,
     CASES,
@@ -130,7 +134,7 @@ def test_snapshots_become_one(case):
     assert (whole.num_envs, whole.digest) == (12, states[0].digest)
     for i, state in enumerate(states):
         part = whole.take(np.arange(4 * i, 4 * i + 4))
-        assert_same(part.arrays, state.arrays)
+        assert_same(dict(part.arrays), dict(state.arrays))
     actions = draw_actions(envs, CONTINUATION, seed=1)
     envs.set_state(states[1], rows=[3, 2, 1, 0])
     expected = continuation(envs, actions, 0)
@@ -223,15 +227,15 @@ def bad_calls(envs, case):
         lambda: set_state(other_modes.get_state()),
     )
     yield InvalidStateError, "77", lambda: set_state(longer.get_state())
-    yield InvalidStateError, "mask", lambda: set_state(state, mask=[1, 0, 0, 0])
-    yield InvalidStateError, "mask", lambda: set_state(state, mask=partial[:3])
-    yield InvalidStateError, "rows", lambda: set_state(state, rows=[0, 1, 2])
-    yield InvalidStateError, "rows", lambda: set_state(state, rows=[0, 1, 2, 4])
-    yield InvalidStateError, "rows", lambda: set_state(state, rows=[0, 1, 2, -1])
-    yield InvalidStateError, "rows", lambda: set_state(state, rows=[0.0, 1, 2, 3])
-    yield InvalidStateError, "rows", lambda: set_state(state, rows=5)
-    yield InvalidStateError, "rows", lambda: set_state(state.take([0, 1, 2]))
-    yield InvalidStateError, "rows", lambda: state.take([4])
+    yield InvalidOptionError, "mask", lambda: set_state(state, mask=[1, 0, 0, 0])
+    yield InvalidOptionError, "mask", lambda: set_state(state, mask=partial[:3])
+    yield InvalidOptionError, "rows", lambda: set_state(state, rows=[0, 1, 2])
+    yield InvalidOptionError, "rows", lambda: set_state(state, rows=[0, 1, 2, 4])
+    yield InvalidOptionError, "rows", lambda: set_state(state, rows=[0, 1, 2, -1])
+    yield InvalidOptionError, "rows", lambda: set_state(state, rows=[0.0, 1, 2, 3])
+    yield InvalidOptionError, "rows", lambda: set_state(state, rows=5)
+    yield InvalidOptionError, "rows", lambda: set_state(state.take([0, 1, 2]))
+    yield InvalidOptionError, "rows", lambda: state.take([4])
     yield ClosedError, "closed", closed.get_state
     yield ClosedError, "closed", lambda: closed.set_state(state)
     yield ResetNeededError, "reset", never_reset.get_state
@@ -266,8 +270,8 @@ def test_a_file_of_another_environment_or_version_is_refused(case, tmp_path):
     foreign.reset(seed=0)
     with pytest.raises(InvalidStateError, match=foreign.spec.id):
         foreign.set_state(state)
-    state.version = 99
-    state.save(tmp_path / "later.npz")
+    header = {"id": state.id, "configuration": state.configuration, "shared": {}}
+    write_npz(tmp_path / "later.npz", "snapshot", 99, header, state.arrays)
     with pytest.raises(InvalidFileError, match=r"later\.npz.*99.*reads version 1"):
         VectorState.load(tmp_path / "later.npz")
 
@@ -278,3 +282,93 @@ def test_a_snapshot_is_read_only(case):
     for array in envs.get_state().arrays.values():
         with pytest.raises(ValueError, match="read-only"):
             array[...] = array.copy()
+
+
+# ------------------------------------------------------------- changed snapshots
+
+
+def changed_copies(state):
+    """Yield snapshots that somebody changed, by every way that leads to the arrays."""
+    name = "positions" if "positions" in state.arrays else "players"
+    for copied in (pickle.loads(pickle.dumps(state)), copy.deepcopy(state)):
+        copied.arrays[name].flags.writeable = True
+        copied.arrays[name][:] = 2_000_000_000
+        yield copied
+    own = {key: array.copy() for key, array in state.arrays.items()}
+    later = VectorState(state.id, state.configuration, own, state.shared)
+    own[name][:] = 2_000_000_000
+    assert later == state
+    own["positions"] = own[name]
+    yield VectorState(state.id, state.configuration, own, state.shared)
+
+
+@pytest.mark.parametrize("case", ARRAY_CASES)
+def test_a_changed_snapshot_is_checked_again(case):
+    envs, twin = make_batch(case, 4), make_batch(case, 4)
+    for env in (envs, twin):
+        env.reset(seed=8)
+        play(env, draw_actions(env, 5))
+    state = envs.get_state()
+    for changed in changed_copies(state):
+        with pytest.raises(InvalidStateError):
+            envs.set_state(changed)
+    with pytest.raises(TypeError):
+        state.arrays["has_ended"] = state.arrays["has_ended"][:2]
+    for name in ("arrays", "digest", "configuration", "id", "shared"):
+        with pytest.raises(AttributeError):
+            setattr(state, name, getattr(state, name))
+    for shared in state.shared.values():
+        shared[0].clear()
+    for table in state.row(0).values():
+        if isinstance(table, dict):
+            table.clear()
+    assert pickle.loads(pickle.dumps(state)) == copy.deepcopy(state) == state
+    envs.set_state(state)
+    assert_undisturbed(envs, twin)
+
+
+def test_a_snapshot_of_another_format_version_is_not_unpickled(case, monkeypatch):
+    envs = make_batch(case, 4)
+    envs.reset(seed=8)
+    pickled = pickle.dumps(envs.get_state())
+    monkeypatch.setattr("roll_vec.vector.state.STATE_VERSION", 2)
+    with pytest.raises(InvalidStateError, match="version 2 of the format, got 1"):
+        pickle.loads(pickled)
+
+
+@pytest.mark.parametrize("case", ARRAY_CASES[:1])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("seeds", "abc"),
+        ("seeds", -4),
+        ("players", 2.7),
+        ("cells", 300),
+        ("players", [1, 2]),
+        ("elapsed_steps", None),
+        ("colour", 1),
+    ],
+)
+def test_a_value_that_an_array_cannot_have_is_refused(case, name, value):
+    envs = make_batch(case, 4)
+    envs.reset(seed=8)
+    with pytest.raises((InvalidStateError, InvalidSeedError), match=name[:4]):
+        envs.get_state().replace_row(1, {name: value})
+
+
+def test_equal_content_is_equal_whatever_the_width_of_seeds():
+    envs, twin = (make_batch(ARRAY_CASES[0], 2) for _ in range(2))
+    envs.reset(seed=[3, 10**40])
+    twin.reset(seed=[3, 4])
+    assert envs.get_state().take([0]) == twin.get_state().take([0])
+    assert envs.get_state() != twin.get_state()
+
+
+@pytest.mark.parametrize("header", [None, [], {"id": "a"}, {"id": "a", "shared": 1}])
+def test_a_file_with_another_header_is_refused(header, tmp_path):
+    path = tmp_path / "odd.npz"
+    write_npz(path, "snapshot", 1, header, {"has_ended": np.zeros(3, bool)})
+    with pytest.raises(InvalidFileError, match=r"odd\.npz"):
+        VectorState.load(path)
+    with pytest.raises(InvalidStateError, match="arrays: expected at least one"):
+        VectorState("a", {}, {})

@@ -6,6 +6,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import roll_vec
+from roll_vec.errors import LevelGenerationError
 from tests.contract.cases import assert_same
 
 N = 5
@@ -127,3 +128,24 @@ def test_recv_has_the_entries_too(mode):
                 continue
             for key, array in infos["episode"].items():
                 np.testing.assert_array_equal(array, expected["episode"][key][ids])
+
+
+def test_counts_are_right_after_a_level_that_cannot_be_drawn():
+    envs = roll_vec.make_vec(
+        "roll_vec/Sokoban-v0",
+        2,
+        autoreset_mode="SameStep",
+        max_episode_steps=3,
+        action_start=1,
+        episode_info=True,
+    )
+    envs.reset(seed=0)
+    envs.set_level_options(mask=np.array([True, False]), solution_steps=(900, 999))
+    envs.step([1, 1])
+    envs.reset(options={"reset_mask": np.array([False, True])})
+    envs.step([1, 1])
+    with pytest.raises(LevelGenerationError):
+        envs.step([1, 1])
+    arrays = envs.get_state().arrays
+    np.testing.assert_array_equal(arrays["elapsed_steps"], arrays["episode_lengths"])
+    assert arrays["episode_lengths"][1] == 2

@@ -20,12 +20,12 @@ from roll_vec.kernels.sokoban.bitboards import fits
 from roll_vec.options import check_choice, check_int
 from roll_vec.stacked.level_providers import FixedLevels, LevelProvider
 from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
+from roll_vec.vector.levels import OBJECTIVES
 
 __all__ = [
     "GAVE_UP",
     "MAX_STATES",
     "NO_SOLUTION",
-    "OBJECTIVES",
     "RoomSolution",
     "measure_rooms",
     "refuse_unsolvable_levels",
@@ -33,7 +33,6 @@ __all__ = [
     "solve_rooms",
 ]
 
-OBJECTIVES = ("moves", "pushes")
 STATUSES = ("solved", "unsolvable", "gave up")
 # Lengths of `measure_rooms` where there is none.
 NO_SOLUTION, GAVE_UP = -1, -2

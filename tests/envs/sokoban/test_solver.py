@@ -14,6 +14,7 @@ from roll_vec.errors import (
     SolverLimitError,
     UnsolvableLevelError,
 )
+from roll_vec.vector.levels import OBJECTIVES
 from tests.conftest import JIT_OFF
 from tests.kernels.sokoban.positions import (
     draw_generated,
@@ -50,7 +51,7 @@ def as_lists(solutions):
     ]
 
 
-@pytest.mark.parametrize("objective", solver.OBJECTIVES)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("num_threads", [1, 3])
 def test_solve_rooms(monkeypatch, objective, num_threads):
     """Whatever the threads and the first size of the workspaces."""
@@ -106,7 +107,7 @@ def test_measure_rooms():
     steps, pushes = solver.measure_rooms(grids, num_threads=1 if JIT_OFF else 2)
     assert steps.dtype == pushes.dtype == np.int32
     for grid, num_steps, num_pushes in zip(grids, steps, pushes, strict=True):
-        best = [measure(grid.tolist(), objective) for objective in solver.OBJECTIVES]
+        best = [measure(grid.tolist(), objective) for objective in OBJECTIVES]
         assert best == [
             None if length == solver.NO_SOLUTION else length
             for length in (num_steps, num_pushes)
@@ -149,7 +150,7 @@ def test_options_that_are_refused():
         make_engine(1).solve(np.arange(1), None)
 
 
-@pytest.mark.parametrize("objective", solver.OBJECTIVES)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("action_start", [0, 1])
 def test_solutions_of_environments_are_played(objective, action_start):
     """From the start and from the middle, alone and in a batch: the same actions."""
