@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidSeedError, InvalidStateError
 
 __all__ = [
+    "MAX_BAND_ATTEMPTS",
     "band_seed",
     "check_seed",
     "draw_entropy",
@@ -33,6 +34,8 @@ __all__ = [
 ]
 
 SEED_BITS = 32
+MAX_BAND_ATTEMPTS = 1000
+"""Levels that are tried for a band, with that of attempt 0; see `band_seed`."""
 _BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 
@@ -168,7 +171,8 @@ def band_seed(level_seed: int, attempt: int) -> int:
     """Return the seed of the level that an attempt at a band tries, counted from 0.
 
     A band is a range of a level's difficulty.  Attempt 0 is the level of the seed
-    itself, attempt t that of ``fold_in(level_seed, 2**63 + 2**62 + t)``.
+    itself, attempt t that of ``fold_in(level_seed, 2**63 + 2**62 + t)``.  There are
+    `MAX_BAND_ATTEMPTS` of them.
     """
     # `BAND` of `roll_vec.kernels.rng.pcg64`, whose import would load numba.
     counter = (1 << 63) + (1 << 62) + attempt

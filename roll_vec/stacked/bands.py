@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import LevelGenerationError
 from roll_vec.kernels.rng.pcg64 import BAND, fold_in_rows
+from roll_vec.seeding import MAX_BAND_ATTEMPTS
 
-__all__ = ["MAX_ATTEMPTS", "Band", "Measure", "MeasuredGenerator", "search_bands"]
+__all__ = ["Band", "Measure", "MeasuredGenerator", "search_bands"]
 
 Seeds = NDArray[np.uint64]
 Levels = tuple[NDArray[Any], ...]
 Band = tuple[float | None, float | None]
-
-MAX_ATTEMPTS = 1000
-"""Levels that are tried for a seed, with that of attempt 0."""
 
 # After so many attempts for all seeds, a few seeds at a time are tried to the end: a
 # band without levels raises after thousands of levels, not after millions.
@@ -105,7 +103,7 @@ def search_bands(
     Raises
     ------
     LevelGenerationError
-        If `MAX_ATTEMPTS` levels of a seed are outside.  It names the seed, the bands,
+        If `MAX_BAND_ATTEMPTS` levels of a seed are outside.  It names the seed, the bands,
         and the shares of these levels below, inside and above each band.
     """
     search = _Search(draw, seeds, names, bands)
@@ -116,7 +114,7 @@ def search_bands(
     for start in range(0, len(rows), _SEEDS_TOGETHER):
         part, number = rows[start : start + _SEEDS_TOGETHER], attempt
         while len(part):
-            if number >= MAX_ATTEMPTS:
+            if number >= MAX_BAND_ATTEMPTS:
                 raise LevelGenerationError(search.explain(part[0]))
             part, number = search.try_more(part, number)
     return search.levels
@@ -162,13 +160,15 @@ class _Search:
         """
         # As many as were tried before: at most half of the levels are drawn in vain.
         number = max(min(attempt, _LEVELS_AT_ONCE // len(rows)), 1)
-        number = min(number, MAX_ATTEMPTS - attempt)
-        counters = BAND + np.arange(attempt, attempt + number, dtype=np.uint64)
-        seeds = np.empty(len(rows) * number, np.uint64)
-        fold_in_rows(
-            np.repeat(self._seeds[rows], number), np.tile(counters, len(rows)), seeds
-        )
-        levels = self._draw(seeds)
+        number = min(number, MAX_BAND_ATTEMPTS - attempt)
+        try:
+            levels = self._draw(self._attempt_seeds(rows, attempt, number))
+        except LevelGenerationError:
+            if number == 1:
+                raise
+            # It may be that of an attempt after one inside, which is not needed.
+            number = 1
+            levels = self._draw(self._attempt_seeds(rows, attempt, number))
         grades = self._grade(levels).reshape(-1, len(rows), number)
         is_inside = (grades == INSIDE).all(0)
         has_level, first = is_inside.any(1), is_inside.argmax(1)
@@ -179,6 +179,17 @@ class _Search:
         for j in range(number):
             self._count(remaining, grades[:, ~has_level, j])
         return remaining, attempt + number
+
+    def _attempt_seeds(
+        self, rows: NDArray[np.int64], attempt: int, number: int
+    ) -> Seeds:
+        """Return the seeds of the next ``number`` attempts at some seeds, in turn."""
+        counters = BAND + np.arange(attempt, attempt + number, dtype=np.uint64)
+        seeds = np.empty(len(rows) * number, np.uint64)
+        fold_in_rows(
+            np.repeat(self._seeds[rows], number), np.tile(counters, len(rows)), seeds
+        )
+        return seeds
 
     def _grade(self, levels: Levels) -> NDArray[np.int8]:
         """Return the (bands, m) places of levels: `BELOW`, `INSIDE` or `ABOVE`."""
@@ -207,11 +218,11 @@ class _Search:
         shares = "; ".join(
             f"{below:.1%} are below, {inside:.1%} inside, {above:.1%} above {name}"
             for name, (below, inside, above) in zip(
-                self._bands, self._counts[row] / MAX_ATTEMPTS, strict=True
+                self._bands, self._counts[row] / MAX_BAND_ATTEMPTS, strict=True
             )
         )
         return (
             f"no level was found for seed {self._seeds[row]} within {bands}: of "
-            f"{MAX_ATTEMPTS} levels {shares}; take wider bands, or change the levels "
+            f"{MAX_BAND_ATTEMPTS} levels {shares}; take wider bands, or change the levels "
             "by other keywords"
         )

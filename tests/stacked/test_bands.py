@@ -5,7 +5,8 @@ This has been seen to fail with each of these bugs planted, one at a time:
 - attempt 1 is skipped;
 - of several levels drawn at once, the last one inside is played;
 - a bound itself is outside;
-- a level without a solution is inside an open band.
+- a level without a solution is inside an open band;
+- an attempt after one inside, drawn with it, cannot be generated: an error.
 """
 
 import copy
@@ -18,8 +19,7 @@ import roll_vec
 from roll_vec.envs.sokoban.solver import measure_rooms
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.progress import listen
-from roll_vec.seeding import band_seed, episode_seed
-from roll_vec.stacked import bands
+from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed, episode_seed
 from roll_vec.stacked import row_threads as threads
 from roll_vec.stacked.bands import MeasuredGenerator, search_bands
 from roll_vec.stacked.level_providers import FixedLevels, GeneratedLevels
@@ -96,7 +96,7 @@ def test_a_band_without_levels_is_an_error_with_shares():
     ranges = {"first": (97, None), "second": (6, 7)}
     with pytest.raises(LevelGenerationError) as caught:
         search_bands(noting, np.array([5], np.uint64), ("first", "second"), ranges)
-    assert tried == [band_seed(5, attempt) for attempt in range(bands.MAX_ATTEMPTS)]
+    assert tried == [band_seed(5, attempt) for attempt in range(MAX_BAND_ATTEMPTS)]
     _, first, second = draw(np.array(tried, np.uint64))
     below = np.count_nonzero((second >= 0) & (second < 6)) / 1000
     inside = np.count_nonzero((second == 6) | (second == 7)) / 1000
@@ -107,6 +107,28 @@ def test_a_band_without_levels_is_an_error_with_shares():
     )
     assert str(caught.value).startswith(expected)
     assert (first < 97).all()
+
+
+@pytest.mark.parametrize("num_others", [0, 40])
+def test_an_attempt_that_is_not_needed_may_have_no_level(num_others):
+    """Of seed 7 attempt 2 is the first inside, and attempt 3 has no level at all."""
+    inside, without_level = band_seed(7, 2), band_seed(7, 3)
+
+    def draw_some(seeds):
+        if (seeds == without_level).any():
+            raise LevelGenerationError("none")
+        return seeds.copy(), (seeds == inside) | (seeds > 1 << 40)
+
+    others = np.arange(num_others, dtype=np.uint64) + np.uint64(1 << 50)
+    seeds = np.append(np.array([7], np.uint64), others)
+    levels, _ = search_bands(draw_some, seeds, ("first",), {"first": (1, None)})
+    assert levels.tolist() == [inside, *others.tolist()]
+
+    def draw_none(seeds):
+        return draw_some(seeds)[0], np.zeros(len(seeds))
+
+    with pytest.raises(LevelGenerationError, match="none"):
+        search_bands(draw_none, seeds[:1], ("first",), {"first": (1, None)})
 
 
 @UNCOMPILED

@@ -18,12 +18,9 @@ from roll_vec.envs.countdown.task_files import TaskFile
 from roll_vec.errors import LevelGenerationError
 from roll_vec.kernels.countdown import targets as kernels
 from roll_vec.kernels.countdown.expressions import NUM_NUMBERS, NUMBERS_OFFSET, TARGET
-from roll_vec.seeding import band_seed
+from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed
 
 __all__ = ["BandTasks", "FileTasks", "GeneratedTasks", "Tasks"]
-
-# Draws of a task within a band of difficulty.
-MAX_ATTEMPTS = 1000
 
 
 class Tasks(Protocol):
@@ -182,7 +179,7 @@ class BandTasks:
         band: Any = self._options.num_operations
         low, high = band
         num_below = num_above = 0
-        for attempt in range(MAX_ATTEMPTS):
+        for attempt in range(MAX_BAND_ATTEMPTS):
             nums, target = self._tasks.get(band_seed(level, attempt))
             difficulty = self.measure(nums, target)
             if low <= difficulty <= high:
@@ -196,14 +193,14 @@ class BandTasks:
         return self._tasks.measure(nums, target)
 
     def _explain(self, level: int, num_below: int, num_above: int) -> str:
-        num_others = MAX_ATTEMPTS - num_below - num_above
+        num_others = MAX_BAND_ATTEMPTS - num_below - num_above
         below, above, others = (
-            f"{count / MAX_ATTEMPTS:.1%}"
+            f"{count / MAX_BAND_ATTEMPTS:.1%}"
             for count in (num_below, num_above, num_others)
         )
         return (
             f"no task was found for level {level} within num_operations="
-            f"{self._options.num_operations}: of {MAX_ATTEMPTS} tasks {below} are "
+            f"{self._options.num_operations}: of {MAX_BAND_ATTEMPTS} tasks {below} are "
             f"below, 0.0% inside, {above} above num_operations, {others} without a "
             "solution; take a wider band, or change the tasks by other keywords"
         )

@@ -10,9 +10,8 @@ import pytest
 
 from roll_vec.envs.countdown import Countdown, difficulty
 from roll_vec.envs.countdown.difficulty import count_operations
-from roll_vec.envs.countdown.tasks import MAX_ATTEMPTS
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
-from roll_vec.seeding import band_seed
+from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed
 from tests.conftest import JIT_OFF
 from tests.envs.countdown.tasks import list_tasks
 from tests.oracles import countdown as oracle
@@ -135,7 +134,9 @@ def test_a_band_without_tasks_moves_nothing():
     env.reset(seed=3)
     env.set_level_options(num_operations=2)
     before = env.get_state()
-    message = rf"level 4 .* of {MAX_ATTEMPTS} tasks 0\.0% are below, .* 100\.0% above"
+    message = (
+        rf"level 4 .* of {MAX_BAND_ATTEMPTS} tasks 0\.0% are below, .* 100\.0% above"
+    )
     with pytest.raises(LevelGenerationError, match=message):
         env.reset(seed=4)
     assert env.get_state() == before
