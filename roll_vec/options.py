@@ -24,6 +24,7 @@ __all__ = [
     "check_bool",
     "check_choice",
     "check_int",
+    "check_level_option_names",
     "check_levels",
     "check_lookup",
     "check_number",
@@ -101,6 +102,37 @@ def level_options(options: Any) -> dict[str, Any]:
     return {name: getattr(options, name) for name in options.LEVEL_OPTIONS}
 
 
+def check_level_option_names(options: Any, changes: Mapping[str, Any]) -> None:
+    """Refuse names that `set_level_options` does not accept, and no name at all.
+
+    Parameters
+    ----------
+    options : frozen dataclass
+        See `replace_level_options`.
+    changes : mapping of str to object
+
+    Raises
+    ------
+    UnknownOptionError
+        For another name; lists those that are accepted.
+    InvalidOptionError
+        For no name.
+    """
+    accepted = options.LEVEL_OPTIONS
+    if not changes:
+        expected = f"at least one of {', '.join(accepted)}"
+        raise InvalidOptionError.expected("level options", expected, "none")
+    if changes.keys() <= set(accepted):
+        return
+    fixed = inspect.signature(type(options)).parameters.keys() - set(accepted)
+    spaces = getattr(options, "SPACE_OPTIONS", ())
+    hints = {}
+    for name in fixed:
+        reason = "would change the spaces" if name in spaces else "is not of levels"
+        hints[name] = f"; {name} cannot change, as it {reason}: make a new environment"
+    check_unknown(changes, accepted, hints)
+
+
 def replace_level_options(options: Options, changes: Mapping[str, Any]) -> Options:
     """Return options with other values of some that `set_level_options` accepts.
 
@@ -118,17 +150,8 @@ def replace_level_options(options: Options, changes: Mapping[str, Any]) -> Optio
     InvalidOptionError
         For a value that cannot be used.
     """
-    accepted = options.LEVEL_OPTIONS  # type: ignore[attr-defined]
-    if not changes.keys() <= set(accepted):
-        fixed = inspect.signature(type(options)).parameters.keys() - set(accepted)
-        spaces = getattr(options, "SPACE_OPTIONS", ())
-        hints = {}
-        for name in fixed:
-            reason = "would change the spaces" if name in spaces else "is not of levels"
-            hints[name] = (
-                f"; {name} cannot change, as it {reason}: make a new environment"
-            )
-        check_unknown(changes, accepted, hints)
+    if changes:
+        check_level_option_names(options, changes)
     return dataclasses.replace(options, **changes)  # type: ignore[type-var]
 
 

@@ -103,8 +103,8 @@ def search_bands(
     Raises
     ------
     LevelGenerationError
-        If `MAX_BAND_ATTEMPTS` levels of a seed are outside.  It names the seed, the bands,
-        and the shares of these levels below, inside and above each band.
+        If `MAX_BAND_ATTEMPTS` levels of a seed are outside.  It names the seed, the
+        bands, and the shares of these levels below, inside and above each band.
     """
     search = _Search(draw, seeds, names, bands)
     rows = search.first_rows
@@ -223,6 +223,6 @@ class _Search:
         )
         return (
             f"no level was found for seed {self._seeds[row]} within {bands}: of "
-            f"{MAX_BAND_ATTEMPTS} levels {shares}; take wider bands, or change the levels "
-            "by other keywords"
+            f"{MAX_BAND_ATTEMPTS} levels {shares}; take wider bands, or change the "
+            "levels by other keywords"
         )

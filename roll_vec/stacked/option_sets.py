@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError, InvalidStateError, RollVecError
-from roll_vec.options import describe_value, level_options, replace_level_options
+from roll_vec.errors import InvalidStateError, RollVecError
+from roll_vec.options import (
+    check_level_option_names,
+    describe_value,
+    level_options,
+    replace_level_options,
+)
 
 __all__ = ["OptionSets", "change_level_options", "describe_options", "read_options"]
 
@@ -55,9 +60,7 @@ def change_level_options(options: Any, changes: Mapping[str, Any]) -> Any:
     InvalidOptionError
         For a value that cannot be used.
     """
-    if not changes:
-        accepted = f"at least one of {', '.join(options.LEVEL_OPTIONS)}"
-        raise InvalidOptionError.expected("level options", accepted, "none")
+    check_level_option_names(options, changes)
     return replace_level_options(options, changes)
 
 
@@ -95,12 +98,17 @@ class OptionSets:
     def change(self, env_ids: NDArray[np.int64], changes: Mapping[str, Any]) -> None:
         """Change the level options of some environments.
 
+        Values are checked beside the other options of these environments; without any,
+        names alone are checked.
+
         Raises
         ------
         UnknownOptionError, InvalidOptionError
             Nothing has changed then.
         """
-        change_level_options(self.options[0], changes)
+        if not len(env_ids):
+            check_level_option_names(self.options[0], changes)
+            return
         numbers = np.unique(self.indices[env_ids]).tolist()
         new = [change_level_options(self.options[k], changes) for k in numbers]
         indices = self.indices.copy()

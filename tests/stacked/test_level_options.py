@@ -5,7 +5,9 @@ This has been seen to fail with each of these bugs planted, one at a time:
 - the present episode is changed, too;
 - the options of a mask go to the environments in front;
 - a state of another batch keeps the indices of that batch's sets;
-- a pending autoreset takes the options from before.
+- a pending autoreset takes the options from before;
+- the options of a mask are checked beside those of another environment;
+- a state gives out the batch's own table of options.
 """
 
 import copy
@@ -125,6 +127,23 @@ def test_an_empty_mask_changes_nothing(id):
     assert_undisturbed(env, twin)
 
 
+def test_options_are_checked_beside_those_of_the_mask_alone():
+    levels = [f"#####\n#@$.#\n#{row}#\n#####" for row in ("   ", "#  ", " # ")]
+    env = roll_vec.make_vec(SOKOBAN, 2, levels=levels, level_info=True)
+    mask = np.array([False, True])
+    env.set_level_options(num_levels=1, start_level=2)
+    env.set_level_options(mask=mask, start_level=0)
+    # Too many for environment 0, which begins at level 2.
+    env.set_level_options(mask=mask, num_levels=3)
+    env.set_level_options(mask=np.zeros(2, np.bool_), num_levels=3)
+    assert env.reset(seed=1)[1]["level"].tolist() == [2, 2]
+    assert env.get_attr("num_levels") == (1, 3)
+    with pytest.raises(InvalidOptionError, match="num_levels: expected at most 1"):
+        env.set_level_options(num_levels=3)
+    with pytest.raises(UnknownOptionError, match="num_boxen"):
+        env.set_level_options(mask=np.zeros(2, np.bool_), num_boxen=3)
+
+
 def test_attributes_tell_the_present_values():
     env = make_batch(SOKOBAN)
     env.set_level_options(mask=np.arange(6) < 3, num_boxes=1, num_levels=9)
@@ -223,6 +242,14 @@ def test_snapshots_have_the_options(id, tmp_path):
     grids, expected = other.reset()[0], env.reset()[0]
     rows = np.arange(6) != 4
     np.testing.assert_array_equal(grids[rows], expected[rows])
+
+
+def test_the_options_of_a_state_are_a_copy(id):
+    env, twin = mixed_batch(id), mixed_batch(id)
+    for options in env.get_state().shared["level_options"]:
+        options.update(num_levels=77, success_probability=[0.0, 0.1])
+    assert env.get_state() == twin.get_state()
+    assert_undisturbed(env, twin)
 
 
 def test_a_row_of_a_snapshot_is_played_alone(id):
