@@ -234,7 +234,7 @@ def provide_levels(
     measure : Measure or None
         Needed if the options have bands, or ask for infos of measures.
     """
-    numbers, levels = (options.num_levels, options.start_level), options.levels
+    numbers, levels = (options.level_count, options.start_level), options.levels
     if levels is not None:
         return FixedLevels(levels, *numbers, measure, options.bands)
     if measure is None:

@@ -24,9 +24,9 @@ from roll_vec.stacked.level_archives import SUFFIX, read_archive
 __all__ = [
     "Grids",
     "LevelSet",
+    "check_given_levels",
     "flood_fill",
     "format_grids",
-    "load_level_option",
     "refuse",
     "refuse_beside_levels",
     "split_text",
@@ -371,23 +371,23 @@ def format_grids(
 # ------------------------------------------------------------------------ the keywords
 
 
-def load_level_option(level_class: type[Set], options: Any) -> tuple[Set, int]:
-    """Return the levels of options, and how many of them are played.
+def check_given_levels(
+    levels: LevelSet, num_levels: Any, start_level: Any
+) -> tuple[int, int]:
+    """Return ``num_levels`` and ``start_level`` beside levels, checked.
 
     Parameters
     ----------
-    level_class : subclass of LevelSet
-    options : LevelOptions
-        Not yet checked.  ``num_levels`` of 0 is all levels from ``start_level`` on.
+    levels : LevelSet
+    num_levels, start_level : object
+        ``num_levels`` of 0 is all levels from ``start_level`` on, and stays 0.
 
     Raises
     ------
     InvalidOptionError
     """
-    levels = level_class.load(options.levels)
-    start = check_int("start_level", options.start_level, 0, len(levels) - 1)
-    most = len(levels) - start
-    return levels, check_int("num_levels", options.num_levels, 0, most) or most
+    start = check_int("start_level", start_level, 0, len(levels) - 1)
+    return check_int("num_levels", num_levels, 0, len(levels) - start), start
 
 
 def refuse_beside_levels(

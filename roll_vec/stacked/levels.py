@@ -179,7 +179,9 @@ class LevelEngine(StackedEngine):
         """Return an option or another attribute of each environment."""
         is_option = name in self.options.LEVEL_OPTIONS
         if is_option and name not in self.PER_ENV_ATTRIBUTES:
-            values = [getattr(options, name) for options in self.option_sets.options]
+            # A number of levels, also where the option says "all of them".
+            field = "level_count" if name == "num_levels" else name
+            values = [getattr(options, field) for options in self.option_sets.options]
             return tuple(values[k] for k in self.level_options.tolist())
         return super().get_attribute(name)
 

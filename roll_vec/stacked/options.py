@@ -20,6 +20,7 @@ from roll_vec.options import (
 )
 from roll_vec.stacked.grid_family import GridFamily
 from roll_vec.stacked.grid_observations import OBS_MODES
+from roll_vec.stacked.level_sets import LevelSet, check_given_levels
 from roll_vec.text.options import ACTION_MODES, TextOptions
 
 __all__ = [
@@ -164,8 +165,11 @@ class LevelOptions(GridOptions):
         1 with a warning at the first 0.  Texts play the same in all three.
     action_lookup : dict from int to str, or None
         Names of the actions, from ``action_start`` on.
+    levels : object or None
+        Levels of users, in any form that `LEVEL_SET` reads; they become such a set.
     num_levels, start_level : int
-        A finite set of levels; 0 is unlimited.
+        A finite set of levels; ``num_levels`` of 0 is unlimited, and of given levels
+        all from ``start_level`` on.
     seed_info : bool
         True: the infos of resets have ``seed``, an int below 2**32: `reset` with this
         seed starts the same episode in an environment with the same keywords.
@@ -188,6 +192,8 @@ max_actions_per_turn, max_answer_chars
     InvalidOptionError
     """
 
+    LEVEL_SET: ClassVar[type[LevelSet]]
+    """The levels of users."""
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("num_levels", "start_level")
     """The keywords that `set_level_options` takes."""
     DIFFICULTY: ClassVar[tuple[str, ...]] = ()
@@ -207,6 +213,7 @@ max_actions_per_turn, max_answer_chars
     grid_vocab: Mapping[str, str] | None = None  # type: ignore[assignment]
     action_start: int | None = None
     action_lookup: Mapping[int, str] | None = None  # type: ignore[assignment]
+    levels: Any = None
     num_levels: int = 0
     start_level: int = 0
     seed_info: bool = False
@@ -231,9 +238,14 @@ max_actions_per_turn, max_answer_chars
             accepted = "a dict from str to str"
             raise InvalidOptionError.expected("grid_vocab", accepted, vocab)
         self._set("grid_vocab", dict(vocab))
-        num_levels, start_level = check_levels(self.num_levels, self.start_level)
-        self._set("num_levels", num_levels)
-        self._set("start_level", start_level)
+        numbers = self.num_levels, self.start_level
+        if self.levels is None:
+            numbers = check_levels(*numbers)
+        else:
+            self._set("levels", self.LEVEL_SET.load(self.levels))
+            numbers = check_given_levels(self.levels, *numbers)
+        self._set("num_levels", numbers[0])
+        self._set("start_level", numbers[1])
         for name in LEVEL_INFOS:
             self._set(name, check_bool(name, getattr(self, name)))
 
@@ -241,6 +253,13 @@ max_actions_per_turn, max_answer_chars
     def has_level_infos(self) -> bool:
         """Whether the infos of resets say something of the level that is played."""
         return any(getattr(self, name) for name in LEVEL_INFOS)
+
+    @property
+    def level_count(self) -> int:
+        """Number of levels that are played; 0: unlimited."""
+        if self.levels is None or self.num_levels:
+            return self.num_levels
+        return len(self.levels) - self.start_level
 
     @property
     def bands(self) -> dict[str, tuple[Any, Any]]:

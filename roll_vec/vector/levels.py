@@ -74,7 +74,8 @@ class BatchLevels(VectorEnv[Any, Any, Any]):
         """Change the levels from each environment's next episode on: a curriculum.
 
         The present episodes go on.  Snapshots have the level options of each
-        environment; `get_attr` reads them.
+        environment: ``get_state().row(i)["level_options"]``.  `get_attr` reads them as
+        well, except ``num_boxes``: the number in the room that is played.
 
         Parameters
         ----------

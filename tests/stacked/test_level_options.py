@@ -127,6 +127,38 @@ def test_an_empty_mask_changes_nothing(id):
     assert_undisturbed(env, twin)
 
 
+@pytest.mark.parametrize(
+    ("id", "levels"),
+    [
+        (SOKOBAN, [f"#####\n#{row}#\n#####" for row in ("@$.", ".$@", "+$ ", " $+")]),
+        (RANDOM_LAKE, [[row, "FFF"] for row in ("SFG", "FSG", "SGF", "GSF")]),
+    ],
+)
+def test_all_levels_of_users_are_those_from_the_start_level_on(id, levels):
+    env = roll_vec.make_vec(id, 6, levels=levels, level_info=True)
+    alone = gymnasium.make(id, levels=levels, level_info=True).unwrapped
+    for start in (2, 0, 3):
+        env.set_level_options(start_level=start)
+        alone.set_level_options(start_level=start)
+        expected = [start + i % (4 - start) for i in range(6)]
+        assert env.reset(seed=0)[1]["level"].tolist() == expected
+        assert [alone.reset(seed=i)[1]["level"] for i in range(6)] == expected
+        assert env.get_attr("num_levels") == (4 - start,) * 6
+    with pytest.raises(InvalidOptionError, match="num_levels: expected at most 1"):
+        env.set_level_options(num_levels=2)
+    # A number that was given stays.
+    env.set_level_options(start_level=0, num_levels=2)
+    env.set_level_options(start_level=1)
+    assert env.reset(seed=0)[1]["level"].tolist() == [1, 2] * 3
+    with pytest.raises(InvalidOptionError, match="num_levels: expected at most 1"):
+        env.set_level_options(start_level=3)
+    state = env.get_state()
+    env.set_level_options(num_levels=0)
+    assert env.get_attr("num_levels") == (3,) * 6
+    env.set_state(state)
+    assert env.get_attr("num_levels") == (2,) * 6
+
+
 def test_options_are_checked_beside_those_of_the_mask_alone():
     levels = [f"#####\n#@$.#\n#{row}#\n#####" for row in ("   ", "#  ", " # ")]
     env = roll_vec.make_vec(SOKOBAN, 2, levels=levels, level_info=True)

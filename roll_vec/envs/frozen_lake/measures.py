@@ -10,11 +10,14 @@ from roll_vec.envs.frozen_lake.solver import measure_maps
 
 __all__ = ["LakeMeasure"]
 
+# The solver's last digits are not exact: a chance of one half can be above 0.5.
+_DECIMALS = 12
+
 
 class LakeMeasure:
     """Measures maps, as a `roll_vec.stacked.bands.Measure`.
 
-    ``success_probability`` is that of `measure_maps`.
+    ``success_probability`` is that of `measure_maps`, rounded to 12 decimals.
 
     Parameters
     ----------
@@ -39,7 +42,7 @@ class LakeMeasure:
             is_slippery=options.is_slippery,
             success_rate=options.success_rate,
             num_threads=self.num_threads,
-        )
+        ).round(_DECIMALS)
         if not options.oracle_return_info:
             return (chances,)
         # Only the goal is worth something.

@@ -23,7 +23,7 @@ from roll_vec.options import (
     check_number,
 )
 from roll_vec.stacked.grid_family import GridFamily
-from roll_vec.stacked.level_sets import load_level_option, refuse_beside_levels
+from roll_vec.stacked.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.stacked.options import GridOptions, LevelOptions, check_cells
 
 __all__ = ["FrozenLakeOptions", "RandomFrozenLakeOptions"]
@@ -155,12 +155,12 @@ class RandomFrozenLakeOptions(LevelOptions):
     levels : list of maps, array, str, PathLike or None
         Maps to play in place of random ones, in any form that
         `roll_vec.envs.frozen_lake.level_files.load_levels` reads; they become a
-        `LakeSet`.  ``size`` becomes their number of rows, ``p`` must stay at its
-        default, and ``num_levels`` of 0 becomes the number of all maps from
-        ``start_level`` on.  Slips are drawn as on a random map.
+        `LakeSet`.  ``size`` becomes their number of rows, and ``p`` must stay at its
+        default.  Slips are drawn as on a random map.
     success_probability : (float or None, float or None), or None
         A band of difficulty, both ends inside, None for an open end: the highest chance
-        ever to reach the goal; see `roll_vec.stacked.bands`.
+        ever to reach the goal, rounded to 12 decimals, so that a chance of one half is
+        inside a band that ends at 0.5; see `roll_vec.stacked.bands`.
     max_steps, grid_lookup, grid_vocab, action_start, action_lookup, obs_mode, \
 num_levels, start_level, render_mode, render_scale
         See `LevelOptions`, which has those of text as well.
@@ -171,7 +171,7 @@ num_levels, start_level, render_mode, render_scale
     """
 
     FAMILY: ClassVar[GridFamily] = FROZEN_LAKE
-
+    LEVEL_SET: ClassVar[type[LevelSet]] = LakeSet
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = (
         "p",
         "success_probability",
@@ -187,15 +187,9 @@ num_levels, start_level, render_mode, render_scale
     size: int = 4
     p: float = 0.8
     is_slippery: bool = True
-    levels: Any = None
     success_probability: tuple[float | None, float | None] | None = None
 
     def __post_init__(self) -> None:
-        if self.levels is not None:
-            levels, num_levels = load_level_option(LakeSet, self)
-            self._set("levels", levels)
-            # The number of those that are played becomes explicit.
-            self._set("num_levels", num_levels)
         super().__post_init__()
         self._set("p", check_number("p", self.p, 0.0, 1.0))
         self._set("is_slippery", check_bool("is_slippery", self.is_slippery))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.level_files import RoomSet
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import MAX_INT, check_band, check_bool, check_int
 from roll_vec.stacked.grid_family import GridFamily
-from roll_vec.stacked.level_sets import load_level_option, refuse_beside_levels
+from roll_vec.stacked.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.stacked.options import MAX_CELLS, LevelOptions, check_cells
 
 __all__ = ["SokobanOptions"]
@@ -40,8 +40,7 @@ class SokobanOptions(LevelOptions):
         Levels to play in place of generated ones, in any form that
         `roll_vec.envs.sokoban.level_files.load_levels` reads; they become a
         `RoomSet`.  ``dim_room`` becomes their size, the other keywords above must stay
-        at their defaults, and ``num_levels`` of 0 becomes the number of all levels from
-        ``start_level`` on.
+        at their defaults.
     solution_steps, solution_pushes : (int or None, int or None), or None
         Bands of difficulty, both ends inside, None for an open end: the fewest moves,
         or pushes, that solve a level; see `roll_vec.stacked.bands`.  A level without a
@@ -63,6 +62,7 @@ num_levels, start_level, render_mode, render_scale
     """
 
     FAMILY: ClassVar[GridFamily] = SOKOBAN
+    LEVEL_SET: ClassVar[type[LevelSet]] = RoomSet
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = (
         "num_boxes",
         "search_depth",
@@ -85,18 +85,12 @@ num_levels, start_level, render_mode, render_scale
     num_boxes: int = 3
     search_depth: int = 300
     num_gen_steps: int | None = None
-    levels: Any = None
     solution_steps: tuple[int | None, int | None] | None = None
     solution_pushes: tuple[int | None, int | None] | None = None
     deadlock: bool = False
     terminate_on_deadlock: bool = False
 
     def __post_init__(self) -> None:
-        if self.levels is not None:
-            levels, num_levels = load_level_option(RoomSet, self)
-            self._set("levels", levels)
-            # The number of those that are played becomes explicit.
-            self._set("num_levels", num_levels)
         super().__post_init__()
         for name in self.DIFFICULTY:
             band = check_band(name, getattr(self, name), 0, MAX_INT, is_integer=True)

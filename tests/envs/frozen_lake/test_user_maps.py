@@ -42,7 +42,7 @@ def test_keywords_that_contradict_maps_are_refused(keywords, problem):
 
 def test_options_are_made_from_options():
     options = RandomFrozenLakeOptions(levels=MAPS, start_level=1)
-    assert (options.size, options.num_levels, options.grid_shape) == (3, 2, (3, 4))
+    assert (options.size, options.level_count, options.grid_shape) == (3, 2, (3, 4))
     assert RandomFrozenLakeOptions(**dataclasses.asdict(options)) == options
     assert dataclasses.replace(options, obs_mode="rgb").grid_shape == (3, 4)
     assert options != RandomFrozenLakeOptions(levels=MAPS[::-1], start_level=1)

@@ -57,7 +57,7 @@ def test_defaults_and_the_levels_own_size_are_no_contradiction():
     room = {"dim_room": (6, 6), "num_boxes": 3, "search_depth": 300}
     assert gymnasium.make(ID, levels=[ONE], **room).unwrapped.dim_room == (3, 5)
     options = SokobanOptions(levels=EXPECTED, start_level=1)
-    assert (options.num_levels, options.start_level) == (2, 1)
+    assert (options.level_count, options.start_level) == (2, 1)
     assert SokobanOptions(**dataclasses.asdict(options)) == options
     assert dataclasses.replace(options, obs_mode="rgb").dim_room == (6, 6)
     assert options != SokobanOptions(levels=EXPECTED[::-1], start_level=1)
