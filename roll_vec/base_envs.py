@@ -213,7 +213,8 @@ class SeededEnv(ClosableEnv):
         """Restore the state that `get_state` returned; optional.
 
         The environment may be in any other state, or new.  A pool passes a copy that
-        nobody else has.
+        nobody else has.  With a method `check_state`, which raises the errors of this
+        one alone, a pool refuses a state before any environment moves.
         """
         message = f"{type(self).__name__} has no set_state"
         raise NotImplementedError(message)

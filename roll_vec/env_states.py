@@ -14,13 +14,14 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import gymnasium
+import numpy as np
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from roll_vec.base_envs import SeededEnv
 from roll_vec.errors import InvalidStateError, UnsupportedError
 from roll_vec.seeding import make_generator
 
-__all__ = ["get_env_state", "set_env_state", "supports_state"]
+__all__ = ["check_env_state", "get_env_state", "set_env_state", "supports_state"]
 
 _WRAPPER_ATTRIBUTES: dict[type, tuple[str, ...]] = {
     TimeLimit: ("_elapsed_steps",),
@@ -87,6 +88,29 @@ def get_env_state(env: Env) -> Any:
     return {**{name: getattr(env, name) for name in names}, "env": state}
 
 
+def check_env_state(env: Env, state: Any) -> None:
+    """Raise the error of `set_env_state`, as far as it can be told; nothing changes.
+
+    The environment's own part is checked by its method `check_state`, if it has one.
+
+    Raises
+    ------
+    InvalidStateError
+        If it is no state of such layers; and the exceptions of `check_state`.
+    """
+    while (names := _attributes_of(env)) is not None:
+        if names:
+            _check_keys(env, state, {*names, "env"})
+            state = state["env"]
+        env = env.env
+    if not isinstance(env, (SeededEnv, gymnasium.Wrapper)):
+        _read_generator(env, state)
+        state = state["state"]
+    check_state = getattr(env, "check_state", None)
+    if callable(check_state):
+        check_state(state)
+
+
 def set_env_state(env: Env, state: Any) -> None:
     """Go to a state of `get_env_state`, of this environment or of one like it.
 
@@ -137,12 +161,15 @@ def _set_innermost_state(env: Env, state: Any) -> None:
     if isinstance(env, (SeededEnv, gymnasium.Wrapper)):
         set_state(state)
         return
-    _check_keys(env, state, {"state", "np_random", "np_random_seed"})
-    generator = None
-    if state["np_random"] is not None:
-        generator = make_generator(state["np_random"])
+    generator = _read_generator(env, state)
     set_state(state["state"])
     env._np_random, env._np_random_seed = generator, state["np_random_seed"]
+
+
+def _read_generator(env: Env, state: Any) -> np.random.Generator | None:
+    """Return ``np_random`` of the state of an environment that is no `SeededEnv`."""
+    _check_keys(env, state, {"state", "np_random", "np_random_seed"})
+    return None if state["np_random"] is None else make_generator(state["np_random"])
 
 
 def _check_methods(env: Env) -> None:

@@ -291,7 +291,8 @@ class PoolEngine:
         return self._snapshots.get_state(self.successes)
 
     def check_state(self, state: EngineState) -> None:
-        """Check a state; see `Engine.check_state`."""
+        """Check a state; see `Engine.check_state` and `PoolSnapshots.check_state`."""
+        self.operations.wait_for_all()
         self._snapshots.check_state(state)
 
     def set_state(

@@ -141,11 +141,16 @@ class PoolSnapshots:
     # ----------------------------------------------------------------- check
 
     def check_state(self, state: EngineState) -> None:
-        """Check everything in a state except the content of pickles.
+        """Check a state, by the environments' own `check_state` where they have one.
+
+        The content of pickled records and objects is not checked.
 
         Raises
         ------
         InvalidStateError
+            And other exceptions of an environment.
+        EnvironmentFaultError
+            If a worker died.
         """
         arrays = state.arrays
         if arrays.keys() != _NAMES:
@@ -167,9 +172,12 @@ class PoolSnapshots:
                 "needs_replacement", "True only where no object is left", "others"
             )
         rows, objects = np.arange(len(is_lost)), state.objects or ()
+        snapshots: dict[int, EnvSnapshot] = {}
         for row, (kind, content) in enumerate(unpack("state", arrays, rows)):
             if kind == PLAIN:
                 _read_value("state", row, kind, content)
+            if kind in (PLAIN, PICKLED):
+                snapshots[row] = EnvSnapshot(kind, content)
             elif kind == COPY and (objects[row : row + 1] or (None,))[0] is None:
                 message = (
                     f"state: environment {row} is a copy of an object, which only the "
@@ -179,6 +187,7 @@ class PoolSnapshots:
         for row, (kind, content) in enumerate(unpack("record", arrays, rows)):
             if kind == PLAIN:
                 self._read_record(row, kind, content)
+        self._handles.check_snapshots(snapshots, len(self._descriptions) == 1)
 
     def _read_record(self, row: int, kind: int, content: bytes) -> dict[str, Any]:
         """Return a record, checked."""

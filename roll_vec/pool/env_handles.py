@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -174,6 +174,38 @@ class EnvHandles:
         """Return the keywords of `set_level_options` of an environment, if any."""
         options: dict[str, Any] | None = self.attributes[env_id].get(LEVEL_OPTIONS)
         return options
+
+    def check_snapshots(
+        self, snapshots: Mapping[int, EnvSnapshot], any_object: bool
+    ) -> None:
+        """Check snapshots by the environment objects; nothing changes.
+
+        A row whose environment has no object now is not checked.
+
+        Parameters
+        ----------
+        snapshots : mapping from int to EnvSnapshot
+            By row, of the kind `PLAIN` or `PICKLED`.
+        any_object : bool
+            Whether all environments are alike.  If not, row i is for environment i.
+
+        Raises
+        ------
+        InvalidStateError
+            Or another exception of an environment.
+        EnvironmentFaultError
+            If a worker died.
+        """
+        is_lost = self._faults.needs_replacement
+        able_ids = [env_id for env_id in range(len(self)) if not is_lost[env_id]]
+        parts: dict[int, dict[int, EnvSnapshot]] = {env_id: {} for env_id in able_ids}
+        for row, snapshot in snapshots.items():
+            env_id = row
+            if any_object and able_ids:
+                env_id = able_ids[row % len(able_ids)]
+            if env_id in parts:
+                parts[env_id][row] = snapshot
+        self.run("check_states", list(parts.values()), able_ids)
 
     def set_snapshots(
         self,

@@ -16,7 +16,13 @@ import numpy as np
 
 from roll_vec.env_methods import find_method
 from roll_vec.env_results import split_reset, split_step
-from roll_vec.env_states import get_env_state, set_env_state, supports_state
+from roll_vec.env_states import (
+    check_env_state,
+    get_env_state,
+    set_env_state,
+    supports_state,
+)
+from roll_vec.errors import InvalidStateError
 from roll_vec.pool.env_descriptions import describe_env
 from roll_vec.pool.observations import same_data
 from roll_vec.pool.snapshots import EnvSnapshot, pickle_env, take_snapshot
@@ -186,6 +192,29 @@ class EnvRunner:
             return EnvSnapshot(LOST)
         name = f"environment {env_id}"
         return take_snapshot(self.envs[env_id], name, in_caller_process)
+
+    def check_states(self, env_id: int, snapshots: Mapping[int, EnvSnapshot]) -> None:
+        """Check states that an environment object may be set to; it does not change.
+
+        Parameters
+        ----------
+        env_id : int
+        snapshots : mapping from int to EnvSnapshot
+            By row of a state of the pool, of the kind `PLAIN` or `PICKLED`.
+
+        Raises
+        ------
+        InvalidStateError
+            Names the row.  Other exceptions of the environment are raised as they are.
+        """
+        if env_id not in self.envs:
+            return
+        for row, (kind, content) in snapshots.items():
+            try:
+                check_env_state(self.envs[env_id], from_bytes(kind, content))
+            except InvalidStateError as error:
+                message = f"environment {row} of the state: {error}"
+                raise InvalidStateError(message) from None
 
     def set_state(self, env_id: int, request: StateRequest) -> None:
         """Bring an environment object into the state of a snapshot.

@@ -106,7 +106,9 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
     `set_level_options` and `solve` call the methods of these names that an environment
     may have.  A new object that replaces an environment gets the level options again,
     in one call.  If it has a method `check_level_options`, that is called first, for
-    all environments: nothing changes if it raises.
+    all environments: nothing changes if it raises.  `set_state` calls `check_state`
+    of environments that have it in the same way, for a snapshot from a file or one
+    that was changed.
 
     `close` closes every environment.  It ignores their exceptions, except a
     KeyboardInterrupt in the calling thread.

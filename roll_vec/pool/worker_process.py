@@ -24,6 +24,7 @@ _RAISING_OPERATIONS = (
     "build",
     "call",
     "check_level_options",
+    "check_states",
     "fetch",
     "get_state",
     "set",

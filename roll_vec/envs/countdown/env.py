@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 import string
 from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, ClassVar
 
-import numpy as np
-
-from roll_vec.base_envs import BaseLanguageBasedEnv
 from roll_vec.envs.countdown.grading import REASONS, AnswerGrader
 from roll_vec.envs.countdown.options import RENDER_MODES, CountdownOptions
 from roll_vec.envs.countdown.solver import can_solve, solve
@@ -43,12 +39,12 @@ from roll_vec.options import (
     check_bool,
     check_int,
     parse_options,
-    replace_level_options,
     takes_keywords_of,
 )
 from roll_vec.seeding import level_for_seed
 from roll_vec.spaces import UnicodeText
 from roll_vec.text.validation import check_text
+from roll_vec.text_level_env import TextLevelEnv
 
 __all__ = ["Countdown", "CountdownOptions"]
 
@@ -63,9 +59,11 @@ EXAMPLES = (
     "seven times six",
     "",
 )
+# The least and the greatest number of a task.
+_INT64 = (-(1 << 63), (1 << 63) - 1)
 
 
-class Countdown(BaseLanguageBasedEnv):
+class Countdown(TextLevelEnv):
     """Combine numbers into a target; the answer is an expression in text.
 
     An observation is ``Target: 24, nums: [3, 8, 1]``.  A correct answer ends the
@@ -114,15 +112,13 @@ class Countdown(BaseLanguageBasedEnv):
         "render_fps": 4,
     }
     DATA_FILES: ClassVar[Mapping[str, str]] = {"data": ""}
+    STATE = ("nums", "target", "num_env_steps", "open", "hint")
 
     @takes_keywords_of(CountdownOptions)
     def __init__(self, **keywords: Any) -> None:
-        super().__init__()
         shared = _shared_parts(parse_options(CountdownOptions, keywords))
-        self.options, self._outcomes, self._instructions = shared
-        options = self._first_options = self.options
-        # The changes of `set_level_options`.
-        self._level_options: dict[str, Any] = {}
+        options, self._outcomes, self._instructions = shared
+        super().__init__(options)
         self.action_space.examples = EXAMPLES  # type: ignore[attr-defined]
         self.render_mode = options.render_mode
         max_numbers: int = options.num_numbers[1]  # type: ignore[index]
@@ -196,19 +192,14 @@ class Countdown(BaseLanguageBasedEnv):
 
     def _reset_info(self, level: int) -> dict[str, Any]:
         """Return the infos of a reset that the options ask for."""
-        options = self.options
-        info: dict[str, Any] = {}
-        if options.seed_info:
-            info["seed"] = self.level_seed
-        if options.level_info:
-            info["level"] = level
+        options, difficulty = self.options, -1
         if options.difficulty_info or options.oracle_return_info:
             difficulty = self._tasks.measure(self.nums, self.target)
-            if options.difficulty_info:
-                info["difficulty"] = {"num_operations": difficulty}
-            if options.oracle_return_info:
-                has_solution = difficulty >= 0
-                info["oracle_return"] = options.score if has_solution else math.nan
+        info = self._describe_level(
+            level, lambda: options.score if difficulty >= 0 else math.nan
+        )
+        if options.difficulty_info:
+            info["difficulty"] = {"num_operations": difficulty}
         return info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -332,11 +323,6 @@ class Countdown(BaseLanguageBasedEnv):
             raise ResetNeededError(message)
         return self._observation
 
-    def check_level_options(self, **level_options: Any) -> None:
-        """Raise the errors of `set_level_options`; nothing changes."""
-        self._check_open()
-        self._options_with({**self._level_options, **level_options})
-
     def set_level_options(self, **level_options: Any) -> None:
         """Change the levels of the next episodes; the present one goes on.
 
@@ -355,13 +341,11 @@ class Countdown(BaseLanguageBasedEnv):
             was made for: they would change the observation space.
         ClosedError
         """
-        self._check_open()
-        changes = {**self._level_options, **level_options}
-        self._change_options(self._options_with(changes), changes)
+        super().set_level_options(**level_options)
 
-    def _options_with(self, changes: Mapping[str, Any]) -> CountdownOptions:
-        """Return checked options with some changes of the levels."""
-        options = replace_level_options(self._first_options, changes)
+    def _check_options(
+        self, options: CountdownOptions, changes: Mapping[str, Any]
+    ) -> None:
         if self._file is not None:
             self._file.check(options)
             for name in ("num_numbers", "number_range", "target_range"):
@@ -375,13 +359,9 @@ class Countdown(BaseLanguageBasedEnv):
                 "made for (more would change the observation space)",
                 changes["num_numbers"],
             )
-        return options
 
-    def _change_options(
-        self, options: CountdownOptions, changes: Mapping[str, Any]
-    ) -> None:
+    def _use_options(self, options: CountdownOptions) -> None:
         self.options = _shared_parts(options)[0]
-        self._level_options = {name: getattr(options, name) for name in changes}
         self._tasks = self._make_tasks(self.options)
 
     def get_state(self) -> dict[str, Any]:
@@ -396,40 +376,28 @@ class Countdown(BaseLanguageBasedEnv):
             "level_options": dict(self._level_options),
         }
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go back to what `get_state` returned.
-
-        Raises
-        ------
-        InvalidOptionError
-            If the task has more numbers than this environment's, or the level options
-            cannot be used; no state changes then.
-        """
-        nums, target = list(state["nums"]), state["target"]
-        max_numbers = self._grader.max_numbers
+    def _read_values(self, state: Mapping[str, Any]) -> tuple[Any, ...]:
+        nums, max_numbers = state["nums"], self._grader.max_numbers
+        if not isinstance(nums, (list, tuple)):
+            raise InvalidOptionError.expected("nums", "a list of integers", nums)
         if len(nums) > max_numbers:
-            raise InvalidOptionError.expected(
-                "state", f"at most {max_numbers} nums", len(nums)
-            )
-        steps = check_int("state: num_env_steps", state["num_env_steps"], 0)
-        is_open, hint = check_bool("state: open", state["open"]), state["hint"]
+            accepted = f"at most {max_numbers} nums"
+            raise InvalidOptionError.expected("nums", accepted, len(nums))
+        hint = state["hint"]
         if not isinstance(hint, str):
-            raise InvalidOptionError.expected("state: hint", "a str", hint)
-        changes = state["level_options"]
-        if not isinstance(changes, Mapping):
-            raise InvalidOptionError.expected("state: level_options", "a dict", changes)
-        # Raises for numbers that are no int64.
-        np.array([operator.index(number) for number in (target, *nums)], np.int64)
-        options = None
-        if changes != self._level_options:
-            options = self._options_with(changes)
-        self.set_stream(state["stream"])
-        if options is not None:
-            self._change_options(options, changes)
-        self._grader.set_task(nums, target)
-        self.nums, self.target = nums, target
-        self.num_env_steps, self._open = steps, is_open
-        self._task = task_text(nums, target) if nums else ""
+            raise InvalidOptionError.expected("hint", "a str", hint)
+        return (
+            [check_int("nums", number, *_INT64) for number in nums],
+            check_int("target", state["target"], *_INT64),
+            check_int("num_env_steps", state["num_env_steps"], 0),
+            check_bool("open", state["open"]),
+            hint,
+        )
+
+    def _load_values(self, values: tuple[Any, ...]) -> None:
+        self.nums, self.target, self.num_env_steps, self._open, hint = values
+        self._grader.set_task(self.nums, self.target)
+        self._task = task_text(self.nums, self.target) if self.nums else ""
         self._observation = self._task + hint
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from roll_vec.base_envs import BaseLanguageBasedEnv, check_stream
 from roll_vec.envs.webshop.actions import (
     EXAMPLES,
     INSTRUCTIONS,
@@ -36,20 +34,16 @@ from roll_vec.envs.webshop.state import (
     write_state,
 )
 from roll_vec.errors import InvalidOptionError, ResetNeededError
-from roll_vec.options import (
-    check_int,
-    parse_options,
-    replace_level_options,
-    takes_keywords_of,
-)
+from roll_vec.options import check_int, parse_options, takes_keywords_of
 from roll_vec.seeding import level_for_seed
 from roll_vec.spaces import UnicodeText
 from roll_vec.text.validation import check_text
+from roll_vec.text_level_env import TextLevelEnv
 
 __all__ = ["WebShop", "WebShopOptions"]
 
 
-class WebShop(BaseLanguageBasedEnv):
+class WebShop(TextLevelEnv):
     """A simulated shop: search, open products, choose options, buy.
 
     An action is ``search[words]`` or ``click[name on the page]``.  A search works on
@@ -106,14 +100,11 @@ class WebShop(BaseLanguageBasedEnv):
         "render_fps": 4,
     }
     DATA_FILES: ClassVar[Mapping[str, str]] = DATA_FILES
+    STATE = ("session", "instruction_text", "num_env_steps", "level")
 
     @takes_keywords_of(WebShopOptions)
     def __init__(self, **keywords: Any) -> None:
-        super().__init__()
-        self.options = _share_options(parse_options(WebShopOptions, keywords))
-        self._first_options = self.options
-        # The changes of `set_level_options`.
-        self._level_options: dict[str, Any] = {}
+        super().__init__(_share_options(parse_options(WebShopOptions, keywords)))
         self.render_mode = self.options.render_mode
         self.catalogue: Catalogue = load_catalogue(self.options)
         self._goals = self._select_goals(self.options)
@@ -185,15 +176,13 @@ class WebShop(BaseLanguageBasedEnv):
             "available_actions": self._available_actions(),
             "title_nouns": self.catalogue.title_nouns_source,
         }
-        if self.options.seed_info:
-            info["seed"] = self.level_seed
-        if self.options.level_info:
-            info["level"] = level
-        if self.options.oracle_return_info:
-            solution = self.catalogue.solve(state.goal)
-            reward = solution.terms.reward if solution.page else math.nan
-            info["oracle_return"] = reward
+        info.update(self._describe_level(level, self._best_reward))
         return observation, info
+
+    def _best_reward(self) -> float:
+        """Return the reward of the best purchase; NaN if no search shows it."""
+        solution = self.catalogue.solve(self._current_state().goal)
+        return solution.terms.reward if solution.page else math.nan
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Search or click.
@@ -403,11 +392,6 @@ class WebShop(BaseLanguageBasedEnv):
         obstacle = self.catalogue.solve(self.state.goal).obstacle
         return None if obstacle is None else f"goal {self.state.goal}: {obstacle}"
 
-    def check_level_options(self, **level_options: Any) -> None:
-        """Raise the errors of `set_level_options`; nothing changes."""
-        self._check_open()
-        self._options_with({**self._level_options, **level_options})
-
     def set_level_options(self, **level_options: Any) -> None:
         """Change the goals of the next episodes; the present one goes on.
 
@@ -424,20 +408,18 @@ class WebShop(BaseLanguageBasedEnv):
             For a value that cannot be used, and if no goal is left.
         ClosedError
         """
-        self._check_open()
-        self._change_options({**self._level_options, **level_options})
+        super().set_level_options(**level_options)
 
-    def _options_with(
-        self, changes: Mapping[str, Any]
-    ) -> tuple[WebShopOptions, GoalSelection]:
-        """Return checked options with some changes of the levels, and their goals."""
-        options = replace_level_options(self._first_options, changes)
-        return _share_options(options), self._select_goals(options)
+    def _check_options(
+        self,
+        options: WebShopOptions,
+        changes: Mapping[str, Any],
+    ) -> None:
+        self._select_goals(options)
 
-    def _change_options(self, changes: Mapping[str, Any]) -> None:
-        options, goals = self._options_with(changes)
-        self.options, self._goals = options, goals
-        self._level_options = {name: getattr(options, name) for name in changes}
+    def _use_options(self, options: WebShopOptions) -> None:
+        self.options = _share_options(options)
+        self._goals = self._select_goals(options)
 
     def get_state(self) -> dict[str, Any]:
         """Return everything that later steps and resets depend on."""
@@ -450,38 +432,24 @@ class WebShop(BaseLanguageBasedEnv):
             "level_options": dict(self._level_options),
         }
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Restore a state of `get_state`.
-
-        Raises
-        ------
-        InvalidOptionError
-            If the session does not fit this catalogue, or the level options cannot be
-            used; nothing has changed then.
-        """
+    def _read_values(self, state: Mapping[str, Any]) -> tuple[Any, ...]:
         record, instruction = state["session"], state["instruction_text"]
         if not isinstance(instruction, (str, type(None))):
             accepted = "a str or None"
-            raise InvalidOptionError.expected(
-                "state: instruction_text", accepted, instruction
-            )
-        steps = operator.index(state["num_env_steps"])
-        session = None
+            raise InvalidOptionError.expected("instruction_text", accepted, instruction)
+        steps = check_int("num_env_steps", state["num_env_steps"], 0)
+        level = check_int("level", state["level"], 0, (1 << 32) - 1)
+        session: State | None = None
+        clickables: tuple[str, ...] = ()
         if record is not None:
             num_goals = len(self.catalogue.goals)
             session = read_state(record, self.catalogue.products, num_goals)
-        changes = state["level_options"]
-        if not isinstance(changes, Mapping):
-            raise InvalidOptionError.expected("state: level_options", "a dict", changes)
-        level = check_int("state: level", state["level"], 0, (1 << 32) - 1)
-        clickables = () if session is None else self._page(session, level).clickables
-        check_stream(state["stream"])
-        if changes != self._level_options:
-            self._change_options(changes)
-        self.set_stream(state["stream"])
-        self.state, self._instruction = session, instruction
-        self.num_env_steps = steps
-        self._level, self._clickables = level, clickables
+            clickables = self._page(session, level).clickables
+        return session, instruction, steps, level, clickables
+
+    def _load_values(self, values: tuple[Any, ...]) -> None:
+        self.state, self._instruction, self.num_env_steps = values[:3]
+        self._level, self._clickables = values[3:]
 
     def __getstate__(self) -> dict[str, Any]:
         # The other process loads the catalogue, which selects the goals again.

@@ -7,7 +7,26 @@ import pickle
 import pytest
 
 from roll_vec.envs.countdown import Countdown
-from roll_vec.errors import InvalidOptionError
+from roll_vec.errors import ClosedError, InvalidStateError
+
+# Each makes a state of an environment with the default options one that cannot be set.
+BAD_ENTRIES = (
+    {"nums": "abc"},
+    {"nums": 5},
+    {"nums": [10**30]},
+    {"nums": [1.5]},
+    {"nums": [True, 2]},
+    {"target": 1 << 63},
+    {"target": "24"},
+    {"num_env_steps": -1},
+    {"num_env_steps": None},
+    {"open": 1},
+    {"hint": None},
+    {"level_options": None},
+    {"level_options": {"foo": 1}},
+    {"level_options": {"num_numbers": 6}},
+    {"level_options": {"num_levels": "two"}},
+)
 
 
 def play(env, episodes=6):
@@ -108,26 +127,30 @@ def test_states_outside_an_episode(moment):
 def test_a_state_that_does_not_fit_moves_nothing():
     env = make_in_an_episode()
     before = env.get_state()
-    with pytest.raises(InvalidOptionError, match="at most 4 nums, got 5"):
-        env.set_state({**before, "nums": [1, 2, 3, 4, 5]})
-    for target in (1 << 64, "24"):
-        with pytest.raises((OverflowError, TypeError)):
-            env.set_state({**before, "target": target})
-        assert env.get_state() == before
-    for key in before:
-        with pytest.raises(KeyError):
-            env.set_state({k: v for k, v in before.items() if k != key})
-        assert env.get_state() == before
+    states = [{k: v for k, v in before.items() if k != key} for key in before]
+    states += [{**before, **entry} for entry in BAD_ENTRIES]
     stream = {**before["stream"], "episode": "1"}
-    for entry in (
-        {"open": 1},
-        {"hint": None},
-        {"num_env_steps": -1},
-        {"stream": stream},
-    ):
-        with pytest.raises(ValueError, match="state: "):
-            env.set_state({**before, **entry})
+    states += [{}, None, [before], {**before, "stream": stream}]
+    for state in states:
+        for method in (env.check_state, env.set_state):
+            with pytest.raises(InvalidStateError, match="state: "):
+                method(state)
         assert env.get_state() == before
+    with pytest.raises(InvalidStateError, match="at most 4 nums, got 5"):
+        env.set_state({**before, "nums": [1, 2, 3, 4, 5]})
+
+
+def test_a_check_of_a_state_moves_nothing():
+    env, other = make_in_an_episode(), Countdown(max_steps=3)
+    other.set_level_options(num_levels=4)
+    other.reset(seed=8)
+    state = env.get_state()
+    env.check_state(other.get_state())
+    assert env.get_state() == state
+    env.close()
+    for method in (env.check_state, env.set_state):
+        with pytest.raises(ClosedError):
+            method(state)
 
 
 def test_environments_share_their_options():

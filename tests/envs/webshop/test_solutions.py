@@ -12,6 +12,7 @@ from roll_vec.envs.webshop.solver import Solution
 from roll_vec.errors import (
     ClosedError,
     InvalidOptionError,
+    InvalidStateError,
     ResetNeededError,
     UnknownOptionError,
 )
@@ -162,6 +163,6 @@ def test_states_have_level_and_level_options():
     assert other.reset(seed=3) == demo_shop().reset(seed=3)
     before = other.get_state()
     for key, value in (("level", -1), ("level_options", {"split": "train"})):
-        with pytest.raises(InvalidOptionError):
+        with pytest.raises(InvalidStateError):
             other.set_state({**state, key: value})
         assert other.get_state() == before

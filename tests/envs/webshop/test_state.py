@@ -19,11 +19,37 @@ from roll_vec.envs.webshop.state import (
     show_results,
     write_state,
 )
-from roll_vec.errors import InvalidOptionError, ResetNeededError
+from roll_vec.errors import InvalidOptionError, InvalidStateError, ResetNeededError
 from tests.envs.webshop.shops import play
 from tests.envs.webshop.small_shop import page_product, page_shop
 
 SHIRT = "b000000001"
+
+# Each makes a state of `on_a_product` after a purchase one that cannot be set.
+BAD_ENTRIES = (
+    {"instruction_text": 1},
+    {"num_env_steps": -1},
+    {"num_env_steps": None},
+    {"level": 1 << 32},
+    {"session": []},
+    {"session": {}},
+    {"level_options": 1},
+    {"level_options": {"foo": 1}},
+    {"level_options": {"split": "train"}},
+    {"level_options": {"limit_goals": "1"}},
+)
+BAD_SESSION_ENTRIES = (
+    {"goal": 10**30},
+    {"page": []},
+    {"asin": {}},
+    {"keywords": 1},
+    {"options": [1]},
+    {"options": {"size": {}}},
+    {"options": {"size": ["small"]}},
+    {"opened_asins": "A1"},
+    {"page_no": 0},
+    {"reward": "one"},
+)
 
 ITEM = State(
     3, "item", "red shoes", 2, "A1", {"size": "small"}, frozenset(("A1", "B2"))
@@ -220,16 +246,20 @@ def test_states_outside_an_episode(files):
     with pytest.raises(ResetNeededError):
         env.step("search[x]")
     before = env.get_state()
-    with pytest.raises(InvalidOptionError, match="state: page"):
+    with pytest.raises(InvalidStateError, match="state: page"):
         env.set_state({**before, "session": {**before["session"], "page": "x"}})
     stream = {**before["stream"], "stream": -1}
-    for entry in ({"instruction_text": 1}, {"stream": stream, "level_options": {}}):
-        with pytest.raises(ValueError, match="state: "):
-            env.set_state({**before, **entry})
-        assert env.get_state() == before
-    for key in before:
-        with pytest.raises(KeyError):
-            env.set_state({k: v for k, v in before.items() if k != key})
+    states = [{k: v for k, v in before.items() if k != key} for key in before]
+    states += [{**before, **entry} for entry in BAD_ENTRIES]
+    states += [
+        {**before, "session": {**before["session"], **entry}}
+        for entry in BAD_SESSION_ENTRIES
+    ]
+    states += [{}, None, [before], {**before, "stream": stream}]
+    for state in states:
+        for method in (env.check_state, env.set_state):
+            with pytest.raises(InvalidStateError, match="state: "):
+                method(state)
         assert env.get_state() == before
 
 

@@ -1,0 +1,166 @@
+"""Games of text with levels: their infos of resets, level options and states."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from roll_vec.base_envs import BaseLanguageBasedEnv, check_stream
+from roll_vec.errors import InvalidOptionError, InvalidStateError, UnknownOptionError
+from roll_vec.options import replace_level_options
+
+__all__ = ["TextLevelEnv"]
+
+
+class TextLevelEnv(BaseLanguageBasedEnv):
+    """A game of text that plays a level in each episode.
+
+    Parameters
+    ----------
+    options : frozen dataclass
+        With ``LEVEL_OPTIONS``, ``seed_info``, ``level_info``, ``oracle_return_info``.
+
+    Attributes
+    ----------
+    STATE : tuple of str, of the class
+        The keys of a state, besides ``stream`` and ``level_options``.
+    options
+        The validated keywords, with the present level options.
+    """
+
+    STATE: ClassVar[tuple[str, ...]]
+
+    def __init__(self, options: Any) -> None:
+        super().__init__()
+        self.options = self._first_options = options
+        # The changes of `set_level_options`.
+        self._level_options: dict[str, Any] = {}
+
+    def _describe_level(
+        self, level: int, oracle_return: Callable[[], float]
+    ) -> dict[str, Any]:
+        """Return the infos ``seed``, ``level`` and ``oracle_return``, if asked for.
+
+        Parameters
+        ----------
+        level : int
+            Number of the level that begins.
+        oracle_return : callable
+            Returns the return of a best play of it.
+        """
+        info: dict[str, Any] = {}
+        if self.options.seed_info:
+            info["seed"] = self.level_seed
+        if self.options.level_info:
+            info["level"] = level
+        if self.options.oracle_return_info:
+            info["oracle_return"] = oracle_return()
+        return info
+
+    # --------------------------------------------------------- level options
+
+    def check_level_options(self, **level_options: Any) -> None:
+        """Raise the errors of `set_level_options`; nothing changes."""
+        self._check_open()
+        self._options_with({**self._level_options, **level_options})
+
+    def set_level_options(self, **level_options: Any) -> None:
+        """Change the levels of the next episodes; the present one goes on.
+
+        Parameters
+        ----------
+        **level_options
+            Keywords among ``LEVEL_OPTIONS`` of the options.
+
+        Raises
+        ------
+        UnknownOptionError
+            For another name; lists those that are accepted.
+        InvalidOptionError
+            For a value that cannot be used.
+        ClosedError
+        """
+        self._check_open()
+        self._change_options({**self._level_options, **level_options})
+
+    def _options_with(self, changes: Mapping[str, Any]) -> Any:
+        """Return checked options with some changes of the levels."""
+        options = replace_level_options(self._first_options, changes)
+        self._check_options(options, changes)
+        return options
+
+    def _change_options(self, changes: Mapping[str, Any]) -> None:
+        options = self._options_with(changes)
+        self._use_options(options)
+        self._level_options = {name: getattr(options, name) for name in changes}
+
+    @abstractmethod
+    def _check_options(self, options: Any, changes: Mapping[str, Any]) -> None:
+        """Check that this environment can have options with some changes.
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+
+    @abstractmethod
+    def _use_options(self, options: Any) -> None:
+        """Take over checked options for the next episodes."""
+
+    # ---------------------------------------------------------------- states
+
+    def check_state(self, state: Any) -> None:
+        """Raise the errors of `set_state`; nothing changes."""
+        self._check_open()
+        self._read_state(state)
+        check_stream(state["stream"])
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go back to what `get_state` returned.
+
+        Raises
+        ------
+        InvalidStateError
+            If it is no state of an environment with these keywords; nothing has changed
+            then.
+        ClosedError
+        """
+        self._check_open()
+        values = self._read_state(state)
+        self.set_stream(state["stream"])
+        changes = state["level_options"]
+        if changes != self._level_options:
+            self._change_options(changes)
+        self._load_values(values)
+
+    def _read_state(self, state: Any) -> Any:
+        """Return the result of `_read_values`, after a check of the level options."""
+        names = {"stream", "level_options", *self.STATE}
+        if not isinstance(state, Mapping) or not state.keys() >= names:
+            value = list(state) if isinstance(state, Mapping) else state
+            accepted = f"a dict with {sorted(names)}"
+            raise InvalidStateError.expected("state", accepted, value)
+        changes = state["level_options"]
+        if not isinstance(changes, Mapping):
+            raise InvalidStateError.of_array("level_options", "a dict", changes)
+        try:
+            if changes != self._level_options:
+                self._options_with(changes)
+            return self._read_values(state)
+        except (InvalidOptionError, UnknownOptionError) as error:
+            message = f"state: {str(error).removeprefix('state: ')}"
+            raise InvalidStateError(message) from None
+
+    @abstractmethod
+    def _read_values(self, state: Mapping[str, Any]) -> Any:
+        """Return the game's own part of a state, checked; nothing changes.
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+
+    @abstractmethod
+    def _load_values(self, values: Any) -> None:
+        """Take over what `_read_values` returned."""
