@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import hashlib
 import inspect
 import operator
@@ -395,7 +396,9 @@ def describe_value(value: Any) -> Any:
     """Return an option's value as `json` can write it, equal for equal values.
 
     An object with a method `describe_content`, such as a set of levels, describes
-    itself.  An array becomes its dtype, shape and SHA-256.  Of any other object there
+    itself.  An array becomes its dtype, shape and SHA-256.  A function becomes module
+    and name, a lambda also its line: two closures of one function are equal here.  A
+    `functools.partial` is described with its arguments.  Of any other object there
     remains the name of its class.
     """
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -415,4 +418,11 @@ def describe_value(value: Any) -> Any:
         }
     if hasattr(value, "describe_content"):
         return value.describe_content()
+    if isinstance(value, functools.partial):
+        parts = describe_value([value.func, value.args, value.keywords])
+        return {"partial": parts}
+    if callable(value) and hasattr(value, "__qualname__"):
+        name = f"{value.__module__}:{value.__qualname__}"
+        is_lambda = name.endswith("<lambda>")
+        return f"{name}:{value.__code__.co_firstlineno}" if is_lambda else name
     return type(value).__qualname__

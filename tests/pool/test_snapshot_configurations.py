@@ -1,6 +1,8 @@
 """Pools exchange snapshots if their environments are alike, whatever runs them."""
 
+import functools
 import json
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -86,6 +88,44 @@ def test_a_data_file_counts_by_its_content(tmp_path):
     assert_same(same.step(["1", "2"]), one.step(["1", "2"]))
     with pytest.raises(InvalidStateError, match="sha256"):
         other.set_state(state)
+
+
+def even_goals(number, goal):
+    return number % 2 == 0
+
+
+def goals_below(limit, number, goal):
+    return number < limit
+
+
+WEBSHOP = "roll_vec/WebShop-v0"
+FILTERS = (
+    None,
+    even_goals,
+    lambda number, goal: number % 2 == 1,
+    lambda number, goal: number < 40,
+    functools.partial(goals_below, 40),
+    functools.partial(goals_below, 50),
+)
+
+
+def test_a_function_counts_by_its_name_and_arguments():
+    states = [make(WEBSHOP, filter_goals=one).get_state() for one in FILTERS]
+    assert len({state.digest for state in states}) == len(FILTERS)
+    env = make(WEBSHOP, filter_goals=even_goals)
+    words = "filter_goals.*test_snapshot_configurations:even_goals.* in this batch"
+    for state in states[2:]:
+        with pytest.raises(InvalidStateError, match=words):
+            env.set_state(state)
+    env.set_state(states[1])
+
+
+def test_a_function_has_the_same_name_in_processes():
+    for one in FILTERS[2:5]:
+        state = make(WEBSHOP, filter_goals=one).get_state()
+        with closing(make(WEBSHOP, filter_goals=one, **PROCESSES)) as env:
+            env.set_state(state)
+            assert env.get_state() == state
 
 
 def test_one_description_serves_a_pool_of_any_size():
