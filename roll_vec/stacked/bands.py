@@ -115,7 +115,7 @@ def search_bands(
         part, number = rows[start : start + _SEEDS_TOGETHER], attempt
         while len(part):
             if number >= MAX_BAND_ATTEMPTS:
-                raise LevelGenerationError(search.explain(part[0]))
+                raise search.failure(part[0])
             part, number = search.try_more(part, number)
     return search.levels
 
@@ -210,19 +210,8 @@ class _Search:
         for number, of_band in enumerate(grades):
             self._counts[rows, number, of_band] += 1
 
-    def explain(self, row: int) -> str:
-        """Return the message about a seed without a level."""
-        bands = " and ".join(
-            f"{name}=({low}, {high})" for name, (low, high) in self._bands.items()
-        )
-        shares = "; ".join(
-            f"{below:.1%} are below, {inside:.1%} inside, {above:.1%} above {name}"
-            for name, (below, inside, above) in zip(
-                self._bands, self._counts[row] / MAX_BAND_ATTEMPTS, strict=True
-            )
-        )
-        return (
-            f"no level was found for seed {self._seeds[row]} within {bands}: of "
-            f"{MAX_BAND_ATTEMPTS} levels {shares}; take wider bands, or change the "
-            "levels by other keywords"
-        )
+    def failure(self, row: int) -> LevelGenerationError:
+        """Return the error about a seed without a level."""
+        counts = dict(zip(self._bands, self._counts[row].tolist(), strict=True))
+        source = f"seed {self._seeds[row]}"
+        return LevelGenerationError.outside_bands("level", source, self._bands, counts)

@@ -186,21 +186,14 @@ class BandTasks:
                 return nums, target
             num_below += 0 <= difficulty < low
             num_above += difficulty > high
-        raise LevelGenerationError(self._explain(level, num_below, num_above))
+        num_others = MAX_BAND_ATTEMPTS - num_below - num_above
+        raise LevelGenerationError.outside_bands(
+            "task",
+            f"level {level}",
+            {"num_operations": band},
+            {"num_operations": (num_below, 0, num_above, num_others)},
+        )
 
     def measure(self, nums: Sequence[int], target: int) -> int:
         """Return the difficulty of a task; see `Tasks.measure`."""
         return self._tasks.measure(nums, target)
-
-    def _explain(self, level: int, num_below: int, num_above: int) -> str:
-        num_others = MAX_BAND_ATTEMPTS - num_below - num_above
-        below, above, others = (
-            f"{count / MAX_BAND_ATTEMPTS:.1%}"
-            for count in (num_below, num_above, num_others)
-        )
-        return (
-            f"no task was found for level {level} within num_operations="
-            f"{self._options.num_operations}: of {MAX_BAND_ATTEMPTS} tasks {below} are "
-            f"below, 0.0% inside, {above} above num_operations, {others} without a "
-            "solution; take a wider band, or change the tasks by other keywords"
-        )
