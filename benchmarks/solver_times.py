@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from benchmarks.solver import generate
 from roll_vec.envs.sokoban import load_levels
-from roll_vec.envs.sokoban.solver import NO_SOLUTION, OBJECTIVES, measure_rooms
+from roll_vec.envs.sokoban.solver import NO_SOLUTION, measure_rooms
 from roll_vec.envs.sokoban.solver import solve_rooms as solve
 from roll_vec.kernels.sokoban import deadlocks, rules
+from roll_vec.vector.levels import OBJECTIVES
 
 _ROW = "{:<34} {:<9} {:>14} {:>10} {:>10} {:>10}"
 TIMES, ROUNDS = 3, 20

@@ -549,6 +549,13 @@ BUGS = [
         ("tests/envs/countdown",),
     ),
     Bug(
+        "the objects of a pool do not check states",
+        "roll_vec/pool/env_handles.py",
+        '        self.run("check_states", list(parts.values()), able_ids)\n',
+        "",
+        ("tests/pool/test_state_checks.py",),
+    ),
+    Bug(
         "a new object gets the last level options alone",
         "roll_vec/pool/env_handles.py",
         "            value = {**attributes.get(name, {}), **value}\n",
