@@ -171,8 +171,8 @@ BUGS = [
     Bug(
         "an interrupted reset is not undone",
         "roll_vec/vector/env.py",
-        ("            if restore is not None:\n                restore()\n"),
-        ("            if restore is None:\n                pass\n"),
+        "            if state is not None:\n                self.engine.set_state",
+        "            if state is None:\n                self.engine.set_state",
         ("tests/envs/frozen_lake", "tests/stacked/test_levels.py"),
     ),
     Bug(
