@@ -54,20 +54,19 @@ def test_every_change_of_a_byte_is_refused_or_harmless(path):
     original = path.read_bytes()
     refused = 0
     for position in range(len(original)):
-        for change in (0x01, 0x80, 0xFF):
-            data = bytearray(original)
-            data[position] ^= change
-            path.write_bytes(data)
-            try:
-                header, arrays = read_npz(path, "snapshot", 1)
-            except InvalidFileError as error:
-                refused += "state.npz" in str(error)
-                continue
-            assert header == HEADER
-            assert arrays.keys() == ARRAYS.keys()
-            for name, array in ARRAYS.items():
-                np.testing.assert_array_equal(arrays[name], array)
-    assert refused > len(original)
+        data = bytearray(original)
+        data[position] ^= (0x01, 0x80, 0xFF)[position % 3]
+        path.write_bytes(data)
+        try:
+            header, arrays = read_npz(path, "snapshot", 1)
+        except InvalidFileError as error:
+            refused += "state.npz" in str(error)
+            continue
+        assert header == HEADER
+        assert arrays.keys() == ARRAYS.keys()
+        for name, array in ARRAYS.items():
+            np.testing.assert_array_equal(arrays[name], array)
+    assert refused > len(original) / 2
 
 
 def test_a_truncated_file_is_refused(path):
