@@ -34,6 +34,7 @@ __all__ = [
     "close_match",
     "describe_value",
     "did_you_mean",
+    "keywords_of",
     "level_options",
     "parse_options",
     "replace_level_options",
@@ -62,6 +63,20 @@ _BATCH_OPTIONS = (
 )
 
 
+def keywords_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of a function or class by name, from a cache.
+
+    A pool asks for them several times for each of its environments.
+    """
+    hashable: Any = function
+    return _read_signature(hashable)
+
+
+@functools.lru_cache(maxsize=256)
+def _read_signature(function: Any) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
+
+
 def parse_options(options_class: type[Options], keywords: Mapping[str, Any]) -> Options:
     """Return options for keywords, checked.
 
@@ -72,7 +87,7 @@ def parse_options(options_class: type[Options], keywords: Mapping[str, Any]) -> 
     InvalidOptionError
         For a value that cannot be used.
     """
-    check_unknown(keywords, inspect.signature(options_class).parameters)
+    check_unknown(keywords, keywords_of(options_class))
     return options_class(**keywords)
 
 
@@ -94,7 +109,7 @@ def take_options(
     InvalidOptionError
         For a value that cannot be used.
     """
-    names = keywords.keys() & inspect.signature(options_class).parameters.keys()
+    names = keywords.keys() & keywords_of(options_class).keys()
     return options_class(**{name: keywords.pop(name) for name in names}, **more)
 
 
@@ -125,7 +140,7 @@ def check_level_option_names(options: Any, changes: Mapping[str, Any]) -> None:
         raise InvalidOptionError.expected("level options", expected, "none")
     if changes.keys() <= set(accepted):
         return
-    fixed = inspect.signature(type(options)).parameters.keys() - set(accepted)
+    fixed = keywords_of(type(options)).keys() - set(accepted)
     spaces = getattr(options, "SPACE_OPTIONS", ())
     hints = {}
     for name in fixed:
@@ -175,10 +190,11 @@ def check_unknown(
         Begins with Python's own words for each keyword: TorchRL and `gymnasium.make`
         look for them, and try again without the keyword.
     """
-    accepted = sorted(accepted)
-    # Keys of a mapping may be anything.
-    unknown = sorted(set(keywords) - set(accepted), key=str)
-    if unknown:
+    accepted = set(accepted)
+    if not accepted.issuperset(keywords):
+        # Keys of a mapping may be anything.
+        unknown = sorted(set(keywords) - accepted, key=str)
+        accepted = sorted(accepted)
         errors = [f"got an unexpected keyword argument {name!r}" for name in unknown]
         message = f"{'; '.join(errors)}; those that exist: {', '.join(accepted)}"
         hints = {

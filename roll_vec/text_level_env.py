@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from roll_vec.base_envs import BaseLanguageBasedEnv, check_stream
 from roll_vec.errors import InvalidOptionError, InvalidStateError, UnknownOptionError
-from roll_vec.options import replace_level_options
+from roll_vec.options import check_level_option_names, replace_level_options
 
 __all__ = ["TextLevelEnv"]
 
@@ -63,6 +63,7 @@ class TextLevelEnv(BaseLanguageBasedEnv):
     def check_level_options(self, **level_options: Any) -> None:
         """Raise the errors of `set_level_options`; nothing changes."""
         self._check_open()
+        check_level_option_names(self.options, level_options)
         self._options_with({**self._level_options, **level_options})
 
     def set_level_options(self, **level_options: Any) -> None:
@@ -78,10 +79,11 @@ class TextLevelEnv(BaseLanguageBasedEnv):
         UnknownOptionError
             For another name; lists those that are accepted.
         InvalidOptionError
-            For a value that cannot be used.
+            For a value that cannot be used, and for no name at all.
         ClosedError
         """
         self._check_open()
+        check_level_option_names(self.options, level_options)
         self._change_options({**self._level_options, **level_options})
 
     def _options_with(self, changes: Mapping[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from gymnasium.envs.registration import EnvSpec
 from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
 from roll_vec.data_files import pin_files, unpin_files
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import NO_HINTS, check_choice, check_unknown
+from roll_vec.options import NO_HINTS, check_choice, check_unknown, keywords_of
 from roll_vec.text.options import ACTION_MODES, TextOptions
 from roll_vec.text.wrapper import TextWrapper
 
@@ -25,30 +25,23 @@ __all__ = [
 ]
 
 
-def _own_parameters(cls: type[Any]) -> dict[str, inspect.Parameter]:
-    return dict(inspect.signature(cls).parameters)
-
-
 def _text_parameters(cls: type[Any]) -> dict[str, inspect.Parameter]:
     """Return the keywords of `TextWrapper` that environments of a class take."""
     parameters = {}
     if issubclass(cls, (BaseLanguageBasedEnv, BaseDiscreteActionEnv)):
-        parameters = dict(inspect.signature(TextOptions).parameters)
+        parameters = dict(keywords_of(TextOptions))
     if issubclass(cls, BaseDiscreteActionEnv):
         parameters["action_mode"] = inspect.Parameter(
             "action_mode", inspect.Parameter.KEYWORD_ONLY, default=ACTION_MODES[0]
         )
-    return {
-        name: parameter
-        for name, parameter in parameters.items()
-        if name not in _own_parameters(cls)
-    }
+    own = keywords_of(cls)
+    return {name: one for name, one in parameters.items() if name not in own}
 
 
 def parameters_of(cls: type[Any]) -> dict[str, inspect.Parameter]:
     """Return all keywords of environments of a class: its own, and those of text."""
     variadic = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-    parameters = _own_parameters(cls).items()
+    parameters = keywords_of(cls).items()
     named = {name: one for name, one in parameters if one.kind not in variadic}
     return named | _text_parameters(cls)
 
@@ -77,7 +70,7 @@ def check_keywords(
         If neither the class nor `TextWrapper` has a keyword.
     """
     keywords = dict(keywords)
-    if any(p.kind is p.VAR_KEYWORD for p in _own_parameters(cls).values()):
+    if any(p.kind is p.VAR_KEYWORD for p in keywords_of(cls).values()):
         return keywords
     names = parameters_of(cls)
     if keywords.get("render_mode", 0) is None and "render_mode" not in names:

@@ -68,6 +68,7 @@ def test_other_levels_begin_with_the_next_episode():
             "num_levels, .*operators cannot",
         ),
         ({"num_ops": 2}, UnknownOptionError, "num_operations, number_range"),
+        ({}, InvalidOptionError, "at least one of num_numbers, .*got 'none'"),
         (
             {"num_numbers": 5},
             InvalidOptionError,
