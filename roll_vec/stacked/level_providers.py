@@ -55,7 +55,10 @@ class LevelProvider(Protocol):
     def level_numbers(
         self, seeds: Seeds, level_indices: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return the numbers of the levels that `get` returned; all (m,)."""
+        """Return the numbers of the levels that `get` returned; all (m,).
+
+        They may be views, which are not to be written.
+        """
 
 
 class StoredLevels(Protocol):
@@ -191,9 +194,12 @@ class GeneratedLevels:
         level_indices: NDArray[np.int64],
     ) -> NDArray[np.int64]:
         """Return `roll_vec.seeding.level_for_seed` of each seed."""
+        if self.num_levels and self._uses_cache:
+            return level_indices + self.start_level
         if self.num_levels:
             seeds = seeds % np.uint64(self.num_levels) + np.uint64(self.start_level)
-        return seeds.astype(np.int64)
+        # Without a copy, as every reset asks for them: they are below 2**32.
+        return seeds.view(np.int64)
 
     def _get_cached(self, numbers: Seeds) -> Levels:
         """Return the cache, after the levels with these numbers were added to it."""
@@ -247,6 +253,7 @@ def provide_levels(
 def describe_levels(
     options: Any,
     provider: LevelProvider,
+    level_numbers: NDArray[np.int64],
     seeds: Seeds,
     levels: Levels,
     level_indices: NDArray[np.int64],
@@ -258,6 +265,8 @@ def describe_levels(
     options : LevelOptions
     provider : LevelProvider
         Has returned the levels.
+    level_numbers : (m,) int64
+        Of the levels that begin, see `LevelProvider.level_numbers`.
     seeds : (m,) uint64
         Of the episodes that begin.
     levels : tuple of arrays
@@ -268,7 +277,7 @@ def describe_levels(
     if options.seed_info:
         infos["seed"] = seeds.astype(np.int64)
     if options.level_info:
-        infos["level"] = provider.level_numbers(seeds, level_indices)
+        infos["level"] = level_numbers
     names = provider.measures
     measures = dict(zip(names, levels[len(levels) - len(names) :], strict=True))
     if options.difficulty_info:

@@ -104,6 +104,8 @@ class LevelEngine(StackedEngine):
     Attributes
     ----------
     episodes : EpisodeSeeds
+    level_numbers : (n,) int64
+        The levels that are played: `LevelProvider.level_numbers`.
     option_sets : OptionSets
         The level options of each environment's next episode.
     """
@@ -111,11 +113,13 @@ class LevelEngine(StackedEngine):
     STATE: ClassVar[tuple[str, ...]] = (
         "episodes.first_seeds",
         "episodes.numbers",
+        "level_numbers",
         "level_options",
     )
 
     def _allocate(self) -> None:
         self.episodes = EpisodeSeeds(self.num_envs)
+        self.level_numbers = np.zeros(self.num_envs, np.int64)
         make_provider = partial(
             self.SINGLE.make_level_provider, num_threads=self.num_threads
         )
@@ -214,16 +218,16 @@ class LevelEngine(StackedEngine):
         # Without a level, or upon Ctrl-C, this raises before anything has changed.
         starts = self._get_levels(rows, seeds)
         self.elapsed_steps[rows] = 0
-        for start in starts:
-            levels, num_measures = start.levels, len(start.provider.measures)
-            if num_measures:
-                levels = levels[:-num_measures]
-            self._place(start.rows, levels, start.level_indices, start.seeds)
-        if not self._has_level_infos:
-            return
-        for start in starts:
-            infos = describe_levels(self.options, *start[1:])
-            _write_infos(self._level_infos, start.rows, infos, self.num_envs)
+        for rows, provider, seeds, levels, level_indices in starts:
+            boards = levels[: len(levels) - len(provider.measures)]
+            self._place(rows, boards, level_indices, seeds)
+            numbers = provider.level_numbers(seeds, level_indices)
+            self.level_numbers[rows] = numbers
+            if self._has_level_infos:
+                infos = describe_levels(
+                    self.options, provider, numbers, seeds, levels, level_indices
+                )
+                _write_infos(self._level_infos, rows, infos, self.num_envs)
 
     def _get_levels(self, rows: NDArray[np.int64], seeds: Seeds) -> list[_Start]:
         """Return the levels of some rows, together for those with equal options."""

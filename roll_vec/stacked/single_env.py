@@ -219,10 +219,16 @@ class LevelEnv(GridEnv, LevelState):
     an environment of a batch; it draws from ``level_seed`` alone.
 
     A subclass gives `make_level_provider`, `_begin`, `_grid` and `_take_action`.
+
+    Attributes
+    ----------
+    level_number : int
+        The level that is played: `LevelProvider.level_numbers`.
     """
 
     def __init__(self, options: Any) -> None:
         super().__init__(options)
+        self.level_number = 0
         self._level_provider = self.make_level_provider(options)
         self._has_level_infos = options.has_level_infos
 
@@ -261,13 +267,15 @@ class LevelEnv(GridEnv, LevelState):
         provider = self._level_provider
         levels, level_indices = provider.get(seeds)
         (index,), num_measures = level_indices, len(provider.measures)
+        numbers = provider.level_numbers(seeds, level_indices)
         infos: dict[str, Any] = {}
         if self._has_level_infos:
-            parts = provider, seeds, levels, level_indices
+            parts = provider, numbers, seeds, levels, level_indices
             infos = describe_levels(self.options, *parts)
         level = tuple(part[index] for part in levels[: len(levels) - num_measures])
         self._begin(level, episode.level_seed)
         self._commit_episode(episode)
+        self.level_number = int(numbers[0])
         observation, info = self._start_episode()
         return observation, {**info, **_first_item(infos)}
 

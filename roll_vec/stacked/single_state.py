@@ -142,12 +142,16 @@ class SingleState(ClosableEnv):
 class LevelState(SingleState, SeededEnv):
     """The same for an environment that plays a new level in each episode."""
 
+    options: Any
+    level_number: int
+
     def state_values(self) -> dict[str, Any]:
-        """Return the state with the stream's folded seed and the episode's number."""
+        """Return the state with the folded seed, and the numbers of episode, level."""
         return {
             **super().state_values(),
             "episodes_first_seeds": np.uint64(self._stream or 0),
             "episodes_numbers": np.uint64(max(self._episode, 0)),
+            "level_numbers": np.int64(self.level_number),
         }
 
     def load_values(self, values: Mapping[str, Any]) -> None:
@@ -156,6 +160,7 @@ class LevelState(SingleState, SeededEnv):
         self._stream = int(values["episodes_first_seeds"])
         self._episode = int(values["episodes_numbers"])
         self.level_seed = episode_seed(self._stream, self._episode)
+        self.level_number = int(values["level_numbers"])
         self._generator = None
 
     def check_values(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -164,3 +169,6 @@ class LevelState(SingleState, SeededEnv):
         check_array(arrays, "episodes_first_seeds", 0, (1 << 32) - 1)
         # The next number must be a uint64, too.
         check_array(arrays, "episodes_numbers", 0, (1 << 63) - 1)
+        levels = self.options.levels
+        num_levels = 1 << 32 if levels is None else len(levels)
+        check_array(arrays, "level_numbers", 0, num_levels - 1)

@@ -7,7 +7,8 @@ This has been seen to fail with each of these bugs planted, one at a time:
 - a state of another batch keeps the indices of that batch's sets;
 - a pending autoreset takes the options from before;
 - the options of a mask are checked beside those of another environment;
-- a state gives out the batch's own table of options.
+- a state gives out the batch's own table of options;
+- `solve` takes the level of the next options for the one that is played.
 """
 
 import copy
@@ -238,6 +239,69 @@ def test_solve_looks_at_the_level_that_is_played():
     env.reset()
     with pytest.raises(UnsolvableLevelError, match="level 1 has no solution"):
         env.solve()
+
+
+# Walls and targets are equal.  The first can be solved, the second cannot.
+SIMILAR = ["######\n#@ $.#\n#    #\n######", "######\n#@  .#\n#   $#\n######"]
+
+
+def test_solve_names_no_level_of_the_next_options():
+    env = roll_vec.make_vec(SOKOBAN, 3, levels=SIMILAR, num_levels=1)
+    env.reset(seed=0)
+    # Around the box, and push it into the corner.
+    for action in (2, 4, 4, 4, 1, 3, 3):
+        env.step([action] * 3)
+    env.set_level_options(start_level=1)
+    alone = env.engine.make_single()
+    alone.set_state(env.get_state().row(0))
+    assert env.solve() == (None,) * 3
+    assert alone.solve() is None
+
+
+def test_solve_names_the_level_that_is_played():
+    more = {"levels": SIMILAR, "num_levels": 1}
+    env = roll_vec.make_vec(SOKOBAN, 3, start_level=1, **more)
+    env.reset(seed=0)
+    env.step([2] * 3)
+    env.set_level_options(start_level=0)
+    state = env.get_state()
+    env.reset()
+    assert [len(path) for path in env.solve()] == [2] * 3
+    env.set_state(state, rows=[0, 0, 0], mask=np.arange(3) == 1)
+    alone = env.engine.make_single()
+    alone.set_state(state.row(2))
+    for target in (env, alone):
+        with pytest.raises(UnsolvableLevelError, match="level 1 has no solution"):
+            target.solve()
+
+
+@pytest.mark.parametrize(
+    ("id", "more", "count"),
+    [
+        (SOKOBAN, {"levels": SIMILAR, "action_start": 1}, 2),
+        (RANDOM_LAKE, {"action_start": 1}, 1 << 32),
+        (RANDOM_LAKE, {"levels": [["SFG"]] * 3, "action_start": 1}, 3),
+    ],
+)
+def test_a_level_number_of_no_level_is_refused(id, more, count):
+    env, twin = (roll_vec.make_vec(id, 3, **more) for _ in range(2))
+    alone = gymnasium.make(id, **more).unwrapped
+    for target in (env, twin, alone):
+        target.reset(seed=1)
+    state = env.get_state()
+    for number in (-1, count):
+        numbers = np.array([0, number, 0])
+        damaged = VectorState(
+            state.id,
+            state.configuration,
+            {**state.arrays, "level_numbers": numbers},
+            state.shared,
+        )
+        with pytest.raises(InvalidStateError, match=f"level_numbers.*{number}"):
+            env.set_state(damaged)
+        with pytest.raises(InvalidStateError, match=f"level_numbers.*{number}"):
+            alone.set_state(damaged.row(1))
+    assert_undisturbed(env, twin)
 
 
 # ----------------------------------------------------------------- snapshots, copies

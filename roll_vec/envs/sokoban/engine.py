@@ -13,7 +13,6 @@ from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.solver import refuse_unsolvable_levels, solve_positions
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.kernels.sokoban.unroll import unroll_rows
-from roll_vec.seeding import episode_seeds
 from roll_vec.stacked.level_providers import Levels
 from roll_vec.stacked.levels import LevelEngine
 from roll_vec.stacked.rollout_buffer import RolloutBuffer, make_outcome, to_batch_step
@@ -184,12 +183,5 @@ class SokobanEngine(LevelEngine):
             env_ids,
         )
         rows = env_ids[[actions is None for actions in solutions]]
-        for k in np.unique(self.level_options[rows]).tolist():
-            own = rows[self.level_options[rows] == k]
-            first_seeds, numbers = self.episodes.first_seeds, self.episodes.numbers
-            refuse_unsolvable_levels(
-                self.option_sets.providers[k],
-                episode_seeds(first_seeds[own], numbers[own]),
-                self._grids(own),
-            )
+        refuse_unsolvable_levels(self.options.levels, self.level_numbers[rows])
         return solutions

@@ -130,8 +130,7 @@ class Sokoban(LevelEnv):
         grids = self.grid[np.newaxis]
         (actions,) = solve_positions(grids, objective, self.first_action)
         if actions is None:
-            seeds = np.array([self.level_seed], np.uint64)
-            refuse_unsolvable_levels(self._level_provider, seeds, grids)
+            refuse_unsolvable_levels(self.options.levels, np.array([self.level_number]))
         return actions
 
     @property

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.envs.sokoban.level_files import RoomSet
 from roll_vec.errors import (
     InvalidOptionError,
     SolverLimitError,
@@ -18,7 +19,6 @@ from roll_vec.errors import (
 from roll_vec.kernels.sokoban import bitboard_solver, rules, solver
 from roll_vec.kernels.sokoban.bitboards import fits
 from roll_vec.options import check_choice, check_int
-from roll_vec.stacked.level_providers import FixedLevels, LevelProvider
 from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 from roll_vec.vector.levels import OBJECTIVES
 
@@ -343,32 +343,26 @@ def solve_positions(
 
 
 def refuse_unsolvable_levels(
-    provider: LevelProvider, seeds: NDArray[np.uint64], grids: NDArray[np.uint8]
+    levels: RoomSet | None, numbers: NDArray[np.int64]
 ) -> None:
     """Raise if a level that a user gave has no solution from its start.
 
     Parameters
     ----------
-    provider : LevelProvider
-        Only given levels are looked at: generated ones, and those within a band of
-        difficulty, have solutions.
-    seeds : (m,) uint64
-        Seeds of the episodes whose levels are meant.
-    grids : (m, H, W) uint8
-        Their present positions.  Another level is not looked at: the provider may have
-        changed since the episode began.
+    levels : RoomSet or None
+        None: the levels are generated, and have solutions.
+    numbers : (m,) int64
+        Those of the levels that are played.
 
     Raises
     ------
     UnsolvableLevelError
         It names the first such level.
     """
-    if not isinstance(provider, FixedLevels) or provider.bands:
+    if levels is None or not len(numbers):
         return
-    (levels, *_), level_indices = provider.get(seeds)
-    same = rules.WITHOUT_PIECES[levels[level_indices]] == rules.WITHOUT_PIECES[grids]
-    numbers = np.unique(level_indices[same.all(axis=(1, 2))])
-    for number, result in zip(numbers, solve_rooms(levels[numbers]), strict=True):
+    numbers = np.unique(numbers)
+    for number, result in zip(numbers, solve_rooms(levels.grids[numbers]), strict=True):
         if result.status == "unsolvable":
             message = (
                 f"levels: level {number} has no solution; "
