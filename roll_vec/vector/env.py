@@ -222,6 +222,8 @@ class RollVectorEnv(
             if state is not None:
                 self.engine.set_state(state, env_ids, env_ids)
             raise
+        # Observations need the memory.
+        del state
 
         self._seeds, self._is_started = stream_seeds, True
         observations = self._observe()
