@@ -10,7 +10,7 @@ Batches of stacked arrays are solved once an episode, see `SolverPolicy`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
@@ -23,6 +23,9 @@ from roll_vec.cli._environments import load_class
 from roll_vec.cli._errors import argument_error, one_line
 from roll_vec.errors import SolverLimitError, UnsolvableLevelError
 from roll_vec.registration import ENVIRONMENTS
+
+if TYPE_CHECKING:
+    from roll_vec.text.action_parser import ActionParser
 
 __all__ = ["OraclePolicy", "SolverPolicy", "has_oracle", "hint", "make_oracle"]
 
@@ -87,7 +90,7 @@ class OraclePolicy:
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         self._env: Any = env.unwrapped
         self._has_note = _has(env.spec, _NOTE)
-        self._write = _answer_writer(env)
+        self._write = _answer_writer(env, _pool_parser(self._env))
         self.notes: dict[str, None] = {}
 
     def __call__(self, observations: Any) -> list[Any]:
@@ -120,7 +123,7 @@ class SolverPolicy:
         self._env = batch
         self._answers: dict[int, str] = {}
         if isinstance(env.single_action_space, Text):
-            write = _answer_writer(env)
+            write = _answer_writer(env, batch.engine.action_parser)
             lookup = batch.get_attr("action_lookup")[0]
             self._answers = {action: write(name) for action, name in lookup.items()}
         self.notes: dict[str, None] = {}
@@ -177,14 +180,19 @@ class SolverPolicy:
         return actions
 
 
-def _answer_writer(env: Any) -> Callable[[Any], Any]:
-    """Return a function that puts a right action into the form that is read."""
+def _pool_parser(batch: Any) -> ActionParser | None:
+    """Return the parser of a batch of objects; None: they read texts themselves."""
+    try:
+        parser: ActionParser | None = batch.get_attr("action_parser")[0]
+    except AttributeError:
+        return None
+    return parser
+
+
+def _answer_writer(env: Any, parser: ActionParser | None) -> Callable[[Any], Any]:
+    """Return a function that puts a right action into the form that a parser reads."""
     if not isinstance(env.single_action_space, Text):
         return lambda action: action
-    try:
-        parser = env.unwrapped.get_attr("action_parser")[0]
-    except AttributeError:
-        parser = None  # an environment that reads its texts itself
     if parser is None:
         return lambda answer: answer or ""
     if parser.example("") is None:

@@ -122,3 +122,20 @@ def test_play_gives_hints(play, action_mode):
     output = play(text, *arguments)
     assert output.count("Right") >= 2
     assert "Solved in 2 steps" in output
+
+
+@pytest.mark.parametrize("env_id", [SOKOBAN, *LAKES])
+def test_the_oracle_writes_the_tags_that_a_pattern_asks_for(run, env_id):
+    pattern = "action_pattern=<think>(.*?)</think><answer>(.*?)</answer>"
+    outcome = run(
+        *("rollout", env_id, *QUICK, "--policy", "oracle", "-o", "action_mode=text"),
+        *("-o", pattern, *(() if env_id == SOKOBAN else ("-o", "is_slippery=False"))),
+    )
+    assert (outcome.code, outcome.err) == (0, "")
+    assert table_of(outcome.out)["success rate"] == "100.00%"
+
+
+def test_a_pattern_that_the_oracle_cannot_write_is_an_error(fails):
+    arguments = ("-o", "action_mode=text", "-o", "action_pattern=act: ([a-z]+)")
+    line = fails("rollout", SOKOBAN, *QUICK, "--policy", "oracle", *arguments)
+    assert "cannot write an answer that matches act: ([a-z]+)" in line
