@@ -5,7 +5,12 @@ import numpy as np
 import pytest
 from gymnasium.wrappers import OrderEnforcing, TimeLimit, TransformReward
 
-from roll_vec.env_states import get_env_state, set_env_state, supports_state
+from roll_vec.env_states import (
+    check_env_state,
+    get_env_state,
+    set_env_state,
+    supports_state,
+)
 from roll_vec.envs.countdown import Countdown
 from roll_vec.errors import InvalidStateError, UnsupportedError
 
@@ -146,3 +151,35 @@ def test_every_generator_of_numpy_goes_on(name):
     set_env_state(other, get_env_state(env))
     assert other.np_random.random(5).tolist() == env.np_random.random(5).tolist()
     assert other.np_random is not env.np_random
+
+
+class Careful(Walker):
+    """Has a check of its own."""
+
+    def check_state(self, state):
+        if state > 8:
+            message = "beyond the last place"
+            raise InvalidStateError(message)
+
+
+@pytest.mark.parametrize("build", [Careful, Saving, Countdown])
+def test_a_check_moves_nothing(build):
+    inside = build(Careful()) if build is Saving else build()
+    env = TimeLimit(OrderEnforcing(inside), 9)
+    env.reset(seed=1)
+    state = get_env_state(env)
+    env.step("0" if build is Countdown else 0)
+    later = get_env_state(env)
+    check_env_state(env, state)
+    bad_states = [None, {"env": state["env"]}, {**state, "env": None}]
+    if build is Careful:
+        inner = state["env"]["env"]
+        for change in ({"np_random": 1}, {"state": 9}):
+            layer = {**state["env"], "env": {**inner, **change}}
+            bad_states.append({**state, "env": layer})
+    for bad in bad_states:
+        with pytest.raises(InvalidStateError):
+            check_env_state(env, bad)
+    assert get_env_state(env) == later
+    set_env_state(env, state)
+    assert get_env_state(env) == state
