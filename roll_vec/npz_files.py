@@ -12,6 +12,7 @@ A reader checks both before it returns anything.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -59,6 +60,9 @@ def write_npz(
     OSError
     """
     path = Path(path)
+    if not path.parent.is_dir():
+        # Else the message would have the name of the temporary file.
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     contents = {
         name: {
             "dtype": array.dtype.str,
@@ -104,6 +108,12 @@ def read_npz(
     """
     try:
         with zipfile.ZipFile(path) as archive:
+            if f"{_HEADER}.npy" not in archive.namelist():
+                _refuse(
+                    path,
+                    "it has no header: it is of another program, or of a version of "
+                    f"roll_vec before version 1 of the format of a {kind}",
+                )
             head = _read_entry(archive, _HEADER).tobytes()
             digest = _read_entry(archive, _DIGEST).tobytes()
             if hashlib.sha256(head).digest() != digest:

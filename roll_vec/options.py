@@ -53,8 +53,12 @@ _ACTION_START_HINT = (
     "elsewhere actions are as the action space says, from its start on"
 )
 _SEED_HINT = (
-    "; seed_info and level_info are for environments that play a new level in each "
+    "; seed_info and level_info are keywords of the ids that play a new level in each "
     "episode; elsewhere get_state keeps an episode, and set_state opens it again"
+)
+_LEVELS_HINT = (
+    "; levels, and bands of difficulty, are keywords of roll_vec/Sokoban-v0 and "
+    "roll_vec/RandomFrozenLake-v0; desc is the one map of roll_vec/FrozenLake-v1"
 )
 # The keywords of batches, for a hint.  By name, because these modules import this one.
 _BATCH_OPTIONS = (
@@ -201,6 +205,7 @@ def check_unknown(
             **_batch_hints(),
             "action_start": _ACTION_START_HINT,
             **dict.fromkeys(("seed_info", "level_info"), _SEED_HINT),
+            **dict.fromkeys(("levels", "success_probability"), _LEVELS_HINT),
             **hints,
         }
         ends = [hints.get(name) or did_you_mean(name, accepted) for name in unknown]

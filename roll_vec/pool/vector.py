@@ -316,9 +316,11 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
                 entry = self._autoreset.statistics.count_step(
                     batch[1], has_ended[env_ids], batch[2] | batch[3], env_ids
                 )
-                batch[4].update(entry)
+                infos = batch[4]
                 if self.autoreset_mode is AutoresetMode.SAME_STEP:
+                    infos = infos.get("final_info", infos)
                     self._autoreset.statistics.start(env_ids[batch[2] | batch[3]])
+                infos.update(entry)
             has_ended[env_ids] = False
             if self.autoreset_mode is not AutoresetMode.SAME_STEP:
                 has_ended[env_ids] = batch[2] | batch[3]

@@ -361,7 +361,7 @@ class StackedEngine:
         fields = {field.name for field in dataclasses.fields(self.options)}
         names = sorted(fields - {"render_mode", "render_scale"})
         options = {name: describe_value(getattr(self.options, name)) for name in names}
-        return {**options, "step_limit": self.max_steps}
+        return {**options, "max_episode_steps": self.max_steps}
 
     def _state_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays of `STATE` themselves, by name."""

@@ -146,7 +146,7 @@ class Autoreset:
                 self.statistics.start(ends)
         if isinstance(infos, list):
             infos = stack_infos(infos, None, engine.num_envs)
-        infos.update(entry)
+        (infos["final_info"] if entry and mode is SAME_STEP else infos).update(entry)
         return rewards, terminations, truncations, infos
 
     def _reset_ended(self, infos: Infos | InfoList) -> Infos:

@@ -65,7 +65,8 @@ class BatchOptions:
     episode_info : bool
         True: the infos of a step that ends episodes have ``episode``, as those of
         Gymnasium's vector wrapper `RecordEpisodeStatistics`: ``r``, the return, and
-        ``l``, the number of steps, but no time ``t``.
+        ``l``, the number of steps, but no time ``t``.  In SAME_STEP mode they are in
+        ``final_info``.
 
     Raises
     ------

@@ -442,18 +442,28 @@ class VectorState:
             return
         if self.id != id:
             raise InvalidStateError.expected("state", f"one of {id}", self.id)
-        own = self._configuration
-        for name in sorted(own.keys() | configuration.keys()):
-            # As text: 1 and True are equal and mean different things.
-            texts = [repr(values.get(name)) for values in (configuration, own)]
-            if texts[0] != texts[1]:
-                message = (
-                    f"state: it is of another configuration: {name} is {texts[0]} in "
-                    f"this batch and {texts[1]} in the state"
-                )
-                raise InvalidStateError(message)
-        message = f"state: its digest is {self.digest}, and that of this batch {digest}"
+        name, value, own = _find_difference("", configuration, self._configuration)
+        message = (
+            f"state: it is of another configuration: {name} is {value!r} in this batch "
+            f"and {own!r} in the state"
+        )
         raise InvalidStateError(message)
+
+
+def _find_difference(name: str, one: Any, other: Any) -> tuple[str, Any, Any]:
+    """Return the first place where two configurations differ, and both values."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        pairs = [(key, one.get(key), other.get(key)) for key in {**one, **other}]
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        pairs = list(zip(range(len(one)), one, other, strict=True))
+    else:
+        return name, one, other
+    for key, value, other_value in pairs:
+        # As text: 1 and True are equal and mean different things.
+        if repr(value) != repr(other_value):
+            path = f"{name}.{key}" if name else str(key)
+            return _find_difference(path, value, other_value)
+    return name, one, other
 
 
 def digest_configuration(id: str, configuration: Mapping[str, Any]) -> str:

@@ -208,9 +208,10 @@ class Unroller(NamedTuple):
         if self.autoreset.statistics is not None:
             same_step = mode is SAME_STEP
             starts = np.zeros_like(ends) if same_step else resets
-            infos |= self.autoreset.statistics.count_steps(
+            entry = self.autoreset.statistics.count_steps(
                 result.rewards, starts, ends, same_step
             )
+            (infos["final_info"] if entry and same_step else infos).update(entry)
         return infos
 
 

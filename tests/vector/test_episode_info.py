@@ -7,6 +7,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import roll_vec
 from roll_vec.errors import LevelGenerationError
+from roll_vec.testing import check_vector_env
 from tests.contract.cases import assert_same
 
 N = 5
@@ -32,7 +33,14 @@ def actions_of(id, steps):
 
 def make(id, mode, **keywords):
     """Make a batch."""
-    return roll_vec.make_vec(id, N, autoreset_mode=mode, **{**KEYWORDS[id], **keywords})
+    keywords = {"num_envs": N, **KEYWORDS[id], **keywords}
+    return roll_vec.make_vec(id, autoreset_mode=mode, **keywords)
+
+
+def last_infos(infos, mode):
+    """Return the infos of ended episodes, which SAME_STEP mode moves."""
+    is_moved = mode in ("SameStep", AutoresetMode.SAME_STEP)
+    return infos.get("final_info", {}) if is_moved else infos
 
 
 def reset_ended(envs, result):
@@ -52,6 +60,7 @@ def test_entries_are_the_sums_of_the_steps_of_an_episode(id, mode):
         result = envs.step(batch)
         _, rewards, terminations, truncations, infos = result
         ended = terminations | truncations
+        infos = last_infos(infos, mode)
         returns, lengths = np.where(is_new, 0, returns + rewards), lengths + ~is_new
         assert ("episode" in infos) == ended.any()
         if ended.any():
@@ -88,9 +97,9 @@ def test_an_unroll_has_the_entries_of_its_steps(id, mode):
     twin.reset(seed=0)
     actions = actions_of(id, 40)
     for start in (0, 20):
-        infos = envs.unroll(actions[start : start + 20]).infos
+        infos = last_infos(envs.unroll(actions[start : start + 20]).infos, mode)
         for t in range(20):
-            expected = twin.step(actions[start + t])[-1]
+            expected = last_infos(twin.step(actions[start + t])[-1], mode)
             if "episode" not in expected:
                 assert not infos["_episode"][t].any()
                 continue
@@ -119,10 +128,10 @@ def test_recv_has_the_entries_too(mode):
     envs.reset(seed=0)
     twin.reset(seed=0)
     for batch in actions_of(id, 12):
-        expected = twin.step(batch)[-1]
+        expected = last_infos(twin.step(batch)[-1], mode)
         for ids in ([0, 3], [1, 2, 4]):
             envs.send(batch[ids], ids)
-            infos = envs.recv(None)[-1]
+            infos = last_infos(envs.recv(None)[-1], mode)
             if "episode" not in infos:
                 assert not expected.get("_episode", np.zeros(N, bool))[ids].any()
                 continue
@@ -149,3 +158,11 @@ def test_counts_are_right_after_a_level_that_cannot_be_drawn():
     arrays = envs.get_state().arrays
     np.testing.assert_array_equal(arrays["elapsed_steps"], arrays["episode_lengths"])
     assert arrays["episode_lengths"][1] == 2
+
+
+def test_the_public_checker_accepts_the_entries():
+    def factory(num_envs, autoreset_mode="NextStep"):
+        id = "roll_vec/RandomFrozenLake-v0"
+        return make(id, autoreset_mode, num_envs=num_envs, episode_info=True)
+
+    check_vector_env(factory, steps=100)
