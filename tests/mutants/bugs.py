@@ -103,6 +103,20 @@ BUGS = [
         ("tests/stacked/test_bands.py",),
     ),
     Bug(
+        "one attempt without a level ends the search of a band, needed or not",
+        "roll_vec/stacked/bands.py",
+        "            if number == 1:\n",
+        "            if number >= 1:\n",
+        ("tests/stacked/test_bands.py",),
+    ),
+    Bug(
+        "the number of the level that is played is never noted",
+        "roll_vec/stacked/levels.py",
+        "            self.level_numbers[rows] = numbers\n",
+        "            self.level_numbers[rows] = 0\n",
+        ("tests/stacked/test_level_options.py",),
+    ),
+    Bug(
         "level options of a mask go to the first environments",
         "roll_vec/stacked/option_sets.py",
         "        indices[env_ids] = len(self.options) + positions\n",
