@@ -36,6 +36,12 @@ class LevelGame:
     TEXT_SUFFIXES: ClassVar[tuple[str, ...]]
     # Letters of this game's text files.
     LETTERS: ClassVar[str]
+    # Keywords that the play of a level depends on, but not the level.
+    PLAY_KEYWORDS: ClassVar[tuple[str, ...]] = (
+        "max_episode_steps",
+        "max_steps",
+        "render_scale",
+    )
 
     def load(self, levels: Any) -> LevelSet:
         """Return levels in any form of the keyword ``levels`` as a set."""
@@ -125,6 +131,7 @@ class LakeLevels(LevelGame):
     ENV_ID = "roll_vec/RandomFrozenLake-v0"
     TEXT_SUFFIXES = (".txt",)
     LETTERS = "SFHG"
+    PLAY_KEYWORDS = ("is_slippery", *LevelGame.PLAY_KEYWORDS)
 
     def load(self, levels: Any) -> LevelSet:
         """See `LevelGame.load`."""

@@ -21,8 +21,6 @@ __all__ = ["LevelSource", "draw_levels", "level_numbers", "open_source"]
 MAX_LEVELS = 10_000_000
 # An id names any number of levels: so many of them if the user does not say.
 _DEFAULT_COUNT = 100
-# Keywords that the game of a level depends on, but not the level.
-_PLAY_KEYWORDS = ("is_slippery", "max_episode_steps", "max_steps", "render_scale")
 
 
 class LevelSource(NamedTuple):
@@ -74,7 +72,7 @@ def open_source(
     source : str
         A path that exists, or an id.
     options : mapping
-        Keywords of the environment.
+        Keywords of the environment; beside a path only `LevelGame.PLAY_KEYWORDS`.
     numbers : (L,) int64 or None
         The levels to take; None: all of a file, the first 100 seeds of an id.
     most : int, optional
@@ -103,7 +101,9 @@ def open_source(
         text = f"expected seeds below 2**32, got {numbers.max()}"
         raise argument_error("--levels", text)
     levels = draw_levels(source, game, options, numbers)
-    return LevelSource(name, game, levels, numbers, _play_options(options, levels))
+    return LevelSource(
+        name, game, levels, numbers, _play_options(game, options, levels)
+    )
 
 
 def draw_levels(
@@ -143,11 +143,22 @@ def _open_file(
         raise argument_error("--levels", text)
     # Keywords that the environment refuses beside levels are errors here, too.
     make_vector(game.ENV_ID, 1, options={**options, "levels": levels}).close()
+    if others := [name for name in options if name not in game.PLAY_KEYWORDS]:
+        text = (
+            f"{', '.join(others)}: cannot be given beside a file, which has its levels "
+            f"already; those that can: {', '.join(game.PLAY_KEYWORDS)}"
+        )
+        raise argument_error("-o", text)
     if len(numbers) < count or (numbers != np.arange(count)).any():
         levels = game.load(levels.grids[numbers])
-    return LevelSource(source, game, levels, numbers, _play_options(options, levels))
+    return LevelSource(
+        source, game, levels, numbers, _play_options(game, options, levels)
+    )
 
 
-def _play_options(options: Mapping[str, Any], levels: LevelSet) -> dict[str, Any]:
-    keywords = {name: options[name] for name in _PLAY_KEYWORDS if name in options}
+def _play_options(
+    game: LevelGame, options: Mapping[str, Any], levels: LevelSet
+) -> dict[str, Any]:
+    names = game.PLAY_KEYWORDS
+    keywords = {name: options[name] for name in names if name in options}
     return {**keywords, "levels": levels}

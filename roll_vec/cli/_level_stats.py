@@ -166,15 +166,18 @@ def stats_tables(result: Measurement, num_rows: int) -> Iterator[Any]:
     if num_rows:
         table = Table(title=title)
         for name in columns:
-            table.add_column(name.replace("_", " "), justify="right")
+            heading = name.replace("_", "\n")
+            table.add_column(heading, justify="right", no_wrap=True)
         for j in range(min(count, num_rows)):
             table.add_row(*(_cell(column[j], _NO_VALUE) for column in columns.values()))
         if count > num_rows:
             table.add_row("...")
         yield table
     table = Table(title=f"of {count:,} levels" if num_rows else title)
-    for name in ("", "levels", *_QUANTILES, "mean"):
-        table.add_column(name, justify="right", no_wrap=True)
+    # The names take two lines where one is too wide.
+    table.add_column("", justify="right")
+    for name in ("levels", *_QUANTILES, "mean"):
+        table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
     for name, column in columns.items():
         if name == "level":
             continue

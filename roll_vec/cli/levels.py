@@ -33,6 +33,8 @@ __all__ = ["add_parser"]
 # Boards of a sheet if the user does not say how many.
 _SHEET = 16
 _MAX_BOARDS = 1024
+# Columns of a screen that no table fills.
+_NO_LIMIT = 10_000
 
 _EPILOG = """\
 A SOURCE is a file or a folder of levels, or an id, whose level n is that of seed n.
@@ -286,9 +288,13 @@ def _stats(arguments: argparse.Namespace) -> int:
         with new_file("--csv", arguments.csv) as file:
             write_csv(file, result)
     from rich.console import Console
+    from rich.measure import Measurement as Widths
 
     console = Console()
     for part in stats_tables(result, arguments.rows):
+        # A table is never narrower than its values: the terminal breaks its lines.
+        free = console.options.update(width=_NO_LIMIT)
+        console.width = max(console.width, Widths.get(console, free, part).minimum)
         console.print(part)
     if arguments.csv is not None:
         _say(f"a row for each level: {arguments.csv}")

@@ -274,6 +274,12 @@ def test_files_without_levels_are_named(fails, tmp_path, content, message):
         ),
         (("set.txt", "-o", "num_boxes=2"), "num_boxes: cannot be given beside levels"),
         (("set.txt", "--levels", "3-1"), "expected numbers and ranges such as 0-15"),
+        (("set.txt", "-o", "num_boxes=3"), "num_boxes: cannot be given beside a file"),
+        (
+            ("set.txt", "-o", "solution_steps=(2, 2)", "-o", "start_level=1"),
+            "-o: solution_steps, start_level: cannot be given beside a file, which has "
+            "its levels already; those that can: max_episode_steps, max_steps, render_",
+        ),
         ((SOKOBAN, "--levels", str(1 << 32)), "expected seeds below 2**32, got 42949"),
         ((SOKOBAN, "-o", "levels=set.txt"), "name the file in place of the id"),
         ((SOKOBAN, "--levels", "0-2000"), "at most 1,024 boards of one sheet, got 2,0"),
@@ -326,7 +332,10 @@ def test_random_players_need_a_limit(fails):
 UNSOLVABLE = "######\n#$@ .#\n######"
 
 
-def test_stats_are_those_of_the_solver_and_of_random_players(run, tmp_path):
+def test_stats_are_those_of_the_solver_and_of_random_players(
+    run, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "120")
     (tmp_path / "set.txt").write_text(f"{COLLECTION}\n\n{UNSOLVABLE}\n")
     outcome = run(
         *("levels", "stats", "set.txt", "--random-episodes", 40, "--seed", 5),
@@ -359,6 +368,28 @@ def test_stats_are_those_of_the_solver_and_of_random_players(run, tmp_path):
     assert summary["boxes"] == ["4", "1", "1", "1", "1.7", "2", "1.25"]
     assert (summary["solved"][0], summary["unsolvable"][0]) == ("2", "2")
     assert "set.txt: 4 levels of 6 x 6 cells" in outcome.out
+
+
+@pytest.mark.parametrize("columns", [30, 80, 200])
+def test_stats_of_a_narrow_screen_have_all_values(
+    run, env_id, tmp_path, monkeypatch, columns
+):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    seeds = ",".join(str(2**32 - number) for number in (1, 2, 3))
+    few = ("--levels", seeds, "--random-episodes", 13, "--csv", "stats.csv")
+    outcome = run("levels", "stats", env_id, *few)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "\N{HORIZONTAL ELLIPSIS}" not in outcome.out
+    with (tmp_path / "stats.csv").open() as file:
+        names, *rows = csv.reader(file)
+    table = [line for line in outcome.out.splitlines() if line[0] in "│┃"]
+    cells = [[cell.strip() for cell in re.split("[│┃]", line)[1:-1]] for line in table]
+    headings = [" ".join(words).strip() for words in zip(*cells[:2], strict=True)]
+    assert headings == [name.replace("_", " ") for name in names]
+    assert cells[2:5] == rows
+    assert cells[5] == ["", "levels", "lowest", "10 %", *cells[5][4:]]
+    if columns == 80:
+        assert max(map(len, outcome.out.splitlines())) <= columns
 
 
 def test_stats_of_an_id_are_those_of_its_seeds(run, tmp_path):
