@@ -105,7 +105,8 @@ class LevelEngine(StackedEngine):
     ----------
     episodes : EpisodeSeeds
     level_numbers : (n,) int64
-        The levels that are played: `LevelProvider.level_numbers`.
+        The levels that are played: `LevelProvider.level_numbers`.  Zeros if nothing
+        needs them: neither ``levels`` nor ``level_info`` is in the options.
     option_sets : OptionSets
         The level options of each environment's next episode.
     """
@@ -127,6 +128,7 @@ class LevelEngine(StackedEngine):
         # Of the last reset of each environment: no state, as no later step reads it.
         self._level_infos: dict[str, Any] = {}
         self._has_level_infos = self.options.has_level_infos
+        self._needs_level_numbers = self.options.needs_level_numbers
 
     def _needs_single_steps(self) -> bool:
         return super()._needs_single_steps() or self._has_level_infos
@@ -221,9 +223,11 @@ class LevelEngine(StackedEngine):
         for rows, provider, seeds, levels, level_indices in starts:
             boards = levels[: len(levels) - len(provider.measures)]
             self._place(rows, boards, level_indices, seeds)
-            numbers = provider.level_numbers(seeds, level_indices)
-            self.level_numbers[rows] = numbers
+            if self._needs_level_numbers:
+                numbers = provider.level_numbers(seeds, level_indices)
+                self.level_numbers[rows] = numbers
             if self._has_level_infos:
+                numbers = self.level_numbers[rows]
                 infos = describe_levels(
                     self.options, provider, numbers, seeds, levels, level_indices
                 )

@@ -108,6 +108,11 @@ max_actions_per_turn, max_answer_chars
         object.__setattr__(self, name, value)
 
     @property
+    def has_state_infos(self) -> bool:
+        """Whether the infos of resets and steps say something of the present state."""
+        return self.action_mask
+
+    @property
     def first_action(self) -> int:
         """The lowest action; the others follow."""
         return 0
@@ -248,6 +253,11 @@ max_actions_per_turn, max_answer_chars
         self._set("start_level", numbers[1])
         for name in LEVEL_INFOS:
             self._set(name, check_bool(name, getattr(self, name)))
+
+    @property
+    def needs_level_numbers(self) -> bool:
+        """Whether the number of the level that is played is of use later."""
+        return self.levels is not None or self.level_info
 
     @property
     def has_level_infos(self) -> bool:

@@ -64,6 +64,8 @@ class GridEnv(SingleState):
             self.action_space = text_action_space(self.action_parser)
         self._max_steps = getattr(options, "max_steps", None)
         self.num_env_steps = 0
+        # Computed once: a step takes 2 us.
+        self._has_state_infos = options.has_state_infos
         self._has_started = False
         self._window: Any = None
 
@@ -122,7 +124,8 @@ class GridEnv(SingleState):
         # As the kernel `reaches_limit`, without the time of a call; None is no limit.
         truncated = self.num_env_steps == self._max_steps
         self._show()
-        info.update(self._state_infos())
+        if self._has_state_infos:
+            info.update(self._state_infos())
         return self._observe(), reward, terminated, truncated, info
 
     def _state_infos(self) -> dict[str, Any]:
@@ -223,7 +226,7 @@ class LevelEnv(GridEnv, LevelState):
     Attributes
     ----------
     level_number : int
-        The level that is played: `LevelProvider.level_numbers`.
+        The level that is played, or 0: see `LevelEngine.level_numbers`.
     """
 
     def __init__(self, options: Any) -> None:
@@ -267,7 +270,9 @@ class LevelEnv(GridEnv, LevelState):
         provider = self._level_provider
         levels, level_indices = provider.get(seeds)
         (index,), num_measures = level_indices, len(provider.measures)
-        numbers = provider.level_numbers(seeds, level_indices)
+        numbers = np.zeros(1, np.int64)
+        if self.options.needs_level_numbers:
+            numbers = provider.level_numbers(seeds, level_indices)
         infos: dict[str, Any] = {}
         if self._has_level_infos:
             parts = provider, numbers, seeds, levels, level_indices

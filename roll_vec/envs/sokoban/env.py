@@ -58,6 +58,7 @@ class Sokoban(LevelEnv):
     def __init__(self, **keywords: Any) -> None:
         options = parse_options(SokobanOptions, keywords)
         super().__init__(options)
+        self._ends_dead = options.terminate_on_deadlock
         self.grid = np.zeros(options.dim_room, np.uint8)
         self.player = 0
         self.boxes_left = 0
@@ -183,10 +184,10 @@ class Sokoban(LevelEnv):
             "action_is_valid": action >= self.first_action,
             "success": bool(success),
         }
-        return float(reward), info["success"] or self._ends_by_deadlock(), info
-
-    def _ends_by_deadlock(self) -> bool:
-        return self.options.terminate_on_deadlock and self._is_deadlock()
+        terminated = info["success"]
+        if self._ends_dead and not terminated:
+            terminated = self._is_deadlock()
+        return float(reward), terminated, info
 
     def _is_deadlock(self) -> bool:
         return bool(mark_deadlocks(self.grid[np.newaxis])[0])
@@ -236,7 +237,9 @@ class Sokoban(LevelEnv):
 
     def _is_over(self) -> bool:
         has_started = self.num_env_steps > 0
-        return super()._is_over() or (has_started and self._ends_by_deadlock())
+        return super()._is_over() or (
+            has_started and self._ends_dead and self._is_deadlock()
+        )
 
     def _is_success(self) -> bool:
         return self.boxes_left == 0

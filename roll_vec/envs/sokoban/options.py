@@ -128,6 +128,11 @@ num_levels, start_level, render_mode, render_scale
             raise InvalidOptionError(message)
 
     @property
+    def has_state_infos(self) -> bool:
+        """Whether the infos of resets and steps say something of the present state."""
+        return self.action_mask or self.deadlock
+
+    @property
     def grid_shape(self) -> tuple[int, int]:
         """Height and width of a grid."""
         return self.dim_room
