@@ -187,8 +187,10 @@ GAMES: dict[str, LevelGame] = {
 }
 
 
-def game_of_id(env_id: str) -> LevelGame:
-    """Return the game of an id.
+def game_of_id(
+    env_id: str, argument: str = "SOURCE", accepted: str = "a file or one of"
+) -> LevelGame:
+    """Return the game of an id; the error names the argument that it belongs to.
 
     Raises
     ------
@@ -198,7 +200,7 @@ def game_of_id(env_id: str) -> LevelGame:
     name = full_id(env_id).rpartition(":")[2]
     if name not in GAMES:
         ids = ", ".join(GAMES)
-        raise argument_error("SOURCE", f"expected a file or one of {ids}, got {name}")
+        raise argument_error(argument, f"expected {accepted} {ids}, got {name}")
     return GAMES[name]
 
 

@@ -64,7 +64,11 @@ def make_oracle(env: VectorEnv[Any, Any, Any]) -> Callable[[Any], Any]:
     if not has_oracle(env):
         name = "this environment" if env.spec is None else env.spec.id
         ids = [id for id in ENVIRONMENTS if _has(gymnasium.spec(id), _ACTION)]
-        text = f"there is no oracle of {name}; those that have one: {', '.join(ids)}"
+        text = (
+            f"there is no oracle of {name}; a class of your own needs the property "
+            "oracle_action, the right next action (solve is not enough); those that "
+            f"have one: {', '.join(ids)}"
+        )
         raise argument_error("--policy", text)
     # Its import takes long: the kernels are loaded.
     from roll_vec.stacked.engine import StackedEngine

@@ -15,7 +15,12 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 import roll_vec
-from roll_vec.cli._environments import find_spec, load_class, make_vector
+from roll_vec.cli._environments import (
+    find_spec,
+    is_pooled,
+    load_class,
+    make_vector,
+)
 from roll_vec.cli._errors import argument_error
 from roll_vec.data_files import (
     PinnedFile,
@@ -130,13 +135,15 @@ class RunSetup:
         InvalidOptionError
             If a data file is missing or has another content.
         """
-        names = self.data_files.keys() | _HOW_POOLS_WORK
+        names = {*self.data_files}
+        if is_pooled(find_spec(self.id)):
+            names |= _HOW_POOLS_WORK
         for name in overrides:
             if name not in names:
-                text = (
-                    f"{name} may not change in a replay; those that may: "
-                    f"{', '.join(sorted(names))}"
-                )
+                others = f"those that may: {', '.join(sorted(names))}"
+                if not names:
+                    others = "no keyword of this run may"
+                text = f"{name} may not change in a replay; {others}"
                 raise argument_error("-o", text)
         paths = {
             name: _check_file(file, overrides.get(name, file.path))

@@ -15,6 +15,7 @@ from roll_vec.cli._errors import argument_error
 from roll_vec.cli._files import check_suffix, check_target, new_file, write_errors
 from roll_vec.cli._imports import require
 from roll_vec.cli._level_games import LevelGame, game_of_id
+from roll_vec.cli._level_help import DESCRIPTIONS, EPILOGS, SUMMARY
 from roll_vec.cli._level_sources import (
     MAX_LEVELS,
     draw_levels,
@@ -36,37 +37,14 @@ _MAX_BOARDS = 1024
 # Columns of a screen that no table fills.
 _NO_LIMIT = 10_000
 
-_EPILOG = """\
-A SOURCE is a file or a folder of levels, or an id, whose level n is that of seed n.
-Levels are those of roll_vec/Sokoban-v0 or of roll_vec/RandomFrozenLake-v0.
-
-files:
-  .txt .xsb .sok   Sokoban: rows of # @ + $ * . and space; a level ends at a blank line
-                   or at one that begins with ";"
-  .txt             lakes: rows of S F H G, likewise
-  .npz             an array "levels", see docs/levels.md
-
-All of them are played with the keyword levels: -o levels=FILE.
-
-examples:
-  roll-vec levels make roll_vec/Sokoban-v0 --num-levels 1000 --out train.txt
-  roll-vec levels make roll_vec/Sokoban-v0 --num-levels 200 --start-level 1000 \\
-      -o dim_room="(8, 8)" -o num_boxes=2 --out test.npz
-  roll-vec levels show train.txt --levels 0-24 --out sheet.png
-  roll-vec levels show roll_vec/RandomFrozenLake-v0 --levels 7 --text
-  roll-vec levels stats train.txt --csv train.csv
-  roll-vec levels export test.npz --out test.xsb
-  roll-vec play roll_vec/Sokoban-v0 -o levels=train.txt --seed 3
-"""
-
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
     parent = commands.add_parser(
         "levels",
-        help="make, show, measure and write sets of levels",
-        description="Make, show, measure and write sets of levels.",
-        epilog=_EPILOG,
+        help=SUMMARY,
+        description=f"{SUMMARY.capitalize()}.",
+        epilog=EPILOGS[""],
     )
     inner = parent.add_commands()
     for add in (_add_make, _add_show, _add_stats, _add_export):
@@ -77,10 +55,8 @@ def _add_make(commands: Any) -> None:
     parser = commands.add_parser(
         "make",
         help="generate levels and write them to a file",
-        description="Generate the levels that an environment with the keywords "
-        "num_levels=N and start_level=S plays: level n of the file is that of seed "
-        "S + n. After Ctrl-C there is no new file.",
-        epilog=_EPILOG,
+        description=DESCRIPTIONS["make"],
+        epilog=EPILOGS["make"],
     )
     parser.add_argument(
         "id", metavar="ID", help="for example roll_vec/Sokoban-v0 or roll_vec/Sokoban"
@@ -108,9 +84,8 @@ def _add_show(commands: Any) -> None:
     parser = commands.add_parser(
         "show",
         help="draw a sheet of boards, or write them as text on the screen",
-        description="Draw the boards of levels side by side as a picture, in rows from "
-        "left to right; or write them on the screen as text, in the format of a file.",
-        epilog=_EPILOG,
+        description=DESCRIPTIONS["show"],
+        epilog=EPILOGS["show"],
     )
     _add_source(parser, f"the first {_SHEET}")
     parser.add_argument(
@@ -131,11 +106,8 @@ def _add_stats(commands: Any) -> None:
     parser = commands.add_parser(
         "stats",
         help="measure how difficult levels are",
-        description="Measure levels: the fewest moves and the fewest pushes that solve "
-        "a Sokoban level, by an exact search; the chance of the best player to reach "
-        "the goal of a lake; and how often a player of random actions succeeds within "
-        "the step limit of the environment (-o max_episode_steps=N).",
-        epilog=_EPILOG,
+        description=DESCRIPTIONS["stats"],
+        epilog=EPILOGS["stats"],
     )
     _add_source(parser, "all of a file, the first 100 of an id")
     parser.add_argument(
@@ -182,10 +154,8 @@ def _add_export(commands: Any) -> None:
     parser = commands.add_parser(
         "export",
         help="write levels in another format",
-        description="Write levels as text or as .npz. The keyword levels reads the "
-        "file back as the same levels: smaller ones of a set stay padded with wall to "
-        "the size of the largest.",
-        epilog=_EPILOG,
+        description=DESCRIPTIONS["export"],
+        epilog=EPILOGS["export"],
     )
     _add_source(parser, "all of a file, the first 100 of an id")
     _add_out(parser)
@@ -220,7 +190,7 @@ def _add_out(parser: Any) -> None:
 
 def _make(arguments: argparse.Namespace) -> int:
     game, count, start = (
-        game_of_id(arguments.id),
+        game_of_id(arguments.id, "ID", "one of"),
         arguments.num_levels,
         arguments.start_level,
     )

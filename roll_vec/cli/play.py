@@ -25,6 +25,10 @@ move. If they are text, or have other names, you type one answer a line.
 _EPILOG = f"""\
 {KEYS}
 {COMMANDS}
+With -o levels=FILE, or a list, --seed N begins with level N of it, counted from 0, and
+new levels are the next ones. Without it, --seed N is level N of the id, that of
+roll-vec levels show ID --levels N.
+
 Keys are also read from the lines of a pipe, where the board is shown after each line,
 and so are answers. Colours follow the terminal; NO_COLOR=1 turns them off.
 

@@ -50,7 +50,9 @@ examples:
   roll-vec rollout roll_vec/Sokoban-v0 --save run.npz
   roll-vec replay run.npz
   roll-vec replay run.npz --env 3
-  roll-vec replay run.npz -o workers=0
+  roll-vec replay run.npz --threads 1
+  roll-vec rollout roll_vec/Countdown-v0 --save texts.npz
+  roll-vec replay texts.npz -o workers=0
 """
 
 

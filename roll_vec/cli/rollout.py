@@ -60,7 +60,9 @@ policies:
                     derived from --seed
   oracle            the right action, of an environment that knows it: a shortest
                     solution of Sokoban, the best policy of a lake, the answers of
-                    roll_vec/Countdown-v0 and roll_vec/WebShop-v0
+                    roll_vec/Countdown-v0 and roll_vec/WebShop-v0, the property
+                    oracle_action of your own class; with action_mode=text it writes
+                    the tags of action_pattern, such as <answer>(.*?)</answer>
   constant:A        always the action A, a Python literal, or a text without quotes
   module:attribute  a Python callable: batch of observations -> batch of actions,
                     tuple of str -> list of str for texts; modules are also looked for
@@ -85,6 +87,8 @@ examples:
   roll-vec rollout roll_vec/Sokoban-v0 -o num_levels=4096 --save run.npz
   roll-vec rollout roll_vec/FrozenLake-v1 --policy constant:2 --autoreset same_step
   roll-vec rollout roll_vec/Countdown-v0 --num-envs 1024 --steps 100 --policy oracle
+  roll-vec rollout roll_vec/Sokoban-v0 --policy oracle -o action_mode=text \\
+      -o "action_pattern=<answer>(.*?)</answer>" --num-envs 64 --steps 100
   roll-vec rollout my_module:mine/Env-v0 --num-envs 64 --policy my_agent:act \\
       -o workers=8 -o executor=process -o step_timeout=10
   roll-vec rollout CartPole-v1 --num-envs 64 --policy my_agent:act --no-image
@@ -298,7 +302,11 @@ def _out_of_reach(policy: Policy) -> list[str]:
     notes = list(getattr(policy, "notes", ()))
     if not notes:
         return []
-    lines = [f"out of the oracle's reach: {len(notes):,}", *notes[:_NOTES]]
+    count = "1 reason" if len(notes) == 1 else f"{len(notes):,} reasons"
+    lines = [
+        f"episodes are out of the oracle's reach, for {count}:",
+        *notes[:_NOTES],
+    ]
     return [*lines, "..."] if len(notes) > _NOTES else lines
 
 

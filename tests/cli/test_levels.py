@@ -94,7 +94,9 @@ def test_make_refuses_bad_arguments(fails, tmp_path, arguments, message):
 
 def test_only_ids_with_levels_are_accepted(fails, tmp_path):
     line = fails("levels", "make", "roll_vec/FrozenLake-v1", "--out", "a.txt")
-    assert f"SOURCE: expected a file or one of {SOKOBAN}" in line
+    assert f"argument ID: expected one of {SOKOBAN}, {LAKE}, got roll_vec/Fro" in line
+    line = fails("levels", "show", "roll_vec/FrozenLake-v1")
+    assert f"SOURCE: expected a file or one of {SOKOBAN}, {LAKE}, got roll_" in line
     (tmp_path / "empty").mkdir()
     line = fails("levels", "stats", "empty")
     assert "SOURCE: empty has no files .sok, .txt, .xsb" in line

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -39,6 +40,34 @@ def test_help_says_what_every_option_is(run):
         "--title-nouns FILE file of nouns of titles",
     ):
         assert option in text
+
+
+COMMANDS = [
+    *("rollout", "replay", "play", "envs", "bench", "webshop", "webshop index"),
+    *("levels", "levels make", "levels show", "levels stats", "levels export"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_into_88_columns(run, command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = run(*command.split(), "--help").out.splitlines()
+    assert max(map(len, lines)) <= 88
+
+
+@pytest.mark.parametrize("name", ["make", "show", "stats", "export"])
+def test_help_of_a_command_for_levels_has_its_own_examples(run, name):
+    _, _, examples = run("levels", name, "--help").out.partition("\nexamples:\n")
+    commands = re.findall(r"roll-vec levels (\w+)", examples)
+    assert len(commands) > 1
+    assert {*commands} == {name}
+
+
+def test_help_says_how_to_play_levels_and_what_the_oracle_writes(run):
+    assert "-o levels=FILE" in run("play", "--help").out
+    text = run("rollout", "--help").out
+    assert "oracle_action of your own class" in text
+    assert "tags of action_pattern" in text
 
 
 def test_help_of_rollout_shows_the_defaults(run):

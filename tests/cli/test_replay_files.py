@@ -199,10 +199,17 @@ def test_text_that_is_no_path_stays_a_keyword(run):
 @pytest.mark.parametrize("option", ["num_boxes=2", "workers=1"])
 def test_what_changes_the_run_is_refused(fails, file, option):
     line = fails("replay", file, "-o", option)
-    if option == "workers=1":
-        assert "environments in stacked arrays need no workers" in line
-    else:
-        assert "argument -o: num_boxes may not change in a replay; those that" in line
+    name = option.partition("=")[0]
+    assert f"argument -o: {name} may not change in a replay; no keyword of" in line
+
+
+def test_keywords_that_may_change_in_a_replay_are_named(run, fails):
+    small = (*SMALL, "--save", "run.npz")
+    assert run("rollout", "roll_vec/Countdown-v0", *small).code == 0
+    line = fails("replay", "run.npz", "-o", "num_numbers=3")
+    names = "context, executor, reset_timeout, step_timeout, workers"
+    assert f"num_numbers may not change in a replay; those that may: {names}" in line
+    assert run("replay", "run.npz", "-o", "workers=0").code == 0
 
 
 def test_keywords_and_actions_that_are_no_plain_data_cannot_be_saved(

@@ -39,7 +39,9 @@ def test_oracle_of_an_environment_of_the_user_is_found(run, user_module, flags):
     assert outcome.code == 0
     # Every episode takes two steps to the right and one reset.
     assert table_of(outcome.out)["episodes"] == "16"
-    assert "out of the oracle's reach: 1\nalways to the right\n" in outcome.out
+    assert (
+        "out of the oracle's reach, for 1 reason:\nalways to the right\n" in outcome.out
+    )
 
 
 def test_texts_are_shown_where_there_is_no_picture(run, tmp_path):
@@ -164,7 +166,7 @@ def test_policy_of_the_user_gets_and_gives_texts(run, user_module, tmp_path):
         ((COUNTDOWN, "-o", "numbers=3"), [COUNTDOWN, "numbers", "num_numbers"]),
         (
             ("CartPole-v1", "--policy", "oracle"),
-            ["--policy", "no oracle of CartPole-v1", COUNTDOWN],
+            ["--policy", "no oracle of CartPole-v1", "oracle_action", COUNTDOWN],
         ),
         ((ECHO, *SMALL, "--policy", "builtins:len"), ["returned int", "4 str"]),
         (
