@@ -30,6 +30,7 @@ class TextLevelEnv(BaseLanguageBasedEnv):
     """
 
     STATE: ClassVar[tuple[str, ...]]
+    _state_has_stream = True
 
     def __init__(self, options: Any) -> None:
         super().__init__()

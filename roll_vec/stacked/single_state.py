@@ -142,6 +142,7 @@ class SingleState(ClosableEnv):
 class LevelState(SingleState, SeededEnv):
     """The same for an environment that plays a new level in each episode."""
 
+    _state_has_stream = True
     options: Any
     level_number: int
 
