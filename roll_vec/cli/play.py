@@ -26,8 +26,8 @@ _EPILOG = f"""\
 {KEYS}
 {COMMANDS}
 With -o levels=FILE, or a list, --seed N begins with level N of it, counted from 0, and
-new levels are the next ones. Without it, --seed N is level N of the id, that of
-roll-vec levels show ID --levels N.
+new levels are the next ones. Without it, --seed N plays what reset(seed=N) begins with;
+for Sokoban and random lakes, roll-vec levels show ID --levels N draws it.
 
 Keys are also read from the lines of a pipe, where the board is shown after each line,
 and so are answers. Colours follow the terminal; NO_COLOR=1 turns them off.
