@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -71,12 +71,16 @@ class StackedEngine:
     DISCRETE_INFO_KEYS: ClassVar[tuple[str, ...] | None] = None
     """Keys of a step's infos with integer actions; None: those that all games have."""
 
+    _state_getters: ClassVar[tuple[tuple[str, Callable[[Any], Any]], ...]]
     metadata: dict[str, Any] = METADATA
 
     def __init_subclass__(cls) -> None:
         for table in ("STATE", "PER_ENV_ATTRIBUTES", "SHARED_ATTRIBUTES"):
             tuples = [owner.__dict__.get(table, ()) for owner in reversed(cls.__mro__)]
             setattr(cls, table, tuple(dict.fromkeys(sum(tuples, ()))))
+        cls._state_getters = tuple(
+            (name.replace(".", "_"), operator.attrgetter(name)) for name in cls.STATE
+        )
 
     def __init__(
         self,
@@ -365,10 +369,7 @@ class StackedEngine:
 
     def _state_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays of `STATE` themselves, by name."""
-        return {
-            name.replace(".", "_"): operator.attrgetter(name)(self)
-            for name in self.STATE
-        }
+        return {name: get(self) for name, get in self._state_getters}
 
     def get_state(self) -> EngineState:
         """Return copies of the arrays of `STATE`; see `Engine.get_state`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -193,8 +192,8 @@ class LevelEngine(StackedEngine):
 
     def get_state(self) -> EngineState:
         """Return a state with the sets of level options; see `Engine.get_state`."""
-        # A copy: a caller may change a row of the state, and set it.
-        shared = {"level_options": copy.deepcopy(self.option_sets.values)}
+        # No copy, which takes 10 us: `VectorState` makes one.
+        shared = {"level_options": self.option_sets.values}
         return super().get_state()._replace(shared=shared)
 
     def check_state(self, state: EngineState) -> None:
