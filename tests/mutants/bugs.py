@@ -301,6 +301,27 @@ BUGS = [
         ("tests/pool/test_snapshots.py",),
     ),
     Bug(
+        "states of a user's environment have no stream of seeds",
+        "roll_vec/base_envs.py",
+        '            if is_own and not hasattr(method, "keeps_stream"):\n',
+        '            if not is_own and not hasattr(method, "keeps_stream"):\n',
+        ("tests/pool/test_streams_in_states.py",),
+    ),
+    Bug(
+        "draws in a user's set_state move its stream of seeds",
+        "roll_vec/base_envs.py",
+        "            raise\n        self.set_stream(position)\n",
+        "            raise\n",
+        ("tests/pool/test_streams_in_states.py",),
+    ),
+    Bug(
+        "a user's set_state that fails has moved its stream of seeds",
+        "roll_vec/base_envs.py",
+        "            self.set_stream(before)\n            raise\n",
+        "            raise\n",
+        ("tests/pool/test_streams_in_states.py",),
+    ),
+    Bug(
         "clones share a copy of an environment",
         "roll_vec/pool/env_runner.py",
         "            env = copy.deepcopy(content) if is_copy else pickle.loads(content)\n",
