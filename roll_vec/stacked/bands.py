@@ -30,7 +30,7 @@ _ATTEMPTS_TOGETHER = 16
 _SEEDS_TOGETHER = 64
 # With few seeds, so many levels are drawn in one call: the call costs more than they.
 _LEVELS_AT_ONCE = 16
-BELOW, INSIDE, ABOVE = range(3)
+BELOW, INSIDE, ABOVE, UNSOLVABLE = range(4)
 
 
 class Measure(Protocol):
@@ -140,7 +140,7 @@ class _Search:
     ) -> None:
         self._draw, self._seeds, self._bands = draw, seeds, bands
         self._columns = [names.index(name) - len(names) for name in bands]
-        self._counts = np.zeros((len(seeds), len(bands), 3), np.int64)
+        self._counts = np.zeros((len(seeds), len(bands), 4), np.int64)
         self.levels = draw(seeds)
         grades = self._grade(self.levels)
         self.first_rows = np.flatnonzero((grades != INSIDE).any(0))
@@ -192,7 +192,7 @@ class _Search:
         return seeds
 
     def _grade(self, levels: Levels) -> NDArray[np.int8]:
-        """Return the (bands, m) places of levels: `BELOW`, `INSIDE` or `ABOVE`."""
+        """Return the (bands, m) places of levels, from `BELOW` to `UNSOLVABLE`."""
         grades = np.full((len(self._bands), len(levels[0])), INSIDE, np.int8)
         for band, column, row in zip(
             self._bands.values(), self._columns, grades, strict=True
@@ -202,8 +202,9 @@ class _Search:
                 row[values < low] = BELOW
             if high is not None:
                 row[values > high] = ABOVE
-            # Without a solution, or beyond the limits of the solver.
+            # Below -1: beyond the limits of the solver.
             row[values < 0] = ABOVE
+            row[values == -1] = UNSOLVABLE
         return grades
 
     def _count(self, rows: NDArray[np.int64], grades: NDArray[np.int8]) -> None:
@@ -212,6 +213,12 @@ class _Search:
 
     def failure(self, row: int) -> LevelGenerationError:
         """Return the error about a seed without a level."""
-        counts = dict(zip(self._bands, self._counts[row].tolist(), strict=True))
+        counts = {
+            # Generated levels all have a solution.
+            name: of_band if of_band[UNSOLVABLE] else of_band[:UNSOLVABLE]
+            for name, of_band in zip(
+                self._bands, self._counts[row].tolist(), strict=True
+            )
+        }
         source = f"seed {self._seeds[row]}"
         return LevelGenerationError.outside_bands("level", source, self._bands, counts)

@@ -100,10 +100,12 @@ def test_a_band_without_levels_is_an_error_with_shares():
     _, first, second = draw(np.array(tried, np.uint64))
     below = np.count_nonzero((second >= 0) & (second < 6)) / 1000
     inside = np.count_nonzero((second == 6) | (second == 7)) / 1000
+    above, unsolved = (second > 7).mean(), (second == -1).mean()
     expected = (
         "no level was found for seed 5 within first=(97, None) and second=(6, 7): of "
         "1000 levels 100.0% are below, 0.0% inside, 0.0% above first; "
-        f"{below:.1%} are below, {inside:.1%} inside, {1 - below - inside:.1%} above"
+        f"{below:.1%} are below, {inside:.1%} inside, {above:.1%} above second, "
+        f"{unsolved:.1%} without a solution"
     )
     assert str(caught.value).startswith(expected)
     assert (first < 97).all()
@@ -320,3 +322,12 @@ def test_bands_that_make_no_sense_are_refused(name, value, accepted):
 def test_an_open_band_is_none():
     env = roll_vec.make_vec(SOKOBAN, 1, solution_steps=(None, None))
     assert env.get_attr("solution_steps") == (None,)
+
+
+def test_levels_without_a_solution_have_a_share_of_their_own():
+    env = roll_vec.make_vec(
+        SOKOBAN, 1, levels=["#####\n#.@$#\n#####"], solution_steps=(1, None)
+    )
+    shares = r"0\.0% above solution_steps, 100\.0% without a solution"
+    with pytest.raises(LevelGenerationError, match=shares):
+        env.reset(seed=0)
