@@ -464,6 +464,38 @@ def snapshots(quick: bool) -> Case:
     return Case("snapshots", "Snapshots", contenders, rows)
 
 
+def bands(quick: bool) -> Case:
+    """Levels within a band of difficulty, beside levels of any difficulty."""
+    kinds: dict[str, tuple[str, dict[str, Any]]] = {
+        "Sokoban-v0, solution_steps=(10, 15)": (
+            "roll_vec/Sokoban-v0",
+            {"solution_steps": (10, 15)},
+        ),
+        "Sokoban-v0, solution_steps=(24, None)": (
+            "roll_vec/Sokoban-v0",
+            {"solution_steps": (24, None)},
+        ),
+        "RandomFrozenLake-v0, success_probability=(0.2, 0.5)": (
+            "roll_vec/RandomFrozenLake-v0",
+            {"success_probability": (0.2, 0.5)},
+        ),
+        "Countdown-v0, num_operations=(0, 1)": (
+            "roll_vec/Countdown-v0",
+            {"numbers_rule": "any", "num_operations": (0, 1)},
+        ),
+    }
+    contenders, rows = [], []
+    for title, (id, keywords) in kinds.items():
+        for name, options in ((f"{title}: any", {}), (f"{title}: band", keywords)):
+            contenders.append(
+                _roll_vec(name, "bands.levels", id=id, cores=1, **options)
+            )
+        rows.append(
+            Row(f"levels of {title}", f"{title}: band", f"{title}: any", None, COST)
+        )
+    return Case("bands", "Bands", contenders, rows)
+
+
 # By name.  `boxoban` needs its levels as more arguments.  Quick runs take `QUICK`.
 CASES: dict[str, Callable[..., Case]] = {
     "steps": steps,
@@ -475,5 +507,6 @@ CASES: dict[str, Callable[..., Case]] = {
     "webshop": webshop,
     "solver": solver,
     "snapshots": snapshots,
+    "bands": bands,
 }
 QUICK = ("steps", "boxoban", "forms")

@@ -38,6 +38,7 @@ cases:
   webshop  not in a quick run
   solver   Sokoban solved, beside a search in plain Python; not in a quick run
   snapshots   get_state, set_state and clones, in steps; not in a quick run
+  bands    levels within a band of difficulty beside any; not in a quick run
 
 peers (pip install ...):
   envpool==1.2.5   jumanji==1.1.2 "jax[cpu]"   reasoning-gym==0.1.25
@@ -64,6 +65,7 @@ _CASES = (
     "webshop",
     "solver",
     "snapshots",
+    "bands",
 )
 _PEERS = (
     "gymnasium",

@@ -40,6 +40,10 @@ TINY = [
         "snapshots.cost",
         {"id": "roll_vec/Countdown-v0", "num_envs": 2, "call": "clone"},
     ),
+    (
+        "bands.levels",
+        {"id": "roll_vec/Sokoban-v0", "num_envs": 2, "solution_steps": (3, None)},
+    ),
     ("webshop.steps", {"cache": "cold", **SHOP}),
     ("webshop.steps", {"cache": "pool", **SHOP}),
     ("webshop.search", {"num_products": 30}),
