@@ -61,7 +61,9 @@ def test_id_of_a_users_own_passes_the_checker(env_id):
 POOLED = [*POOLED_IDS, "tests_vector/Guess-v0 in threads", PROCESSES[-1]]
 
 
-@pytest.mark.parametrize("case", [*TEXTS, *POOLED])
+@pytest.mark.parametrize(
+    "case", [*TEXTS, *POOLED[:-1], pytest.param(POOLED[-1], marks=pytest.mark.slow)]
+)
 def test_batch_of_texts_or_objects_passes_the_checker(case):
     # Short episodes, and now and then a right answer.
     check_vector_env(functools.partial(make_batch, case), seed=3, steps=40)

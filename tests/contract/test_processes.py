@@ -96,8 +96,21 @@ THREADED = [
 ]
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(("case", "more"), THREADED)
+@pytest.mark.parametrize(
+    ("case", "more", "method"),
+    [
+        pytest.param(
+            case,
+            more,
+            method,
+            marks=[pytest.mark.slow]
+            if (method, case) == ("spawn", THREADED[0][0])
+            else [],
+        )
+        for case, more in THREADED
+        for method in METHODS
+    ],
+)
 def test_child_goes_on_where_the_parent_used_threads(case, more, method):
     env = make_batch(case, ROWS, **more)
     env.reset(seed=0)
@@ -132,7 +145,10 @@ def test_pool_with_workers_says_that_it_does_not_fork(case):
 @pytest.mark.parametrize(
     ("case", "method"),
     [
-        (case, method)
+        # One pool by every start method; the others by spawn, which takes seconds.
+        pytest.param(
+            case, method, marks=[pytest.mark.slow] if case != POOLED[0] else []
+        )
         for case in POOLED
         for method in METHODS
         if case == POOLED[0] or method != "fork"
