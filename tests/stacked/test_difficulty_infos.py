@@ -7,6 +7,7 @@ import pytest
 import roll_vec
 from roll_vec.envs.sokoban.solver import measure_rooms
 from roll_vec.errors import InvalidOptionError
+from tests.conftest import JIT_OFF
 from tests.stacked.ids import LEVEL_IDS
 
 SOKOBAN = "roll_vec/Sokoban-v0"
@@ -15,6 +16,7 @@ UNSOLVABLE = "######\n#@  $#\n#.   #\n######"
 GIVEN = ["######\n#@$. #\n######", UNSOLVABLE, "######\n#.$ @#\n######"]
 
 
+@pytest.mark.skipif(JIT_OFF, reason="slow as plain Python, and no kernel is new")
 @pytest.mark.parametrize("more", [{}, {"num_levels": 4}, {"solution_steps": (5, 9)}])
 def test_rooms_tell_their_measures_and_the_return_of_a_solution(more):
     env = gymnasium.make_vec(
