@@ -62,7 +62,13 @@ POOLED = [*POOLED_IDS, "tests_vector/Guess-v0 in threads", PROCESSES[-1]]
 
 
 @pytest.mark.parametrize(
-    "case", [*TEXTS, *POOLED[:-1], pytest.param(POOLED[-1], marks=pytest.mark.slow)]
+    "case",
+    [
+        TEXTS[0],
+        *POOLED[:-1],
+        *(pytest.param(case, marks=pytest.mark.slow) for case in TEXTS[1:]),
+        pytest.param(POOLED[-1], marks=pytest.mark.slow),
+    ],
 )
 def test_batch_of_texts_or_objects_passes_the_checker(case):
     # Short episodes, and now and then a right answer.

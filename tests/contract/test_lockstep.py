@@ -234,7 +234,16 @@ VARIANTS = [
 ]
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("case", "more"), VARIANTS)
+@pytest.mark.parametrize(
+    ("case", "more", "mode"),
+    [
+        # Each variant in one mode; in the others among the slow tests.
+        pytest.param(
+            *variant, mode, marks=[] if j == i % len(MODES) else [pytest.mark.slow]
+        )
+        for i, variant in enumerate(VARIANTS)
+        for j, mode in enumerate(MODES)
+    ],
+)
 def test_options_equal_sync_vector_env(case, more, mode):
     run_lockstep(scale_steps(250), case, mode, **more)

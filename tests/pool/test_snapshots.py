@@ -99,8 +99,17 @@ def part_of(batch, env_ids):
     return batch[env_ids]
 
 
-@pytest.mark.parametrize("mode", MODES)
-@EACH_KIND
+@pytest.mark.parametrize(
+    ("kind", "mode"),
+    [
+        # Each kind in one mode; in the others among the slow tests.
+        pytest.param(
+            kind, mode, marks=[] if j == i % len(MODES) else [pytest.mark.slow]
+        )
+        for i, kind in enumerate(KINDS)
+        for j, mode in enumerate(MODES)
+    ],
+)
 def test_restore_and_replay_equals_the_undisturbed_run(kind, mode):
     """In the pool itself and in another one, serial, threads or processes."""
     fns, _, expected_kind = KINDS[kind]

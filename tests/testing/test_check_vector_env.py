@@ -87,7 +87,15 @@ def test_sound_id_passes(register):
     assert check_vector_env(register(Walk), steps=STEPS) is None
 
 
-@pytest.mark.parametrize("broken", BUGS, ids=lambda broken: broken.__name__)
+@pytest.mark.parametrize(
+    "broken",
+    [
+        # A third of a second each: every second one is among the slow tests.
+        pytest.param(bug, marks=[pytest.mark.slow] if i % 2 else [])
+        for i, bug in enumerate(BUGS)
+    ],
+    ids=lambda broken: broken.__name__,
+)
 def test_bug_is_found_and_nothing_else(broken):
     limit = 0.5 if "call-limit" in BUGS[broken] else 30.0
     assert codes(broken, call_limit=limit) == set(BUGS[broken])
