@@ -466,30 +466,22 @@ def snapshots(quick: bool) -> Case:
 
 def bands(quick: bool) -> Case:
     """Levels within a band of difficulty, beside levels of any difficulty."""
-    kinds: dict[str, tuple[str, dict[str, Any]]] = {
-        "Sokoban-v0, solution_steps=(10, 15)": (
-            "roll_vec/Sokoban-v0",
-            {"solution_steps": (10, 15)},
-        ),
-        "Sokoban-v0, solution_steps=(24, None)": (
-            "roll_vec/Sokoban-v0",
-            {"solution_steps": (24, None)},
-        ),
-        "RandomFrozenLake-v0, success_probability=(0.2, 0.5)": (
-            "roll_vec/RandomFrozenLake-v0",
-            {"success_probability": (0.2, 0.5)},
-        ),
-        "Countdown-v0, num_operations=(0, 1)": (
-            "roll_vec/Countdown-v0",
-            {"numbers_rule": "any", "num_operations": (0, 1)},
-        ),
+    kinds: dict[str, dict[str, Any]] = {
+        "Sokoban-v0, steps (10, 15)": {"solution_steps": (10, 15)},
+        "Sokoban-v0, steps (24, None)": {"solution_steps": (24, None)},
+        "RandomFrozenLake-v0, chance (0.2, 0.5)": {"success_probability": (0.2, 0.5)},
+        "Countdown-v0, operations (0, 1)": {"num_operations": (0, 1)},
     }
     contenders, rows = [], []
-    for title, (id, keywords) in kinds.items():
-        for name, options in ((f"{title}: any", {}), (f"{title}: band", keywords)):
-            contenders.append(
-                _roll_vec(name, "bands.levels", id=id, cores=1, **options)
+    for title, band in kinds.items():
+        id = f"roll_vec/{title.partition(',')[0]}"
+        # The same tasks on both sides: numbers may be left out.
+        shared = {"numbers_rule": "any"} if "num_operations" in band else {}
+        for name, keywords in (("any", shared), ("band", {**shared, **band})):
+            contender = _roll_vec(
+                f"{title}: {name}", "bands.levels", id=id, cores=1, **keywords
             )
+            contenders.append(contender)
         rows.append(
             Row(f"levels of {title}", f"{title}: band", f"{title}: any", None, COST)
         )

@@ -66,6 +66,7 @@ POOLED = [*POOLED_IDS, "tests_vector/Guess-v0 in threads", PROCESSES[-1]]
     [
         TEXTS[0],
         *POOLED[:-1],
+        # They share all code of texts with the first; processes start slowly.
         *(pytest.param(case, marks=pytest.mark.slow) for case in TEXTS[1:]),
         pytest.param(POOLED[-1], marks=pytest.mark.slow),
     ],

@@ -88,6 +88,7 @@ def test_pooled_environment_takes_a_few_kibibytes(case):
     assert (many_peak - few_peak) / 192 < 8 * KIBIBYTE
 
 
+# The last one is a pool in the calling thread, as Countdown is.
 @pytest.mark.parametrize(
     "case", [*SINGLES[:-1], pytest.param(SINGLES[-1], marks=pytest.mark.slow)]
 )

@@ -103,6 +103,7 @@ THREADED = [
             case,
             more,
             method,
+            # Sokoban is spawned in the fast tests: it takes seconds.
             marks=[pytest.mark.slow]
             if (method, case) == ("spawn", THREADED[0][0])
             else [],
