@@ -65,9 +65,16 @@ def from_bytes(kind: int, content: bytes) -> Any:
     Raises
     ------
     ValueError
-        If the bytes are no plain data.  A pickle may raise anything.
+        If the bytes are no plain data, or the kind is neither `PLAIN` nor `PICKLED`.  A
+        pickle may raise anything.
     """
-    return decode(content) if kind == PLAIN else pickle.loads(content)
+    if kind == PLAIN:
+        return decode(content)
+    # Not by default: `load` refuses files by this kind.
+    if kind == PICKLED:
+        return pickle.loads(content)
+    message = f"a value of the kind {kind} has no bytes to read"
+    raise ValueError(message)
 
 
 def array_names(name: str) -> tuple[str, str, str]:

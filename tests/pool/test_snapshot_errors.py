@@ -1,10 +1,12 @@
 """Snapshots of pools that are refused or fail: one clear error each."""
 
 import os
+import pickle
 
 import numpy as np
 import pytest
 
+import roll_vec
 from roll_vec import VectorState
 from roll_vec.errors import (
     EnvironmentFaultError,
@@ -318,3 +320,38 @@ def test_a_state_that_is_no_plain_data_is_pickled():
     with pool([HalfStateful] * 2) as env:
         env.reset(seed=1)
         assert (env.get_state().arrays["state_kinds"] == PICKLED).all()
+
+
+class Spy:
+    """Its pickle runs code."""
+
+    def __reduce__(self):
+        return pytest.fail, ("a pickle was read",)
+
+
+@pytest.mark.parametrize("name", ["state", "record"])
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        np.array([1, 1], np.int8),
+        np.array([257, 257], np.int16),
+        np.array([1.0, 1.0]),
+        np.array(["1", "1"]),
+        np.array([True, True]),
+    ],
+    ids=lambda kinds: str(kinds.dtype),
+)
+def test_no_kind_of_a_file_makes_a_pickle_run(name, kinds, tmp_path):
+    envs = roll_vec.make_vec("roll_vec/Countdown-v0", 2)
+    envs.reset(seed=0)
+    state, content = envs.get_state(), pickle.dumps(Spy())
+    arrays = {
+        **state.arrays,
+        f"{name}s": np.stack([np.frombuffer(content, np.uint8)] * 2),
+        f"{name}_lengths": np.array([len(content)] * 2),
+        f"{name}_kinds": kinds,
+    }
+    path = tmp_path / "odd.npz"
+    VectorState(state.id, state.configuration, arrays, state.shared).save(path)
+    with pytest.raises((InvalidFileError, InvalidStateError)):
+        envs.set_state(VectorState.load(path))
