@@ -1,0 +1,1 @@
+"""One vector environment over many processes or machines; needs the extra ``ray``."""
