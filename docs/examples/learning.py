@@ -1,0 +1,266 @@
+"""Parts that the training programs of this folder share.
+
+`add_training_arguments` has the command-line arguments of every program, `progress_bar`
+and `LearningCurve` show how far it is, `EnvTime` measures the time in the environments,
+`save_checkpoint` and `load_checkpoint` stop a training and continue it bit for bit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from roll_vec import VectorState
+
+FORMAT = "roll_vec.examples.checkpoint.1"
+
+
+def add_training_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that every training program has."""
+    add = parser.add_argument
+    add("--seed", type=int, default=0, help="seed of the agent and its environments")
+    add("--updates", type=int, help="stop after so many updates in all")
+    add("--minutes", type=float, help="stop after so many minutes in all")
+    add("--checkpoint", type=Path, metavar="FILE", help="write checkpoints to it")
+    add("--resume", type=Path, metavar="FILE", help="continue from this checkpoint")
+    add("--picture", type=Path, metavar="FILE", help="draw the learning curve: a .png")
+
+
+class ProgressBar:
+    """A bar on the screen; see `progress_bar`."""
+
+    def __init__(self, bar: Any, task: Any) -> None:
+        self._bar, self._task = bar, task
+
+    def advance(self, count: float = 1) -> None:
+        """Move the bar on by a part of its total."""
+        self._bar.advance(self._task, count)
+
+    def show(self, **values: float) -> None:
+        """Show some values beside the bar, such as ``success=0.5``."""
+        text = "  ".join(f"{name} {value:.3g}" for name, value in values.items())
+        self._bar.update(self._task, values=text)
+
+
+@contextmanager
+def progress_bar(total: float, description: str) -> Iterator[ProgressBar]:
+    """Draw a bar on stderr while the block runs; nothing if stderr is no terminal.
+
+    Parameters
+    ----------
+    total : float
+        The sum of all `ProgressBar.advance`.
+    description : str
+        The text in front of the bar.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:.0f} %"),
+    )
+    with Progress(
+        *columns,
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[values]}"),
+        console=console,
+        disable=not console.is_terminal,
+    ) as bar:
+        yield ProgressBar(bar, bar.add_task(description, total=total, values=""))
+
+
+class LearningCurve:
+    """Values by environment step, and their picture.
+
+    Attributes
+    ----------
+    points : list of dict
+        Each has ``step`` and the values of one call of `add`.
+    """
+
+    def __init__(self) -> None:
+        self.points: list[dict[str, float]] = []
+
+    def add(self, step: int, **values: float) -> None:
+        """Add values at a step; later points may have other names."""
+        numbers = {name: float(value) for name, value in values.items()}
+        self.points.append({"step": step, **numbers})
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the points, for a checkpoint."""
+        return {"points": self.points}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go back to the points of a checkpoint."""
+        self.points = [dict(point) for point in state["points"]]
+
+    def save_picture(self, path: str | os.PathLike[str], title: str = "") -> None:
+        """Draw a plot for each name into a png; without points the plots are empty."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        names = list(dict.fromkeys(name for point in self.points for name in point))
+        names = [name for name in names if name != "step"] or ["no values"]
+        figure = Figure(figsize=(6.4, 1.0 + 1.6 * len(names)), layout="constrained")
+        axes = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
+        for axis, name in zip(axes, names, strict=True):
+            points = [point for point in self.points if name in point]
+            steps = [point["step"] for point in points]
+            axis.plot(steps, [point[name] for point in points], linewidth=1.2)
+            axis.set_ylabel(name.replace("_", " "))
+            axis.grid(alpha=0.3)
+        axes[-1].set_xlabel("environment steps")
+        figure.suptitle(title)
+        FigureCanvasAgg(figure).print_png(os.fspath(path))
+
+
+class EnvTime:
+    """A context manager that adds up the seconds spent in environments.
+
+    >>> env_time = EnvTime()
+    >>> with env_time:
+    ...     observations, infos = envs.reset()
+    >>> print(f"{env_time.share():.1%} of the time in the environments")
+    """
+
+    def __init__(self) -> None:
+        self.seconds, self._earlier = 0.0, 0.0
+        self._start = time.perf_counter()
+
+    def __enter__(self) -> EnvTime:
+        self._entry = time.perf_counter()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds += time.perf_counter() - self._entry
+
+    def total(self) -> float:
+        """Return the seconds since the start, with those before a checkpoint."""
+        return self._earlier + time.perf_counter() - self._start
+
+    def share(self) -> float:
+        """Return the share of the time that was spent in environments, 0 to 1."""
+        return self.seconds / self.total()
+
+    def state_dict(self) -> dict[str, float]:
+        """Return both times, for a checkpoint."""
+        return {"seconds": self.seconds, "total": self.total()}
+
+    def load_state_dict(self, state: Mapping[str, float]) -> None:
+        """Go on from the times of a checkpoint."""
+        self.__init__()
+        self.seconds, self._earlier = state["seconds"], state["total"]
+
+
+def save_checkpoint(
+    path: str | os.PathLike[str],
+    *,
+    envs_state: VectorState,
+    parts: Mapping[str, Any],
+    values: Mapping[str, Any] | None = None,
+) -> None:
+    """Write everything that a training needs to continue, into one file.
+
+    An interrupted call leaves the old file.
+
+    Parameters
+    ----------
+    path : str or PathLike
+    envs_state : VectorState
+        ``envs.get_state()``: episodes, pending autoresets, random streams.
+    parts : mapping
+        Objects that the checkpoint restores: modules, optimisers and schedules with
+        ``state_dict``; `torch.Generator`; `numpy.random.Generator`.
+    values : mapping
+        What the training loop keeps between updates: counters, texts, lists and dicts
+        of them, tensors, arrays.  An array must stand at the top.
+    """
+    values = dict(values or {})
+    arrays = {name: v for name, v in values.items() if isinstance(v, np.ndarray)}
+    path = Path(path)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=path.name) as folder:
+        envs_file, whole_file = Path(folder, "envs.npz"), Path(folder, "whole")
+        envs_state.save(envs_file)
+        contents = {
+            "format": FORMAT,
+            "envs": torch.from_numpy(np.fromfile(envs_file, np.uint8)),
+            "parts": {name: _state_of(part) for name, part in parts.items()},
+            "values": {n: v for n, v in values.items() if n not in arrays},
+            "arrays": {n: torch.from_numpy(a.copy()) for n, a in arrays.items()},
+        }
+        torch.save(contents, whole_file)
+        whole_file.replace(path)
+
+
+def load_checkpoint(
+    path: str | os.PathLike[str], parts: Mapping[str, Any]
+) -> tuple[VectorState, dict[str, Any]]:
+    """Restore the parts of a checkpoint in place.
+
+    Parameters
+    ----------
+    path : str or PathLike
+    parts : mapping
+        Objects like those that `save_checkpoint` got, by the same names.  A part of the
+        file that is not named is not read: a program that plays needs the network.
+
+    Returns
+    -------
+    envs_state : VectorState
+        For ``envs.set_state``, which returns the observations.
+    values : dict
+        Those of `save_checkpoint`.
+
+    Raises
+    ------
+    ValueError
+        If the file is no checkpoint, or lacks a part.
+    """
+    contents = torch.load(path, weights_only=True)  # runs no code of the file
+    if not isinstance(contents, dict) or contents.get("format") != FORMAT:
+        message = f"path: {os.fspath(path)!r} is no checkpoint of these programs"
+        raise ValueError(message)
+    if missing := sorted(set(parts) - set(contents["parts"])):
+        message = (
+            f"parts: {os.fspath(path)!r} has {sorted(contents['parts'])}, no {missing}"
+        )
+        raise ValueError(message)
+    with tempfile.TemporaryDirectory() as folder:
+        envs_file = Path(folder, "envs.npz")
+        contents["envs"].numpy().tofile(envs_file)
+        envs_state = VectorState.load(envs_file)
+    for name, part in parts.items():
+        _restore(part, contents["parts"][name])
+    arrays = {name: array.numpy() for name, array in contents["arrays"].items()}
+    return envs_state, {**contents["values"], **arrays}
+
+
+def _state_of(part: Any) -> Any:
+    """Return the state of a part, as `torch.load` reads it without pickled classes."""
+    if isinstance(part, torch.Generator):
+        return part.get_state()
+    if isinstance(part, np.random.Generator):
+        return part.bit_generator.state
+    return part.state_dict()
+
+
+def _restore(part: Any, state: Any) -> None:
+    """Set the state of a part."""
+    if isinstance(part, torch.Generator):
+        part.set_state(state)
+    elif isinstance(part, np.random.Generator):
+        part.bit_generator.state = state
+    else:
+        part.load_state_dict(state)
