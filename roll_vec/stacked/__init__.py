@@ -28,7 +28,7 @@ A step of a batch::
             _step_batch                        the game's engine
                 for_row_ranges                 on one thread or several:
                     kernels.<game>.step_rows   rewards, ends, infos of each row
-        engine.observe                         the game's _grids, then GridObserver
+        engine.observe                         the game's grids, then GridObserver
 
 A single environment calls the scalar kernel ``step_row`` of the same rules.  An unroll
 takes T steps in one call of the game's kernel ``unroll_rows``.  A game without it takes

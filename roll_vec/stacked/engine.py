@@ -45,7 +45,7 @@ class StackedEngine:
     """Base of the engines over stacked arrays; see `roll_vec.vector.engine.Engine`.
 
     A subclass gives `_allocate`, `reset`, `advance`, `generators`, `_step_batch`,
-    `_grids` and the class attributes below; the tuples of names are added to those of
+    `grids` and the class attributes below; the tuples of names are added to those of
     its bases.  A compiled `_unroll_rows` is optional.
 
     Parameters
@@ -226,9 +226,7 @@ class StackedEngine:
         Returns None with texts or further infos, and if an action needs an error or a
         warning: in NEXT_STEP mode it may belong to a step that ignores it.
         """
-        if self.action_parser is not None or self._needs_single_steps():
-            return None
-        codes = self.action_codes.parse_steps(actions, self.num_envs)
+        codes = self.parse_steps(actions, self.num_envs)
         if codes is None:
             return None
         buffer = self._make_buffer(codes, has_ended, mode, out)
@@ -253,6 +251,17 @@ class StackedEngine:
             infos,
             buffer.progress.times,
         )
+
+    def parse_steps(self, actions: Any, num_envs: int) -> NDArray[np.int64] | None:
+        """Return the actions that `unroll` can take for a batch of any size, or None.
+
+        Returns
+        -------
+        (T, num_envs) int64, or None
+        """
+        if self.action_parser is not None or self._needs_single_steps():
+            return None
+        return self.action_codes.parse_steps(actions, num_envs)
 
     def _make_buffer(
         self,
@@ -349,12 +358,12 @@ class StackedEngine:
             times[active] = t + 1
             if buffer.same_step:
                 times[active[ends]] = t
-            buffer.next_observations[t, rows_to_write] = self._grids(
+            buffer.next_observations[t, rows_to_write] = self.grids(
                 rows_to_write
             ).reshape(len(rows_to_write), num_cells)
             if buffer.same_step:
                 others = active[~ends]
-                buffer.observations[t, others] = self._grids(others).reshape(
+                buffer.observations[t, others] = self.grids(others).reshape(
                     len(others), num_cells
                 )
 
@@ -377,6 +386,15 @@ class StackedEngine:
         return EngineState(
             {name: array.copy("K") for name, array in self._state_arrays().items()}
         )
+
+    def save_point(self) -> EngineState:
+        """Return the state; see `SupportsUnroll.save_point`."""
+        return self.get_state()
+
+    def go_back(self, point: EngineState) -> None:
+        """Set all environments to a state of `save_point`."""
+        env_ids = np.arange(self.num_envs)
+        self.set_state(point, env_ids, env_ids)
 
     def check_state(self, state: EngineState) -> None:
         """Check names, dtypes, shapes and values; see `Engine.check_state`."""
@@ -411,21 +429,21 @@ class StackedEngine:
 
     # ---------------------------------------------------------------- observations
 
-    def _grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
+    def grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
         """Return the (n, H, W) codes of all or some environments; not to be written."""
         raise NotImplementedError
 
     def observe(self, out: Any = None) -> Any:
         """Return the observations of all environments; see `Engine.observe`."""
-        return self.observer.observe(self._grids(), out)
+        return self.observer.observe(self.grids(), out)
 
     def observe_envs(self, rows: NDArray[np.int64]) -> list[Any]:
         """Return the observations of some environments, one by one."""
-        return list(self.observer.observe(self._grids(rows)))
+        return list(self.observer.observe(self.grids(rows)))
 
     def frames(self, rows: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some environments."""
-        return self.observer.frames(self._grids(rows), mode, self.options.render_scale)
+        return self.observer.frames(self.grids(rows), mode, self.options.render_scale)
 
     # ---------------------------------------------------------------- attributes
 

@@ -221,8 +221,14 @@ class Engine(Protocol):
 class SupportsUnroll(Protocol):
     """Optional interface of engines: many steps in one call.
 
-    If a reset or unroll of such an engine raises, `Engine.set_state` takes it back.
+    If a reset or unroll of such an engine raises, `go_back` undoes it.
     """
+
+    def save_point(self) -> Any:
+        """Return a point in time that `go_back` can go back to."""
+
+    def go_back(self, point: Any) -> None:
+        """Undo everything since a point of `save_point`."""
 
     def unroll(
         self,

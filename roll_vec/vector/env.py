@@ -213,18 +213,18 @@ class RollVectorEnv(
             seeds = self._draw_missing_seeds(seeds)
         # Ctrl-C may interrupt the engine's reset: change a copy, and assign it after.
         stream_seeds = self._seeds.replace(env_ids.tolist(), seeds)
-        state = None
+        point = None
         if mask is None and isinstance(self.engine, SupportsUnroll):
-            state = self.engine.get_state()
+            point = self.engine.save_point()
         try:
             infos = self._autoreset.reset(env_ids, seeds, options)
         except BaseException:
             # Ctrl-C may also strike while the engine stores the levels of a reset.
-            if state is not None:
-                self.engine.set_state(state, env_ids, env_ids)
+            if point is not None:
+                self.engine.go_back(point)
             raise
         # Observations need the memory.
-        del state
+        del point
 
         self._seeds, self._is_started = stream_seeds, True
         observations = self._observe()

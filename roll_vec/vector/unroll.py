@@ -73,7 +73,7 @@ class Unroller(NamedTuple):
             check_out(out, space, engine.num_envs, num_steps)
         if not isinstance(engine, SupportsUnroll):
             return self._run_steps(actions, num_steps, out)
-        state, own_state = engine.get_state(), self.autoreset.get_state()
+        point, own_state = engine.save_point(), self.autoreset.get_state()
         try:
             if not callable(actions) and not step_by_step:
                 rollout = self._run_at_once(engine, actions, out)
@@ -81,8 +81,8 @@ class Unroller(NamedTuple):
                     return rollout
             return self._run_steps(actions, num_steps, out)
         except BaseException:
+            engine.go_back(point)
             env_ids = np.arange(engine.num_envs)
-            engine.set_state(state, env_ids, env_ids)
             self.autoreset.set_state(own_state, env_ids, env_ids)
             if self.reuses_batch:
                 self.observe()

@@ -61,7 +61,7 @@ def row_of(state, row):
 
 
 def test_a_single_environment_has_the_state_of_a_row(engine):
-    grids, engine_state = engine._grids(None), engine.get_state()
+    grids, engine_state = engine.grids(None), engine.get_state()
     for row in range(NUM_ENVS):
         env = engine.make_single()
         state = row_of(engine_state, row)

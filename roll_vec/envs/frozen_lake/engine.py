@@ -125,7 +125,7 @@ class LakeEngine(StackedEngine):
         )
         return masks
 
-    def _grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
+    def grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
         maps, positions = self.maps, self.positions
         if rows is not None:
             positions = positions[rows]

@@ -100,7 +100,7 @@ class SokobanEngine(LevelEngine):
         result = to_batch_step(outcome)
         options = self.options
         if options.deadlock or options.terminate_on_deadlock:
-            deadlocks = mark_deadlocks(self._grids(), self.num_threads)
+            deadlocks = mark_deadlocks(self.grids(), self.num_threads)
             deadlocks[skip_mask] = False
             if options.terminate_on_deadlock:
                 result[1][deadlocks] = True
@@ -111,7 +111,7 @@ class SokobanEngine(LevelEngine):
     def _state_infos(self, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
         infos = super()._state_infos(rows)
         if self.options.deadlock:
-            infos["deadlock"] = mark_deadlocks(self._grids(rows), self.num_threads)
+            infos["deadlock"] = mark_deadlocks(self.grids(rows), self.num_threads)
         return infos
 
     def _needs_single_steps(self) -> bool:
@@ -167,7 +167,7 @@ class SokobanEngine(LevelEngine):
             self.unroll_slices,
         )
 
-    def _grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
+    def grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
         cells = self.cells if rows is None else self.cells[rows]
         return cells.reshape(-1, *self.options.dim_room)
 
@@ -176,7 +176,7 @@ class SokobanEngine(LevelEngine):
     ) -> list[NDArray[np.int64] | None]:
         """Return the actions that solve some rooms from here; see `Sokoban.solve`."""
         solutions = solve_positions(
-            self._grids(env_ids),
+            self.grids(env_ids),
             objective,
             self.first_action,
             self.num_threads,

@@ -177,7 +177,7 @@ def test_solutions_of_environments_are_played(objective, action_start):
             copy = gymnasium.make("roll_vec/Sokoban-v0", action_start=action_start)
             copy.reset(seed=0)
             copy = copy.unwrapped
-            copy.grid = engine._grids()[env_id].copy()
+            copy.grid = engine.grids()[env_id].copy()
             copy.player = int(engine.players[env_id])
             copy.boxes_left = int(engine.boxes_left[env_id])
             successes = [copy.step(action)[-1]["success"] for action in actions]
@@ -225,7 +225,7 @@ def test_given_levels_without_a_solution():
     levels = np.stack([SOLVABLE, SOLVABLE, SOLVABLE, DEAD])
     options = {"levels": levels, "start_level": 1}
     engine = make_engine(9, **options)
-    dead = np.array([i for i, row in enumerate(engine._grids()) if (row == DEAD).all()])
+    dead = np.array([i for i, row in enumerate(engine.grids()) if (row == DEAD).all()])
     assert 0 < len(dead) < 9
     with pytest.raises(UnsolvableLevelError, match="level 3 has no solution"):
         engine.solve(np.arange(9), "moves")
