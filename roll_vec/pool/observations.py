@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector.utils import concatenate, create_empty_array
 
-__all__ = ["Observations", "copy_data", "same_data"]
+__all__ = ["Observations", "batch_observations", "copy_data", "same_data"]
 
 _IMMUTABLE = (str, bytes, int, float, bool, type(None), np.generic)
 
@@ -178,9 +178,10 @@ class Observations:
         batch = self.batch()
         return [_slice_batch(self.space, batch, i) for i in range(len(self.latest))]
 
-    def batch_of(self, observations: Sequence[Any]) -> Any:
-        """Return a new batch of some observations."""
-        empty: Any = create_empty_array(self.space, len(observations))
-        if not observations:
-            return empty
-        return concatenate(self.space, observations, empty)
+
+def batch_observations(space: spaces.Space[Any], observations: Sequence[Any]) -> Any:
+    """Return a new batch of observations of a space."""
+    empty: Any = create_empty_array(space, len(observations))
+    if not observations:
+        return empty
+    return concatenate(space, observations, empty)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+from gymnasium.spaces import Space
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
@@ -15,10 +16,10 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidOptionError, PendingResultsError, list_env_ids
 from roll_vec.pool.actions import check_action_batch
 from roll_vec.pool.engine import PoolEngine
-from roll_vec.pool.observations import copy_data
+from roll_vec.pool.observations import batch_observations, copy_data
 from roll_vec.vector.infos import Infos, stack_infos
 
-__all__ = ["PendingSteps"]
+__all__ = ["Batch", "PendingResult", "PendingSteps", "PoolSteps"]
 
 # Locks and pipes overflow at timeouts that are a little longer.
 MAX_SECONDS = 1e9
@@ -47,20 +48,27 @@ class PendingSteps:
           │       ╰─ the episode ends, SAME_STEP ─▶ reset ─▶─╯
           ╰─ the episode has ended, NEXT_STEP ───▶ reset ─▶─╯
 
+    A subclass starts the steps by `send`, and returns results by `_wait_for_some`.
+
     Parameters
     ----------
-    engine : PoolEngine
-    mode : AutoresetMode
-    group_size : int or None
-        None: infos have no ``group_id``.
+    num_envs : int
+    single_action_space, single_observation_space : gymnasium.Space
+    accepts_noop : bool
+        See `check_action_batch`.
     """
 
     def __init__(
-        self, engine: PoolEngine, mode: AutoresetMode, group_size: int | None
+        self,
+        num_envs: int,
+        single_action_space: Space[Any],
+        single_observation_space: Space[Any],
+        accepts_noop: bool,
     ) -> None:
-        self._engine = engine
-        self._mode = mode
-        self._group_size = group_size
+        self._num_envs = num_envs
+        self._action_space = single_action_space
+        self._observation_space = single_observation_space
+        self._accepts_noop = accepts_noop
         # None: in a step.  Otherwise in a reset, whose observation is not there yet.
         self._active: dict[int, PendingResult | None] = {}
         self._ready: dict[int, PendingResult] = {}
@@ -83,7 +91,7 @@ class PendingSteps:
         PendingResultsError
             If one of them is between `send` and `recv`.
         """
-        num_envs = self._engine.num_envs
+        num_envs = self._num_envs
         array = np.asarray(env_ids)
         if array.ndim != 1 or not (
             np.issubdtype(array.dtype, np.integer) or not array.size
@@ -110,10 +118,10 @@ class PendingSteps:
 
     def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
         """Return actions for some environments, copies of arrays of the caller."""
-        single = self._engine.single_action_space
+        single = self._action_space
         space = batch_space(single, len(skip_mask))
         checked = check_action_batch(
-            single, space, actions, skip_mask, self._engine.accepts_noop
+            single, space, actions, skip_mask, self._accepts_noop
         )
         return [copy_data(action) for action in checked]
 
@@ -131,15 +139,11 @@ class PendingSteps:
         actions : iterable of m
         needs_reset : (num_envs,) bool
         """
-        operations = self._engine.operations
-        for env_id, action in zip(env_ids.tolist(), actions, strict=True):
-            self._active[env_id] = None
-            if needs_reset[env_id]:
-                operations.start_autoreset(env_id)
-                self._active[env_id] = PendingResult(None)
-            else:
-                operations.start_step(env_id, action)
-        self._engine.handles.workers.flush()
+        raise NotImplementedError
+
+    def _wait_for_some(self, seconds: float | None) -> None:
+        """Wait for results at most so long, and move them from active to ready."""
+        raise NotImplementedError
 
     def wait(self, min_envs: Any, timeout: Any) -> None:
         """Wait until some environments are ready; see `PoolVectorEnv.recv`.
@@ -168,16 +172,107 @@ class PendingSteps:
         end = None if seconds is None else time.monotonic() + seconds
         while len(self._ready) < count:
             seconds = None if end is None else max(end - time.monotonic(), 0.0)
-            for env_id in self._engine.operations.wait_for_some(seconds):
-                self._take(env_id)
+            self._wait_for_some(seconds)
             if end is not None and time.monotonic() >= end:
                 break
 
     def receive(self) -> tuple[NDArray[np.int64], Batch]:
         """Return all environments that are ready, ascending, and their batch."""
+        ready = self._pop_ready()
+        env_ids = [env_id for env_id, _ in ready]
+        batch = self._make_batch(env_ids, [result for _, result in ready])
+        return np.array(env_ids, np.int64), batch
+
+    def _pop_ready(self) -> list[tuple[int, PendingResult]]:
         env_ids = sorted(self._ready)
-        results = [self._ready.pop(env_id) for env_id in env_ids]
-        return np.array(env_ids, np.int64), self._make_batch(env_ids, results)
+        return [(env_id, self._ready.pop(env_id)) for env_id in env_ids]
+
+    def _make_batch(self, env_ids: list[int], results: list[PendingResult]) -> Batch:
+        count = len(env_ids)
+        infos = stack_infos([one.info or {} for one in results], None, count)
+        final_indices = [i for i, one in enumerate(results) if one.final is not None]
+        if final_indices:
+            has_final = np.zeros(count, np.bool_)
+            has_final[final_indices] = True
+            final_obs = np.full(count, None, object)
+            final_infos = []
+            for i in final_indices:
+                final_obs[i], info = results[i].final  # type: ignore[misc]
+                final_infos.append(info)
+            infos["final_obs"], infos["_final_obs"] = final_obs, has_final
+            infos["final_info"] = stack_infos(final_infos, final_indices, count)
+            infos["_final_info"] = has_final.copy()
+        infos["env_id"] = np.array(env_ids, np.int64)
+        infos["_env_id"] = np.ones(count, np.bool_)
+        return (
+            batch_observations(
+                self._observation_space, [one.observation for one in results]
+            ),
+            np.array([one.reward for one in results], np.float64),
+            np.array([one.terminated for one in results], np.bool_),
+            np.array([one.truncated for one in results], np.bool_),
+            infos,
+        )
+
+
+class PoolSteps(PendingSteps):
+    """Pending steps of the environments of an engine.
+
+    Parameters
+    ----------
+    engine : PoolEngine
+    mode : AutoresetMode
+    group_size : int or None
+        None: infos have no ``group_id``.
+    """
+
+    def __init__(
+        self, engine: PoolEngine, mode: AutoresetMode, group_size: int | None
+    ) -> None:
+        super().__init__(
+            engine.num_envs,
+            engine.single_action_space,
+            engine.single_observation_space,
+            engine.accepts_noop,
+        )
+        self._engine = engine
+        self._mode = mode
+        self._group_size = group_size
+
+    def send(
+        self,
+        env_ids: NDArray[np.int64],
+        actions: Iterable[Any],
+        needs_reset: NDArray[np.bool_],
+    ) -> None:
+        """Start the steps or resets of some environments; see `PendingSteps.send`."""
+        operations = self._engine.operations
+        for env_id, action in zip(env_ids.tolist(), actions, strict=True):
+            self._active[env_id] = None
+            if needs_reset[env_id]:
+                operations.start_autoreset(env_id)
+                self._active[env_id] = PendingResult(None)
+            else:
+                operations.start_step(env_id, action)
+        self._engine.handles.workers.flush()
+
+    def _wait_for_some(self, seconds: float | None) -> None:
+        for env_id in self._engine.operations.wait_for_some(seconds):
+            self._take(env_id)
+
+    def take_ready(self, timeout: float | None) -> list[tuple[int, PendingResult]]:
+        """Return the results of all environments that are ready, ascending.
+
+        Parameters
+        ----------
+        timeout : float or None
+            Seconds to wait for the first of them; None: no limit.
+        """
+        while self._active and not self._ready:
+            self._wait_for_some(timeout)
+            if timeout is not None:
+                break
+        return self._pop_ready()
 
     def _take(self, env_id: int) -> None:
         """Take the step or the reset that an environment has ended."""
@@ -207,31 +302,6 @@ class PendingSteps:
             self._ready[env_id] = PendingResult(
                 observation, reward, terminated, truncated, info
             )
-
-    def _make_batch(self, env_ids: list[int], results: list[PendingResult]) -> Batch:
-        count = len(env_ids)
-        infos = stack_infos([one.info or {} for one in results], None, count)
-        final_indices = [i for i, one in enumerate(results) if one.final is not None]
-        if final_indices:
-            has_final = np.zeros(count, np.bool_)
-            has_final[final_indices] = True
-            final_obs = np.full(count, None, object)
-            final_infos = []
-            for i in final_indices:
-                final_obs[i], info = results[i].final  # type: ignore[misc]
-                final_infos.append(info)
-            infos["final_obs"], infos["_final_obs"] = final_obs, has_final
-            infos["final_info"] = stack_infos(final_infos, final_indices, count)
-            infos["_final_info"] = has_final.copy()
-        infos["env_id"] = np.array(env_ids, np.int64)
-        infos["_env_id"] = np.ones(count, np.bool_)
-        return (
-            self._engine.observations.batch_of([one.observation for one in results]),
-            np.array([one.reward for one in results], np.float64),
-            np.array([one.terminated for one in results], np.bool_),
-            np.array([one.truncated for one in results], np.bool_),
-            infos,
-        )
 
 
 def _check_timeout(value: Any) -> float | None:

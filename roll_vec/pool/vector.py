@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import gymnasium
@@ -13,30 +12,24 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.errors import (
-    EnvironmentFaultError,
-    PendingResultsError,
     ResetNeededError,
 )
 from roll_vec.options import check_unknown, take_options, takes_keywords_of
 from roll_vec.pool.engine import PoolEngine
 from roll_vec.pool.options import PoolOptions
-from roll_vec.pool.pending_steps import PendingSteps
+from roll_vec.pool.pending_steps import PoolSteps
+from roll_vec.pool.send_recv import ALL_NEED_RESET, SendRecv
 from roll_vec.pool.spaces import ObservationMode
-from roll_vec.vector.autoreset import describe_ended, parse_reset_mask
-from roll_vec.vector.env import BatchOptions, RollVectorEnv
+from roll_vec.vector.autoreset import parse_reset_mask
+from roll_vec.vector.env import BatchOptions
 from roll_vec.vector.infos import Infos
 from roll_vec.vector.state import VectorState
 
 __all__ = ["PoolVectorEnv"]
 
-_ALL_NEED_RESET = (
-    "every environment must be reset: the call before was interrupted, or a fault "
-    "was raised"
-)
-
 
 # skrl looks for VectorEnv among the direct bases.
-class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
+class PoolVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
     """Any environment objects as one vector environment.
 
     It returns the same as `gymnasium.vector.SyncVectorEnv`, with any kind of workers.
@@ -136,7 +129,7 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
         )
         engine = PoolEngine(tuple(env_fns), observation_mode, PoolOptions(**keywords))
         # Before the rest of the constructor: `close` needs it.
-        self._pending_steps = PendingSteps(
+        self._pending_steps = PoolSteps(
             engine,
             batch.autoreset_mode,
             batch.group_size if batch.group_id_info else None,
@@ -171,7 +164,7 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
         if self.engine.faults.needs_full_reset:
             mask = parse_reset_mask(options, self.num_envs)
             if mask is not None and not mask.all():
-                raise ResetNeededError(_ALL_NEED_RESET)
+                raise ResetNeededError(ALL_NEED_RESET)
         with self._interruptible():
             result = super().reset(seed=seed, options=options)
         self.engine.faults.warn_once()
@@ -190,31 +183,21 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             If results were not received.
         """
         self._check_idle("step")
-        if self.engine.faults.needs_full_reset:
-            raise ResetNeededError(_ALL_NEED_RESET)
+        if self._needs_full_reset():
+            raise ResetNeededError(ALL_NEED_RESET)
         with self._interruptible():
             result = super().step(actions)
         self.engine.faults.warn_once()
         return result
 
-    @contextmanager
-    def _interruptible(self) -> Iterator[None]:
-        """Make sure that the pool can be reset and closed after Ctrl-C."""
-        try:
-            yield
-        except KeyboardInterrupt:
-            self._pending_steps.clear()
-            self.engine.operations.demand_reset()
-            raise
+    def _demand_reset(self) -> None:
+        self.engine.operations.demand_reset()
 
-    def _check_idle(self, name: str) -> None:
-        self._check_open()
-        if len(self._pending_steps):
-            message = (
-                f"{name}: {len(self._pending_steps)} environments have results that "
-                "were not received"
-            )
-            raise PendingResultsError(message, name)
+    def _needs_full_reset(self) -> bool:
+        return self.engine.faults.needs_full_reset
+
+    def _warn_of_faults(self) -> None:
+        self.engine.faults.warn_once()
 
     def _draw_missing_seeds(self, seeds: list[int | None]) -> list[int | None]:
         """Draw seeds for groups, and for environments that need a first seed.
@@ -239,94 +222,6 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
     def _show_window(self) -> None:
         """Do nothing: environments in human mode show themselves."""
 
-    # ------------------------------------------------------- send and recv
-
-    def send(self, actions: Any, env_ids: Any) -> None:
-        """Let some environments step, and do not wait for them.
-
-        Parameters
-        ----------
-        actions : batch of m
-            As for `step`.
-        env_ids : sequence of m int
-            Different environments, none of them with a result that was not received.
-            One whose episode has ended is reset in NEXT_STEP mode, its action ignored.
-
-        Raises
-        ------
-        InvalidActionError, InvalidOptionError, PendingResultsError, ResetNeededError
-            Nothing has moved then.
-        """
-        self._check_open()
-        if not self._is_started or self.engine.faults.needs_full_reset:
-            message = "every environment must be reset before the first action"
-            raise ResetNeededError(message)
-        checked_ids = self._pending_steps.check_env_ids(env_ids)
-        has_ended = self._autoreset.has_ended[checked_ids]
-        if self.autoreset_mode is not AutoresetMode.NEXT_STEP and has_ended.any():
-            raise ResetNeededError(describe_ended(checked_ids[has_ended]))
-        checked_actions = self._pending_steps.check_actions(actions, has_ended)
-        with self._interruptible():
-            self._pending_steps.send(
-                checked_ids, checked_actions, self._autoreset.has_ended
-            )
-
-    def recv(
-        self, min_envs: int | None = 1, timeout: float | None = None
-    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
-        """Return the results of environments that actions were sent to.
-
-        In SAME_STEP mode an environment whose episode ends is ready after its reset.
-
-        Parameters
-        ----------
-        min_envs : int or None
-            Wait for so many environments; None: for all.  All that are ready are
-            returned.
-        timeout : float or None
-            Seconds after which fewer, or none, are returned; None or infinity: no
-            limit.
-
-        Returns
-        -------
-        observations, rewards, terminations, truncations, infos
-            As from `step`, but of m environments: ``infos["env_id"]``, (m,) int64,
-            ascending.
-
-        Raises
-        ------
-        InvalidOptionError
-            If fewer than ``min_envs`` results are outstanding.
-        EnvironmentFaultError
-            As `step`.
-        """
-        self._check_open()
-        with self._interruptible():
-            try:
-                self._pending_steps.wait(min_envs, timeout)
-            except EnvironmentFaultError:
-                self._pending_steps.clear()
-                self.engine.operations.demand_reset()
-                raise
-            # Before results are received: a warning filter can raise.
-            self.engine.faults.warn_once()
-            env_ids, batch = self._pending_steps.receive()
-            has_ended = self._autoreset.has_ended.copy()
-            if self._autoreset.statistics is not None:
-                entry = self._autoreset.statistics.count_step(
-                    batch[1], has_ended[env_ids], batch[2] | batch[3], env_ids
-                )
-                infos = batch[4]
-                if self.autoreset_mode is AutoresetMode.SAME_STEP:
-                    infos = infos.get("final_info", infos)
-                    self._autoreset.statistics.start(env_ids[batch[2] | batch[3]])
-                infos.update(entry)
-            has_ended[env_ids] = False
-            if self.autoreset_mode is not AutoresetMode.SAME_STEP:
-                has_ended[env_ids] = batch[2] | batch[3]
-            self._autoreset.has_ended = has_ended
-        return batch
-
     # ------------------------------------------------------- snapshots
 
     def get_state(self) -> VectorState:
@@ -349,8 +244,8 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             If a worker died.  An exception of an environment is raised as it is.
         """
         self._check_idle("get_state")
-        if self.engine.faults.needs_full_reset:
-            raise ResetNeededError(_ALL_NEED_RESET)
+        if self._needs_full_reset():
+            raise ResetNeededError(ALL_NEED_RESET)
         with self._interruptible():
             return super().get_state()
 
@@ -380,7 +275,7 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
         if self.engine.faults.needs_full_reset and not np.all(
             True if mask is None else mask
         ):
-            raise ResetNeededError(_ALL_NEED_RESET)
+            raise ResetNeededError(ALL_NEED_RESET)
         with self._interruptible():
             return super().set_state(state, mask=mask, rows=rows)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -213,18 +214,18 @@ class RollVectorEnv(
             seeds = self._draw_missing_seeds(seeds)
         # Ctrl-C may interrupt the engine's reset: change a copy, and assign it after.
         stream_seeds = self._seeds.replace(env_ids.tolist(), seeds)
-        point = None
+        go_back = None
         if mask is None and isinstance(self.engine, SupportsUnroll):
-            point = self.engine.save_point()
+            go_back = partial(self.engine.go_back, self.engine.save_point())
         try:
             infos = self._autoreset.reset(env_ids, seeds, options)
         except BaseException:
             # Ctrl-C may also strike while the engine stores the levels of a reset.
-            if point is not None:
-                self.engine.go_back(point)
+            if go_back is not None:
+                go_back()
             raise
         # Observations need the memory.
-        del point
+        del go_back
 
         self._seeds, self._is_started = stream_seeds, True
         observations = self._observe()

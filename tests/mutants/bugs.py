@@ -185,8 +185,8 @@ BUGS = [
     Bug(
         "an interrupted reset is not undone",
         "roll_vec/vector/env.py",
-        "            if state is not None:\n                self.engine.set_state",
-        "            if state is None:\n                self.engine.set_state",
+        "            if go_back is not None:\n",
+        "            if go_back is None:\n",
         ("tests/envs/frozen_lake", "tests/stacked/test_levels.py"),
     ),
     Bug(

@@ -126,6 +126,7 @@ class LakeEngine(StackedEngine):
         return masks
 
     def grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
+        """Return the codes of all or some environments; see `StackedEngine.grids`."""
         maps, positions = self.maps, self.positions
         if rows is not None:
             positions = positions[rows]

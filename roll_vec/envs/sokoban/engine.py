@@ -168,6 +168,7 @@ class SokobanEngine(LevelEngine):
         )
 
     def grids(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
+        """Return the codes of all or some environments; see `StackedEngine.grids`."""
         cells = self.cells if rows is None else self.cells[rows]
         return cells.reshape(-1, *self.options.dim_room)
 

@@ -1,0 +1,151 @@
+"""`send` and `recv`: a batch whose environments step at different times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from numpy.typing import NDArray
+
+from roll_vec.errors import (
+    EnvironmentFaultError,
+    PendingResultsError,
+    ResetNeededError,
+)
+from roll_vec.pool.pending_steps import PendingSteps
+from roll_vec.vector.autoreset import describe_ended
+from roll_vec.vector.env import RollVectorEnv
+from roll_vec.vector.infos import Infos
+
+__all__ = ["ALL_NEED_RESET", "SendRecv"]
+
+ALL_NEED_RESET = (
+    "every environment must be reset: the call before was interrupted, or a fault "
+    "was raised"
+)
+
+
+class SendRecv(RollVectorEnv, VectorEnv[Any, Any, Any]):
+    """Base of the batches of environment objects: their `send` and `recv`."""
+
+    _pending_steps: PendingSteps
+
+    def send(self, actions: Any, env_ids: Any) -> None:
+        """Let some environments step, and do not wait for them.
+
+        Parameters
+        ----------
+        actions : batch of m
+            As for `step`.
+        env_ids : sequence of m int
+            Different environments, none of them with a result that was not received.
+            One whose episode has ended is reset in NEXT_STEP mode, its action ignored.
+
+        Raises
+        ------
+        InvalidActionError, InvalidOptionError, PendingResultsError, ResetNeededError
+            Nothing has moved then.
+        """
+        self._check_open()
+        if not self._is_started or self._needs_full_reset():
+            message = "every environment must be reset before the first action"
+            raise ResetNeededError(message)
+        checked_ids = self._pending_steps.check_env_ids(env_ids)
+        has_ended = self._autoreset.has_ended[checked_ids]
+        if self.autoreset_mode is not AutoresetMode.NEXT_STEP and has_ended.any():
+            raise ResetNeededError(describe_ended(checked_ids[has_ended]))
+        checked_actions = self._pending_steps.check_actions(actions, has_ended)
+        with self._interruptible():
+            self._pending_steps.send(
+                checked_ids, checked_actions, self._autoreset.has_ended
+            )
+
+    def recv(
+        self, min_envs: int | None = 1, timeout: float | None = None
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
+        """Return the results of environments that actions were sent to.
+
+        In SAME_STEP mode an environment whose episode ends is ready after its reset.
+
+        Parameters
+        ----------
+        min_envs : int or None
+            Wait for so many environments; None: for all.  All that are ready are
+            returned.
+        timeout : float or None
+            Seconds after which fewer, or none, are returned; None or infinity: no
+            limit.
+
+        Returns
+        -------
+        observations, rewards, terminations, truncations, infos
+            As from `step`, but of m environments: ``infos["env_id"]``, (m,) int64,
+            ascending.
+
+        Raises
+        ------
+        InvalidOptionError
+            If fewer than ``min_envs`` results are outstanding.
+        EnvironmentFaultError
+            As `step`.
+        """
+        self._check_open()
+        with self._interruptible():
+            try:
+                self._pending_steps.wait(min_envs, timeout)
+            except EnvironmentFaultError:
+                self._pending_steps.clear()
+                self._demand_reset()
+                raise
+            # Before results are received: a warning filter can raise.
+            self._warn_of_faults()
+            env_ids, batch = self._pending_steps.receive()
+            has_ended = self._autoreset.has_ended.copy()
+            if self._autoreset.statistics is not None:
+                entry = self._autoreset.statistics.count_step(
+                    batch[1], has_ended[env_ids], batch[2] | batch[3], env_ids
+                )
+                infos = batch[4]
+                if self.autoreset_mode is AutoresetMode.SAME_STEP:
+                    infos = infos.get("final_info", infos)
+                    self._autoreset.statistics.start(env_ids[batch[2] | batch[3]])
+                infos.update(entry)
+            has_ended[env_ids] = False
+            if self.autoreset_mode is not AutoresetMode.SAME_STEP:
+                has_ended[env_ids] = batch[2] | batch[3]
+            self._autoreset.has_ended = has_ended
+        return batch
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Make sure that the pool can be reset and closed after Ctrl-C."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self._pending_steps.clear()
+            self._demand_reset()
+            raise
+
+    def _check_idle(self, name: str) -> None:
+        self._check_open()
+        if len(self._pending_steps):
+            message = (
+                f"{name}: {len(self._pending_steps)} environments have results that "
+                "were not received"
+            )
+            raise PendingResultsError(message, name)
+
+    def _needs_full_reset(self) -> bool:
+        """Return whether an interrupted call or a fault demands a full reset."""
+        raise NotImplementedError
+
+    def _demand_reset(self) -> None:
+        """Demand a reset of all environments, after an interrupted call."""
+        raise NotImplementedError
+
+    def _warn_of_faults(self) -> None:
+        """Warn of the first fault."""
+        raise NotImplementedError
