@@ -18,8 +18,14 @@ from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Space, Text, Tuple
-from gymnasium.spaces.utils import flatten, flatten_space, unflatten
+from gymnasium.spaces.utils import (
+    flatten,
+    flatten_space,
+    is_space_dtype_shape_equiv,
+    unflatten,
+)
 from gymnasium.vector.utils import (
+    batch_differing_spaces,
     batch_space,
     create_shared_memory,
     read_from_shared_memory,
@@ -154,6 +160,19 @@ def _copy_without_generator(space: UnicodeText) -> UnicodeText:
 def _batch_unicode_text(space: UnicodeText, n: int = 1) -> Tuple[Any]:
     """Return a Tuple of n copies without generators."""
     return Tuple([_copy_without_generator(space) for _ in range(n)])
+
+
+# Gymnasium dispatches on the type of the first space, and types it as a sequence.
+@batch_differing_spaces.register(UnicodeText)  # type: ignore[misc]
+def _batch_differing_texts(spaces: Sequence[UnicodeText]) -> Tuple[Any]:
+    """Return a Tuple of copies without generators; lengths may differ."""
+    return Tuple([_copy_without_generator(space) for space in spaces])
+
+
+@is_space_dtype_shape_equiv.register(UnicodeText)
+def _is_like_unicode_text(space_1: UnicodeText, space_2: Any) -> bool:  # noqa: ARG001
+    """Return whether the other space is one of these: texts of all lengths batch."""
+    return isinstance(space_2, UnicodeText)
 
 
 def _encode(space: UnicodeText, text: Any) -> NDArray[np.uint32]:

@@ -12,6 +12,7 @@ import pytest
 from gymnasium import spaces
 from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector.utils import (
+    batch_differing_spaces,
     batch_space,
     concatenate,
     create_empty_array,
@@ -65,6 +66,18 @@ def test_is_an_instance_of_gymnasiums_text(space):
     assert isinstance(space, spaces.Text)
     assert (space.min_length, space.max_length) == (2, 12)
     assert spaces.utils.is_space_dtype_shape_equiv(space, UnicodeText(12, min_length=2))
+
+
+def test_texts_of_different_lengths_are_a_batch(space):
+    spaces_of_two = [space, UnicodeText(30)]
+    batch = batch_differing_spaces(spaces_of_two)
+    assert batch.spaces == tuple(spaces_of_two)
+    assert ("ab", "x" * 30) in batch
+    assert ("x" * 30, "ab") not in batch
+    is_like = spaces.utils.is_space_dtype_shape_equiv
+    assert is_like(space, UnicodeText(30))
+    assert not is_like(space, spaces.Discrete(12))
+    assert not is_like(spaces.Discrete(12), space)
 
 
 def test_equal_by_its_bounds(space):

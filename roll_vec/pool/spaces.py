@@ -36,8 +36,9 @@ def pool_spaces(
     descriptions : sequence of EnvDescription
     observation_mode : str, or tuple of two spaces
         ``same``: all observation spaces are equal.  ``different``: they have the same
-        shapes and dtypes, with different bounds.  A tuple: the space of the batch, and
-        the space of one environment; all have its shapes and dtypes.
+        shapes and dtypes, with different bounds; texts may differ in length.  A tuple:
+        the space of the batch, and the space of one environment; all have its shapes
+        and dtypes.
 
     Raises
     ------

@@ -184,6 +184,26 @@ def test_different_bounds(workers):
 
 
 @EACH_EXECUTOR
+def test_games_whose_texts_differ_in_length(workers):
+    def make(env_id, **keywords):
+        return partial(gymnasium.make, env_id, action_pattern="<a>(.*)</a>", **keywords)
+
+    grid = {"obs_mode": "text", "action_mode": "text", "seed_info": True}
+    fns = [make("roll_vec/Countdown-v0", seed_info=True)] * 2
+    fns += [make("roll_vec/RandomFrozenLake-v0", size=6, **grid)] * 2
+    with pytest.raises(RollVecError, match="observation_mode='different'"):
+        PoolVectorEnv(fns, **workers)
+    with pool(fns, observation_mode="different", group_size=2, **workers) as env:
+        texts, infos = env.reset(seed=7)
+        assert texts in env.observation_space
+        assert infos["seed"].tolist() == [7, 7, 8, 8]
+        assert texts[0] == texts[1] == fns[0]().reset(seed=7)[0]
+        assert texts[2] == texts[3] == fns[2]().reset(seed=8)[0]
+        env.send(["<a>Left</a>", "<a>1+1</a>"], env_ids=[3, 0])
+        assert env.recv(min_envs=2)[-1]["action_content"].tolist() == ["1+1", "Left"]
+
+
+@EACH_EXECUTOR
 def test_seeds_and_masks(workers):
     with pool(talkers(2), **workers) as env, pool(talkers(2)) as twin:
         env.reset(seed=1)
