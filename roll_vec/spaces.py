@@ -163,8 +163,10 @@ def _batch_unicode_text(space: UnicodeText, n: int = 1) -> Tuple[Any]:
 
 
 # Gymnasium dispatches on the type of the first space, and types it as a sequence.
-@batch_differing_spaces.register(UnicodeText)  # type: ignore[misc]
-def _batch_differing_texts(spaces: Sequence[UnicodeText]) -> Tuple[Any]:
+@batch_differing_spaces.register(UnicodeText)
+def _batch_differing_texts(  # type: ignore[misc]
+    spaces: Sequence[UnicodeText],
+) -> Tuple[Any]:
     """Return a Tuple of copies without generators; lengths may differ."""
     return Tuple([_copy_without_generator(space) for space in spaces])
 
