@@ -1,0 +1,216 @@
+"""Merge the results of the engines of shards into those of one engine.
+
+Each shard has an engine of its own with some of the environments: consecutive numbers,
+in the order of the shards.  The results here equal to the bit those of one engine with
+all environments: values, dtypes, masks, types of objects, order of keys.  `Autoreset`
+and `stack_infos` go on from there at the head, as they do in a local batch, so that the
+layout is decided by all environments together.
+
+Inputs may be read-only.  Arrays that are returned are new, or those of ``out``; objects
+in lists and in object arrays are passed on as they are.
+
+Errors of a shard name environments by its own numbers.  The head therefore checks
+actions, seeds, ended environments and ``out`` itself, for all environments, before it
+sends anything.  Two kinds of errors are left in steps and resets:
+`LevelGenerationError`, whose message names seeds and levels and no environments; and
+`EnvironmentFaultError`, whose ``errors`` `merge_faults` numbers anew.  A pool whose
+environments are all stalled raises the latter: a shard must not while another shard
+has environments that are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, chain
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector.utils import concatenate, create_empty_array
+
+from roll_vec.errors import EnvironmentFaultError
+from roll_vec.vector.engine import StepResult, UnrollResult
+from roll_vec.vector.infos import InfoList, Infos, blank_array
+from roll_vec.vector.rollout import Rollout
+
+__all__ = [
+    "merge_faults",
+    "merge_infos",
+    "merge_observations",
+    "merge_reset_infos",
+    "merge_steps",
+    "merge_unrolls",
+]
+
+
+def merge_steps(shards: Sequence[StepResult]) -> StepResult:
+    """Return the results of `Engine.step` of all shards."""
+    rewards, terminations, truncations, infos = zip(*shards, strict=True)
+    return StepResult(
+        np.concatenate(rewards),
+        np.concatenate(terminations),
+        np.concatenate(truncations),
+        merge_infos(infos, [len(one) for one in rewards]),
+    )
+
+
+def merge_infos(shards: Sequence[Any], sizes: Sequence[int]) -> Infos | InfoList:
+    """Return the infos of `Engine.step` of all shards.
+
+    Parameters
+    ----------
+    shards : sequence of lists, or of dicts
+        Lists with one dict per environment, as a pool returns them, or dicts in
+        Gymnasium's layout.  A list must be that of the engine: arrays of stacked infos
+        have lost whether a number was one of Python or of numpy, and a batch of all
+        environments may need to know.
+    sizes : sequence of int
+        The numbers of environments.
+
+    Returns
+    -------
+    list or dict
+        As the inputs.  In a layout entries of a shard without a key are zero, or None
+        in an object array, and False in the mask.  Keys stand in the order in which
+        they appear; all shards with any keys of an engine's step have the same.
+    """
+    if isinstance(shards[0], list):
+        return list(chain.from_iterable(shards))
+    merged: Infos = {}
+    for key in dict.fromkeys(chain.from_iterable(shards)):
+        values: list[Any] = [infos.get(key) for infos in shards]
+        first = next(value for value in values if value is not None)
+        if isinstance(first, dict):
+            merged[key] = merge_infos([value or {} for value in values], sizes)
+            continue
+        for k, size in enumerate(sizes):
+            if values[k] is None:
+                values[k] = blank_array((size, *first.shape[1:]), first.dtype)
+        merged[key] = np.concatenate(values)
+    return merged
+
+
+def merge_reset_infos(shards: Sequence[Any]) -> Infos | InfoList:
+    """Return `Engine.reset_infos` of environments of several shards.
+
+    Parameters
+    ----------
+    shards : sequence of lists, or of dicts of arrays
+        At least one; those that have reset environments, and no others.
+    """
+    if isinstance(shards[0], list):
+        return list(chain.from_iterable(shards))
+    return _concatenate_rows(shards)  # type: ignore[no-any-return]
+
+
+def _concatenate_rows(shards: Sequence[Any]) -> Any:
+    """Return the rows of arrays, or of dicts of arrays, of all shards."""
+    if isinstance(shards[0], dict):
+        return {
+            key: _concatenate_rows([one[key] for one in shards]) for key in shards[0]
+        }
+    return np.concatenate(shards)
+
+
+def merge_observations(
+    space: spaces.Space[Any], shards: Sequence[Any], out: Any = None, axis: int = 0
+) -> Any:
+    """Return the batch of observations of all shards.
+
+    Parameters
+    ----------
+    space : gymnasium.Space
+        Of one environment.
+    shards : sequence of batches
+    out : batch of an earlier call, or None
+        Its arrays are written to and returned.
+    axis : int
+        That of the environments: 1 for observations of `unroll`, stacked in time.
+
+    Returns
+    -------
+    The form of Gymnasium's `concatenate`: an array, a tuple such as one of texts, a
+    tuple or dict of batches for a nested space, or the batch of a user's own space.
+    """
+    if isinstance(space, spaces.Dict):
+        return {
+            key: merge_observations(
+                part, [b[key] for b in shards], out and out[key], axis
+            )
+            for key, part in space.items()
+        }
+    if isinstance(space, spaces.Tuple):
+        return tuple(
+            merge_observations(part, [b[i] for b in shards], out and out[i], axis)
+            for i, part in enumerate(space)
+        )
+    if all(isinstance(batch, np.ndarray) for batch in shards):
+        return np.concatenate(shards, axis, out=out)
+    if axis:
+        steps = zip(*shards, strict=True)
+        return tuple(merge_observations(space, batches) for batches in steps)
+    if all(isinstance(batch, tuple) for batch in shards):
+        return tuple(chain.from_iterable(shards))
+    items = [batch[i] for batch in shards for i in range(len(batch))]
+    empty: Any = create_empty_array(space, len(items))
+    return concatenate(space, items, empty)
+
+
+def merge_unrolls(
+    space: spaces.Space[Any], shards: Sequence[UnrollResult], out: Rollout | None = None
+) -> UnrollResult:
+    """Return the results of `SupportsUnroll.unroll` of all shards.
+
+    Parameters
+    ----------
+    space : gymnasium.Space
+        Of the observations of one environment.
+    shards : sequence of UnrollResult
+        None of them stopped before the last step.
+    out : Rollout or None
+        Its arrays are written to; `check_out` has accepted them.
+    """
+    final_obs = None
+    if shards[0].final_observations is not None:
+        final_out = None if out is None else out.infos.get("final_obs")
+        finals = [shard.final_observations for shard in shards]
+        final_obs = merge_observations(space, finals, final_out, axis=1)
+    observations = [shard.observations for shard in shards]
+    return UnrollResult(
+        merge_observations(space, observations, out and out.observations, axis=1),
+        final_obs,
+        np.concatenate([one.rewards for one in shards], 1, out=out and out.rewards),
+        np.concatenate(
+            [one.terminations for one in shards], 1, out=out and out.terminations
+        ),
+        np.concatenate(
+            [one.truncations for one in shards], 1, out=out and out.truncations
+        ),
+        {
+            key: np.concatenate([one.infos[key] for one in shards], 1)
+            for key in shards[0].infos
+        },
+        np.concatenate([one.times for one in shards]),
+    )
+
+
+def merge_faults(
+    errors: Mapping[int, EnvironmentFaultError], sizes: Sequence[int]
+) -> EnvironmentFaultError:
+    """Return one error for those of shards, with the numbers of all environments.
+
+    Parameters
+    ----------
+    errors : mapping of int to EnvironmentFaultError
+        By shard.
+    sizes : sequence of int
+        The numbers of environments of all shards.
+    """
+    starts = list(accumulate(sizes, initial=0))
+    return EnvironmentFaultError(
+        {
+            starts[shard] + env_id: text
+            for shard, error in errors.items()
+            for env_id, text in error.errors.items()
+        }
+    )
