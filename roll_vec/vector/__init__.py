@@ -24,8 +24,8 @@ Files, in reading order:
 - ``infos.py``: Gymnasium's layout of infos
 - ``episode_statistics.py``: return and length of episodes, for ``infos["episode"]``
 - ``state.py``: `VectorState`, a snapshot as data
-- ``stream_seeds.py``, ``packed_values.py``: parts of it: seeds of any size, states of
-  environments that are objects
+- ``stream_seeds.py``, ``packed_values.py``, ``shared_tables.py``: parts of it: seeds of
+  any size, states of environments that are objects, values that rows share
 - ``snapshots.py``: `get_state` and `set_state` of a batch
 - ``levels.py``: `solve` and `set_level_options` of a batch
 - ``attributes.py``: `call`, `get_attr`, `np_random`, and methods that raise

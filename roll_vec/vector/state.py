@@ -25,6 +25,7 @@ from roll_vec.vector.packed_values import (
     replace_value,
     take_rows,
 )
+from roll_vec.vector.shared_tables import join_tables, sort_tables
 from roll_vec.vector.stream_seeds import decode_seed, encode_seeds
 
 __all__ = [
@@ -142,12 +143,22 @@ class VectorState:
         arrays: Mapping[str, NDArray[Any]],
         objects: tuple[Any, ...] | None,
         valid_for: str,
+        shared: dict[str, Any] | None = None,
     ) -> VectorState:
-        """Return a snapshot of the same configuration with other rows."""
+        """Return a snapshot of the same configuration with other rows.
+
+        ``shared`` is None where the rows refer to the same values.
+        """
         state = VectorState.__new__(VectorState)
         configuration, digest = self._configuration, self._digest
         state._set(
-            self.id, configuration, digest, arrays, self._shared, objects, valid_for
+            self.id,
+            configuration,
+            digest,
+            arrays,
+            self._shared if shared is None else shared,
+            objects,
+            valid_for,
         )
         return state
 
@@ -221,13 +232,23 @@ class VectorState:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, VectorState):
             return NotImplemented
-        return self is other or (
-            self.digest == other.digest
-            and self._shared == other._shared
-            and self.objects is None
-            and other.objects is None
-            and self.arrays.keys() == other.arrays.keys()
-            and all(_same(self.arrays[k], other.arrays[k]) for k in self.arrays)
+        if self is other:
+            return True
+        if self.digest != other.digest or self.arrays.keys() != other.arrays.keys():
+            return False
+        if self.objects is not None or other.objects is not None:
+            return False
+        shared, arrays = self._shared, self.arrays
+        other_shared, others = other._shared, other.arrays
+        if shared != other_shared:
+            # The order of the tables, and values that no row uses, mean nothing.
+            try:
+                shared, arrays = sort_tables(shared, arrays)
+                other_shared, others = sort_tables(other_shared, others)
+            except InvalidStateError:
+                return False
+        return shared == other_shared and all(
+            _same(arrays[k], others[k]) for k in arrays
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -322,11 +343,14 @@ class VectorState:
     def concatenate(states: Sequence[VectorState]) -> VectorState:
         """Return one snapshot of all environments of several snapshots, in their order.
 
+        Level options may differ, as after `set_level_options` with a mask: ``shared``
+        has the values of all, in the order in which they appear.
+
         Raises
         ------
         InvalidStateError
-            If there is none, or one has another configuration or other shared values
-            than the first.
+            If there is none, or one has another configuration or other arrays than the
+            first.
         """
         states = list(states)
         if not states or not all(isinstance(state, VectorState) for state in states):
@@ -335,9 +359,6 @@ class VectorState:
         first = states[0]
         for state in states:
             first.check_configuration(state.id, state._configuration, state.digest)
-            if state._shared != first._shared:
-                accepted = "states whose shared values are equal"
-                raise InvalidStateError.expected("states", accepted, state._shared)
             if state.arrays.keys() != first.arrays.keys():
                 accepted = f"the arrays {sorted(first.arrays)} in every state"
                 raise InvalidStateError.expected(
@@ -347,10 +368,14 @@ class VectorState:
         for state in states:
             objects += state.objects or [None] * len(state)
         is_valid = all(state._valid_for == first._valid_for for state in states)
+        shared, arrays = join_tables(
+            [state._shared for state in states], [state.arrays for state in states]
+        )
         return first._with_rows(
-            concatenate_rows([state.arrays for state in states]),
+            concatenate_rows(arrays),
             tuple(objects) if any(state.objects for state in states) else None,
             first._valid_for if is_valid else "",
+            shared,
         )
 
     # ----------------------------------------------------------------- files
