@@ -15,6 +15,7 @@ from roll_vec.data_files import refuse_change
 from roll_vec.envs.webshop.catalogue.builder import Progress, build
 from roll_vec.envs.webshop.catalogue.data import CatalogueData
 from roll_vec.envs.webshop.catalogue.options import DATA_FILES, CatalogueOptions
+from roll_vec.envs.webshop.catalogue.sharing import is_sharing, open_shared
 from roll_vec.envs.webshop.catalogue.storage import open_stored, save
 from roll_vec.envs.webshop.goals import SPLITS, Goal
 from roll_vec.envs.webshop.products import Purchase
@@ -221,9 +222,17 @@ def load_catalogue(
     options = options.catalogue_options()
     *contents, nouns = options.fingerprints()
     status = options.stored_status()
+    shares = is_sharing()
 
     def make() -> Catalogue:
-        data = open_stored(options) if options.is_stored else build(options, progress)
+        if shares:
+            data = open_shared(
+                options, (*contents, nouns), lambda: build(options, progress)
+            )
+        elif options.is_stored:
+            data = open_stored(options)
+        else:
+            data = build(options, progress)
         # The build may have written the file of title nouns.
         digests = options.fingerprints()
         before = [*contents, digests[-1]]
