@@ -24,7 +24,8 @@ def _cpu_model() -> str:
     return names[0] if names else platform.machine()
 
 
-def _version(package: str) -> str | None:
+def version_of(package: str) -> str | None:
+    """Return the version of an installed package; None if it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -75,7 +76,7 @@ def describe(command: str) -> dict[str, Any]:
         "usable_cores": usable_cores(),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
-        "versions": {n: v for n in PACKAGES if (v := _version(n)) is not None},
+        "versions": {n: v for n in PACKAGES if (v := version_of(n)) is not None},
         "revision": _revision(),
         "command": command,
         "threads": os.environ.get("ROLL_VEC_NUM_THREADS"),

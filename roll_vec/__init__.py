@@ -12,6 +12,7 @@ from roll_vec.registration import register, register_all
 
 if TYPE_CHECKING:
     from roll_vec import errors as errors
+    from roll_vec import evaluation as evaluation
     from roll_vec import progress as progress
     from roll_vec import seeding as seeding
     from roll_vec import spaces as spaces
@@ -67,6 +68,7 @@ _MODULE_OF = {
 # Public modules, imported on use.  Not in `__all__`: some need an extra.
 _MODULES = (
     "errors",
+    "evaluation",
     "progress",
     "seeding",
     "spaces",

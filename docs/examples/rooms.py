@@ -92,22 +92,10 @@ class Rooms:
 
     def greedy_actions(self, grids, infos, noise: float = 0.0) -> np.ndarray:
         """Return an action for each lane, any valid one for the share `noise`."""
-        cells = grids.reshape(len(grids), -1)
-        width = grids.shape[-1]
-        player = (cells >= PLAYER).argmax(1)[:, None]
-        ahead = player + np.array([-width, width, -1, 1])
-        # Beyond a wall may be outside.
-        beyond = (2 * ahead - player).clip(0, cells.shape[1] - 1)
-        codes, level = np.take_along_axis(cells, ahead, 1), self.level[:, None]
-        is_push = (codes == BOX) | (codes == BOX_ON_TARGET)
-        pushes = self.tables[level, beyond] - self.tables[level, ahead]
-        cost = np.where(is_push, pushes, 0.0)
-        careless = self.rng.random((len(cells), 1)) < noise
-        cost[careless & (cost < FAR / 2)] = 0.0
-        cost += 0.9 * self.rng.random(cost.shape) + 2 * FAR * (
-            infos["action_mask"] == 0
-        )
-        return 1 + cost.argmin(1)
+        careless = self.rng.random((len(grids), 1)) < noise
+        ties = self.rng.random((len(grids), 4))
+        tables = self.tables[self.level]
+        return greedy_actions(grids, tables, infos["action_mask"], ties, careless)
 
     def unseen(self, grids, lanes) -> np.ndarray:
         """Return those of some lanes whose position their level has not had before."""
@@ -121,6 +109,28 @@ class Rooms:
 
     def _by_level(self, values) -> np.ndarray:
         return values.reshape(self.num_levels, self.lanes)
+
+
+def greedy_actions(grids, tables, masks, ties, careless=False) -> np.ndarray:
+    """Return an action for each room: of the valid ones, one that shortens a way.
+
+    `tables` (n, H * W) are the push distances of each room, `masks` (n, 4) the valid
+    actions, `ties` (n, 4) uniforms that choose between equal actions, `careless` (n, 1)
+    the rooms that take any action except for a push into a dead end.
+    """
+    cells = grids.reshape(len(grids), -1)
+    width = grids.shape[-1]
+    player = (cells >= PLAYER).argmax(1)[:, None]
+    ahead = player + np.array([-width, width, -1, 1])
+    # Beyond a wall may be outside.
+    beyond = (2 * ahead - player).clip(0, cells.shape[1] - 1)
+    codes = np.take_along_axis(cells, ahead, 1)
+    is_push = (codes == BOX) | (codes == BOX_ON_TARGET)
+    after, before = (np.take_along_axis(tables, at, 1) for at in (beyond, ahead))
+    cost = np.where(is_push, after - before, 0.0)
+    cost[careless & (cost < FAR / 2)] = 0.0
+    cost += 0.9 * ties + 2 * FAR * (masks == 0)
+    return 1 + cost.argmin(1)
 
 
 def push_distances(grids: np.ndarray) -> np.ndarray:

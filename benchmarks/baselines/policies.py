@@ -1,0 +1,145 @@
+"""The policies of the table, and how each is made for a split."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.baselines.examples import FOLDER, import_example
+from benchmarks.baselines.rules import RULES, SEED
+from benchmarks.processes import ROOT
+from roll_vec.cli._oracles import make_oracle
+from roll_vec.evaluation import (
+    EpisodeResults,
+    Split,
+    Turn,
+    UniformPolicy,
+    wilson_interval,
+)
+
+PPO = "PPO"
+POLICIES = {
+    "random": "uniform actions; for texts, uniform among the examples of the action "
+    "space",
+    "rule": "Sokoban: push a box nearer to a target, or else walk anywhere; lakes: "
+    "step to the neighbour nearest to the goal that is no hole; Countdown: from the "
+    "greatest number on, the operator that leads nearest to the target; WebShop: "
+    "search for the instruction, open the first product, buy it",
+    "solver": "that of `roll-vec rollout --policy oracle`: in Sokoban the fewest "
+    "moves, on a lake the highest chance ever to reach the goal, in Countdown a "
+    "correct answer, in WebShop the best purchase",
+    PPO: "the network that [ppo.py](examples/ppo.py) trains in some minutes, its most "
+    "likely action",
+}
+# The splits that docs/examples/ppo.py has a recipe for.
+TRAINED_SPLITS = {
+    "roll_vec/RandomFrozenLake-v0": "test-no-slip",
+    "roll_vec/Sokoban-v0": "test-1-box",
+}
+_NO_NETWORK = "not applicable, the actions are texts"
+_NO_TRAINING = "no training in ppo.py for this task"
+
+Policy = Callable[[Turn], Any]
+
+
+def absence(split: Split, policy: str) -> str | None:
+    """Return why a policy has no row for a split; None if it has one."""
+    if policy != PPO or TRAINED_SPLITS.get(split.id) == split.name:
+        return None
+    is_text = split.id in ("roll_vec/Countdown-v0", "roll_vec/WebShop-v0")
+    return _NO_NETWORK if is_text else _NO_TRAINING
+
+
+def keywords_of(split: Split, policy: str) -> dict[str, Any]:
+    """Return the keywords of environments that a policy asks for."""
+    if policy == "rule":
+        return dict(RULES[split.id].KEYWORDS)
+    return {"obs_mode": "planes"} if policy == PPO else {}
+
+
+def make_policy(
+    split: Split, policy: str, envs: Any, checkpoint: Path | None = None
+) -> Policy:
+    """Return a policy for environments of a split.
+
+    Parameters
+    ----------
+    split : Split
+    policy : str
+        A key of `POLICIES`.
+    envs : VectorEnv
+        Made with `keywords_of` it.
+    checkpoint : Path, optional
+        Of PPO.
+    """
+    if policy == "random":
+        return UniformPolicy(envs, SEED)
+    if policy == "rule":
+        rule: Policy = RULES[split.id](envs)
+        return rule
+    if policy == "solver":
+        function = make_oracle(envs)
+    else:
+        function = import_example("ppo").load_policy(checkpoint)
+    return lambda turn: function(turn.observations)
+
+
+def checkpoint_of(split: Split, folder: Path) -> Path:
+    """Return the file of a split's network in a folder."""
+    return folder / f"{split.id.rpartition('/')[2]}-{split.name}.pt"
+
+
+def train(split: Split, checkpoint: Path) -> None:
+    """Train the network of a split; go on from its checkpoint if there is one.
+
+    Raises
+    ------
+    subprocess.CalledProcessError
+    """
+    command = training_command(split, str(checkpoint)).split()[1:]
+    if checkpoint.exists():
+        command += ["--resume", str(checkpoint)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, *command], cwd=ROOT, check=True, env=environment)
+
+
+def training_command(split: Split, checkpoint: str = "FILE") -> str:
+    """Return the command that trains the network of a split."""
+    program = FOLDER.relative_to(ROOT) / "ppo.py"
+    arguments = f"--id {split.id} --seed 0 --checkpoint {checkpoint}"
+    return f"python {program.as_posix()} {arguments}"
+
+
+def training_facts(split: Split, checkpoint: Path) -> dict[str, Any]:
+    """Return the digest of a checkpoint and the command that made it."""
+    digest = hashlib.sha256(checkpoint.read_bytes()).hexdigest()
+    return {"checkpoint": digest, "training": training_command(split)}
+
+
+def new_level_facts(split: Split, results: EpisodeResults) -> dict[str, Any]:
+    """Return the success on test levels that equal no training level of PPO."""
+    recipe = import_example("ppo").RECIPES[split.id]
+    is_new = new_levels(split, recipe.num_levels)
+    rate = wilson_interval(int(results.successes[is_new].sum()), int(is_new.sum()))
+    return {
+        "training_levels": recipe.num_levels,
+        "new_episodes": int(is_new.sum()),
+        "new_success": [round(value, 6) for value in rate],
+    }
+
+
+def new_levels(split: Split, num_levels: int) -> np.ndarray:
+    """Return (n,) bool: a level of a split equals none of the levels 0 to K - 1."""
+    training = split.make_vec(num_levels, obs_mode="grid")
+    grids, _ = training.reset(seed=0)
+    known_grids = {grid.tobytes() for grid in grids}
+    test = split.make_vec(len(split), obs_mode="grid")
+    grids, _ = test.reset(seed=list(split.seeds))
+    return np.array([grid.tobytes() not in known_grids for grid in grids])

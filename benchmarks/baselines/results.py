@@ -1,0 +1,175 @@
+"""The JSON file of the baselines: its rows, and how they are written and read.
+
+``command``
+    The last command that wrote a row.
+``splits``
+    ``id``, ``name``, ``title``, ``keywords``, ``episodes``, ``digest`` of each split.
+``policies``
+    The description of each policy, by name.
+``rows``
+    ``id``, ``split``, ``digest``, ``policy``; ``success`` and ``return``, each an
+    estimate and the ends of its 95 % interval; ``length``, the mean; ``faults``;
+    ``seed`` of the policy and the ``keywords`` that it asks for; ``revision`` and
+    ``versions`` that it was measured with; of PPO ``checkpoint``, the SHA-256 of the
+    file, and ``training``, the command that trains it.
+``absent``
+    ``id``, ``split``, ``policy`` and ``reason`` where a policy has no row.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.machine import version_of
+from benchmarks.processes import ROOT
+from roll_vec.evaluation import SPLITS, EpisodeResults, Split
+
+RESULTS = ROOT / "docs" / "baselines.json"
+# Files that the command itself writes: a change of them is no change of the code.
+GENERATED = ("docs/baselines.json", "docs/baselines.md", "docs/baselines.png")
+PACKAGES = ("numpy", "numba", "gymnasium", "torch")
+
+Key = tuple[str, str, str]
+
+
+def key_of(row: Mapping[str, Any]) -> Key:
+    """Return id, split and policy of a row."""
+    return row["id"], row["split"], row["policy"]
+
+
+def read_rows(path: Path) -> dict[Key, dict[str, Any]]:
+    """Return the rows of a file; none if there is no file.
+
+    Raises
+    ------
+    ValueError
+        If it is no such file; the message is one line.
+    """
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        return {key_of(row): row for row in content["rows"]}
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path}: expected baselines: {error!r}") from None
+
+
+def make_row(
+    split: Split, policy: str, results: EpisodeResults, facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the row of a policy on a split."""
+    return {
+        "id": split.id,
+        "split": split.name,
+        "policy": policy,
+        "digest": split.digest,
+        "episodes": len(split),
+        "success": _rounded(results.success_rate()),
+        "return": _rounded(results.mean_return()),
+        "length": _rounded([float(np.mean(results.lengths))])[0],
+        "faults": int(results.faults.sum()),
+        **facts,
+    }
+
+
+def _rounded(values: Iterable[float]) -> list[float]:
+    # Far below the interval; sums of floats may differ in the last digits elsewhere.
+    return [round(value, 6) for value in values]
+
+
+def write_results(
+    path: Path,
+    rows: Mapping[Key, Mapping[str, Any]],
+    command: str,
+    policies: Mapping[str, str],
+    absent: Mapping[Key, str],
+) -> dict[str, Any]:
+    """Write the file, in the order of splits and policies; return its content.
+
+    An interrupted call leaves the old file.
+    """
+    splits = [split for by_name in SPLITS.values() for split in by_name.values()]
+    keys = [(s.id, s.name, policy) for s in splits for policy in policies]
+    names = ("id", "split", "policy")
+    content = {
+        "command": command,
+        "splits": [
+            {
+                "id": split.id,
+                "name": split.name,
+                "title": split.title,
+                "keywords": dict(split.keywords),
+                "episodes": len(split),
+                "digest": split.digest,
+            }
+            for split in splits
+        ],
+        "policies": dict(policies),
+        "rows": [rows[key] for key in keys if key in rows],
+        "absent": [
+            dict(zip(names, key, strict=True), reason=absent[key])
+            for key in keys
+            if key in absent and key not in rows
+        ],
+    }
+    text = _format(content)
+    temporary = path.with_name(f"{path.name}.tmp")
+    temporary.write_text(text, "utf-8")
+    temporary.replace(path)
+    parsed: dict[str, Any] = json.loads(text)
+    return parsed
+
+
+def _format(content: Mapping[str, Any]) -> str:
+    """Return JSON with a line for each row: a change of a figure is one line."""
+    parts = []
+    for name, value in content.items():
+        text = json.dumps(value, ensure_ascii=False)
+        if isinstance(value, list):
+            lines = ",\n  ".join(json.dumps(x, ensure_ascii=False) for x in value)
+            text = f"[\n  {lines}\n ]" if value else "[]"
+        parts.append(f" {json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that results can depend on."""
+    return {name: v for name in PACKAGES if (v := version_of(name)) is not None}
+
+
+def revision() -> str | None:
+    """Return the checkout's commit, with a + if other files than results differ."""
+    command = [
+        "git",
+        "status",
+        "--porcelain",
+        "--",
+        ".",
+        *(f":!{f}" for f in GENERATED),
+    ]
+    try:
+        head, changes = (
+            subprocess.run(
+                each, cwd=ROOT, capture_output=True, text=True, check=True
+            ).stdout.strip()
+            for each in (["git", "rev-parse", "--short", "HEAD"], command)
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return f"{head}+" if changes else head
+
+
+def is_current(row: Mapping[str, Any] | None, facts: Mapping[str, Any]) -> bool:
+    """Return whether a row was measured by this code, with these facts."""
+    if row is None or facts["revision"] is None or facts["revision"].endswith("+"):
+        return False
+    parsed = json.loads(json.dumps(facts))
+    return all(row.get(name) == value for name, value in parsed.items())

@@ -1,0 +1,107 @@
+"""The evaluation splits: another set of episodes under an old name."""
+
+import pytest
+
+import roll_vec
+from roll_vec.errors import InvalidOptionError
+from roll_vec.evaluation import SPLITS, find_split
+from roll_vec.evaluation.splits import FREE_KEYWORDS, TEST_START
+from roll_vec.registration import ENVIRONMENTS
+
+ALL = [split for by_name in SPLITS.values() for split in by_name.values()]
+
+
+@pytest.mark.parametrize("split", ALL, ids=lambda split: f"{split.id}-{split.name}")
+def test_a_split_has_the_episodes_of_its_digest(split):
+    assert split.compute_digest() == split.digest
+    assert len(set(split.seeds)) == len(split) >= 500
+
+
+def test_every_id_of_the_package_has_a_test_split():
+    built_in = [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
+    assert list(SPLITS) == built_in
+    assert all("test" in by_name for by_name in SPLITS.values())
+
+
+def test_a_digest_notices_each_part():
+    split = find_split("roll_vec/RandomFrozenLake-v0", "test-no-slip")
+    digests = {split.digest}
+    for changes in (
+        {"make_seeds": lambda: split.seeds[:-1]},
+        {"make_seeds": lambda: split.seeds[::-1]},
+        {"keywords": {**split.keywords, "p": 0.79}},
+        {"keywords": {**split.keywords, "is_slippery": True}},
+    ):
+        fields = {name: getattr(split, name) for name in split.__dataclass_fields__}
+        digests.add(type(split)(**{**fields, **changes}).compute_digest())
+    assert len(digests) == 5
+
+
+def test_a_digest_notices_other_episodes_of_the_same_seeds(monkeypatch):
+    split = find_split("roll_vec/Countdown-v0", "test")
+    make_vec = roll_vec.make_vec
+    monkeypatch.setattr(
+        "roll_vec.factories.make_vec",
+        lambda *args, **keywords: make_vec(*args, number_range=(1, 98), **keywords),
+    )
+    assert split.compute_digest() != split.digest
+
+
+@pytest.mark.parametrize("name", ["test", "eval"])
+def test_episode_i_of_webshop_plays_goal_i_of_the_split(name):
+    split = find_split("roll_vec/WebShop-v0", name)
+    envs = split.make_vec(50)
+    first_goal = {"test": 0, "eval": 500}[name]
+    for start in (0, len(split) - 50):
+        _, infos = envs.reset(seed=split.seeds[start : start + 50])
+        assert infos["goal"].tolist() == list(
+            range(first_goal + start, first_goal + start + 50)
+        )
+
+
+def test_levels_of_a_split_are_beyond_those_for_training():
+    split = find_split("roll_vec/Sokoban-v0", "test-1-box")
+    envs = split.make_vec(3, level_info=True)
+    _, infos = envs.reset(seed=split.seeds[:3])
+    assert infos["level"].tolist() == [TEST_START, TEST_START + 1, TEST_START + 2]
+
+
+def test_bands_hold():
+    for name, low, high in (("easy", 1, 8), ("medium", 9, 14), ("hard", 15, 99)):
+        split = find_split("roll_vec/Sokoban-v0", f"test-{name}")
+        envs = split.make_vec(100, difficulty_info=True)
+        _, infos = envs.reset(seed=split.seeds[:100])
+        steps = infos["difficulty"]["solution_steps"]
+        assert low <= steps.min() <= steps.max() <= high
+
+
+def test_a_keyword_that_would_change_the_task_is_refused():
+    split = find_split("roll_vec/Sokoban-v0", "test")
+    for name, value in (("num_boxes", 2), ("dim_room", (6, 6)), ("num_levels", 5)):
+        with pytest.raises(InvalidOptionError, match=rf"keywords: expected .*'{name}'"):
+            split.make_vec(2, **{name: value})
+    assert split.make_vec(2, obs_mode="planes").single_observation_space.shape[0] == 7
+
+
+def test_free_keywords_exist():
+    names = {
+        name
+        for id in SPLITS
+        for name in (
+            *ENVIRONMENTS[id].defaults(),
+            *roll_vec.make_vec(id, 1).spec.kwargs,
+            *("copy", "num_threads", "workers", "executor", "context"),
+            *("step_timeout", "reset_timeout", "on_error"),
+        )
+    }
+    assert names >= FREE_KEYWORDS
+
+
+def test_unknown_names_are_errors():
+    with pytest.raises(InvalidOptionError, match=r"id: expected one of roll_vec/Sok"):
+        find_split("roll_vec/Nothing-v0", "test")
+    with pytest.raises(
+        InvalidOptionError,
+        match=r"name: expected a split of roll_vec/WebShop-v0: test, eval, got 'dev'",
+    ):
+        find_split("roll_vec/WebShop-v0", "dev")
