@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,9 +33,13 @@ from benchmarks.baselines.results import (
     write_results,
 )
 from benchmarks.baselines.rules import SEED
+from benchmarks.processes import ROOT
 from roll_vec.evaluation import SPLITS, Split, play_split
 
 Task = tuple[Split, str]
+
+# Pages that may quote figures.
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -77,6 +81,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     args.out.with_suffix(".md").write_text(page.render(content), "utf-8")
     chart.draw(content, args.out.with_suffix(".png"))
     print(f"written: {args.out}, and beside it the page and the picture")
+    if args.out.resolve() == RESULTS:
+        rewrite_quotations(PAGES, content)
+
+
+def rewrite_quotations(paths: Iterable[Path], content: Mapping[str, Any]) -> None:
+    """Bring the figures that other pages quote up to date; see `page.quote`."""
+    for path in paths:
+        old = path.read_text("utf-8")
+        new = page.quote(old, content)
+        if new != old:
+            path.write_text(new, "utf-8")
+            print(f"written: {path}")
 
 
 def make_parser() -> argparse.ArgumentParser:

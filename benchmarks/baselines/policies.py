@@ -6,11 +6,12 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.baselines.examples import FOLDER, import_example
 from benchmarks.baselines.rules import RULES, SEED
@@ -126,20 +127,30 @@ def training_facts(split: Split, checkpoint: Path) -> dict[str, Any]:
 def new_level_facts(split: Split, results: EpisodeResults) -> dict[str, Any]:
     """Return the success on test levels that equal no training level of PPO."""
     recipe = import_example("ppo").RECIPES[split.id]
-    is_new = new_levels(split, recipe.num_levels)
+    boards = import_example("policies").boards
+    training = [
+        boards(split.id, recipe.num_levels, 0, **{**recipe.keywords, **options})
+        for options in recipe.curriculum
+    ]
+    is_new = new_levels(split, set().union(*training))
     rate = wilson_interval(int(results.successes[is_new].sum()), int(is_new.sum()))
     return {
-        "training_levels": recipe.num_levels,
+        "training_levels": sum(map(len, training)),
         "new_episodes": int(is_new.sum()),
         "new_success": [round(value, 6) for value in rate],
     }
 
 
-def new_levels(split: Split, num_levels: int) -> np.ndarray:
-    """Return (n,) bool: a level of a split equals none of the levels 0 to K - 1."""
-    training = split.make_vec(num_levels, obs_mode="grid")
-    grids, _ = training.reset(seed=0)
-    known_grids = {grid.tobytes() for grid in grids}
-    test = split.make_vec(len(split), obs_mode="grid")
-    grids, _ = test.reset(seed=list(split.seeds))
-    return np.array([grid.tobytes() not in known_grids for grid in grids])
+def new_levels(split: Split, known: Set[bytes]) -> NDArray[np.bool_]:
+    """Return (n,) bool: the first grid of an episode is none of the known ones.
+
+    Parameters
+    ----------
+    split : Split
+    known : set of bytes
+        Codes of grids, uint8 in C order.
+    """
+    envs = split.make_vec(len(split), obs_mode="grid")
+    grids, _ = envs.reset(seed=list(split.seeds))
+    envs.close()
+    return np.array([grid.tobytes() not in known for grid in grids])

@@ -9,7 +9,6 @@ import pytest
 from benchmarks.baselines import __main__ as command
 from benchmarks.baselines import chart, page, policies, results, rules
 from roll_vec.evaluation import SPLITS, EpisodeResults, Turn, find_split
-from tests.conftest import ROOT
 
 CONTENT = json.loads(results.RESULTS.read_text("utf-8"))
 ROWS = {results.key_of(row): row for row in CONTENT["rows"]}
@@ -29,9 +28,7 @@ def test_picture_is_that_of_the_file():
         assert picture.text["Description"] == chart.digest_of(CONTENT)
 
 
-@pytest.mark.parametrize(
-    "path", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-)
+@pytest.mark.parametrize("path", command.PAGES, ids=lambda path: path.stem)
 def test_pages_quote_the_file_alone(path):
     text = path.read_text("utf-8")
     assert page.quote(text, CONTENT) == text
@@ -189,7 +186,7 @@ def test_a_missing_network_keeps_the_row(small_run, capsys):
     assert "- `COMMAND`: checkpoint `abcdef`" in text
 
 
-def test_quotations_are_replaced():
+def test_quotations_are_replaced(tmp_path, capsys):
     key = ("roll_vec/Sokoban-v0", "test-1-box", "rule")
     text = f"a <!-- baseline {' '.join(key)} -->old\ntext<!-- end --> b"
     assert page.quote(text, CONTENT) == text.replace(
@@ -198,6 +195,12 @@ def test_quotations_are_replaced():
             *(100 * value for value in ROWS[key]["success"])
         ),
     )
+    pages = [tmp_path / "page.md", tmp_path / "other.md"]
+    pages[0].write_text(text, "utf-8")
+    pages[1].write_text("no figures", "utf-8")
+    command.rewrite_quotations(pages, CONTENT)
+    assert pages[0].read_text("utf-8") == page.quote(text, CONTENT)
+    assert capsys.readouterr().out == f"written: {pages[0]}\n"
     with pytest.raises(ValueError, match="expected a baseline of the file, got a b c"):
         page.quote("<!-- baseline a b c --><!-- end -->", CONTENT)
 
@@ -269,10 +272,9 @@ def test_text_rules():
 
 def test_levels_that_equal_training_levels_are_counted():
     split = find_split("roll_vec/Sokoban-v0", "test-1-box")
-    is_new = policies.new_levels(split, 3000)
-    envs = split.make_vec(len(split))
-    test, _ = envs.reset(seed=split.seeds)
-    training = split.make_vec(3000).reset(seed=range(3000))[0]
+    test, _ = split.make_vec(len(split)).reset(seed=split.seeds)
+    training, _ = split.make_vec(3000).reset(seed=range(3000))
+    is_new = policies.new_levels(split, {grid.tobytes() for grid in training})
     for i in (*np.flatnonzero(is_new)[:5], *np.flatnonzero(~is_new)[:5]):
         assert (training == test[i]).all((1, 2)).any() != is_new[i]
     assert 100 < is_new.sum() < 900
