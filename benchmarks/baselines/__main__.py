@@ -19,6 +19,7 @@ from benchmarks.baselines.policies import (
     keywords_of,
     make_policy,
     new_level_facts,
+    packages_of,
     train,
     training_facts,
 )
@@ -68,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for policy in POLICIES
         if (reason := absence(split, policy)) is not None
     }
-    facts = {"revision": revision(), "versions": versions(), "seed": SEED}
+    facts = {"revision": revision(), "seed": SEED}
     with progress_bar(sum(len(split) for split, _ in tasks)) as advance:
         for split, policy in tasks:
             row = measure(split, policy, args, facts, rows, advance)
@@ -157,6 +158,7 @@ def measure(
     title = f"{split.id} {split.name} {policy}"
     keywords, checkpoint = keywords_of(split, policy), None
     facts = {**facts, "digest": split.digest, "keywords": keywords}
+    facts["versions"] = versions(packages_of(policy))
     if policy == PPO:
         if args.checkpoints is None:
             advance(title, len(split))

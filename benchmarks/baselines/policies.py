@@ -39,6 +39,8 @@ POLICIES = {
     PPO: "the network that [ppo.py](examples/ppo.py) trains in some minutes, its most "
     "likely action",
 }
+# The packages that results can depend on.
+_PACKAGES = ("numpy", "numba", "gymnasium")
 # The splits that docs/examples/ppo.py has a recipe for.
 TRAINED_SPLITS = {
     "roll_vec/RandomFrozenLake-v0": "test-no-slip",
@@ -63,6 +65,11 @@ def keywords_of(split: Split, policy: str) -> dict[str, Any]:
     if policy == "rule":
         return dict(RULES[split.id].KEYWORDS)
     return {"obs_mode": "planes"} if policy == PPO else {}
+
+
+def packages_of(policy: str) -> tuple[str, ...]:
+    """Return the packages that the results of a policy can depend on."""
+    return (*_PACKAGES, "torch") if policy == PPO else _PACKAGES
 
 
 def make_policy(
@@ -141,16 +148,16 @@ def new_level_facts(split: Split, results: EpisodeResults) -> dict[str, Any]:
     }
 
 
-def new_levels(split: Split, known: Set[bytes]) -> NDArray[np.bool_]:
-    """Return (n,) bool: the first grid of an episode is none of the known ones.
+def new_levels(split: Split, others: Set[bytes]) -> NDArray[np.bool_]:
+    """Return (n,) bool: the first grid of an episode is none of some others.
 
     Parameters
     ----------
     split : Split
-    known : set of bytes
+    others : set of bytes
         Codes of grids, uint8 in C order.
     """
     envs = split.make_vec(len(split), obs_mode="grid")
     grids, _ = envs.reset(seed=list(split.seeds))
     envs.close()
-    return np.array([grid.tobytes() not in known for grid in grids])
+    return np.array([grid.tobytes() not in others for grid in grids])

@@ -33,7 +33,6 @@ from roll_vec.evaluation import SPLITS, EpisodeResults, Split
 RESULTS = ROOT / "docs" / "baselines.json"
 # Files that the command itself writes: a change of them is no change of the code.
 GENERATED = ("docs/baselines.json", "docs/baselines.md", "docs/baselines.png")
-PACKAGES = ("numpy", "numba", "gymnasium", "torch")
 
 Key = tuple[str, str, str]
 
@@ -140,9 +139,9 @@ def _format(content: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of the packages that results can depend on."""
-    return {name: v for name in PACKAGES if (v := version_of(name)) is not None}
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """Return the versions of packages that are installed."""
+    return {name: v for name in packages if (v := version_of(name)) is not None}
 
 
 def revision() -> str | None:
