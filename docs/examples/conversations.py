@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -112,6 +113,8 @@ class ConversationRounds:
         Threads that step the environments.  It does not change the results.
     with_hints : bool
         True: conversations have the solver's answers.
+    env_time : context manager
+        Is entered where environments step, as `learning.EnvTime`.
 
     Attributes
     ----------
@@ -130,6 +133,7 @@ class ConversationRounds:
         seed: int = 0,
         workers: int = 2,
         with_hints: bool = False,
+        env_time: AbstractContextManager[Any] = nullcontext(),  # noqa: B008
     ) -> None:
         self.family_of = np.repeat(families, num_groups * group_size).tolist()
         env_fns = []
@@ -145,6 +149,7 @@ class ConversationRounds:
             workers=workers,
         )
         self.group_size, self.seed, self.with_hints = group_size, seed, with_hints
+        self.env_time = env_time
         self.round = -1
         self.conversations: list[Conversation] = []
 
@@ -152,7 +157,8 @@ class ConversationRounds:
         """Begin an episode in every environment: new tasks, one for each group."""
         self.round += 1
         num_groups = self.envs.num_envs // self.group_size
-        texts, infos = self.envs.reset(seed=self.seed + self.round * num_groups)
+        with self.env_time:
+            texts, infos = self.envs.reset(seed=self.seed + self.round * num_groups)
         solutions = self._solve() if self.with_hints else [[]] * len(texts)
         self.conversations = []
         for env_id, (text, hints) in enumerate(zip(texts, solutions, strict=True)):
@@ -204,14 +210,16 @@ class ConversationRounds:
         while waiting or num_outstanding:
             if waiting and num_answers < max_answers:
                 texts = policy.answer(waiting)
-                self.envs.send(texts, env_ids=[chat.env_id for chat in waiting])
+                with self.env_time:
+                    self.envs.send(texts, env_ids=[chat.env_id for chat in waiting])
                 for chat, text in zip(waiting, texts, strict=True):
                     chat.messages.append(message("assistant", text))
                 num_answers += len(texts)
                 num_outstanding += len(texts)
             if not num_outstanding:
                 break
-            results = self.envs.recv(min_envs=None if in_lockstep else 1)
+            with self.env_time:
+                results = self.envs.recv(min_envs=None if in_lockstep else 1)
             num_outstanding -= len(results[1])
             waiting = [chat for chat in self._note(*results) if not chat.is_over]
         return num_answers
