@@ -95,6 +95,16 @@ class FaultHandler:
         self.faults_to_raise: dict[int, Fault] = {}
         # The last fault, if all environments are stalled.
         self._last_fault: Fault | None = None
+        # Of a pool that is a part of a larger batch: see `is_part_from`.
+        self._first_env_id: int | None = None
+
+    def is_part_from(self, first_env_id: int) -> None:
+        """Note that the pool is a part of a larger batch, from this environment on.
+
+        Its warnings count environments as the larger batch does, and it does not raise
+        when all of its environments are stalled: others may not be.
+        """
+        self._first_env_id = first_env_id
 
     # ----------------------------------------------------------- decisions
 
@@ -122,7 +132,8 @@ class FaultHandler:
             return True
         self.counts_by_kind["reset"] += 1
         self.stalled[env_id] = fault.message
-        if len(self.stalled) == len(self.counts):
+        is_whole = self._first_env_id is None
+        if is_whole and len(self.stalled) == len(self.counts):
             self._last_fault = fault
         return False
 
@@ -142,7 +153,8 @@ class FaultHandler:
         self._may_warn = False
         # As text: an exception would keep the frames of the environment alive.
         self._warning = (
-            f"environment {env_id} failed: {fault.message}\nThe episode of an "
+            f"environment {env_id + (self._first_env_id or 0)} failed: "
+            f"{fault.message}\nThe episode of an "
             "environment that fails ends as truncated, with infos['error'], and the "
             "others go on. Later faults give no warning; `fault_counts` has their "
             "number."

@@ -1,0 +1,477 @@
+"""One engine over the engines of many shards.
+
+Shard k has the environments ``starts[k]`` to ``starts[k + 1] - 1``.  `Autoreset` and
+`RollVectorEnv` work with this engine as with a local one: a batch over shards returns
+what a local batch returns.  A step is one message to each shard and one reply.  The
+reply has what `Autoreset` will ask for next, such as the first observations of episodes
+that begin.
+
+Environments of a shard that is lost, or that had to be renewed, are *stalled* after
+their reset, as those of a pool whose resets fail: the infos of the reset have
+``error``, and the next step ends the episode as truncated.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from roll_vec.distributed.infos import join_infos, list_infos
+from roll_vec.distributed.messages import (
+    Description,
+    Operation,
+    ResetResult,
+    Turn,
+)
+from roll_vec.distributed.shards import Dead, Shards
+from roll_vec.errors import EnvironmentFaultError, InvalidStateError
+from roll_vec.seeding import episode_seed
+from roll_vec.vector.engine import EngineState, StepResult
+from roll_vec.vector.infos import InfoList, Infos
+from roll_vec.vector.packed_values import take_rows
+from roll_vec.vector.state import VectorState
+
+__all__ = ["ShardsEngine"]
+
+Ids = NDArray[np.int64]
+
+
+class ShardsEngine:
+    """Base of the engines over shards; see `roll_vec.vector.engine.Engine`.
+
+    Parameters
+    ----------
+    make_shards : callable
+        Gets this engine's `renew` and `translate`, and returns the shards.
+    sizes : sequence of int
+        Environments of each shard.
+    mode : AutoresetMode
+
+    Attributes
+    ----------
+    starts : (num_shards + 1,) int64
+    shards : Shards
+    stalled : dict of int to str
+        Environments whose next step ends the episode, and the error.
+    """
+
+    def __init__(
+        self,
+        make_shards: Callable[..., Shards],
+        sizes: Sequence[int],
+        mode: AutoresetMode,
+    ) -> None:
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.num_envs = int(self.starts[-1])
+        self.successes = np.zeros(self.num_envs, np.bool_)
+        self.stalled: dict[int, str] = {}
+        self._advances_ended = mode is AutoresetMode.SAME_STEP
+        # The first seed of each environment, and the number of its episode.
+        self._first_seeds = [0] * self.num_envs
+        self._episodes = np.zeros(self.num_envs, np.int64)
+        self._is_started = False
+        self._no_ids = np.arange(0)
+        self._forget()
+        self.shards = make_shards(self.renew, self.translate)
+
+    def _forget(self) -> None:
+        """Forget the parts of the last replies that were kept."""
+        self._advance_ids = self._no_ids
+        # By shard: the local ids of the environments, and their values.
+        self._resets: dict[int, tuple[Ids, Any]] = {}
+        self._finals: dict[int, tuple[Ids, Any]] = {}
+        self._advance_error: Exception | None = None
+
+    # ------------------------------------------------------------- shards
+
+    def rows(self, shard: int) -> slice:
+        """Return the environments of a shard."""
+        return slice(int(self.starts[shard]), int(self.starts[shard + 1]))
+
+    def parts(self, env_ids: Ids) -> Iterator[tuple[int, slice, Ids]]:
+        """Return shards, their slices of ascending ids, and the local ids."""
+        bounds = np.searchsorted(env_ids, self.starts).tolist()
+        for shard, (start, stop) in enumerate(itertools.pairwise(bounds)):
+            if start < stop:
+                part = slice(start, stop)
+                yield shard, part, env_ids[part] - self.starts[shard]
+
+    def ask_all(self, name: str, *arguments: Any) -> dict[int, Any]:
+        """Let every shard execute one operation; return the values by shard."""
+        operation = Operation(name, arguments)
+        return self._ask(dict.fromkeys(range(len(self.shards)), operation))
+
+    def _ask_parts(
+        self, env_ids: Ids, name: str, *arguments: Any
+    ) -> list[tuple[int, slice, Ids, Any]]:
+        """Ask the shards of some environments; ``arguments`` follow the local ids."""
+        parts = list(self.parts(env_ids))
+        values = self._ask(
+            {shard: Operation(name, (ids, *arguments)) for shard, _, ids in parts}
+        )
+        return [(shard, part, ids, values[shard]) for shard, part, ids in parts]
+
+    def _ask(self, operations: dict[int, Operation]) -> dict[int, Any]:
+        values = self.shards.ask(operations)
+        for shard, value in values.items():
+            if isinstance(value, Dead) and not self.shards.records[shard].loss:
+                rows = self.rows(shard)
+                self.stalled |= dict.fromkeys(range(rows.start, rows.stop), value.error)
+        return values
+
+    def renew(self, shard: int) -> Operation | None:
+        """Return the reset that begins new episodes in a shard without snapshots."""
+        if not self._is_started:
+            return None
+        rows = self.rows(shard)
+        self._episodes[rows] += 1
+        pairs = zip(self._first_seeds[rows], self._episodes[rows].tolist(), strict=True)
+        seeds = [episode_seed(seed, episode) for seed, episode in pairs]
+        return Operation("reset", (np.arange(len(seeds)), seeds, None))
+
+    def translate(self, shard: int, error: Exception) -> Exception:
+        """Return a shard's exception with the environments' numbers in the batch."""
+        if isinstance(error, EnvironmentFaultError):
+            first = int(self.starts[shard])
+            return type(error)({first + i: text for i, text in error.errors.items()})
+        return error
+
+    def describe(self) -> Description:
+        """Let every shard make its batch; return a description of one.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If all shards were lost meanwhile.
+        """
+        values = self.ask_all("describe")
+        for value in values.values():
+            if isinstance(value, Description):
+                return value
+        raise EnvironmentFaultError({0: values[0].error})
+
+    def set_spaces(self, one: Any) -> None:
+        """Take spaces, metadata and render mode of an engine or a description."""
+        self.single_observation_space = one.single_observation_space
+        self.single_action_space = one.single_action_space
+        n = self.num_envs
+        self.observation_space = batch_space(one.single_observation_space, n)
+        self.action_space = batch_space(one.single_action_space, n)
+        self.metadata, self.render_mode = one.metadata, one.render_mode
+
+    # ------------------------------------------------------------- resets
+
+    def reset(
+        self,
+        env_ids: Ids,
+        seeds: Sequence[int | None],
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        """Start new episodes; see `Engine.reset`.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If all environments are reset, and none can be.
+        """
+        self._forget()
+        parts = list(self.parts(env_ids))
+        operations = {
+            shard: Operation("reset", (ids, list(seeds[part]), options))
+            for shard, part, ids in parts
+        }
+        # First: a shard that dies in this reset begins the episodes after these.
+        self._is_started = True
+        for env_id, seed in zip(env_ids.tolist(), seeds, strict=True):
+            self._episodes[env_id] += 1
+            if seed is not None:
+                self._first_seeds[env_id], self._episodes[env_id] = seed, 0
+        values = self._ask(operations)
+        self._clear_stalled(env_ids, values)
+        for shard, _, ids in parts:
+            self._take_reset(shard, ids, values[shard])
+        if len(env_ids) == self.num_envs:
+            self._check_failures()
+
+    def _take_reset(self, shard: int, ids: Ids, value: Any) -> None:
+        """Keep the results of a reset of a shard's environments."""
+        infos: Any = [{"error": getattr(value, "error", "")}] * len(ids)
+        first = int(self.starts[shard])
+        if isinstance(value, ResetResult):
+            infos = value.infos
+            self._set_observations(shard, value.observations)
+            self.successes[self.rows(shard)] = value.successes
+        else:
+            self.stalled |= dict.fromkeys((ids + first).tolist(), value.error)
+        if shard in self._resets:
+            # Others have begun their episodes before.
+            done, others = self._resets[shard]
+            by_id = dict(zip(done.tolist(), list_infos(others, len(done)), strict=True))
+            by_id |= dict(zip(ids.tolist(), list_infos(infos, len(ids)), strict=True))
+            ids = np.array(sorted(by_id))
+            infos = [by_id[local_id] for local_id in ids.tolist()]
+        self._resets[shard] = ids, infos
+
+    def _clear_stalled(self, env_ids: Ids, values: dict[int, Any]) -> None:
+        """Note that the resets of some environments went well, where a shard lives."""
+        if not self.stalled:
+            return
+        for shard, _, ids in self.parts(env_ids):
+            if not isinstance(values.get(shard), Dead):
+                for env_id in (ids + self.starts[shard]).tolist():
+                    self.stalled.pop(env_id, None)
+
+    def _check_failures(self) -> None:
+        """Raise an error if no environment has an episode."""
+        if len(self.stalled) == self.num_envs:
+            raise EnvironmentFaultError(self.stalled)
+
+    def advance(self, env_ids: Ids) -> None:
+        """Begin next episodes; see `Engine.advance`.
+
+        In NEXT_STEP mode they begin with the message of the step that follows.  In
+        SAME_STEP mode they have begun with the step before.
+        """
+        if self._advance_error is not None:
+            raise self._advance_error
+        self._episodes[env_ids] += 1
+        if not self._advances_ended:
+            self._forget()
+            self._advance_ids = env_ids
+            return
+        late = {}
+        for shard, _, ids in self.parts(env_ids):
+            done = self._resets.get(shard, (self._no_ids, None))[0]
+            missing = np.setdiff1d(ids, done)
+            if len(missing):
+                late[shard] = missing
+        if late:
+            # Environments of shards that have died.
+            values = self._ask(
+                {shard: Operation("advance", (ids,)) for shard, ids in late.items()}
+            )
+            self._clear_stalled(env_ids, values)
+            for shard, ids in late.items():
+                self._take_reset(shard, ids, values[shard])
+
+    def reset_infos(self, env_ids: Ids) -> Infos | InfoList:
+        """Return the infos of the resets of the last message."""
+        infos = [
+            self._resets.get(shard, (ids, {}))[1]
+            for shard, _, ids in self.parts(env_ids)
+        ]
+        sizes = [len(ids) for _, _, ids in self.parts(env_ids)]
+        return self._join_infos(infos, sizes)
+
+    def _join_infos(
+        self, infos: list[Infos | InfoList], sizes: list[int]
+    ) -> Infos | InfoList:
+        """Return the infos of parts as those of the whole.
+
+        They are a list where a pool has them so, or where a shard has died.
+        """
+        if not any(isinstance(part, list) for part in infos):
+            return join_infos(infos, sizes)  # type: ignore[arg-type]
+        lists = [list_infos(part, n) for part, n in zip(infos, sizes, strict=True)]
+        return [info for part in lists for info in part]
+
+    # ------------------------------------------------------------- steps
+
+    def step(self, actions: Any, skip_mask: NDArray[np.bool_]) -> StepResult:
+        """Step every environment but those to skip; see `Engine.step`."""
+        advance_ids, stalled = self._advance_ids, dict(self.stalled)
+        shard_mask = skip_mask
+        if stalled:
+            shard_mask = skip_mask.copy()
+            shard_mask[list(stalled)] = True
+        point = self.shards.save_point() if self._advances_ended else []
+        values = self._turn(advance_ids, actions, shard_mask, self._advances_ended)
+        errors = [getattr(value, "advance_error", None) for value in values.values()]
+        error = next((one for one in errors if one is not None), None)
+        if error is not None:
+            # `advance` raises it; until then no next episode has begun.
+            self.shards.go_back(point)
+            values = self._turn(advance_ids, actions, shard_mask, False)
+        self._forget()
+        self._advance_error = error
+        return self._take_turn(values, advance_ids, skip_mask, stalled)
+
+    def _turn(
+        self,
+        advance_ids: Ids,
+        actions: Any,
+        skip_mask: NDArray[np.bool_],
+        advances_ended: bool,
+    ) -> dict[int, Any]:
+        local_ids = {shard: ids for shard, _, ids in self.parts(advance_ids)}
+        operations = {}
+        for shard in range(len(self.shards)):
+            rows = self.rows(shard)
+            turn = Turn(
+                local_ids.get(shard, self._no_ids),
+                actions[rows],
+                skip_mask[rows],
+                advances_ended,
+            )
+            operations[shard] = Operation("turn", (turn,))
+        return self._ask(operations)
+
+    def _take_turn(
+        self,
+        values: dict[int, Any],
+        advance_ids: Ids,
+        skip_mask: NDArray[np.bool_],
+        stalled: dict[int, str],
+    ) -> StepResult:
+        """Join the results of a turn, and keep what `Autoreset` will ask for."""
+        n = self.num_envs
+        rewards = np.zeros(n)
+        terminations, truncations = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+        local_ids = {shard: ids for shard, _, ids in self.parts(advance_ids)}
+        self._clear_stalled(advance_ids, values)
+        infos: list[Any] = []
+        for shard, value in sorted(values.items()):
+            rows = self.rows(shard)
+            if isinstance(value, Dead):
+                truncations[rows] = ~skip_mask[rows]
+                infos.append(
+                    [{} if skip else {"error": value.error} for skip in skip_mask[rows]]
+                )
+                self.successes[rows] = False
+                if shard in local_ids:
+                    self._take_reset(shard, local_ids[shard], value)
+                continue
+            rewards[rows], terminations[rows] = value.rewards, value.terminations
+            truncations[rows] = value.truncations
+            infos.append(value.infos)
+            self.successes[rows] = value.successes
+            if self._advances_ended:
+                ids = np.flatnonzero(value.terminations | value.truncations)
+                self._finals[shard] = ids, value.final_observations
+                if self._advance_error is None:
+                    self._resets[shard] = ids, value.reset_infos
+            elif shard in local_ids:
+                self._resets[shard] = local_ids[shard], value.reset_infos
+            self._set_observations(shard, value.observations)
+        sizes = np.diff(self.starts).tolist()
+        late = {i: text for i, text in stalled.items() if not skip_mask[i]}
+        if late:
+            infos = [list_infos(part, n) for part, n in zip(infos, sizes, strict=True)]
+        joined: Any = self._join_infos(infos, sizes)
+        for env_id, text in late.items():
+            truncations[env_id] = True
+            joined[env_id] = {"error": text}
+            self.stalled.pop(env_id, None)
+        return StepResult(rewards, terminations, truncations, joined)
+
+    # ------------------------------------------------------------- observations
+
+    def _set_observations(self, shard: int, observations: Any) -> None:
+        """Take the observations of all environments of a shard."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------- state
+
+    def get_state(self) -> EngineState:
+        """Return the state of all environments; see `Engine.get_state`.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If a shard is lost, or its episodes are.
+        InvalidStateError, UnsupportedError
+            If the environments allow no snapshot that other processes can use.
+        """
+        values = self.ask_all("get_state")
+        self._check_alive(values)
+        states = []
+        for shard, state in sorted(values.items()):
+            self.shards.set_base(shard, state)
+            own = VectorState.of_batch("", ({}, ""), state.arrays, state.shared, None)
+            states.append(own)
+        whole = VectorState.concatenate(states)
+        return EngineState(dict(whole.arrays), whole.shared)
+
+    def check_state(self, state: EngineState) -> None:
+        """Check a state; see `Engine.check_state`."""
+        values = self._ask({self.shards.live[0]: Operation("check_state", (state,))})
+        self._check_alive(values)
+
+    def set_state(self, state: EngineState, rows: Ids, env_ids: Ids) -> None:
+        """Set some environments to rows of a state; see `Engine.set_state`.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If a shard is lost.
+        InvalidStateError
+            If only another process can use the state.
+        """
+        if state.objects is not None:
+            message = (
+                "state: it has copies of environments, which only the process that "
+                "made them can use: give their class get_state and set_state"
+            )
+            raise InvalidStateError(message)
+        self._forget()
+        parts = list(self.parts(env_ids))
+        states = {
+            shard: EngineState(take_rows(state.arrays, rows[part]), state.shared)
+            for shard, part, _ in parts
+        }
+        values = self._ask(
+            {
+                shard: Operation("set_state", (states[shard], ids))
+                for shard, _, ids in parts
+            }
+        )
+        self._check_alive(values)
+        self._is_started = True
+        self._clear_stalled(env_ids, values)
+        for shard, _, ids in parts:
+            result = values[shard]
+            self._set_observations(shard, result.observations)
+            self.successes[self.rows(shard)] = result.successes
+            if len(ids) == len(result.successes):
+                self.shards.set_base(shard, states[shard])
+
+    def _check_alive(self, values: dict[int, Any]) -> None:
+        errors = {
+            int(self.starts[shard]): value.error
+            for shard, value in sorted(values.items())
+            if isinstance(value, Dead)
+        }
+        if errors:
+            raise EnvironmentFaultError(errors)
+
+    def solve(self, env_ids: Ids, objective: str) -> list[Any]:
+        """Return solutions, None in shards that are lost; see `Engine.solve`."""
+        results = self._ask_parts(env_ids, "solve", objective)
+        return [
+            solution
+            for _, _, ids, value in results
+            for solution in ([None] * len(ids) if isinstance(value, Dead) else value)
+        ]
+
+    def set_level_options(self, env_ids: Ids, level_options: dict[str, Any]) -> None:
+        """Change the levels of next episodes; see `Engine.set_level_options`."""
+        self._ask_parts(env_ids, "set_level_options", level_options)
+
+    def join(self, values: dict[int, Any]) -> tuple[Any, ...]:
+        """Return tuples of shards as one; None for environments of a lost shard."""
+        sizes = np.diff(self.starts).tolist()
+        return tuple(
+            item
+            for shard, value in sorted(values.items())
+            for item in ([None] * sizes[shard] if isinstance(value, Dead) else value)
+        )
+
+    def close(self) -> None:
+        """End all shards."""
+        self.shards.actors.close()

@@ -1,0 +1,171 @@
+"""Shards as actors of Ray."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from roll_vec.distributed.messages import Message, Reply
+from roll_vec.distributed.recipe import EnvRecipe
+from roll_vec.distributed.shard import Shard
+from roll_vec.distributed.shards import ShardDiedError
+from roll_vec.errors import InvalidOptionError, MissingExtraError
+
+__all__ = ["RayActors", "RaySession"]
+
+
+def import_ray() -> Any:
+    """Return the module ``ray``.
+
+    Raises
+    ------
+    MissingExtraError
+    """
+    # A worker must not send usage reports of a short local cluster.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtraError("RayVectorEnv", extra="ray", package="ray") from None
+    return ray
+
+
+class RaySession:
+    """The connection to a cluster, for as long as a batch needs it.
+
+    A connection of the program's own is used and stays.  Otherwise this connects to
+    ``address``, or starts a cluster on this machine, and ends it by `close`.
+
+    Parameters
+    ----------
+    address : str or None
+        As for `ray.init`: ``auto``, ``host:port`` or ``ray://host:port``.
+    num_cpus : float
+        Processors that the shards ask for: a cluster of this machine has at least as
+        many, whatever the machine has.
+    """
+
+    # The number of users of a connection that a RaySession has made.
+    _num_users = 0
+    _is_own = False
+
+    def __init__(self, address: str | None, num_cpus: float) -> None:
+        self.ray = ray = import_ray()
+        if ray.is_initialized():
+            if address is not None and not RaySession._is_own:
+                message = (
+                    f"address: this program is connected to Ray already, got "
+                    f"{address!r}; expected None, which takes that connection"
+                )
+                raise InvalidOptionError(message)
+        else:
+            RaySession._is_own, RaySession._num_users = True, 0
+            options: dict[str, Any] = {"address": address}
+            if address is None:
+                # Without "local" it would connect to a cluster of RAY_ADDRESS.
+                options = {
+                    "address": "local",
+                    "num_cpus": max(os.cpu_count() or 1, math.ceil(num_cpus)),
+                    "include_dashboard": False,
+                }
+            ray.init(log_to_driver=False, logging_level="ERROR", **options)
+        RaySession._num_users += 1
+        self._is_open = True
+
+    def close(self) -> None:
+        """End the connection, if this class has made it and nobody else uses it."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        RaySession._num_users -= 1
+        if RaySession._is_own and RaySession._num_users == 0:
+            RaySession._is_own = False
+            self.ray.shutdown()
+
+
+class RayActors:
+    """One actor for each shard; see `roll_vec.distributed.shards.Actors`.
+
+    Parameters
+    ----------
+    recipe : EnvRecipe
+    sizes : sequence of int
+        Environments of each shard.
+    mode : AutoresetMode
+    address : str or None
+    options : mapping
+        Of the actors, as for `ray.remote`.
+    """
+
+    def __init__(
+        self,
+        recipe: EnvRecipe,
+        sizes: Sequence[int],
+        mode: Any,
+        address: str | None,
+        options: Mapping[str, Any],
+    ) -> None:
+        num_cpus = float(options.get("num_cpus", 1))
+        self._session = RaySession(address, num_cpus * len(sizes))
+        self._ray = ray = self._session.ray
+        # A call may have run although it failed, so Ray must neither repeat it nor
+        # restart the actor: the head does both, from the last snapshot.
+        fixed = {"max_restarts": 0, "max_task_retries": 0}
+        self._class = ray.remote(Shard).options(**{**options, **fixed})
+        self._arguments = ray.put(recipe)
+        self._sizes, self._mode = list(sizes), mode
+        self._actors: dict[int, Any] = {}
+
+    def start(self, shard: int) -> None:
+        """Start an actor; it is placed while the program goes on."""
+        first = sum(self._sizes[:shard])
+        self._actors[shard] = self._class.remote(
+            self._arguments, self._sizes[shard], first, self._mode
+        )
+
+    def submit(self, shard: int, message: Message) -> Any:
+        """Send a message; return the reference of its reply."""
+        return self._actors[shard].handle.remote(message)
+
+    def wait(self, tickets: Sequence[Any], timeout: float | None) -> list[Any]:
+        """Wait at most so long for the first reply; return those that are ready."""
+        ready, others = self._ray.wait(list(tickets), num_returns=1, timeout=timeout)
+        if ready and others:
+            more, _ = self._ray.wait(others, num_returns=len(others), timeout=0)
+            ready += more
+        return list(ready)
+
+    def result(self, ticket: Any) -> Reply:
+        """Return a reply.
+
+        Raises
+        ------
+        ShardDiedError
+        """
+        errors = self._ray.exceptions
+        try:
+            reply: Reply = self._ray.get(ticket)
+        except errors.RayTaskError:
+            raise
+        except errors.RayError as error:
+            first_line = (str(error).strip().splitlines() or [""])[0]
+            message = f"{type(error).__name__}: {first_line}"
+            raise ShardDiedError(message) from error
+        return reply
+
+    def kill(self, shard: int) -> None:
+        """End an actor, if it lives: two of one shard must never answer."""
+        with suppress(Exception):
+            self._ray.kill(self._actors[shard], no_restart=True)
+
+    def close(self) -> None:
+        """End all actors, and the cluster that was started for them."""
+        actors, self._actors = self._actors, {}
+        if self._ray.is_initialized():
+            for actor in actors.values():
+                with suppress(Exception):
+                    self._ray.kill(actor, no_restart=True)
+        self._session.close()

@@ -1,0 +1,103 @@
+"""A recipe by which every shard makes its batch of environments."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import gymnasium
+from gymnasium.envs.registration import EnvSpec
+
+from roll_vec import factories
+from roll_vec.errors import InvalidOptionError
+from roll_vec.options import keywords_of
+from roll_vec.pool.options import PoolOptions
+from roll_vec.pool.vector import PoolVectorEnv
+from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, register
+from roll_vec.vector.env import RollVectorEnv
+
+__all__ = ["EnvRecipe"]
+
+EnvFn = Callable[[], gymnasium.Env[Any, Any]]
+
+
+@dataclass(frozen=True)
+class EnvRecipe:
+    """The environments of a batch, in a form that travels to other machines.
+
+    Parameters
+    ----------
+    source : RegisteredEnv, EnvSpec or callable
+        An id of roll_vec, with a user's own class or its name; any other environment
+        of Gymnasium; or a function that makes one environment.
+    keywords : mapping
+        Keywords of `make_vec`; beside a function, those of `PoolOptions`.
+    """
+
+    source: RegisteredEnv | EnvSpec | EnvFn
+    keywords: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, id: Any, keywords: Mapping[str, Any]) -> EnvRecipe:
+        """Return the recipe for an id or a function.
+
+        Parameters
+        ----------
+        id : str or callable
+            As for `gymnasium.make`, with or without ``module:``.
+        keywords : mapping
+
+        Raises
+        ------
+        gymnasium.error.Error
+            If the id does not exist.
+        InvalidOptionError
+            If it is neither a string nor a function.
+        """
+        if callable(id):
+            return cls(id, dict(keywords))
+        if not isinstance(id, str):
+            accepted = "an id, or a function that makes one environment"
+            raise InvalidOptionError.expected("id", accepted, id)
+        module, _, name = id.rpartition(":")
+        if module:
+            importlib.import_module(module)
+        if name in ENVIRONMENTS:
+            return cls(ENVIRONMENTS[name], dict(keywords))
+        return cls(gymnasium.spec(name), dict(keywords))
+
+    @property
+    def is_stacked(self) -> bool:
+        """Whether the batch has its environments in stacked arrays."""
+        return isinstance(self.source, RegisteredEnv) and not self.source.pooled
+
+    def make(self, num_envs: int) -> RollVectorEnv:
+        """Return a batch of so many environments.
+
+        Raises
+        ------
+        UnknownOptionError, InvalidOptionError
+            And the exception of an environment that cannot be built.
+        """
+        keywords = dict(self.keywords)
+        if isinstance(self.source, RegisteredEnv):
+            if self.source.id not in ENVIRONMENTS:
+                # The registry of the head does not travel.
+                register(
+                    self.source.id,
+                    self.source.entry,
+                    self.source.max_episode_steps,
+                    **self.source.keywords,
+                )
+            return factories.make_vec(self.source.id, num_envs, **keywords)
+        env_fn = self.source
+        if isinstance(self.source, EnvSpec):
+            names = keywords.keys() - keywords_of(PoolOptions).keys()
+            if keywords.get("max_episode_steps") is not None:
+                names |= {"max_episode_steps"}
+            own = {name: keywords.pop(name) for name in names}
+            env_fn = partial(gymnasium.make, self.source, **own)
+        return PoolVectorEnv([env_fn] * num_envs, **keywords)  # type: ignore[list-item]

@@ -1,0 +1,391 @@
+"""The shards as the head sees them: their messages, deaths, restarts and replays.
+
+The head keeps, for each shard, the last snapshot and the operations since.  When a
+shard dies, a new one gets both and repeats the operations, and then the operation whose
+reply was lost.  So the caller only waits longer.  An operation is added to the list
+when all shards have replied to it: an error or Ctrl-C in between leaves no trace, since
+the shards that have moved are brought back in the same way.
+
+A shard whose environments allow no snapshot cannot come back: it is *renewed*, its
+episodes are over.  A shard that has died more than ``max_restarts`` times is *lost*.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from roll_vec.distributed.messages import Message, Operation, Reply, Restore
+from roll_vec.errors import EnvironmentFaultWarning, warn_caller
+from roll_vec.vector.engine import EngineState
+
+Point = tuple[EngineState | None, list[Operation], float]
+
+__all__ = ["Actors", "Dead", "ShardDiedError", "Shards"]
+
+_LOGGER = logging.getLogger(__name__)
+
+# Operations that move nothing, and need no repetition.
+_QUESTIONS = frozenset(
+    (
+        "describe",
+        "get_state",
+        "check_state",
+        "get_attribute",
+        "solve",
+        "grids",
+        "frames",
+        "count_faults",
+    )
+)
+# Operations by which episodes go on: they cannot be repeated without a snapshot.
+_SETTINGS = frozenset(("set_level_options", "set_attr"))
+
+
+class ShardDiedError(Exception):
+    """Raised by `Actors.result` when the process of a shard is gone."""
+
+
+class ShardTraceback(Exception):
+    """The traceback of an exception in a shard, shown as its cause."""
+
+    def __str__(self) -> str:
+        return f"\n\n{self.args[0]}"
+
+
+class Actors(Protocol):
+    """The processes of the shards; `roll_vec.distributed.ray_actors` has Ray's."""
+
+    def start(self, shard: int) -> None:
+        """Start a process for a shard, a new one if there was one before."""
+
+    def submit(self, shard: int, message: Message) -> Any:
+        """Send a message, and return a ticket for its reply."""
+
+    def wait(self, tickets: Sequence[Any], timeout: float | None) -> list[Any]:
+        """Wait at most so long for the first reply, and return the tickets of all."""
+
+    def result(self, ticket: Any) -> Reply:
+        """Return the reply of a ticket that is ready.
+
+        Raises
+        ------
+        ShardDiedError
+        """
+
+    def kill(self, shard: int) -> None:
+        """End the process of a shard, if it lives."""
+
+    def close(self) -> None:
+        """End all processes."""
+
+
+class Dead(NamedTuple):
+    """The value of an operation that a shard did not survive."""
+
+    error: str
+
+
+@dataclass
+class ShardRecord:
+    """What the head knows of a shard."""
+
+    state: EngineState | None = None
+    operations: list[Operation] = field(default_factory=list)
+    """Since ``state``."""
+    settings: dict[Any, Operation] = field(default_factory=dict)
+    """The operations that set attributes and level options; later ones replace alike.
+    """
+    steps: float = 0.0
+    """Since ``state``."""
+    has_moved: bool = False
+    """Whether it has done what is not in ``operations``, or is new."""
+    is_restorable: bool = True
+    restarts: int = 0
+    loss: str = ""
+    """Why it is lost; empty: it is not."""
+
+    def restore(self) -> Restore:
+        """Return the way to bring a new batch to the present state."""
+        settings = tuple(self.settings.values())
+        return Restore(self.state, tuple(self.operations), settings)
+
+
+class Shards:
+    """The shards of a batch, numbered from 0.
+
+    Parameters
+    ----------
+    actors : Actors
+        Of as many shards, not started.
+    count : int
+    snapshot_interval : int
+        Steps between two snapshots of a shard.
+    max_restarts : int
+        Of each shard; -1: no limit.
+    timeout : float or None
+        Seconds that a reply may take; a shard that takes longer is ended and restarted.
+    renewal : callable
+        Returns for a shard without snapshots the operation that begins new episodes.
+    translate : callable
+        Returns the exception for the caller, for a shard and its exception.
+    """
+
+    def __init__(
+        self,
+        actors: Actors,
+        count: int,
+        snapshot_interval: int,
+        max_restarts: int,
+        timeout: float | None,
+        renewal: Callable[[int], Operation | None],
+        translate: Callable[[int, Exception], Exception],
+    ) -> None:
+        self.actors, self.snapshot_interval = actors, snapshot_interval
+        self.max_restarts, self.timeout = max_restarts, timeout
+        self._renewal, self._translate = renewal, translate
+        self.records = [ShardRecord() for _ in range(count)]
+        self._warned: set[str] = set()
+        for shard in range(count):
+            actors.start(shard)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @property
+    def live(self) -> list[int]:
+        """The shards that are not lost."""
+        return [i for i, record in enumerate(self.records) if not record.loss]
+
+    def ask(self, operations: Mapping[int, Operation]) -> dict[int, Any]:
+        """Let some shards execute one operation each.
+
+        Parameters
+        ----------
+        operations : mapping from shard to Operation
+
+        Returns
+        -------
+        dict
+            By shard, the value; a `Dead` for a shard that is lost, and for one that has
+            died and cannot be restored.
+
+        Raises
+        ------
+        Exception
+            The first shard's that raised one.  No shard has moved then, if its
+            environments allow snapshots.
+        """
+        values: dict[int, Any] = {
+            shard: Dead(self.records[shard].loss)
+            for shard in operations
+            if self.records[shard].loss
+        }
+        tickets: dict[Any, int] = {}
+        deadlines: dict[int, float] = {}
+        replies: dict[int, Reply] = {}
+        moving = [s for s, one in operations.items() if one.name not in _QUESTIONS]
+        try:
+            waiting = [shard for shard in operations if shard not in values]
+            while waiting or tickets:
+                for shard in waiting:
+                    ticket = self.submit(shard, operations[shard])
+                    tickets[ticket] = shard
+                    deadlines[shard] = time.monotonic() + (self.timeout or 0.0)
+                waiting = []
+                for ticket in self.actors.wait(list(tickets), self._next(deadlines)):
+                    shard = tickets.pop(ticket)
+                    del deadlines[shard]
+                    reply = self.result(shard, ticket)
+                    if isinstance(reply, Reply):
+                        replies[shard] = reply
+                    elif reply is None:
+                        waiting.append(shard)
+                    else:
+                        values[shard] = reply
+                for ticket, shard in list(tickets.items()):
+                    if self.timeout and time.monotonic() > deadlines[shard]:
+                        del tickets[ticket], deadlines[shard]
+                        error = f"no reply within {self.timeout} seconds"
+                        dead = self.replace(shard, error)
+                        if dead is None:
+                            waiting.append(shard)
+                        else:
+                            values[shard] = dead
+        except BaseException:
+            self.mark_moved(moving)
+            raise
+        for shard in sorted(replies):
+            if replies[shard].error is not None:
+                self.mark_moved(moving)
+                self.raise_error(shard, replies[shard])
+        for shard, reply in replies.items():
+            self.commit(shard, operations[shard], reply)
+        self.warn(replies)
+        return values | {shard: reply.value for shard, reply in replies.items()}
+
+    def raise_error(self, shard: int, reply: Reply) -> None:
+        """Raise the exception of a reply."""
+        assert reply.error is not None
+        error = self._translate(shard, reply.error)
+        raise error from ShardTraceback(reply.trace)
+
+    def _next(self, deadlines: Mapping[int, float]) -> float | None:
+        if not self.timeout:
+            return None
+        return max(min(deadlines.values()) - time.monotonic(), 0.0)
+
+    def submit(self, shard: int, operation: Operation) -> Any:
+        """Send an operation to a shard, restored before if need be; return a ticket."""
+        record = self.records[shard]
+        restore = None
+        if record.has_moved:
+            restore, record.has_moved = record.restore(), False
+        return self.actors.submit(
+            shard, Message(operation, restore, self._wants_state(record, operation))
+        )
+
+    def _wants_state(self, record: ShardRecord, operation: Operation) -> bool:
+        if not record.is_restorable or operation.name in _QUESTIONS | _SETTINGS:
+            return False
+        # What a reset or a set_state has done takes long to repeat.
+        is_start = operation.name in ("reset", "set_state")
+        return is_start or record.steps >= self.snapshot_interval
+
+    def result(self, shard: int, ticket: Any) -> Reply | Dead | None:
+        """Return the reply of a shard; None if it is to be asked again."""
+        try:
+            reply = self.actors.result(ticket)
+        except ShardDiedError as error:
+            return self.replace(shard, str(error))
+        record = self.records[shard]
+        if not reply.is_restored and (record.state is not None or record.restarts):
+            return self.replace(shard, f"it could not be restored: {reply.error}")
+        return reply
+
+    def replace(self, shard: int, error: str) -> Dead | None:
+        """Replace a shard that has died.
+
+        Returns
+        -------
+        Dead or None
+            None: ask it again.  Dead: it is lost, or its episodes are.
+        """
+        record = self.records[shard]
+        self.actors.kill(shard)
+        record.has_moved = True
+        if 0 <= self.max_restarts <= record.restarts:
+            record.loss = (
+                f"shard {shard} is lost after {record.restarts} restarts: {error}"
+            )
+            _LOGGER.error(record.loss)
+            record.state, record.operations = None, []
+            return Dead(record.loss)
+        record.restarts += 1
+        self.actors.start(shard)
+        _LOGGER.warning(
+            "shard %s died and is restarted (%s): %s", shard, record.restarts, error
+        )
+        if record.is_restorable:
+            return None
+        renewal = self._renewal(shard)
+        record.operations = [renewal] if renewal else []
+        return Dead(
+            f"shard {shard} died: {error}; its environments allow no snapshots, so "
+            "that their episodes are over"
+        )
+
+    def commit(self, shard: int, operation: Operation, reply: Reply) -> None:
+        """Note what a shard has done."""
+        record = self.records[shard]
+        if operation.name in _QUESTIONS:
+            return
+        if operation.name in _SETTINGS:
+            key = pickle.dumps(_subject(operation))
+            record.settings.pop(key, None)
+            record.settings[key] = operation
+        if reply.state is not None:
+            self.set_base(shard, reply.state)
+            return
+        if reply.state_error and record.state is None:
+            # It never had a snapshot, and keeps no operations for one.
+            record.is_restorable = False
+            record.operations = []
+            return
+        if record.is_restorable:
+            record.operations.append(operation)
+            record.steps += _count_steps(operation)
+
+    def set_base(
+        self, shard: int, state: EngineState, count: int | None = None
+    ) -> None:
+        """Take a snapshot of a shard, and drop the operations that it has.
+
+        Parameters
+        ----------
+        shard : int
+        state : EngineState
+        count : int or None
+            The number of operations that it has; None: all.
+        """
+        record = self.records[shard]
+        record.state = state
+        del record.operations[:count]
+        record.steps = sum(map(_count_steps, record.operations))
+
+    def mark_moved(self, shards: Sequence[int]) -> None:
+        """Note that some shards may have done what is not among their operations."""
+        for shard in shards:
+            self.records[shard].has_moved = True
+
+    # ------------------------------------------------------------ going back
+
+    def save_point(self) -> list[Point]:
+        """Return a point in time that `go_back` can go back to."""
+        return [(one.state, list(one.operations), one.steps) for one in self.records]
+
+    def go_back(self, point: list[Point]) -> None:
+        """Undo all operations since a point; shards without snapshots stay."""
+        for record, (state, operations, steps) in zip(self.records, point, strict=True):
+            if record.is_restorable and not record.loss:
+                record.state, record.operations = state, list(operations)
+                record.steps, record.has_moved = steps, True
+
+    @property
+    def cannot_go_back(self) -> bool:
+        """Whether a shard without snapshots was interrupted, and needs a reset."""
+        return any(one.has_moved and not one.is_restorable for one in self.records)
+
+    def warn(self, replies: Mapping[int, Reply]) -> None:
+        """Give the warnings of shards, each text once."""
+        for reply in replies.values():
+            for category, text in reply.warnings:
+                # As a pool, which warns of its first fault alone.
+                is_fault = issubclass(category, EnvironmentFaultWarning)
+                key = category.__name__ if is_fault else text
+                if key not in self._warned:
+                    self._warned.add(key)
+                    warn_caller(text, category)
+
+
+def _subject(operation: Operation) -> Any:
+    """Return what a setting is about; a later one about the same replaces it."""
+    name, arguments = operation
+    if name == "set_attr":
+        return name, arguments[0]
+    env_ids, level_options = arguments
+    return name, env_ids.tolist(), sorted(level_options)
+
+
+def _count_steps(operation: Operation) -> float:
+    """Return the steps of a whole shard that an operation has taken."""
+    if operation.name == "unroll":
+        return len(operation.arguments[0])
+    if operation.name == "play":
+        env_ids, _, needs_reset = operation.arguments
+        return len(env_ids) / len(needs_reset)
+    return float(operation.name not in _SETTINGS)

@@ -1,0 +1,257 @@
+"""The engine over shards whose environments are rows of stacked arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from roll_vec.distributed.engine import Ids, ShardsEngine
+from roll_vec.distributed.messages import Operation
+from roll_vec.distributed.shards import Dead, Shards
+from roll_vec.stacked.engine import StackedEngine
+from roll_vec.text.validation import check_texts
+from roll_vec.vector.engine import EngineState, UnrollResult
+from roll_vec.vector.rollout import Rollout
+
+__all__ = ["StackedShardsEngine"]
+
+
+class StackedShardsEngine(ShardsEngine):
+    """Stacked environments in shards.
+
+    Parameters
+    ----------
+    make_shards, sizes, mode
+        See `ShardsEngine`.
+    template : StackedEngine
+        Of one environment with the keywords of the batch.  It checks actions and
+        states, and draws observations and frames.
+    draws : bool
+        Whether the shards send grids of cell codes, also where the observations are
+        something else.
+    """
+
+    def __init__(
+        self,
+        make_shards: Callable[..., Shards],
+        sizes: Sequence[int],
+        mode: AutoresetMode,
+        template: StackedEngine,
+        draws: bool,
+    ) -> None:
+        super().__init__(make_shards, sizes, mode)
+        self.template, self._draws = template, draws
+        self.set_spaces(template)
+        # By shard: the codes or the observations that it has sent last.
+        self._parts_seen: list[Any] = [None] * len(sizes)
+        self.describe()
+
+    # ------------------------------------------------------------- actions
+
+    def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> Any:
+        """Return the actions as they travel: small integers, or texts.
+
+        Raises
+        ------
+        InvalidActionError
+        """
+        if self.template.action_parser is not None:
+            return check_texts(actions, skip_mask)
+        return _shrink(self.template.check_actions(actions, skip_mask))
+
+    # ------------------------------------------------------------- observations
+
+    def _set_observations(self, shard: int, observations: Any) -> None:
+        self._parts_seen[shard] = observations
+
+    def _codes(self) -> Any:
+        """Return what the shards have sent, of all environments, in a new array."""
+        sizes = np.diff(self.starts).tolist()
+        present = next(part for part in self._parts_seen if part is not None)
+        if isinstance(present, tuple):
+            parts = [
+                ("",) * n if part is None else part
+                for part, n in zip(self._parts_seen, sizes, strict=True)
+            ]
+            return tuple(text for part in parts for text in part)
+        return np.concatenate(
+            [
+                np.zeros((n, *present.shape[1:]), present.dtype)
+                if part is None
+                else part
+                for part, n in zip(self._parts_seen, sizes, strict=True)
+            ]
+        )
+
+    def observe(self, out: Any = None) -> Any:
+        """Return the observations of all environments; see `Engine.observe`."""
+        return self._draw(self._codes(), out)
+
+    def _draw(self, codes: Any, out: Any = None) -> Any:
+        """Return the observations of codes, (n, ...)."""
+        if self._draws and self.template.observer.obs_mode != "grid":
+            return self.template.observer.observe(codes, out)
+        if out is None or isinstance(codes, tuple):
+            return codes
+        np.copyto(out, codes)
+        return out
+
+    def observe_envs(self, env_ids: Ids) -> list[Any]:
+        """Return observations of some environments, of an ended episode its last."""
+        result: list[Any] = []
+        for shard, _, ids in self.parts(env_ids):
+            seen, finals = self._parts_seen[shard], {}
+            if shard in self._finals:
+                final_ids, codes = self._finals[shard]
+                finals = dict(zip(final_ids.tolist(), codes, strict=True))
+            for local_id in ids.tolist():
+                code = finals.get(local_id)
+                if code is None:
+                    code = seen[local_id]
+                # A state is a Python int.
+                result.append(code.item() if isinstance(code, np.generic) else code)
+        if not result or not isinstance(result[0], np.ndarray):
+            return result
+        return list(self._draw(np.stack(result)))
+
+    def frames(self, env_ids: Ids, mode: str) -> tuple[Any, ...]:
+        """Return a rendered frame of each of some environments."""
+        observer, scale = self.template.observer, self.template.options.render_scale
+        grids = np.zeros((len(env_ids), *observer.shape), np.uint8)
+        if self._draws:
+            grids = self._codes()[env_ids]
+        else:
+            for _, part, _, value in self._ask_parts(env_ids, "grids"):
+                if not isinstance(value, Dead):
+                    grids[part] = value
+        return observer.frames(grids, mode, scale)
+
+    # ------------------------------------------------------------- many steps
+
+    def save_point(self) -> Any:
+        """Return a point in time; see `SupportsUnroll.save_point`."""
+        return self.shards.save_point(), list(self._parts_seen), self.successes.copy()
+
+    def go_back(self, point: Any) -> None:
+        """Undo what came after a point; see `SupportsUnroll.go_back`."""
+        operations, self._parts_seen, self.successes = point
+        self._forget()
+        self.shards.go_back(operations)
+
+    def unroll(
+        self,
+        actions: Any,
+        has_ended: NDArray[np.bool_],
+        mode: AutoresetMode,
+        out: Rollout | None,
+    ) -> UnrollResult | None:
+        """Take T steps, in one message; see `SupportsUnroll.unroll`."""
+        codes = self.template.parse_steps(actions, self.num_envs)
+        if codes is None or self.stalled or len(self.shards.live) < len(self.shards):
+            return None
+        point, codes = self.save_point(), _shrink(codes)
+        values = self._ask(
+            {
+                shard: Operation(
+                    "unroll",
+                    (
+                        np.ascontiguousarray(codes[:, self.rows(shard)]),
+                        has_ended[self.rows(shard)],
+                        mode,
+                    ),
+                )
+                for shard in range(len(self.shards))
+            }
+        )
+        if any(isinstance(value, Dead) for value in values.values()):
+            # Steps one by one tell when the shard was lost.
+            self.go_back(point)
+            return None
+        self._forget()
+        self._has_unrolled = True
+        results = [values[shard][0] for shard in range(len(self.shards))]
+        for shard, (_, reset) in values.items():
+            self._set_observations(shard, reset.observations)
+            self.successes[self.rows(shard)] = reset.successes
+
+        def join(name: str, into: Any) -> Any:
+            return np.concatenate([getattr(one, name) for one in results], 1, into)
+
+        final_observations = None
+        if mode is AutoresetMode.SAME_STEP:
+            final_observations = self._draw_steps(
+                [one.final_observations for one in results],
+                out and out.infos.get("final_obs"),
+            )
+        return UnrollResult(
+            self._draw_steps(
+                [one.observations for one in results], out and out.observations
+            ),
+            final_observations,
+            join("rewards", out and out.rewards),
+            join("terminations", out and out.terminations),
+            join("truncations", out and out.truncations),
+            {
+                key: np.concatenate([one.infos[key] for one in results], 1)
+                for key in results[0].infos
+            },
+            np.concatenate([one.times for one in results]),
+        )
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._has_unrolled = False
+
+    def reset_infos(self, env_ids: Ids) -> Infos | InfoList:
+        """Return the infos of resets; an unroll has only those that all share."""
+        if self._has_unrolled:
+            return self.template.reset_infos(np.zeros(len(env_ids), np.int64))
+        return super().reset_infos(env_ids)
+
+    def _draw_steps(self, parts: list[Any], out: Any) -> Any:
+        """Return the observations of T steps, from those of the shards."""
+        if isinstance(parts[0], tuple):
+            return tuple(
+                tuple(text for part in parts for text in part[t])
+                for t in range(len(parts[0]))
+            )
+        if not self._draws or self.template.observer.obs_mode == "grid":
+            return np.concatenate(parts, 1, out)
+        codes = np.concatenate(parts, 1)
+        t, n = codes.shape[:2]
+        flat = None if out is None else out.reshape(t * n, *out.shape[2:])
+        observations = self._draw(codes.reshape(t * n, *codes.shape[2:]), flat)
+        if isinstance(observations, tuple):
+            return tuple(observations[i * n : (i + 1) * n] for i in range(t))
+        return observations.reshape(t, n, *observations.shape[1:])
+
+    # ------------------------------------------------------------- state, attributes
+
+    def configuration(self) -> dict[str, Any]:
+        """Return the keywords that batches must share; see `Engine.configuration`."""
+        return self.template.configuration()
+
+    def check_state(self, state: EngineState) -> None:
+        """Check a state; see `Engine.check_state`."""
+        self.template.check_state(state)
+
+    def set_level_options(self, env_ids: Ids, level_options: dict[str, Any]) -> None:
+        """Change the levels of next episodes; see `Engine.set_level_options`."""
+        # Refuses what cannot be used before any shard has changed.
+        self.template.set_level_options(np.arange(1), level_options)
+        super().set_level_options(env_ids, level_options)
+
+    def get_attribute(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of each environment; see `Engine.get_attribute`."""
+        if name == "np_random" or name in self.template.PER_ENV_ATTRIBUTES:
+            return self.join(self.ask_all("get_attribute", name))
+        return self.template.get_attribute(name) * self.num_envs
+
+
+def _shrink(actions: NDArray[np.int64]) -> NDArray[Any]:
+    """Return actions in a byte each: no game has more of them."""
+    return actions.astype(np.int8)

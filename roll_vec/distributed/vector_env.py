@@ -1,0 +1,474 @@
+"""`RayVectorEnv`: one vector environment over many processes and machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import VectorEnv
+from numpy.typing import NDArray
+
+from roll_vec.distributed.pending_steps import ShardsSteps
+from roll_vec.distributed.pool_engine import PoolShardsEngine
+from roll_vec.distributed.recipe import EnvRecipe
+from roll_vec.distributed.shards import Actors, Shards
+from roll_vec.distributed.stacked_engine import StackedShardsEngine
+from roll_vec.errors import (
+    EnvironmentFaultError,
+    InvalidOptionError,
+    ResetNeededError,
+)
+from roll_vec.options import (
+    MAX_INT,
+    check_choice,
+    check_int,
+    check_number,
+    take_options,
+    takes_keywords_of,
+)
+from roll_vec.pool.send_recv import ALL_NEED_RESET, SendRecv
+from roll_vec.stacked.engine import StackedEngine
+from roll_vec.vector.attributes import BatchAttributes
+from roll_vec.vector.autoreset import parse_reset_mask
+from roll_vec.vector.env import BatchOptions
+from roll_vec.vector.infos import Infos
+
+__all__ = ["RayOptions", "RayVectorEnv"]
+
+RENDER_ON = ("head", "shard")
+
+# Of `ray.remote`: the head restarts shards itself, and names have to differ.
+_OWN_ACTOR_OPTIONS = ("max_restarts", "max_task_retries", "name", "get_if_exists")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RayOptions:
+    """The keywords of `RayVectorEnv` beside those of the environments.
+
+    Parameters
+    ----------
+    snapshot_interval : int
+        Steps between two snapshots of a shard, which the head keeps.  A new shard
+        repeats the steps since the last one.
+    max_restarts : int
+        Times that a shard is restarted before its environments are given up; -1: no
+        limit.
+    render_on : ``head`` or ``shard``
+        Where observations and frames are made from the cells of stacked environments.
+        ``head``: only cell codes travel.  ``shard``: the observations do, which takes
+        work from the head and costs up to 768 times as many bytes.
+    num_cpus : float
+        Processors that Ray reserves for each shard.
+    scheduling_strategy : str or object
+        As for `ray.remote`.  ``SPREAD`` spreads the shards over the nodes.
+    actor_options : mapping or None
+        More options of `ray.remote` for actors, such as ``resources``, ``memory``,
+        ``runtime_env``.
+    address : str or None
+        As for `ray.init`.  None: the connection that the program has, or a cluster of
+        this machine that ends with `close`.
+    shard_timeout : float or None
+        Seconds that a message may take before its shard is ended and restarted; None:
+        no limit.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    snapshot_interval: int = 100
+    max_restarts: int = 10
+    render_on: str = "head"
+    num_cpus: float = 1
+    scheduling_strategy: Any = "SPREAD"
+    actor_options: Mapping[str, Any] | None = None
+    address: str | None = None
+    shard_timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        checked: dict[str, Any] = {
+            "snapshot_interval": check_int(
+                "snapshot_interval", self.snapshot_interval, 1
+            ),
+            "max_restarts": check_int("max_restarts", self.max_restarts, -1),
+            "num_cpus": check_number("num_cpus", self.num_cpus, 0.0, 1e6),
+            "actor_options": dict(self.actor_options or {}),
+        }
+        check_choice("render_on", self.render_on, RENDER_ON)
+        if self.shard_timeout is not None:
+            seconds = check_number("shard_timeout", self.shard_timeout, 0.0, 1e9)
+            if seconds <= 0.0:
+                accepted = "None or seconds above 0"
+                raise InvalidOptionError.expected(
+                    "shard_timeout", accepted, self.shard_timeout
+                )
+            checked["shard_timeout"] = seconds
+        for name in _OWN_ACTOR_OPTIONS:
+            if name in checked["actor_options"]:
+                hint = "; max_restarts is a keyword of its own" * (
+                    name == "max_restarts"
+                )
+                accepted = f"options of ray.remote other than {name}"
+                raise InvalidOptionError.expected(
+                    "actor_options", accepted, checked["actor_options"], hint
+                )
+        if self.num_cpus == int(self.num_cpus):
+            checked["num_cpus"] = int(self.num_cpus)
+        self.__dict__.update(checked)
+
+
+# skrl looks for VectorEnv among the direct bases.
+class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
+    """A vector environment whose environments run in shards on a Ray cluster.
+
+    Each shard is one actor with one local batch.  The results are those of one local
+    batch of all environments with the same keywords, to the bit, for any number of
+    shards.
+
+    A shard that dies is started anew, on another node if need be.  It gets its last
+    snapshot and the actions since, so that nothing is lost: the caller only waits.
+    After ``max_restarts`` restarts its environments are lost: each of their episodes
+    ends at once as truncated, with ``info["error"]``, and the others go on.
+    Environments that allow no snapshots (no ``get_state``, and they cannot be pickled)
+    lose their episodes when their shard dies, and say so in the same way; their next
+    episodes begin in the new shard.
+
+    Parameters
+    ----------
+    id : str or callable
+        An id of this package, of `roll_vec.register` or of Gymnasium; or a function
+        that makes one environment.  A class or function of the program itself travels
+        to the shards; modules must be there.
+    num_envs : int
+    num_shards : int
+        At most the number of groups.  A group is never split.
+    **keywords
+        Those of `RayOptions`, of `roll_vec.vector.env.BatchOptions`, and those of the
+        environments as for `roll_vec.make_vec`.
+
+    Attributes
+    ----------
+    num_shards : int
+    restarts : tuple of int
+        Restarts of each shard.
+    lost_shards : dict of int to str
+        The shards that were given up, and the reasons.
+
+    Notes
+    -----
+    Environments that act on an outside world do so twice when they are replayed.
+
+    Raises
+    ------
+    MissingExtraError
+        Without the extra ``ray``.
+    InvalidOptionError, UnknownOptionError
+        And the exception of an environment that cannot be built.
+    """
+
+    engine: Any
+
+    @takes_keywords_of(RayOptions, BatchOptions, open_end=True)
+    def __init__(
+        self,
+        id: str | Callable[[], gymnasium.Env[Any, Any]],
+        num_envs: int,
+        num_shards: int,
+        **keywords: Any,
+    ) -> None:
+        ray_options = take_options(RayOptions, keywords)
+        batch = take_options(BatchOptions, keywords)
+        num_envs = check_int("num_envs", num_envs, 1, MAX_INT)
+        sizes = split_sizes(num_envs, num_shards, batch.group_size)
+        recipe, template = EnvRecipe.of(id, keywords), None
+        if recipe.is_stacked:
+            template = recipe.make(1)
+            assert isinstance(template.engine, StackedEngine)
+            recipe = _prepare_stacked(recipe, template.engine, ray_options)
+        actors = self._make_actors(recipe, sizes, batch.autoreset_mode, ray_options)
+
+        def make_shards(renew: Any, translate: Any) -> Shards:
+            return Shards(
+                actors,
+                len(sizes),
+                ray_options.snapshot_interval,
+                ray_options.max_restarts,
+                ray_options.shard_timeout,
+                renew,
+                translate,
+            )
+
+        self._needs_reset = False
+        self._pending_steps: Any = ()
+        mode = batch.autoreset_mode
+        try:
+            engine: Any
+            if template is not None:
+                assert isinstance(template.engine, StackedEngine)
+                engine = StackedShardsEngine(
+                    make_shards,
+                    sizes,
+                    mode,
+                    template.engine,
+                    recipe.keywords.get("obs_mode") == "grid",
+                )
+            else:
+                engine = PoolShardsEngine(make_shards, sizes, mode)
+                group_size = batch.group_size if batch.group_id_info else None
+                self._pending_steps = ShardsSteps(engine, mode, group_size)
+            spec = engine.spec if template is None else template.spec
+            super().__init__(engine, **vars(batch))
+        except BaseException:
+            actors.close()
+            raise
+        self.num_shards, self.spec = len(sizes), spec
+
+    @staticmethod
+    def _make_actors(
+        recipe: EnvRecipe, sizes: list[int], mode: Any, options: RayOptions
+    ) -> Actors:
+        from roll_vec.distributed.ray_actors import RayActors
+
+        actor_options = {
+            "num_cpus": options.num_cpus,
+            "scheduling_strategy": options.scheduling_strategy,
+            **(options.actor_options or {}),
+        }
+        return RayActors(recipe, sizes, mode, options.address, actor_options)
+
+    @property
+    def restarts(self) -> tuple[int, ...]:
+        """The number of restarts of each shard."""
+        return tuple(record.restarts for record in self.engine.shards.records)
+
+    @property
+    def lost_shards(self) -> dict[int, str]:
+        """The shards that were given up, and the reasons."""
+        records = enumerate(self.engine.shards.records)
+        return {shard: record.loss for shard, record in records if record.loss}
+
+    @property
+    def _is_pool(self) -> bool:
+        return isinstance(self.engine, PoolShardsEngine)
+
+    # ------------------------------------------------------------- steps
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, Infos]:
+        """Start new episodes; see `RollVectorEnv.reset`.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If no environment can be reset.
+        PendingResultsError
+            If results were not received.
+        """
+        self._check_idle("reset")
+        mask = parse_reset_mask(options, self.num_envs)
+        if self._needs_full_reset() and mask is not None and not mask.all():
+            raise ResetNeededError(ALL_NEED_RESET)
+        with self._interruptible():
+            result = super().reset(seed=seed, options=options)
+        if mask is None or mask.all():
+            self._needs_reset = False
+        return result
+
+    def step(
+        self, actions: Any
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
+        """Step every environment once; see `RollVectorEnv.step`.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If no environment can be reset, or with ``on_error="raise"``.
+        PendingResultsError
+            If results were not received.
+        """
+        self._check_idle("step")
+        if self._needs_full_reset():
+            raise ResetNeededError(ALL_NEED_RESET)
+        with self._interruptible():
+            return super().step(actions)
+
+    def send(self, actions: Any, env_ids: Any) -> None:
+        """Let some environments of a pool step; see `PoolVectorEnv.send`.
+
+        Raises
+        ------
+        UnsupportedError
+            If the environments are in stacked arrays.
+        """
+        if not self._is_pool:
+            BatchAttributes.send(self, actions, env_ids)
+        super().send(actions, env_ids)
+
+    def recv(
+        self, min_envs: int | None = 1, timeout: float | None = None
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
+        """Return the results of environments of a pool; see `PoolVectorEnv.recv`.
+
+        Raises
+        ------
+        UnsupportedError
+            If the environments are in stacked arrays.
+        """
+        if not self._is_pool:
+            BatchAttributes.recv(self, min_envs, timeout)
+        return super().recv(min_envs, timeout)
+
+    def _observe(self) -> Any:
+        if self._is_pool and not self.copy:
+            return self.engine.observe_without_copy()
+        return super()._observe()
+
+    def _show_window(self) -> None:
+        if not self._is_pool:
+            super()._show_window()
+
+    # ------------------------------------------------------------- interrupts
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        try:
+            yield
+        except EnvironmentFaultError:
+            self._demand_reset()
+            raise
+        except KeyboardInterrupt:
+            if len(self._pending_steps):
+                self._pending_steps.clear()
+                self._demand_reset()
+            raise
+
+    def _demand_reset(self) -> None:
+        self._needs_reset = True
+
+    def _needs_full_reset(self) -> bool:
+        return self._needs_reset or self.engine.shards.cannot_go_back
+
+    def _warn_of_faults(self) -> None:
+        """Do nothing: replies bring the warnings of shards."""
+
+    # ------------------------------------------------------------- attributes
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Return an attribute of each environment, called if it is a method.
+
+        None for environments of a shard that is lost.
+        """
+        self._check_idle("call")
+        if not self._is_pool:
+            return super().call(name, *args, **kwargs)
+        if name == "render":
+            return self.render_envs(range(self.num_envs)) or ()
+        values: tuple[Any, ...] = self.engine.call(name, args, kwargs)
+        return values
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of each environment as a tuple."""
+        if not self._is_pool:
+            return super().get_attr(name)
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set an attribute of each environment of a pool; see `PoolVectorEnv.set_attr`.
+
+        Raises
+        ------
+        FrozenAttributeError
+            If the environments are in stacked arrays.
+        """
+        if not self._is_pool:
+            super().set_attr(name, values)
+        self._check_idle("set_attr")
+        if not isinstance(values, (list, tuple)):
+            values = [values] * self.num_envs
+        if len(values) != self.num_envs:
+            accepted = f"{self.num_envs} of them or a single one"
+            raise InvalidOptionError.expected("values", accepted, len(values))
+        self.engine.set_attr(name, values)
+
+    @property
+    def np_random_seed(self) -> tuple[Any, ...]:  # type: ignore[override]
+        """The seed of each environment's stream."""
+        if not self._is_pool:
+            return tuple(self._seeds.values)
+        return self.get_attr("np_random_seed")
+
+    def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
+        """Return a frame of some environments, as `render` does of all."""
+        self._check_idle("render")
+        return super().render_envs(indices)
+
+    @property
+    def fault_counts(self) -> NDArray[np.int64]:
+        """(num_envs,) int64: failed steps and resets of a pool; see `PoolVectorEnv`."""
+        counts: NDArray[np.int64] = self.engine.fault_counts
+        return counts
+
+    @property
+    def faults(self) -> dict[str, int]:
+        """Failed steps and attempts at a reset of a pool, by kind."""
+        counts: dict[str, int] = self.engine.faults
+        return counts
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """End the shards, and the cluster that was started for them."""
+        super().close_extras(**kwargs)
+        self.engine.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        message = "RayVectorEnv cannot be pickled: it belongs to a connection to Ray"
+        raise TypeError(message)
+
+    def _snapshot_id(self) -> str:
+        return self.spec.id if self.spec is not None else "PoolEngine"
+
+
+def split_sizes(num_envs: int, num_shards: Any, group_size: int) -> list[int]:
+    """Return the numbers of environments of shards, which differ by at most one group.
+
+    Parameters
+    ----------
+    num_envs, num_shards, group_size : int
+
+    Raises
+    ------
+    InvalidOptionError
+        If the groups are not complete, or there are fewer groups than shards.
+    """
+    num_groups, rest = divmod(num_envs, group_size)
+    if rest:
+        divisor = f"a divisor of num_envs={num_envs}"
+        raise InvalidOptionError.expected("group_size", divisor, group_size)
+    count = check_int("num_shards", num_shards, 1)
+    if count > num_groups:
+        what = "environments" if group_size == 1 else f"groups of {group_size}"
+        accepted = f"at most {num_groups}, the number of {what}"
+        raise InvalidOptionError.expected("num_shards", accepted, count)
+    fewest, more = divmod(num_groups, count)
+    return [group_size * (fewest + (k < more)) for k in range(count)]
+
+
+def _prepare_stacked(
+    recipe: EnvRecipe, engine: StackedEngine, options: RayOptions
+) -> EnvRecipe:
+    """Return the recipe of the shards of stacked environments."""
+    keywords = dict(recipe.keywords)
+    keywords.setdefault("num_threads", max(1, int(options.num_cpus)))
+    if "render_mode" in keywords:
+        # The head draws all frames.
+        keywords["render_mode"] = None
+    if engine.options.own_space is None and options.render_on == "head":
+        keywords["obs_mode"] = "grid"
+    return EnvRecipe(recipe.source, keywords)

@@ -1,0 +1,85 @@
+"""Shards in this process, in the place of Ray's actors; they die when a test says."""
+
+import pickle
+from collections import Counter
+
+import cloudpickle
+
+from roll_vec.distributed import RayVectorEnv
+from roll_vec.distributed.shard import Shard
+from roll_vec.distributed.shards import ShardDiedError
+
+
+class LocalActors:
+    """Actors that answer in the calling thread.
+
+    `deaths` has, by shard, the numbers of messages at which it dies, counted from 0 over
+    all of its lives: before it executes them (``"early"``) or after, with the reply lost
+    (``"late"``).
+    """
+
+    def __init__(self, recipe, sizes, mode, deaths=()):
+        self.recipe, self.sizes, self.mode = cloudpickle.dumps(recipe), sizes, mode
+        self.deaths = dict(deaths)
+        self.counts, self.starts = Counter(), Counter()
+        self.messages = []
+        self.shards, self.replies = {}, {}
+        self.is_closed = False
+
+    def start(self, shard):
+        self.starts[shard] += 1
+        recipe = pickle.loads(self.recipe)
+        first = sum(self.sizes[:shard])
+        self.shards[shard] = Shard(recipe, self.sizes[shard], first, self.mode)
+
+    def submit(self, shard, message):
+        ticket = len(self.messages)
+        self.messages.append((shard, message.operation.name, message.restore))
+        number = self.counts[shard]
+        self.counts[shard] += 1
+        when = self.deaths.get((shard, number))
+        if self.shards.get(shard) is None or when == "early":
+            self.kill(shard)
+            self.replies[ticket] = None
+            return ticket
+        # As a message between processes: nothing is shared.
+        reply = self.shards[shard].handle(pickle.loads(cloudpickle.dumps(message)))
+        self.replies[ticket] = cloudpickle.dumps(reply)
+        if when == "late":
+            self.kill(shard)
+            self.replies[ticket] = None
+        return ticket
+
+    def wait(self, tickets, timeout):
+        return list(tickets)[:1]
+
+    def result(self, ticket):
+        reply = self.replies.pop(ticket)
+        if reply is None:
+            raise ShardDiedError("killed by the test")
+        return pickle.loads(reply)
+
+    def kill(self, shard):
+        self.shards[shard] = None
+
+    def close(self):
+        for shard in self.shards.values():
+            if shard is not None:
+                shard.close()
+        self.is_closed = True
+
+
+def make_env(id, num_envs, num_shards, *, deaths=(), **keywords):
+    """Return a `RayVectorEnv` over shards of this process."""
+
+    class LocalVectorEnv(RayVectorEnv):
+        @staticmethod
+        def _make_actors(recipe, sizes, mode, options):
+            return LocalActors(recipe, sizes, mode, deaths)
+
+    return LocalVectorEnv(id, num_envs, num_shards, **keywords)
+
+
+def actors_of(env):
+    """Return the actors of a batch of `make_env`."""
+    return env.engine.shards.actors
