@@ -5,7 +5,7 @@
     vector_env.py       RayVectorEnv: the batch, as the program sees it (the head)
     engine.py           an engine over shards; stacked_engine.py, pool_engine.py
     pending_steps.py    send and recv
-    infos.py            infos of parts, joined
+    merging.py          results of parts, joined
     shards.py           messages to shards; deaths, restarts, replays
     messages.py         the messages
     ray_actors.py       Ray: everything that depends on it

@@ -22,7 +22,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from roll_vec.distributed.infos import join_infos, list_infos
+from roll_vec.distributed.merging import list_infos, merge_infos
 from roll_vec.distributed.messages import (
     Description,
     Operation,
@@ -277,7 +277,7 @@ class ShardsEngine:
         They are a list where a pool has them so, or where a shard has died.
         """
         if not any(isinstance(part, list) for part in infos):
-            return join_infos(infos, sizes)  # type: ignore[arg-type]
+            return merge_infos(infos, sizes)
         lists = [list_infos(part, n) for part, n in zip(infos, sizes, strict=True)]
         return [info for part in lists for info in part]
 
@@ -351,11 +351,10 @@ class ShardsEngine:
             truncations[rows] = value.truncations
             infos.append(value.infos)
             self.successes[rows] = value.successes
-            if self._advances_ended:
+            if self._advances_ended and self._advance_error is None:
                 ids = np.flatnonzero(value.terminations | value.truncations)
                 self._finals[shard] = ids, value.final_observations
-                if self._advance_error is None:
-                    self._resets[shard] = ids, value.reset_infos
+                self._resets[shard] = ids, value.reset_infos
             elif shard in local_ids:
                 self._resets[shard] = local_ids[shard], value.reset_infos
             self._set_observations(shard, value.observations)

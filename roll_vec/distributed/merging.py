@@ -20,38 +20,19 @@ has environments that are not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import accumulate, chain
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector.utils import concatenate, create_empty_array
 
-from roll_vec.errors import EnvironmentFaultError
-from roll_vec.vector.engine import StepResult, UnrollResult
+from roll_vec.vector.engine import UnrollResult
 from roll_vec.vector.infos import InfoList, Infos, blank_array
 from roll_vec.vector.rollout import Rollout
 
-__all__ = [
-    "merge_faults",
-    "merge_infos",
-    "merge_observations",
-    "merge_reset_infos",
-    "merge_steps",
-    "merge_unrolls",
-]
-
-
-def merge_steps(shards: Sequence[StepResult]) -> StepResult:
-    """Return the results of `Engine.step` of all shards."""
-    rewards, terminations, truncations, infos = zip(*shards, strict=True)
-    return StepResult(
-        np.concatenate(rewards),
-        np.concatenate(terminations),
-        np.concatenate(truncations),
-        merge_infos(infos, [len(one) for one in rewards]),
-    )
+__all__ = ["list_infos", "merge_infos", "merge_observations", "merge_unrolls"]
 
 
 def merge_infos(shards: Sequence[Any], sizes: Sequence[int]) -> Infos | InfoList:
@@ -90,26 +71,33 @@ def merge_infos(shards: Sequence[Any], sizes: Sequence[int]) -> Infos | InfoList
     return merged
 
 
-def merge_reset_infos(shards: Sequence[Any]) -> Infos | InfoList:
-    """Return `Engine.reset_infos` of environments of several shards.
+def list_infos(infos: Infos | InfoList, num_envs: int) -> InfoList:
+    """Return one dict an environment; `stack_infos` makes the same arrays of them.
 
     Parameters
     ----------
-    shards : sequence of lists, or of dicts of arrays
-        At least one; those that have reset environments, and no others.
+    infos : dict of arrays, or list of dicts
+        With masks, or without: all environments have the keys then.
+    num_envs : int
     """
-    if isinstance(shards[0], list):
-        return list(chain.from_iterable(shards))
-    return _concatenate_rows(shards)  # type: ignore[no-any-return]
+    if isinstance(infos, list):
+        return infos
+    result: InfoList = [{} for _ in range(num_envs)]
+    for key, values in infos.items():
+        if key.startswith("_"):
+            continue
+        mask = infos.get(f"_{key}")
+        entries = list_infos(values, num_envs) if isinstance(values, dict) else values
+        for env_id in range(num_envs):
+            if mask is None or mask[env_id]:
+                entry: Any = entries[env_id]
+                # A number of numpy keeps its dtype, but a bool must be Python's.
+                result[env_id][key] = bool(entry) if _is_bool(entry) else entry
+    return result
 
 
-def _concatenate_rows(shards: Sequence[Any]) -> Any:
-    """Return the rows of arrays, or of dicts of arrays, of all shards."""
-    if isinstance(shards[0], dict):
-        return {
-            key: _concatenate_rows([one[key] for one in shards]) for key in shards[0]
-        }
-    return np.concatenate(shards)
+def _is_bool(entry: Any) -> bool:
+    return isinstance(entry, np.bool_)
 
 
 def merge_observations(
@@ -191,26 +179,4 @@ def merge_unrolls(
             for key in shards[0].infos
         },
         np.concatenate([one.times for one in shards]),
-    )
-
-
-def merge_faults(
-    errors: Mapping[int, EnvironmentFaultError], sizes: Sequence[int]
-) -> EnvironmentFaultError:
-    """Return one error for those of shards, with the numbers of all environments.
-
-    Parameters
-    ----------
-    errors : mapping of int to EnvironmentFaultError
-        By shard.
-    sizes : sequence of int
-        The numbers of environments of all shards.
-    """
-    starts = list(accumulate(sizes, initial=0))
-    return EnvironmentFaultError(
-        {
-            starts[shard] + env_id: text
-            for shard, error in errors.items()
-            for env_id, text in error.errors.items()
-        }
     )

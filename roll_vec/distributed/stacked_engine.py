@@ -10,11 +10,13 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.distributed.engine import Ids, ShardsEngine
+from roll_vec.distributed.merging import merge_observations, merge_unrolls
 from roll_vec.distributed.messages import Operation
 from roll_vec.distributed.shards import Dead, Shards
 from roll_vec.stacked.engine import StackedEngine
 from roll_vec.text.validation import check_texts
 from roll_vec.vector.engine import EngineState, UnrollResult
+from roll_vec.vector.infos import InfoList, Infos
 from roll_vec.vector.rollout import Rollout
 
 __all__ = ["StackedShardsEngine"]
@@ -70,22 +72,17 @@ class StackedShardsEngine(ShardsEngine):
 
     def _codes(self) -> Any:
         """Return what the shards have sent, of all environments, in a new array."""
-        sizes = np.diff(self.starts).tolist()
         present = next(part for part in self._parts_seen if part is not None)
-        if isinstance(present, tuple):
-            parts = [
-                ("",) * n if part is None else part
-                for part, n in zip(self._parts_seen, sizes, strict=True)
-            ]
-            return tuple(text for part in parts for text in part)
-        return np.concatenate(
-            [
-                np.zeros((n, *present.shape[1:]), present.dtype)
-                if part is None
-                else part
-                for part, n in zip(self._parts_seen, sizes, strict=True)
-            ]
-        )
+        parts = list(self._parts_seen)
+        for shard, part in enumerate(parts):
+            # A shard that was lost before it has sent anything.
+            if part is None:
+                rows = self.rows(shard)
+                n = rows.stop - rows.start
+                parts[shard] = ("",) * n
+                if not isinstance(present, tuple):
+                    parts[shard] = np.zeros((n, *present.shape[1:]), present.dtype)
+        return merge_observations(self.single_observation_space, parts)
 
     def observe(self, out: Any = None) -> Any:
         """Return the observations of all environments; see `Engine.observe`."""
@@ -93,7 +90,7 @@ class StackedShardsEngine(ShardsEngine):
 
     def _draw(self, codes: Any, out: Any = None) -> Any:
         """Return the observations of codes, (n, ...)."""
-        if self._draws and self.template.observer.obs_mode != "grid":
+        if self._draws_steps:
             return self.template.observer.observe(codes, out)
         if out is None or isinstance(codes, tuple):
             return codes
@@ -178,28 +175,21 @@ class StackedShardsEngine(ShardsEngine):
             self._set_observations(shard, reset.observations)
             self.successes[self.rows(shard)] = reset.successes
 
-        def join(name: str, into: Any) -> Any:
-            return np.concatenate([getattr(one, name) for one in results], 1, into)
-
-        final_observations = None
-        if mode is AutoresetMode.SAME_STEP:
+        space, draws = self.single_observation_space, self._draws_steps
+        merge_out = out and out._replace(observations=None, infos={}) if draws else out
+        merged = merge_unrolls(space, results, merge_out)
+        if not draws:
+            return merged
+        final_observations = merged.final_observations
+        if final_observations is not None:
             final_observations = self._draw_steps(
-                [one.final_observations for one in results],
-                out and out.infos.get("final_obs"),
+                final_observations, out and out.infos.get("final_obs")
             )
-        return UnrollResult(
-            self._draw_steps(
-                [one.observations for one in results], out and out.observations
+        return merged._replace(
+            observations=self._draw_steps(
+                merged.observations, out and out.observations
             ),
-            final_observations,
-            join("rewards", out and out.rewards),
-            join("terminations", out and out.terminations),
-            join("truncations", out and out.truncations),
-            {
-                key: np.concatenate([one.infos[key] for one in results], 1)
-                for key in results[0].infos
-            },
-            np.concatenate([one.times for one in results]),
+            final_observations=final_observations,
         )
 
     def _forget(self) -> None:
@@ -212,18 +202,17 @@ class StackedShardsEngine(ShardsEngine):
             return self.template.reset_infos(np.zeros(len(env_ids), np.int64))
         return super().reset_infos(env_ids)
 
-    def _draw_steps(self, parts: list[Any], out: Any) -> Any:
-        """Return the observations of T steps, from those of the shards."""
-        if isinstance(parts[0], tuple):
-            return tuple(
-                tuple(text for part in parts for text in part[t])
-                for t in range(len(parts[0]))
-            )
-        if not self._draws or self.template.observer.obs_mode == "grid":
-            return np.concatenate(parts, 1, out)
-        codes = np.concatenate(parts, 1)
+    @property
+    def _draws_steps(self) -> bool:
+        """Whether the observations are made here, of the codes."""
+        return self._draws and self.template.observer.obs_mode != "grid"
+
+    def _draw_steps(self, codes: NDArray[np.uint8], out: Any) -> Any:
+        """Return the observations of T steps, (T, n, ...) or T tuples of n."""
         t, n = codes.shape[:2]
-        flat = None if out is None else out.reshape(t * n, *out.shape[2:])
+        flat = None
+        if isinstance(out, np.ndarray):
+            flat = out.reshape(t * n, *out.shape[2:])
         observations = self._draw(codes.reshape(t * n, *codes.shape[2:]), flat)
         if isinstance(observations, tuple):
             return tuple(observations[i * n : (i + 1) * n] for i in range(t))
@@ -247,7 +236,8 @@ class StackedShardsEngine(ShardsEngine):
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each environment; see `Engine.get_attribute`."""
-        if name == "np_random" or name in self.template.PER_ENV_ATTRIBUTES:
+        level_options = getattr(self.template.options, "LEVEL_OPTIONS", ())
+        if name in ("np_random", *self.template.PER_ENV_ATTRIBUTES, *level_options):
             return self.join(self.ask_all("get_attribute", name))
         return self.template.get_attribute(name) * self.num_envs
 

@@ -189,13 +189,18 @@ def keywords(case: str, **more: Any) -> dict[str, Any]:
     return {"max_episode_steps": limit_of(case), **_TABLE[case].keywords, **more}
 
 
+def vector_keywords(case: str, **more: Any) -> dict[str, Any]:
+    """Return the keywords of a batch of small worlds."""
+    return {**_TABLE[case].vector, **keywords(case, **more)}
+
+
 _made: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def make_batch(case: str, num_envs: int = 4, **more: Any) -> Any:
     """Return a native batch of small worlds."""
-    given = {**_TABLE[case].vector, **keywords(case, **more)}
-    env = gymnasium.make_vec(id_of(case), num_envs=num_envs, **given)
+    own = vector_keywords(case, **more)
+    env = gymnasium.make_vec(id_of(case), num_envs=num_envs, **own)
     _made.add(env)
     return env
 

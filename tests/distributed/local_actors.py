@@ -13,9 +13,9 @@ from roll_vec.distributed.shards import ShardDiedError
 class LocalActors:
     """Actors that answer in the calling thread.
 
-    `deaths` has, by shard, the numbers of messages at which it dies, counted from 0 over
-    all of its lives: before it executes them (``"early"``) or after, with the reply lost
-    (``"late"``).
+    `deaths` has, by shard and number of a message, the time when the shard dies:
+    ``"early"``, before it executes the message, or ``"late"``, when the reply is lost.
+    Messages are counted from 0 over all lives of a shard.
     """
 
     def __init__(self, recipe, sizes, mode, deaths=()):

@@ -15,31 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec.distributed.merging import (
-    merge_faults,
+    list_infos,
     merge_infos,
     merge_observations,
-    merge_reset_infos,
-    merge_steps,
-    merge_unrolls,
 )
-from roll_vec.errors import EnvironmentFaultError
-from roll_vec.vector.engine import StepResult
-from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.infos import masked_infos, stack_infos
-from tests.contract.cases import (
-    CASES,
-    DISABLED,
-    MODES,
-    NEXT_STEP,
-    SAME_STEP,
-    assert_same,
-    draw_actions,
-    make_batch,
-)
-from tests.distributed.split_engines import SplitEngine
+from tests.contract.cases import assert_same
 
 NUM_ENVS, SIZES = 7, (1, 4, 2)
-INFO_KEYWORDS = {"episode_info": True}
 
 
 def assert_equal_in_order(actual, expected):
@@ -51,68 +34,6 @@ def assert_equal_in_order(actual, expected):
         if isinstance(one, dict):
             assert list(one) == list(other)
             pairs += zip(one.values(), other.values(), strict=True)
-
-
-def make_split(case, mode, **more):
-    """Return a batch over the engines of shards, and one local batch."""
-    more = {"autoreset_mode": mode, **INFO_KEYWORDS, **more}
-    local = make_batch(case, NUM_ENVS, **more)
-    engines = [make_batch(case, size, **more).engine for size in SIZES]
-    batch_keywords = {"autoreset_mode": mode, "group_id_info": True, **INFO_KEYWORDS}
-    local = RollVectorEnv(local.engine, **batch_keywords)
-    whole = make_batch(case, NUM_ENVS, **more).engine
-    return RollVectorEnv(SplitEngine(engines, whole), **batch_keywords), local
-
-
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
-@pytest.mark.parametrize("case", CASES)
-def test_steps_equal_those_of_one_engine(case, mode):
-    split, local = make_split(case, mode)
-    assert_equal_in_order(split.reset(seed=3), local.reset(seed=3))
-    for actions in draw_actions(local, 30, seed=1):
-        result = local.step(actions)
-        assert_equal_in_order(split.step(actions), result)
-        ends = result[2] | result[3]
-        if mode is DISABLED and ends.any():
-            options = {"reset_mask": ends}
-            expected = local.reset(options=options)
-            assert_equal_in_order(split.reset(options=options), expected)
-
-
-@pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP], ids=lambda mode: mode.value)
-@pytest.mark.parametrize("case", CASES[:3])
-def test_resets_of_whole_shards_and_of_none(case, mode):
-    # All environments of the first shard end in one step, and none of the others.
-    split, local = make_split(case, mode, max_episode_steps=4)
-    actions = draw_actions(local, 5, seed=2)
-    for env in (split, local):
-        env.reset(seed=4)
-        for batch in actions[:2]:
-            env.step(batch)
-        mask = np.arange(NUM_ENVS) >= SIZES[0]
-        env.reset(options={"reset_mask": mask})
-    for batch in actions[2:]:
-        assert_equal_in_order(split.step(batch), local.step(batch))
-
-
-@pytest.mark.parametrize("case", CASES[:2])
-@pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP], ids=lambda mode: mode.value)
-def test_unrolls_equal_those_of_one_engine(case, mode):
-    split, local = make_split(case, mode)
-    actions = np.array(draw_actions(local, 40, seed=5))
-    none = np.zeros(NUM_ENVS, np.bool_)
-    for env in (split, local):
-        env.reset(seed=6)
-    for _ in range(2):
-        result = split.engine.unroll(actions, none, mode, None)
-        expected = local.engine.unroll(actions, none, mode, None)
-        assert_equal_in_order(tuple(result), tuple(expected))
-    out = local.unroll(actions)
-    merged = merge_unrolls(local.single_observation_space, [result], out)
-    assert merged.rewards is out.rewards
-    assert merged.observations is out.observations
-    if mode is SAME_STEP:
-        assert merged.final_observations is out.infos["final_obs"]
 
 
 SPACES = {
@@ -223,7 +144,7 @@ def test_infos_of_pools_are_stacked_together(infos):
     assert_equal_in_order(
         stack_infos(merged, None, NUM_ENVS), stack_infos(infos, None, NUM_ENVS)
     )
-    assert merge_reset_infos(parts) == infos
+    assert merged == infos
 
 
 @given(st.lists(st.booleans(), min_size=NUM_ENVS, max_size=NUM_ENVS))
@@ -253,19 +174,14 @@ def test_nested_layouts_and_rows():
     assert merged["a"]["b"].tolist() == [0, 0, 1]
     assert merged["a"]["_b"].tolist() == merged["_a"].tolist() == [False, False, True]
     rows = [{"d": {"x": np.array([1, 2])}}, {"d": {"x": np.array([3])}}]
-    assert merge_reset_infos(rows)["d"]["x"].tolist() == [1, 2, 3]
+    assert merge_infos(rows, [2, 1])["d"]["x"].tolist() == [1, 2, 3]
 
 
-def test_a_step_of_one_shard_is_new():
-    arrays = np.ones(2), np.ones(2, np.bool_), np.zeros(2, np.bool_)
-    freeze(arrays)
-    merged = merge_steps([StepResult(*arrays, {})])
-    assert all(array.flags.writeable for array in merged[:3])
-    assert_same(merged[:3], arrays)
-
-
-def test_faults_are_numbered_anew():
-    errors = {0: EnvironmentFaultError({0: "a"}), 2: EnvironmentFaultError({1: "b"})}
-    merged = merge_faults(errors, SIZES)
-    assert merged.errors == {0: "a", 6: "b"}
-    assert str(merged).startswith("environments [0, 6] failed, first: a")
+@given(st.lists(INFO, min_size=NUM_ENVS, max_size=NUM_ENVS))
+def test_listed_infos_make_the_same_arrays(infos):
+    # No game of stacked arrays has a key that looks like a mask.
+    infos = [{k: v for k, v in info.items() if k != "_a"} for info in infos]
+    stacked = stack_infos(infos, None, NUM_ENVS)
+    again = stack_infos(list_infos(stacked, NUM_ENVS), None, NUM_ENVS)
+    for key in stacked:
+        assert_same(again[key], stacked[key])

@@ -1,0 +1,194 @@
+"""A batch over shards differs from a local batch; a death leaves a trace."""
+
+import random
+
+import numpy as np
+import pytest
+
+import roll_vec
+from roll_vec import VectorState
+from roll_vec.errors import InvalidActionError, LevelGenerationError
+from tests.contract.cases import (
+    CASES,
+    DISABLED,
+    MODES,
+    NEXT_STEP,
+    SAME_STEP,
+    assert_same,
+    draw_actions,
+    id_of,
+    make_batch,
+    vector_keywords,
+)
+from tests.distributed.local_actors import actors_of, make_env
+
+NUM_ENVS = 8
+INFO_KEYWORDS = {"group_size": 2, "group_id_info": True, "episode_info": True}
+
+
+def make_pair(name, mode, num_shards=3, **more):
+    """Return a batch over shards, and a local one."""
+    own = {"autoreset_mode": mode, **INFO_KEYWORDS}
+    local = make_batch(name, NUM_ENVS, **own)
+    keywords = vector_keywords(name, **own)
+    return make_env(id_of(name), NUM_ENVS, num_shards, **keywords, **more), local
+
+
+def play(sharded, local, mode, num_steps, seed=0):
+    """Reset and step both, and compare everything."""
+    assert_same(sharded.reset(seed=seed), local.reset(seed=seed))
+    for actions in draw_actions(local, num_steps, seed=seed):
+        result = local.step(actions)
+        assert_same(sharded.step(actions), result)
+        assert_same(sharded.successes, local.successes)
+        ends = result[2] | result[3]
+        if mode is DISABLED and ends.any():
+            options = {"reset_mask": ends}
+            assert_same(sharded.reset(options=options), local.reset(options=options))
+
+
+def check_states(one, other):
+    """Compare snapshots, but for pickles: equal objects may have different ones."""
+    if "state_kinds" not in other.arrays or not other.arrays["state_kinds"].any():
+        assert one == other
+    assert one.digest == other.digest
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+@pytest.mark.parametrize("name", CASES)
+def test_a_batch_over_shards_is_a_local_one(name, mode):
+    sharded, local = make_pair(name, mode)
+    assert sharded.observation_space == local.observation_space
+    assert sharded.single_action_space == local.single_action_space
+    assert sharded.metadata == local.metadata
+    play(sharded, local, mode, 15)
+    # Without seeds the streams go on.
+    assert_same(sharded.reset(), local.reset())
+    state = local.get_state()
+    check_states(sharded.get_state(), state)
+    rows = np.arange(NUM_ENVS)[::-1]
+    assert_same(sharded.set_state(state, rows=rows), local.set_state(state, rows=rows))
+    mask = np.arange(NUM_ENVS) % 3 == 0
+    sharded.set_state(VectorState.concatenate([state]), mask=mask)
+    local.set_state(state, mask=mask)
+    if mode is DISABLED:
+        assert_same(sharded.reset(), local.reset())
+    for actions in draw_actions(local, 1 if mode is DISABLED else 3, seed=9):
+        assert_same(sharded.step(actions), local.step(actions))
+    sharded.close()
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+@pytest.mark.parametrize("name", CASES)
+def test_deaths_leave_no_trace(name, mode):
+    rng = random.Random(f"{name} {mode.value}")
+    deaths = {
+        (rng.randrange(3), rng.randrange(40)): rng.choice(["early", "late"])
+        for _ in range(12)
+    }
+    # One that dies in its construction, in its restoration, and at its next message.
+    deaths |= {(0, 0): "early", (1, 5): "late", (1, 6): "early", (1, 7): "late"}
+    sharded, local = make_pair(
+        name, mode, deaths=deaths, snapshot_interval=4, max_restarts=-1
+    )
+    play(sharded, local, mode, 20)
+    check_states(sharded.get_state(), local.get_state())
+    assert sum(sharded.restarts) >= 4
+    assert not sharded.lost_shards
+    sharded.close()
+
+
+@pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP], ids=lambda mode: mode.value)
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {},
+        {"obs_mode": "planes"},
+        {"obs_mode": "text"},
+        {"obs_mode": "rgb", "render_on": "shard"},
+    ],
+    ids=str,
+)
+def test_unrolls(mode, keywords):
+    keywords = {"dim_room": (5, 5), "num_boxes": 1, "max_episode_steps": 6, **keywords}
+    mine = {"deaths": {(0, 3): "late", (2, 2): "early"}, "snapshot_interval": 9}
+    sharded = make_env(
+        "roll_vec/Sokoban-v0", 5, 3, autoreset_mode=mode, **keywords, **mine
+    )
+    keywords.pop("render_on", None)
+    local = roll_vec.make_vec("roll_vec/Sokoban-v0", 5, autoreset_mode=mode, **keywords)
+    assert_same(sharded.reset(seed=1), local.reset(seed=1))
+    actions = np.random.default_rng(0).integers(1, 5, (3, 10, 5))
+    first = local.unroll(actions[0])
+    result = sharded.unroll(actions[0])
+    assert_same(tuple(result), tuple(first))
+    second, again = (
+        local.unroll(actions[1], out=first),
+        sharded.unroll(actions[1], out=result),
+    )
+    assert_same(tuple(again), tuple(second))
+    if keywords.get("obs_mode") != "text":
+        assert np.shares_memory(again.observations, result.observations)
+    assert again.rewards is result.rewards
+    # A bad action in the middle leaves all shards where they were.
+    bad = actions[2].copy()
+    bad[7] = 9  # in NEXT_STEP mode some of them are ignored
+    with pytest.raises(InvalidActionError, match="step 7"):
+        sharded.unroll(bad)
+    assert sharded.get_state() == local.get_state()
+    assert_same(tuple(sharded.unroll(actions[2])), tuple(local.unroll(actions[2])))
+
+
+def test_frames_attributes_and_solutions():
+    keywords = {"dim_room": (5, 5), "num_boxes": 1, "render_mode": "rgb_array"}
+    sharded = make_env("roll_vec/Sokoban-v0", 5, 2, obs_mode="planes", **keywords)
+    local = roll_vec.make_vec("roll_vec/Sokoban-v0", 5, obs_mode="planes", **keywords)
+    for env in (sharded, local):
+        env.reset(seed=3)
+        env.set_level_options(mask=np.arange(5) == 4, num_levels=3, start_level=7)
+    assert_same(sharded.render(), local.render())
+    assert_same(sharded.solve(), local.solve())
+    for name in ("obs_mode", "num_levels", "start_level", "np_random_seed"):
+        assert sharded.get_attr(name) == local.get_attr(name), name
+    for one, other in zip(sharded.np_random, local.np_random, strict=True):
+        assert one.random() == other.random()
+    assert sharded.spec.id == local.spec.id
+    assert_same(sharded.reset(), local.reset())
+    assert sharded.get_state() == local.get_state()
+
+
+def test_an_action_that_is_refused_moves_no_shard():
+    sharded, local = make_pair("roll_vec/Sokoban-v0", NEXT_STEP)
+    sharded.reset(seed=0)
+    local.reset(seed=0)
+    actions = draw_actions(local, 1, seed=0)[0]
+    count = len(actors_of(sharded).messages)
+    wrong = np.array(actions)
+    wrong[-1] = 9
+    with pytest.raises(InvalidActionError, match=r"in environments \[7\]"):
+        sharded.step(wrong)
+    assert len(actors_of(sharded).messages) == count
+    assert_same(sharded.step(actions), local.step(actions))
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+def test_an_error_in_one_shard_moves_none(mode):
+    # Rooms of one shard have no next level: their band is empty.
+    keywords = {"dim_room": (5, 5), "num_boxes": 1, "max_episode_steps": 2}
+    env = make_env("roll_vec/Sokoban-v0", 4, 2, autoreset_mode=mode, **keywords)
+    twin = roll_vec.make_vec("roll_vec/Sokoban-v0", 4, autoreset_mode=mode, **keywords)
+    for one in (env, twin):
+        one.reset(seed=0)
+        one.set_level_options(mask=np.arange(4) == 3, solution_steps=(900, 999))
+    up, error = np.ones(4, int), LevelGenerationError
+    for _ in range(1 if mode is SAME_STEP else 2):
+        assert_same(env.step(up), twin.step(up))
+    for one in (env, twin):
+        with pytest.raises(error):
+            one.reset() if mode is DISABLED else one.step(up)
+    if mode is not SAME_STEP:
+        assert env.get_state() == twin.get_state()
+    for one in (env, twin):
+        one.set_level_options(solution_steps=None)
+    assert_same(env.reset(), twin.reset())
+    assert_same(env.step(up), twin.step(up))
