@@ -3,6 +3,8 @@
 ``python -m tests.clients`` runs all, ``python -m tests.clients skrl minari`` those of
 the sections with these words in their headings.  A section's ``sh`` block names what
 is installed beside roll_vec, in one call of pip: its pins and ours must fit.
+
+A file ``check_<heading>.py`` in this folder runs after the program of its section.
 """
 
 from __future__ import annotations
@@ -48,7 +50,11 @@ def run(client: Client, wheel: Path, folder: Path) -> None:
     environment = {**os.environ, "MINARI_DATASETS_PATH": str(folder / "minari")}
     environment.pop("PYTHONPATH", None)
     install = [python, "-m", "pip", "install", "-q", "-c", CONSTRAINTS, wheel]
-    for command in ([*install, *client.packages], [python, "-c", client.program]):
+    commands = [[*install, *client.packages], [python, "-c", client.program]]
+    check = Path(__file__).with_name(f"check_{client.heading.lower()}.py")
+    if check.exists():
+        commands.append([python, check])
+    for command in commands:
         subprocess.run(
             command, check=True, cwd=folder, env=environment, timeout=SECONDS
         )
