@@ -12,9 +12,14 @@ from roll_vec.distributed.messages import Message, Reply
 from roll_vec.distributed.recipe import EnvRecipe
 from roll_vec.distributed.shard import Shard
 from roll_vec.distributed.shards import ShardDiedError
+from roll_vec.envs.webshop.catalogue.sharing import share_catalogues
 from roll_vec.errors import InvalidOptionError, MissingExtraError
+from roll_vec.shared_folders import remove_unused_folders
 
 __all__ = ["RayActors", "RaySession"]
+
+# Seconds for the shards to end by themselves.
+_PATIENCE = 5.0
 
 
 def import_ray() -> Any:
@@ -86,6 +91,14 @@ class RaySession:
             self.ray.shutdown()
 
 
+class NodeShard(Shard):
+    """A shard in a process of its own, which shares data with others on its node."""
+
+    def __init__(self, *arguments: Any) -> None:
+        share_catalogues()
+        super().__init__(*arguments)
+
+
 class RayActors:
     """One actor for each shard; see `roll_vec.distributed.shards.Actors`.
 
@@ -114,7 +127,7 @@ class RayActors:
         # A call may have run although it failed, so Ray must neither repeat it nor
         # restart the actor: the head does both, from the last snapshot.
         fixed = {"max_restarts": 0, "max_task_retries": 0}
-        self._class = ray.remote(Shard).options(**{**options, **fixed})
+        self._class = ray.remote(NodeShard).options(**{**options, **fixed})
         self._arguments = ray.put(recipe)
         self._sizes, self._mode = list(sizes), mode
         self._actors: dict[int, Any] = {}
@@ -165,7 +178,12 @@ class RayActors:
         """End all actors, and the cluster that was started for them."""
         actors, self._actors = self._actors, {}
         if self._ray.is_initialized():
+            # A process that ends by itself deletes the folders that it used last.
+            with suppress(Exception):
+                ends = [actor.__ray_terminate__.remote() for actor in actors.values()]
+                self._ray.wait(ends, num_returns=len(ends), timeout=_PATIENCE)
             for actor in actors.values():
                 with suppress(Exception):
                     self._ray.kill(actor, no_restart=True)
+        remove_unused_folders()
         self._session.close()

@@ -12,6 +12,8 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
 from roll_vec import factories
+from roll_vec.data_files import pin_files, unpin_files
+from roll_vec.distributed.node_errors import name_node
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import keywords_of
 from roll_vec.pool.options import PoolOptions
@@ -20,6 +22,9 @@ from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, register
 from roll_vec.vector.env import RollVectorEnv
 
 __all__ = ["EnvRecipe"]
+
+# Keywords of stacked environments that can be paths; pooled classes name their own.
+_STACKED_FILES = {"levels": ""}
 
 EnvFn = Callable[[], gymnasium.Env[Any, Any]]
 
@@ -34,7 +39,8 @@ class EnvRecipe:
         An id of roll_vec, with a user's own class or its name; any other environment
         of Gymnasium; or a function that makes one environment.
     keywords : mapping
-        Keywords of `make_vec`; beside a function, those of `PoolOptions`.
+        Keywords of `make_vec`; beside a function, those of `PoolOptions`.  Data files
+        are pinned: a node that has other files refuses them.
     """
 
     source: RegisteredEnv | EnvSpec | EnvFn
@@ -66,7 +72,11 @@ class EnvRecipe:
         if module:
             importlib.import_module(module)
         if name in ENVIRONMENTS:
-            return cls(ENVIRONMENTS[name], dict(keywords))
+            source = ENVIRONMENTS[name]
+            files = _STACKED_FILES
+            if source.pooled:
+                files = getattr(source.load(), "DATA_FILES", {})
+            return cls(source, pin_files(keywords, files))
         return cls(gymnasium.spec(name), dict(keywords))
 
     @property
@@ -82,7 +92,7 @@ class EnvRecipe:
         UnknownOptionError, InvalidOptionError
             And the exception of an environment that cannot be built.
         """
-        keywords = dict(self.keywords)
+        keywords = unpin_files(self.keywords)
         if isinstance(self.source, RegisteredEnv):
             if self.source.id not in ENVIRONMENTS:
                 # The registry of the head does not travel.
@@ -101,3 +111,18 @@ class EnvRecipe:
             own = {name: keywords.pop(name) for name in names}
             env_fn = partial(gymnasium.make, self.source, **own)
         return PoolVectorEnv([env_fn] * num_envs, **keywords)  # type: ignore[list-item]
+
+    def make_on_node(self, num_envs: int) -> RollVectorEnv:
+        """Return a batch of so many environments in a shard; errors name its node.
+
+        Raises
+        ------
+        UnknownOptionError, InvalidOptionError
+            As `make`; also if this machine does not have the data files of the head.
+        """
+        with name_node():
+            unpin_files(self.keywords)
+            if self.is_stacked:
+                # The head has made one with the same keywords.
+                return self.make(num_envs)
+        return self.make(num_envs)

@@ -100,7 +100,7 @@ class Shard:
         is_busy = self._pending_steps is not None and len(self._pending_steps) > 0
         if self._env is None or restore.state is None or is_busy:
             self.close()
-            self._env = self._recipe.make(self._num_envs)
+            self._env = self._recipe.make_on_node(self._num_envs)
             if isinstance(self._engine, PoolEngine):
                 self._pending_steps = PoolSteps(self._engine, self._mode, None)
                 self._engine.faults.is_part_from(self._first_env_id)
