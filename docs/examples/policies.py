@@ -1,0 +1,142 @@
+"""A small network for grids, policies of checkpoints, and their test on new levels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from learning import load_checkpoint
+from recipes import Recipe
+from torch import nn
+
+import roll_vec  # noqa: F401 - registers the ids
+
+Policy = Callable[[np.ndarray], np.ndarray]
+"""From planes (n, C, H, W) to actions (n,) of the environments' action space."""
+
+HELD_OUT = 1_000_000
+"""Number of the first held-out level: trainings use levels below it."""
+
+
+class Network(nn.Module):
+    """Planes (n, C, H, W) to logits of the actions (n, A) and values (n,).
+
+    Parameters
+    ----------
+    shape : sequence of int
+        (C, H, W).
+    num_actions : int
+    """
+
+    def __init__(self, shape: tuple[int, int, int], num_actions: int) -> None:
+        super().__init__()
+        planes, height, length = shape
+        self.body = nn.Sequential(
+            *(nn.Conv2d(planes, 16, 3, padding=1), nn.ReLU()),
+            *(nn.Conv2d(16, 16, 3, padding=1), nn.ReLU(), nn.Flatten()),
+            *(nn.Linear(16 * height * length, 256), nn.ReLU()),
+        )
+        self.heads = nn.Linear(256, num_actions + 1)
+
+    def forward(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return logits and values."""
+        outputs = self.heads(self.body(planes.float()))
+        return outputs[:, :-1], outputs[:, -1]
+
+
+def greedy_policy(network: Network, first_action: int) -> Policy:
+    """Return the policy that takes the action with the highest logit."""
+
+    @torch.no_grad()
+    def policy(planes: np.ndarray) -> np.ndarray:
+        logits, _ = network(torch.from_numpy(planes))
+        return logits.argmax(1).numpy() + first_action
+
+    return policy
+
+
+def load_policy(path: str | os.PathLike[str]) -> Policy:
+    """Return the greedy policy of a checkpoint.
+
+    The checkpoint has the part ``network``, and the values ``network_arguments`` and
+    ``first_action``.
+    """
+    _, values = load_checkpoint(path, {})
+    network = Network(*values["network_arguments"])
+    load_checkpoint(path, {"network": network})
+    return greedy_policy(network, values["first_action"])
+
+
+def evaluate(
+    policy: Policy,
+    id: str,
+    num_levels: int = 4096,
+    start_level: int = HELD_OUT,
+    **keywords: Any,
+) -> np.ndarray:
+    """Play every level once; return the successes, (num_levels,) bool.
+
+    Parameters
+    ----------
+    policy : callable
+    id : str
+    num_levels, start_level : int
+        Element i is of level ``start_level + i``.
+    **keywords
+        Those of the environments, such as ``num_boxes=1``.
+    """
+    envs = gymnasium.make_vec(
+        id,
+        num_envs=num_levels,
+        obs_mode="planes",
+        num_levels=num_levels,
+        start_level=start_level,
+        **keywords,
+    )
+    observations, _ = envs.reset(seed=0)  # environment i begins with its level i
+    success, is_over = np.zeros(num_levels, bool), np.zeros(num_levels, bool)
+    while not is_over.all():
+        actions = policy(observations)
+        observations, _, terminations, truncations, infos = envs.step(actions)
+        success |= infos["success"] & ~is_over
+        is_over |= terminations | truncations
+    envs.close()
+    return success
+
+
+def boards(id: str, num_levels: int, start_level: int, **keywords: Any) -> list[bytes]:
+    """Return the first grid of each level, to see which levels are alike."""
+    envs = gymnasium.make_vec(
+        id,
+        num_envs=num_levels,
+        obs_mode="grid",
+        num_levels=num_levels,
+        start_level=start_level,
+        **keywords,
+    )
+    grids, _ = envs.reset(seed=0)
+    envs.close()
+    return [grid.tobytes() for grid in grids]
+
+
+def held_out_report(policy: Policy, id: str, recipe: Recipe, num_levels: int) -> str:
+    """Return a text on the successes of a policy in held-out levels.
+
+    Small boards repeat: some held-out levels begin with a board of the training.
+    """
+    success = evaluate(policy, id, num_levels, **recipe.keywords)
+    training_boards: set[bytes] = set()
+    for stage in recipe.curriculum:
+        options = {**recipe.keywords, **stage}
+        training_boards.update(boards(id, recipe.num_levels, 0, **options))
+    held_out_boards = boards(id, num_levels, HELD_OUT, **recipe.keywords)
+    is_new = np.array([board not in training_boards for board in held_out_boards])
+    return (
+        f"held-out levels: {success.mean():.1%} of {num_levels:,} solved; "
+        f"{success[is_new].mean():.1%} of the {is_new.sum():,} whose board no training "
+        "level has"
+    )

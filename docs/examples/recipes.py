@@ -1,0 +1,42 @@
+"""The numbers of the trainings with PPO."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """The numbers of a training."""
+
+    keywords: dict[str, Any]
+    # Level options from easy to difficult; the next ones come at 90 % success.
+    curriculum: tuple[dict[str, Any], ...] = ({},)
+    num_levels: int = 50_000  # levels of each stage of the curriculum: 0, 1, 2, ...
+    updates: int = 150
+    num_steps: int = 32  # of each environment between two updates
+    num_epochs: int = 2
+    num_minibatches: int = 8
+    learning_rate: float = 1e-3  # at the start; it falls to 0
+    gamma: float = 0.97
+    gae_lambda: float = 0.95
+    clip: float = 0.2
+    entropy_bonus: float = 0.01
+    reward_scale: float = 1.0
+
+
+RECIPES = {
+    "roll_vec/RandomFrozenLake-v0": Recipe({"is_slippery": False}),
+    "roll_vec/Sokoban-v0": Recipe(
+        {"dim_room": (6, 6), "num_boxes": 1},
+        curriculum=(
+            {"solution_steps": (1, 2)},
+            {"solution_steps": (1, 4)},
+            {"solution_steps": (2, 7)},
+            {"solution_steps": (4, None)},
+        ),
+        num_levels=20_000,
+        reward_scale=0.1,
+    ),
+}

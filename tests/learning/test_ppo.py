@@ -1,0 +1,186 @@
+"""docs/examples/ppo.py: the mask of ignored actions, advantages, checkpoints, tests."""
+
+import dataclasses
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+
+import roll_vec  # noqa: F401 - registers the ids
+from tests.conftest import ROOT
+from tests.learning.conftest import EXAMPLES
+
+pytestmark = pytest.mark.learning
+
+SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
+
+
+def make_training(example, id=SOKOBAN, num_envs=64, seed=3, **changes):
+    ppo = example("ppo")
+    recipe = ppo.RECIPES[id]
+    # Short episodes: terminations, truncations and ignored actions in every batch.
+    keywords = {**recipe.keywords, "max_episode_steps": 7}
+    changes = {"keywords": keywords, "num_steps": 16, "num_levels": 500, **changes}
+    return ppo.Training(id, dataclasses.replace(recipe, **changes), num_envs, seed)
+
+
+def weights_of(training):
+    return torch.nn.utils.parameters_to_vector(training.network.parameters()).detach()
+
+
+def test_the_mask_is_false_where_an_action_has_no_effect(example):
+    training = make_training(example)
+    for _ in range(2):
+        batch = training.collect()
+        assert batch["terminations"].any()
+        assert (batch["ended"] & ~batch["terminations"]).any()
+        # A step of Sokoban costs 0.1; the step that an ended environment ignores is
+        # free.
+        np.testing.assert_array_equal(batch["mask"], batch["rewards"] != 0)
+        assert 0 < (~batch["mask"]).sum() < batch["mask"].size / 2
+
+
+def test_learning_without_the_mask_is_noticed(example):
+    def learn(change_ignored_actions, use_mask):
+        training = make_training(example)
+        batch = training.collect()
+        if change_ignored_actions:
+            ignored = ~batch["mask"]
+            batch["actions"][ignored] = (batch["actions"][ignored] + 1) % 4
+            batch["log_probs"][ignored] -= 1
+            batch["rewards"][ignored] += 3
+        if not use_mask:
+            batch["mask"][:] = True
+        training.learn(batch, 1e-3)
+        return weights_of(training)
+
+    # Nothing of the ignored transitions gets into the weights,
+    assert torch.equal(learn(False, use_mask=True), learn(True, use_mask=True))
+    # unless the mask is left out.
+    assert not torch.equal(learn(False, use_mask=False), learn(True, use_mask=False))
+
+
+def test_advantages_equal_sums_along_episodes(example):
+    training = make_training(example)
+    batch, recipe = training.collect(), training.recipe
+    ppo = example("ppo")
+    advantages = ppo.compute_advantages(batch, recipe)
+    num_steps, num_envs = batch["rewards"].shape
+    decay = recipe.gamma * recipe.gae_lambda
+    for i in range(num_envs):
+        for start in np.flatnonzero(batch["mask"][:, i]):
+            expected = 0.0
+            for t in range(start, num_steps):
+                goes_on = not batch["terminations"][t, i]
+                target = batch["rewards"][t, i]
+                target += goes_on * recipe.gamma * batch["values"][t + 1, i]
+                error = target - batch["values"][t, i]
+                expected += decay ** (t - start) * error
+                if batch["ended"][t, i]:
+                    break
+            assert advantages[start, i] == pytest.approx(expected, abs=1e-4)
+
+
+CONTINUE = """
+import sys
+sys.path[:0] = sys.argv[1:3]
+import importlib, torch
+from tests.learning.test_ppo import make_training, weights_of
+training = make_training(importlib.import_module, seed=9)
+training.load(sys.argv[3])
+for _ in range(3):
+    training.update()
+training.save(sys.argv[4])
+torch.save((weights_of(training), training.stage, training.curve.points), sys.argv[5])
+"""
+
+
+def test_a_new_process_continues_bit_for_bit(example, tmp_path):
+    training = make_training(example)
+    training.curve.add(0, success=0)
+    training.success = 1.0
+    training.update()
+    assert training.stage == 1
+    path, end, result = (str(tmp_path / name) for name in ("k", "2k", "result"))
+    training.save(path)
+    training.success = 1.0  # only here: a stage more than in the checkpoint
+    for _ in range(3):
+        training.update()
+    assert training.stage == 2
+    training.load(path)  # the same process goes back as well
+    for _ in range(3):
+        training.update()
+    command = [sys.executable, "-c", CONTINUE, str(ROOT), str(EXAMPLES)]
+    subprocess.run([*command, path, end, result], check=True)
+    weights, stage, points = torch.load(result, weights_only=True)
+    assert torch.equal(weights, weights_of(training))
+    assert (stage, points) == (training.stage, training.curve.points)
+    np.testing.assert_array_equal(
+        example("learning").load_checkpoint(end, {})[0].arrays["level_numbers"],
+        training.envs.get_state().arrays["level_numbers"],
+    )
+
+
+def test_a_stage_comes_at_ninety_percent_and_changes_the_levels(example):
+    training = make_training(example)
+    training.update()
+    assert (training.stage, training.success < 0.9) == (0, True)
+    for stage in (1, 2, 3, 3):
+        training.success = 0.99
+        training.update()
+        # The rate begins anew; after the last stage nothing comes.
+        assert training.stage == stage
+    options = training.envs.get_state().row(0)["level_options"]
+    assert tuple(options["solution_steps"]) == (4, None)
+
+
+def test_every_held_out_level_is_played_once(example):
+    def policy(planes):
+        # Right to the last column, then down.
+        players = planes[:, [0, 4, 5]].any(1).reshape(len(planes), -1).argmax(1)
+        return np.where(players % 4 < 3, 3, 2)
+
+    keywords = {"is_slippery": False, "num_levels": 60, "start_level": 7000}
+    success = example("ppo").evaluate(policy, LAKE, **keywords)
+    expected = np.zeros(60, bool)
+    env = gymnasium.make(LAKE, obs_mode="planes", level_info=True, **keywords)
+    for i in range(60):
+        observation, info = env.reset(seed=i)
+        assert info["level"] == 7000 + i
+        is_over = False
+        while not is_over:
+            action = int(policy(observation[np.newaxis])[0])
+            observation, _, terminated, truncated, info = env.step(action)
+            is_over = terminated or truncated
+        expected[i] = info["success"]
+    np.testing.assert_array_equal(success, expected)
+    assert 0 < success.sum() < 60
+
+
+def test_the_program_learns_and_its_policy_can_be_loaded(
+    example, tmp_path, monkeypatch, capsys
+):
+    ppo = example("ppo")
+    checkpoint, picture = tmp_path / "lake.pt", tmp_path / "lake.png"
+    options = ["--id", LAKE, "--updates=15", "--num-envs=512", "--test-levels=200"]
+    options += [f"--checkpoint={checkpoint}", f"--picture={picture}"]
+    monkeypatch.setattr(sys, "argv", ["ppo.py", *options])
+    before = torch.random.get_rng_state()
+    ppo.main()
+    assert torch.equal(torch.random.get_rng_state(), before)
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("15 updates in ")
+    assert "% of the time in the environments" in first
+    success = ppo.evaluate(ppo.load_policy(checkpoint), LAKE, 200, is_slippery=False)
+    beginner = make_training(example, LAKE).policy()
+    before = ppo.evaluate(beginner, LAKE, 200, is_slippery=False)
+    assert success.mean() > before.mean() + 0.2
+    assert second.startswith(f"held-out levels: {success.mean():.1%} of 200 solved; ")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    # A training that is over is only tested again.
+    monkeypatch.setattr(sys, "argv", ["ppo.py", *options, f"--resume={checkpoint}"])
+    ppo.main()
+    assert capsys.readouterr().out.splitlines()[1] == second
