@@ -12,6 +12,7 @@ from roll_vec.distributed.messages import Message, Reply
 from roll_vec.distributed.recipe import EnvRecipe
 from roll_vec.distributed.shard import Shard
 from roll_vec.distributed.shards import ShardDiedError
+from roll_vec.distributed.wire import INLINE_SIZE, INLINE_VARIABLE, pack, unpack
 from roll_vec.envs.webshop.catalogue.sharing import share_catalogues
 from roll_vec.errors import InvalidOptionError, MissingExtraError
 from roll_vec.shared_folders import remove_unused_folders
@@ -76,6 +77,8 @@ class RaySession:
                     "num_cpus": max(os.cpu_count() or 1, math.ceil(num_cpus)),
                     "include_dashboard": False,
                 }
+                # All processes of the cluster inherit it.
+                os.environ.setdefault(INLINE_VARIABLE, str(INLINE_SIZE))
             ray.init(log_to_driver=False, logging_level="ERROR", **options)
         RaySession._num_users += 1
         self._is_open = True
@@ -141,7 +144,7 @@ class RayActors:
 
     def submit(self, shard: int, message: Message) -> Any:
         """Send a message; return the reference of its reply."""
-        return self._actors[shard].handle.remote(message)
+        return self._actors[shard].answer.remote(pack(message))
 
     def wait(self, tickets: Sequence[Any], timeout: float | None) -> list[Any]:
         """Wait at most so long for the first reply; return those that are ready."""
@@ -160,7 +163,7 @@ class RayActors:
         """
         errors = self._ray.exceptions
         try:
-            reply: Reply = self._ray.get(ticket)
+            reply: Reply = unpack(self._ray.get(ticket))
         except errors.RayTaskError:
             raise
         except errors.RayError as error:

@@ -6,6 +6,7 @@ as `roll_vec.vector.autoreset.Autoreset` would, several calls in one message.
 
 from __future__ import annotations
 
+import copy
 import pickle
 import traceback
 import warnings
@@ -26,6 +27,7 @@ from roll_vec.distributed.messages import (
     TurnResult,
 )
 from roll_vec.distributed.recipe import EnvRecipe
+from roll_vec.distributed.wire import pack, unpack
 from roll_vec.errors import (
     ActionStartWarning,
     EnvironmentFaultError,
@@ -45,7 +47,7 @@ _ADVANCE_ERRORS = (LevelGenerationError, EnvironmentFaultError)
 class Shard:
     """A batch of environments that executes the messages of a head.
 
-    The public methods other than `handle` are the operations.
+    The public methods other than `answer` and `handle` are the operations.
 
     Parameters
     ----------
@@ -64,6 +66,14 @@ class Shard:
         self._first_env_id = first_env_id
         self._env: RollVectorEnv | None = None
         self._pending_steps: PoolSteps | None = None
+
+    def answer(self, data: bytes) -> bytes:
+        """Execute a packed message; return the packed reply."""
+        reply = self.handle(unpack(data))
+        try:
+            return pack(reply)
+        except Exception as error:
+            return pack(_failure(error))
 
     def handle(self, message: Message) -> Reply:
         """Execute a message; an exception goes into the reply."""
@@ -168,6 +178,10 @@ class Shard:
         if turn.advances_ended:
             env_ids = np.flatnonzero(terminations | truncations)
             finals = self._observe_envs(env_ids)
+            if isinstance(infos, list):
+                # The environment may write into its dict when it is reset.
+                for env_id in env_ids.tolist():
+                    infos[env_id] = copy.deepcopy(infos[env_id])
             try:
                 if len(env_ids):
                     engine.advance(env_ids)

@@ -8,6 +8,7 @@ import cloudpickle
 from roll_vec.distributed import RayVectorEnv
 from roll_vec.distributed.shard import Shard
 from roll_vec.distributed.shards import ShardDiedError
+from roll_vec.distributed.wire import pack, unpack
 
 
 class LocalActors:
@@ -42,9 +43,7 @@ class LocalActors:
             self.kill(shard)
             self.replies[ticket] = None
             return ticket
-        # As a message between processes: nothing is shared.
-        reply = self.shards[shard].handle(pickle.loads(cloudpickle.dumps(message)))
-        self.replies[ticket] = cloudpickle.dumps(reply)
+        self.replies[ticket] = self.shards[shard].answer(pack(message))
         if when == "late":
             self.kill(shard)
             self.replies[ticket] = None
@@ -57,7 +56,7 @@ class LocalActors:
         reply = self.replies.pop(ticket)
         if reply is None:
             raise ShardDiedError("killed by the test")
-        return pickle.loads(reply)
+        return unpack(reply)
 
     def kill(self, shard):
         self.shards[shard] = None

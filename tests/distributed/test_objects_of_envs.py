@@ -1,0 +1,58 @@
+"""Objects of environments change on their way, or stop a shard."""
+
+import threading
+
+import gymnasium
+import numpy as np
+import pytest
+
+import roll_vec
+from roll_vec.distributed.shards import ShardTraceback
+from tests.contract.cases import assert_same
+from tests.distributed.local_actors import make_env
+
+
+class Counter(gymnasium.Env):
+    """An environment with one info dict and one observation for its whole life."""
+
+    observation_space = gymnasium.spaces.Box(0, 99, (2,), np.int64)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.observation = np.zeros(2, np.int64)
+        self.info = {"count": 0, "deep": {"counts": np.zeros(1, np.int64)}}
+
+    def _results(self, count):
+        self.observation[0] = self.info["count"] = count
+        self.info["deep"]["counts"][0] = count
+        return self.observation, self.info
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self._results(10 * int(self.np_random.integers(3)))
+
+    def step(self, action):
+        observation, info = self._results(self.info["count"] + 1)
+        return observation, 1.0, action == 1, False, info
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_results_are_those_of_their_step(mode):
+    local = roll_vec.pool.PoolVectorEnv([Counter] * 4, autoreset_mode=mode)
+    sharded = make_env(Counter, 4, 2, autoreset_mode=mode)
+    assert_same(sharded.reset(seed=1), local.reset(seed=1))
+    for actions in np.random.default_rng(0).integers(0, 2, (12, 4)):
+        assert_same(sharded.step(actions), local.step(actions))
+    sharded.close()
+
+
+def test_a_reply_that_cannot_travel_is_an_error():
+    sharded = make_env(Counter, 4, 2)
+    results = sharded.reset(seed=1)
+    with pytest.raises(TypeError, match="pickle") as error:
+        sharded.call("lock")
+    # The shard has raised it, and lives.
+    assert isinstance(error.value.__cause__, ShardTraceback)
+    assert_same(sharded.reset(seed=1), results)
+    sharded.close()
