@@ -105,6 +105,8 @@ class ShardRecord:
     has_moved: bool = False
     """Whether it has done what is not in ``operations``, or is new."""
     is_restorable: bool = True
+    needs_reset: bool = False
+    """Whether it was interrupted, and is not restorable."""
     restarts: int = 0
     loss: str = ""
     """Why it is lost; empty: it is not."""
@@ -244,13 +246,16 @@ class Shards:
         record = self.records[shard]
         restore = None
         if record.has_moved:
-            restore, record.has_moved = record.restore(), False
+            restore = record.restore()
+            record.has_moved = record.needs_reset = False
         return self.actors.submit(
             shard, Message(operation, restore, self._wants_state(record, operation))
         )
 
     def _wants_state(self, record: ShardRecord, operation: Operation) -> bool:
-        if not record.is_restorable or operation.name in _QUESTIONS | _SETTINGS:
+        # After an exchange some environments are in a step: `ShardsSteps` asks apart.
+        without = _QUESTIONS | _SETTINGS | {"exchange"}
+        if not record.is_restorable or operation.name in without:
             return False
         # What a reset or a set_state has done takes long to repeat.
         is_start = operation.name in ("reset", "set_state")
@@ -339,8 +344,9 @@ class Shards:
 
     def mark_moved(self, shards: Sequence[int]) -> None:
         """Note that some shards may have done what is not among their operations."""
-        for shard in shards:
-            self.records[shard].has_moved = True
+        for record in [self.records[shard] for shard in shards]:
+            record.has_moved = True
+            record.needs_reset = not record.is_restorable and not record.loss
 
     # ------------------------------------------------------------ going back
 
@@ -356,9 +362,9 @@ class Shards:
                 record.steps, record.has_moved = steps, True
 
     @property
-    def cannot_go_back(self) -> bool:
-        """Whether a shard without snapshots was interrupted, and needs a reset."""
-        return any(one.has_moved and not one.is_restorable for one in self.records)
+    def need_reset(self) -> bool:
+        """Whether a shard without snapshots was interrupted."""
+        return any(record.needs_reset for record in self.records)
 
     def warn(self, replies: Mapping[int, Reply]) -> None:
         """Give the warnings of shards, each text once."""

@@ -354,7 +354,7 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
         self._needs_reset = True
 
     def _needs_full_reset(self) -> bool:
-        return self._needs_reset or self.engine.shards.cannot_go_back
+        return self._needs_reset or self.engine.shards.need_reset
 
     def _warn_of_faults(self) -> None:
         """Do nothing: replies bring the warnings of shards."""

@@ -1,0 +1,204 @@
+"""A shard that is lost, or whose environments allow no snapshots."""
+
+from typing import ClassVar
+
+import gymnasium
+import numpy as np
+import pytest
+
+import roll_vec
+from roll_vec.errors import EnvironmentFaultError, ResetNeededError
+from tests.contract.cases import DISABLED, MODES, NEXT_STEP, SAME_STEP, assert_same
+from tests.distributed.local_actors import actors_of, make_env
+
+
+class Unpicklable(gymnasium.Env):
+    """Counts steps; ends after five; cannot be pickled."""
+
+    observation_space = gymnasium.spaces.Box(0, 1e9, (1,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+    metadata: ClassVar = {"render_modes": []}
+
+    def __init__(self):
+        self.lock = (i for i in ())  # a generator cannot be pickled
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.start = self.np_random.integers(1000)
+        self.t = 0
+        return np.array([self.start], np.float32), {"start": int(self.start)}
+
+    def step(self, action):
+        self.t += 1
+        observation = np.array([self.start + self.t / 10], np.float32)
+        return observation, 1.0, self.t == 5, False, {"t": self.t}
+
+
+KEYWORDS = {"dim_room": (5, 5), "num_boxes": 1}
+KILLED = "killed by the test"
+
+
+def make_sokoban(mode, **more):
+    sharded = make_env(
+        "roll_vec/Sokoban-v0", 6, 3, autoreset_mode=mode, **KEYWORDS, **more
+    )
+    local = roll_vec.make_vec("roll_vec/Sokoban-v0", 6, autoreset_mode=mode, **KEYWORDS)
+    assert_same(sharded.reset(seed=0), local.reset(seed=0))
+    return sharded, local
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+def test_a_lost_shard_ends_its_episodes_and_the_others_go_on(mode):
+    deaths = {(1, 4): "early", (1, 5): "late"}
+    sharded, local = make_sokoban(mode, deaths=deaths, max_restarts=1)
+    up, lost = np.ones(6, int), np.arange(6) // 2 == 1
+    others = ~lost
+    for _ in range(2):
+        expected = local.step(up)
+        assert_same(sharded.step(up), expected)
+    for step in range(4):
+        expected = local.step(up)
+        observations, rewards, terminations, truncations, infos = sharded.step(up)
+        assert_same(observations[others], expected[0][others])
+        assert_same(rewards[others], expected[1][others])
+        is_reset = mode is NEXT_STEP and step % 2 == 1
+        assert truncations.tolist() == (lost & (not is_reset)).tolist()
+        assert not rewards[lost].any()
+        assert not terminations[lost].any()
+        where = infos
+        if mode is SAME_STEP:
+            assert infos["_final_obs"].tolist() == lost.tolist()
+            where = infos["final_info"]
+        assert where["_error"].tolist() == lost.tolist()
+        assert f"shard 1 is lost after 1 restarts: {KILLED}" in where["error"][2]
+        assert infos["_success"].tolist() == others.tolist()
+        if mode is DISABLED:
+            with pytest.raises(ResetNeededError, match=r"\[2, 3\] have ended"):
+                sharded.step(up)
+            _, infos = sharded.reset(options={"reset_mask": lost})
+            assert infos["_error"].tolist() == lost.tolist()
+    assert sharded.restarts == (0, 1, 0)
+    assert list(sharded.lost_shards) == [1]
+    with pytest.raises(EnvironmentFaultError, match="shard 1 is lost"):
+        sharded.get_state()
+    assert sharded.solve()[2] is None
+    observations, infos = sharded.reset(seed=5)
+    assert_same(observations[others], local.reset(seed=5)[0][others])
+    assert infos["_error"].tolist() == lost.tolist()
+    sharded.close()
+
+
+def test_an_unroll_goes_on_without_a_lost_shard():
+    deaths = {(1, 2): "late"}
+    sharded, local = make_sokoban(NEXT_STEP, deaths=deaths, max_restarts=0)
+    actions = np.random.default_rng(0).integers(1, 5, (6, 6))
+    others = [0, 1, 4, 5]
+    for _ in range(2):
+        result, expected = sharded.unroll(actions), local.unroll(actions)
+        assert_same(result.observations[:, others], expected.observations[:, others])
+        assert_same(result.rewards[:, others], expected.rewards[:, others])
+    assert result.truncations[:, 2].any()
+
+
+def test_all_shards_lost():
+    deaths = {(k, 2): "early" for k in range(3)}
+    sharded, _ = make_sokoban(NEXT_STEP, deaths=deaths, max_restarts=0)
+    truncations = sharded.step(np.ones(6, int))[3]
+    assert truncations.all()
+    with pytest.raises(EnvironmentFaultError, match="shard 0 is lost"):
+        sharded.reset(seed=0)
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+def test_environments_without_snapshots_lose_the_episode_alone(mode):
+    keywords = {"autoreset_mode": mode}
+    local = roll_vec.PoolVectorEnv([Unpicklable] * 4, **keywords)
+    sharded = make_env(Unpicklable, 4, 2, deaths={(1, 4): "late"}, **keywords)
+    assert_same(sharded.reset(seed=3), local.reset(seed=3))
+    actions = np.zeros(4, int)
+    for _ in range(2):
+        assert_same(sharded.step(actions), local.step(actions))
+    last = sharded.engine.observe()[2:]
+    expected = local.step(actions)
+    observations, rewards, terminations, truncations, infos = sharded.step(actions)
+    assert truncations.tolist() == [False, False, True, True]
+    assert rewards.tolist() == [1, 1, 0, 0]
+    assert not terminations.any()
+    assert_same(observations[:2], expected[0][:2])
+    errors = infos["final_info"]["error"] if mode is SAME_STEP else infos["error"]
+    assert "allow no snapshots" in errors[2]
+    if mode is SAME_STEP:
+        assert_same(np.stack(infos["final_obs"][2:]), last)
+        first = observations[2:]
+    elif mode is NEXT_STEP:
+        assert_same(observations[2:], last)
+        observations, rewards, _, truncations, infos = sharded.step(actions)
+        assert_same(observations[:2], local.step(actions)[0][:2])
+        first = observations[2:]
+    else:
+        with pytest.raises(ResetNeededError, match=r"\[2, 3\]"):
+            sharded.step(actions)
+        mask = np.array([False, False, True, True])
+        observations, infos = sharded.reset(options={"reset_mask": mask})
+        first = observations[2:]
+    # The next episodes have begun, and go on.
+    assert infos["start"][2:].tolist() == first[:, 0].tolist()
+    assert not sharded.lost_shards
+    assert sharded.restarts == (0, 1)
+    observations, _, _, truncations, _ = sharded.step(actions)
+    assert_same(observations[2:], first + np.float32(0.1))
+    assert not truncations.any()
+    again = make_env(
+        Unpicklable, 4, 4, deaths={(2, 4): "late", (3, 4): "early"}, **keywords
+    )
+    again.reset(seed=3)
+    for _ in range(3):
+        again.step(actions)
+    if mode is DISABLED:
+        again.reset(options={"reset_mask": mask})
+    elif mode is NEXT_STEP:
+        again.step(actions)
+    # The new episodes do not depend on the number of shards.
+    assert_same(again.step(actions)[0], observations)
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+def test_send_and_recv_without_snapshots(mode):
+    sharded = make_env(Unpicklable, 4, 2, deaths={(1, 3): "late"}, autoreset_mode=mode)
+    sharded.reset(seed=3)
+    sharded.send([0, 0, 0], [0, 1, 3])
+    sharded.recv(None)
+    sharded.send([0, 0, 0], [0, 2, 3])  # kills shard 1, with environments 2 and 3
+    _, _, _, truncations, infos = sharded.recv(None)
+    assert infos["env_id"].tolist() == [0, 2, 3]
+    assert truncations.tolist() == [False, True, True]
+    if mode is SAME_STEP:
+        assert infos["_final_obs"].tolist() == [False, True, True]
+        assert infos["_start"].tolist() == [False, True, True]
+    if mode is DISABLED:
+        mask = np.array([False, False, True, True])
+        sharded.reset(options={"reset_mask": mask})
+    for _ in range(2):
+        sharded.send([0] * 4, range(4))
+        _, _, _, truncations, infos = sharded.recv(None)
+        assert not truncations.any()
+    assert infos["t"].tolist()[:2] == [4, 3]
+    sharded.close()
+
+
+def test_attributes_come_back_after_a_death():
+    env = make_env("roll_vec/Countdown-v0", 4, 2, deaths={(0, 6): "early"}, max_steps=3)
+    env.reset(seed=0)
+    env.set_attr("mark", [5, 6, 7, 8])
+    env.step(["x"] * 4)
+    assert env.get_attr("mark") == (5, 6, 7, 8)
+    for _ in range(3):
+        env.step(["x"] * 4)
+    assert env.restarts == (1, 0)
+    assert env.get_attr("mark") == (5, 6, 7, 8)
+
+
+def test_close_ends_the_shards():
+    env = make_env("roll_vec/Countdown-v0", 4, 2)
+    env.close()
+    assert actors_of(env).is_closed
