@@ -114,6 +114,8 @@ class RayActors:
     address : str or None
     options : mapping
         Of the actors, as for `ray.remote`.
+    compress : bool
+        Of `Shard`.
     """
 
     def __init__(
@@ -123,6 +125,7 @@ class RayActors:
         mode: Any,
         address: str | None,
         options: Mapping[str, Any],
+        compress: bool,
     ) -> None:
         num_cpus = float(options.get("num_cpus", 1))
         self._session = RaySession(address, num_cpus * len(sizes))
@@ -132,14 +135,14 @@ class RayActors:
         fixed = {"max_restarts": 0, "max_task_retries": 0}
         self._class = ray.remote(NodeShard).options(**{**options, **fixed})
         self._arguments = ray.put(recipe)
-        self._sizes, self._mode = list(sizes), mode
+        self._sizes, self._mode, self._compress = list(sizes), mode, compress
         self._actors: dict[int, Any] = {}
 
     def start(self, shard: int) -> None:
         """Start an actor; it is placed while the program goes on."""
         first = sum(self._sizes[:shard])
         self._actors[shard] = self._class.remote(
-            self._arguments, self._sizes[shard], first, self._mode
+            self._arguments, self._sizes[shard], first, self._mode, self._compress
         )
 
     def submit(self, shard: int, message: Message) -> Any:

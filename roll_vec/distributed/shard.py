@@ -57,13 +57,20 @@ class Shard:
         The number of its first environment in the whole batch, for messages.
     mode : AutoresetMode
         Of the head, for environments between `send` and `recv`.
+    compress : bool
+        Whether `answer` compresses long replies; see `roll_vec.distributed.wire`.
     """
 
     def __init__(
-        self, recipe: EnvRecipe, num_envs: int, first_env_id: int, mode: AutoresetMode
+        self,
+        recipe: EnvRecipe,
+        num_envs: int,
+        first_env_id: int,
+        mode: AutoresetMode,
+        compress: bool = False,
     ) -> None:
         self._recipe, self._num_envs, self._mode = recipe, num_envs, mode
-        self._first_env_id = first_env_id
+        self._first_env_id, self._compress = first_env_id, compress
         self._env: RollVectorEnv | None = None
         self._pending_steps: PoolSteps | None = None
 
@@ -71,7 +78,7 @@ class Shard:
         """Execute a packed message; return the packed reply."""
         reply = self.handle(unpack(data))
         try:
-            return pack(reply)
+            return pack(reply, compress=self._compress)
         except Exception as error:
             return pack(_failure(error))
 

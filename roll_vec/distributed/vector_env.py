@@ -24,6 +24,7 @@ from roll_vec.errors import (
 )
 from roll_vec.options import (
     MAX_INT,
+    check_bool,
     check_choice,
     check_int,
     check_number,
@@ -74,6 +75,10 @@ class RayOptions:
     shard_timeout : float or None
         Seconds that a message may take before its shard is ended and restarted; None:
         no limit.
+    compress : bool
+        Whether shards compress replies of 64 KiB and more, such as those with long
+        texts.  That pays on connections of less than a gigabit per second; see
+        `roll_vec.distributed.wire`.
 
     Raises
     ------
@@ -88,6 +93,7 @@ class RayOptions:
     actor_options: Mapping[str, Any] | None = None
     address: str | None = None
     shard_timeout: float | None = None
+    compress: bool = False
 
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {
@@ -97,6 +103,7 @@ class RayOptions:
             "max_restarts": check_int("max_restarts", self.max_restarts, -1),
             "num_cpus": check_number("num_cpus", self.num_cpus, 0.0, 1e6),
             "actor_options": dict(self.actor_options or {}),
+            "compress": check_bool("compress", self.compress),
         }
         check_choice("render_on", self.render_on, RENDER_ON)
         if self.shard_timeout is not None:
@@ -238,7 +245,9 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
             "scheduling_strategy": options.scheduling_strategy,
             **(options.actor_options or {}),
         }
-        return RayActors(recipe, sizes, mode, options.address, actor_options)
+        return RayActors(
+            recipe, sizes, mode, options.address, actor_options, options.compress
+        )
 
     @property
     def restarts(self) -> tuple[int, ...]:

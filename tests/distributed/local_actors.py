@@ -16,12 +16,13 @@ class LocalActors:
 
     `deaths` has, by shard and number of a message, the time when the shard dies:
     ``"early"``, before it executes the message, or ``"late"``, when the reply is lost.
-    Messages are counted from 0 over all lives of a shard.
+    Messages are counted from 0 over all lives of a shard.  `num_bytes` is the sum of
+    the replies.
     """
 
-    def __init__(self, recipe, sizes, mode, deaths=()):
+    def __init__(self, recipe, sizes, mode, deaths=(), compress=False):
         self.recipe, self.sizes, self.mode = cloudpickle.dumps(recipe), sizes, mode
-        self.deaths = dict(deaths)
+        self.deaths, self.compress, self.num_bytes = dict(deaths), compress, 0
         self.counts, self.starts = Counter(), Counter()
         self.messages = []
         self.shards, self.replies = {}, {}
@@ -31,7 +32,9 @@ class LocalActors:
         self.starts[shard] += 1
         recipe = pickle.loads(self.recipe)
         first = sum(self.sizes[:shard])
-        self.shards[shard] = Shard(recipe, self.sizes[shard], first, self.mode)
+        self.shards[shard] = Shard(
+            recipe, self.sizes[shard], first, self.mode, self.compress
+        )
 
     def submit(self, shard, message):
         ticket = len(self.messages)
@@ -44,6 +47,7 @@ class LocalActors:
             self.replies[ticket] = None
             return ticket
         self.replies[ticket] = self.shards[shard].answer(pack(message))
+        self.num_bytes += len(self.replies[ticket])
         if when == "late":
             self.kill(shard)
             self.replies[ticket] = None
@@ -74,7 +78,7 @@ def make_env(id, num_envs, num_shards, *, deaths=(), **keywords):
     class LocalVectorEnv(RayVectorEnv):
         @staticmethod
         def _make_actors(recipe, sizes, mode, options):
-            return LocalActors(recipe, sizes, mode, deaths)
+            return LocalActors(recipe, sizes, mode, deaths, options.compress)
 
     return LocalVectorEnv(id, num_envs, num_shards, **keywords)
 

@@ -9,7 +9,7 @@ import pytest
 import roll_vec
 from roll_vec.distributed.shards import ShardTraceback
 from tests.contract.cases import assert_same
-from tests.distributed.local_actors import make_env
+from tests.distributed.local_actors import actors_of, make_env
 
 
 class Counter(gymnasium.Env):
@@ -56,3 +56,28 @@ def test_a_reply_that_cannot_travel_is_an_error():
     assert isinstance(error.value.__cause__, ShardTraceback)
     assert_same(sharded.reset(seed=1), results)
     sharded.close()
+
+
+class Page(gymnasium.Env):
+    """An environment of long texts."""
+
+    observation_space = gymnasium.spaces.Text(1 << 20)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return f"page of {seed}\n" * 10_000, {}
+
+    def step(self, action):
+        return f"another page {action}\n" * 10_000, 0.0, False, False, {}
+
+
+def test_long_texts_are_compressed_if_the_user_says_so():
+    envs = [make_env(Page, 2, 2, compress=compress) for compress in (False, True)]
+    actions = np.array([0, 1])
+    results = [(env.reset(seed=1), env.step(actions)) for env in envs]
+    assert_same(*results)
+    plain, compressed = (actors_of(env).num_bytes for env in envs)
+    assert compressed < plain / 20
+    for env in envs:
+        env.close()
