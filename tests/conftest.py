@@ -1,5 +1,6 @@
 """Settings for the whole suite; read before anything of roll_vec is imported."""
 
+import gc
 import os
 import tempfile
 from pathlib import Path
@@ -29,9 +30,24 @@ if JIT_OFF:
 
 # HYPOTHESIS_PROFILE=large searches longer, as `make test-slow` does.  The first call of
 # a kernel may compile it, so that there are no deadlines.
-settings.register_profile("small", deadline=None, max_examples=12 if JIT_OFF else 60)
+settings.register_profile("small", deadline=None, max_examples=12 if JIT_OFF else 40)
 settings.register_profile("large", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "small"))
+
+
+def pytest_collection_modifyitems(items):
+    """Put the pools first, for a cold start.
+
+    Of two xdist workers one then plays pools, which need few kernels, while the other
+    compiles.  In the order of the folders both compile the same kernels.
+    """
+    items.sort(key=lambda item: not item.path.is_relative_to(ROOT / "tests" / "pool"))
+
+
+def pytest_collection_finish():
+    """Leave modules and their constants out of garbage collection, which they slow."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

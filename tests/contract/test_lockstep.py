@@ -44,7 +44,7 @@ from tests.contract.cases import (
 )
 
 NUM_ENVS = 6
-STEPS = 600
+STEPS = 300
 
 
 class Lockstep:
@@ -153,7 +153,7 @@ FINITE = [
 def test_batch_equals_sync_vector_env(case, num_levels, group_size, mode):
     levels = {"num_levels": num_levels, "start_level": 5} if num_levels else {}
     # Objects and their workers take longer than arrays, and meet ends sooner.
-    steps = STEPS if case in ARRAY_IDS else 300 if case in TEXTS else 150
+    steps = STEPS if case in ARRAY_IDS else 200 if case in TEXTS else 100
     lockstep = run_lockstep(scale_steps(steps), case, mode, group_size, **levels)
     # So few steps as are taken uncompiled need not meet both.
     assert lockstep.terminations or JIT_OFF
@@ -178,7 +178,7 @@ VIEWS = [
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
 @pytest.mark.parametrize(("case", "obs_mode"), VIEWS)
 def test_every_observation_mode_equals_sync_vector_env(case, obs_mode, mode):
-    run_lockstep(scale_steps(60), case, mode, obs_mode=obs_mode)
+    run_lockstep(scale_steps(40), case, mode, obs_mode=obs_mode)
 
 
 # Of different sizes and numbers of boxes.
@@ -246,4 +246,4 @@ VARIANTS = [
     ],
 )
 def test_options_equal_sync_vector_env(case, more, mode):
-    run_lockstep(scale_steps(250), case, mode, **more)
+    run_lockstep(scale_steps(150), case, mode, **more)

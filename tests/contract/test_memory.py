@@ -21,7 +21,7 @@ from tests.contract.cases import (
     single_keywords,
 )
 
-FEW, MANY = 4096, 16384
+FEW, MANY = 1024, 4096
 # Strings and dicts of Python 3.10 are larger.
 KIBIBYTE = 1024 if sys.version_info >= (3, 11) else 1124
 

@@ -27,6 +27,7 @@ from tests.contract.cases import (
     play,
     scale_steps,
 )
+from tests.thinning import one_in
 
 
 def by_pickle(env):
@@ -48,9 +49,7 @@ def by_cloudpickle(env):
 DUPLICATES = [by_pickle, by_oldest_pickle, by_cloudpickle, copy.deepcopy]
 
 
-@pytest.mark.parametrize("duplicate", DUPLICATES)
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("case", CASES)
+@one_in(3, "case, mode, duplicate", CASES, MODES, DUPLICATES)
 def test_duplicate_goes_on_like_the_original(case, mode, duplicate):
     env = make_batch(case, 6, autoreset_mode=mode, group_size=2)
     env.reset(seed=[1, 2**70, 3, 4, 5, 6])

@@ -103,10 +103,8 @@ THREADED = [
             case,
             more,
             method,
-            # Sokoban is spawned in the fast tests: it takes seconds.
-            marks=[pytest.mark.slow]
-            if (method, case) == ("spawn", THREADED[0][0])
-            else [],
+            # It takes seconds; a pool is spawned in the fast tests.
+            marks=[pytest.mark.slow] if method == "spawn" else [],
         )
         for case, more in THREADED
         for method in METHODS
@@ -238,6 +236,7 @@ def test_gymnasiums_workers_over_the_single_forms(case, shared_memory, mode):
     compare_with_workers(case, mode, shared_memory)
 
 
+@pytest.mark.slow
 def test_gymnasiums_workers_by_spawn():
     more = {"obs_mode": "text"}
     compare_with_workers("roll_vec/Sokoban-v0", SAME_STEP, True, "spawn", **more)
@@ -273,6 +272,7 @@ def test_ids_with_the_module_in_a_process_that_never_imported_it():
     assert_same(batch.reset(seed=2)[0][1], expected)
 
 
+@pytest.mark.slow
 def test_batches_in_a_pool_of_processes():
     # As data loaders do: one batch a worker, parts of one that is whole elsewhere.
     context = multiprocessing.get_context("spawn")

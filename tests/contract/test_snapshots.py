@@ -31,6 +31,7 @@ from tests.contract.cases import (
     scale_steps,
     single_info,
 )
+from tests.thinning import one_in
 
 SNAPSHOT_CASES = CASES
 CONTINUATION = 12
@@ -57,8 +58,7 @@ def continuation(env, actions, t):
     return [play(env, [batch]) for batch in actions[t : t + CONTINUATION]]
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("group_size", [1, 2])
+@one_in(2, "mode, group_size", MODES, [1, 2])
 def test_restore_and_replay_equals_the_undisturbed_run(
     case, mode, group_size, tmp_path
 ):

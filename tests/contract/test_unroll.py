@@ -27,6 +27,7 @@ from tests.contract.cases import (
     single_keywords,
 )
 from tests.contract.unrolls import ARRAYS, N, T, make_pair, play_out
+from tests.thinning import one_in
 
 # Every mode has tests of its own, and they take minutes here.
 VIEWS = ("grid", "position") if JIT_OFF else ("position", *OBS_MODES)
@@ -100,9 +101,7 @@ def test_unroll_equals_as_many_steps(case, mode):
     assert_undisturbed(env, twin)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("obs_mode", VIEWS)
-@pytest.mark.parametrize("case", ARRAY_IDS)
+@one_in(3, "mode, obs_mode, case", MODES, VIEWS, ARRAY_IDS)
 def test_unroll_equals_as_many_steps_in_every_view(case, obs_mode, mode):
     if obs_mode == "position" and "obs_mode" not in single_keywords(case):
         pytest.skip("it has no positions")

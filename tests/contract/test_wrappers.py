@@ -25,6 +25,7 @@ from tests.contract.cases import (
     scale_steps,
 )
 from tests.gymnasium_versions import needs
+from tests.thinning import one_in
 
 NUM_ENVS = 4
 LAMPS = "tests_vector/Lamps-v0"
@@ -48,7 +49,7 @@ def play_wrapped(env, steps, seed=0):
             yield env.reset()
 
 
-def assert_wrapped_alike(wrap, case, mode, steps=60, **more):
+def assert_wrapped_alike(wrap, case, mode, steps=40, **more):
     """Compare a wrapper around our batch with the same around SyncVectorEnv."""
     ours, theirs = (wrap(env) for env in batches(case, mode, **more))
     assert ours.observation_space == theirs.observation_space
@@ -207,21 +208,17 @@ REWARD_WRAPPERS = [
 ]
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("wrap", REWARD_WRAPPERS[:-1])
-@pytest.mark.parametrize("case", SINGLES)
+@one_in(3, "mode, wrap, case", MODES, REWARD_WRAPPERS[:-1], SINGLES)
 def test_reward_wrappers(case, wrap, mode):
     assert_wrapped_alike(wrap, case, mode)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("wrap", REWARD_WRAPPERS)
-@pytest.mark.parametrize("case", SINGLES)
+@one_in(3, "mode, wrap, case", MODES, REWARD_WRAPPERS, SINGLES)
 def test_reward_wrappers_spoil_nothing(case, wrap, mode):
     # ClipReward writes into the rewards it is given.
     plain = make_batch(case, NUM_ENVS, autoreset_mode=mode)
     wrapped = wrap(make_batch(case, NUM_ENVS, autoreset_mode=mode))
-    results, expected = play_wrapped(wrapped, 40), play_wrapped(plain, 40)
+    results, expected = play_wrapped(wrapped, 20), play_wrapped(plain, 20)
     for one, two in zip(results, expected, strict=True):
         assert_same(one[0], two[0])
         assert_same(one[2:4], two[2:4])
@@ -275,7 +272,7 @@ OBSERVATION_WRAPPERS = [
 @pytest.mark.parametrize(("wrap", "obs_mode"), OBSERVATION_WRAPPERS)
 @pytest.mark.parametrize("case", ARRAY_IDS)
 def test_observation_wrappers(case, wrap, obs_mode, mode):
-    assert_wrapped_alike(wrap, case, mode, steps=30, obs_mode=obs_mode)
+    assert_wrapped_alike(wrap, case, mode, steps=20, obs_mode=obs_mode)
 
 
 @pytest.mark.parametrize("case", ARRAY_IDS)

@@ -102,11 +102,11 @@ def digest_of(
     return digest.hash.hexdigest()[:16]
 
 
-def all_digests(sizes: list[int], wide_steps: int = 12) -> dict[str, str]:
+def all_digests(sizes: list[int], wide_steps: int = 8) -> dict[str, str]:
     """Return named digests of eight environments of each case and of wide batches."""
     modes = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
     digests = {
-        f"{case} {mode.value}": digest_of(case, sizes, 40, mode)
+        f"{case} {mode.value}": digest_of(case, sizes, 24, mode)
         for case in (*ALL_CASES, PROCESSES[0])
         for mode in modes
     }

@@ -47,6 +47,9 @@ WORKER_IDS = [
     f"{kind.get('executor', 'thread')}{kind['workers']}" if kind else "serial"
     for kind in WORKERS
 ]
+# By their ids, for `one_in`.
+NAMED_EXECUTORS = dict(zip(EXECUTOR_IDS, EXECUTORS, strict=True))
+NAMED_WORKERS = dict(zip(WORKER_IDS, WORKERS, strict=True))
 COPIES = {"pickle": lambda env: pickle.loads(pickle.dumps(env)), "deep": copy.deepcopy}
 
 # For tests that make environments fail: the first fault of a pool warns, and warnings

@@ -13,15 +13,16 @@ from tests.pool.cases import (
     EXECUTORS,
     KINDS,
     MODES,
+    NAMED_EXECUTORS,
+    NAMED_WORKERS,
     NEXT_STEP,
-    WORKER_IDS,
-    WORKERS,
     draw_actions,
     play,
     pool,
     sync,
 )
 from tests.pool.envs import Drifter, drifters
+from tests.thinning import one_in
 
 STEPS = 25
 
@@ -31,8 +32,7 @@ def both(fns, mode=NEXT_STEP, **keywords):
     return pool(fns, autoreset_mode=mode, **keywords), sync(fns, autoreset_mode=mode)
 
 
-@pytest.mark.parametrize("workers", WORKERS, ids=WORKER_IDS)
-@pytest.mark.parametrize("mode", MODES)
+@one_in(3, "workers, mode", NAMED_WORKERS, MODES)
 def test_lockstep_any_number_of_workers(mode, workers):
     first, second = both(KINDS["text"](4), mode, **workers)
     with first as env, second as twin:
@@ -45,9 +45,13 @@ def test_lockstep_any_number_of_workers(mode, workers):
         assert_same(play(env, actions), play(twin, actions))
 
 
-@EACH_EXECUTOR
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", ["box", "dict", "discrete", "tuple", "counter"])
+@one_in(
+    3,
+    "workers, mode, kind",
+    NAMED_EXECUTORS,
+    MODES,
+    ["box", "dict", "discrete", "tuple", "counter"],
+)
 def test_lockstep_any_space(kind, mode, workers):
     first, second = both(KINDS[kind](3), mode, **workers)
     with first as env, second as twin:

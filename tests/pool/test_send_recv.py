@@ -18,17 +18,17 @@ from tests.pool.cases import (
     EACH_WORKER,
     FAULTS_ON_PURPOSE,
     MODES,
+    NAMED_WORKERS,
     NEXT_STEP,
     SAME_STEP,
     THREADS,
-    WORKER_IDS,
-    WORKERS,
     draw_actions,
     pool,
     reset_ended,
     values_of,
 )
 from tests.pool.envs import RELEASE, drifters, talkers
+from tests.thinning import one_in
 
 pytestmark = FAULTS_ON_PURPOSE
 
@@ -66,8 +66,7 @@ def receive(env, trajectories, **keywords):
     return ids.tolist()
 
 
-@pytest.mark.parametrize("workers", WORKERS, ids=WORKER_IDS)
-@pytest.mark.parametrize("mode", MODES)
+@one_in(3, "workers, mode", NAMED_WORKERS, MODES)
 def test_trajectories_are_those_of_step(mode, workers):
     """Also those of environments 0 and 3, which have no faults."""
     script = [words(env_id) for env_id in range(4)]

@@ -17,6 +17,7 @@ from tests.pool.cases import (
     EXECUTORS,
     FAULTS_ON_PURPOSE,
     MODES,
+    NAMED_EXECUTORS,
     NEXT_STEP,
     ONE_PROCESS,
     PROCESSES,
@@ -39,6 +40,7 @@ from tests.pool.snapshot_envs import (
     noop_counter,
     wrapped_countdown,
 )
+from tests.thinning import one_in
 
 SEED = 11
 
@@ -172,9 +174,9 @@ def send_all(env, batch, env_ids):
     return copy.deepcopy(env.recv(None))
 
 
-@EACH_EXECUTOR
-@pytest.mark.parametrize("mode", MODES[:2])
-@pytest.mark.parametrize("kind", ["plain", "text", "reusing"])
+@one_in(
+    3, "workers, mode, kind", NAMED_EXECUTORS, MODES[:2], ["plain", "text", "reusing"]
+)
 def test_between_rounds_of_send_and_recv(kind, mode, workers):
     """Also when some environments have ended, and others are not stepped yet."""
     fns = KINDS[kind][0]
@@ -196,9 +198,7 @@ def test_between_rounds_of_send_and_recv(kind, mode, workers):
 
 
 @FAULTS_ON_PURPOSE
-@EACH_EXECUTOR
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", ["plain", "text"])
+@one_in(3, "workers, mode, kind", NAMED_EXECUTORS, MODES, ["plain", "text"])
 def test_an_environment_that_has_just_failed(kind, mode, workers):
     """Its next reset builds a new object, in the episode that the old one had."""
     fns = KINDS[kind][0]

@@ -14,10 +14,12 @@ from roll_vec.vector.state import VectorState
 from tests.pool.cases import (
     EACH_EXECUTOR,
     FAULTS_ON_PURPOSE,
+    NAMED_EXECUTORS,
     ONE_PROCESS,
     PROCESSES,
     kill_workers,
 )
+from tests.thinning import one_in
 
 ID = "tests_pool/Corridor-v0"
 
@@ -87,8 +89,7 @@ def draw_actions(num_steps, num_envs=3):
     return np.random.default_rng(4).integers(1, 3, (num_steps, num_envs))
 
 
-@EACH_EXECUTOR
-@pytest.mark.parametrize("mode", list(AutoresetMode))
+@one_in(3, "workers, mode", NAMED_EXECUTORS, list(AutoresetMode))
 def test_later_episodes_are_those_after_the_snapshot(workers, mode, tmp_path):
     actions = draw_actions(50)
     envs = make(autoreset_mode=mode, **workers)

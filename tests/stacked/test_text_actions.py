@@ -22,6 +22,7 @@ from tests.contract.cases import (
     scale_steps,
 )
 from tests.stacked.ids import FAMILIES, IDS
+from tests.thinning import one_in
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
 RANDOM_LAKE = "roll_vec/RandomFrozenLake-v0"
@@ -73,9 +74,7 @@ def draw_texts(form, steps, num_envs, seed=0):
     return [[draw() for _ in range(num_envs)] for _ in range(steps)]
 
 
-@pytest.mark.parametrize("mode", MODES, ids=str)
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("env_id", IDS)
+@one_in(3, "mode, form, env_id", MODES, list(FORMS), IDS)
 def test_batches_equal_sync_vector_env(env_id, form, mode):
     more = text_keywords(form, obs_mode="text")
     batch = make_batch(env_id, 5, autoreset_mode=mode, **more)

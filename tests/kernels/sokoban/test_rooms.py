@@ -376,7 +376,7 @@ def test_a_search_ends_at_its_cap_of_states(cap, bitboard_bits, monkeypatch):
     monkeypatch.setattr(oracle, "MAX_STATES", cap)
     capped = plain(MAX_VISITED=cap, BITBOARD_BITS=bitboard_bits)
     config = ((6, 6), 1 + cap % 2, 300, 30)
-    for seed in seeds_of(3 if JIT_OFF else 6).tolist():
+    for seed in seeds_of(3).tolist():
         (grid,), (status,) = draw_rooms(config, [seed], module=capped)
         expected_status, expected_grid = oracle_room.__wrapped__(config, seed)
         assert status == expected_status

@@ -112,7 +112,7 @@ class Rows:
 )
 def test_steps_equal_the_oracle(height, width, num_boxes, max_steps, first_action):
     rng = np.random.default_rng(height * 100 + width + max_steps)
-    n, steps = (6, 30) if JIT_OFF else (60, 60)
+    n, steps = (6, 30) if JIT_OFF else (40, 40)
     boards = [random_board(rng, height, width, num_boxes) for _ in range(n)]
     rows = Rows(boards, num_boxes, max_steps, first_action)
     games = [
