@@ -1,5 +1,5 @@
-.PHONY: help install format check test test-jit-off test-bounds test-slow test-pins \
-    test-clients test-mutants bench clean
+.PHONY: help install format check test test-jit-off test-bounds test-slow test-ray \
+    test-learning test-pins test-clients test-mutants bench clean
 
 PYTHON ?= python
 KERNEL_TESTS = tests/kernels tests/stacked tests/adapters tests/envs \
@@ -25,14 +25,23 @@ test:  ## the suite, compiled; TESTS="tests/pool -x": some
 	$(PYTHON) -m pytest -n auto $(TESTS)
 
 test-jit-off:  ## the kernels as plain Python, with coverage
-	NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -n auto $(KERNEL_TESTS) --cov --cov-report=
+	NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -n auto $(KERNEL_TESTS) \
+	    --cov=kernels --cov-report=
 	$(PYTHON) -m coverage report --include='kernels/*' --fail-under=95
 
 test-bounds:  ## the kernels with every index checked
 	NUMBA_BOUNDSCHECK=1 $(PYTHON) -m pytest -n auto $(KERNEL_TESTS)
 
 test-slow:  ## what the suite leaves out, and longer searches by hypothesis
-	HYPOTHESIS_PROFILE=large $(PYTHON) -m pytest -n auto -m "slow or hypothesis"
+	HYPOTHESIS_PROFILE=large $(PYTHON) -m pytest -n auto \
+	    -m "(slow or hypothesis) and not ray and not learning"
+
+test-ray:  ## shards on Ray, with the extra ray; TESTS="-m 'ray and slow'": the long ones
+	$(PYTHON) -m pytest tests/distributed/ray -m "ray and not slow" $(TESTS)
+
+test-learning:  ## the examples that train, with the extra examples
+	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n auto \
+	    tests/learning tests/contract/test_wrappers.py -m "learning and not slow" $(TESTS)
 
 test-pins:  ## worlds and contract beside others' versions; PINS="lowest ragen": some
 	$(PYTHON) -m tests.pins $(PINS)
