@@ -41,13 +41,11 @@ import roll_vec  # noqa: F401 - registers the ids
 __all__ = ["RECIPES", "Recipe", "Training", "evaluate", "load_policy", "train"]
 
 PERIOD = 20  # updates from one test, picture and checkpoint to the next
-
-
-BATCH = (
+BATCH_NAMES = (
     *("observations", "actions", "log_probs", "mask"),
     *("rewards", "terminations", "ended", "values"),
 )
-LASTING = (
+SAVED_ATTRIBUTES = (
     *("num_updates", "stage", "success", "ended"),
     *("network_arguments", "first_action"),
 )
@@ -114,7 +112,7 @@ class Training:
         if (episodes := np.concatenate(successes)).size:
             self.success += 0.1 * (float(episodes.mean()) - self.success)
         arrays = [np.stack(column) for column in (*zip(*steps, strict=True), values)]
-        return dict(zip(BATCH, arrays, strict=True))
+        return dict(zip(BATCH_NAMES, arrays, strict=True))
 
     def learn(self, batch: Mapping[str, np.ndarray], learning_rate: float) -> None:
         """Improve the network by the transitions of a batch that count."""
@@ -160,7 +158,7 @@ class Training:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a checkpoint."""
-        values = {name: getattr(self, name) for name in LASTING}
+        values = {name: getattr(self, name) for name in SAVED_ATTRIBUTES}
         state = self.envs.get_state()
         save_checkpoint(path, envs_state=state, parts=self.parts(), values=values)
 
@@ -194,13 +192,15 @@ def train(training: Training, args: argparse.Namespace) -> None:
     seconds = 60 * args.minutes if args.minutes is not None else float("inf")
     with progress_bar(recipe.updates, "PPO") as bar:
         bar.advance(training.num_updates)
-        while training.num_updates < recipe.updates and env_time.total() < seconds:
+        is_over = training.num_updates >= recipe.updates
+        while not is_over:
             training.update()
             bar.advance()
             bar.show(success=training.success, time_in_envs=env_time.share())
-            if training.num_updates % PERIOD == 0:
+            is_over = training.num_updates >= recipe.updates
+            is_over |= env_time.total() > seconds
+            if is_over or training.num_updates % PERIOD == 0:
                 show_and_store(training, args)
-    show_and_store(training, args)
 
 
 def show_and_store(training: Training, args: argparse.Namespace) -> None:
@@ -228,9 +228,7 @@ def main() -> None:
     add = parser.add_argument
     add("--id", choices=RECIPES, default="roll_vec/RandomFrozenLake-v0")
     add("--num-envs", type=int, default=1024)
-    add(
-        "--test-levels", type=int, default=4096, help="held-out levels of the last test"
-    )
+    add("--test-levels", type=int, default=4096, help="held-out levels at the end")
     args = parser.parse_args()
     recipe = RECIPES[args.id]
     recipe = dataclasses.replace(recipe, updates=args.updates or recipe.updates)

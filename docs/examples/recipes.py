@@ -14,7 +14,7 @@ class Recipe:
     # Level options from easy to difficult; the next ones come at 90 % success.
     curriculum: tuple[dict[str, Any], ...] = ({},)
     num_levels: int = 50_000  # levels of each stage of the curriculum: 0, 1, 2, ...
-    updates: int = 150
+    updates: int = 200
     num_steps: int = 32  # of each environment between two updates
     num_epochs: int = 2
     num_minibatches: int = 8
@@ -27,7 +27,7 @@ class Recipe:
 
 
 RECIPES = {
-    "roll_vec/RandomFrozenLake-v0": Recipe({"is_slippery": False}),
+    "roll_vec/RandomFrozenLake-v0": Recipe({"is_slippery": False}, updates=120),
     "roll_vec/Sokoban-v0": Recipe(
         {"dim_room": (6, 6), "num_boxes": 1},
         curriculum=(

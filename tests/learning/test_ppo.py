@@ -63,6 +63,14 @@ def test_learning_without_the_mask_is_noticed(example):
     assert not torch.equal(learn(False, use_mask=False), learn(True, use_mask=False))
 
 
+def test_the_page_has_the_lines_of_the_mask(example):
+    page = (ROOT / "docs" / "learning.md").read_text("utf-8")
+    program = (EXAMPLES / "ppo.py").read_text("utf-8").splitlines()
+    lines = page.partition("before the loss:\n\n```\n")[2].partition("```")[0]
+    assert len(lines.splitlines()) == 2
+    assert set(lines.splitlines()) <= {line.strip() for line in program}
+
+
 def test_advantages_equal_sums_along_episodes(example):
     training = make_training(example)
     batch, recipe = training.collect(), training.recipe
