@@ -79,7 +79,12 @@ class LearningCurve:
         """Go back to the points of a checkpoint."""
         self.points = [dict(point) for point in state["points"]]
 
-    def save_picture(self, path: str | os.PathLike[str], title: str = "") -> None:
+    def save_picture(
+        self,
+        path: str | os.PathLike[str],
+        title: str = "",
+        step_name: str = "environment steps",
+    ) -> None:
         """Draw a plot for each name into a png; without points the plots are empty."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -94,6 +99,6 @@ class LearningCurve:
             axis.plot(steps, [point[name] for point in points], linewidth=1.2)
             axis.set_ylabel(name.replace("_", " "))
             axis.grid(alpha=0.3)
-        axes[-1].set_xlabel("environment steps")
+        axes[-1].set_xlabel(step_name)
         figure.suptitle(title)
         FigureCanvasAgg(figure).print_png(os.fspath(path))

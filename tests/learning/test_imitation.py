@@ -1,0 +1,172 @@
+"""docs/examples/imitation.py and its data set, solver_episodes.py."""
+
+import dataclasses
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+
+pytestmark = pytest.mark.learning
+
+SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
+TASKS = [
+    (SOKOBAN, {"dim_room": (6, 6), "num_boxes": 2}),
+    (LAKE, {"is_slippery": False}),
+]
+
+
+@pytest.fixture(autouse=True)
+def one_thread(example):
+    """`main` does the same; `example` undoes it."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture
+def run(example, monkeypatch, capsys):
+    """Run the program with some arguments; return the lines that it prints."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["imitation.py", *map(str, arguments)])
+        example("imitation").main()
+        return capsys.readouterr().out.splitlines()
+
+    return run
+
+
+@pytest.mark.parametrize(("id", "keywords"), TASKS)
+def test_a_file_of_episodes_replays_to_success(example, id, keywords, tmp_path):
+    solver_episodes = example("solver_episodes")
+    path = tmp_path / "episodes.npz"
+    solver_episodes.load_or_collect(path, id, keywords, 40)
+    episodes = solver_episodes.Episodes.load(path)
+    assert episodes.levels.tolist() == list(range(40))
+    env = gymnasium.make(episodes.id, **episodes.keywords)
+    pairs = iter(zip(episodes.observations, episodes.actions, strict=True))
+    for level, length, start in zip(
+        episodes.levels, episodes.lengths, episodes.starts(), strict=True
+    ):
+        observation, _ = env.reset(seed=int(level))
+        np.testing.assert_array_equal(observation, start)
+        assert length == len(env.unwrapped.solve())
+        for step in range(length):
+            expected, action = next(pairs)
+            np.testing.assert_array_equal(observation, expected)
+            observation, _, terminated, _, info = env.step(action)
+            assert terminated == info["success"] == (step == length - 1)
+    assert next(pairs, None) is None
+    # Batches of another size, the last of them smaller, have the same episodes.
+    others = solver_episodes.collect_episodes(id, keywords, 40, num_envs=13)
+    assert others.task() == episodes.task()
+    for name in ("levels", "lengths", "observations", "actions"):
+        np.testing.assert_array_equal(getattr(others, name), getattr(episodes, name))
+
+
+def test_files_of_other_episodes_are_errors(example, tmp_path):
+    solver_episodes = example("solver_episodes")
+    path = tmp_path / "episodes.npz"
+    id, keywords = TASKS[0]
+    episodes = solver_episodes.load_or_collect(path, id, keywords, 3)
+    again = solver_episodes.load_or_collect(path, id, keywords, 3)
+    assert again.task() == episodes.task()
+    for arguments in (
+        (id, keywords, 4),
+        (id, {**keywords, "num_boxes": 1}, 3),
+        (*TASKS[1], 3),
+    ):
+        with pytest.raises(ValueError, match=r"episodes\.npz' has 3 levels of .*expec"):
+            solver_episodes.load_or_collect(path, *arguments)
+    np.savez(path, levels=np.arange(3))
+    with pytest.raises(ValueError, match="has no actions, id, keywords, lengths, obse"):
+        solver_episodes.load_or_collect(path, id, keywords, 3)
+
+
+@pytest.mark.parametrize("id", [SOKOBAN, LAKE])
+def test_the_clone_solves_new_levels(example, id):
+    imitation, solver_episodes = example("imitation"), example("solver_episodes")
+    split = imitation.find_task(id, num_boxes=1, test_levels=300)
+    assert min(split.seeds) >= 1_000_000
+    episodes = solver_episodes.collect_episodes(id, split.keywords, 2000)
+    test = imitation.TestLevels(split, episodes)
+    cloning = imitation.Cloning(episodes, seed=0, width=128)
+    losses = [cloning.update() for _ in range(150)]
+    assert np.mean(losses[-10:]) < 0.5 * np.mean(losses[:10])
+    random = test.play(imitation.UniformPolicy(test.envs, seed=0))[test.is_new]
+    solved = test.play_network(cloning.network)[test.is_new]
+    assert len(solved) > 100
+    # Far beyond chance: a standard error is below 0.05.
+    assert solved.mean() > random.mean() + 0.2
+
+
+def test_levels_equal_to_training_levels_are_not_new(example):
+    imitation, solver_episodes = example("imitation"), example("solver_episodes")
+    split = imitation.find_task(SOKOBAN, num_boxes=1, test_levels=20)
+    known = dataclasses.replace(split, make_seeds=lambda: [3, 9, *split.seeds])
+    episodes = solver_episodes.collect_episodes(SOKOBAN, split.keywords, 10)
+    is_new = imitation.TestLevels(known, episodes).is_new
+    assert is_new[:2].tolist() == [False, False]
+    assert is_new[2:].mean() > 0.8
+
+
+SMALL = ("--num-levels", 60, "--test-levels", 20, "--seed", 4)
+
+
+def test_a_resumed_training_equals_an_uninterrupted_one(example, run, tmp_path):
+    example("imitation").TEST_INTERVAL = 4
+    whole, part, rest = (tmp_path / name for name in ("whole", "part", "rest"))
+    picture = tmp_path / "curve.png"
+    lines = run(*SMALL, "--updates", 14, "--checkpoint", whole, "--picture", picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert lines[0].startswith("60 episodes, ")
+    assert lines[-1].startswith("solver        100.0% (")
+    run(*SMALL, "--updates", 6, "--checkpoint", part)
+    data = tmp_path / "episodes.npz"
+    again = run(
+        *(*SMALL, "--updates", 14, "--data", data),
+        *("--resume", part, "--checkpoint", rest),
+    )
+    assert again == lines
+    assert run(*SMALL, "--updates", 1, "--data", data, "--resume", rest) == lines
+    first, second = (torch.load(path, weights_only=True) for path in (whole, rest))
+    for contents in (first, second):
+        del contents["parts"]["time"]
+    assert_equal(first, second)
+    points = first["parts"]["curve"]["points"]
+    solved = [p["step"] for p in points if "solved_test_levels" in p]
+    assert solved == [4, 8, 12]
+    with pytest.raises(ValueError, match=r"is of seed 4, 60 levels .*expected seed 5"):
+        run(*SMALL[:-1], 5, "--updates", 14, "--resume", part)
+
+
+def assert_equal(first, second):
+    """Compare two checkpoints bit for bit."""
+    assert type(first) is type(second)
+    if isinstance(first, dict):
+        assert first.keys() == second.keys()
+        for key in first:
+            assert_equal(first[key], second[key])
+    elif isinstance(first, list):
+        for one, other in zip(first, second, strict=True):
+            assert_equal(one, other)
+    elif isinstance(first, torch.Tensor):
+        assert torch.equal(first, second)
+    else:
+        assert first == second
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--num-levels", 0), "--num-levels: expected more than 0, at most 1000000: 0"),
+        (("--num-levels", 1_000_001), "at most 1000000: 1000001"),
+        (("--test-levels", 1001), "--test-levels: expected more than 0, at most 1000"),
+        (("--updates", 0), "--updates: expected more than 0"),
+        (("--minutes", -1.0), "--minutes: expected more than 0"),
+        (("--id", "roll_vec/Countdown-v0"), "argument --id: invalid choice"),
+    ],
+)
+def test_bad_arguments_end_the_program_at_once(run, capsys, arguments, message):
+    with pytest.raises(SystemExit):
+        run(*arguments)
+    assert message in capsys.readouterr().err
