@@ -24,6 +24,7 @@ __all__ = [
     "import_module",
     "is_pooled",
     "load_class",
+    "make_or_refuse",
     "make_playable",
     "make_vector",
     "mode_of",
@@ -122,7 +123,7 @@ def make_playable(env_id: str, options: Mapping[str, Any]) -> Any:
     if modes is None:
         modes = ["ansi"]
     mode = next((mode for mode in ("ansi", "text") if mode in modes), None)
-    return _make(env_id, make, mode)
+    return make_or_refuse(env_id, make, mode)
 
 
 def make_vector(
@@ -184,7 +185,7 @@ def make_vector(
 
     modes = _render_modes(spec)
     can_render = modes is None or render_mode in modes
-    env = _make(env_id, make, render_mode if can_render else None)
+    env = make_or_refuse(env_id, make, render_mode if can_render else None)
     if mode_of(env) is not autoreset:
         env.close()
         raise argument_error(
@@ -229,10 +230,15 @@ def _render_modes(spec: EnvSpec) -> list[str] | None:
     return metadata.get("render_modes")
 
 
-def _make(env_id: str, make: Callable[..., _Env], render_mode: str | None) -> _Env:
+def make_or_refuse(
+    env_id: str, make: Callable[..., _Env], render_mode: str | None = None
+) -> _Env:
     """Return the result of `make`, with the render mode unless that is refused.
 
-    Its exceptions become one line for the user.
+    Raises
+    ------
+    UsageError
+        With an exception of ``make`` as one line for the user.
     """
     if render_mode is not None:
         # If this fails, the call below shows whether only the render mode is wrong.

@@ -1,4 +1,4 @@
-"""Import packages of the extra `cli`, and modules of the user, at run time."""
+"""Import packages of extras, and modules of the user, at run time."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from roll_vec.errors import MissingExtraError
 __all__ = ["import_from_here", "require"]
 
 
-def require(package: str, feature: str, *, module: str | None = None) -> None:
-    """Check that a package of the extra `cli` can be imported.
+def require(
+    package: str, feature: str, *, module: str | None = None, extra: str = "cli"
+) -> None:
+    """Check that a package of an extra can be imported.
 
     Parameters
     ----------
@@ -23,6 +25,7 @@ def require(package: str, feature: str, *, module: str | None = None) -> None:
         The feature that needs it, subject of the message.
     module : str, optional
         Its name for import, if that is different.
+    extra : str
 
     Raises
     ------
@@ -31,7 +34,7 @@ def require(package: str, feature: str, *, module: str | None = None) -> None:
     try:
         importlib.import_module(module or package)
     except ImportError as error:
-        raise MissingExtraError(feature, extra="cli", package=package) from error
+        raise MissingExtraError(feature, extra=extra, package=package) from error
 
 
 def import_from_here(name: str) -> ModuleType:

@@ -70,11 +70,8 @@ def make_oracle(env: VectorEnv[Any, Any, Any]) -> Callable[[Any], Any]:
             f"have one: {', '.join(ids)}"
         )
         raise argument_error("--policy", text)
-    # Its import takes long: the kernels are loaded.
-    from roll_vec.stacked.engine import StackedEngine
-
-    batch: Any = env.unwrapped
-    is_stacked = isinstance(getattr(batch, "engine", None), StackedEngine)
+    # Engines of stacked arrays, here or in shards, have one; pools do not.
+    is_stacked = hasattr(getattr(env.unwrapped, "engine", None), "first_action")
     return SolverPolicy(env) if is_stacked else OraclePolicy(env)
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from roll_vec.progress import Listener, listen
 
-__all__ = ["StepListener", "progress_bars", "stepping_bar"]
+__all__ = ["StepListener", "progress_bars", "stepping_bar", "waiting"]
 
 StepListener: TypeAlias = Callable[[int, int, float], None]
 
@@ -40,7 +40,25 @@ def progress_bars() -> Iterator[Listener]:
 
 
 @contextmanager
-def stepping_bar(steps: int, quiet: bool) -> Iterator[StepListener | None]:
+def waiting(text: str, quiet: bool) -> Iterator[None]:
+    """Show a text on a terminal while the body runs, unless all is to be quiet."""
+    if quiet:
+        yield
+        return
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(text):
+        yield
+
+
+@contextmanager
+def stepping_bar(
+    steps: int, quiet: bool, describe: Callable[[], str] = str
+) -> Iterator[StepListener | None]:
     """Show a progress bar of steps on a terminal while the body runs.
 
     Parameters
@@ -49,6 +67,8 @@ def stepping_bar(steps: int, quiet: bool) -> Iterator[StepListener | None]:
         Of the whole batch.
     quiet : bool
         True: there is none.
+    describe : callable
+        Returns a text that is shown beside the bar, such as the number of shards.
 
     Yields
     ------
@@ -86,9 +106,10 @@ def stepping_bar(steps: int, quiet: bool) -> Iterator[StepListener | None]:
             nonlocal is_stepping
             is_stepping = True
             rate = f"{env_steps / seconds:,.0f} steps/s" if seconds > 0 else ""
+            description = ", ".join(filter(None, ("stepping", describe())))
             bar.update(
                 task,
-                description="stepping",
+                description=description,
                 completed=num_steps,
                 total=steps,
                 rate=rate,

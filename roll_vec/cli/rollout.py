@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,19 @@ from roll_vec.cli._files import check_suffix, check_target, write_errors
 from roll_vec.cli._imports import require
 from roll_vec.cli._picture import NoPictureError, draw_boards
 from roll_vec.cli._policies import FORMS, Policy, make_policy
-from roll_vec.cli._progress import stepping_bar
+from roll_vec.cli._progress import stepping_bar, waiting
 from roll_vec.cli._recorder import RunRecorder
 from roll_vec.cli._report import RunConfig, fault_rows, result_table
 from roll_vec.cli._run_file import save_run
-from roll_vec.cli._run_setup import plan_run
+from roll_vec.cli._run_setup import RunSetup, plan_run
+from roll_vec.cli._shards import (
+    check_recording,
+    describe_shards,
+    make_shards,
+    quiet_shards,
+    shard_rows,
+    without_shard_options,
+)
 from roll_vec.cli._transcript import Transcript, is_text
 from roll_vec.errors import InvalidActionError
 from roll_vec.render.mosaic import save_picture
@@ -73,6 +82,12 @@ are given with -o, too: workers=N (0: none), executor=thread or process,
 step_timeout=SECONDS, reset_timeout=SECONDS, on_error=truncate or raise; environments
 that failed are counted in the report.
 
+with --shards the environments run in processes of Ray (extra ray), here or on the nodes
+of a cluster; results are the same. A shard that dies is restarted and repeats its steps
+since its last snapshot. Keywords are given with -o: snapshot_interval=STEPS,
+max_restarts=N, render_on=head or shard, num_cpus=N a shard. roll-vec replay plays the
+file of --save without shards.
+
 the file of --save is for roll-vec replay, and numpy.load reads it, too. It has, one
 entry an episode that ended:
   env_index int64, returns float64, lengths int64, terminated bool, truncated bool,
@@ -87,6 +102,8 @@ examples:
   roll-vec rollout roll_vec/Sokoban-v0 -o num_levels=4096 --save run.npz
   roll-vec rollout roll_vec/FrozenLake-v1 --policy constant:2 --autoreset same_step
   roll-vec rollout roll_vec/Countdown-v0 --num-envs 1024 --steps 100 --policy oracle
+  roll-vec rollout roll_vec/Countdown-v0 --num-envs 1024 --steps 100 --shards 4
+  roll-vec rollout roll_vec/Sokoban-v0 --shards 64 --address auto -o max_restarts=-1
   roll-vec rollout roll_vec/Sokoban-v0 --policy oracle -o action_mode=text \\
       -o "action_pattern=<answer>(.*?)</answer>" --num-envs 64 --steps 100
   roll-vec rollout my_module:mine/Env-v0 --num-envs 64 --policy my_agent:act \\
@@ -140,6 +157,19 @@ def add_parser(commands: Any) -> None:
         type=positive,
         metavar="N",
         help="threads of an environment that has them (default: its own choice)",
+    )
+    parser.add_argument(
+        "--shards",
+        type=positive,
+        metavar="N",
+        help="divide the environments among N processes on Ray, see below (default: "
+        "all in this process)",
+    )
+    parser.add_argument(
+        "--address",
+        metavar="A",
+        help="with --shards, the address of a Ray cluster: auto, HOST:PORT or "
+        "ray://HOST:PORT (default: a cluster of this machine for this run alone)",
     )
     parser.add_argument(
         "--save",
@@ -198,19 +228,19 @@ def _run(arguments: argparse.Namespace) -> int:
         require("rich", "a rollout without --quiet")
     if arguments.image is not None:
         require("pillow", "a rollout without --no-image", module="PIL.Image")
-    env = make_vector(
-        arguments.id,
-        arguments.num_envs,
-        options=arguments.options,
-        autoreset=arguments.autoreset,
-        threads=arguments.threads,
-        render_mode=None if arguments.image is None else "rgb_array",
-    )
+    with quiet_shards():
+        return _run_checked(arguments)
+
+
+def _run_checked(arguments: argparse.Namespace) -> int:
+    env = _make_batch(arguments)
     setup = None
     if arguments.save is not None:
-        setup = plan_run(
-            arguments.id, arguments.num_envs, arguments.autoreset, arguments.options
-        )
+        try:
+            setup = _plan(arguments)
+        except BaseException:
+            env.close()
+            raise
     # The last texts are shown only where there is no picture.
     has_picture = arguments.image is not None and env.render_mode == "rgb_array"
     transcript = None
@@ -222,7 +252,7 @@ def _run(arguments: argparse.Namespace) -> int:
         if setup is not None:
             recorder = RunRecorder(env, arguments.save_values)
         summary = _roll_out(env, policy, arguments, transcript, recorder)
-        faults = fault_rows(env, summary)
+        more_rows = [*shard_rows(env), *fault_rows(env, summary)]
         config = RunConfig(
             id=arguments.id,
             num_envs=arguments.num_envs,
@@ -249,13 +279,46 @@ def _run(arguments: argparse.Namespace) -> int:
         from rich.console import Console
 
         console = Console()
-        console.print(result_table(config, summary, faults))
+        console.print(result_table(config, summary, more_rows))
         notes += _out_of_reach(policy)
         if transcript is not None:
             notes += ["last texts:", *transcript.lines(console.width)]
         for note in notes:
             console.print(note, markup=False, highlight=False, soft_wrap=True)
     return _verdict(summary, arguments)
+
+
+def _make_batch(arguments: argparse.Namespace) -> Any:
+    """Return the batch, in this process or over shards."""
+    keywords = {
+        "options": arguments.options,
+        "autoreset": arguments.autoreset,
+        "threads": arguments.threads,
+        "render_mode": None if arguments.image is None else "rgb_array",
+    }
+    if arguments.shards is None:
+        if arguments.address is not None:
+            text = "expected --shards N, too: without it all runs in this process"
+            raise argument_error("--address", text)
+        return make_vector(arguments.id, arguments.num_envs, **keywords)
+    if arguments.save is not None:
+        check_recording(arguments.id)
+    with waiting(f"starting {arguments.shards:,} shards on Ray", arguments.quiet):
+        return make_shards(
+            arguments.id,
+            arguments.num_envs,
+            arguments.shards,
+            address=arguments.address,
+            **keywords,
+        )
+
+
+def _plan(arguments: argparse.Namespace) -> RunSetup:
+    """Return the setup for `roll-vec replay`, which needs no shards."""
+    options = arguments.options
+    if arguments.shards is not None:
+        options = without_shard_options(options)
+    return plan_run(arguments.id, arguments.num_envs, arguments.autoreset, options)
 
 
 def _verdict(summary: RolloutSummary, arguments: argparse.Namespace) -> int:
@@ -281,7 +344,8 @@ def _roll_out(
     recorder: RunRecorder | None,
 ) -> RolloutSummary:
     try:
-        with stepping_bar(arguments.steps, arguments.quiet) as on_progress:
+        describe = partial(describe_shards, env)
+        with stepping_bar(arguments.steps, arguments.quiet, describe) as on_progress:
             return roll_out(
                 env,
                 policy,

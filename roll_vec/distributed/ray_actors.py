@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import math
 import os
+import re
+import shutil
+import socket
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -19,7 +24,7 @@ from roll_vec.shared_folders import remove_unused_folders
 
 __all__ = ["RayActors", "RaySession"]
 
-# Seconds for the shards to end by themselves.
+# Seconds for the shards to end by themselves, and for a cluster to answer.
 _PATIENCE = 5.0
 
 
@@ -57,6 +62,8 @@ class RaySession:
     # The number of users of a connection that a RaySession has made.
     _num_users = 0
     _is_own = False
+    # The folder of a cluster of this machine: sockets, logs, objects that were spilled.
+    _folder = ""
 
     def __init__(self, address: str | None, num_cpus: float) -> None:
         self.ray = ray = import_ray()
@@ -76,10 +83,21 @@ class RaySession:
                     "address": "local",
                     "num_cpus": max(os.cpu_count() or 1, math.ceil(num_cpus)),
                     "include_dashboard": False,
+                    **self._own_folder(),
                 }
                 # All processes of the cluster inherit it.
                 os.environ.setdefault(INLINE_VARIABLE, str(INLINE_SIZE))
-            ray.init(log_to_driver=False, logging_level="ERROR", **options)
+            else:
+                _check_reachable(address)
+            try:
+                ray.init(log_to_driver=False, logging_level="ERROR", **options)
+            except BaseException as error:
+                RaySession._is_own = False
+                self._end()
+                expected = (ConnectionError, RuntimeError, ValueError)
+                if address is not None and isinstance(error, expected):
+                    raise _unreachable(address, error) from error
+                raise
         RaySession._num_users += 1
         self._is_open = True
 
@@ -91,7 +109,48 @@ class RaySession:
         RaySession._num_users -= 1
         if RaySession._is_own and RaySession._num_users == 0:
             RaySession._is_own = False
-            self.ray.shutdown()
+            self._end()
+
+    @classmethod
+    def _own_folder(cls) -> dict[str, str]:
+        """Return an option of `ray.init`: Ray deletes no folder of a session."""
+        # Not TMPDIR: the path of a socket has at most 103 characters.
+        parent = os.environ.get("RAY_TMPDIR", "/tmp")
+        if not os.access(parent, os.W_OK):
+            return {}
+        cls._folder = tempfile.mkdtemp(prefix="roll_vec-ray-", dir=parent)
+        atexit.register(cls._end)
+        return {"_temp_dir": cls._folder}
+
+    @classmethod
+    def _end(cls) -> None:
+        """End the connection; delete the folder after the last process has gone."""
+        import_ray().shutdown()
+        if cls._folder:
+            shutil.rmtree(cls._folder, ignore_errors=True)
+            cls._folder = ""
+            atexit.unregister(cls._end)
+
+
+def _check_reachable(address: str) -> None:
+    """Refuse an address that does not answer: Ray would try for minutes.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    match = re.fullmatch(r"(?:ray://)?\[?([^\[\]]+)\]?:(\d+)", address)
+    if match is not None:
+        try:
+            place = match[1], int(match[2])
+            socket.create_connection(place, timeout=_PATIENCE).close()
+        except (OSError, OverflowError) as error:
+            raise _unreachable(address, error) from error
+
+
+def _unreachable(address: str | None, error: BaseException) -> InvalidOptionError:
+    accepted = "the address of a cluster that can be reached, or None"
+    return InvalidOptionError.expected("address", accepted, address, f"; {error}")
 
 
 class NodeShard(Shard):

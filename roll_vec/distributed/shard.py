@@ -313,6 +313,11 @@ class Shard:
         values: tuple[Any, ...] = self._engine.get_attribute(name)
         return values
 
+    def get_array(self, name: str) -> NDArray[Any]:
+        """Return an array of a stacked engine, one entry an environment."""
+        array: NDArray[Any] = getattr(self._engine, name)
+        return array
+
     def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
         """Return solutions of some environments; see `Engine.solve`."""
         solutions: list[Any] = self._engine.solve(env_ids, objective)

@@ -36,6 +36,7 @@ _QUESTIONS = frozenset(
         "get_state",
         "check_state",
         "get_attribute",
+        "get_array",
         "solve",
         "grids",
         "frames",

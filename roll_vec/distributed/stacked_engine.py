@@ -48,6 +48,8 @@ class StackedShardsEngine(ShardsEngine):
         super().__init__(make_shards, sizes, mode)
         self.template, self._draws = template, draws
         self.set_spaces(template)
+        self.first_action = template.first_action
+        self.action_parser = template.action_parser
         # By shard: the codes or the observations that it has sent last.
         self._parts_seen: list[Any] = [None] * len(sizes)
         self.describe()
@@ -240,6 +242,23 @@ class StackedShardsEngine(ShardsEngine):
         if name in ("np_random", *self.template.PER_ENV_ATTRIBUTES, *level_options):
             return self.join(self.ask_all("get_attribute", name))
         return self.template.get_attribute(name) * self.num_envs
+
+    @property
+    def elapsed_steps(self) -> NDArray[np.int64]:
+        """(num_envs,) int64: steps of the episodes; 0 in a shard that is lost."""
+        return self._array("elapsed_steps")
+
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        """(num_envs,) int64: cells of the players of lakes; see `elapsed_steps`."""
+        return self._array("positions")
+
+    def _array(self, name: str) -> NDArray[np.int64]:
+        result = np.zeros(self.num_envs, np.int64)
+        for shard, values in self.ask_all("get_array", name).items():
+            if not isinstance(values, Dead):
+                result[self.rows(shard)] = values
+        return result
 
 
 def _shrink(actions: NDArray[np.int64]) -> NDArray[Any]:
