@@ -75,6 +75,8 @@ class RaySession:
                 )
                 raise InvalidOptionError(message)
         else:
+            if address is not None:
+                _check_reachable(address)
             RaySession._is_own, RaySession._num_users = True, 0
             options: dict[str, Any] = {"address": address}
             if address is None:
@@ -87,8 +89,6 @@ class RaySession:
                 }
                 # All processes of the cluster inherit it.
                 os.environ.setdefault(INLINE_VARIABLE, str(INLINE_SIZE))
-            else:
-                _check_reachable(address)
             try:
                 ray.init(log_to_driver=False, logging_level="ERROR", **options)
             except BaseException as error:
