@@ -11,6 +11,7 @@
     ray_actors.py       Ray: everything that depends on it
     shard.py            a shard: a local batch that executes messages
     recipe.py           a recipe by which every shard makes its batch
+    wire.py             messages as bytes
 
 Imports go down this list.  A test has shards in its own process in the place of
 `ray_actors`, and ends them at any message.

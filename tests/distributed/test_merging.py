@@ -21,19 +21,9 @@ from roll_vec.distributed.merging import (
 )
 from roll_vec.vector.infos import masked_infos, stack_infos
 from tests.contract.cases import assert_same
+from tests.distributed.comparison import assert_equal_in_order
 
 NUM_ENVS, SIZES = 7, (1, 4, 2)
-
-
-def assert_equal_in_order(actual, expected):
-    """Check two results to the bit, and the order of the keys of dicts."""
-    assert_same(actual, expected)
-    pairs = [(actual, expected)]
-    while pairs:
-        one, other = pairs.pop()
-        if isinstance(one, dict):
-            assert list(one) == list(other)
-            pairs += zip(one.values(), other.values(), strict=True)
 
 
 SPACES = {
