@@ -67,6 +67,8 @@ class Reply(NamedTuple):
     state_error: str = ""
     """The reason why there is no snapshot, if one was asked for."""
     warnings: tuple[tuple[type[Warning], str], ...] = ()
+    pid: int = 0
+    """The process of the shard."""
 
 
 class Description(NamedTuple):

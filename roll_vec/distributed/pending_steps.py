@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from roll_vec.distributed.messages import Operation, Reply
 from roll_vec.distributed.pool_engine import PoolShardsEngine
-from roll_vec.distributed.shards import Dead
+from roll_vec.distributed.shards import LATE, Dead
 from roll_vec.pool.pending_steps import PendingResult, PendingSteps
 
 __all__ = ["ShardsSteps"]
@@ -157,9 +157,10 @@ class ShardsSteps(PendingSteps):
             for shard in range(len(shards)):
                 if shard not in ticketed and self._active_ids(shard):
                     self._exchange(shard, [])
-            left = None if end is None else max(end - time.monotonic(), 0.0)
-            if shards.timeout is not None:
-                left = shards.timeout if left is None else min(left, shards.timeout)
+            waits = [(shard, sent_at) for shard, sent_at, _ in self._tickets.values()]
+            left = shards.patience(waits)
+            if end is not None:
+                left = max(min(left, end - time.monotonic()), 0.0)
             for ticket in shards.actors.wait(list(self._tickets), left):
                 self._take(ticket)
             self._end_late_shards()
@@ -167,11 +168,10 @@ class ShardsSteps(PendingSteps):
                 return
 
     def _end_late_shards(self) -> None:
-        timeout, now = self._engine.shards.timeout, time.monotonic()
+        shards = self._engine.shards
         for shard, sent_at, _ in list(self._tickets.values()):
-            if timeout is not None and now - sent_at > timeout:
-                error = f"no reply within {timeout} seconds"
-                self._replace(shard, self._engine.shards.replace(shard, error))
+            if shards.is_late(shard, sent_at):
+                self._replace(shard, shards.replace(shard, LATE))
                 return
 
     def _take(self, ticket: Any) -> None:

@@ -154,11 +154,19 @@ def _unreachable(address: str | None, error: BaseException) -> InvalidOptionErro
 
 
 class NodeShard(Shard):
-    """A shard in a process of its own, which shares data with others on its node."""
+    """A shard in a process of its own, which shares data with others on its node.
 
-    def __init__(self, *arguments: Any) -> None:
+    Parameters
+    ----------
+    recipe : bytes
+        An `EnvRecipe`, packed.
+    *arguments
+        See `Shard`.
+    """
+
+    def __init__(self, recipe: bytes, *arguments: Any) -> None:
         share_catalogues()
-        super().__init__(*arguments)
+        super().__init__(unpack(recipe), *arguments)
 
 
 class RayActors:
@@ -192,21 +200,28 @@ class RayActors:
         # A call may have run although it failed, so Ray must neither repeat it nor
         # restart the actor: the head does both, from the last snapshot.
         fixed = {"max_restarts": 0, "max_task_retries": 0}
-        self._class = ray.remote(NodeShard).options(**{**options, **fixed})
-        self._arguments = ray.put(recipe)
+        try:
+            self._class = ray.remote(NodeShard).options(**{**options, **fixed})
+        except (TypeError, ValueError) as error:
+            self._session.close()
+            message = f"actor_options: {error}"
+            raise InvalidOptionError(message) from error
+        # A class of the program itself travels, too.
+        self._recipe = pack(recipe)
         self._sizes, self._mode, self._compress = list(sizes), mode, compress
+        self._num_cpus = num_cpus
         self._actors: dict[int, Any] = {}
 
     def start(self, shard: int) -> None:
         """Start an actor; it is placed while the program goes on."""
         first = sum(self._sizes[:shard])
         self._actors[shard] = self._class.remote(
-            self._arguments, self._sizes[shard], first, self._mode, self._compress
+            self._recipe, self._sizes[shard], first, self._mode, self._compress
         )
 
     def submit(self, shard: int, message: Message) -> Any:
         """Send a message; return the reference of its reply."""
-        return self._actors[shard].answer.remote(pack(message))
+        return self._actors[shard].answer.remote(pack(message, compress=self._compress))
 
     def wait(self, tickets: Sequence[Any], timeout: float | None) -> list[Any]:
         """Wait at most so long for the first reply; return those that are ready."""
@@ -233,6 +248,15 @@ class RayActors:
             message = f"{type(error).__name__}: {first_line}"
             raise ShardDiedError(message) from error
         return reply
+
+    def explain_delay(self) -> str:
+        """Return the processors that the shards ask for, and those of the cluster."""
+        total = self._ray.cluster_resources().get("CPU", 0)
+        free = self._ray.available_resources().get("CPU", 0)
+        return (
+            f"{len(self._sizes)} shards ask for num_cpus={self._num_cpus:g} each; the "
+            f"cluster has {total:g}, of which {free:g} are free"
+        )
 
     def kill(self, shard: int) -> None:
         """End an actor, if it lives: two of one shard must never answer."""

@@ -7,6 +7,7 @@ as `roll_vec.vector.autoreset.Autoreset` would, several calls in one message.
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import traceback
 import warnings
@@ -90,7 +91,7 @@ class Shard:
             warnings.simplefilter("ignore", ActionStartWarning)
             reply = self._handle(message)
         texts = tuple((one.category, str(one.message)) for one in records)
-        return reply._replace(warnings=texts)
+        return reply._replace(warnings=texts, pid=os.getpid())
 
     def _handle(self, message: Message) -> Reply:
         try:

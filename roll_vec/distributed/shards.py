@@ -15,17 +15,17 @@ from __future__ import annotations
 import logging
 import pickle
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from roll_vec.distributed.messages import Message, Operation, Reply, Restore
-from roll_vec.errors import EnvironmentFaultWarning, warn_caller
+from roll_vec.errors import EnvironmentFaultWarning, InvalidOptionError, warn_caller
 from roll_vec.vector.engine import EngineState
 
 Point = tuple[EngineState | None, list[Operation], float]
 
-__all__ = ["Actors", "Dead", "ShardDiedError", "Shards"]
+__all__ = ["LATE", "Actors", "Dead", "ShardDiedError", "Shards"]
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -43,6 +43,11 @@ _QUESTIONS = frozenset(
         "count_faults",
     )
 )
+# Seconds after which a log tells of a shard that is not there yet.
+_NOTICE = 15.0
+LATE = "it did not reply within its time limit"
+"""The reason why a shard is replaced that does not answer."""
+
 # Operations by which episodes go on: they cannot be repeated without a snapshot.
 _SETTINGS = frozenset(("set_level_options", "set_attr"))
 
@@ -78,6 +83,9 @@ class Actors(Protocol):
         ShardDiedError
         """
 
+    def explain_delay(self) -> str:
+        """Return what may delay the start of processes."""
+
     def kill(self, shard: int) -> None:
         """End the process of a shard, if it lives."""
 
@@ -109,6 +117,12 @@ class ShardRecord:
     needs_reset: bool = False
     """Whether it was interrupted, and is not restorable."""
     restarts: int = 0
+    is_starting: bool = True
+    """Whether its process has not replied yet."""
+    is_noticed: bool = False
+    """Whether a long start was logged."""
+    pid: int = 0
+    """Its process, of its last reply."""
     loss: str = ""
     """Why it is lost; empty: it is not."""
 
@@ -132,6 +146,8 @@ class Shards:
         Of each shard; -1: no limit.
     timeout : float or None
         Seconds that a reply may take; a shard that takes longer is ended and restarted.
+    start_timeout : float or None
+        The same for the first reply of a new process.
     renewal : callable
         Returns for a shard without snapshots the operation that begins new episodes.
     translate : callable
@@ -145,11 +161,13 @@ class Shards:
         snapshot_interval: int,
         max_restarts: int,
         timeout: float | None,
+        start_timeout: float | None,
         renewal: Callable[[int], Operation | None],
         translate: Callable[[int, Exception], Exception],
     ) -> None:
         self.actors, self.snapshot_interval = actors, snapshot_interval
-        self.max_restarts, self.timeout = max_restarts, timeout
+        self.max_restarts = max_restarts
+        self.timeout, self.start_timeout = timeout, start_timeout
         self._renewal, self._translate = renewal, translate
         self.records = [ShardRecord() for _ in range(count)]
         self._warned: set[str] = set()
@@ -188,37 +206,10 @@ class Shards:
             for shard in operations
             if self.records[shard].loss
         }
-        tickets: dict[Any, int] = {}
-        deadlines: dict[int, float] = {}
         replies: dict[int, Reply] = {}
         moving = [s for s, one in operations.items() if one.name not in _QUESTIONS]
         try:
-            waiting = [shard for shard in operations if shard not in values]
-            while waiting or tickets:
-                for shard in waiting:
-                    ticket = self.submit(shard, operations[shard])
-                    tickets[ticket] = shard
-                    deadlines[shard] = time.monotonic() + (self.timeout or 0.0)
-                waiting = []
-                for ticket in self.actors.wait(list(tickets), self._next(deadlines)):
-                    shard = tickets.pop(ticket)
-                    del deadlines[shard]
-                    reply = self.result(shard, ticket)
-                    if isinstance(reply, Reply):
-                        replies[shard] = reply
-                    elif reply is None:
-                        waiting.append(shard)
-                    else:
-                        values[shard] = reply
-                for ticket, shard in list(tickets.items()):
-                    if self.timeout and time.monotonic() > deadlines[shard]:
-                        del tickets[ticket], deadlines[shard]
-                        error = f"no reply within {self.timeout} seconds"
-                        dead = self.replace(shard, error)
-                        if dead is None:
-                            waiting.append(shard)
-                        else:
-                            values[shard] = dead
+            self._gather(operations, values, replies)
         except BaseException:
             self.mark_moved(moving)
             raise
@@ -231,16 +222,91 @@ class Shards:
         self.warn(replies)
         return values | {shard: reply.value for shard, reply in replies.items()}
 
+    def _gather(
+        self,
+        operations: Mapping[int, Operation],
+        values: dict[int, Any],
+        replies: dict[int, Reply],
+    ) -> None:
+        """Send operations, and wait until each shard has a reply or a value."""
+        tickets: dict[Any, tuple[int, float]] = {}
+        to_send = [shard for shard in operations if shard not in values]
+        while to_send or tickets:
+            for shard in to_send:
+                ticket = self.submit(shard, operations[shard])
+                tickets[ticket] = shard, time.monotonic()
+            to_send = []
+            ready = self.actors.wait(list(tickets), self.patience(tickets.values()))
+            outcomes: list[tuple[int, Callable[[int, Any], Any], Any]]
+            outcomes = [(tickets.pop(t)[0], self.result, t) for t in ready]
+            for ticket, (shard, sent_at) in list(tickets.items()):
+                if self.is_late(shard, sent_at):
+                    del tickets[ticket]
+                    outcomes.append((shard, self.replace, LATE))
+            for shard, finish, argument in outcomes:
+                outcome = finish(shard, argument)
+                if outcome is None:
+                    to_send.append(shard)
+                elif isinstance(outcome, Reply):
+                    replies[shard] = outcome
+                else:
+                    values[shard] = outcome
+
+    # ------------------------------------------------------------ time limits
+
+    def patience(self, waits: Iterable[tuple[int, float]]) -> float:
+        """Return the seconds to wait for some shards, before `is_late` is asked.
+
+        Parameters
+        ----------
+        waits : iterable of (shard, time of the message)
+        """
+        ends = [
+            sent_at + limit
+            for shard, sent_at in waits
+            if (limit := self._limit(shard)) is not None
+        ]
+        return max(min([*ends, time.monotonic() + _NOTICE]) - time.monotonic(), 0.0)
+
+    def is_late(self, shard: int, sent_at: float) -> bool:
+        """Return whether a shard has exceeded its time limit.
+
+        Raises
+        ------
+        InvalidOptionError
+            If it could never be started.
+        """
+        record, limit = self.records[shard], self._limit(shard)
+        seconds = time.monotonic() - sent_at
+        if record.is_starting and seconds > _NOTICE and not record.is_noticed:
+            record.is_noticed = True
+            _LOGGER.warning(
+                "shard %s is not there after %.0f seconds: %s",
+                shard,
+                seconds,
+                self.actors.explain_delay(),
+            )
+        if limit is None or seconds <= limit:
+            return False
+        if record.is_starting and record.restarts == 0:
+            message = (
+                f"num_shards: shard {shard} of {len(self)} was not there within "
+                f"start_timeout={limit} seconds: {self.actors.explain_delay()}"
+            )
+            raise InvalidOptionError(message)
+        return True
+
+    def _limit(self, shard: int) -> float | None:
+        is_starting = self.records[shard].is_starting
+        return self.start_timeout if is_starting else self.timeout
+
+    # ------------------------------------------------------------ one message
+
     def raise_error(self, shard: int, reply: Reply) -> None:
         """Raise the exception of a reply."""
         assert reply.error is not None
         error = self._translate(shard, reply.error)
         raise error from ShardTraceback(reply.trace)
-
-    def _next(self, deadlines: Mapping[int, float]) -> float | None:
-        if not self.timeout:
-            return None
-        return max(min(deadlines.values()) - time.monotonic(), 0.0)
 
     def submit(self, shard: int, operation: Operation) -> Any:
         """Send an operation to a shard, restored before if need be; return a ticket."""
@@ -269,6 +335,7 @@ class Shards:
         except ShardDiedError as error:
             return self.replace(shard, str(error))
         record = self.records[shard]
+        record.is_starting, record.pid = False, reply.pid
         if not reply.is_restored and (record.state is not None or record.restarts):
             return self.replace(shard, f"it could not be restored: {reply.error}")
         return reply
@@ -292,6 +359,7 @@ class Shards:
             record.state, record.operations = None, []
             return Dead(record.loss)
         record.restarts += 1
+        record.is_starting = True
         self.actors.start(shard)
         _LOGGER.warning(
             "shard %s died and is restarted (%s): %s", shard, record.restarts, error

@@ -75,6 +75,9 @@ class RayOptions:
     shard_timeout : float or None
         Seconds that a message may take before its shard is ended and restarted; None:
         no limit.
+    start_timeout : float or None
+        The same for the first message of a new shard, which Ray has to place, and which
+        makes or restores its environments.
     compress : bool
         Whether shards compress replies of 64 KiB and more, such as those with long
         texts.  That pays on connections of less than a gigabit per second; see
@@ -93,6 +96,7 @@ class RayOptions:
     actor_options: Mapping[str, Any] | None = None
     address: str | None = None
     shard_timeout: float | None = None
+    start_timeout: float | None = 300.0
     compress: bool = False
 
     def __post_init__(self) -> None:
@@ -106,14 +110,13 @@ class RayOptions:
             "compress": check_bool("compress", self.compress),
         }
         check_choice("render_on", self.render_on, RENDER_ON)
-        if self.shard_timeout is not None:
-            seconds = check_number("shard_timeout", self.shard_timeout, 0.0, 1e9)
-            if seconds <= 0.0:
-                accepted = "None or seconds above 0"
-                raise InvalidOptionError.expected(
-                    "shard_timeout", accepted, self.shard_timeout
-                )
-            checked["shard_timeout"] = seconds
+        for name in ("shard_timeout", "start_timeout"):
+            value = getattr(self, name)
+            if value is not None:
+                checked[name] = check_number(name, value, 0.0, 1e9)
+                if checked[name] <= 0.0:
+                    accepted = "None or seconds above 0"
+                    raise InvalidOptionError.expected(name, accepted, value)
         for name in _OWN_ACTOR_OPTIONS:
             if name in checked["actor_options"]:
                 hint = "; max_restarts is a keyword of its own" * (
@@ -160,8 +163,8 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
     Attributes
     ----------
     num_shards : int
-    restarts : tuple of int
-        Restarts of each shard.
+    restarts, pids : tuple of int
+        Restarts and present process of each shard.
     lost_shards : dict of int to str
         The shards that were given up, and the reasons.
 
@@ -205,6 +208,7 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
                 ray_options.snapshot_interval,
                 ray_options.max_restarts,
                 ray_options.shard_timeout,
+                ray_options.start_timeout,
                 renew,
                 translate,
             )
@@ -253,6 +257,11 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
     def restarts(self) -> tuple[int, ...]:
         """The number of restarts of each shard."""
         return tuple(record.restarts for record in self.engine.shards.records)
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The process of each shard, on its node."""
+        return tuple(record.pid for record in self.engine.shards.records)
 
     @property
     def lost_shards(self) -> dict[int, str]:
