@@ -30,7 +30,8 @@ _METHOD = """\
 
 Each episode of a split is played once. An environment whose episode ends begins the
 next one of the split, so that short episodes do not count more than long ones. The
-results do not depend on the number of environments.
+results do not depend on the number of environments, those of a network up to
+rounding.
 
 The intervals are 95 % intervals. That of a success rate is Wilson's score interval
 ([Wilson 1927](https://doi.org/10.1080/01621459.1927.10502953),

@@ -43,6 +43,8 @@ POLICIES = {
 _PACKAGES = ("numpy", "numba", "gymnasium")
 # The splits that docs/examples/ppo.py has a recipe for.
 TRAINED_SPLITS = {
+    "roll_vec/FrozenLake-v1": "test",
+    "roll_vec/FrozenLake8x8-v1": "test",
     "roll_vec/RandomFrozenLake-v0": "test-no-slip",
     "roll_vec/Sokoban-v0": "test-1-box",
 }
@@ -95,7 +97,7 @@ def make_policy(
     if policy == "solver":
         function = make_oracle(envs)
     else:
-        function = import_example("ppo").load_policy(checkpoint)
+        function = import_example("policies").load_policy(checkpoint)
     return lambda turn: function(turn.observations)
 
 
@@ -111,38 +113,41 @@ def train(split: Split, checkpoint: Path) -> None:
     ------
     subprocess.CalledProcessError
     """
-    command = training_command(split, str(checkpoint)).split()[1:]
+    path = str(checkpoint.resolve())
+    arguments = _training_arguments(split, path)
     if checkpoint.exists():
-        command += ["--resume", str(checkpoint)]
+        arguments += ["--resume", path]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, *command], cwd=ROOT, check=True, env=environment)
+    subprocess.run([sys.executable, *arguments], cwd=ROOT, check=True, env=environment)
 
 
-def training_command(split: Split, checkpoint: str = "FILE") -> str:
-    """Return the command that trains the network of a split."""
-    program = FOLDER.relative_to(ROOT) / "ppo.py"
-    arguments = f"--id {split.id} --seed 0 --checkpoint {checkpoint}"
-    return f"python {program.as_posix()} {arguments}"
+def _training_arguments(split: Split, path: str) -> list[str]:
+    """Return program and arguments of the training of a split's network."""
+    program = (FOLDER.relative_to(ROOT) / "ppo.py").as_posix()
+    return [program, "--id", split.id, "--seed", "0", "--checkpoint", path]
 
 
 def training_facts(split: Split, checkpoint: Path) -> dict[str, Any]:
     """Return the digest of a checkpoint and the command that made it."""
     digest = hashlib.sha256(checkpoint.read_bytes()).hexdigest()
-    return {"checkpoint": digest, "training": training_command(split)}
+    training = " ".join(["python", *_training_arguments(split, "FILE")])
+    return {"checkpoint": digest, "training": training}
 
 
 def new_level_facts(split: Split, results: EpisodeResults) -> dict[str, Any]:
-    """Return the success on test levels that equal no training level of PPO."""
-    recipe = import_example("ppo").RECIPES[split.id]
-    boards = import_example("policies").boards
-    training = [
-        boards(split.id, recipe.num_levels, 0, **{**recipe.keywords, **options})
-        for options in recipe.curriculum
-    ]
-    is_new = new_levels(split, set().union(*training))
+    """Return the success on test levels that equal no training level of PPO.
+
+    Nothing where there is one map.
+    """
+    recipe = import_example("recipes").RECIPES[split.id]
+    if recipe.num_levels is None:
+        return {}
+    is_new = new_levels(
+        split, import_example("policies").training_boards(split.id, recipe)
+    )
     rate = wilson_interval(int(results.successes[is_new].sum()), int(is_new.sum()))
     return {
-        "training_levels": sum(map(len, training)),
+        "training_levels": recipe.num_levels * len(recipe.curriculum),
         "new_episodes": int(is_new.sum()),
         "new_success": [round(value, 6) for value in rate],
     }

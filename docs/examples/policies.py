@@ -89,20 +89,14 @@ def evaluate(
     **keywords
         Those of the environments, such as ``num_boxes=1``.
     """
-    envs = gymnasium.make_vec(
-        id,
-        num_envs=num_levels,
-        obs_mode="planes",
-        num_levels=num_levels,
-        start_level=start_level,
-        **keywords,
-    )
-    observations, _ = envs.reset(seed=0)  # environment i begins with its level i
+    envs = gymnasium.make_vec(id, num_envs=num_levels, obs_mode="planes", **keywords)
+    # Environment i begins with level start_level + i.
+    observations, _ = envs.reset(seed=start_level)
     success, is_over = np.zeros(num_levels, bool), np.zeros(num_levels, bool)
     while not is_over.all():
         actions = policy(observations)
-        observations, _, terminations, truncations, infos = envs.step(actions)
-        success |= infos["success"] & ~is_over
+        observations, _, terminations, truncations, _ = envs.step(actions)
+        success |= envs.unwrapped.successes & ~is_over
         is_over |= terminations | truncations
     envs.close()
     return success
@@ -110,15 +104,8 @@ def evaluate(
 
 def boards(id: str, num_levels: int, start_level: int, **keywords: Any) -> list[bytes]:
     """Return the first grid of each level, to see which levels are alike."""
-    envs = gymnasium.make_vec(
-        id,
-        num_envs=num_levels,
-        obs_mode="grid",
-        num_levels=num_levels,
-        start_level=start_level,
-        **keywords,
-    )
-    grids, _ = envs.reset(seed=0)
+    envs = gymnasium.make_vec(id, num_envs=num_levels, obs_mode="grid", **keywords)
+    grids, _ = envs.reset(seed=start_level)
     envs.close()
     return [grid.tobytes() for grid in grids]
 
@@ -129,14 +116,19 @@ def held_out_report(policy: Policy, id: str, recipe: Recipe, num_levels: int) ->
     Small boards repeat: some held-out levels begin with a board of the training.
     """
     success = evaluate(policy, id, num_levels, **recipe.keywords)
-    training_boards: set[bytes] = set()
-    for stage in recipe.curriculum:
-        options = {**recipe.keywords, **stage}
-        training_boards.update(boards(id, recipe.num_levels, 0, **options))
+    if recipe.num_levels is None:
+        return f"episodes of new seeds: {success.mean():.1%} of {num_levels:,} solved"
+    known_boards = training_boards(id, recipe)
     held_out_boards = boards(id, num_levels, HELD_OUT, **recipe.keywords)
-    is_new = np.array([board not in training_boards for board in held_out_boards])
+    is_new = np.array([board not in known_boards for board in held_out_boards])
     return (
         f"held-out levels: {success.mean():.1%} of {num_levels:,} solved; "
         f"{success[is_new].mean():.1%} of the {is_new.sum():,} whose board no training "
         "level has"
     )
+
+
+def training_boards(id: str, recipe: Recipe) -> set[bytes]:
+    """Return the first grids of all levels of a training."""
+    stages = ({**recipe.keywords, **options} for options in recipe.curriculum)
+    return set().union(*(boards(id, recipe.num_levels, 0, **k) for k in stages))

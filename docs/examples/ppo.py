@@ -1,4 +1,4 @@
-"""PPO on 1024 environments at once: RandomFrozenLake or Sokoban, from one-hot planes.
+"""PPO on 1024 environments at once: lakes or Sokoban, from one-hot planes.
 
     python docs/examples/ppo.py --id roll_vec/Sokoban-v0 --checkpoint sokoban.pt
 
@@ -56,14 +56,12 @@ class Training:
 
     def __init__(self, id: str, recipe: Recipe, num_envs: int, seed: int) -> None:
         self.recipe, self.env_time, self.curve = recipe, EnvTime(), LearningCurve()
+        keywords = {**recipe.keywords, **recipe.curriculum[0]}
+        if recipe.num_levels is not None:
+            keywords["num_levels"] = recipe.num_levels
         with self.env_time:
             self.envs = gymnasium.make_vec(
-                id,
-                num_envs=num_envs,
-                obs_mode="planes",
-                num_levels=recipe.num_levels,
-                **recipe.keywords,
-                **recipe.curriculum[0],
+                id, num_envs=num_envs, obs_mode="planes", **keywords
             )
             self.observations, _ = self.envs.reset(seed=seed)
         space = self.envs.single_action_space
@@ -101,13 +99,13 @@ class Training:
             actions = actions[:, 0].numpy()
             with self.env_time:
                 result = self.envs.step(actions + self.first_action)
-            self.observations, rewards, terminations, truncations, infos = result
+            self.observations, rewards, terminations, truncations, _ = result
             self.ended = terminations | truncations
             rewards = (self.recipe.reward_scale * rewards).astype(np.float32)
             step = (observations, actions, log_probs, mask, rewards, terminations)
             steps.append((*step, self.ended))
             values.append(value.numpy())
-            successes.append(infos["success"][self.ended])
+            successes.append(self.envs.unwrapped.successes[self.ended])
         values.append(self.network(torch.from_numpy(self.observations))[1].numpy())
         if (episodes := np.concatenate(successes)).size:
             self.success += 0.1 * (float(episodes.mean()) - self.success)

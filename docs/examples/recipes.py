@@ -13,7 +13,8 @@ class Recipe:
     keywords: dict[str, Any]
     # Level options from easy to difficult; the next ones come at 90 % success.
     curriculum: tuple[dict[str, Any], ...] = ({},)
-    num_levels: int = 50_000  # levels of each stage of the curriculum: 0, 1, 2, ...
+    # Levels of each stage of the curriculum: 0, 1, 2, ...; None: there is one map.
+    num_levels: int | None = 50_000
     updates: int = 200
     num_steps: int = 32  # of each environment between two updates
     num_epochs: int = 2
@@ -27,6 +28,8 @@ class Recipe:
 
 
 RECIPES = {
+    "roll_vec/FrozenLake-v1": Recipe({}, num_levels=None, updates=60, gamma=0.99),
+    "roll_vec/FrozenLake8x8-v1": Recipe({}, num_levels=None, updates=100, gamma=0.995),
     "roll_vec/RandomFrozenLake-v0": Recipe({"is_slippery": False}, updates=120),
     "roll_vec/Sokoban-v0": Recipe(
         {"dim_room": (6, 6), "num_boxes": 1},

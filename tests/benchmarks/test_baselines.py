@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.baselines import __main__ as command
 from benchmarks.baselines import chart, page, policies, results, rules
+from benchmarks.processes import ROOT
 from roll_vec.evaluation import SPLITS, EpisodeResults, Turn, find_split
 
 CONTENT = json.loads(results.RESULTS.read_text("utf-8"))
@@ -167,6 +168,24 @@ def test_bad_arguments_are_errors_of_one_line(small_run, capsys):
     with pytest.raises(SystemExit):
         small_run(out="bad.json")
     assert "bad.json: expected baselines" in capsys.readouterr().err
+
+
+def test_a_training_goes_on_with_its_checkpoint(monkeypatch, tmp_path):
+    commands = []
+    monkeypatch.setattr(
+        policies.subprocess, "run", lambda command, **_: commands.append(command)
+    )
+    split = find_split("roll_vec/Sokoban-v0", "test-1-box")
+    path = policies.checkpoint_of(split, tmp_path)
+    policies.train(split, path)
+    path.touch()
+    policies.train(split, path)
+    program, *arguments = commands[0][1:]
+    assert (ROOT / program).is_file()
+    assert arguments == [
+        *("--id", "roll_vec/Sokoban-v0", "--seed", "0", "--checkpoint", str(path))
+    ]
+    assert commands[1] == [*commands[0], "--resume", str(path)]
 
 
 def test_a_missing_network_keeps_the_row(small_run, capsys):
