@@ -2,7 +2,7 @@
     test-learning test-pins test-clients test-mutants bench clean
 
 PYTHON ?= python
-KERNEL_TESTS = tests/kernels tests/stacked tests/adapters tests/envs \
+KERNEL_TESTS = tests/kernels tests/stacked tests/envs \
     --ignore=tests/envs/countdown --ignore=tests/envs/webshop
 
 help:  ## this list

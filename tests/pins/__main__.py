@@ -72,7 +72,8 @@ def install(name: str, pins: PinSet) -> Path:
 def run_tests(python: Path) -> bool:
     """Run the tests with the interpreter of a set; return whether they passed."""
     subprocess.run([python, "-c", SHOW_VERSIONS], cwd=ROOT, check=True)
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "auto"]
+    command += TESTS
     return subprocess.run(command, cwd=ROOT).returncode == 0
 
 

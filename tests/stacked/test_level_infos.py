@@ -14,6 +14,7 @@ import pytest
 import roll_vec  # noqa: F401  registers the ids
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
 from roll_vec.seeding import episode_seed, level_for_seed
+from tests.conftest import JIT_OFF
 from tests.stacked.ids import LEVEL_IDS
 
 SOKOBAN, RANDOM_LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
@@ -58,6 +59,7 @@ def play_episodes(env, num_steps):
     return None
 
 
+@pytest.mark.skipif(JIT_OFF, reason="draws all levels twice")
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 @pytest.mark.parametrize(("id", "more", "of_batch"), VARIANTS)
 def test_the_seed_opens_the_same_episode_alone(id, more, of_batch, mode):

@@ -29,7 +29,12 @@ from roll_vec.errors import (
     UnsupportedError,
 )
 from roll_vec.vector.state import VectorState
+from tests.conftest import JIT_OFF
 from tests.contract.cases import assert_same, assert_undisturbed, draw_actions, play
+
+pytestmark = pytest.mark.skipif(
+    JIT_OFF, reason="a minute uncompiled, for kernels that others run as well"
+)
 
 SOKOBAN, RANDOM_LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 CASES = {
