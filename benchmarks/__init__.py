@@ -8,6 +8,7 @@
     python -m benchmarks.custom_env module:id    # your environment's batch
     python -m benchmarks.floors    # kernels beside a copy of their bytes
     python -m benchmarks.baselines    # success of simple policies: docs/baselines.md
+    python -m benchmarks.shards    # shards on Ray: docs/cluster.md
     python -m pytest benchmarks --benchmark-enable    # start-up, resets, memory
 
 docs/performance.md says how to read the figures, what bounds the kernels, and which
@@ -30,5 +31,5 @@ A *case* compares contenders; a *run* of several cases makes one result:
 - `result`: the JSON file of a run
 - `table`, `plot`, `report`: a result in the terminal, as a plot, in the README
 
-`custom_env`, `floors` and `baselines` are commands of their own.
+`custom_env`, `floors`, `baselines` and `shards` are commands of their own.
 """

@@ -11,8 +11,10 @@ import pytest
 
 from tests.test_readme import ROOT, RUN_BLOCKS
 
-# `make test-clients` runs the programs of clients.md, each with its library.
-PAGES = sorted(set((ROOT / "docs").glob("*.md")) - {ROOT / "docs" / "clients.md"})
+# `make test-clients` runs the programs of clients.md, each with its library, and
+# `make test-ray` those of cluster.md.
+ELSEWHERE = {ROOT / "docs" / "clients.md", ROOT / "docs" / "cluster.md"}
+PAGES = sorted(set((ROOT / "docs").glob("*.md")) - ELSEWHERE)
 
 
 def blocks_of(page: Path) -> list[str]:
