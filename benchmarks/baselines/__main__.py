@@ -210,4 +210,7 @@ def progress_bar(total: int) -> Iterator[Callable[[str, int], None]]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        raise SystemExit("interrupted: the same command goes on from here") from None

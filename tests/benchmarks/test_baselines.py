@@ -193,8 +193,16 @@ def test_a_missing_network_keeps_the_row(small_run, capsys):
     row |= {"training": "COMMAND", "checkpoint": "abcdef", "new_episodes": 3}
     row |= {"new_success": [0.5, 0.25, 0.75], "training_levels": 9000}
     rows = {results.key_of(row): row}
+    # A row of a split that has changed, and one of a split that there is no more.
+    others = [{**row, "policy": "rule", "digest": "x"}, {**row, "split": "other"}]
     out = small_run.folder / "out.json"
-    results.write_results(out, rows, "", policies.POLICIES, {})
+    results.write_results(
+        out,
+        {**rows, **{results.key_of(other): other for other in others}},
+        "",
+        policies.POLICIES,
+        {},
+    )
     arguments = ["--only", "roll_vec/Sokoban-v0", "--only", "PPO"]
     assert small_run(*arguments, "--checkpoints", str(small_run.folder)) == []
     assert "no checkpoint:" in capsys.readouterr().err
