@@ -132,11 +132,13 @@ class TransformerPolicy:
         advantages: Any,
         batch_size: int = 256,
         clip: float = 0.2,
+        entropy_bonus: float = 0.01,
     ) -> None:
         """Take a step of the optimiser for each batch of answers of the round.
 
-        The loss is that of GRPO without its KL term, as there is no earlier model worth
-        staying close to: - min(ratio A, clip(ratio, 1 - clip, 1 + clip) A).
+        The loss is that of GRPO, - min(ratio A, clip(ratio, 1 - clip, 1 + clip) A).  It
+        has no KL term, as there is no earlier model worth staying close to.  A little
+        entropy keeps rare answers possible until a family that needs them has them.
         """
         env_ids, codes, old = map(torch.cat, zip(*self.turns, strict=True))
         self.turns = []
@@ -150,8 +152,9 @@ class TransformerPolicy:
                 ratio * advantage[rows],
                 ratio.clamp(1 - clip, 1 + clip) * advantage[rows],
             )
+            entropy = -(log_p.exp() * log_p).sum(-1)
             self.optimizer.zero_grad()
-            (-gain.mean()).backward()
+            (-gain.mean() - entropy_bonus * entropy.mean()).backward()
             nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
             self.optimizer.step()
 
