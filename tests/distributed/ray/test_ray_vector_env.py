@@ -133,7 +133,7 @@ def test_errors_of_the_constructor_leave_no_shard(cluster):
     before = cluster.available_resources().get("CPU")
     with pytest.raises(roll_vec.errors.UnknownOptionError, match="max_stepz"):
         RayVectorEnv("roll_vec/Countdown-v0", 4, 2, max_stepz=3)
-    for _ in range(100):
+    for _ in range(600):
         if cluster.available_resources().get("CPU") == before:
             return
         time.sleep(0.05)
