@@ -144,9 +144,9 @@ def shard_rows(env: Any) -> list[tuple[str, str]]:
     if not text:
         return []
     rows = [("shards", text)]
-    lost = env.unwrapped.lost_shards
-    if lost:
-        rows.append(("first lost shard", one_line(lost[min(lost)])))
+    reasons = env.unwrapped.lost_shards
+    if reasons:
+        rows.append(("first lost shard", one_line(reasons[min(reasons)])))
     return rows
 
 
