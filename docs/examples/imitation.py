@@ -218,13 +218,10 @@ def parse_arguments() -> argparse.Namespace:
     if args.updates is None and args.minutes is None:
         args.updates = 2000
     limits = {"num_levels": 1_000_000, "test_levels": 1000}  # tests begin at 1,000,000
-    for name in ("num_levels", "test_levels", "updates", "minutes"):
-        value, most = getattr(args, name), limits.get(name, math.inf)
-        if value is None:
-            setattr(args, name, math.inf)
-        elif not 0 < value <= most:
-            option = name.replace("_", "-")
-            parser.error(f"--{option}: expected more than 0, at most {most}: {value}")
+    for name, most in limits.items():
+        if not 1 <= (value := getattr(args, name)) <= most:
+            parser.error(f"--{name.replace('_', '-')}: expected 1 to {most}: {value}")
+    args.updates, args.minutes = args.updates or math.inf, args.minutes or math.inf
     return args
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import pickle
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,41 @@ def add_training_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that every training program has."""
     add = parser.add_argument
     add("--seed", type=int, default=0, help="seed of the agent and its environments")
-    add("--updates", type=int, help="stop after so many updates in all")
-    add("--minutes", type=float, help="stop after so many minutes in all")
-    add("--checkpoint", type=Path, metavar="FILE", help="write checkpoints to it")
-    add("--resume", type=Path, metavar="FILE", help="continue from this checkpoint")
-    add("--picture", type=Path, metavar="FILE", help="draw the learning curve: a .png")
+    add("--updates", type=_positive(int), help="stop after so many updates in all")
+    add("--minutes", type=_positive(float), help="stop after so many minutes in all")
+    file = {"metavar": "FILE"}
+    add("--checkpoint", type=_output, help="write checkpoints to it", **file)
+    add("--resume", type=_input, help="continue from this checkpoint", **file)
+    add("--picture", type=_output, help="draw the learning curve: a .png", **file)
+
+
+def _positive(kind: type) -> Callable[[str], float]:
+    """Return a parser of numbers above 0."""
+
+    def number(text: str) -> float:
+        if not (value := kind(text)) > 0:
+            message = f"expected a number above 0: {text}"
+            raise argparse.ArgumentTypeError(message)
+        return value
+
+    return number
+
+
+def _output(text: str) -> Path:
+    """Return a path that can be written: hours later would be too late to say no."""
+    path = Path(text)
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        message = f"expected a file in a folder that exists: {text}"
+        raise argparse.ArgumentTypeError(message)
+    return path
+
+
+def _input(text: str) -> Path:
+    """Return the path of a file."""
+    if not Path(text).is_file():
+        message = f"expected a file that exists: {text}"
+        raise argparse.ArgumentTypeError(message)
+    return Path(text)
 
 
 class EnvTime:
@@ -101,10 +132,16 @@ def save_checkpoint(
         ``envs.get_state()``: episodes, pending autoresets, random streams.
     parts : mapping
         Objects that the checkpoint restores: modules, optimisers and schedules with
-        ``state_dict``; `torch.Generator`; `numpy.random.Generator`.
+        ``state_dict``; `torch.Generator`; a generator of
+        `numpy.random.default_rng`.
     values : mapping
         What the training loop keeps between updates: counters, texts, lists and dicts
         of them, tensors, arrays.  An array must stand at the top.
+
+    Raises
+    ------
+    ValueError
+        If a part or value is such that `load_checkpoint` could not read the file.
     """
     values = dict(values or {})
     arrays = {name: v for name, v in values.items() if isinstance(v, np.ndarray)}
@@ -120,6 +157,11 @@ def save_checkpoint(
             "arrays": {n: torch.from_numpy(a.copy()) for n, a in arrays.items()},
         }
         torch.save(contents, whole_file)
+        try:
+            torch.load(whole_file, weights_only=True)
+        except pickle.UnpicklingError as error:
+            message = "parts, values: expected plain values, tensors, arrays at the top"
+            raise ValueError(message) from error
         whole_file.replace(path)
 
 
@@ -147,7 +189,10 @@ def load_checkpoint(
     ValueError
         If the file is no checkpoint, or lacks a part.
     """
-    contents = torch.load(path, weights_only=True)  # runs no code of the file
+    try:
+        contents = torch.load(path, weights_only=True)  # runs no code of the file
+    except (KeyError, EOFError, RuntimeError, pickle.UnpicklingError):
+        contents = None
     if not isinstance(contents, dict) or contents.get("format") != FORMAT:
         message = f"path: {os.fspath(path)!r} is no checkpoint of these programs"
         raise ValueError(message)

@@ -158,11 +158,15 @@ def assert_equal(first, second):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--num-levels", 0), "--num-levels: expected more than 0, at most 1000000: 0"),
-        (("--num-levels", 1_000_001), "at most 1000000: 1000001"),
-        (("--test-levels", 1001), "--test-levels: expected more than 0, at most 1000"),
-        (("--updates", 0), "--updates: expected more than 0"),
-        (("--minutes", -1.0), "--minutes: expected more than 0"),
+        (("--num-levels", 0), "--num-levels: expected 1 to 1000000: 0"),
+        (("--num-levels", 1_000_001), "expected 1 to 1000000: 1000001"),
+        (("--test-levels", 1001), "--test-levels: expected 1 to 1000: 1001"),
+        (("--updates", 0), "argument --updates: expected a number above 0: 0"),
+        (("--updates", "ten"), "argument --updates: invalid number value: 'ten'"),
+        (("--minutes", -1.0), "argument --minutes: expected a number above 0: -1.0"),
+        (("--resume", "none.pt"), "argument --resume: expected a file that exists: no"),
+        (("--picture", "none/a.png"), "--picture: expected a file in a folder that "),
+        (("--checkpoint", "."), "--checkpoint: expected a file in a folder that exis"),
         (("--id", "roll_vec/Countdown-v0"), "argument --id: invalid choice"),
     ],
 )

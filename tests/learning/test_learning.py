@@ -106,12 +106,32 @@ def test_other_files_and_missing_parts_are_errors(example, tmp_path):
             path, {"network": torch.nn.Linear(36, 4), "schedule": training.schedule}
         )
     torch.save({"weight": weights}, tmp_path / "other")
-    with pytest.raises(ValueError, match="no checkpoint"):
-        learning.load_checkpoint(tmp_path / "other", {})
+    (tmp_path / "text").write_text("hello")
+    (tmp_path / "empty").touch()
+    whole = path.read_bytes()
+    (tmp_path / "half").write_bytes(whole[: len(whole) // 2])
+    for name in ("other", "text", "empty", "half"):
+        with pytest.raises(ValueError, match=f"{name}' is no checkpoint"):
+            learning.load_checkpoint(tmp_path / name, {})
     # The network alone is enough for a program that plays.
     network = torch.nn.Linear(36, 4)
     learning.load_checkpoint(path, {"network": network})
     assert torch.equal(network.weight, weights)
+
+
+def test_an_unreadable_checkpoint_is_not_saved(example, tmp_path):
+    learning = example("learning")
+    envs_state = TinyTraining(seed=1).envs.get_state()
+    path = tmp_path / "checkpoint"
+    mersenne = np.random.Generator(np.random.MT19937(1))
+    for arguments in (
+        {"parts": {}, "values": {"counts": {"inner": np.zeros(2)}}},
+        {"parts": {}, "values": {"path": path}},
+        {"parts": {"rng": mersenne}},
+    ):
+        with pytest.raises(ValueError, match="expected plain values"):
+            learning.save_checkpoint(path, envs_state=envs_state, **arguments)
+        assert not any(tmp_path.iterdir())
 
 
 def test_an_interrupted_save_leaves_the_old_file(example, tmp_path, monkeypatch):
