@@ -102,7 +102,8 @@ training.load(sys.argv[3])
 for _ in range(3):
     training.update()
 training.save(sys.argv[4])
-torch.save((weights_of(training), training.stage, training.curve.points), sys.argv[5])
+others = [training.stage, training.success, training.curve.points]
+torch.save((weights_of(training), others), sys.argv[5])
 """
 
 
@@ -123,9 +124,9 @@ def test_a_new_process_continues_bit_for_bit(example, tmp_path):
         training.update()
     command = [sys.executable, "-c", CONTINUE, str(ROOT), str(EXAMPLES)]
     subprocess.run([*command, path, end, result], check=True)
-    weights, stage, points = torch.load(result, weights_only=True)
+    weights, others = torch.load(result, weights_only=True)
     assert torch.equal(weights, weights_of(training))
-    assert (stage, points) == (training.stage, training.curve.points)
+    assert others == [training.stage, training.success, training.curve.points]
     np.testing.assert_array_equal(
         example("learning").load_checkpoint(end, {})[0].arrays["level_numbers"],
         training.envs.get_state().arrays["level_numbers"],
