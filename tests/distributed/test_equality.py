@@ -87,8 +87,9 @@ def test_deaths_leave_no_trace(name, mode):
         (rng.randrange(3), rng.randrange(40)): rng.choice(["early", "late"])
         for _ in range(12)
     }
-    # One that dies in its construction, in its restoration, and at its next message.
-    deaths |= {(0, 0): "early", (1, 5): "late", (1, 6): "early", (1, 7): "late"}
+    # In the construction; in the reset; in a step, the restoration and the next one.
+    deaths |= {(0, 0): "early", (2, 1): "late", (2, 2): "early"}
+    deaths |= {(1, 5): "late", (1, 6): "early", (1, 7): "late"}
     sharded, local = make_pair(
         name, mode, deaths=deaths, snapshot_interval=4, max_restarts=-1
     )
@@ -156,6 +157,24 @@ def test_frames_attributes_and_solutions():
     assert sharded.spec.id == local.spec.id
     assert_same(sharded.reset(), local.reset())
     assert sharded.get_state() == local.get_state()
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+@pytest.mark.parametrize("name", ["roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"])
+def test_a_step_is_one_message_to_each_shard(name, mode):
+    sharded, local = make_pair(name, mode, snapshot_interval=2)
+    messages = actors_of(sharded).messages
+    sharded.reset(seed=0)
+    for actions in draw_actions(local, 8, seed=0):
+        count = len(messages)
+        ends = np.logical_or(*sharded.step(actions)[2:4])
+        assert [shard for shard, _, _ in messages[count:]] == [0, 1, 2]
+        if mode is DISABLED and ends.any():
+            sharded.reset(options={"reset_mask": ends})
+    count = len(messages)
+    if name == "roll_vec/Sokoban-v0" and mode is not DISABLED:
+        sharded.unroll(np.ones((5, NUM_ENVS), int))
+        assert [shard for shard, _, _ in messages[count:]] == [0, 1, 2]
 
 
 def test_an_action_that_is_refused_moves_no_shard():
