@@ -45,7 +45,7 @@ def test_an_episode_plays_start_level_plus_its_seed_modulo_the_number(
     keywords = {"num_levels": num_levels, "start_level": start_level, **CONFIG[id]}
     env = gymnasium.make(id, **keywords)
     batch = gymnasium.make_vec(id, num_envs=2, autoreset_mode="Disabled", **keywords)
-    for seed in (0, 11, 2**32 - 2, 2**40 + 5):
+    for seed in (11, 2**40 + 5) if JIT_OFF else (0, 11, 2**32 - 2, 2**40 + 5):
         played, _ = batch.reset(seed=[seed, seed + 1])
         for episode in range(3):
             if episode:

@@ -10,6 +10,7 @@ import pytest
 from roll_vec.errors import InvalidActionError, InvalidOptionError, ResetNeededError
 from roll_vec.spaces import UnicodeText
 from roll_vec.testing import check_vector_env
+from tests.conftest import JIT_OFF
 from tests.contract.cases import (
     LIMIT,
     MODES,
@@ -339,6 +340,7 @@ def test_bad_options_are_named(env_id, keywords, message):
         gymnasium.make_vec(env_id, **keywords)
 
 
+@pytest.mark.skipif(JIT_OFF, reason="a minute uncompiled, and no kernel of its own")
 @pytest.mark.parametrize("env_id", [SOKOBAN, LAKE, RANDOM_LAKE])
 def test_text_keeps_the_contract_of_vector_environments(env_id):
     def make(num_envs, autoreset_mode):

@@ -9,7 +9,10 @@ import roll_vec  # noqa: F401  registers the ids
 from roll_vec.errors import ResetNeededError
 from roll_vec.stacked import engine as stacked_engine
 from roll_vec.stacked.engine import StackedEngine
+from tests.conftest import JIT_OFF
 from tests.contract.cases import assert_same
+
+pytestmark = pytest.mark.skipif(JIT_OFF, reason="nothing is compiled")
 
 CASES = {
     "rooms": ("roll_vec/Sokoban-v0", {"num_boxes": 1, "action_start": 1}),
