@@ -27,6 +27,8 @@ TESTS = [
     "tests/pool/test_conformance.py",
     "tests/pool/test_failed_constructors.py",
 ]
+# Of sets that have Ray.
+RAY_TESTS = ["tests/distributed/ray", "-m", "ray and not slow"]
 SHOW_VERSIONS = """
 import platform, gymnasium, numba, numpy
 print("Python", platform.python_version(), "numpy", numpy.__version__,
@@ -69,12 +71,15 @@ def install(name: str, pins: PinSet) -> Path:
     return python
 
 
-def run_tests(python: Path) -> bool:
+def run_tests(python: Path, pins: PinSet) -> bool:
     """Run the tests with the interpreter of a set; return whether they passed."""
     subprocess.run([python, "-c", SHOW_VERSIONS], cwd=ROOT, check=True)
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "auto"]
-    command += TESTS
-    return subprocess.run(command, cwd=ROOT).returncode == 0
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    runs = [["-n", "auto", *TESTS]]
+    if any(requirement.startswith("ray") for requirement in pins.requirements):
+        runs.append(RAY_TESTS)
+    codes = [subprocess.run([*command, *run], cwd=ROOT).returncode for run in runs]
+    return not any(codes)
 
 
 def main(names: list[str]) -> None:
@@ -92,7 +97,7 @@ def main(names: list[str]) -> None:
     failed = []
     for name in names or SETS:
         print(f"\n-- {name}: {' '.join(SETS[name].requirements)}", flush=True)  # noqa: T201
-        if not run_tests(install(name, SETS[name])):
+        if not run_tests(install(name, SETS[name]), SETS[name]):
             failed.append(name)
     if failed:
         raise SystemExit(f"failed: {', '.join(failed)}")

@@ -35,7 +35,8 @@ SETS = {
     # ROLL 88c80761: requirements_common.txt, and what its vLLM 0.10.2 and gem-llm
     # 0.0.4 require.
     "roll": PinSet(
-        ("numpy<2.0a0,>=1.25", "numba==0.61.2", "nltk==3.9.1"), _NUMPY_1_PYTHONS
+        ("numpy<2.0a0,>=1.25", "numba==0.61.2", "nltk==3.9.1", "ray==2.48.0"),
+        _NUMPY_1_PYTHONS,
     ),
     # RAGEN 20daedc: scripts/setup_ragen.sh.
     "ragen": PinSet(("numpy==1.26.4",), ("3.12", "3.11", "3.10")),

@@ -130,11 +130,12 @@ def test_an_actor_option_that_ray_does_not_know(cluster):
 
 
 def test_errors_of_the_constructor_leave_no_shard(cluster):
-    before = cluster.available_resources().get("CPU")
+    # Shards of tests before this one may be ending: then it rises beyond this.
+    before = cluster.available_resources().get("CPU", 0)
     with pytest.raises(roll_vec.errors.UnknownOptionError, match="max_stepz"):
         RayVectorEnv("roll_vec/Countdown-v0", 4, 2, max_stepz=3)
     for _ in range(600):
-        if cluster.available_resources().get("CPU") == before:
+        if cluster.available_resources().get("CPU", 0) >= before:
             return
         time.sleep(0.05)
     pytest.fail("an actor is still there")
