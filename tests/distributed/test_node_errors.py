@@ -9,6 +9,7 @@ import pytest
 from roll_vec.distributed.node_errors import name_node
 from roll_vec.distributed.recipe import EnvRecipe
 from roll_vec.errors import InvalidOptionError
+from tests.distributed.local_actors import LocalActors, make_env
 from tests.envs.webshop.shops import write
 
 NODE = re.escape(f"(on the node {socket.gethostname()})")
@@ -30,6 +31,18 @@ def test_a_file_that_is_another_one_on_a_node_is_named_with_the_node(
     pattern = f"attributes: .*{message}.*{NODE}"
     with pytest.raises(InvalidOptionError, match=pattern):
         recipe.make_on_node(1)
+
+
+def test_the_error_of_a_shard_reaches_the_program(tmp_path, monkeypatch):
+    start = LocalActors.start
+
+    def start_elsewhere(actors, shard):
+        (tmp_path / "attributes.json").unlink(missing_ok=True)
+        start(actors, shard)
+
+    monkeypatch.setattr(LocalActors, "start", start_elsewhere)
+    with pytest.raises(InvalidOptionError, match=rf"attributes\.json.*{NODE}"):
+        make_env("roll_vec/WebShop-v0", 4, 2, **write(tmp_path))
 
 
 def test_levels_that_a_node_lacks_are_named_with_the_node(tmp_path, monkeypatch):
