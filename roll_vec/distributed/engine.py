@@ -211,8 +211,9 @@ class ShardsEngine:
             self.stalled |= dict.fromkeys((ids + first).tolist(), value.error)
         if shard in self._resets:
             # Others have begun their episodes before.
-            done, others = self._resets[shard]
-            by_id = dict(zip(done.tolist(), list_infos(others, len(done)), strict=True))
+            first_ids, others = self._resets[shard]
+            first_infos = list_infos(others, len(first_ids))
+            by_id = dict(zip(first_ids.tolist(), first_infos, strict=True))
             by_id |= dict(zip(ids.tolist(), list_infos(infos, len(ids)), strict=True))
             ids = np.array(sorted(by_id))
             infos = [by_id[local_id] for local_id in ids.tolist()]
@@ -247,8 +248,8 @@ class ShardsEngine:
             return
         late = {}
         for shard, _, ids in self.parts(env_ids):
-            done = self._resets.get(shard, (self._no_ids, None))[0]
-            missing = np.setdiff1d(ids, done)
+            present_ids = self._resets.get(shard, (self._no_ids, None))[0]
+            missing = np.setdiff1d(ids, present_ids)
             if len(missing):
                 late[shard] = missing
         if late:

@@ -46,7 +46,7 @@ class ShardsSteps(PendingSteps):
         self._engine, self._group_size = engine, group_size
         self._same_step = mode is AutoresetMode.SAME_STEP
         # By environment in a step: its action, and whether it is reset instead.
-        self._sent: dict[int, tuple[Any, bool]] = {}
+        self._actions: dict[int, tuple[Any, bool]] = {}
         # By ticket: the shard, the time of the message, and for a snapshot the number
         # of operations that it has.
         self._tickets: dict[Any, tuple[int, float, int | None]] = {}
@@ -55,7 +55,7 @@ class ShardsSteps(PendingSteps):
         """Forget all environments; their shards go back to where they were."""
         shards = {shard for shard, _, _ in self._tickets.values()}
         self._engine.shards.mark_moved(sorted(shards))
-        self._sent.clear()
+        self._actions.clear()
         self._tickets.clear()
         super().clear()
 
@@ -73,7 +73,7 @@ class ShardsSteps(PendingSteps):
             new_ids = []
             for env_id in (ids + first).tolist():
                 is_reset = bool(needs_reset[env_id])
-                self._sent[env_id] = by_id[env_id], is_reset
+                self._actions[env_id] = by_id[env_id], is_reset
                 self._active[env_id] = None
                 error = engine.stalled.pop(env_id, "")
                 error = record.loss or ("" if is_reset else error)
@@ -87,15 +87,15 @@ class ShardsSteps(PendingSteps):
 
     def _active_ids(self, shard: int) -> list[int]:
         rows = self._engine.rows(shard)
-        return [env_id for env_id in self._sent if rows.start <= env_id < rows.stop]
+        return [env_id for env_id in self._actions if rows.start <= env_id < rows.stop]
 
     def _exchange(self, shard: int, env_ids: list[int]) -> None:
         """Send a shard the actions of some environments, and ask for results."""
         rows = self._engine.rows(shard)
         needs_reset = np.zeros(rows.stop - rows.start, np.bool_)
         ids = np.array(env_ids, np.int64) - rows.start
-        needs_reset[ids] = [self._sent[env_id][1] for env_id in env_ids]
-        actions = [self._sent[env_id][0] for env_id in env_ids]
+        needs_reset[ids] = [self._actions[env_id][1] for env_id in env_ids]
+        actions = [self._actions[env_id][0] for env_id in env_ids]
         operation = Operation("exchange", (ids, actions, needs_reset, _PATIENCE))
         self._submit(shard, operation, None)
 
@@ -128,7 +128,7 @@ class ShardsSteps(PendingSteps):
             Whether its shard is to reset it, before it is ready.
         """
         engine = self._engine
-        is_reset = self._sent[env_id][1]
+        is_reset = self._actions[env_id][1]
         info: dict[str, Any] = {"error": error}
         observation = engine.observe_envs(np.array([env_id]))[0]
         result = PendingResult(observation, truncated=not is_reset, info=info)
@@ -136,12 +136,12 @@ class ShardsSteps(PendingSteps):
             result = result._replace(final=(observation, info))
             if not is_lost:
                 self._active[env_id] = result
-                self._sent[env_id] = None, True
+                self._actions[env_id] = None, True
                 return True
         if (is_reset or self._same_step) and self._group_size is not None:
             group_id = env_id // self._group_size
             result = result._replace(info={**info, "group_id": group_id})
-        del self._active[env_id], self._sent[env_id]
+        del self._active[env_id], self._actions[env_id]
         self._ready[env_id] = result
         if is_reset and not is_lost:
             engine.stalled[env_id] = error
@@ -225,10 +225,12 @@ class ShardsSteps(PendingSteps):
         actions, needs_reset = [], np.zeros(len(successes), np.bool_)
         for local_id, result in results:
             env_id = rows.start + local_id
-            action, is_reset = self._sent.pop(env_id)
-            lost = self._active.pop(env_id)
-            if lost is not None:
-                result = lost._replace(observation=result.observation, info=result.info)
+            action, is_reset = self._actions.pop(env_id)
+            last_step = self._active.pop(env_id)
+            if last_step is not None:
+                result = last_step._replace(
+                    observation=result.observation, info=result.info
+                )
             actions.append(action)
             needs_reset[local_id] = is_reset
             if self._group_size is not None and (is_reset or result.final is not None):

@@ -103,14 +103,14 @@ class StackedShardsEngine(ShardsEngine):
         """Return observations of some environments, of an ended episode its last."""
         result: list[Any] = []
         for shard, _, ids in self.parts(env_ids):
-            seen, finals = self._parts_seen[shard], {}
+            latest, finals = self._parts_seen[shard], {}
             if shard in self._finals:
                 final_ids, codes = self._finals[shard]
                 finals = dict(zip(final_ids.tolist(), codes, strict=True))
             for local_id in ids.tolist():
                 code = finals.get(local_id)
                 if code is None:
-                    code = seen[local_id]
+                    code = latest[local_id]
                 # A state is a Python int.
                 result.append(code.item() if isinstance(code, np.generic) else code)
         if not result or not isinstance(result[0], np.ndarray):

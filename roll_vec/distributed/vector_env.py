@@ -465,8 +465,8 @@ def split_sizes(num_envs: int, num_shards: Any, group_size: int) -> list[int]:
     InvalidOptionError
         If the groups are not complete, or there are fewer groups than shards.
     """
-    num_groups, rest = divmod(num_envs, group_size)
-    if rest:
+    num_groups, remainder = divmod(num_envs, group_size)
+    if remainder:
         divisor = f"a divisor of num_envs={num_envs}"
         raise InvalidOptionError.expected("group_size", divisor, group_size)
     count = check_int("num_shards", num_shards, 1)
