@@ -19,7 +19,7 @@ The results of simple policies on the evaluation splits. Every figure comes from
 
 ```
 pip install -e ".[cli,webshop,examples]"
-python -m benchmarks.baselines --train --checkpoints checkpoints
+python -m benchmarks.baselines --train --checkpoints build/networks
 ```
 
 It takes half a minute, and some minutes more for each network of PPO. Without
