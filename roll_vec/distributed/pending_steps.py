@@ -188,7 +188,7 @@ class ShardsSteps(PendingSteps):
             self.clear()
             shards.mark_moved(list(range(len(shards))))
             shards.raise_error(shard, reply)
-        shards.warn({shard: reply})
+        shards.keep_warnings(reply)
         if count is not None:
             if reply.error is None:
                 shards.set_base(shard, reply.value, count)

@@ -116,7 +116,9 @@ class Shard:
     def _restore(self, restore: Restore) -> None:
         """Bring the batch, or a new one, to a state."""
         is_busy = self._pending_steps is not None and len(self._pending_steps) > 0
-        if self._env is None or restore.state is None or is_busy:
+        # Attributes of its environments are later ones than the snapshot's.
+        has_attributes = any(one.name == "set_attr" for one in restore.operations)
+        if self._env is None or restore.state is None or is_busy or has_attributes:
             self.close()
             self._env = self._recipe.make_on_node(self._num_envs)
             if isinstance(self._engine, PoolEngine):

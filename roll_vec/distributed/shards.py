@@ -23,7 +23,7 @@ from roll_vec.distributed.messages import Message, Operation, Reply, Restore
 from roll_vec.errors import EnvironmentFaultWarning, InvalidOptionError, warn_caller
 from roll_vec.vector.engine import EngineState
 
-Point = tuple[EngineState | None, list[Operation], float]
+Point = tuple[EngineState | None, list[Operation], dict[Any, Operation], float]
 
 __all__ = ["LATE", "Actors", "Dead", "ShardDiedError", "Shards"]
 
@@ -48,8 +48,10 @@ _NOTICE = 15.0
 LATE = "it did not reply within its time limit"
 """The reason why a shard is replaced that does not answer."""
 
-# Operations by which episodes go on: they cannot be repeated without a snapshot.
+# Operations whose effect a snapshot need not have.
 _SETTINGS = frozenset(("set_level_options", "set_attr"))
+# Operations that end no episode if they raise, as in a local pool.
+_CALLS = _SETTINGS | {"call"}
 
 
 class ShardDiedError(Exception):
@@ -107,7 +109,8 @@ class ShardRecord:
     operations: list[Operation] = field(default_factory=list)
     """Since ``state``."""
     settings: dict[Any, Operation] = field(default_factory=dict)
-    """The operations that set attributes and level options; later ones replace alike.
+    """The operations before ``state`` that set attributes and level options; later ones
+    replace alike.
     """
     steps: float = 0.0
     """Since ``state``."""
@@ -130,6 +133,16 @@ class ShardRecord:
         """Return the way to bring a new batch to the present state."""
         settings = tuple(self.settings.values())
         return Restore(self.state, tuple(self.operations), settings)
+
+    def drop_operations(self, count: int | None = None) -> None:
+        """Drop the first operations, all by default; keep what they have set."""
+        for operation in self.operations[:count]:
+            if operation.name in _SETTINGS:
+                key = pickle.dumps(_subject(operation))
+                self.settings.pop(key, None)
+                self.settings[key] = operation
+        del self.operations[:count]
+        self.steps = sum(map(_count_steps, self.operations))
 
 
 class Shards:
@@ -171,6 +184,7 @@ class Shards:
         self._renewal, self._translate = renewal, translate
         self.records = [ShardRecord() for _ in range(count)]
         self._warned: set[str] = set()
+        self._warnings: list[tuple[type[Warning], str]] = []
         for shard in range(count):
             actors.start(shard)
 
@@ -215,11 +229,20 @@ class Shards:
             raise
         for shard in sorted(replies):
             if replies[shard].error is not None:
-                self.mark_moved(moving)
+                self.mark_moved(
+                    [
+                        s
+                        for s in moving
+                        if self.records[s].is_restorable
+                        or operations[s].name not in _CALLS
+                    ]
+                )
                 self.raise_error(shard, replies[shard])
         for shard, reply in replies.items():
             self.commit(shard, operations[shard], reply)
-        self.warn(replies)
+            self.keep_warnings(reply)
+        if not moving:
+            self.warn()
         return values | {shard: reply.value for shard, reply in replies.items()}
 
     def _gather(
@@ -311,13 +334,13 @@ class Shards:
     def submit(self, shard: int, operation: Operation) -> Any:
         """Send an operation to a shard, restored before if need be; return a ticket."""
         record = self.records[shard]
-        restore = None
-        if record.has_moved:
-            restore = record.restore()
-            record.has_moved = record.needs_reset = False
-        return self.actors.submit(
+        restore = record.restore() if record.has_moved else None
+        ticket = self.actors.submit(
             shard, Message(operation, restore, self._wants_state(record, operation))
         )
+        # Last: Ctrl-C before it sends the way back once more.
+        record.has_moved = False
+        return ticket
 
     def _wants_state(self, record: ShardRecord, operation: Operation) -> bool:
         # After an exchange some environments are in a step: `ShardsSteps` asks apart.
@@ -357,6 +380,7 @@ class Shards:
             )
             _LOGGER.error(record.loss)
             record.state, record.operations = None, []
+            record.needs_reset = False
             return Dead(record.loss)
         record.restarts += 1
         record.is_starting = True
@@ -368,6 +392,7 @@ class Shards:
             return None
         renewal = self._renewal(shard)
         record.operations = [renewal] if renewal else []
+        record.needs_reset = False
         return Dead(
             f"shard {shard} died: {error}; its environments allow no snapshots, so "
             "that their episodes are over"
@@ -378,21 +403,17 @@ class Shards:
         record = self.records[shard]
         if operation.name in _QUESTIONS:
             return
-        if operation.name in _SETTINGS:
-            key = pickle.dumps(_subject(operation))
-            record.settings.pop(key, None)
-            record.settings[key] = operation
+        record.operations.append(operation)
+        record.steps += _count_steps(operation)
+        if operation.name == "reset":
+            record.needs_reset = False
         if reply.state is not None:
             self.set_base(shard, reply.state)
-            return
-        if reply.state_error and record.state is None:
+        elif reply.state_error and record.state is None:
             # It never had a snapshot, and keeps no operations for one.
             record.is_restorable = False
-            record.operations = []
-            return
-        if record.is_restorable:
-            record.operations.append(operation)
-            record.steps += _count_steps(operation)
+        if not record.is_restorable:
+            record.drop_operations()
 
     def set_base(
         self, shard: int, state: EngineState, count: int | None = None
@@ -408,8 +429,7 @@ class Shards:
         """
         record = self.records[shard]
         record.state = state
-        del record.operations[:count]
-        record.steps = sum(map(_count_steps, record.operations))
+        record.drop_operations(count)
 
     def mark_moved(self, shards: Sequence[int]) -> None:
         """Note that some shards may have done what is not among their operations."""
@@ -421,30 +441,39 @@ class Shards:
 
     def save_point(self) -> list[Point]:
         """Return a point in time that `go_back` can go back to."""
-        return [(one.state, list(one.operations), one.steps) for one in self.records]
+        return [
+            (one.state, list(one.operations), dict(one.settings), one.steps)
+            for one in self.records
+        ]
 
     def go_back(self, point: list[Point]) -> None:
         """Undo all operations since a point; shards without snapshots stay."""
-        for record, (state, operations, steps) in zip(self.records, point, strict=True):
+        for record, values in zip(self.records, point, strict=True):
             if record.is_restorable and not record.loss:
-                record.state, record.operations = state, list(operations)
-                record.steps, record.has_moved = steps, True
+                record.state, operations, settings, record.steps = values
+                record.operations, record.settings = list(operations), dict(settings)
+                record.has_moved = True
 
     @property
     def need_reset(self) -> bool:
         """Whether a shard without snapshots was interrupted."""
         return any(record.needs_reset for record in self.records)
 
-    def warn(self, replies: Mapping[int, Reply]) -> None:
-        """Give the warnings of shards, each text once."""
-        for reply in replies.values():
-            for category, text in reply.warnings:
-                # As a pool, which warns of its first fault alone.
-                is_fault = issubclass(category, EnvironmentFaultWarning)
-                key = category.__name__ if is_fault else text
-                if key not in self._warned:
-                    self._warned.add(key)
-                    warn_caller(text, category)
+    def keep_warnings(self, reply: Reply) -> None:
+        """Keep the warnings of a shard until the head has taken its results."""
+        for category, text in reply.warnings:
+            # As a pool, which warns of its first fault alone.
+            is_fault = issubclass(category, EnvironmentFaultWarning)
+            key = category.__name__ if is_fault else text
+            if key not in self._warned:
+                self._warned.add(key)
+                self._warnings.append((category, text))
+
+    def warn(self) -> None:
+        """Give the warnings that were kept, each text once; a filter may raise."""
+        while self._warnings:
+            category, text = self._warnings.pop(0)
+            warn_caller(text, category)
 
 
 def _subject(operation: Operation) -> Any:

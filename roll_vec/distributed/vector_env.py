@@ -37,6 +37,7 @@ from roll_vec.vector.attributes import BatchAttributes
 from roll_vec.vector.autoreset import parse_reset_mask
 from roll_vec.vector.env import BatchOptions
 from roll_vec.vector.infos import Infos
+from roll_vec.vector.state import VectorState
 
 __all__ = ["RayOptions", "RayVectorEnv"]
 
@@ -298,6 +299,7 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
             result = super().reset(seed=seed, options=options)
         if mask is None or mask.all():
             self._needs_reset = False
+        self._warn_of_faults()
         return result
 
     def step(
@@ -316,7 +318,9 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
         if self._needs_full_reset():
             raise ResetNeededError(ALL_NEED_RESET)
         with self._interruptible():
-            return super().step(actions)
+            result = super().step(actions)
+        self._warn_of_faults()
+        return result
 
     def send(self, actions: Any, env_ids: Any) -> None:
         """Let some environments of a pool step; see `PoolVectorEnv.send`.
@@ -375,7 +379,8 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
         return self._needs_reset or self.engine.shards.need_reset
 
     def _warn_of_faults(self) -> None:
-        """Do nothing: replies bring the warnings of shards."""
+        """Give the warnings of shards, after the results of a call were taken."""
+        self.engine.shards.warn()
 
     # ------------------------------------------------------------- attributes
 
@@ -390,6 +395,7 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
         if name == "render":
             return self.render_envs(range(self.num_envs)) or ()
         values: tuple[Any, ...] = self.engine.call(name, args, kwargs)
+        self._warn_of_faults()
         return values
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
@@ -415,6 +421,7 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
             accepted = f"{self.num_envs} of them or a single one"
             raise InvalidOptionError.expected("values", accepted, len(values))
         self.engine.set_attr(name, values)
+        self._warn_of_faults()
 
     @property
     def np_random_seed(self) -> tuple[Any, ...]:  # type: ignore[override]
@@ -422,6 +429,54 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
         if not self._is_pool:
             return tuple(self._seeds.values)
         return self.get_attr("np_random_seed")
+
+    # ------------------------------------------------------------- snapshots
+
+    def get_state(self) -> VectorState:
+        """Return a snapshot of all environments; see `RollVectorEnv.get_state`.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If a shard is lost, or its episodes are.
+        PendingResultsError
+            If results were not received.
+        ResetNeededError
+            Before the first reset, or if a fault demands one.
+        """
+        self._check_idle("get_state")
+        if self._needs_full_reset():
+            raise ResetNeededError(ALL_NEED_RESET)
+        return super().get_state()
+
+    def set_state(
+        self,
+        state: VectorState,
+        *,
+        mask: NDArray[np.bool_] | None = None,
+        rows: Sequence[int] | NDArray[np.integer[Any]] | None = None,
+    ) -> Any:
+        """Go back to a snapshot; see `RollVectorEnv.set_state`.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If a shard of these environments is lost, or if their `set_state` fails.
+        PendingResultsError
+            If results were not received.
+        ResetNeededError
+            If a fault demands a reset of all environments and a mask leaves some out.
+        """
+        self._check_idle("set_state")
+        is_full = bool(np.all(True if mask is None else mask))
+        if self._needs_full_reset() and not is_full:
+            raise ResetNeededError(ALL_NEED_RESET)
+        observations = super().set_state(state, mask=mask, rows=rows)
+        if is_full:
+            self._needs_reset = False
+        return observations
+
+    # ------------------------------------------------------------- frames, faults
 
     def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
         """Return a frame of some environments, as `render` does of all."""

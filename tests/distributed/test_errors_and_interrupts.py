@@ -1,0 +1,145 @@
+"""A batch over shards after errors, warnings and Ctrl-C differs from a local pool."""
+
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+
+import roll_vec
+from roll_vec.errors import (
+    EnvironmentFaultError,
+    EnvironmentFaultWarning,
+    ResetNeededError,
+)
+from tests.contract.cases import assert_same
+from tests.distributed.local_actors import actors_of, make_env
+from tests.distributed.test_losses import Unpicklable
+
+
+class Sum(gymnasium.Env):
+    """Adds its gain; action 1 raises.  A snapshot has the sum and not the gain."""
+
+    observation_space = gymnasium.spaces.Box(-1e9, 1e9, (1,), np.float64)
+    action_space = gymnasium.spaces.Discrete(2)
+    gain = 1.0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.sum = float(self.np_random.integers(100))
+        return np.array([self.sum]), {}
+
+    def step(self, action):
+        if action == 1:
+            raise ValueError("action 1")
+        self.sum += self.gain
+        return np.array([self.sum]), self.gain, False, False, {}
+
+    def get_state(self):
+        return {"sum": self.sum, "generator": self.np_random.bit_generator.state}
+
+    def set_state(self, state):
+        self.sum = state["sum"]
+        self.np_random.bit_generator.state = state["generator"]
+
+
+def make_pair(**keywords):
+    """Return a local pool and a batch over shards, both after a reset."""
+    local = roll_vec.PoolVectorEnv([Sum] * 4, **keywords)
+    sharded = make_env(Sum, 4, 2, **keywords)
+    assert_same(sharded.reset(seed=0), local.reset(seed=0))
+    return local, sharded
+
+
+def interrupt_next_wait(env):
+    """Let Ctrl-C strike while the head waits for the next reply."""
+    actors = actors_of(env)
+    wait = actors.wait
+
+    def interrupt(*_):
+        actors.wait = wait
+        raise KeyboardInterrupt
+
+    actors.wait = interrupt
+
+
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_a_replay_sets_attributes_at_their_time(is_interrupted):
+    deaths = {} if is_interrupted else {(1, 6): "early"}
+    sharded = make_env(Sum, 4, 2, deaths=deaths)
+    local = roll_vec.PoolVectorEnv([Sum] * 4)
+    actions = np.zeros(4, int)
+    assert_same(sharded.reset(seed=0), local.reset(seed=0))
+    for gain in (10.0, 100.0):
+        assert_same(sharded.step(actions), local.step(actions))
+        for env in (sharded, local):
+            env.set_attr("gain", gain)
+    if is_interrupted:
+        interrupt_next_wait(sharded)
+        with pytest.raises(KeyboardInterrupt):
+            sharded.step(actions)
+    for _ in range(3):
+        assert_same(sharded.step(actions), local.step(actions))
+    assert sum(sharded.restarts) == len(deaths)
+
+
+def test_a_warning_that_is_an_error_loses_no_step():
+    local, sharded = make_pair()
+    for env in (local, sharded):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(EnvironmentFaultWarning):
+                env.step([1, 0, 0, 0])
+    for _ in range(2):
+        actions = np.zeros(4, int)
+        assert_same(sharded.step(actions), local.step(actions))
+
+
+def test_a_warning_that_is_an_error_leaves_results_to_receive():
+    results = []
+    for env in make_pair():
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            env.send([1, 0, 0, 0], range(4))
+            with pytest.raises(EnvironmentFaultWarning):
+                env.recv(None, 9.0)
+            results.append(env.recv(None, 9.0))
+    assert_same(*results)
+
+
+def test_after_a_fault_that_raises_everything_must_be_reset_or_set():
+    for env in make_pair(on_error="raise"):
+        state = env.get_state()
+        with pytest.raises(EnvironmentFaultError):
+            env.step([1, 0, 0, 0])
+        with pytest.raises(ResetNeededError):
+            env.get_state()
+        with pytest.raises(ResetNeededError):
+            env.set_state(state, mask=np.arange(4) < 2)
+        with pytest.raises(ResetNeededError):
+            env.step([0] * 4)
+        env.set_state(state)
+        assert not env.step([0] * 4)[3].any()
+
+
+def test_a_question_is_no_reset():
+    env = make_env(Unpicklable, 4, 2)
+    actions = np.zeros(4, int)
+    env.reset(seed=0)
+    env.step(actions)
+    interrupt_next_wait(env)
+    with pytest.raises(KeyboardInterrupt):
+        env.step(actions)
+    assert not env.fault_counts.any()
+    with pytest.raises(ResetNeededError, match="interrupted"):
+        env.step(actions)
+    env.reset()
+    assert not env.step(actions)[3].any()
+
+
+def test_an_attribute_that_does_not_exist_ends_no_episode():
+    env = make_env(Unpicklable, 4, 2)
+    env.reset(seed=0)
+    with pytest.raises(AttributeError, match="nothing"):
+        env.get_attr("nothing")
+    assert env.step([0] * 4)[4]["t"].tolist() == [1] * 4
