@@ -35,13 +35,22 @@ settings.register_profile("large", deadline=None, max_examples=400)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "small"))
 
 
+# Tests of pools that draw rooms of Sokoban.
+POOLS_WITH_ROOMS = ("test_bad_input.py", "test_level_option_walks.py")
+
+
 def pytest_collection_modifyitems(items):
     """Put the pools first, for a cold start.
 
     Of two xdist workers one then plays pools, which need few kernels, while the other
     compiles.  In the order of the folders both compile the same kernels.
     """
-    items.sort(key=lambda item: not item.path.is_relative_to(ROOT / "tests" / "pool"))
+    folder = ROOT / "tests" / "pool"
+
+    def needs_kernels(item):
+        return item.path.parent != folder or item.path.name in POOLS_WITH_ROOMS
+
+    items.sort(key=needs_kernels)
 
 
 def pytest_collection_finish():
