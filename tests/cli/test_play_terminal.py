@@ -185,7 +185,9 @@ def test_terminal_is_restored_however_the_typing_ends(terminal, end, code):
     assert tty.finish() == (code, True)
 
 
-@pytest.mark.parametrize("plain", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+@pytest.mark.parametrize(
+    "plain", [{"NO_COLOR": "1"}, pytest.param({"TERM": "dumb"}, marks=pytest.mark.slow)]
+)
 def test_typing_without_colours(terminal, plain):
     tty = terminal(SUM, **plain)
     tty.wait_for("> ")
