@@ -145,6 +145,10 @@ class Training:
         entropy = -(all_log_probs.exp() * all_log_probs).sum(1).mean()
         return policy_loss + 0.5 * value_loss - self.recipe.entropy_bonus * entropy
 
+    def num_env_steps(self) -> int:
+        """Return the steps of all environments so far."""
+        return self.num_updates * self.recipe.num_steps * self.envs.num_envs
+
     def policy(self) -> Policy:
         """Return the greedy policy of the present weights."""
         return greedy_policy(self.network, self.first_action)
@@ -195,6 +199,8 @@ def train(training: Training, args: argparse.Namespace) -> None:
             training.update()
             bar.advance()
             bar.show(success=training.success, time_in_envs=env_time.share())
+            values = {"training_success": training.success, "stage": training.stage}
+            training.curve.add(training.num_env_steps(), **values)
             is_over = training.num_updates >= recipe.updates
             is_over |= env_time.total() > seconds
             if is_over or training.num_updates % PERIOD == 0:
@@ -203,14 +209,8 @@ def train(training: Training, args: argparse.Namespace) -> None:
 
 def show_and_store(training: Training, args: argparse.Namespace) -> None:
     """Test on some held-out levels; write the picture and the checkpoint."""
-    recipe = training.recipe
-    success = evaluate(training.policy(), args.id, 512, **recipe.keywords)
-    training.curve.add(
-        training.num_updates * recipe.num_steps * training.envs.num_envs,
-        held_out_success=success.mean(),
-        training_success=training.success,
-        stage=training.stage,
-    )
+    success = evaluate(training.policy(), args.id, 512, **training.recipe.keywords)
+    training.curve.add(training.num_env_steps(), held_out_success=success.mean())
     if args.picture:
         training.curve.save_picture(args.picture, f"PPO on {args.id}")
     if args.checkpoint:

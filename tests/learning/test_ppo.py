@@ -66,7 +66,7 @@ def test_learning_without_the_mask_is_noticed(example):
 def test_the_page_has_the_lines_of_the_mask(example):
     page = (ROOT / "docs" / "learning.md").read_text("utf-8")
     program = (EXAMPLES / "ppo.py").read_text("utf-8").splitlines()
-    lines = page.partition("before the loss:\n\n```\n")[2].partition("```")[0]
+    lines = page.partition("the second before the loss:\n\n```\n")[2].partition("```")[0]
     assert len(lines.splitlines()) == 2
     assert set(lines.splitlines()) <= {line.strip() for line in program}
 
@@ -173,6 +173,8 @@ def test_the_program_learns_and_its_policy_can_be_loaded(
     example, tmp_path, monkeypatch, capsys
 ):
     ppo = example("ppo")
+    recipe = dataclasses.replace(ppo.RECIPES[LAKE], num_levels=5000)
+    monkeypatch.setitem(ppo.RECIPES, LAKE, recipe)
     checkpoint, picture = tmp_path / "lake.pt", tmp_path / "lake.png"
     options = ["--id", LAKE, "--updates=15", "--num-envs=512", "--test-levels=200"]
     options += [f"--checkpoint={checkpoint}", f"--picture={picture}"]
