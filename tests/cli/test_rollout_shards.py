@@ -42,7 +42,7 @@ def saved_digests(path):
     [
         (SOKOBAN, ("-o", "num_levels=4", "--policy", "oracle")),
         ("roll_vec/FrozenLake-v1", ("--policy", "oracle")),
-        ("roll_vec/Countdown-v0", ("--policy", "oracle", "-o", "workers=2")),
+        ("roll_vec/Countdown-v0", ("--policy", "oracle", "-o", "num_levels=3")),
         ("user_envs:mine/Corridor-v0", ("--autoreset", "disabled")),
     ],
 )
