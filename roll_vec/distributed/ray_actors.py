@@ -132,6 +132,18 @@ class RaySession:
             atexit.unregister(cls._end)
 
 
+def describe_death(error: Exception) -> str:
+    """Return one line about the exception of Ray for an actor that has died.
+
+    If a node cannot make a shard, for instance without this package, Ray's text ends
+    with the reason.
+    """
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().splitlines() or [""]
+    if "creation task" in lines[0]:
+        return f"{type(error).__name__}: the node cannot make a shard: {lines[-1]}"
+    return f"{type(error).__name__}: {lines[0]}"
+
+
 def _check_reachable(address: str) -> None:
     """Refuse an address that does not answer: Ray would try for minutes.
 
@@ -244,9 +256,7 @@ class RayActors:
         except errors.RayTaskError:
             raise
         except errors.RayError as error:
-            first_line = (str(error).strip().splitlines() or [""])[0]
-            message = f"{type(error).__name__}: {first_line}"
-            raise ShardDiedError(message) from error
+            raise ShardDiedError(describe_death(error)) from error
         return reply
 
     def explain_delay(self) -> str:

@@ -66,7 +66,9 @@ def test_learning_without_the_mask_is_noticed(example):
 def test_the_page_has_the_lines_of_the_mask(example):
     page = (ROOT / "docs" / "learning.md").read_text("utf-8")
     program = (EXAMPLES / "ppo.py").read_text("utf-8").splitlines()
-    lines = page.partition("the second before the loss:\n\n```\n")[2].partition("```")[0]
+    lines = page.partition("the second before the loss:\n\n```\n")[2].partition("```")[
+        0
+    ]
     assert len(lines.splitlines()) == 2
     assert set(lines.splitlines()) <= {line.strip() for line in program}
 
