@@ -73,7 +73,9 @@ training levels. In WebShop, episode i plays goal i of the split.
 The digest is the SHA-256 of keywords, seeds and first observations. A test computes it
 again.
 """
-QUOTE = re.compile(r"(<!-- baseline (\S+) (\S+) (\S+) -->).*?(<!-- end -->)", re.DOTALL)
+QUOTE = re.compile(
+    r"(<!-- baseline (\S+) (\S+) (\S+)( new)? -->).*?(<!-- end -->)", re.DOTALL
+)
 
 
 def render(content: Mapping[str, Any]) -> str:
@@ -105,7 +107,8 @@ def quote(text: str, content: Mapping[str, Any]) -> str:
     """Return another page with its quoted success rates replaced by those of a file.
 
     A quotation is the text between ``<!-- baseline ID SPLIT POLICY -->`` and
-    ``<!-- end -->``.
+    ``<!-- end -->``; with ``new`` after POLICY, the success on levels that equal no
+    training level.
 
     Raises
     ------
@@ -116,10 +119,11 @@ def quote(text: str, content: Mapping[str, Any]) -> str:
 
     def replace(match: re.Match[str]) -> str:
         key = match[2], match[3], match[4]
-        if key not in rows:
+        figure = "success" if match[5] is None else "new_success"
+        if figure not in rows.get(key, ()):
             message = f"expected a baseline of the file, got {' '.join(key)}"
             raise ValueError(message)
-        return f"{match[1]}{_percent(rows[key]['success'])}{match[5]}"
+        return f"{match[1]}{_percent(rows[key][figure])}{match[6]}"
 
     return QUOTE.sub(replace, text)
 

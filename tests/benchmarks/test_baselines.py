@@ -230,6 +230,9 @@ def test_quotations_are_replaced(tmp_path, capsys):
     command.rewrite_quotations(pages, CONTENT)
     assert pages[0].read_text("utf-8") == page.quote(text, CONTENT)
     assert capsys.readouterr().out == f"written: {pages[0]}\n"
+    row = {**ROWS[key], "new_success": [0.5, 0.25, 0.75]}
+    text = f"<!-- baseline {' '.join(key)} new --><!-- end -->"
+    assert "-->50.0 % (25.0 to 75.0)<!--" in page.quote(text, {"rows": [row]})
     with pytest.raises(ValueError, match="expected a baseline of the file, got a b c"):
         page.quote("<!-- baseline a b c --><!-- end -->", CONTENT)
 
