@@ -3,20 +3,23 @@
 ::
 
     vector_env.py       RayVectorEnv: the batch, as the program sees it (the head)
-    engine.py           an engine over shards; stacked_engine.py, pool_engine.py
+    options.py          keywords of RayVectorEnv
     pending_steps.py    send and recv
-    merging.py          results of parts, joined
+    stacked_engine.py   an engine over shards, of stacked arrays; pool_engine.py: pools
+    engine.py           what both share
+    merging.py          results of shards, joined
     shards.py           messages to shards; deaths, restarts, replays
-    messages.py         the messages
     ray_actors.py       Ray: everything that depends on it
+    actors.py           the interface of the processes
     shard.py            a shard: a local batch that executes messages
-    recipe.py           a recipe by which every shard makes its batch
-    wire.py             messages as bytes
+    recipe.py           a recipe by which every shard makes its batch; node_errors.py
+    messages.py         the messages; wire.py: as bytes
 
 Imports go down this list.  A test has shards in its own process in the place of
 `ray_actors`, and ends them at any message.
 """
 
-from roll_vec.distributed.vector_env import RayOptions, RayVectorEnv
+from roll_vec.distributed.options import RayOptions
+from roll_vec.distributed.vector_env import RayVectorEnv
 
 __all__ = ["RayOptions", "RayVectorEnv"]

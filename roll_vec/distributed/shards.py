@@ -17,15 +17,16 @@ import pickle
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
+from roll_vec.distributed.actors import Actors, ShardDiedError
 from roll_vec.distributed.messages import Message, Operation, Reply, Restore
 from roll_vec.errors import EnvironmentFaultWarning, InvalidOptionError, warn_caller
 from roll_vec.vector.engine import EngineState
 
 Point = tuple[EngineState | None, list[Operation], dict[Any, Operation], float]
 
-__all__ = ["LATE", "Actors", "Dead", "ShardDiedError", "Shards"]
+__all__ = ["LATE", "Dead", "Shards"]
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -54,45 +55,11 @@ _SETTINGS = frozenset(("set_level_options", "set_attr"))
 _CALLS = _SETTINGS | {"call"}
 
 
-class ShardDiedError(Exception):
-    """Raised by `Actors.result` when the process of a shard is gone."""
-
-
 class ShardTraceback(Exception):
     """The traceback of an exception in a shard, shown as its cause."""
 
     def __str__(self) -> str:
         return f"\n\n{self.args[0]}"
-
-
-class Actors(Protocol):
-    """The processes of the shards; `roll_vec.distributed.ray_actors` has Ray's."""
-
-    def start(self, shard: int) -> None:
-        """Start a process for a shard, a new one if there was one before."""
-
-    def submit(self, shard: int, message: Message) -> Any:
-        """Send a message, and return a ticket for its reply."""
-
-    def wait(self, tickets: Sequence[Any], timeout: float | None) -> list[Any]:
-        """Wait at most so long for the first reply, and return the tickets of all."""
-
-    def result(self, ticket: Any) -> Reply:
-        """Return the reply of a ticket that is ready.
-
-        Raises
-        ------
-        ShardDiedError
-        """
-
-    def explain_delay(self) -> str:
-        """Return what may delay the start of processes."""
-
-    def kill(self, shard: int) -> None:
-        """End the process of a shard, if it lives."""
-
-    def close(self) -> None:
-        """End all processes."""
 
 
 class Dead(NamedTuple):

@@ -6,8 +6,8 @@ from collections import Counter
 import cloudpickle
 
 from roll_vec.distributed import RayVectorEnv
+from roll_vec.distributed.actors import ShardDiedError
 from roll_vec.distributed.shard import Shard
-from roll_vec.distributed.shards import ShardDiedError
 from roll_vec.distributed.wire import pack, unpack
 
 
