@@ -71,6 +71,8 @@ class ShardsEngine:
         self.num_envs = int(self.starts[-1])
         self.successes = np.zeros(self.num_envs, np.bool_)
         self.stalled: dict[int, str] = {}
+        # By shard: those of its own environments whose last reset has failed.
+        self._failed_resets: dict[int, dict[int, str]] = {}
         self._advances_ended = mode is AutoresetMode.SAME_STEP
         # The first seed of each environment, and the number of its episode.
         self._first_seeds = [0] * self.num_envs
@@ -178,7 +180,7 @@ class ShardsEngine:
         Raises
         ------
         EnvironmentFaultError
-            If all environments are reset, and none can be.
+            If no environment can be reset.
         """
         self._forget()
         parts = list(self.parts(env_ids))
@@ -196,8 +198,7 @@ class ShardsEngine:
         self._clear_stalled(env_ids, values)
         for shard, _, ids in parts:
             self._take_reset(shard, ids, values[shard])
-        if len(env_ids) == self.num_envs:
-            self._check_failures()
+        self._check_failures()
 
     def _take_reset(self, shard: int, ids: Ids, value: Any) -> None:
         """Keep the results of a reset of a shard's environments."""
@@ -207,6 +208,7 @@ class ShardsEngine:
             infos = value.infos
             self._set_observations(shard, value.observations)
             self.successes[self.rows(shard)] = value.successes
+            self._failed_resets[shard] = value.failed_resets
         else:
             self.stalled |= dict.fromkeys((ids + first).tolist(), value.error)
         if shard in self._resets:
@@ -229,9 +231,14 @@ class ShardsEngine:
                     self.stalled.pop(env_id, None)
 
     def _check_failures(self) -> None:
-        """Raise an error if no environment has an episode."""
-        if len(self.stalled) == self.num_envs:
-            raise EnvironmentFaultError(self.stalled)
+        """Raise an error if the last reset of every environment has failed."""
+        failures = dict(self.stalled)
+        for shard, errors in self._failed_resets.items():
+            first = int(self.starts[shard])
+            failures |= {first + local_id: text for local_id, text in errors.items()}
+        if len(failures) == self.num_envs:
+            self.shards.drop_fault_warnings()
+            raise EnvironmentFaultError(failures)
 
     def advance(self, env_ids: Ids) -> None:
         """Begin next episodes; see `Engine.advance`.
@@ -260,6 +267,7 @@ class ShardsEngine:
             self._clear_stalled(env_ids, values)
             for shard, ids in late.items():
                 self._take_reset(shard, ids, values[shard])
+        self._check_failures()
 
     def reset_infos(self, env_ids: Ids) -> Infos | InfoList:
         """Return the infos of the resets of the last message."""
@@ -301,7 +309,10 @@ class ShardsEngine:
             values = self._turn(advance_ids, actions, shard_mask, False)
         self._forget()
         self._advance_error = error
-        return self._take_turn(values, advance_ids, skip_mask, stalled)
+        result = self._take_turn(values, advance_ids, skip_mask, stalled)
+        if len(advance_ids):
+            self._check_failures()
+        return result
 
     def _turn(
         self,
@@ -352,6 +363,7 @@ class ShardsEngine:
             truncations[rows] = value.truncations
             infos.append(value.infos)
             self.successes[rows] = value.successes
+            self._failed_resets[shard] = value.failed_resets
             if self._advances_ended and self._advance_error is None:
                 ids = np.flatnonzero(value.terminations | value.truncations)
                 self._finals[shard] = ids, value.final_observations
@@ -434,12 +446,10 @@ class ShardsEngine:
         self._check_alive(values)
         self._is_started = True
         self._clear_stalled(env_ids, values)
-        for shard, _, ids in parts:
-            result = values[shard]
+        for shard, result in values.items():
             self._set_observations(shard, result.observations)
             self.successes[self.rows(shard)] = result.successes
-            if len(ids) == len(result.successes):
-                self.shards.set_base(shard, states[shard])
+            self._failed_resets[shard] = result.failed_resets
 
     def _check_alive(self, values: dict[int, Any]) -> None:
         errors = {

@@ -13,9 +13,9 @@ Errors of a shard name environments by its own numbers.  The head therefore chec
 actions, seeds, ended environments and ``out`` itself, for all environments, before it
 sends anything.  Two kinds of errors are left in steps and resets:
 `LevelGenerationError`, whose message names seeds and levels and no environments; and
-`EnvironmentFaultError`, whose ``errors`` `merge_faults` numbers anew.  A pool whose
-environments are all stalled raises the latter: a shard must not while another shard
-has environments that are not.
+`EnvironmentFaultError`, whose ``errors`` `ShardsEngine.translate` numbers anew.  A pool
+whose environments are all stalled raises the latter: a shard must not while another
+shard has environments that are not.
 """
 
 from __future__ import annotations

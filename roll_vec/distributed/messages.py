@@ -79,7 +79,6 @@ class Description(NamedTuple):
     metadata: dict[str, Any]
     render_mode: str | None
     configuration: dict[str, Any]
-    is_pool: bool
     accepts_noop: bool
     """Of a pool; see `roll_vec.pool.actions.check_action_batch`."""
     spec: Any
@@ -93,6 +92,8 @@ class ResetResult(NamedTuple):
     observations: Any
     """Of all environments: an array of the batch, or a list with one of each."""
     successes: NDArray[np.bool_]
+    failed_resets: dict[int, str]
+    """Of all environments: those whose last reset has failed, and the errors."""
 
 
 class Turn(NamedTuple):
@@ -121,5 +122,7 @@ class TurnResult(NamedTuple):
     """With ``advances_ended``: the last observations of those that ended."""
     observations: Any
     successes: NDArray[np.bool_]
+    failed_resets: dict[int, str]
+    """As in `ResetResult`."""
     advance_error: Exception | None = None
     """Why the next episodes of those that ended could not begin."""

@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.distributed.engine import Ids, ShardsEngine
+from roll_vec.distributed.messages import Operation
 from roll_vec.distributed.shards import Dead, Shards
 from roll_vec.pool.actions import check_action_batch
 from roll_vec.pool.observations import Observations, copy_data
@@ -34,11 +35,7 @@ class PoolShardsEngine(ShardsEngine):
         mode: AutoresetMode,
     ) -> None:
         super().__init__(make_shards, sizes, mode)
-        try:
-            description = self.describe()
-        except BaseException:
-            self.close()
-            raise
+        description = self.describe()
         self.set_spaces(description)
         self.spec = description.spec
         self.accepts_noop = description.accepts_noop
@@ -109,8 +106,6 @@ class PoolShardsEngine(ShardsEngine):
 
     def set_attr(self, name: str, values: Sequence[Any]) -> None:
         """Set an attribute of each environment, also of those made later."""
-        from roll_vec.distributed.messages import Operation
-
         operations = {
             shard: Operation("set_attr", (name, list(values[self.rows(shard)])))
             for shard in range(len(self.shards))

@@ -195,6 +195,13 @@ class RayActors:
         Of the actors, as for `ray.remote`.
     compress : bool
         Of `Shard`.
+
+    Raises
+    ------
+    MissingExtraError
+    InvalidOptionError
+        If the environments cannot be pickled, the cluster cannot be reached, or Ray
+        refuses the options.
     """
 
     def __init__(
@@ -206,6 +213,12 @@ class RayActors:
         options: Mapping[str, Any],
         compress: bool,
     ) -> None:
+        # Before anything is started.  A class of the program itself travels, too.
+        try:
+            self._recipe = pack(recipe)
+        except Exception as error:
+            message = f"id: the environments cannot be sent to other processes: {error}"
+            raise InvalidOptionError(message) from error
         num_cpus = float(options.get("num_cpus", 1))
         self._session = RaySession(address, num_cpus * len(sizes))
         self._ray = ray = self._session.ray
@@ -218,8 +231,6 @@ class RayActors:
             self._session.close()
             message = f"actor_options: {error}"
             raise InvalidOptionError(message) from error
-        # A class of the program itself travels, too.
-        self._recipe = pack(recipe)
         self._sizes, self._mode, self._compress = list(sizes), mode, compress
         self._num_cpus = num_cpus
         self._actors: dict[int, Any] = {}

@@ -150,7 +150,6 @@ class Shard:
             engine.metadata,
             engine.render_mode,
             engine.configuration(),
-            isinstance(engine, PoolEngine),
             getattr(engine, "accepts_noop", False),
             env.spec,
         )
@@ -174,7 +173,13 @@ class Shard:
 
     def _reset_result(self, env_ids: NDArray[np.int64]) -> ResetResult:
         infos = self._engine.reset_infos(env_ids)
-        return ResetResult(infos, self._observe(), self._engine.successes)
+        return ResetResult(
+            infos, self._observe(), self._engine.successes, self._failed_resets()
+        )
+
+    def _failed_resets(self) -> dict[int, str]:
+        engine = self._engine
+        return dict(engine.faults.stalled) if isinstance(engine, PoolEngine) else {}
 
     def turn(self, turn: Turn) -> TurnResult:
         """Step the environments; begin next episodes before, or of those that end."""
@@ -207,6 +212,7 @@ class Shard:
             finals,
             self._observe(),
             successes,
+            self._failed_resets(),
             error,
         )
 
@@ -216,7 +222,7 @@ class Shard:
         """Take many steps of an engine that can; see `SupportsUnroll.unroll`."""
         # The head has checked that the engine can unroll these actions.
         result: UnrollResult = self._engine.unroll(actions, has_ended, mode, None)
-        return result, ResetResult({}, self._observe(), self._engine.successes)
+        return result, ResetResult({}, self._observe(), self._engine.successes, {})
 
     def _observe(self) -> Any:
         if isinstance(self._engine, PoolEngine):

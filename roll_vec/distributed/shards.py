@@ -436,6 +436,12 @@ class Shards:
                 self._warned.add(key)
                 self._warnings.append((category, text))
 
+    def drop_fault_warnings(self) -> None:
+        """Drop kept warnings of faults: an error reports them."""
+        self._warnings = [
+            one for one in self._warnings if one[0] is not EnvironmentFaultWarning
+        ]
+
     def warn(self) -> None:
         """Give the warnings that were kept, each text once; a filter may raise."""
         while self._warnings:

@@ -269,14 +269,18 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
+        count = len(self._pending_steps)
         try:
             yield
-        except EnvironmentFaultError:
-            self._demand_reset()
-            raise
         except KeyboardInterrupt:
             if len(self._pending_steps):
                 self._pending_steps.clear()
+                self._demand_reset()
+            raise
+        except Exception as error:
+            # Results that were not received are gone.
+            has_lost_results = len(self._pending_steps) < count
+            if has_lost_results or isinstance(error, EnvironmentFaultError):
                 self._demand_reset()
             raise
 
@@ -300,8 +304,6 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
         self._check_idle("call")
         if not self._is_pool:
             return super().call(name, *args, **kwargs)
-        if name == "render":
-            return self.render_envs(range(self.num_envs)) or ()
         values: tuple[Any, ...] = self.engine.call(name, args, kwargs)
         self._warn_of_faults()
         return values
@@ -386,10 +388,25 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
 
     # ------------------------------------------------------------- frames, faults
 
+    def render(self) -> tuple[Any, ...] | None:
+        """Return a frame of each environment; see `RollVectorEnv.render`.
+
+        Of a pool, the results of `render`; None for environments of a shard that is
+        lost.
+        """
+        self._check_idle("render")
+        return self.call("render") if self._is_pool else super().render()
+
     def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
         """Return a frame of some environments, as `render` does of all."""
         self._check_idle("render")
-        return super().render_envs(indices)
+        # The shards take ascending numbers.
+        env_ids, places = np.unique(np.asarray(indices, np.int64), return_inverse=True)
+        if self._is_pool:
+            frames = self.engine.frames(env_ids, "")
+        else:
+            frames = super().render_envs(env_ids.tolist())
+        return frames and tuple(frames[place] for place in places)
 
     @property
     def fault_counts(self) -> NDArray[np.int64]:

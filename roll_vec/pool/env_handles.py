@@ -284,7 +284,11 @@ class EnvHandles:
     def render(self, env_ids: Sequence[int]) -> tuple[Any, ...]:
         """Return the results of `render` of some environments."""
         call: tuple[str, tuple[Any, ...], dict[str, Any]] = ("render", (), {})
-        return tuple(self.run("call", [call] * len(env_ids), env_ids))
+        # Each once: `run` waits for as many results as it has numbers.
+        own_ids = list(dict.fromkeys(env_ids))
+        frames = self.run("call", [call] * len(own_ids), own_ids)
+        by_id = dict(zip(own_ids, frames, strict=True))
+        return tuple(by_id[env_id] for env_id in env_ids)
 
     @property
     def envs(self) -> list[gymnasium.Env[Any, Any]]:

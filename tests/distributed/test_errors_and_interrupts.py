@@ -1,5 +1,6 @@
 """A batch over shards after errors, warnings and Ctrl-C differs from a local pool."""
 
+import threading
 import warnings
 
 import gymnasium
@@ -7,12 +8,22 @@ import numpy as np
 import pytest
 
 import roll_vec
+from roll_vec.distributed.ray_actors import RayActors
+from roll_vec.distributed.recipe import EnvRecipe
 from roll_vec.errors import (
     EnvironmentFaultError,
     EnvironmentFaultWarning,
+    InvalidOptionError,
     ResetNeededError,
 )
-from tests.contract.cases import assert_same
+from tests.contract.cases import (
+    DISABLED,
+    MODES,
+    NEXT_STEP,
+    assert_same,
+    id_of,
+    make_batch,
+)
 from tests.distributed.local_actors import actors_of, make_env
 from tests.distributed.test_losses import Unpicklable
 
@@ -143,3 +154,79 @@ def test_an_attribute_that_does_not_exist_ends_no_episode():
     with pytest.raises(AttributeError, match="nothing"):
         env.get_attr("nothing")
     assert env.step([0] * 4)[4]["t"].tolist() == [1] * 4
+
+
+class Switch(Sum):
+    """Its resets fail while a switch of the class is on; episodes have two steps."""
+
+    is_broken = False
+
+    def reset(self, *, seed=None, options=None):
+        if Switch.is_broken:
+            raise ValueError("no reset")
+        self.count = 0
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        self.count += 1
+        return *super().step(action)[:2], self.count == 2, False, {}
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+def test_an_error_tells_that_no_environment_can_be_reset(mode, monkeypatch):
+    local = roll_vec.PoolVectorEnv([Switch] * 4, autoreset_mode=mode)
+    sharded = make_env(Switch, 4, 2, autoreset_mode=mode)
+    for env in (local, sharded):
+        with monkeypatch.context() as patch, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            env.reset(seed=0)
+            env.step([0] * 4)
+            if mode is NEXT_STEP:
+                env.step([0] * 4)
+            patch.setattr(Switch, "is_broken", True)
+            with pytest.raises(EnvironmentFaultError, match="no reset") as error:
+                env.reset() if mode is DISABLED else env.step([0] * 4)
+            assert sorted(error.value.errors) == [0, 1, 2, 3]
+    assert_same(sharded.reset(seed=1), local.reset(seed=1))
+    assert_same(sharded.step([0] * 4), local.step([0] * 4))
+
+
+class Stuck(Sum):
+    """Its info cannot be pickled after action 1."""
+
+    def step(self, action):
+        results = super().step(0)
+        return *results[:4], {"lock": threading.Lock()} if action else {}
+
+
+def test_results_that_are_gone_demand_a_reset():
+    env = make_env(Stuck, 4, 2)
+    env.reset(seed=0)
+    env.send([0, 0, 1, 0], range(4))
+    with pytest.raises(TypeError, match="pickle"):
+        env.recv(None, 9.0)
+    with pytest.raises(ResetNeededError):
+        env.send([0] * 4, range(4))
+    env.reset(seed=0)
+    env.send([0] * 4, range(4))
+    assert len(env.recv(None, 9.0)[0]) == 4
+
+
+@pytest.mark.parametrize("render_mode", [None, "ansi"])
+def test_frames_of_pools(render_mode):
+    keywords = {"render_mode": render_mode}
+    local = make_batch("tests_vector/Guess-v0", 4, **keywords)
+    sharded = make_env(id_of("tests_vector/Guess-v0"), 4, 2, **keywords)
+    for env in (local, sharded):
+        with pytest.raises(ResetNeededError, match="reset it first"):
+            env.render()
+        env.reset(seed=0)
+    assert sharded.render() == sharded.call("render") == local.render()
+    assert sharded.render_envs([3, 0, 3]) == local.render_envs([3, 0, 3])
+
+
+def test_environments_that_cannot_travel_start_nothing():
+    lock = threading.Lock()
+    recipe = EnvRecipe.of(lambda: lock, {})
+    with pytest.raises(InvalidOptionError, match=r"id: .* cannot be sent .*lock"):
+        RayActors(recipe, [1], NEXT_STEP, None, {}, compress=False)
