@@ -38,7 +38,7 @@ def processor_time(work: Callable[[], Any], seconds: float = 0.3) -> float:
 
 
 class CountingActors:
-    """Shards in this process; see `roll_vec.distributed.shards.Actors`.
+    """Shards in this process; see `roll_vec.distributed.actors.Actors`.
 
     Attributes
     ----------
@@ -78,6 +78,10 @@ class CountingActors:
     def result(self, ticket: bytes) -> Any:
         """Return a reply."""
         return unpack(ticket)
+
+    def explain_delay(self) -> str:
+        """Return nothing: a shard starts at once."""
+        return ""
 
     def kill(self, shard: int) -> None:
         """Close a shard."""
