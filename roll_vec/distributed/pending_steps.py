@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from roll_vec.distributed.messages import Operation, Reply
 from roll_vec.distributed.pool_engine import PoolShardsEngine
-from roll_vec.distributed.shards import LATE, Dead
+from roll_vec.distributed.shards import LATE, Dead, ShardRecord
 from roll_vec.pool.pending_steps import PendingResult, PendingSteps
 
 __all__ = ["ShardsSteps"]
@@ -24,7 +24,9 @@ _PATIENCE = 0.02
 class ShardsSteps(PendingSteps):
     """Pending steps of the environments of many shards.
 
-    A shard with environments in a step always has a message to answer.
+    While the head waits, a shard with environments in a step has a message to answer.
+    A snapshot needs all of its environments at rest.  If they never are, new actions
+    are held back once in two intervals, until the steps before have ended.
 
     Parameters
     ----------
@@ -50,13 +52,19 @@ class ShardsSteps(PendingSteps):
         # By ticket: the shard, the time of the message, and for a snapshot the number
         # of operations that it has.
         self._tickets: dict[Any, tuple[int, float, int | None]] = {}
+        # By shard: environments whose actions wait for a snapshot.
+        self._held_back: dict[int, list[int]] = {}
 
     def clear(self) -> None:
         """Forget all environments; their shards go back to where they were."""
-        shards = {shard for shard, _, _ in self._tickets.values()}
+        # One without a message may have environments in a step, too.
+        count = len(self._engine.shards)
+        active = {shard for shard in range(count) if self._active_ids(shard)}
+        shards = active | {shard for shard, _, _ in self._tickets.values()}
         self._engine.shards.mark_moved(sorted(shards))
         self._actions.clear()
         self._tickets.clear()
+        self._held_back.clear()
         super().clear()
 
     def send(
@@ -81,13 +89,22 @@ class ShardsSteps(PendingSteps):
                     new_ids.append(env_id)
             if not new_ids:
                 continue
-            if len(self._active_ids(shard)) == len(new_ids):
-                self._save_state(shard)
-            self._exchange(shard, new_ids)
+            held_back = self._held_back.setdefault(shard, [])
+            held_back += new_ids
+            is_idle = len(self._active_ids(shard)) == len(held_back)
+            if is_idle or not self._is_snapshot_due(record, 2):
+                self._send_all(shard)
 
     def _active_ids(self, shard: int) -> list[int]:
         rows = self._engine.rows(shard)
         return [env_id for env_id in self._actions if rows.start <= env_id < rows.stop]
+
+    def _send_all(self, shard: int) -> None:
+        """Send the actions that were held back, after a snapshot if one is due."""
+        env_ids = self._held_back.pop(shard)
+        if len(self._active_ids(shard)) == len(env_ids):
+            self._save_state(shard)
+        self._exchange(shard, env_ids)
 
     def _exchange(self, shard: int, env_ids: list[int]) -> None:
         """Send a shard the actions of some environments, and ask for results."""
@@ -106,11 +123,12 @@ class ShardsSteps(PendingSteps):
     def _save_state(self, shard: int) -> None:
         """Ask a shard that is idle for a snapshot, if one is due."""
         record = self._engine.shards.records[shard]
-        if (
-            record.is_restorable
-            and record.steps >= self._engine.shards.snapshot_interval
-        ):
+        if self._is_snapshot_due(record, 1):
             self._submit(shard, Operation("get_state"), len(record.operations))
+
+    def _is_snapshot_due(self, record: ShardRecord, num_intervals: int) -> bool:
+        interval = num_intervals * self._engine.shards.snapshot_interval
+        return record.is_restorable and record.steps >= interval
 
     def _lose(self, env_id: int, error: str, *, is_lost: bool) -> bool:
         """End the step of an environment whose episode is lost.
@@ -155,7 +173,12 @@ class ShardsSteps(PendingSteps):
         while self._active:
             ticketed = {shard for shard, _, _ in self._tickets.values()}
             for shard in range(len(shards)):
-                if shard not in ticketed and self._active_ids(shard):
+                active_ids = self._active_ids(shard)
+                if shard in ticketed or not active_ids:
+                    continue
+                if len(active_ids) == len(self._held_back.get(shard, ())):
+                    self._send_all(shard)
+                else:
                     self._exchange(shard, [])
             waits = [(shard, sent_at) for shard, sent_at, _ in self._tickets.values()]
             left = shards.patience(waits)
@@ -200,6 +223,7 @@ class ShardsSteps(PendingSteps):
         for ticket, (owner, _, _) in list(self._tickets.items()):
             if owner == shard:
                 del self._tickets[ticket]
+        self._held_back.pop(shard, None)
         env_ids = self._active_ids(shard)
         if dead is None:
             self._exchange(shard, env_ids)

@@ -26,7 +26,7 @@ from roll_vec.vector.engine import EngineState
 
 Point = tuple[EngineState | None, list[Operation], dict[Any, Operation], float]
 
-__all__ = ["LATE", "Dead", "Shards"]
+__all__ = ["LATE", "Dead", "ShardRecord", "Shards"]
 
 _LOGGER = logging.getLogger(__name__)
 

@@ -95,3 +95,26 @@ def test_every_environment_plays_as_in_a_local_pool(name, mode, dies):
         assert restores[-1].state is not None
         assert max(len(one.operations) for one in restores) < 25
     sharded.close()
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_shard_that_is_never_at_rest_has_snapshots(dies):
+    name = "tests_vector/Guess-v0"
+    deaths = {(0, 41): "late", (1, 52): "early"} if dies else {}
+    keywords = {"deaths": deaths, "snapshot_interval": 3, **vector_keywords(name)}
+    sharded, local = make_env(id_of(name), 4, 2, **keywords), make_batch(name, 4)
+    assert_same(sharded.reset(seed=0), local.reset(seed=0))
+    expected, lengths = {}, []
+
+    for _ in range(120):
+        for env_id in [i for i in range(4) if i not in expected]:
+            for env in (sharded, local):
+                env.send(["1"], [env_id])
+            expected |= split_results(local.recv(None))
+        # The oldest message has an answer, and the others are under way.
+        for env_id, result in split_results(sharded.recv(1, 9.0)).items():
+            assert_same(result, expected.pop(env_id))
+        lengths += [len(one.operations) for one in sharded.engine.shards.records]
+    assert max(lengths) < 24
+    assert sum(sharded.restarts) == len(deaths)
+    sharded.close()
