@@ -13,7 +13,8 @@ import os
 import pickle
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,13 @@ class EnvTime:
 
     def __exit__(self, *_: object) -> None:
         self.seconds += time.perf_counter() - self._entry
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Leave out the time within, such as that of a test."""
+        start = time.perf_counter()
+        yield
+        self._start += time.perf_counter() - start
 
     def total(self) -> float:
         """Return the seconds since the start, with those before a checkpoint."""

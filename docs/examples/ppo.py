@@ -46,7 +46,7 @@ BATCH_NAMES = (
     *("rewards", "terminations", "ended", "values"),
 )
 SAVED_ATTRIBUTES = (
-    *("num_updates", "stage", "success", "ended"),
+    *("task", "num_updates", "stage", "success", "ended"),
     *("network_arguments", "first_action"),
 )
 
@@ -56,6 +56,8 @@ class Training:
 
     def __init__(self, id: str, recipe: Recipe, num_envs: int, seed: int) -> None:
         self.recipe, self.env_time, self.curve = recipe, EnvTime(), LearningCurve()
+        # The learning rate of an update depends on their number.
+        self.task = {"id": id, "num_envs": num_envs, "updates": recipe.updates}
         keywords = {**recipe.keywords, **recipe.curriculum[0]}
         if recipe.num_levels is not None:
             keywords["num_levels"] = recipe.num_levels
@@ -165,7 +167,11 @@ class Training:
         save_checkpoint(path, envs_state=state, parts=self.parts(), values=values)
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Go back to a checkpoint of a training with the same arguments."""
+        """Go back to a checkpoint; ValueError if it is of another task."""
+        _, values = load_checkpoint(path, {})
+        if values.get("task") != self.task:
+            message = f"path: {path} is of {values.get('task')}, expected {self.task}"
+            raise ValueError(message)
         state, values = load_checkpoint(path, self.parts())
         self.observations = self.envs.set_state(state)
         self.__dict__.update(values)
@@ -236,7 +242,7 @@ def main() -> None:
     train(training, args)
     env_time = training.env_time
     print(f"{training.num_updates} updates in {env_time.total():.0f} s", end=", ")
-    print(f"{env_time.share():.1%} of the time in the environments")
+    print(f"{env_time.share():.1%} of them in the environments")
     print(held_out_report(training.policy(), args.id, recipe, args.test_levels))
 
 

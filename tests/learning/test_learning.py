@@ -185,6 +185,8 @@ def test_the_share_of_time_goes_on_after_a_checkpoint(example, monkeypatch):
     with env_time, later:
         now[0] += 1
     now[0] += 3
+    with later.pause():
+        now[0] += 5
     assert (later.seconds, later.total(), later.share()) == (2, 8, 1 / 4)
 
 

@@ -135,6 +135,16 @@ def test_a_new_process_continues_bit_for_bit(example, tmp_path):
     )
 
 
+def test_a_checkpoint_of_another_task_is_refused(example, tmp_path):
+    path = tmp_path / "checkpoint"
+    make_training(example).save(path)
+    other = make_training(example, updates=7)
+    weights = weights_of(other)
+    with pytest.raises(ValueError, match=r"'updates': 200.*'updates': 7"):
+        other.load(path)
+    assert torch.equal(weights_of(other), weights)
+
+
 def test_a_stage_comes_at_ninety_percent_and_changes_the_levels(example):
     training = make_training(example)
     training.update()
