@@ -36,7 +36,8 @@ class RayOptions:
         ``head``: only cell codes travel.  ``shard``: the observations do, which takes
         work from the head and costs up to 768 times as many bytes.
     num_cpus : float
-        Processors that Ray reserves for each shard.
+        Processors that Ray reserves for each shard on a cluster, and threads of a
+        shard.  The local Ray that `RayVectorEnv` starts reserves none.
     scheduling_strategy : str or object
         As for `ray.remote`.  ``SPREAD`` spreads the shards over the nodes.
     actor_options : mapping or None
@@ -79,9 +80,20 @@ class RayOptions:
             ),
             "max_restarts": check_int("max_restarts", self.max_restarts, -1),
             "num_cpus": check_number("num_cpus", self.num_cpus, 0.0, 1e6),
-            "actor_options": dict(self.actor_options or {}),
             "compress": check_bool("compress", self.compress),
         }
+        if not (self.actor_options is None or isinstance(self.actor_options, Mapping)):
+            accepted = "None or a dict of options of ray.remote"
+            raise InvalidOptionError.expected(
+                "actor_options", accepted, self.actor_options
+            )
+        checked["actor_options"] = dict(self.actor_options or {})
+        if isinstance(self.scheduling_strategy, str):
+            choices = ("SPREAD", "DEFAULT")
+            check_choice("scheduling_strategy", self.scheduling_strategy, choices)
+        if not (self.address is None or isinstance(self.address, str)):
+            accepted = "None, 'auto' or 'host:port'"
+            raise InvalidOptionError.expected("address", accepted, self.address)
         check_choice("render_on", self.render_on, RENDER_ON)
         for name in ("shard_timeout", "start_timeout"):
             value = getattr(self, name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import math
 import os
 import re
 import shutil
@@ -54,21 +53,21 @@ class RaySession:
     ----------
     address : str or None
         As for `ray.init`: ``auto``, ``host:port`` or ``ray://host:port``.
-    num_cpus : float
-        Processors that the shards ask for: a cluster of this machine has at least as
-        many, whatever the machine has.
     """
 
     # The number of users of a connection that a RaySession has made.
     _num_users = 0
     _is_own = False
+    # Of that connection; None: a cluster of this machine.
+    _address: str | None = None
     # The folder of a cluster of this machine: sockets, logs, objects that were spilled.
     _folder = ""
 
-    def __init__(self, address: str | None, num_cpus: float) -> None:
+    def __init__(self, address: str | None) -> None:
         self.ray = ray = import_ray()
         if ray.is_initialized():
-            if address is not None and not RaySession._is_own:
+            own_address = RaySession._address if RaySession._is_own else None
+            if address is not None and address != own_address:
                 message = (
                     f"address: this program is connected to Ray already, got "
                     f"{address!r}; expected None, which takes that connection"
@@ -78,12 +77,12 @@ class RaySession:
             if address is not None:
                 _check_reachable(address)
             RaySession._is_own, RaySession._num_users = True, 0
+            RaySession._address = address
             options: dict[str, Any] = {"address": address}
             if address is None:
                 # Without "local" it would connect to a cluster of RAY_ADDRESS.
                 options = {
                     "address": "local",
-                    "num_cpus": max(os.cpu_count() or 1, math.ceil(num_cpus)),
                     "include_dashboard": False,
                     **self._own_folder(),
                 }
@@ -100,6 +99,11 @@ class RaySession:
                 raise
         RaySession._num_users += 1
         self._is_open = True
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is to a cluster that a RaySession has started on this machine."""
+        return RaySession._is_own and RaySession._address is None
 
     def close(self) -> None:
         """End the connection, if this class has made it and nobody else uses it."""
@@ -213,26 +217,31 @@ class RayActors:
         options: Mapping[str, Any],
         compress: bool,
     ) -> None:
-        # Before anything is started.  A class of the program itself travels, too.
+        # Before anything is started, which takes seconds.  A class of the program
+        # itself travels, too.
         try:
             self._recipe = pack(recipe)
         except Exception as error:
             message = f"id: the environments cannot be sent to other processes: {error}"
             raise InvalidOptionError(message) from error
-        num_cpus = float(options.get("num_cpus", 1))
-        self._session = RaySession(address, num_cpus * len(sizes))
-        self._ray = ray = self._session.ray
-        # A call may have run although it failed, so Ray must neither repeat it nor
-        # restart the actor: the head does both, from the last snapshot.
-        fixed = {"max_restarts": 0, "max_task_retries": 0}
+        actor_class = import_ray().remote(NodeShard)
         try:
-            self._class = ray.remote(NodeShard).options(**{**options, **fixed})
+            actor_class.options(**options)
         except (TypeError, ValueError) as error:
-            self._session.close()
             message = f"actor_options: {error}"
             raise InvalidOptionError(message) from error
+        self._session = RaySession(address)
+        self._ray = self._session.ray
+        # A call may have run although it failed, so Ray must neither repeat it nor
+        # restart the actor: the head does both, from the last snapshot.
+        fixed: dict[str, Any] = {"max_restarts": 0, "max_task_retries": 0}
+        if self._session.is_local:
+            # Nobody else uses it: a second batch must not wait for processors that
+            # the first has reserved.
+            fixed["num_cpus"] = 0
+        self._class = actor_class.options(**{**options, **fixed})
         self._sizes, self._mode, self._compress = list(sizes), mode, compress
-        self._num_cpus = num_cpus
+        self._num_cpus = {**options, **fixed}.get("num_cpus", 1)
         self._actors: dict[int, Any] = {}
 
     def start(self, shard: int) -> None:

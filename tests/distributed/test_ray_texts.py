@@ -1,4 +1,4 @@
-"""Texts about Ray without Ray: addresses that do not answer, actors that died."""
+"""Ray's options and errors, without Ray: addresses, actors that died, processors."""
 
 import socket
 import sys
@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from roll_vec.distributed.ray_actors import RaySession, describe_death
+from roll_vec.distributed.options import RayOptions
+from roll_vec.distributed.ray_actors import RayActors, RaySession, describe_death
 from roll_vec.errors import InvalidOptionError
 
 
@@ -40,7 +41,7 @@ def test_an_address_that_does_not_answer_is_refused_at_once(prefix, monkeypatch)
         place.bind(("127.0.0.1", 0))
         address = f"{prefix}127.0.0.1:{place.getsockname()[1]}"
         with pytest.raises(InvalidOptionError, match=f"address: .*{address}.*refused"):
-            RaySession(address, 1)
+            RaySession(address)
     assert not RaySession._is_own
 
 
@@ -55,6 +56,80 @@ def test_an_error_of_ray_is_about_the_address(monkeypatch):
     )
     monkeypatch.setitem(sys.modules, "ray", ray)
     with pytest.raises(InvalidOptionError, match=r"address: .*'x'; Invalid address"):
-        RaySession("x", 1)
+        RaySession("x")
     assert calls == [1]
     assert not RaySession._is_own
+
+
+class RayWithoutShards:
+    """The part of Ray that `RayActors` calls before it starts an actor."""
+
+    def __init__(self, is_initialized):
+        self.initialized, self.actor_options = is_initialized, {}
+
+    def is_initialized(self):
+        return self.initialized
+
+    def init(self, **options):
+        self.initialized = True
+
+    def shutdown(self):
+        self.initialized = False
+
+    def remote(self, actor_class):
+        return SimpleNamespace(options=self._take_options)
+
+    def _take_options(self, **options):
+        if "memry" in options:
+            message = "Invalid option keyword memry for actors."
+            raise ValueError(message)
+        self.actor_options = options
+
+    def wait(self, *arguments, **keywords):
+        return [], []
+
+
+@pytest.mark.parametrize("is_initialized", [False, True])
+def test_shards_of_a_local_cluster_of_their_own_reserve_no_processors(
+    is_initialized, monkeypatch
+):
+    ray = RayWithoutShards(is_initialized)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    first, second = (
+        RayActors(None, [2, 2], None, None, {"num_cpus": 3}, False) for _ in range(2)
+    )
+    assert ray.actor_options["num_cpus"] == (3 if is_initialized else 0)
+    assert ray.actor_options["max_restarts"] == 0
+    with pytest.raises(
+        InvalidOptionError, match="connected to Ray already, got 'auto'"
+    ):
+        RaySession("auto")
+    first.close()
+    assert ray.initialized
+    second.close()
+    assert ray.initialized == is_initialized
+
+
+def test_options_that_ray_does_not_know_are_refused_before_a_cluster_starts(
+    monkeypatch,
+):
+    ray = RayWithoutShards(is_initialized=False)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    with pytest.raises(InvalidOptionError, match="Invalid option keyword memry"):
+        RayActors(None, [2, 2], None, None, {"memry": 3}, False)
+    assert not ray.initialized
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"actor_options": 3}, "actor_options: expected None or a dict .*, got 3"),
+        ({"actor_options": {"num_cpus": 2}}, "; num_cpus is a keyword of its own"),
+        ({"actor_options": {"name": "a"}}, "other than name, got {'name': 'a'}$"),
+        ({"scheduling_strategy": "spread"}, "'SPREAD', 'DEFAULT', got 'spread'"),
+        ({"address": 6379}, "address: expected None, 'auto' or .*, got 6379"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(InvalidOptionError, match=message):
+        RayOptions(**options)
