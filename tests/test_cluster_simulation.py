@@ -115,3 +115,22 @@ def test_every_figure_of_the_page_is_the_files(simulation):
     text = (ROOT / "docs" / "cluster.md").read_text("utf-8")
     content = json.loads(simulation.FIGURES.read_text())
     assert page.render(text, content) == text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--cores=0"], ["--step-us=nan"], ["--step-us=-1"], ["--gigabits=0"]],
+)
+def test_wrong_figures_are_one_line(simulation, arguments, capsys):
+    with pytest.raises(SystemExit):
+        simulation.main(arguments)
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert (
+        f"argument {arguments[0].partition('=')[0]}: expected a finite number" in last
+    )
+
+
+def test_a_step_of_your_own_changes_no_other_environment(simulation, capsys):
+    simulation.main(["--step-us=2000", "--cores=1", "--num-envs=64"])
+    titles = [line for line in capsys.readouterr().out.splitlines() if "(sim" in line]
+    assert titles == ["one of your own, 2000 µs a step, a batch of 64 (simulated)"]

@@ -120,3 +120,25 @@ def test_the_program_prints_a_table_and_goes_on(example, tmp_path, capsys):
     main([*ARGUMENTS, "--rounds=1", f"--checkpoint={folder}", "--save-every=9"])
     assert main([*ARGUMENTS, f"--resume={folder}"]) == curve
     assert capsys.readouterr().out.endswith(table)
+
+
+def test_a_checkpoint_deletes_no_other_folder(example, make, tmp_path, capsys):
+    letter = tmp_path / "letter.txt"
+    letter.write_text("dear reader")
+    rounds, _ = make()
+    with pytest.raises(
+        ValueError, match="expected a new folder or one of a checkpoint"
+    ):
+        rounds.save(tmp_path)
+    assert letter.read_text() == "dear reader"
+    main = example("language_loop").main
+    for argument in (
+        f"--checkpoint={tmp_path}",
+        f"--resume={tmp_path}",
+        f"--picture={tmp_path / 'none' / 'loop.png'}",
+        "--rounds=0",
+    ):
+        with pytest.raises(SystemExit):
+            main([*ARGUMENTS, argument])
+        name = argument.partition("=")[0]
+        assert f"error: argument {name}: " in capsys.readouterr().err

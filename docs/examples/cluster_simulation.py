@@ -21,6 +21,7 @@ import argparse
 import dataclasses
 import functools
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -228,6 +229,18 @@ def draw(path: Path, costs: Costs, title: str, cores: int) -> None:
     plt.close(figure)
 
 
+def number_from(lowest: float, kind: type = float) -> Callable[[str], float]:
+    """Return a parser of finite numbers from ``lowest`` on."""
+
+    def number(text: str) -> float:
+        if not lowest <= (value := kind(text)) < np.inf:
+            message = f"expected a finite number from {lowest:g} on: {text}"
+            raise argparse.ArgumentTypeError(message)
+        return value
+
+    return number
+
+
 def make_parser(names: list[str]) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
@@ -237,16 +250,21 @@ def make_parser(names: list[str]) -> argparse.ArgumentParser:
     add = parser.add_argument
     text = "only this one: " + "; ".join(names)
     add("--environment", choices=names, metavar="NAME", help=text)
-    add("--num-envs", type=int, default=16384, help="of the tables (default: 16384)")
-    add("--cores", type=int, default=16, help="of a node (default: 16)")
+    count, time = number_from(1, int), number_from(0.0)
+    add("--num-envs", type=count, default=16384, help="of the tables (default: 16384)")
+    add("--cores", type=count, default=16, help="of a node (default: 16)")
+    text = "head's network card (default: 10)"
+    add("--gigabits", type=number_from(0.001), default=10.0, help=text)
+    add("--network-us", type=time, default=100.0, help="round trip (default: 100)")
+    add("--snapshot-interval", type=count, default=100, help="steps (default: 100)")
+    text = "a step of one environment; without --environment, of one of your own alone"
+    add("--step-us", type=number_from(0.001), help=text)
     add(
-        "--gigabits", type=float, default=10.0, help="head's network card (default: 10)"
+        "--head-us",
+        type=number_from(0.001),
+        help="the head's time for an environment and step",
     )
-    add("--network-us", type=float, default=100.0, help="round trip (default: 100)")
-    add("--snapshot-interval", type=int, default=100, help="steps (default: 100)")
-    add("--step-us", type=float, help="a step of one environment, for one of your own")
-    add("--head-us", type=float, help="the head's time for an environment and step")
-    add("--message-us", type=float, help="the head's time for a message and its reply")
+    add("--message-us", type=time, help="the head's time for a message and its reply")
     add("--picture", type=Path, metavar="FILE", help="draw it, of one --environment")
     return parser
 
@@ -256,12 +274,17 @@ def main(arguments: list[str] | None = None) -> None:
     content = json.loads(FIGURES.read_text("utf-8"))
     names = [*content["workloads"], SLOW]
     options = make_parser(names).parse_args(arguments)
+    if options.step_us is not None and options.environment is None:
+        options.environment = SLOW
     for name in names if options.environment is None else [options.environment]:
         costs = costs_of(content, name, options)
-        print(f"\n{name}, a batch of {options.num_envs:,} (simulated)\n")
+        title = name
+        if options.step_us is not None:
+            title = f"{name.partition(', 1 ms')[0]}, {options.step_us:g} µs a step"
+        print(f"\n{title}, a batch of {options.num_envs:,} (simulated)\n")
         print("\n".join(table(costs, options.num_envs, options.cores)))
         if options.picture is not None and name == (options.environment or SLOW):
-            draw(options.picture, costs, name, options.cores)
+            draw(options.picture, costs, title, options.cores)
 
 
 if __name__ == "__main__":

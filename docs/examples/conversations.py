@@ -94,6 +94,19 @@ def message(role: str, content: str) -> dict[str, str]:
     return {"role": role, "content": content}
 
 
+def check_checkpoint_folder(folder: Path) -> None:
+    """Refuse a folder with files that a checkpoint would delete.
+
+    Raises
+    ------
+    ValueError
+    """
+    is_free = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    if not is_free and not (folder / "conversations.json").is_file():
+        message = f"expected a new folder or one of a checkpoint: {folder}"
+        raise ValueError(message)
+
+
 class ConversationRounds:
     """Rounds: each has one episode, a conversation, of every environment.
 
@@ -261,7 +274,11 @@ class ConversationRounds:
         return table
 
     def save(self, folder: Path, **more: Any) -> None:
-        """Save environments, conversations and more plain data, between two `play`."""
+        """Save environments, conversations and more plain data, between two `play`.
+
+        A checkpoint in the folder is replaced.  Any other folder must be empty.
+        """
+        check_checkpoint_folder(folder)
         new = folder.with_name(folder.name + ".new")
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(parents=True)

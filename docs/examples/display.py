@@ -96,7 +96,10 @@ class LearningCurve:
         for axis, name in zip(axes, names, strict=True):
             points = [point for point in self.points if name in point]
             steps = [point["step"] for point in points]
-            axis.plot(steps, [point[name] for point in points], linewidth=1.2)
+            # A line needs two points; a single one is a dot.
+            marker = "." if len(points) < 20 else ""
+            values = [point[name] for point in points]
+            axis.plot(steps, values, linewidth=1.2, marker=marker)
             axis.set_ylabel(name.replace("_", " "))
             axis.grid(alpha=0.3)
         axes[-1].set_xlabel(step_name)

@@ -16,7 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from conversations import ACTION_NAMES, FAMILIES, Conversation, ConversationRounds
+from conversations import (
+    ACTION_NAMES,
+    FAMILIES,
+    Conversation,
+    ConversationRounds,
+    check_checkpoint_folder,
+)
 from display import progress_bar
 
 # Valid actions that are seldom right.
@@ -116,6 +122,17 @@ def main(arguments: Sequence[str] | None = None) -> list[dict[str, Any]]:
     add("--resume", type=Path, help="folder of a checkpoint to go on from")
     add("--picture", type=Path, help="png file, needs matplotlib")
     args = parser.parse_args(arguments)
+    if args.rounds < 1:
+        parser.error(f"argument --rounds: expected at least 1: {args.rounds}")
+    if args.resume and not (args.resume / "conversations.json").is_file():
+        parser.error(f"argument --resume: expected a checkpoint: {args.resume}")
+    if args.picture and not args.picture.absolute().parent.is_dir():
+        parser.error(f"argument --picture: no such folder: {args.picture.parent}")
+    if args.checkpoint:
+        try:
+            check_checkpoint_folder(args.checkpoint)
+        except ValueError as error:
+            parser.error(f"argument --checkpoint: {error}")
 
     rounds = ConversationRounds(
         args.families,
