@@ -82,18 +82,18 @@ class RayOptions:
             "num_cpus": check_number("num_cpus", self.num_cpus, 0.0, 1e6),
             "compress": check_bool("compress", self.compress),
         }
-        if not (self.actor_options is None or isinstance(self.actor_options, Mapping)):
+        actor_options: Any = self.actor_options
+        if not (actor_options is None or isinstance(actor_options, Mapping)):
             accepted = "None or a dict of options of ray.remote"
-            raise InvalidOptionError.expected(
-                "actor_options", accepted, self.actor_options
-            )
-        checked["actor_options"] = dict(self.actor_options or {})
+            raise InvalidOptionError.expected("actor_options", accepted, actor_options)
+        checked["actor_options"] = dict(actor_options or {})
         if isinstance(self.scheduling_strategy, str):
             choices = ("SPREAD", "DEFAULT")
             check_choice("scheduling_strategy", self.scheduling_strategy, choices)
-        if not (self.address is None or isinstance(self.address, str)):
+        address: Any = self.address
+        if not (address is None or isinstance(address, str)):
             accepted = "None, 'auto' or 'host:port'"
-            raise InvalidOptionError.expected("address", accepted, self.address)
+            raise InvalidOptionError.expected("address", accepted, address)
         check_choice("render_on", self.render_on, RENDER_ON)
         for name in ("shard_timeout", "start_timeout"):
             value = getattr(self, name)
