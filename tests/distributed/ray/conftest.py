@@ -1,8 +1,13 @@
-"""One cluster of this machine for all tests here."""
+"""One cluster of this machine for all tests here but those that start their own."""
 
 import os
 
 import pytest
+
+
+def pytest_collection_modifyitems(items):
+    """Put tests that start a cluster of their own first: a process has one at a time."""
+    items.sort(key=lambda item: "cluster" in item.fixturenames)
 
 
 @pytest.fixture(scope="session")
