@@ -412,7 +412,8 @@ class ShardsEngine:
 
     def check_state(self, state: EngineState) -> None:
         """Check a state; see `Engine.check_state`."""
-        values = self._ask({self.shards.live[0]: Operation("check_state", (state,))})
+        shard = next(iter(self.shards.live), 0)
+        values = self._ask({shard: Operation("check_state", (state,))})
         self._check_alive(values)
 
     def set_state(self, state: EngineState, rows: Ids, env_ids: Ids) -> None:

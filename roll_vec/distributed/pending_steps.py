@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from roll_vec.distributed.messages import Operation, Reply
 from roll_vec.distributed.pool_engine import PoolShardsEngine
-from roll_vec.distributed.shards import LATE, Dead, ShardRecord
+from roll_vec.distributed.shards import LATE, Dead
 from roll_vec.pool.pending_steps import PendingResult, PendingSteps
 
 __all__ = ["ShardsSteps"]
@@ -92,7 +92,7 @@ class ShardsSteps(PendingSteps):
             held_back = self._held_back.setdefault(shard, [])
             held_back += new_ids
             is_idle = len(self._active_ids(shard)) == len(held_back)
-            if is_idle or not self._is_snapshot_due(record, 2):
+            if is_idle or not engine.shards.is_snapshot_due(record, 2):
                 self._send_all(shard)
 
     def _active_ids(self, shard: int) -> list[int]:
@@ -123,12 +123,8 @@ class ShardsSteps(PendingSteps):
     def _save_state(self, shard: int) -> None:
         """Ask a shard that is idle for a snapshot, if one is due."""
         record = self._engine.shards.records[shard]
-        if self._is_snapshot_due(record, 1):
+        if self._engine.shards.is_snapshot_due(record):
             self._submit(shard, Operation("get_state"), len(record.operations))
-
-    def _is_snapshot_due(self, record: ShardRecord, num_intervals: int) -> bool:
-        interval = num_intervals * self._engine.shards.snapshot_interval
-        return record.is_restorable and record.steps >= interval
 
     def _lose(self, env_id: int, error: str, *, is_lost: bool) -> bool:
         """End the step of an environment whose episode is lost.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import os
-import pickle
 import traceback
 import warnings
 from typing import Any
@@ -358,7 +357,7 @@ def _failure(error: Exception, *, is_restored: bool = True) -> Reply:
     """Return the reply for an exception; one that cannot travel becomes a text."""
     trace = traceback.format_exc()
     try:
-        pickle.loads(pickle.dumps(error))
+        unpack(pack(error))
     except Exception:
         error = RuntimeError(f"{type(error).__name__}: {error}")
     return Reply(error=error, trace=trace, is_restored=is_restored)

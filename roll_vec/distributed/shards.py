@@ -81,6 +81,8 @@ class ShardRecord:
     """
     steps: float = 0.0
     """Since ``state``."""
+    num_failures: int = 0
+    """Snapshots that failed since ``state``."""
     has_moved: bool = False
     """Whether it has done what is not in ``operations``, or is new."""
     is_restorable: bool = True
@@ -316,7 +318,13 @@ class Shards:
             return False
         # What a reset or a set_state has done takes long to repeat.
         is_start = operation.name in ("reset", "set_state")
-        return is_start or record.steps >= self.snapshot_interval
+        return is_start or self.is_snapshot_due(record)
+
+    def is_snapshot_due(self, record: ShardRecord, num_intervals: int = 1) -> bool:
+        """Return whether so many intervals have passed since the last snapshot."""
+        # After a failure at twice the distance: an attempt is not free.
+        interval = self.snapshot_interval << record.num_failures
+        return record.is_restorable and record.steps >= num_intervals * interval
 
     def result(self, shard: int, ticket: Any) -> Reply | Dead | None:
         """Return the reply of a shard; None if it is to be asked again."""
@@ -379,6 +387,8 @@ class Shards:
         elif reply.state_error and record.state is None:
             # It never had a snapshot, and keeps no operations for one.
             record.is_restorable = False
+        elif reply.state_error:
+            record.num_failures += 1
         if not record.is_restorable:
             record.drop_operations()
 
@@ -395,7 +405,7 @@ class Shards:
             The number of operations that it has; None: all.
         """
         record = self.records[shard]
-        record.state = state
+        record.state, record.num_failures = state, 0
         record.drop_operations(count)
 
     def mark_moved(self, shards: Sequence[int]) -> None:

@@ -233,7 +233,8 @@ class StackedShardsEngine(ShardsEngine):
     def set_level_options(self, env_ids: Ids, level_options: dict[str, Any]) -> None:
         """Change the levels of next episodes; see `Engine.set_level_options`."""
         # Refuses what cannot be used before any shard has changed.
-        self.template.set_level_options(np.arange(1), level_options)
+        rows = np.zeros(len(env_ids), np.int64)
+        self.template.set_level_options(rows, level_options)
         super().set_level_options(env_ids, level_options)
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:

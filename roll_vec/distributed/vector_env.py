@@ -81,6 +81,10 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
     -----
     Environments that act on an outside world do so twice when they are replayed.
 
+    Between `send` and `recv` a shard that is two snapshot intervals behind takes no new
+    actions until its environments have ended their steps.  Give environments that may
+    never return a ``step_timeout``.
+
     Raises
     ------
     MissingExtraError
@@ -411,12 +415,14 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
     @property
     def fault_counts(self) -> NDArray[np.int64]:
         """(num_envs,) int64: failed steps and resets of a pool; see `PoolVectorEnv`."""
+        self._check_open()
         counts: NDArray[np.int64] = self.engine.fault_counts
         return counts
 
     @property
     def faults(self) -> dict[str, int]:
         """Failed steps and attempts at a reset of a pool, by kind."""
+        self._check_open()
         counts: dict[str, int] = self.engine.faults
         return counts
 

@@ -202,3 +202,44 @@ def test_close_ends_the_shards():
     env = make_env("roll_vec/Countdown-v0", 4, 2)
     env.close()
     assert actors_of(env).is_closed
+
+
+def test_set_state_after_all_shards_are_lost():
+    deaths = {(k, 3): "early" for k in range(3)}
+    sharded, local = make_sokoban(NEXT_STEP, deaths=deaths, max_restarts=0)
+    state = local.get_state().replace_row(0, {})
+    sharded.step(np.ones(6, int))
+    sharded.step(np.ones(6, int))
+    with pytest.raises(EnvironmentFaultError, match="shard 0 is lost"):
+        sharded.set_state(state)
+
+
+class Moody(gymnasium.Env):
+    """Can be pickled before its first step alone; counts the attempts."""
+
+    observation_space = gymnasium.spaces.Discrete(2)
+    action_space = gymnasium.spaces.Discrete(2)
+    num_steps, num_attempts = 0, 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        self.num_steps += 1
+        return 1, 0.0, False, False, {"attempts": self.num_attempts}
+
+    def __reduce_ex__(self, protocol):
+        self.num_attempts += 1
+        if self.num_steps:
+            raise TypeError
+        return super().__reduce_ex__(protocol)
+
+
+def test_a_snapshot_that_fails_is_tried_less_often():
+    env = make_env(Moody, 2, 2, snapshot_interval=4)
+    env.reset(seed=0)
+    for _ in range(100):
+        infos = env.step([0, 0])[4]
+    # At the first reset; then, as pickle and as copy, after 4, 8, 16, 32 and 64 steps.
+    assert infos["attempts"].tolist() == [11, 11]
