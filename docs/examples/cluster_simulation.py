@@ -116,12 +116,14 @@ def local_time(costs: Costs, num_envs: int, cores: int) -> float:
 
 
 def best_time(costs: Costs, num_envs: int, num_cores: int) -> tuple[float, int]:
-    """Return the least time of a step and the number of shards, 1, 2, 4 ... or all."""
-    counts = {2**k for k in range(num_cores.bit_length())} | {num_cores}
+    """Return the least time of a step and the number of shards, at most all cores."""
+    counts = {round(2 ** (k / 4)) for k in range(4 * num_cores.bit_length())}
+    # Those of fewer machines, so that more machines are never slower.
+    counts |= {num_cores // 10**k for k in range(len(str(num_cores)))}
     return min(
         (step_time(costs, num_envs, count), count)
         for count in sorted(counts)
-        if count <= num_envs
+        if count <= min(num_envs, num_cores)
     )
 
 

@@ -7,11 +7,18 @@ from typing import Any, Protocol
 
 from roll_vec.distributed.messages import Message, Reply
 
-__all__ = ["Actors", "ShardDiedError"]
+__all__ = ["Actors", "CannotStartError", "ShardDiedError"]
 
 
 class ShardDiedError(Exception):
     """Raised by `Actors.result` when the process of a shard is gone."""
+
+
+class CannotStartError(ShardDiedError):
+    """Raised when a process cannot make its shard, for instance without this package.
+
+    Another process of the same node could not either.
+    """
 
 
 class Actors(Protocol):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from roll_vec.distributed.actors import ShardDiedError
+from roll_vec.distributed.actors import CannotStartError, ShardDiedError
 from roll_vec.distributed.messages import Message, Reply
 from roll_vec.distributed.recipe import EnvRecipe
 from roll_vec.distributed.shard import Shard
@@ -136,16 +136,17 @@ class RaySession:
             atexit.unregister(cls._end)
 
 
-def describe_death(error: Exception) -> str:
-    """Return one line about the exception of Ray for an actor that has died.
+def explain_death(error: Exception) -> ShardDiedError:
+    """Return our exception, with one line, for that of Ray about an actor.
 
     If a node cannot make a shard, for instance without this package, Ray's text ends
     with the reason.
     """
     lines = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().splitlines() or [""]
     if "creation task" in lines[0]:
-        return f"{type(error).__name__}: the node cannot make a shard: {lines[-1]}"
-    return f"{type(error).__name__}: {lines[0]}"
+        message = f"the node cannot make a shard: {lines[-1]}"
+        return CannotStartError(f"{type(error).__name__}: {message}")
+    return ShardDiedError(f"{type(error).__name__}: {lines[0]}")
 
 
 def _check_reachable(address: str) -> None:
@@ -276,7 +277,7 @@ class RayActors:
         except errors.RayTaskError:
             raise
         except errors.RayError as error:
-            raise ShardDiedError(describe_death(error)) from error
+            raise explain_death(error) from error
         return reply
 
     def explain_delay(self) -> str:

@@ -19,9 +19,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from roll_vec.distributed.actors import Actors, ShardDiedError
+from roll_vec.distributed.actors import Actors, CannotStartError, ShardDiedError
 from roll_vec.distributed.messages import Message, Operation, Reply, Restore
-from roll_vec.errors import EnvironmentFaultWarning, InvalidOptionError, warn_caller
+from roll_vec.errors import (
+    EnvironmentFaultError,
+    EnvironmentFaultWarning,
+    InvalidOptionError,
+    warn_caller,
+)
 from roll_vec.vector.engine import EngineState
 
 Point = tuple[EngineState | None, list[Operation], dict[Any, Operation], float]
@@ -330,6 +335,13 @@ class Shards:
         """Return the reply of a shard; None if it is to be asked again."""
         try:
             reply = self.actors.result(ticket)
+        except CannotStartError as error:
+            if self.records[shard].pid:
+                return self.replace(shard, str(error))
+            # It never was there: more attempts would take long, and end alike.
+            raise self._translate(
+                shard, EnvironmentFaultError({0: str(error)})
+            ) from error
         except ShardDiedError as error:
             return self.replace(shard, str(error))
         record = self.records[shard]

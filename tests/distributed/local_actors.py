@@ -6,7 +6,7 @@ from collections import Counter
 import cloudpickle
 
 from roll_vec.distributed import RayVectorEnv
-from roll_vec.distributed.actors import ShardDiedError
+from roll_vec.distributed.actors import CannotStartError, ShardDiedError
 from roll_vec.distributed.shard import Shard
 from roll_vec.distributed.wire import pack, unpack
 
@@ -15,7 +15,8 @@ class LocalActors:
     """Actors that answer in the calling thread.
 
     `deaths` has, by shard and number of a message, the time when the shard dies:
-    ``"early"``, before it executes the message, or ``"late"``, when the reply is lost.
+    ``"early"``, before it executes the message, or ``"late"``, when the reply is lost;
+    with ``"unable"`` its process could not make it.
     Messages are counted from 0 over all lives of a shard.  `num_bytes` is the sum of
     the replies.
     """
@@ -42,15 +43,17 @@ class LocalActors:
         number = self.counts[shard]
         self.counts[shard] += 1
         when = self.deaths.get((shard, number))
-        if self.shards.get(shard) is None or when == "early":
+        if self.shards.get(shard) is None or when in ("early", "unable"):
             self.kill(shard)
-            self.replies[ticket] = None
+            self.replies[ticket] = ShardDiedError("killed by the test")
+            if when == "unable":
+                self.replies[ticket] = CannotStartError("no node can make it")
             return ticket
         self.replies[ticket] = self.shards[shard].answer(pack(message))
         self.num_bytes += len(self.replies[ticket])
         if when == "late":
             self.kill(shard)
-            self.replies[ticket] = None
+            self.replies[ticket] = ShardDiedError("killed by the test")
         return ticket
 
     def wait(self, tickets, timeout):
@@ -58,8 +61,8 @@ class LocalActors:
 
     def result(self, ticket):
         reply = self.replies.pop(ticket)
-        if reply is None:
-            raise ShardDiedError("killed by the test")
+        if isinstance(reply, Exception):
+            raise reply
         return unpack(reply)
 
     def explain_delay(self):

@@ -243,3 +243,13 @@ def test_a_snapshot_that_fails_is_tried_less_often():
         infos = env.step([0, 0])[4]
     # At the first reset; then, as pickle and as copy, after 4, 8, 16, 32 and 64 steps.
     assert infos["attempts"].tolist() == [11, 11]
+
+
+def test_a_shard_that_no_process_can_make():
+    # At the start it is an error at once; later a death like others.
+    with pytest.raises(EnvironmentFaultError, match=r"\[2\] failed.*no node can make"):
+        make_env("roll_vec/Sokoban-v0", 6, 3, deaths={(1, 0): "unable"}, **KEYWORDS)
+    sharded, local = make_sokoban(NEXT_STEP, deaths={(1, 2): "late", (1, 3): "unable"})
+    up = np.ones(6, int)
+    assert_same(sharded.step(up), local.step(up))
+    assert sharded.restarts == (0, 2, 0)

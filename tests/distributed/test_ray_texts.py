@@ -6,8 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from roll_vec.distributed.actors import CannotStartError
 from roll_vec.distributed.options import RayOptions
-from roll_vec.distributed.ray_actors import RayActors, RaySession, describe_death
+from roll_vec.distributed.ray_actors import RayActors, RaySession, explain_death
 from roll_vec.errors import InvalidOptionError
 
 
@@ -21,15 +22,19 @@ def test_the_reason_why_a_node_cannot_make_a_shard_is_in_the_last_line():
         'NodeShard.__init__()\x1b[39m (pid=1)\n  File "a.py", line 7\n'
         "ModuleNotFoundError: No module named 'roll_vec'"
     )
-    assert describe_death(ActorDiedError(text)) == (
+    error = explain_death(ActorDiedError(text))
+    assert isinstance(error, CannotStartError)
+    assert str(error) == (
         "ActorDiedError: the node cannot make a shard: ModuleNotFoundError: No module "
         "named 'roll_vec'"
     )
     text = "The actor died unexpectedly before finishing this task.\n\tpid: 1"
-    assert describe_death(ActorDiedError(text)) == (
+    error = explain_death(ActorDiedError(text))
+    assert not isinstance(error, CannotStartError)
+    assert str(error) == (
         "ActorDiedError: The actor died unexpectedly before finishing this task."
     )
-    assert describe_death(ActorDiedError()) == "ActorDiedError: "
+    assert str(explain_death(ActorDiedError())) == "ActorDiedError: "
 
 
 @pytest.mark.parametrize("prefix", ["", "ray://"])
