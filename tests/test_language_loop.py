@@ -120,6 +120,8 @@ def test_the_program_prints_a_table_and_goes_on(example, tmp_path, capsys):
     main([*ARGUMENTS, "--rounds=1", f"--checkpoint={folder}", "--save-every=9"])
     assert main([*ARGUMENTS, f"--resume={folder}"]) == curve
     assert capsys.readouterr().out.endswith(table)
+    with pytest.raises(ValueError, match=r"is a checkpoint of .*'seed': 0.*'seed': 1"):
+        main([*ARGUMENTS, f"--resume={folder}", "--seed=1"])
 
 
 def test_a_checkpoint_deletes_no_other_folder(example, make, tmp_path, capsys):

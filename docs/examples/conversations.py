@@ -162,6 +162,14 @@ class ConversationRounds:
             workers=workers,
         )
         self.group_size, self.seed, self.with_hints = group_size, seed, with_hints
+        # A checkpoint goes on with the same.
+        self.task = {
+            "families": list(families),
+            "groups": num_groups,
+            "group_size": group_size,
+            "max_turns": max_turns,
+            "seed": seed,
+        }
         self.env_time = env_time
         self.round = -1
         self.conversations: list[Conversation] = []
@@ -284,15 +292,29 @@ class ConversationRounds:
         new.mkdir(parents=True)
         self.envs.get_state().save(new / "envs.npz")
         chats = [asdict(chat) for chat in self.conversations]
-        plain = {"round": self.round, "conversations": chats, "more": more}
+        plain = {"task": self.task, "round": self.round, "conversations": chats}
+        plain["more"] = more
         (new / "conversations.json").write_text(json.dumps(plain), "utf-8")
         shutil.rmtree(folder, ignore_errors=True)
         new.rename(folder)
 
+    def check_task(self, path: Any, task: Any) -> None:
+        """Raise a ValueError if a checkpoint is of other arguments."""
+        if task != self.task:
+            message = f"{path} is a checkpoint of {task}, expected {self.task}"
+            raise ValueError(message)
+
     def load(self, folder: Path) -> dict[str, Any]:
-        """Go on where `save` was called; return ``more``."""
-        self.envs.set_state(roll_vec.VectorState.load(folder / "envs.npz"))
+        """Go on where `save` was called; return ``more``.
+
+        Raises
+        ------
+        ValueError
+            If it was called with other arguments.
+        """
         plain = json.loads((folder / "conversations.json").read_text("utf-8"))
+        self.check_task(folder, plain["task"])
+        self.envs.set_state(roll_vec.VectorState.load(folder / "envs.npz"))
         self.round = plain["round"]
         self.conversations = [Conversation(**chat) for chat in plain["conversations"]]
         return plain["more"]

@@ -203,11 +203,13 @@ def main(arguments: Sequence[str] | None = None) -> TransformerPolicy:
     parts = {"model": policy.model, "optimizer": policy.optimizer, "rng": policy.rng}
     parts |= {"curve": curve, "env_time": env_time}
     if args.resume:
+        rounds.check_task(args.resume, load_checkpoint(args.resume, {})[1].get("task"))
         state, values = load_checkpoint(args.resume, parts)
         rounds.envs.set_state(state)
         rounds.round = values["round"]
     else:
-        values = {"answers": 0, "before": form_likelihood(policy, args.families)}
+        before = form_likelihood(policy, args.families)
+        values = {"task": rounds.task, "answers": 0, "before": before}
 
     def save() -> None:
         values["round"] = rounds.round

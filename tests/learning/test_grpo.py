@@ -65,6 +65,8 @@ def test_a_checkpoint_continues_bit_for_bit(grpo, tmp_path, capsys):
         [*arguments, "--updates=4", f"--resume={file}", f"--picture={picture}"]
     )
     assert picture.stat().st_size > 1000
+    with pytest.raises(ValueError, match=r"is a checkpoint of .*'seed': 3.*'seed': 0"):
+        grpo.main([*COUNTDOWN, "--groups=2", f"--resume={file}"])
     assert capsys.readouterr().out.splitlines()[-3:-1] == table
     expected = whole.model.state_dict()
     for name, tensor in later.model.state_dict().items():
