@@ -196,7 +196,7 @@ def test_the_program_learns_and_its_policy_can_be_loaded(
     assert torch.equal(torch.random.get_rng_state(), before)
     first, second = capsys.readouterr().out.splitlines()
     assert first.startswith("15 updates in ")
-    assert "% of the time in the environments" in first
+    assert "% of them in the environments" in first
     success = ppo.evaluate(ppo.load_policy(checkpoint), LAKE, 200, is_slippery=False)
     beginner = make_training(example, LAKE).policy()
     before = ppo.evaluate(beginner, LAKE, 200, is_slippery=False)
