@@ -51,6 +51,7 @@ def test_batches_are_a_multiple_of_sync_vector_env(sync_rate, id, keywords, leas
     assert rate > least * sync_rate
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(JIT_OFF, reason="as plain Python the kernels have no speed")
 def test_unrolling_is_no_slower_than_stepping():
     with closing(batches.make(batches.FROZEN_LAKE, 64)) as env:

@@ -104,6 +104,7 @@ def test_only_ids_with_levels_are_accepted(fails, tmp_path):
     assert "SOURCE: there is no file nowhere.txt, and there is no environment" in line
 
 
+@pytest.mark.slow
 def test_an_error_while_levels_are_made_leaves_the_old_file(run, tmp_path, monkeypatch):
     make = ("levels", "make", SOKOBAN, "--num-levels", 3, "--out", "set.txt")
     assert run(*make).code == 0
@@ -144,6 +145,7 @@ def test_signal_while_a_file_is_written_leaves_the_old_one(tmp_path):
     assert path.read_text() == "new"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends signals otherwise")
 def test_signal_while_levels_are_made_leaves_nothing(tmp_path):
     # On a pseudo-terminal the progress bar shows when the rooms are being drawn.
@@ -188,6 +190,7 @@ def test_text_is_that_of_a_file(run, tmp_path):
     assert not list(tmp_path.glob("*.png"))
 
 
+@pytest.mark.slow
 def test_a_sheet_shows_the_boards(run, tmp_path, env_id):
     image = pytest.importorskip("PIL.Image")
     source = ("levels", "show", env_id, *GAMES[env_id], "--levels", "7,2,11,3")
@@ -302,6 +305,7 @@ def test_numbers_of_levels_that_cannot_be_read(text):
 # -------------------------------------------------------------------------- stats
 
 
+@pytest.mark.slow
 def test_random_players_are_those_of_single_environments(env_id, monkeypatch):
     # Several groups, the last of which overlaps the one before it.
     monkeypatch.setattr("roll_vec.cli._level_stats._PLAYERS", 24)

@@ -86,6 +86,7 @@ def test_damaged_file_is_refused_or_plays_the_same(run, small_file):
 JUNK = (None, -1, 1 << 70, "x", [[0, 1]])
 
 
+@pytest.mark.slow
 def test_false_content_behind_a_true_digest_is_no_traceback(run, small_file):
     file = small_file
     header, arrays = read_npz(file, KIND, FORMAT)

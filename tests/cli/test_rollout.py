@@ -411,6 +411,7 @@ def test_interrupt_of_the_first_reset_shows_that_nothing_was_done(run, monkeypat
     assert (table["environment steps"], table["steps/s"]) == ("0", "–")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends signals otherwise")
 def test_signal_comes_through_while_rooms_are_drawn():
     # On a pseudo-terminal the progress bar shows when the rooms are being drawn.

@@ -63,6 +63,7 @@ def test_id_of_a_users_own_passes_the_checker(env_id):
 POOLED = [*POOLED_IDS, "tests_vector/Guess-v0 in threads", PROCESSES[-1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [
@@ -87,6 +88,7 @@ def test_pool_over_gymnasiums_single_forms_passes_the_checker(env_id):
     check_vector_env(factory, steps=30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("env_id", "more"), FACTORIES)
 def test_batch_with_options_passes_the_checker(env_id, more):
     factory = functools.partial(

@@ -53,6 +53,7 @@ def digests():
     return all_digests([8])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
 @pytest.mark.parametrize(("hash_seed", "num_threads", "sizes"), PROCESSES)
 def test_processes_threads_and_splits_agree(hash_seed, num_threads, sizes, digests):

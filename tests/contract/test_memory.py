@@ -56,6 +56,7 @@ def allocated_by(case, num_envs, **more):
     return kept, peak
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "mode"),
     [
@@ -88,6 +89,7 @@ def test_pooled_environment_takes_a_few_kibibytes(case):
     assert (many_peak - few_peak) / 192 < 8 * KIBIBYTE
 
 
+@pytest.mark.slow
 # The last one is a pool in the calling thread, as Countdown is.
 @pytest.mark.parametrize(
     "case", [*SINGLES[:-1], pytest.param(SINGLES[-1], marks=pytest.mark.slow)]

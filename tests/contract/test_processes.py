@@ -222,6 +222,7 @@ def compare_with_workers(case, mode, shared_memory, context=None, **more):
         workers.close(timeout=SECONDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
 @pytest.mark.parametrize(
     ("case", "shared_memory"),

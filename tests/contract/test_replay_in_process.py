@@ -36,6 +36,7 @@ for path, arguments in json.load(sys.stdin):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(JIT_OFF, reason="children do not silence integers that wrap")
 def test_runs_are_identical_in_a_new_process(tmp_path):
     replays = []

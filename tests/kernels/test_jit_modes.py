@@ -193,6 +193,7 @@ print(int(pcg64.fold_in(np.uint64(1), np.uint64(1))))
 FOLD_OF_ONE = f"{0x5E41AB08}\n"
 
 
+@pytest.mark.slow
 @needs_jit
 def test_the_first_compilation_has_one_notice_and_a_warm_start_none(tmp_path):
     beside = set((ROOT / "kernels").rglob("*.nb*"))

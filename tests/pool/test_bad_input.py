@@ -183,6 +183,7 @@ def test_different_bounds(workers):
         assert_same(env.reset(seed=1), twin.reset(seed=1))
 
 
+@pytest.mark.slow
 @EACH_EXECUTOR
 def test_games_whose_texts_differ_in_length(workers):
     def make(env_id, **keywords):

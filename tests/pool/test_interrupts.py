@@ -72,6 +72,7 @@ def is_gone(pid):
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hangs", [pytest.param(False, marks=SLOW), True])
 def test_the_end_of_the_program(hangs):
     """With a pool of each kind; environments of two of them may hang."""

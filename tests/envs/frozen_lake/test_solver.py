@@ -81,6 +81,7 @@ def test_single_environments_have_the_same_solutions(id, more, is_slippery):
             assert single.oracle_action == solution[0]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(JIT_OFF, reason="takes a minute as plain Python")
 @pytest.mark.parametrize(
     ("id", "more"),

@@ -79,6 +79,7 @@ def test_solve_rooms(monkeypatch, objective, num_threads):
     solver._workspaces.workspace = None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("padded", [False, True])
 def test_workspaces_grow(monkeypatch, padded):
     """A hard room is solved in a larger workspace, which is given back afterwards."""

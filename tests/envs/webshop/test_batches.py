@@ -62,6 +62,7 @@ def test_processes_that_build_a_catalogue_give_the_same_trajectories():
     assert_same(results(batches, **PROCESSES), results(batches))
 
 
+@pytest.mark.slow
 def test_processes_that_map_a_stored_catalogue_give_the_same_trajectories(tmp_path):
     Catalogue.load(num_products=60).save(tmp_path / "shop")
     batches = walk(15)

@@ -70,6 +70,7 @@ def check(grids, objective, module=None):
     return statuses.count(solver.UNSOLVABLE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize(
     ("dim_room", "num_boxes"),
