@@ -376,6 +376,7 @@ def test_stats_are_those_of_the_solver_and_of_random_players(
     assert "set.txt: 4 levels of 6 x 6 cells" in outcome.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [30, 80, 200])
 def test_stats_of_a_narrow_screen_have_all_values(
     run, env_id, tmp_path, monkeypatch, columns
@@ -398,6 +399,7 @@ def test_stats_of_a_narrow_screen_have_all_values(
         assert max(map(len, outcome.out.splitlines())) <= columns
 
 
+@pytest.mark.slow
 def test_stats_of_an_id_are_those_of_its_seeds(run, tmp_path):
     few = ("--levels", "30-31,4", "--random-episodes", 0, "--rows", 2)
     outcome = run("levels", "stats", SOKOBAN, *few, "--csv", "stats.csv")
