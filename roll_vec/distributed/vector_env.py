@@ -32,7 +32,6 @@ from roll_vec.options import (
 from roll_vec.pool.send_recv import ALL_NEED_RESET, SendRecv
 from roll_vec.stacked.engine import StackedEngine
 from roll_vec.vector.attributes import BatchAttributes
-from roll_vec.vector.autoreset import parse_reset_mask
 from roll_vec.vector.env import BatchOptions
 from roll_vec.vector.infos import Infos
 from roll_vec.vector.state import VectorState
@@ -188,52 +187,6 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
 
     # ------------------------------------------------------------- steps
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Any, Infos]:
-        """Start new episodes; see `RollVectorEnv.reset`.
-
-        Raises
-        ------
-        EnvironmentFaultError
-            If no environment can be reset.
-        PendingResultsError
-            If results were not received.
-        """
-        self._check_idle("reset")
-        mask = parse_reset_mask(options, self.num_envs)
-        if self._needs_full_reset() and mask is not None and not mask.all():
-            raise ResetNeededError(ALL_NEED_RESET)
-        with self._interruptible():
-            result = super().reset(seed=seed, options=options)
-        if mask is None or mask.all():
-            self._needs_reset = False
-        self._warn_of_faults()
-        return result
-
-    def step(
-        self, actions: Any
-    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
-        """Step every environment once; see `RollVectorEnv.step`.
-
-        Raises
-        ------
-        EnvironmentFaultError
-            If no environment can be reset, or with ``on_error="raise"``.
-        PendingResultsError
-            If results were not received.
-        """
-        self._check_idle("step")
-        if self._needs_full_reset():
-            raise ResetNeededError(ALL_NEED_RESET)
-        with self._interruptible():
-            result = super().step(actions)
-        self._warn_of_faults()
-        return result
-
     def send(self, actions: Any, env_ids: Any) -> None:
         """Let some environments of a pool step; see `PoolVectorEnv.send`.
 
@@ -290,6 +243,9 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
 
     def _demand_reset(self) -> None:
         self._needs_reset = True
+
+    def _end_full_reset(self) -> None:
+        self._needs_reset = False
 
     def _needs_full_reset(self) -> bool:
         return self._needs_reset or self.engine.shards.need_reset
@@ -387,7 +343,7 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
             raise ResetNeededError(ALL_NEED_RESET)
         observations = super().set_state(state, mask=mask, rows=rows)
         if is_full:
-            self._needs_reset = False
+            self._end_full_reset()
         return observations
 
     # ------------------------------------------------------------- frames, faults

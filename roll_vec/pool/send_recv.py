@@ -1,8 +1,8 @@
-"""`send` and `recv`: a batch whose environments step at different times."""
+"""Steps of a batch that can fail or be interrupted; and `send` and `recv`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ from roll_vec.errors import (
     ResetNeededError,
 )
 from roll_vec.pool.pending_steps import PendingSteps
-from roll_vec.vector.autoreset import describe_ended
+from roll_vec.vector.autoreset import describe_ended, parse_reset_mask
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.infos import Infos
 
@@ -29,9 +29,58 @@ ALL_NEED_RESET = (
 
 
 class SendRecv(RollVectorEnv, VectorEnv[Any, Any, Any]):
-    """Base of the batches of environment objects: their `send` and `recv`."""
+    """Base of the batches of environment objects, here or in shards."""
 
     _pending_steps: PendingSteps
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, Infos]:
+        """Start new episodes; see `RollVectorEnv.reset`.
+
+        ``options``, without ``reset_mask``, go to the environments.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If no environment can be reset, or with ``on_error="raise"``.
+        PendingResultsError
+            If results were not received.
+        """
+        self._check_idle("reset")
+        mask = parse_reset_mask(options, self.num_envs)
+        is_full = mask is None or bool(mask.all())
+        if self._needs_full_reset() and not is_full:
+            raise ResetNeededError(ALL_NEED_RESET)
+        with self._interruptible():
+            result = super().reset(seed=seed, options=options)
+        if is_full:
+            self._end_full_reset()
+        self._warn_of_faults()
+        return result
+
+    def step(
+        self, actions: Any
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
+        """Step every environment once; see `RollVectorEnv.step`.
+
+        Raises
+        ------
+        EnvironmentFaultError
+            If no environment can be reset, or with ``on_error="raise"``.
+        PendingResultsError
+            If results were not received.
+        """
+        self._check_idle("step")
+        if self._needs_full_reset():
+            raise ResetNeededError(ALL_NEED_RESET)
+        with self._interruptible():
+            result = super().step(actions)
+        self._warn_of_faults()
+        return result
 
     def send(self, actions: Any, env_ids: Any) -> None:
         """Let some environments step, and do not wait for them.
@@ -141,6 +190,9 @@ class SendRecv(RollVectorEnv, VectorEnv[Any, Any, Any]):
     def _needs_full_reset(self) -> bool:
         """Return whether an interrupted call or a fault demands a full reset."""
         raise NotImplementedError
+
+    def _end_full_reset(self) -> None:
+        """Note that all environments were reset."""
 
     def _demand_reset(self) -> None:
         """Demand a reset of all environments, after an interrupted call."""

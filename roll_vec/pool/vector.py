@@ -20,9 +20,7 @@ from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.pending_steps import PoolSteps
 from roll_vec.pool.send_recv import ALL_NEED_RESET, SendRecv
 from roll_vec.pool.spaces import ObservationMode
-from roll_vec.vector.autoreset import parse_reset_mask
 from roll_vec.vector.env import BatchOptions
-from roll_vec.vector.infos import Infos
 from roll_vec.vector.state import VectorState
 
 __all__ = ["PoolVectorEnv"]
@@ -140,55 +138,6 @@ class PoolVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
             engine.close()
             raise
         self.observation_mode = observation_mode
-
-    # ---------------------------------------------------------- lockstep
-
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Any, Infos]:
-        """Start new episodes; see `RollVectorEnv.reset`.
-
-        ``options``, without ``reset_mask``, go to the environments.
-
-        Raises
-        ------
-        EnvironmentFaultError
-            If no environment can be reset, or with ``on_error="raise"``.
-        PendingResultsError
-            If results were not received.
-        """
-        self._check_idle("reset")
-        if self.engine.faults.needs_full_reset:
-            mask = parse_reset_mask(options, self.num_envs)
-            if mask is not None and not mask.all():
-                raise ResetNeededError(ALL_NEED_RESET)
-        with self._interruptible():
-            result = super().reset(seed=seed, options=options)
-        self.engine.faults.warn_once()
-        return result
-
-    def step(
-        self, actions: Any
-    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
-        """Step every environment once; see `RollVectorEnv.step`.
-
-        Raises
-        ------
-        EnvironmentFaultError
-            If no environment can be reset, or with ``on_error="raise"``.
-        PendingResultsError
-            If results were not received.
-        """
-        self._check_idle("step")
-        if self._needs_full_reset():
-            raise ResetNeededError(ALL_NEED_RESET)
-        with self._interruptible():
-            result = super().step(actions)
-        self.engine.faults.warn_once()
-        return result
 
     def _demand_reset(self) -> None:
         self.engine.operations.demand_reset()
