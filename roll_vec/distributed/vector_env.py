@@ -404,6 +404,10 @@ def _prepare_stacked(
     if "render_mode" in keywords:
         # The head draws all frames.
         keywords["render_mode"] = None
-    if engine.options.own_space is None and options.render_on == "head":
+    # Codes alone do not tell the start cells that texts of coordinates name.
+    are_codes_enough = (
+        engine.options.own_space is None and engine.options.text_format == "grid"
+    )
+    if are_codes_enough and options.render_on == "head":
         keywords["obs_mode"] = "grid"
     return EnvRecipe(recipe.source, keywords)

@@ -433,13 +433,19 @@ class StackedEngine:
         """Return the (n, H, W) codes of all or some environments; not to be written."""
         raise NotImplementedError
 
+    def _observed_grids(
+        self, rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.uint8]:
+        """Return the codes to observe, with `START_MARK` if texts name starts."""
+        return self.grids(rows)
+
     def observe(self, out: Any = None) -> Any:
         """Return the observations of all environments; see `Engine.observe`."""
-        return self.observer.observe(self.grids(), out)
+        return self.observer.observe(self._observed_grids(), out)
 
     def observe_envs(self, rows: NDArray[np.int64]) -> list[Any]:
         """Return the observations of some environments, one by one."""
-        return list(self.observer.observe(self.grids(rows)))
+        return list(self.observer.observe(self._observed_grids(rows)))
 
     def frames(self, rows: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some environments."""

@@ -20,6 +20,7 @@ from roll_vec.render.ansi import colour_grid
 from roll_vec.render.mosaic import upscale
 from roll_vec.render.tiles import TILE_SIZE
 from roll_vec.spaces import UnicodeText
+from roll_vec.stacked.coordinate_texts import START_MARK, CoordinateWriter
 from roll_vec.stacked.grid_family import GridFamily
 from roll_vec.stacked.row_threads import for_row_ranges
 
@@ -63,8 +64,9 @@ class GridObserver:
     Parameters
     ----------
     options : GridOptions
-        Gives the family, the shape of a grid, the glyphs and the observation mode.
-        With a mode that only the game itself knows, grids are observed as codes.
+        Gives the family, the shape of a grid, the glyphs, the observation mode and the
+        format of texts.  With a mode that only the game itself knows, grids are
+        observed as codes.
     num_threads : int
 
     Attributes
@@ -73,6 +75,8 @@ class GridObserver:
         Height and width of a grid.
     obs_mode : str
         One of `OBS_MODES`.
+    text_format : str
+        One of `coordinate_texts.TEXT_FORMATS`.
     space : gymnasium.spaces.Space
         Of a single observation.
     """
@@ -81,6 +85,7 @@ class GridObserver:
         self.options, self.num_threads = options, num_threads
         self.shape: tuple[int, int] = options.grid_shape
         self.obs_mode = options.obs_mode if options.obs_mode in OBS_MODES else "grid"
+        self.text_format: str = options.text_format
         codes = range(self.family.num_codes)
         glyphs = [options.grid_lookup.get(code, "?") for code in codes]
         shortest, self._glyph_length = min(map(len, glyphs)), max(map(len, glyphs))
@@ -107,11 +112,7 @@ class GridObserver:
         if options.own_space is not None:
             self.space = options.own_space
         elif self.obs_mode == "text":
-            self.space = UnicodeText(
-                self._text_length(self._glyph_length),
-                min_length=self._text_length(shortest),
-                alphabet="".join(dict.fromkeys("".join([*glyphs, "\n"]))),
-            )
+            self.space = self._text_space(glyphs, shortest)
         else:
             highest = ARRAY_MODES[self.obs_mode].highest
             highest = len(codes) - 1 if highest is None else highest
@@ -127,12 +128,33 @@ class GridObserver:
         height, width = self.shape
         return height * (width * glyph_length + 1) - 1
 
+    def _text_space(self, glyphs: list[str], shortest: int) -> UnicodeText:
+        """Return the space of the texts, whose shortest glyph has that length."""
+        min_length = self._text_length(shortest)
+        max_length = self._text_length(self._glyph_length)
+        alphabet = "".join([*glyphs, "\n"])
+        if self.text_format != "grid":
+            writer = self._coordinates = CoordinateWriter(self.family, self.shape)
+            is_joined = self.text_format == "grid_coord"
+            alphabet = writer.alphabet + alphabet * is_joined
+            min_length = is_joined * (min_length + writer.joined_length)
+            max_length = is_joined * (max_length + writer.joined_length)
+            min_length += writer.min_length
+            max_length += writer.max_length
+        return UnicodeText(
+            max_length,
+            min_length=min_length,
+            alphabet="".join(dict.fromkeys(alphabet)),
+        )
+
     def observe(self, grids: Grids, out: Any = None) -> Any:
         """Return the observations of a batch of grids.
 
         Parameters
         ----------
         grids : (n, H, W) uint8
+            Codes; with coordinates in the texts, `START_MARK` is added to those of
+            start cells.
         out : array or None
             An earlier result to be written again; strings are always new.
 
@@ -140,9 +162,15 @@ class GridObserver:
         -------
         (n, ...) uint8 array, or a tuple of n str
         """
-        if self.obs_mode == "text":
+        if self.obs_mode != "text":
+            return self._array(grids, self.obs_mode, out)
+        if self.text_format == "grid":
             return self._texts(grids)
-        return self._array(grids, self.obs_mode, out)
+        coordinates = self._coordinates.write(grids)
+        if self.text_format == "coord":
+            return tuple(coordinates)
+        texts = self._texts(grids & ~np.uint8(START_MARK))
+        return tuple(map(self._coordinates.join, coordinates, texts))
 
     def _array(self, grids: Grids, mode: str, out: Any = None) -> Any:
         _, _, write, table = ARRAY_MODES[mode]

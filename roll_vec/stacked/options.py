@@ -18,6 +18,7 @@ from roll_vec.options import (
     check_lookup,
     check_optional_text,
 )
+from roll_vec.stacked.coordinate_texts import TEXT_FORMATS
 from roll_vec.stacked.grid_family import GridFamily
 from roll_vec.stacked.grid_observations import OBS_MODES
 from roll_vec.stacked.level_sets import LevelSet, check_given_levels
@@ -52,6 +53,9 @@ class GridOptions(TextOptions):
     obs_mode : str
         A key of `grid_observations.ARRAY_MODES`, such as ``grid`` for codes, ``text``,
         or a mode of the game, such as ``position``.
+    text_format : str
+        Of observations in the mode ``text``: ``grid``, the glyphs; ``coord``, a list of
+        the coordinates of things; ``grid_coord``, both.  The strings are RAGEN's.
     render_mode : str or None
         ``human``, ``rgb_array``, ``ansi`` or ``text``.
     render_scale : int
@@ -80,6 +84,7 @@ max_actions_per_turn, max_answer_chars
     action_mode: str = "discrete"
     env_instruction: str | None = None
     obs_mode: str = "grid"
+    text_format: str = "grid"
     render_mode: str | None = None
     render_scale: int = 1
     action_mask: bool = False
@@ -98,6 +103,11 @@ max_actions_per_turn, max_answer_chars
                 message = f"{', '.join(text_keywords)}: needs action_mode='text'"
                 raise InvalidOptionError(message)
         check_choice("obs_mode", self.obs_mode, self.OBS_MODES)
+        formats = TEXT_FORMATS if self.FAMILY.coordinate_labels else TEXT_FORMATS[:1]
+        check_choice("text_format", self.text_format, formats)
+        if self.text_format != "grid" and self.obs_mode != "text":
+            accepted = "grid without obs_mode='text'"
+            raise InvalidOptionError.expected("text_format", accepted, self.text_format)
         check_choice("render_mode", self.render_mode, (None, *RENDER_MODES))
         scale = check_int("render_scale", self.render_scale, 1, MAX_SCALE)
         self._set("render_scale", scale)
@@ -187,9 +197,9 @@ class LevelOptions(GridOptions):
     oracle_return_info : bool
         True: the infos of resets have ``oracle_return``, a float: the return of a best
         solution of the level; NaN without a solution.
-    obs_mode, render_mode, render_scale, action_mode, action_mask, env_instruction, \
-action_pattern, special_token_list, format_penalty, match, action_separator, \
-max_actions_per_turn, max_answer_chars
+    obs_mode, text_format, render_mode, render_scale, action_mode, action_mask, \
+env_instruction, action_pattern, special_token_list, format_penalty, match, \
+action_separator, max_actions_per_turn, max_answer_chars
         See `GridOptions`.
 
     Raises
@@ -210,6 +220,7 @@ max_actions_per_turn, max_answer_chars
         "grid_lookup",
         "levels",
         "obs_mode",
+        "text_format",
     )
     """Keywords of which the spaces are made."""
 

@@ -165,8 +165,12 @@ class GridEnv(SingleState):
         """Return the (H, W) codes; not to be written."""
         raise NotImplementedError
 
+    def _observed_grid(self) -> NDArray[np.uint8]:
+        """Return the (H, W) codes to observe; `START_MARK` where texts name starts."""
+        return self._grid()
+
     def _observe(self) -> Any:
-        return self.observer.observe_one(self._grid())
+        return self.observer.observe_one(self._observed_grid())
 
     def render(self) -> Any:
         """Return a frame in the form of ``render_mode``.

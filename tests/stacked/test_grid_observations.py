@@ -35,6 +35,7 @@ def make_observer(family, shape, lookup, mode, num_threads=1):
         grid_shape=shape,
         grid_lookup=lookup,
         obs_mode=mode,
+        text_format="grid",
         own_space=None,
     )
     return GridObserver(options, num_threads)

@@ -22,6 +22,7 @@ from roll_vec.kernels.frozen_lake import unroll_random
 from roll_vec.kernels.outcomes import NEEDS_RESET
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.seeding import generator_at, generator_words
+from roll_vec.stacked.coordinate_texts import START_MARK
 from roll_vec.stacked.engine import StackedEngine
 from roll_vec.stacked.level_providers import Levels
 from roll_vec.stacked.levels import LevelEngine
@@ -142,6 +143,22 @@ class LakeEngine(StackedEngine):
         )
         return grids.reshape(-1, *self.observer.shape)
 
+    def _start_marks(self, rows: NDArray[np.int64] | None) -> NDArray[np.uint8]:
+        """Return `START_MARK` at start cells, else 0, (n, H, W) or (1, H, W)."""
+        raise NotImplementedError
+
+    def _observed_grids(
+        self, rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.uint8]:
+        grids = self.grids(rows)
+        if self.observer.text_format != "grid":
+            grids |= self._start_marks(rows)
+        return grids
+
+    def _needs_single_steps(self) -> bool:
+        # The buffer of an unroll has codes alone, without the starts.
+        return super()._needs_single_steps() or self.observer.text_format != "grid"
+
 
 def _positions_and_grids(out: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return ``out`` as the items of the kernel's `LakeObservations`."""
@@ -192,6 +209,10 @@ class FrozenLakeEngine(LakeEngine):
     def advance(self, rows: NDArray[np.int64]) -> None:
         """Draw the start cells of the next episodes in some environments."""
         kernels.start_rows(rows, self.start_chances, self._state)
+
+    def _start_marks(self, rows: NDArray[np.int64] | None) -> NDArray[np.uint8]:
+        starts = self.options.map == b"S"
+        return np.where(starts, np.uint8(START_MARK), np.uint8(0))[np.newaxis]
 
     def generators(self) -> tuple[np.random.Generator, ...]:
         """Return copies of the generators that starts and slips are drawn from."""
@@ -303,6 +324,12 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         # Gymnasium's reset uses up one draw for the start cell.
         kernels.start_rows(rows, _ONE_START, self._state)
         self.positions[rows] = self.starts[rows]
+
+    def _start_marks(self, rows: NDArray[np.int64] | None) -> NDArray[np.uint8]:
+        starts = self.starts if rows is None else self.starts[rows]
+        marks = np.zeros((len(starts), self.maps.shape[1]), np.uint8)
+        marks[np.arange(len(starts)), starts] = START_MARK
+        return marks.reshape(-1, *self.observer.shape)
 
     def _step_batch(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int

@@ -30,6 +30,7 @@ from roll_vec.seeding import (
     generator_at,
     generator_words,
 )
+from roll_vec.stacked.coordinate_texts import START_MARK
 from roll_vec.stacked.level_providers import LevelProvider
 from roll_vec.stacked.single_env import GridEnv, LevelEnv
 from roll_vec.stacked.single_state import check_array
@@ -65,6 +66,13 @@ class LakeEnv(GridEnv):
         grid = np.empty_like(self._tiles)
         kernels.write_grids(0, 1, self._tiles, np.array([self.s], np.int64), grid)
         return grid.reshape(self.observer.shape)
+
+    def _observed_grid(self) -> NDArray[np.uint8]:
+        grid = self._grid()
+        if self.observer.text_format != "grid":
+            # Each family has `desc`, one as an attribute, one as a property.
+            grid[self.desc == b"S"] |= START_MARK  # type: ignore[attr-defined]
+        return grid
 
     def _action_mask(self) -> NDArray[np.int8]:
         neighbours, slip, _ = self._parameters

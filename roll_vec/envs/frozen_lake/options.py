@@ -60,9 +60,9 @@ class FrozenLakeOptions(GridOptions):
         Rewards for reaching the goal, a hole, ice.
     obs_mode : str
         ``position`` (Gymnasium's integer), or a mode of `GridOptions`.
-    render_mode, render_scale, action_mode, env_instruction, action_pattern, \
-special_token_list, format_penalty, match, action_separator, max_actions_per_turn, \
-max_answer_chars
+    text_format, render_mode, render_scale, action_mode, env_instruction, \
+action_pattern, special_token_list, format_penalty, match, action_separator, \
+max_actions_per_turn, max_answer_chars
         See `GridOptions`.
 
     Raises
@@ -152,6 +152,8 @@ class RandomFrozenLakeOptions(LevelOptions):
     p : float
         Probability, from 0 to 1, that a cell is ice and not a hole.
     is_slippery : bool
+    success_rate : float
+        Probability, from 0 to 1, of moving in the direction chosen on slippery ice.
     levels : list of maps, array, str, PathLike or None
         Maps to play in place of random ones, in any form that
         `roll_vec.envs.frozen_lake.level_files.load_levels` reads; they become a
@@ -162,7 +164,7 @@ class RandomFrozenLakeOptions(LevelOptions):
         ever to reach the goal, rounded to 12 decimals, so that a chance of one half is
         inside a band that ends at 0.5; see `roll_vec.stacked.bands`.
     max_steps, grid_lookup, grid_vocab, action_start, action_lookup, obs_mode, \
-num_levels, start_level, render_mode, render_scale
+text_format, num_levels, start_level, render_mode, render_scale
         See `LevelOptions`, which has those of text as well.
 
     Raises
@@ -181,18 +183,22 @@ num_levels, start_level, render_mode, render_scale
     SPACE_OPTIONS: ClassVar[tuple[str, ...]] = ("size", *LevelOptions.SPACE_OPTIONS)
 
     # ROLL's lakes have Gymnasium's own values, which are no keywords here.
-    success_rate: ClassVar[float] = FrozenLakeOptions.success_rate
     reward_schedule: ClassVar[Sequence[float]] = FrozenLakeOptions.reward_schedule
 
     size: int = 4
     p: float = 0.8
     is_slippery: bool = True
+    # Gymnasium's; RAGEN's default is 0.8.
+    success_rate: float = FrozenLakeOptions.success_rate
     success_probability: tuple[float | None, float | None] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set("p", check_number("p", self.p, 0.0, 1.0))
         self._set("is_slippery", check_bool("is_slippery", self.is_slippery))
+        self._set(
+            "success_rate", check_number("success_rate", self.success_rate, 0.0, 1.0)
+        )
         name = "success_probability"
         band = check_band(name, self.success_probability, 0.0, 1.0, is_integer=False)
         self._set(name, band)

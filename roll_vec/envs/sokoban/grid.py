@@ -22,4 +22,12 @@ SOKOBAN = GridFamily(
     ),
     action_names=("Up", "Down", "Left", "Right"),
     drawn_tiles=SOKOBAN_TILES,
+    # RAGEN's.
+    coordinate_labels=(
+        ("Targets", (2, 3, 6)),
+        ("Boxes", (4,)),
+        ("Boxes on target", (3,)),
+        ("Player", (5,)),
+        ("Player on target", (6,)),
+    ),
 )

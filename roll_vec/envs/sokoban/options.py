@@ -53,7 +53,7 @@ class SokobanOptions(LevelOptions):
         True: a step after which the room is a recognised dead end ends the episode, as
         terminated, with the same reward and no success.
     max_steps, grid_lookup, grid_vocab, action_start, action_lookup, obs_mode, \
-num_levels, start_level, render_mode, render_scale
+text_format, num_levels, start_level, render_mode, render_scale
         See `LevelOptions`, which has those of text as well.
 
     Raises
