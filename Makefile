@@ -1,5 +1,5 @@
 .PHONY: help install format check test test-jit-off test-bounds test-slow test-ray \
-    test-learning test-pins test-clients test-mutants bench clean
+    test-learning test-pins test-adapters test-mutants bench clean
 
 PYTHON ?= python
 KERNEL_TESTS = tests/kernels tests/stacked tests/envs \
@@ -46,6 +46,10 @@ test-learning:  ## the examples that train, with the extra examples
 test-pins:  ## worlds and contract beside others' versions; PINS="lowest ragen": some
 	$(PYTHON) -m tests.pins $(PINS)
 
+test-adapters:  ## beside each framework; FRAMEWORKS="roll trl": some; CHECKOUTS=, KEEP=
+	$(PYTHON) -m tests.frameworks $(FRAMEWORKS) \
+	    $(if $(CHECKOUTS),--checkouts $(CHECKOUTS)) $(if $(KEEP),--keep $(KEEP))
+
 test-mutants:  ## plant bugs one by one, to see that the tests catch them; half an hour
 	$(PYTHON) -m tests.mutants $(MUTANTS)
 
@@ -57,6 +61,3 @@ clean:  ## caches and builds
 	rm -rf build dist .pins .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache \
 	    .import_linter_cache .benchmarks *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
-
-test-clients:  ## the programs of docs/clients.md, each with its client; CLIENTS="skrl"
-	$(PYTHON) -m tests.clients $(CLIENTS)

@@ -9,6 +9,7 @@ import importlib.metadata
 import os
 import platform
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,20 +33,26 @@ def version_of(package: str) -> str | None:
         return None
 
 
-def _revision() -> str | None:
-    """Return the checkout's revision, with a + if files differ from it."""
+def revision(generated: Sequence[str] = ()) -> str | None:
+    """Return the checkout's commit, with a + if files differ from it; None if unknown.
+
+    Parameters
+    ----------
+    generated : sequence of str
+        Files and folders that do not count: the results themselves.
+    """
     root = Path(__file__).resolve().parent.parent
+    status = ["git", "status", "--porcelain", "--", ".", *(f":!{f}" for f in generated)]
     try:
-        process = subprocess.run(
-            ["git", "describe", "--always", "--dirty=+", "--exclude=*"],
-            cwd=root,
-            capture_output=True,
-            text=True,
-            check=True,
+        head, changes = (
+            subprocess.run(
+                each, cwd=root, capture_output=True, text=True, check=True
+            ).stdout.strip()
+            for each in (["git", "rev-parse", "--short", "HEAD"], status)
         )
     except (OSError, subprocess.CalledProcessError):
         return None
-    return process.stdout.strip()
+    return f"{head}+" if changes else head
 
 
 def usable_cores() -> int:
@@ -77,7 +84,7 @@ def describe(command: str) -> dict[str, Any]:
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "versions": {n: v for n in PACKAGES if (v := version_of(n)) is not None},
-        "revision": _revision(),
+        "revision": revision(),
         "command": command,
         "threads": os.environ.get("ROLL_VEC_NUM_THREADS"),
     }

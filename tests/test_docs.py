@@ -5,20 +5,16 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
+import pytest
+
+from tests.frameworks.programs import blocks_of
 from tests.test_readme import ROOT
 
-# `make test-clients` runs the programs of clients.md, each with its library, and
-# `make test-ray` those of cluster.md.
-ELSEWHERE = {ROOT / "docs" / "clients.md", ROOT / "docs" / "cluster.md"}
+# `make test-ray` runs the programs of cluster.md, `make test-adapters` those of
+# docs/frameworks.
+ELSEWHERE = {ROOT / "docs" / "cluster.md"}
 PAGES = sorted(set((ROOT / "docs").glob("*.md")) - ELSEWHERE)
-
-
-def blocks_of(page: Path) -> list[str]:
-    """Return the Python programs of a page."""
-    text = page.read_text("utf-8")
-    return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 # A folder for each page: programs may write files.
@@ -44,3 +40,25 @@ def test_python_blocks_run(tmp_path):
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
     )
+
+
+def anchors_of(page):
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_links_lead_somewhere(page):
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors_of(target), link

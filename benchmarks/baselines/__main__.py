@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,23 +24,21 @@ from benchmarks.baselines.policies import (
     training_facts,
 )
 from benchmarks.baselines.results import (
+    GENERATED,
     RESULTS,
     is_current,
     key_of,
     make_row,
     read_rows,
-    revision,
     versions,
     write_results,
 )
 from benchmarks.baselines.rules import SEED
-from benchmarks.processes import ROOT
+from benchmarks.machine import revision
+from benchmarks.quotations import PAGES, rewrite
 from roll_vec.evaluation import SPLITS, Split, play_split
 
 Task = tuple[Split, str]
-
-# Pages that may quote figures.
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -69,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for policy in POLICIES
         if (reason := absence(split, policy)) is not None
     }
-    facts = {"revision": revision(), "seed": SEED}
+    facts = {"revision": revision(GENERATED), "seed": SEED}
     with progress_bar(sum(len(split) for split, _ in tasks)) as advance:
         for split, policy in tasks:
             row = measure(split, policy, args, facts, rows, advance)
@@ -83,17 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chart.draw(content, args.out.with_suffix(".png"))
     print(f"written: {args.out}, and beside it the page and the picture")
     if args.out.resolve() == RESULTS:
-        rewrite_quotations(PAGES, content)
-
-
-def rewrite_quotations(paths: Iterable[Path], content: Mapping[str, Any]) -> None:
-    """Bring the figures that other pages quote up to date; see `page.quote`."""
-    for path in paths:
-        old = path.read_text("utf-8")
-        new = page.quote(old, content)
-        if new != old:
-            path.write_text(new, "utf-8")
-            print(f"written: {path}")
+        rewrite(PAGES, lambda text: page.quote(text, content))
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchmarks import quotations
 from benchmarks.baselines.results import Key, key_of
 
 PLOT = "baselines.png"
@@ -73,9 +73,6 @@ training levels. In WebShop, episode i plays goal i of the split.
 The digest is the SHA-256 of keywords, seeds and first observations. A test computes it
 again.
 """
-QUOTE = re.compile(
-    r"(<!-- baseline (\S+) (\S+) (\S+)( new)? -->).*?(<!-- end -->)", re.DOTALL
-)
 
 
 def render(content: Mapping[str, Any]) -> str:
@@ -117,15 +114,15 @@ def quote(text: str, content: Mapping[str, Any]) -> str:
     """
     rows = {key_of(row): row for row in content["rows"]}
 
-    def replace(match: re.Match[str]) -> str:
-        key = match[2], match[3], match[4]
-        figure = "success" if match[5] is None else "new_success"
-        if figure not in rows.get(key, ()):
-            message = f"expected a baseline of the file, got {' '.join(key)}"
+    def show(words: str) -> str:
+        id, split, policy, *new = words.split()
+        figure = "new_success" if new == ["new"] else "success"
+        if figure not in rows.get((id, split, policy), ()):
+            message = f"expected a baseline of the file, got {words}"
             raise ValueError(message)
-        return f"{match[1]}{_percent(rows[key][figure])}{match[6]}"
+        return _percent(rows[id, split, policy][figure])
 
-    return QUOTE.sub(replace, text)
+    return quotations.quote(text, "baseline", show)
 
 
 def _percent(values: Sequence[float]) -> str:

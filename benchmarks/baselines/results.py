@@ -19,7 +19,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -145,28 +144,6 @@ def _format(content: Mapping[str, Any]) -> str:
 def versions(packages: Iterable[str]) -> dict[str, str]:
     """Return the versions of packages that are installed."""
     return {name: v for name in packages if (v := version_of(name)) is not None}
-
-
-def revision() -> str | None:
-    """Return the checkout's commit, with a + if other files than results differ."""
-    command = [
-        "git",
-        "status",
-        "--porcelain",
-        "--",
-        ".",
-        *(f":!{f}" for f in GENERATED),
-    ]
-    try:
-        head, changes = (
-            subprocess.run(
-                each, cwd=ROOT, capture_output=True, text=True, check=True
-            ).stdout.strip()
-            for each in (["git", "rev-parse", "--short", "HEAD"], command)
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return f"{head}+" if changes else head
 
 
 def is_current(row: Mapping[str, Any] | None, facts: Mapping[str, Any]) -> bool:

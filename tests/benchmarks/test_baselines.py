@@ -9,6 +9,7 @@ import pytest
 from benchmarks.baselines import __main__ as command
 from benchmarks.baselines import chart, page, policies, results, rules
 from benchmarks.processes import ROOT
+from benchmarks.quotations import PAGES, pattern, rewrite
 from roll_vec.evaluation import SPLITS, EpisodeResults, Turn, find_split
 
 CONTENT = json.loads(results.RESULTS.read_text("utf-8"))
@@ -31,12 +32,12 @@ def test_picture_is_that_of_the_file():
         assert picture.text["Description"] == chart.digest_of(CONTENT)
 
 
-@pytest.mark.parametrize("path", command.PAGES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_pages_quote_the_file_alone(path):
     text = path.read_text("utf-8")
     assert page.quote(text, CONTENT) == text
     if path != results.RESULTS.with_suffix(".md"):
-        others = page.QUOTE.sub("", text)
+        others = pattern("baseline").sub("", text)
         figures = re.findall(r"^.*\bPPO\b.*\d %.*$|^.*\d %.*\bPPO\b.*$", others, re.M)
         assert not figures, "take it from baselines.json, see benchmarks.baselines.page"
 
@@ -106,7 +107,7 @@ def small_run(monkeypatch, tmp_path):
         return row
 
     monkeypatch.setattr(command, "make_row", record)
-    monkeypatch.setattr(command, "revision", lambda: "abc")
+    monkeypatch.setattr(command, "revision", lambda *_: "abc")
     # It needs matplotlib.
     monkeypatch.setattr(command.chart, "draw", lambda content, path: path.touch())
 
@@ -153,7 +154,7 @@ def test_a_run_goes_on_and_keeps_other_rows(small_run, monkeypatch, capsys):
     ]
     # Other code, or code that is not committed, measures again.
     for revision in ("def", "abc+", "abc+", None):
-        monkeypatch.setattr(command, "revision", lambda revision=revision: revision)
+        monkeypatch.setattr(command, "revision", lambda _, revision=revision: revision)
         again = small_run("--only", countdown, "--only", "rule")
         assert again == [(countdown, "test", "rule")]
 
@@ -227,7 +228,7 @@ def test_quotations_are_replaced(tmp_path, capsys):
     pages = [tmp_path / "page.md", tmp_path / "other.md"]
     pages[0].write_text(text, "utf-8")
     pages[1].write_text("no figures", "utf-8")
-    command.rewrite_quotations(pages, CONTENT)
+    rewrite(pages, lambda text: page.quote(text, CONTENT))
     assert pages[0].read_text("utf-8") == page.quote(text, CONTENT)
     assert capsys.readouterr().out == f"written: {pages[0]}\n"
     row = {**ROWS[key], "new_success": [0.5, 0.25, 0.75]}

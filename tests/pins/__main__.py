@@ -5,13 +5,12 @@ Run as ``python -m tests.pins [names of sets]``; without names, all of `SETS`.
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from tests.pins.sets import SETS, PinSet
+from tests.pythons import find_python
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # One virtual environment a set, kept from run to run.
@@ -36,23 +35,6 @@ print("Python", platform.python_version(), "numpy", numpy.__version__,
 """
 
 
-def find_python(versions: tuple[str, ...]) -> str:
-    """Return the first interpreter that is here; without versions, this one."""
-    if not versions:
-        return sys.executable
-    # The shims of pyenv refuse versions that are not activated.
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    for version in versions:
-        name = f"python{version}"
-        candidates = [shutil.which(name), *pyenv.glob(f"{version}*/bin/{name}")]
-        for python in (str(candidate) for candidate in candidates if candidate):
-            run = subprocess.run([python, "-c", ""], capture_output=True, check=False)
-            if run.returncode == 0:
-                return python
-    message = f"none of these is here: {', '.join('python' + v for v in versions)}"
-    raise SystemExit(message)
-
-
 def install(name: str, pins: PinSet) -> Path:
     """Return the interpreter of a set's virtual environment, built where it is not."""
     folder = FOLDER / name
@@ -61,9 +43,11 @@ def install(name: str, pins: PinSet) -> Path:
     wanted = f"{pins}\n{(ROOT / 'pyproject.toml').read_text()}"
     if done.is_file() and done.read_text() == wanted:
         return python
-    subprocess.run(
-        [find_python(pins.pythons), "-m", "venv", "--clear", folder], check=True
-    )
+    try:
+        interpreter = find_python(pins.pythons)
+    except LookupError as error:
+        raise SystemExit(str(error)) from None
+    subprocess.run([interpreter, "-m", "venv", "--clear", folder], check=True)
     # pip refuses what cannot be installed together.
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, ".[test]", *pins.requirements], cwd=ROOT, check=True)

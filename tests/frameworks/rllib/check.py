@@ -1,11 +1,13 @@
 """RLlib's episodes are those of single environments, and its runners step a batch.
 
-`tests.clients` runs this file where RLlib is installed, with its pin of gymnasium.
+`tests.frameworks` runs this file where RLlib is installed, with its pin of gymnasium.
 """
 
 import importlib.metadata
+import json
 import re
 import sys
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -98,9 +100,13 @@ def main():
         assert len({int(one.get_infos()[0]["seed"]) for one in episodes}) > NUM_ENVS
         for episode in episodes:
             replay(episode)
-    sys.stdout.write(f"{sum(map(len, samples))} episodes repeated\n")
     algorithm.stop()
     ray.shutdown()
+    row = {
+        "what": "episodes of its runners, repeated in single environments",
+        "result": f"{sum(map(len, samples))} equal",
+    }
+    Path(sys.argv[1]).write_text(json.dumps([row]), "utf-8")
 
 
 if __name__ == "__main__":

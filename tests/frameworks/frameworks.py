@@ -1,0 +1,122 @@
+"""The frameworks that `make test-adapters` installs, one virtual environment each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["FRAMEWORKS", "Checkout", "Framework"]
+
+
+class Checkout(NamedTuple):
+    """A source repository, fetched outside this one.
+
+    Attributes
+    ----------
+    repository : str
+        Owner and name on GitHub.
+    commit : str
+        The commit that is checked out.
+    paths : tuple of str
+        Folders of it that programs import from.
+    """
+
+    repository: str
+    commit: str
+    paths: tuple[str, ...] = (".",)
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder in the folder of checkouts."""
+        return self.repository.replace("/", "+")
+
+    @property
+    def command(self) -> str:
+        """The command that fetches it into the folder of checkouts."""
+        return f"git clone https://github.com/{self.repository} {self.folder}"
+
+
+class Framework(NamedTuple):
+    """A framework, and the packages that its page and its check need.
+
+    Attributes
+    ----------
+    title : str
+        Its own name.
+    packages : tuple of str
+        As pip reads them; ``{checkout}`` is the folder of the checkout.
+    pythons : tuple of str
+        The first of these that is here runs it; none given: the one that runs this.
+    checkout : Checkout, optional
+        Sources that PyPI does not have.
+    extras : tuple of str
+        Extras of roll_vec.
+    """
+
+    title: str
+    packages: tuple[str, ...]
+    pythons: tuple[str, ...] = ()
+    checkout: Checkout | None = None
+    extras: tuple[str, ...] = ()
+
+
+# numpy 1.26 has no wheels for Python 3.13 and later.
+_NUMPY_1_PYTHONS = ("3.11", "3.12", "3.10")
+
+# The name of a framework is that of its page and of its folder here.
+FRAMEWORKS = {
+    # requirements_common.txt, and what its vLLM 0.10.2 and gem-llm 0.0.4 require.
+    "roll": Framework(
+        "ROLL",
+        ("numpy<2.0a0,>=1.25", "numba==0.61.2", "gem-llm==0.0.4", "gym-sokoban"),
+        _NUMPY_1_PYTHONS,
+        Checkout("alibaba/ROLL", "8eb27cc2dc34c4d1310b169d9b86d339004d811a"),
+        extras=("webshop",),
+    ),
+    "verl_agent": Framework(
+        "verl-agent",
+        ("numpy<2", "gym==0.26.2", "gym-sokoban==0.0.6"),
+        _NUMPY_1_PYTHONS,
+        Checkout(
+            "CloudEngineHub/verl-agent", "d0b97244c50f17fb43a6ef0a15bca0e95a044ff7"
+        ),
+        extras=("webshop",),
+    ),
+    # scripts/setup_ragen.sh pins numpy.
+    "ragen": Framework(
+        "RAGEN",
+        ("numpy==1.26.4", "gym==0.26.2", "gym-sokoban==0.0.6"),
+        _NUMPY_1_PYTHONS,
+        Checkout("RAGEN-AI/RAGEN", "5eb79b82cecc31db5662ba3c96b752405692410b"),
+        extras=("webshop",),
+    ),
+    "vagen": Framework(
+        "VAGEN",
+        ("numpy<2", "pillow", "gym==0.26.2", "gym-sokoban==0.0.6"),
+        _NUMPY_1_PYTHONS,
+        Checkout("RAGEN-AI/VAGEN", "d2b8b30b4db41073e2b3ecad269f9c1c52522362"),
+    ),
+    "trl": Framework(
+        "TRL",
+        ("trl==1.16.*", "torch", "transformers", "datasets"),
+        extras=("webshop",),
+    ),
+    "skyrl_gym": Framework("SkyRL-gym", ("skyrl-gym==0.4.*",), ("3.12", "3.11")),
+    "verifiers": Framework("verifiers", ("verifiers==0.4.*",), ("3.12", "3.11")),
+    "nemo_gym": Framework("NeMo Gym", ("nemo-gym==0.7.*",), ("3.13",)),
+    "openenv": Framework("OpenEnv", ("openenv-core",), extras=("webshop",)),
+    "gem": Framework("GEM", ("gem-llm==0.1.*",)),
+    "reasoning_gym": Framework("reasoning-gym", ("reasoning-gym==0.1.25",)),
+    "sb3": Framework(
+        "Stable-Baselines3",
+        ("stable-baselines3==2.9.*", "sb3-contrib==2.9.*", "torch"),
+    ),
+    "tianshou": Framework("Tianshou", ("tianshou==2.0.*", "torch")),
+    "torchrl": Framework("TorchRL", ("torchrl==0.14.*", "torch")),
+    "cleanrl": Framework("CleanRL", ("torch",)),
+    "skrl": Framework("skrl", ("skrl", "torch")),
+    # It pins gymnasium.
+    "rllib": Framework("RLlib", ("ray[rllib]==2.60.*", "torch")),
+    "minari": Framework("Minari", ("minari[hdf5,create]", "pillow")),
+    "ldp": Framework("ldp", ("ldp[scg]",)),
+    "gymnasium": Framework("Gymnasium", ("gymnasium==1.4.*",)),
+}

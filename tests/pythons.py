@@ -1,0 +1,38 @@
+"""Interpreters of several Pythons, for tests in virtual environments."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def find_python(versions: Sequence[str]) -> str:
+    """Return the first interpreter that is here; without versions, this one.
+
+    Parameters
+    ----------
+    versions : sequence of str
+        As ``"3.11"``, the best first.
+
+    Raises
+    ------
+    LookupError
+        If none is here; the message is one line.
+    """
+    if not versions:
+        return sys.executable
+    # The shims of pyenv refuse versions that are not activated.
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    for version in versions:
+        name = f"python{version}"
+        candidates = [shutil.which(name), *pyenv.glob(f"{version}*/bin/{name}")]
+        for python in (str(candidate) for candidate in candidates if candidate):
+            run = subprocess.run([python, "-c", ""], capture_output=True, check=False)
+            if run.returncode == 0:
+                return python
+    message = f"none of these is here: {', '.join('python' + v for v in versions)}"
+    raise LookupError(message)
