@@ -227,7 +227,9 @@ def run(
     try:
         if program:
             progress.begin("program")
-            file = folder / "program.py"
+            # Python imports from the program's folder first.
+            file = folder / "program" / "program.py"
+            file.parent.mkdir(exist_ok=True)
             file.write_text(program, "utf-8")
             environment.run([environment.python, file])
             row = {"what": PROGRAM, "result": "runs"}
