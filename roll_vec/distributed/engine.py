@@ -292,7 +292,12 @@ class ShardsEngine:
 
     # ------------------------------------------------------------- steps
 
-    def step(self, actions: Any, skip_mask: NDArray[np.bool_]) -> StepResult:
+    def step(
+        self,
+        actions: Any,
+        skip_mask: NDArray[np.bool_],
+        idle_mask: NDArray[np.bool_] | None = None,
+    ) -> StepResult:
         """Step every environment but those to skip; see `Engine.step`."""
         advance_ids, stalled = self._advance_ids, dict(self.stalled)
         shard_mask = skip_mask
@@ -300,13 +305,14 @@ class ShardsEngine:
             shard_mask = skip_mask.copy()
             shard_mask[list(stalled)] = True
         point = self.shards.save_point() if self._advances_ended else []
-        values = self._turn(advance_ids, actions, shard_mask, self._advances_ended)
+        masks = shard_mask, idle_mask
+        values = self._turn(advance_ids, actions, masks, self._advances_ended)
         errors = [getattr(value, "advance_error", None) for value in values.values()]
         error = next((one for one in errors if one is not None), None)
         if error is not None:
             # `advance` raises it; until then no next episode has begun.
             self.shards.go_back(point)
-            values = self._turn(advance_ids, actions, shard_mask, False)
+            values = self._turn(advance_ids, actions, masks, False)
         self._forget()
         self._advance_error = error
         result = self._take_turn(values, advance_ids, skip_mask, stalled)
@@ -318,10 +324,11 @@ class ShardsEngine:
         self,
         advance_ids: Ids,
         actions: Any,
-        skip_mask: NDArray[np.bool_],
+        masks: tuple[NDArray[np.bool_], NDArray[np.bool_] | None],
         advances_ended: bool,
     ) -> dict[int, Any]:
         local_ids = {shard: ids for shard, _, ids in self.parts(advance_ids)}
+        skip_mask, idle_mask = masks
         operations = {}
         for shard in range(len(self.shards)):
             rows = self.rows(shard)
@@ -329,6 +336,7 @@ class ShardsEngine:
                 local_ids.get(shard, self._no_ids),
                 actions[rows],
                 skip_mask[rows],
+                None if idle_mask is None else idle_mask[rows],
                 advances_ended,
             )
             operations[shard] = Operation("turn", (turn,))

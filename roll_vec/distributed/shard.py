@@ -186,7 +186,9 @@ class Shard:
         if len(turn.advance_ids):
             engine.advance(turn.advance_ids)
         actions = engine.check_actions(turn.actions, turn.skip_mask)
-        rewards, terminations, truncations, infos = engine.step(actions, turn.skip_mask)
+        rewards, terminations, truncations, infos = engine.step(
+            actions, turn.skip_mask, turn.idle_mask
+        )
         env_ids, error, finals = turn.advance_ids, None, []
         successes = engine.successes
         if turn.advances_ended:

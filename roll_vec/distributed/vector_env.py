@@ -31,9 +31,9 @@ from roll_vec.options import (
 )
 from roll_vec.pool.send_recv import ALL_NEED_RESET, SendRecv
 from roll_vec.stacked.engine import StackedEngine
-from roll_vec.vector.attributes import BatchAttributes
 from roll_vec.vector.env import BatchOptions
 from roll_vec.vector.infos import Infos
+from roll_vec.vector.send_recv import BatchSendRecv
 from roll_vec.vector.state import VectorState
 
 __all__ = ["RayVectorEnv"]
@@ -188,30 +188,31 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
     # ------------------------------------------------------------- steps
 
     def send(self, actions: Any, env_ids: Any) -> None:
-        """Let some environments of a pool step; see `PoolVectorEnv.send`.
-
-        Raises
-        ------
-        UnsupportedError
-            If the environments are in stacked arrays.
-        """
-        if not self._is_pool:
-            BatchAttributes.send(self, actions, env_ids)
-        super().send(actions, env_ids)
+        """Let some environments step; see `RollVectorEnv.send`."""
+        if self._is_pool:
+            super().send(actions, env_ids)
+        else:
+            self._check_usable()
+            BatchSendRecv.send(self, actions, env_ids)
 
     def recv(
         self, min_envs: int | None = 1, timeout: float | None = None
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
-        """Return the results of environments of a pool; see `PoolVectorEnv.recv`.
+        """Return the results of environments; see `RollVectorEnv.recv`."""
+        if self._is_pool:
+            return super().recv(min_envs, timeout)
+        self._check_usable()
+        with self._interruptible():
+            result = BatchSendRecv.recv(self, min_envs, timeout)
+        self._warn_of_faults()
+        return result
 
-        Raises
-        ------
-        UnsupportedError
-            If the environments are in stacked arrays.
-        """
-        if not self._is_pool:
-            BatchAttributes.recv(self, min_envs, timeout)
-        return super().recv(min_envs, timeout)
+    def _check_usable(self) -> None:
+        """Check that no full reset is demanded; it makes sent actions worthless."""
+        self._check_open()
+        if self._needs_full_reset():
+            self._sent.clear()
+            raise ResetNeededError(ALL_NEED_RESET)
 
     def _observe(self) -> Any:
         if self._is_pool and not self.copy:

@@ -167,7 +167,12 @@ class PoolEngine:
             self.accepts_noop,
         )
 
-    def step(self, actions: list[Any], skip_mask: NDArray[np.bool_]) -> StepResult:
+    def step(
+        self,
+        actions: list[Any],
+        skip_mask: NDArray[np.bool_],
+        idle_mask: NDArray[np.bool_] | None = None,
+    ) -> StepResult:
         """Step every environment that is not skipped; those may be in a reset."""
         workers = self.handles.workers
         if isinstance(workers, SerialWorkers):
@@ -180,7 +185,11 @@ class PoolEngine:
             _set_result(lists, env_id, result)
         self.operations.raise_faults()
         self.observations.build_batch()
-        self._step_infos = list(lists.infos)
+        step_infos = list(lists.infos)
+        if idle_mask is not None:
+            for env_id in idle_mask.nonzero()[0].tolist():
+                step_infos[env_id] = self._step_infos[env_id]
+        self._step_infos = step_infos
         return StepResult(
             np.array(lists.rewards, np.float64),
             np.array(lists.terminations, np.bool_),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import time
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -13,18 +12,18 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError, PendingResultsError, list_env_ids
 from roll_vec.pool.actions import check_action_batch
 from roll_vec.pool.engine import PoolEngine
 from roll_vec.pool.observations import batch_observations, copy_data
-from roll_vec.vector.infos import Infos, stack_infos
+from roll_vec.vector.infos import stack_infos
+from roll_vec.vector.send_recv import (
+    StepBatch,
+    check_env_ids,
+    check_min_envs,
+    check_timeout,
+)
 
-__all__ = ["Batch", "PendingResult", "PendingSteps", "PoolSteps"]
-
-# Locks and pipes overflow at timeouts that are a little longer.
-MAX_SECONDS = 1e9
-
-Batch = tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]
+__all__ = ["PendingResult", "PendingSteps", "PoolSteps"]
 
 
 class PendingResult(NamedTuple):
@@ -91,30 +90,8 @@ class PendingSteps:
         PendingResultsError
             If one of them is between `send` and `recv`.
         """
-        num_envs = self._num_envs
-        array = np.asarray(env_ids)
-        if array.ndim != 1 or not (
-            np.issubdtype(array.dtype, np.integer) or not array.size
-        ):
-            raise InvalidOptionError.expected(
-                "env_ids", "a sequence of integers", env_ids
-            )
-        checked = array.astype(np.int64)
-        out_of_range = checked[(checked < 0) | (checked >= num_envs)]
-        if len(out_of_range):
-            raise InvalidOptionError.expected(
-                "env_ids", f"0 to {num_envs - 1}", int(out_of_range[0])
-            )
-        if len(set(checked.tolist())) != len(checked):
-            raise InvalidOptionError.expected("env_ids", "each at most once", env_ids)
-        busy = [i for i in checked.tolist() if i in self._active or i in self._ready]
-        if busy:
-            message = (
-                f"environments {list_env_ids(np.array(busy))} have results that "
-                "were not received"
-            )
-            raise PendingResultsError(message, "send")
-        return checked
+        busy_ids = {*self._active, *self._ready}
+        return check_env_ids(env_ids, self._num_envs, busy_ids)
 
     def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
         """Return actions for some environments, copies of arrays of the caller."""
@@ -152,23 +129,7 @@ class PendingSteps:
         ------
         InvalidOptionError
         """
-        total = len(self)
-        count = total
-        if min_envs is not None:
-            try:
-                count = operator.index(min_envs)
-            except TypeError:
-                raise InvalidOptionError.expected(
-                    "min_envs", "None or an integer", min_envs
-                ) from None
-        if not 1 <= count <= total:
-            raise InvalidOptionError.expected(
-                "min_envs",
-                f"at least 1 and at most the {total} environments whose results are "
-                "outstanding",
-                min_envs,
-            )
-        seconds = _check_timeout(timeout)
+        count, seconds = check_min_envs(min_envs, len(self)), check_timeout(timeout)
         end = None if seconds is None else time.monotonic() + seconds
         while len(self._ready) < count:
             seconds = None if end is None else max(end - time.monotonic(), 0.0)
@@ -176,7 +137,7 @@ class PendingSteps:
             if end is not None and time.monotonic() >= end:
                 break
 
-    def receive(self) -> tuple[NDArray[np.int64], Batch]:
+    def receive(self) -> tuple[NDArray[np.int64], StepBatch]:
         """Return all environments that are ready, ascending, and their batch."""
         ready = self._pop_ready()
         env_ids = [env_id for env_id, _ in ready]
@@ -187,7 +148,9 @@ class PendingSteps:
         env_ids = sorted(self._ready)
         return [(env_id, self._ready.pop(env_id)) for env_id in env_ids]
 
-    def _make_batch(self, env_ids: list[int], results: list[PendingResult]) -> Batch:
+    def _make_batch(
+        self, env_ids: list[int], results: list[PendingResult]
+    ) -> StepBatch:
         count = len(env_ids)
         infos = stack_infos([one.info or {} for one in results], None, count)
         final_indices = [i for i, one in enumerate(results) if one.final is not None]
@@ -302,12 +265,3 @@ class PoolSteps(PendingSteps):
             self._ready[env_id] = PendingResult(
                 observation, reward, terminated, truncated, info
             )
-
-
-def _check_timeout(value: Any) -> float | None:
-    """Return a timeout in seconds, or None for one that no clock can measure."""
-    if value is None:
-        return None
-    if isinstance(value, (int, float, np.integer, np.floating)) and value >= 0:
-        return float(value) if value < MAX_SECONDS else None
-    raise InvalidOptionError.expected("timeout", "None or seconds from 0", value)

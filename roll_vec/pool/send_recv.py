@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import (
     EnvironmentFaultError,
-    PendingResultsError,
     ResetNeededError,
 )
 from roll_vec.pool.pending_steps import PendingSteps
@@ -63,9 +62,9 @@ class SendRecv(RollVectorEnv, VectorEnv[Any, Any, Any]):
         return result
 
     def step(
-        self, actions: Any
+        self, actions: Any, *, mask: NDArray[np.bool_] | None = None
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
-        """Step every environment once; see `RollVectorEnv.step`.
+        """Step every environment once, or some; see `RollVectorEnv.step`.
 
         Raises
         ------
@@ -78,7 +77,7 @@ class SendRecv(RollVectorEnv, VectorEnv[Any, Any, Any]):
         if self._needs_full_reset():
             raise ResetNeededError(ALL_NEED_RESET)
         with self._interruptible():
-            result = super().step(actions)
+            result = super().step(actions, mask=mask)
         self._warn_of_faults()
         return result
 
@@ -178,14 +177,8 @@ class SendRecv(RollVectorEnv, VectorEnv[Any, Any, Any]):
             self._demand_reset()
             raise
 
-    def _check_idle(self, name: str) -> None:
-        self._check_open()
-        if len(self._pending_steps):
-            message = (
-                f"{name}: {len(self._pending_steps)} environments have results that "
-                "were not received"
-            )
-            raise PendingResultsError(message, name)
+    def _num_pending(self) -> int:
+        return len(self._pending_steps) + super()._num_pending()
 
     def _needs_full_reset(self) -> bool:
         """Return whether an interrupted call or a fault demands a full reset."""

@@ -147,7 +147,12 @@ class StackedEngine:
         """Return whether the options ask for more than a compiled unroll does."""
         return bool(self.options.action_mask)
 
-    def step(self, actions: Any, skip_mask: NDArray[np.bool_]) -> StepResult:
+    def step(
+        self,
+        actions: Any,
+        skip_mask: NDArray[np.bool_],
+        idle_mask: NDArray[np.bool_] | None = None,
+    ) -> StepResult:
         """Step every environment but those to skip; see `Engine.step`."""
         if self.action_parser is None:
             rewards, terminations, truncations, values = self._step_batch(
@@ -169,7 +174,10 @@ class StackedEngine:
             # As the kernel `reaches_limit`, which is compiled for numbers alone.
             truncations = ~skip_mask & (elapsed_steps == self.max_steps)
             infos = values
-        self.successes = values["success"].copy()
+        successes = values["success"].copy()
+        if idle_mask is not None:
+            successes |= self.successes & idle_mask
+        self.successes = successes
         if self.options.action_mask:
             masks = self._action_masks(np.arange(self.num_envs))
             masks[skip_mask] = 0

@@ -1,4 +1,4 @@
-"""Attributes of a batch's environments, by name; and the methods that a batch lacks."""
+"""Attributes of a batch's environments, by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from roll_vec.errors import (
     FrozenAttributeError,
     InvalidOptionError,
-    UnsupportedError,
 )
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.stream_seeds import StreamSeeds
@@ -23,7 +22,7 @@ __all__ = ["BatchAttributes"]
 class BatchAttributes(VectorEnv[Any, Any, Any]):
     """Base of `roll_vec.vector.env.RollVectorEnv`: reads attributes of environments.
 
-    `set_attr`, `send` and `recv` raise; pools override them.
+    `set_attr` raises; pools override it.
     """
 
     engine: Engine
@@ -105,27 +104,6 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
             advice = "reset(seed=...) starts other streams"
         message = f"{name} cannot be set: {advice}"
         raise FrozenAttributeError(message)
-
-    def send(self, actions: Any, env_ids: Any) -> None:  # noqa: ARG002
-        """Raise: array environments step all at once; see `PoolVectorEnv.send`.
-
-        Raises
-        ------
-        UnsupportedError
-        """
-        message = (
-            f"{self!r} steps all its environments in one call: use step; send and "
-            "recv are for pooled environments, which answer at different times"
-        )
-        raise UnsupportedError(message)
-
-    def recv(
-        self,
-        min_envs: int | None = 1,  # noqa: ARG002
-        timeout: float | None = None,  # noqa: ARG002
-    ) -> Any:
-        """Raise, as `send`."""
-        self.send(None, None)
 
     def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
         """Return a frame of some environments."""

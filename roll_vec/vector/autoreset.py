@@ -104,8 +104,14 @@ class Autoreset:
             self.statistics.start(env_ids)
         return infos
 
-    def step(self, actions: Any) -> StepArrays:
-        """Step every environment, and reset those that the mode says.
+    def step(self, actions: Any, mask: NDArray[np.bool_] | None = None) -> StepArrays:
+        """Step the environments, and reset those that the mode says.
+
+        Parameters
+        ----------
+        actions : batch
+        mask : (num_envs,) bool, or None
+            The environments to step or to reset; None: all.
 
         Returns
         -------
@@ -116,32 +122,41 @@ class Autoreset:
         ------
         InvalidActionError
         ResetNeededError
-            If an environment has ended and this step does not reset it.
+            If an environment of the mask has ended and this step does not reset it.
         LevelGenerationError
             If a next episode has no level.  In SAME_STEP mode the environments have
             ended then, and are to be reset.
         """
-        engine, mode = self.engine, self.mode
-        resetting = self.has_ended if mode is NEXT_STEP else self._none
+        engine, mode, idle_mask = self.engine, self.mode, None
+        has_ended = self.has_ended
+        if mask is not None:
+            idle_mask, has_ended = ~mask, has_ended & mask
+        resetting = has_ended if mode is NEXT_STEP else self._none
         # count_nonzero, not any(): on a bool array it takes a fifth of the time.
-        if mode is not NEXT_STEP and np.count_nonzero(self.has_ended):
-            raise ResetNeededError(describe_ended(np.flatnonzero(self.has_ended)))
+        if mode is not NEXT_STEP and np.count_nonzero(has_ended):
+            raise ResetNeededError(describe_ended(np.flatnonzero(has_ended)))
+        skip_mask = resetting if idle_mask is None else resetting | idle_mask
         # Everything that can be refused is refused before any environment moves.
-        actions = engine.check_actions(actions, resetting)
+        actions = engine.check_actions(actions, skip_mask)
 
         env_ids = resetting.nonzero()[0]
         if len(env_ids):
             engine.advance(env_ids)
-        rewards, terminations, truncations, infos = engine.step(actions, resetting)
-        self.has_ended = terminations | truncations
+        rewards, terminations, truncations, infos = engine.step(
+            actions, skip_mask, idle_mask
+        )
+        ends = terminations | truncations
+        self.has_ended = (
+            ends if idle_mask is None else ends | (self.has_ended & idle_mask)
+        )
         if len(env_ids):
             infos = self._add_reset_infos(infos, env_ids)
-        ends, entry = self.has_ended, {}
+        entry: Infos = {}
         if self.statistics is not None:
             # Before a reset, which can raise.
-            entry = self.statistics.count_step(rewards, resetting, ends)
+            entry = self.statistics.count_step(rewards, resetting, ends, mask=mask)
         if mode is SAME_STEP and np.count_nonzero(ends):
-            infos = self._reset_ended(infos)
+            infos = self._reset_ended(infos, ends)
             if self.statistics is not None:
                 self.statistics.start(ends)
         if isinstance(infos, list):
@@ -149,20 +164,20 @@ class Autoreset:
         (infos["final_info"] if entry and mode is SAME_STEP else infos).update(entry)
         return rewards, terminations, truncations, infos
 
-    def _reset_ended(self, infos: Infos | InfoList) -> Infos:
+    def _reset_ended(self, infos: Infos | InfoList, ends: NDArray[np.bool_]) -> Infos:
         """Reset the environments that this step ended; return the step's infos."""
-        env_ids = self.has_ended.nonzero()[0]
+        env_ids = ends.nonzero()[0]
         observations = np.full(self.engine.num_envs, None, dtype=object)
         last = self.engine.observe_envs(env_ids)
         for env_id, observation in zip(env_ids, last, strict=True):
             observations[env_id] = observation
-        final_info = cut_final_infos(infos, self.has_ended)
+        final_info = cut_final_infos(infos, ends)
         self.engine.advance(env_ids)
         infos = self._add_reset_infos(infos, env_ids)
-        infos["final_obs"], infos["_final_obs"] = observations, self.has_ended.copy()
-        infos["final_info"], infos["_final_info"] = final_info, self.has_ended.copy()
+        infos["final_obs"], infos["_final_obs"] = observations, ends.copy()
+        infos["final_info"], infos["_final_info"] = final_info, ends.copy()
         # Last: where an episode has no level, its environment stays among the ended.
-        self.has_ended = self._none
+        self.has_ended = self.has_ended & ~ends
         return infos
 
     def _add_reset_infos(

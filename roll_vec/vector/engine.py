@@ -141,8 +141,24 @@ class Engine(Protocol):
             skipped does not accept its action.
         """
 
-    def step(self, actions: Any, skip_mask: NDArray[np.bool_]) -> StepResult:
-        """Step every environment but those of the mask, which stay as they are."""
+    def step(
+        self,
+        actions: Any,
+        skip_mask: NDArray[np.bool_],
+        idle_mask: NDArray[np.bool_] | None = None,
+    ) -> StepResult:
+        """Step some environments; the others stay as they are.
+
+        Parameters
+        ----------
+        actions : batch
+            As `check_actions` returned it.
+        skip_mask : (n,) bool
+            The environments that take no step.
+        idle_mask : (n,) bool, or None
+            Those of them that keep their entry in `successes`; None: none.  The entry
+            of others that are skipped, which this step resets, becomes False.
+        """
 
     def observe(self, out: Any = None) -> Any:
         """Return the observations of all environments.

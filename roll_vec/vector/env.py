@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Text
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
@@ -34,7 +35,9 @@ from roll_vec.vector.engine import Engine, SupportsUnroll
 from roll_vec.vector.infos import Infos
 from roll_vec.vector.levels import BatchLevels
 from roll_vec.vector.rollout import Rollout
+from roll_vec.vector.send_recv import BatchSendRecv, SentActions
 from roll_vec.vector.snapshots import BatchSnapshots
+from roll_vec.vector.state import parse_mask
 from roll_vec.vector.stream_seeds import StreamSeeds
 from roll_vec.vector.unroll import Unroller
 
@@ -92,7 +95,11 @@ class BatchOptions:
 
 # skrl looks for VectorEnv among the direct bases.
 class RollVectorEnv(
-    BatchAttributes, BatchLevels, BatchSnapshots, VectorEnv[Any, Any, Any]
+    BatchSendRecv,
+    BatchAttributes,
+    BatchLevels,
+    BatchSnapshots,
+    VectorEnv[Any, Any, Any],
 ):
     """N environments behind `gymnasium.vector.VectorEnv`.
 
@@ -139,6 +146,9 @@ class RollVectorEnv(
             options.autoreset_mode,
             options.group_size if options.group_id_info else None,
             options.episode_info,
+        )
+        self._sent = SentActions(
+            self.num_envs, isinstance(engine.single_action_space, Text)
         )
         self._seeds = StreamSeeds([None] * self.num_envs)
         self._is_started = False
@@ -190,13 +200,15 @@ class RollVectorEnv(
             If the configuration has no levels.
         KeyboardInterrupt
             Also while levels are drawn.
+        PendingResultsError
+            If results of `send` were not received.
         ClosedError
 
         Notes
         -----
         If a reset raises, array environments have not moved.
         """
-        self._check_open()
+        self._check_idle("reset")
         mask = parse_reset_mask(options, self.num_envs)
         seeds = expand_seeds(seed, self.num_envs, self.group_size)
         env_ids = np.arange(self.num_envs)
@@ -239,21 +251,25 @@ class RollVectorEnv(
     # -------------------------------------------------------------- step
 
     def step(
-        self, actions: Any
+        self, actions: Any, *, mask: NDArray[np.bool_] | None = None
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
-        """Step every environment once.
+        """Step every environment once, or those of a mask.
 
         Parameters
         ----------
         actions : (num_envs,) integers, or a sequence of num_envs actions
             Of the action space: for an agent that counts from 0, action +
             ``single_action_space.start``.  Ignored for an environment that this step
-            resets.
+            resets, and for those outside the mask: their actions may be anything.
+        mask : (num_envs,) bool, or None
+            The environments to step; None: all.  The others stay as they are, and may
+            have ended.  Their rewards are 0, they end nothing and have no infos.
 
         Returns
         -------
         observations
-            A batch of the observation space.
+            A batch of the observation space; of an environment outside the mask the
+            observation that it had before.
         rewards : (num_envs,) float64
         terminations, truncations : (num_envs,) bool
         infos : dict
@@ -264,14 +280,21 @@ class RollVectorEnv(
         InvalidActionError
             No environment has moved then.
         ResetNeededError
-            Before the first reset, or in DISABLED mode if an environment has ended and
-            was not reset.  No environment has moved then.
+            Before the first reset, or in DISABLED mode if an environment of the mask
+            has ended and was not reset.  No environment has moved then.
+        InvalidOptionError
+            For a bad mask.
         LevelGenerationError
             If a next episode has no level; see `Autoreset.step`.
+        PendingResultsError
+            If results of `send` were not received.
         ClosedError
         """
         self._check_started("the first step")
-        rewards, terminations, truncations, infos = self._autoreset.step(actions)
+        self._check_idle("step")
+        if mask is not None:
+            mask = parse_mask(mask, self.num_envs)
+        rewards, terminations, truncations, infos = self._autoreset.step(actions, mask)
         observations = self._observe()
         self._show_window()
         return observations, rewards, terminations, truncations, infos
@@ -400,10 +423,6 @@ class RollVectorEnv(
         if self.closed:
             message = f"{self!r} is closed"
             raise ClosedError(message)
-
-    def _check_idle(self, name: str) -> None:
-        """Check that method ``name`` may be called; a pool refuses more."""
-        self._check_open()
 
     def _check_started(self, use: str) -> None:
         """Check that the batch is open, and was reset before this use."""

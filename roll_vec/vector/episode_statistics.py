@@ -41,6 +41,7 @@ class EpisodeStatistics:
         has_reset: NDArray[np.bool_],
         has_ended: NDArray[np.bool_],
         env_ids: NDArray[np.int64] | slice = _ALL,
+        mask: NDArray[np.bool_] | None = None,
     ) -> Infos:
         """Count a step; return ``episode`` for its infos if an episode has ended.
 
@@ -52,9 +53,12 @@ class EpisodeStatistics:
         has_ended : (m,) bool
         env_ids : (m,) int64, or slice
             The environments, all different.
+        mask : (m,) bool, or None
+            Those of them that took the step, or were reset; None: all.
         """
+        count: Any = 1 if mask is None else mask
         returns = np.where(has_reset, 0.0, self.returns[env_ids] + rewards)
-        lengths = np.where(has_reset, 0, self.lengths[env_ids] + 1)
+        lengths = np.where(has_reset, 0, self.lengths[env_ids] + count)
         self.returns[env_ids], self.lengths[env_ids] = returns, lengths
         if not np.count_nonzero(has_ended):
             return {}

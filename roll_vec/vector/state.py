@@ -503,15 +503,27 @@ def check_mask(mask: Any, num_envs: int) -> NDArray[np.int64]:
     Raises
     ------
     InvalidOptionError
+        As `parse_mask`.
+    """
+    array = parse_mask(mask, num_envs)
+    return np.arange(num_envs) if array is None else array.nonzero()[0]
+
+
+def parse_mask(mask: Any, num_envs: int) -> NDArray[np.bool_] | None:
+    """Return a mask of environments as an array, None for None.
+
+    Raises
+    ------
+    InvalidOptionError
         If it is no array of bool of the shape (num_envs,).
     """
     if mask is None:
-        return np.arange(num_envs)
+        return None
     array = np.asarray(mask)
     if array.dtype != np.bool_ or array.shape != (num_envs,):
         accepted = f"None or an array of bool of shape ({num_envs},)"
         raise InvalidOptionError.expected("mask", accepted, mask)
-    return array.nonzero()[0]
+    return array
 
 
 def fit_value(name: str, value: Any, own: Any) -> NDArray[Any]:

@@ -36,11 +36,15 @@ def make_pair(name, mode, num_shards=3, **more):
 
 
 def play(sharded, local, mode, num_steps, seed=0):
-    """Reset and step both, and compare everything."""
+    """Reset and step both, every second step with a mask; compare everything."""
     assert_equal_in_order(sharded.reset(seed=seed), local.reset(seed=seed))
-    for actions in draw_actions(local, num_steps, seed=seed):
-        result = local.step(actions)
-        assert_equal_in_order(sharded.step(actions), result)
+    masks = np.random.default_rng(seed).random((num_steps, NUM_ENVS)) < 0.6
+    masks[::2] = True
+    for actions, mask in zip(
+        draw_actions(local, num_steps, seed=seed), masks, strict=True
+    ):
+        result = local.step(actions, mask=mask)
+        assert_equal_in_order(sharded.step(actions, mask=mask), result)
         assert_same(sharded.successes, local.successes)
         ends = result[2] | result[3]
         if mode is DISABLED and ends.any():

@@ -39,7 +39,12 @@ def split_results(batch):
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 @pytest.mark.parametrize(
-    "name", ["roll_vec/Countdown-v0", "tests_vector/Guess-v0 in threads"]
+    "name",
+    [
+        "roll_vec/Countdown-v0",
+        "tests_vector/Guess-v0 in threads",
+        "roll_vec/RandomFrozenLake-v0 text",
+    ],
 )
 @pytest.mark.parametrize("dies", [False, True])
 def test_every_environment_plays_as_in_a_local_pool(name, mode, dies):

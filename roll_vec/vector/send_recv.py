@@ -1,0 +1,270 @@
+"""`send` and `recv` of batches that step all their environments in one call.
+
+The actions of several calls of `send` wait here, and `recv` takes one step of all their
+environments.  Batches of objects override both: their environments step while nobody
+waits, see `roll_vec.pool.send_recv`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Container
+from typing import Any, TypeAlias
+
+import numpy as np
+from gymnasium.vector import VectorEnv
+from numpy.typing import NDArray
+
+from roll_vec.errors import (
+    InvalidOptionError,
+    PendingResultsError,
+    ResetNeededError,
+    list_env_ids,
+)
+from roll_vec.vector.autoreset import NEXT_STEP, Autoreset, describe_ended
+from roll_vec.vector.engine import Engine
+from roll_vec.vector.infos import Infos, take_infos
+
+__all__ = [
+    "BatchSendRecv",
+    "SentActions",
+    "StepBatch",
+    "check_env_ids",
+    "check_min_envs",
+    "check_timeout",
+]
+
+# Locks and pipes overflow at timeouts that are a little longer.
+MAX_SECONDS = 1e9
+
+StepBatch: TypeAlias = tuple[
+    Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos
+]
+
+
+class SentActions:
+    """The actions between `send` and `recv`.
+
+    Parameters
+    ----------
+    num_envs : int
+    is_text : bool
+        Whether actions are texts, not integers.
+
+    Attributes
+    ----------
+    mask : (num_envs,) bool
+        The environments that have an action.
+    actions : (num_envs,) int64 or object
+    """
+
+    def __init__(self, num_envs: int, is_text: bool) -> None:
+        self.mask = np.zeros(num_envs, np.bool_)
+        self.actions = np.zeros(num_envs, object if is_text else np.int64)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, env_ids: NDArray[np.int64], actions: Any) -> None:
+        """Add one action for each of some environments that have none."""
+        self.mask[env_ids] = True
+        self.actions[env_ids] = actions
+        self._count += len(env_ids)
+
+    def clear(self) -> None:
+        """Forget all actions."""
+        self.mask[:] = False
+        self._count = 0
+
+
+class BatchSendRecv(VectorEnv[Any, Any, Any]):
+    """Base of `roll_vec.vector.env.RollVectorEnv`: steps of some environments."""
+
+    engine: Engine
+    _autoreset: Autoreset
+    _is_started: bool
+    _sent: SentActions
+
+    def send(self, actions: Any, env_ids: Any) -> None:
+        """Give some environments their actions; `recv` returns the results.
+
+        An array environment steps when `recv` is called, together with all others that
+        have an action by then.
+
+        Parameters
+        ----------
+        actions : batch of m
+            As for `step`.
+        env_ids : sequence of m int
+            Different environments, none of them with a result that was not received.
+            One whose episode has ended is reset in NEXT_STEP mode, its action ignored.
+
+        Raises
+        ------
+        InvalidActionError, InvalidOptionError, PendingResultsError, ResetNeededError
+            Nothing has moved then.
+        ClosedError
+        """
+        self._check_open()
+        if not self._is_started:
+            message = "every environment must be reset before the first action"
+            raise ResetNeededError(message)
+        busy_ids = set(self._sent.mask.nonzero()[0].tolist()) if self._sent else ()
+        checked_ids = check_env_ids(env_ids, self.num_envs, busy_ids)
+        has_ended = self._autoreset.has_ended[checked_ids]
+        if self._autoreset.mode is not NEXT_STEP and has_ended.any():
+            raise ResetNeededError(describe_ended(checked_ids[has_ended]))
+        checked_actions = self.engine.check_actions(actions, has_ended)
+        # The step checks them again, and parses texts.
+        is_text = self._sent.actions.dtype == object
+        self._sent.add(checked_ids, list(actions) if is_text else checked_actions)
+
+    def recv(self, min_envs: int | None = 1, timeout: float | None = None) -> StepBatch:
+        """Return the results of environments that actions were sent to.
+
+        Array environments return those of all.
+
+        Parameters
+        ----------
+        min_envs : int or None
+            Wait for so many environments; None: for all.  All that are ready are
+            returned.
+        timeout : float or None
+            Seconds after which fewer, or none, are returned; None or infinity: no
+            limit.  Array environments do not wait.
+
+        Returns
+        -------
+        observations, rewards, terminations, truncations, infos
+            As from `step`, but of m environments: ``infos["env_id"]``, (m,) int64,
+            ascending.
+
+        Raises
+        ------
+        InvalidOptionError
+            If fewer than ``min_envs`` results are outstanding.
+        LevelGenerationError
+            As `step`.  The actions are forgotten.
+        ClosedError
+        """
+        self._check_open()
+        check_min_envs(min_envs, len(self._sent))
+        check_timeout(timeout)
+        mask, actions = self._sent.mask.copy(), self._sent.actions.copy()
+        # Before the step, which can raise: other calls are possible again.
+        self._sent.clear()
+        rewards, terminations, truncations, infos = self._autoreset.step(actions, mask)
+        env_ids = mask.nonzero()[0]
+        observations = self._observe()
+        self._show_window()
+        if isinstance(observations, tuple):
+            part: Any = tuple(observations[env_id] for env_id in env_ids.tolist())
+        else:
+            part = observations[env_ids]
+        infos = take_infos(infos, env_ids)
+        infos["env_id"], infos["_env_id"] = env_ids, np.ones(len(env_ids), np.bool_)
+        return (
+            part,
+            rewards[env_ids],
+            terminations[env_ids],
+            truncations[env_ids],
+            infos,
+        )
+
+    def _num_pending(self) -> int:
+        """Return the number of environments whose results were not received."""
+        return len(self._sent)
+
+    def _check_idle(self, name: str) -> None:
+        """Check that method ``name`` may be called: all results were received."""
+        self._check_open()
+        count = self._num_pending()
+        if count:
+            message = (
+                f"{name}: {count} environments have results that were not received"
+            )
+            raise PendingResultsError(message, name)
+
+    def _check_open(self) -> None:
+        raise NotImplementedError
+
+    def _observe(self) -> Any:
+        raise NotImplementedError
+
+    def _show_window(self) -> None:
+        raise NotImplementedError
+
+
+def check_env_ids(
+    env_ids: Any, num_envs: int, busy_ids: Container[int]
+) -> NDArray[np.int64]:
+    """Return the environments that actions may be sent to.
+
+    Raises
+    ------
+    InvalidOptionError
+        If they are not different environments.
+    PendingResultsError
+        If one of them is between `send` and `recv`.
+    """
+    array = np.asarray(env_ids)
+    if array.ndim != 1 or not (
+        np.issubdtype(array.dtype, np.integer) or not array.size
+    ):
+        raise InvalidOptionError.expected("env_ids", "a sequence of integers", env_ids)
+    checked = array.astype(np.int64)
+    out_of_range = checked[(checked < 0) | (checked >= num_envs)]
+    if len(out_of_range):
+        raise InvalidOptionError.expected(
+            "env_ids", f"0 to {num_envs - 1}", int(out_of_range[0])
+        )
+    if len(set(checked.tolist())) != len(checked):
+        raise InvalidOptionError.expected("env_ids", "each at most once", env_ids)
+    busy = [env_id for env_id in checked.tolist() if env_id in busy_ids]
+    if busy:
+        message = (
+            f"environments {list_env_ids(np.array(busy))} have results that "
+            "were not received"
+        )
+        raise PendingResultsError(message, "send")
+    return checked
+
+
+def check_min_envs(min_envs: Any, total: int) -> int:
+    """Return the number of environments to wait for.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    count = total
+    if min_envs is not None:
+        try:
+            count = operator.index(min_envs)
+        except TypeError:
+            raise InvalidOptionError.expected(
+                "min_envs", "None or an integer", min_envs
+            ) from None
+    if not 1 <= count <= total:
+        raise InvalidOptionError.expected(
+            "min_envs",
+            f"at least 1 and at most the {total} environments whose results are "
+            "outstanding",
+            min_envs,
+        )
+    return count
+
+
+def check_timeout(value: Any) -> float | None:
+    """Return a timeout in seconds, or None for one that no clock can measure.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    if value is None:
+        return None
+    if isinstance(value, (int, float, np.integer, np.floating)) and value >= 0:
+        return float(value) if value < MAX_SECONDS else None
+    raise InvalidOptionError.expected("timeout", "None or seconds from 0", value)

@@ -1,0 +1,208 @@
+"""Steps of some environments: `step(actions, mask=)`, and `send` and `recv`.
+
+Batches of one environment are the oracle: each takes the steps of one environment.
+"""
+
+import numpy as np
+import pytest
+
+from roll_vec.errors import (
+    InvalidActionError,
+    InvalidOptionError,
+    PendingResultsError,
+    ResetNeededError,
+)
+from tests.contract.cases import (
+    ARRAY_AND_POOL,
+    ARRAY_CASES,
+    CASES,
+    DISABLED,
+    MODES,
+    assert_same,
+    assert_undisturbed,
+    draw_actions,
+    lowest_action,
+    make_batch,
+    play,
+    rows_at,
+    scale_steps,
+    single_info,
+)
+
+NUM_ENVS = 5
+STEPS = 60
+INFOS = {"episode_info": True}
+
+
+class Twins:
+    """A batch of some kind, and a batch of one for each of its environments."""
+
+    def __init__(self, case, mode):
+        keywords = {"autoreset_mode": mode, **INFOS}
+        self.env = make_batch(case, NUM_ENVS, **keywords)
+        self.ones = [make_batch(case, 1, **keywords) for _ in range(NUM_ENVS)]
+        self.observations, _ = self.env.reset(seed=3)
+        for i, one in enumerate(self.ones):
+            one.reset(seed=3 + i)
+        self.ended = np.zeros(NUM_ENVS, np.bool_)
+
+    def check(self, result, actions, env_ids):
+        """Compare the results of some environments with those of their oracles."""
+        observations, *arrays, infos = result
+        infos = {k: v for k, v in infos.items() if k not in ("env_id", "_env_id")}
+        for i, env_id in enumerate(env_ids):
+            one = self.ones[env_id]
+            expected = one.step(actions[env_id : env_id + 1])
+            assert_same(rows_at(observations, [i]), rows_at(expected[0], [0]))
+            for actual, array in zip(arrays, expected[1:4], strict=True):
+                assert_same(actual[i : i + 1], array)
+            assert_same(single_info(infos, i), single_info(expected[4], 0))
+            if self.env.autoreset_mode is DISABLED:
+                self.ended[env_id] = (expected[2] | expected[3])[0]
+        successes = [bool(one.successes[0]) for one in self.ones]
+        assert self.env.successes.tolist() == successes
+
+    def reset_some(self, rng):
+        """Reset about half of the ended environments; the others stay in the way."""
+        mask = self.ended & (rng.random(NUM_ENVS) < 0.5)
+        if mask.any():
+            self.observations, _ = self.env.reset(options={"reset_mask": mask})
+            for env_id in np.flatnonzero(mask):
+                self.ones[env_id].reset()
+            self.ended &= ~mask
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("case", CASES)
+def test_a_step_of_some_is_theirs_alone(case, mode):
+    twins, rng = Twins(case, mode), np.random.default_rng(4)
+    for actions in draw_actions(twins.env, scale_steps(STEPS), seed=5):
+        mask = (rng.random(NUM_ENVS) < 0.6) & ~twins.ended
+        result = twins.env.step(actions, mask=mask)
+        env_ids = np.flatnonzero(mask)
+        idle = np.flatnonzero(~mask)
+        assert_same(rows_at(result[0], idle), rows_at(twins.observations, idle))
+        assert not any(array[idle].any() for array in result[1:4])
+        assert all(single_info(result[4], i) == {} for i in idle)
+        twins.observations = result[0]
+        part = [rows_at(result[0], env_ids), *(array[env_ids] for array in result[1:4])]
+        twins.check((*part, _infos_of(result[4], env_ids)), actions, env_ids)
+        twins.reset_some(rng)
+
+
+def _infos_of(infos, env_ids):
+    return {
+        key: _infos_of(value, env_ids) if isinstance(value, dict) else value[env_ids]
+        for key, value in infos.items()
+    }
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("case", ARRAY_CASES)
+def test_results_that_are_received_are_those_of_single_environments(case, mode):
+    twins, rng = Twins(case, mode), np.random.default_rng(6)
+    for actions in draw_actions(twins.env, scale_steps(STEPS), seed=7):
+        able = np.flatnonzero(~twins.ended)
+        env_ids = rng.permutation(able)[: rng.integers(len(able) + 1)]
+        for part in np.array_split(env_ids, 2):
+            if len(part):
+                twins.env.send(actions[part], part)
+        if len(env_ids):
+            result = twins.env.recv(min_envs=None, timeout=0)
+            assert_same(result[4]["env_id"], np.sort(env_ids))
+            assert_same(result[4]["_env_id"], np.ones(len(env_ids), np.bool_))
+            assert all(len(value) == len(env_ids) for value in result[:4])
+            twins.check(result, actions, np.sort(env_ids))
+        twins.reset_some(rng)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_actions_outside_the_mask_may_be_anything(case):
+    env, twin = (make_batch(case, 3) for _ in range(2))
+    env.reset(seed=0)
+    twin.reset(seed=0)
+    good = lowest_action(env)
+    actions = ["x", good, None] if isinstance(good, str) else [99, good, -5]
+    mask = np.array([False, True, False])
+    assert_same(env.step(actions, mask=mask), twin.step([good] * 3, mask=mask))
+    everybody = np.ones(3, np.bool_)
+    actions = draw_actions(env, 1)[0]
+    assert_same(env.step(actions, mask=everybody), twin.step(actions))
+    nobody = ~everybody
+    _, *arrays, infos = env.step([good] * 3, mask=nobody)
+    assert not any(array.any() for array in arrays)
+    assert infos == {}
+
+
+@pytest.mark.parametrize("case", ARRAY_AND_POOL)
+@pytest.mark.parametrize(
+    "mask",
+    [np.ones(3, np.bool_), [1, 0, 1, 0], "some", np.ones((4, 1), np.bool_), 3, True],
+)
+def test_a_mask_that_does_not_fit_is_refused_and_nothing_moves(case, mask):
+    env, twin = (make_batch(case, 4) for _ in range(2))
+    env.reset(seed=0)
+    twin.reset(seed=0)
+    with pytest.raises(InvalidOptionError, match="mask: expected"):
+        env.step([lowest_action(env)] * 4, mask=mask)
+    assert_undisturbed(env, twin)
+
+
+@pytest.mark.parametrize("case", ARRAY_AND_POOL)
+def test_an_ended_environment_is_refused_inside_the_mask_alone(case):
+    env = make_batch(case, 3, autoreset_mode=DISABLED, max_episode_steps=1)
+    env.reset(seed=0)
+    actions = [lowest_action(env)] * 3
+    env.step(actions, mask=np.array([True, False, False]))
+    with pytest.raises(ResetNeededError, match=r"environments \[0\] have ended"):
+        env.step(actions, mask=np.array([True, True, False]))
+    truncations = env.step(actions, mask=np.array([False, True, False]))[3]
+    assert truncations.tolist() == [False, True, False]
+    with pytest.raises(ResetNeededError, match=r"environments \[0, 1\] have ended"):
+        env.step(actions)
+    with pytest.raises(ResetNeededError, match=r"environments \[1\] have ended"):
+        env.send(actions[:1], [1])
+
+
+@pytest.mark.parametrize("case", ARRAY_CASES)
+def test_bad_calls_of_send_and_recv_move_nothing(case):
+    env, twin = (make_batch(case, 4) for _ in range(2))
+    good = lowest_action(env)
+    with pytest.raises(ResetNeededError):
+        env.send([good], [0])
+    env.reset(seed=0)
+    twin.reset(seed=0)
+    bad = 3.5 if isinstance(good, str) else 99
+    for actions, env_ids, error in (
+        ([bad], [0], InvalidActionError),
+        ([good, good], [0], InvalidActionError),
+        ([good], [4], InvalidOptionError),
+        ([good, good], [1, 1], InvalidOptionError),
+        ([good], ["x"], InvalidOptionError),
+    ):
+        with pytest.raises(error):
+            env.send(actions, env_ids)
+    with pytest.raises(InvalidOptionError, match="min_envs: expected at least 1"):
+        env.recv()
+    env.send([good], [2])
+    with pytest.raises(PendingResultsError, match=r"environments \[2\] have results"):
+        env.send([good], [2])
+    calls = {
+        "step": lambda: env.step([good] * 4),
+        "reset": env.reset,
+        "get_state": env.get_state,
+        "unroll": lambda: env.unroll([[good] * 4]),
+    }
+    for name, call in calls.items():
+        with pytest.raises(PendingResultsError, match=f"{name}: 1 environments"):
+            call()
+    for timeout in (-1, "soon"):
+        with pytest.raises(InvalidOptionError, match="timeout: expected"):
+            env.recv(timeout=timeout)
+    with pytest.raises(InvalidOptionError, match="min_envs: expected"):
+        env.recv(2)
+    mask = np.array([False, False, True, False])
+    expected = twin.step([good] * 4, mask=mask)
+    assert_same(env.recv()[0], rows_at(expected[0], mask))
+    actions = draw_actions(env, 20)
+    assert_same(play(env, actions), play(twin, actions))
