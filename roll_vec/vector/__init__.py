@@ -28,7 +28,8 @@ Files, in reading order:
   any size, states of environments that are objects, values that rows share
 - ``snapshots.py``: `get_state` and `set_state` of a batch
 - ``levels.py``: `solve` and `set_level_options` of a batch
-- ``attributes.py``: `call`, `get_attr`, `np_random`, and methods that raise
+- ``attributes.py``: `call`, `get_attr`, `np_random`
+- ``send_recv.py``: `send` and `recv`, for actions that arrive at different times
 - ``unroll.py``: many steps in one call
 - ``rollout.py``: `Rollout`, the results of such a call
 

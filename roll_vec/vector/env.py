@@ -291,7 +291,9 @@ class RollVectorEnv(
         ClosedError
         """
         self._check_started("the first step")
-        self._check_idle("step")
+        # Without this condition a step of one environment takes 4 % longer.
+        if self._sent:
+            self._check_idle("step")
         if mask is not None:
             mask = parse_mask(mask, self.num_envs)
         rewards, terminations, truncations, infos = self._autoreset.step(actions, mask)

@@ -9,6 +9,7 @@ import pytest
 from roll_vec.errors import (
     InvalidActionError,
     InvalidOptionError,
+    LevelGenerationError,
     PendingResultsError,
     ResetNeededError,
 )
@@ -18,9 +19,11 @@ from tests.contract.cases import (
     CASES,
     DISABLED,
     MODES,
+    SAME_STEP,
     assert_same,
     assert_undisturbed,
     draw_actions,
+    limit_of,
     lowest_action,
     make_batch,
     play,
@@ -162,6 +165,20 @@ def test_an_ended_environment_is_refused_inside_the_mask_alone(case):
         env.step(actions)
     with pytest.raises(ResetNeededError, match=r"environments \[1\] have ended"):
         env.send(actions[:1], [1])
+
+
+def test_an_environment_without_a_level_stays_among_the_ended():
+    env = make_batch("roll_vec/Sokoban-v0", 3, autoreset_mode=SAME_STEP)
+    env.reset(seed=0)
+    env.set_level_options(mask=np.arange(3) == 0, solution_steps=(900, 999))
+    for _ in range(limit_of("roll_vec/Sokoban-v0") - 1):
+        env.step([0] * 3)
+    with pytest.raises(LevelGenerationError):
+        env.step([0] * 3, mask=np.arange(3) == 0)
+    truncations = env.step([0] * 3, mask=np.arange(3) > 0)[3]
+    assert truncations.tolist() == [False, True, True]
+    with pytest.raises(ResetNeededError, match=r"environments \[0\] have ended"):
+        env.step([0] * 3)
 
 
 @pytest.mark.parametrize("case", ARRAY_CASES)
