@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from roll_vec import evaluation as evaluation
     from roll_vec import progress as progress
     from roll_vec import seeding as seeding
+    from roll_vec import sessions as sessions
     from roll_vec import spaces as spaces
     from roll_vec import testing as testing
     from roll_vec.adapters.roll import (
@@ -73,6 +74,7 @@ _MODULES = (
     "evaluation",
     "progress",
     "seeding",
+    "sessions",
     "spaces",
     "testing",
 )

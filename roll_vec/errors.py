@@ -20,6 +20,7 @@ Each exception also extends the built-in or Gymnasium class that users catch alr
     ├── FrozenAttributeError     AttributeError
     ├── EnvironmentFaultError    RuntimeError
     ├── PendingResultsError      gymnasium.error.AlreadyPendingCallError
+    ├── SessionsFullError        RuntimeError
     ├── SpaceMismatchError       RuntimeError
     ├── UnsupportedError         NotImplementedError
     └── MissingExtraError        gymnasium.error.DependencyNotInstalled, ImportError
@@ -63,6 +64,7 @@ __all__ = [
     "ResetNeededError",
     "RollVecError",
     "RollVecWarning",
+    "SessionsFullError",
     "SlowPatternWarning",
     "SolverLimitError",
     "SpaceMismatchError",
@@ -194,6 +196,10 @@ class UnsolvableLevelError(RollVecError, ValueError):
 
 class FrozenAttributeError(RollVecError, AttributeError):
     """Raised when an attribute that is fixed at construction is set."""
+
+
+class SessionsFullError(RollVecError, RuntimeError):
+    """Raised when a session is opened and no environment becomes free in time."""
 
 
 class SpaceMismatchError(RollVecError, RuntimeError):

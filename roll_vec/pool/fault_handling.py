@@ -73,6 +73,8 @@ class FaultHandler:
         Whether all environments must be reset before anything else.
     stalled : dict of int to str
         The environments whose last reset failed in all attempts, and the error.
+    raises : bool
+        True with ``on_error="raise"``.
     faults_to_raise : dict of int to Fault
         Faults of the current call; empty with ``on_error="truncate"``.
     """
@@ -88,8 +90,8 @@ class FaultHandler:
         self.needs_replacement = [False] * num_envs
         self.needs_full_reset = False
         self.stalled: dict[int, str] = {}
-        self._raises = on_error == "raise"
-        self._may_warn = not self._raises
+        self.raises = on_error == "raise"
+        self._may_warn = not self.raises
         self._warning = ""
         self._num_retries: dict[int, int] = {}
         self.faults_to_raise: dict[int, Fault] = {}
@@ -111,7 +113,7 @@ class FaultHandler:
     def handle_step_fault(self, env_id: int, fault: Fault) -> dict[str, Any]:
         """Take the fault of a step; return the info of the truncated episode."""
         self._count(env_id, fault)
-        if self._raises:
+        if self.raises:
             self.faults_to_raise[env_id] = fault
         return {"error": fault.message}
 
@@ -123,7 +125,7 @@ class FaultHandler:
     def handle_reset_fault(self, env_id: int, fault: Fault) -> bool:
         """Take the fault of an attempt at a reset; return whether to try again."""
         self._count(env_id, fault)
-        if self._raises:
+        if self.raises:
             self.faults_to_raise[env_id] = fault
             return False
         num_retries = self._num_retries.get(env_id, 0)

@@ -1,0 +1,34 @@
+"""Sessions: independent callers, each with an environment of one batch.
+
+A server or a trainer often has many callers that each play an episode of their own, at
+their own pace.  Here they share one vector environment::
+
+    sessions = Sessions(roll_vec.make_vec(id, 512, autoreset_mode="Disabled"))
+    session = sessions.open()                 # one caller, one environment
+    observation, info = session.reset(seed=7)
+    observation, reward, terminated, truncated, info = session.step(action)
+    session.close()                           # the environment is free again
+
+A session returns what a single environment of `gymnasium.make` returns.  Other sessions
+have no effect on it.
+
+Micro-batches: calls that arrive while a batch runs wait, and all of them are the next
+batch.  Nobody waits for a fixed time.  No thread is needed::
+
+    thread A   step ─▶ runs [A] ───────╮ hands over to B
+    thread B      step ─▶ waits ───────┴▶ runs [B, C] ─▶ result
+    task C           step_async ─▶ waits ··············▶ result
+
+The files, in reading order:
+
+- ``sessions.py``: `Sessions` and `Session`, the public classes
+- ``calls.py``: one call of a session, and how its caller waits
+- ``micro_batches.py``: who runs which calls, and when
+- ``env_rows.py``: runs the calls of a batch on the engine
+"""
+
+from __future__ import annotations
+
+from roll_vec.sessions.sessions import Session, Sessions
+
+__all__ = ["Session", "Sessions"]

@@ -1,0 +1,370 @@
+"""Sessions over one vector environment, and a session: the public classes."""
+
+from __future__ import annotations
+
+import operator
+import os
+import queue
+import threading
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from gymnasium.spaces import Discrete, Text
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from roll_vec.errors import (
+    ClosedError,
+    InvalidActionError,
+    InvalidOptionError,
+    PendingResultsError,
+    ResetNeededError,
+    SessionsFullError,
+    UnsupportedError,
+)
+from roll_vec.seeding import check_seed
+from roll_vec.sessions.calls import Call, Operation, TaskCall, ThreadCall
+from roll_vec.sessions.env_rows import EnvRows
+from roll_vec.sessions.micro_batches import MicroBatches, closed_error
+from roll_vec.vector.env import RollVectorEnv
+
+__all__ = ["Session", "Sessions"]
+
+Reset: TypeAlias = tuple[Any, dict[str, Any]]
+EnvStep: TypeAlias = tuple[Any, float, bool, bool, dict[str, Any]]
+
+
+class Sessions:
+    """Independent callers over one vector environment; one environment for each.
+
+    Parameters
+    ----------
+    envs : RollVectorEnv
+        With ``autoreset_mode="Disabled"`` and without wrappers.  It belongs to the
+        sessions from now on: nobody else may use it, and `close` closes it.  The
+        keywords ``group_size``, ``group_id_info`` and ``episode_info`` have no effect.
+
+    Attributes
+    ----------
+    envs : RollVectorEnv
+    num_envs : int
+        The number of sessions that can be open at a time.
+
+    Raises
+    ------
+    InvalidOptionError
+
+    Notes
+    -----
+    All methods may be called from any thread.  Sessions belong to their process: they
+    cannot be pickled, and raise an `UnsupportedError` in a process that was forked.
+    """
+
+    def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
+        accepted = "a vector environment of roll_vec without wrappers"
+        if not isinstance(envs, RollVectorEnv):
+            raise InvalidOptionError.expected("envs", accepted, envs)
+        if envs.autoreset_mode is not AutoresetMode.DISABLED:
+            raise InvalidOptionError.expected(
+                "envs",
+                "a vector environment with autoreset_mode='Disabled'",
+                envs.autoreset_mode.value,
+            )
+        if envs.closed:
+            message = f"{envs!r} is closed"
+            raise ClosedError(message)
+        if getattr(getattr(envs.engine, "faults", None), "raises", False):
+            # Such a pool asks for a reset of all environments after the fault of one.
+            accepted = "a pool with on_error='truncate'"
+            raise InvalidOptionError.expected("envs", accepted, "on_error='raise'")
+        self.envs, self.num_envs = envs, envs.num_envs
+        self._rows = EnvRows(envs)
+        self._batches = MicroBatches(self._run)
+        # A garbage collector may put a row back at any time: SimpleQueue allows it.
+        self._free_rows: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+        for row in range(self.num_envs):
+            self._free_rows.put(row)
+        # Raised when all environments must be reset, see `Session._check_reset`.
+        self._epoch = 0
+        self._process = os.getpid()
+
+    def open(self, timeout: float | None = None) -> Session:
+        """Return a session with an environment of its own.
+
+        Parameters
+        ----------
+        timeout : float or None
+            Seconds to wait for one if all are taken; None: no limit.
+
+        Raises
+        ------
+        SessionsFullError
+            If none was free in this time.
+        InvalidOptionError, ClosedError, UnsupportedError
+        """
+        self._check_process()
+        is_number = isinstance(timeout, (int, float)) and timeout >= 0
+        if timeout is not None and not is_number:
+            raise InvalidOptionError.expected(
+                "timeout", "None or seconds from 0", timeout
+            )
+        if timeout is not None:
+            timeout = min(timeout, threading.TIMEOUT_MAX)
+        try:
+            row = self._free_rows.get(timeout != 0, timeout)
+        except queue.Empty:
+            message = (
+                f"all {self.num_envs} environments belong to other sessions: close "
+                "one, or make the vector environment with more num_envs"
+            )
+            raise SessionsFullError(message) from None
+        if self._batches.is_closed or row is None:
+            # For the next one that waits here.
+            self._free_rows.put(None)
+            raise closed_error()
+        return Session(self, row)
+
+    def close(self) -> None:
+        """Close all sessions and the vector environment.
+
+        Calls that wait raise ClosedError; a batch that runs is ended first.
+        """
+        if self._batches.is_closed:
+            return
+        self._check_process()
+        self._batches.close()
+        self._free_rows.put(None)
+        self.envs.close()
+
+    def __enter__(self) -> Sessions:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        message = (
+            "sessions cannot be pickled or copied: they belong to their process; make "
+            "new ones in the other process"
+        )
+        raise UnsupportedError(message)
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            message = (
+                "sessions belong to the process that made them, and this one was "
+                "forked from it: make new ones here"
+            )
+            raise UnsupportedError(message)
+
+    def _run(self, calls: Sequence[Call]) -> None:
+        """Run a batch of calls; if it fails as a whole, all must be reset."""
+        for call in calls:
+            call.epoch = self._epoch
+        try:
+            self._rows.run(calls)
+        except BaseException:
+            self._epoch += 1
+            self._rows.demand_reset()
+            raise
+
+
+class Session:
+    """One caller's environment; `Sessions.open` makes it.
+
+    It has the methods of a single environment, with the same results.  One caller uses
+    it at a time.  A session that is garbage collected frees its environment.
+    """
+
+    def __init__(self, sessions: Sessions, row: int) -> None:
+        self._sessions = sessions
+        self._row = row
+        # Emptied by whoever frees the row: a call that ends, `close` or `__del__`.
+        self._owned_rows = [row]
+        self._in_call = threading.Lock()
+        self._is_closed = self._has_started = False
+        # The epoch of the last reset; None if the next call must be a reset.
+        self._epoch: int | None = None
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> Reset:
+        """Start a new episode.
+
+        Parameters
+        ----------
+        seed : int or None
+            An int starts a stream of episodes.  None starts its next episode; in a new
+            session, that of a stream with a seed of the operating system.
+        options : dict or None
+            As for the single environment.
+
+        Returns
+        -------
+        observation, info
+
+        Raises
+        ------
+        InvalidSeedError, InvalidOptionError
+            Nothing has changed then.
+        LevelGenerationError
+            And other errors of the environment's own reset.
+        PendingResultsError
+            If another call of this session has not ended.
+        ClosedError, UnsupportedError
+        """
+        result: Reset = self._run("reset", self._check_reset(seed, options))
+        return result
+
+    def step(self, action: Any) -> EnvStep:
+        """Take an action.
+
+        Returns
+        -------
+        observation, reward, terminated, truncated, info
+
+        Raises
+        ------
+        InvalidActionError
+            No environment has moved then.
+        ResetNeededError
+            Before a reset, after the end of an episode, and if an interrupt or a fault
+            has struck all environments.
+        PendingResultsError, ClosedError, UnsupportedError
+        """
+        result: EnvStep = self._run("step", self._check_step(action))
+        return result
+
+    def render(self) -> Any:
+        """Return a frame in the ``render_mode`` of the batch; None without one.
+
+        Raises
+        ------
+        ResetNeededError, PendingResultsError, ClosedError, UnsupportedError
+        """
+        self._check_started()
+        return self._run("render", None)
+
+    async def reset_async(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> Reset:
+        """Start a new episode, from a coroutine; see `reset`."""
+        argument = self._check_reset(seed, options)
+        result: Reset = await self._run_async("reset", argument)
+        return result
+
+    async def step_async(self, action: Any) -> EnvStep:
+        """Take an action, from a coroutine; see `step`.
+
+        If the coroutine is cancelled while its step is made, the session must be reset.
+        """
+        result: EnvStep = await self._run_async("step", self._check_step(action))
+        return result
+
+    def close(self) -> None:
+        """Free the environment for another session; a call that runs is ended first."""
+        self._is_closed = True
+        if self._in_call.acquire(blocking=False):
+            self._free()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self._free()
+
+    def __reduce__(self) -> Any:
+        return self._sessions.__reduce__()
+
+    # -------------------------------------------------------------- checks
+
+    def _check_reset(self, seed: Any, options: Any) -> tuple[int | None, Any]:
+        self._check_open()
+        if options is not None and not isinstance(options, dict):
+            raise InvalidOptionError.expected("options", "a dict or None", options)
+        if seed is not None:
+            return check_seed(seed), options
+        if self._has_started:
+            return None, options
+        # The stream of the session before must not go on.
+        return self._sessions._rows.first_seed(self._row), options
+
+    def _check_started(self) -> None:
+        self._check_open()
+        if not self._has_started:
+            message = "the session must be reset before it is stepped or rendered"
+            raise ResetNeededError(message)
+
+    def _check_step(self, action: Any) -> Any:
+        self._check_started()
+        if self._epoch != self._sessions._epoch:
+            message = "the episode has ended: reset the session"
+            raise ResetNeededError(message)
+        space = self._sessions.envs.single_action_space
+        if isinstance(space, Discrete):
+            # The range is checked with the batch.
+            try:
+                return int(operator.index(action))
+            except TypeError:
+                accepted = f"an integer of {space}"
+                raise InvalidActionError.expected("action", accepted, action) from None
+        if isinstance(space, Text) and not isinstance(action, str):
+            raise InvalidActionError.expected("action", "a str", action)
+        return action
+
+    def _check_open(self) -> None:
+        self._sessions._check_process()
+        if self._sessions._batches.is_closed:
+            raise closed_error()
+        if self._is_closed:
+            message = "the session is closed"
+            raise ClosedError(message)
+
+    # --------------------------------------------------------------- calls
+
+    def _run(self, operation: Operation, argument: Any) -> Any:
+        self._begin(operation)
+        call = ThreadCall(self._row, operation, argument)
+        try:
+            self._sessions._batches.run_thread_call(call)
+        finally:
+            self._end(call)
+        return call.get()
+
+    async def _run_async(self, operation: Operation, argument: Any) -> Any:
+        self._begin(operation)
+        call = TaskCall(self._row, operation, argument)
+        try:
+            await self._sessions._batches.run_task_call(call)
+        finally:
+            self._end(call)
+        return call.get()
+
+    def _begin(self, operation: Operation) -> None:
+        if not self._in_call.acquire(blocking=False):
+            message = f"{operation}: another call of this session has not ended"
+            raise PendingResultsError(message, operation)
+
+    def _end(self, call: Call) -> None:
+        """Note the outcome of a call, and let the next one come."""
+        if call.operation == "reset" and call.has_result:
+            self._has_started, self._epoch = True, call.epoch
+        elif call.operation == "step" and call.has_result:
+            _, _, terminated, truncated, _ = call.get()
+            if terminated or truncated:
+                self._epoch = None
+        elif not call.is_done and not call.is_withdrawn:
+            # The caller has gone while the call was made: its result is lost.
+            self._epoch = None
+        self._in_call.release()
+        if self._is_closed:
+            self._free()
+
+    def _free(self) -> None:
+        try:
+            row = self._owned_rows.pop()
+        except (AttributeError, IndexError):
+            return
+        self._sessions._free_rows.put(row)

@@ -1,0 +1,451 @@
+"""Sessions: a caller gets what a single environment returns, whoever else calls."""
+
+import asyncio
+import copy
+import gc
+import os
+import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import gymnasium
+import numpy as np
+import pytest
+
+import roll_vec
+from roll_vec.errors import (
+    ClosedError,
+    InvalidActionError,
+    InvalidOptionError,
+    InvalidSeedError,
+    PendingResultsError,
+    ResetNeededError,
+    SessionsFullError,
+    UnsupportedError,
+)
+from roll_vec.pool import PoolVectorEnv
+from roll_vec.pool.observations import same_data
+from roll_vec.sessions import Sessions
+
+IDS = [
+    ("roll_vec/FrozenLake-v1", {}),
+    ("roll_vec/Sokoban-v0", {"num_levels": 4, "level_info": True, "action_mask": True}),
+    ("roll_vec/RandomFrozenLake-v0", {"action_mode": "text", "obs_mode": "text"}),
+    ("roll_vec/Countdown-v0", {"action_pattern": "<answer>(.*?)</answer>"}),
+]
+
+
+def make_sessions(id="roll_vec/FrozenLake-v1", num_envs=2, **keywords):
+    envs = roll_vec.make_vec(id, num_envs, autoreset_mode="Disabled", **keywords)
+    return Sessions(envs)
+
+
+def texts_or_codes(space, seed):
+    space = copy.deepcopy(space)
+    space.seed(seed)
+    return [space.sample() for _ in range(12)]
+
+
+def play(env, actions, seed):
+    """Return everything of two episodes; the second has no seed of its own."""
+    results = []
+    for episode_seed in (seed, None):
+        results.append(env.reset(seed=episode_seed))
+        for action in actions:
+            results.append(env.step(action))
+            if results[-1][2] or results[-1][3]:
+                break
+    return results
+
+
+async def play_async(session, actions, seed):
+    results = []
+    for episode_seed in (seed, None):
+        results.append(await session.reset_async(episode_seed))
+        for action in actions:
+            results.append(await session.step_async(action))
+            if results[-1][2] or results[-1][3]:
+                break
+    return results
+
+
+@pytest.mark.parametrize(("id", "keywords"), IDS, ids=[id for id, _ in IDS])
+@pytest.mark.parametrize("way", ["threads", "coroutines"])
+def test_sessions_return_what_single_environments_return(id, keywords, way):
+    num_envs = 4
+    with make_sessions(id, num_envs, max_episode_steps=10, **keywords) as sessions:
+        space = sessions.envs.single_action_space
+        plans = [texts_or_codes(space, i) for i in range(num_envs)]
+        open_sessions = [sessions.open() for _ in plans]
+        arguments = (open_sessions, plans, range(num_envs))
+        if way == "threads":
+            with ThreadPoolExecutor(num_envs) as executor:
+                results = list(executor.map(play, *arguments))
+        else:
+
+            async def play_all():
+                return await asyncio.gather(*map(play_async, *arguments))
+
+            results = asyncio.run(play_all())
+    for seed, (plan, result) in enumerate(zip(plans, results, strict=True)):
+        env = gymnasium.make(id, max_episode_steps=10, **keywords)
+        assert same_data(result, play(env, plan, seed))
+
+
+class Gate(gymnasium.Env):
+    """Its step waits for the test, and notes in which batch it was."""
+
+    observation_space = gymnasium.spaces.Discrete(10)
+    action_space = gymnasium.spaces.Discrete(10)
+
+    def __init__(self):
+        self.entered, self.may_go = threading.Event(), threading.Event()
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        if options:
+            raise RuntimeError(options["message"])
+        return 0, {"random": float(self.np_random.random())}
+
+    def step(self, action):
+        if action == 9:
+            raise RuntimeError("nine")
+        if action == 5:
+            self.entered.set()
+            assert self.may_go.wait(10)
+        # An int beside a float would become one in a batch.
+        return action, 1.0, action == 8, False, {"value": action or 0.5}
+
+
+@pytest.fixture
+def gates():
+    sessions = Sessions(PoolVectorEnv([Gate] * 4, autoreset_mode="Disabled"))
+    yield sessions
+    for env in sessions.envs.envs if not sessions.envs.closed else []:
+        env.may_go.set()
+    sessions.close()
+
+
+def run_in_thread(function, *arguments):
+    executor = ThreadPoolExecutor(1)
+    future = executor.submit(function, *arguments)
+    executor.shutdown(wait=False)
+    return future
+
+
+def wait_until(condition):
+    for _ in range(5000):
+        if condition():
+            return
+        threading.Event().wait(0.001)
+    pytest.fail("it did not happen in 5 s")
+
+
+def test_calls_that_come_while_a_batch_runs_are_the_next_batch(gates, monkeypatch):
+    sizes, run = [], gates._rows.run
+    monkeypatch.setattr(
+        gates._rows, "run", lambda calls: (sizes.append(len(calls)), run(calls))
+    )
+    gates._batches._run = gates._run
+    players = [gates.open() for _ in range(4)]
+    for player in players:
+        player.reset()
+    sizes.clear()
+    env = gates.envs.envs[0]
+    first = run_in_thread(players[0].step, 5)
+    assert env.entered.wait(5)
+    others = [run_in_thread(player.step, 3) for player in players[1:]]
+    wait_until(lambda: len(gates._batches._waiting) == 3)
+    env.may_go.set()
+    assert [future.result(5)[0] for future in (first, *others)] == [5, 3, 3, 3]
+    assert sizes == [1, 3]
+
+
+def test_an_info_does_not_change_the_type_of_anothers(gates):
+    one, other = gates.open(), gates.open()
+    one.reset(), other.reset()
+
+    async def both():
+        return await asyncio.gather(one.step_async(0), other.step_async(2))
+
+    (*_, info), (*_, other_info) = asyncio.run(both())
+    assert info == {"value": 0.5}
+    assert type(other_info["value"]) is int
+
+
+@pytest.mark.parametrize("action", [7, "left", None, -1, 1.5])
+def test_an_invalid_action_raises_for_its_own_caller_alone(action):
+    with make_sessions() as sessions:
+        one, other = sessions.open(), sessions.open()
+        single = gymnasium.make("roll_vec/FrozenLake-v1")
+        one.reset(seed=1)
+        other.reset(seed=1), single.reset(seed=1)
+
+        async def both():
+            return await asyncio.gather(
+                one.step_async(action), other.step_async(2), return_exceptions=True
+            )
+
+        error, result = asyncio.run(both())
+        assert isinstance(error, InvalidActionError)
+        assert same_data(result, single.step(2))
+        # It has not moved: its next step is the first.
+        single.reset(seed=1)
+        assert same_data(one.step(2), single.step(2))
+
+
+def test_a_bad_seed_and_bad_options_change_nothing():
+    with make_sessions(num_envs=1) as sessions, sessions.open() as session:
+        session.reset(seed=3)
+        for seed in (-1, 1.5, "a"):
+            with pytest.raises(InvalidSeedError):
+                session.reset(seed=seed)
+        with pytest.raises(InvalidOptionError):
+            session.reset(options=[1])
+        assert session.step(0)[4]
+
+
+def test_a_level_that_cannot_be_made_is_an_error_of_its_own_session_alone():
+    keywords = {"num_boxes": 1, "dim_room": (6, 6), "search_depth": 30}
+    with make_sessions("roll_vec/Sokoban-v0", 2, **keywords) as sessions:
+        engine = sessions.envs.engine
+        reset = engine.reset
+
+        def reset_unless(env_ids, seeds, options=None):
+            if 13 in seeds:
+                raise roll_vec.errors.LevelGenerationError("no level")
+            reset(env_ids, seeds, options)
+
+        engine.reset = reset_unless
+        one, other = sessions.open(), sessions.open()
+
+        async def both():
+            return await asyncio.gather(
+                one.reset_async(13), other.reset_async(5), return_exceptions=True
+            )
+
+        error, result = asyncio.run(both())
+        assert isinstance(error, roll_vec.errors.LevelGenerationError)
+        single = gymnasium.make("roll_vec/Sokoban-v0", **keywords)
+        assert same_data(result, single.reset(seed=5))
+
+
+@pytest.mark.filterwarnings("ignore::roll_vec.errors.EnvironmentFaultWarning")
+def test_a_fault_ends_its_own_episode_alone(gates):
+    one, other = gates.open(), gates.open()
+    one.reset(seed=1), other.reset(seed=2)
+
+    async def both():
+        return await asyncio.gather(one.step_async(9), other.step_async(2))
+
+    failed, well = asyncio.run(both())
+    assert failed[3]
+    assert "nine" in failed[4]["error"]
+    assert well == (2, 1.0, False, False, {"value": 2})
+    with pytest.raises(ResetNeededError):
+        one.step(1)
+    other.step(1)
+    one.reset(seed=1)
+    assert one.step(1)[0] == 1
+
+
+def test_a_step_needs_a_reset_before_and_after_an_episode(gates):
+    session = gates.open()
+    for call in (lambda: session.step(1), session.render):
+        with pytest.raises(ResetNeededError):
+            call()
+    session.reset()
+    assert session.step(8)[2]
+    with pytest.raises(ResetNeededError):
+        session.step(1)
+
+
+def test_a_session_is_for_one_caller_at_a_time(gates):
+    session = gates.open()
+    session.reset()
+    future = run_in_thread(session.step, 5)
+    env = gates.envs.envs[0]
+    assert env.entered.wait(5)
+    with pytest.raises(PendingResultsError):
+        session.step(1)
+    # The environment is free when the call has ended, and not before.
+    session.close()
+    assert gates._free_rows.qsize() == 3
+    env.may_go.set()
+    assert future.result(5)[0] == 5
+    wait_until(lambda: gates._free_rows.qsize() == 4)
+    with pytest.raises(ClosedError):
+        session.step(1)
+
+
+@pytest.mark.parametrize("way", ["close", "with", "garbage"])
+def test_a_session_that_goes_frees_its_environment(way):
+    with make_sessions(num_envs=1) as sessions:
+        session = sessions.open()
+        session.reset(seed=1)
+        with pytest.raises(SessionsFullError, match="all 1 environments"):
+            sessions.open(timeout=0)
+        with pytest.raises(SessionsFullError):
+            sessions.open(timeout=0.01)
+        if way == "close":
+            session.close(), session.close()
+        elif way == "with":
+            with session:
+                pass
+        del session
+        gc.collect()
+        session = sessions.open(timeout=0)
+        with pytest.raises(ResetNeededError):
+            session.step(0)
+        with pytest.raises(SessionsFullError):
+            sessions.open(timeout=0)
+
+
+def test_a_new_session_does_not_go_on_with_the_stream_of_the_one_before():
+    with make_sessions("roll_vec/RandomFrozenLake-v0", 1, size=8) as sessions:
+        lakes = []
+        for _ in range(2):
+            with sessions.open() as session:
+                session.reset(seed=1)
+            with sessions.open() as session:
+                lakes.append(session.reset()[0].tolist())
+        assert lakes[0] != lakes[1]
+
+
+def test_open_waits_for_an_environment():
+    with make_sessions(num_envs=1) as sessions:
+        session = sessions.open()
+        future = run_in_thread(sessions.open)
+        session.close()
+        assert future.result(5).reset(seed=1)[0] == 0
+
+
+def test_close_wakes_all_that_wait(gates):
+    players = [gates.open() for _ in range(4)]
+    for player in players:
+        player.reset()
+    env = gates.envs.envs[0]
+    running = run_in_thread(players[0].step, 5)
+    assert env.entered.wait(5)
+    waiting = [run_in_thread(player.step, 1) for player in players[1:]]
+    opening = [run_in_thread(gates.open) for _ in range(2)]
+    wait_until(lambda: len(gates._batches._waiting) == 3)
+    closing = run_in_thread(gates.close)
+    for future in waiting:
+        assert isinstance(future.exception(5), ClosedError)
+    assert not closing.done()
+    env.may_go.set()
+    closing.result(5)
+    assert running.result(5)[0] == 5
+    for future in opening:
+        assert isinstance(future.exception(5), ClosedError)
+    assert gates.envs.closed
+    for call in (gates.open, players[0].reset, lambda: players[0].step(1)):
+        with pytest.raises(ClosedError):
+            call()
+
+
+def test_a_coroutine_that_is_cancelled_leaves_the_others_alone(gates):
+    players = [gates.open() for _ in range(3)]
+    for player in players:
+        player.reset()
+    env = gates.envs.envs[0]
+
+    async def cancel_one():
+        running = run_in_thread(players[0].step, 5)
+        while not env.entered.is_set():
+            await asyncio.sleep(0.001)
+        tasks = [asyncio.ensure_future(one.step_async(3)) for one in players[1:]]
+        await asyncio.sleep(0)
+        tasks[0].cancel()
+        env.may_go.set()
+        result = await asyncio.wait_for(tasks[1], 5)
+        assert running.result(5)[0] == 5
+        return result
+
+    assert asyncio.run(cancel_one())[0] == 3
+    # The call that was cancelled had not begun.
+    assert players[1].step(4)[0] == 4
+
+
+def test_a_coroutine_that_leads_and_is_cancelled_hands_over(gates):
+    one, other = gates.open(), gates.open()
+    one.reset(), other.reset()
+
+    async def cancel_leader():
+        leader = asyncio.ensure_future(one.step_async(1))
+        follower = asyncio.ensure_future(other.step_async(2))
+        # Both wait; the batch of the leader has not begun.
+        while len(gates._batches._waiting) < 2:
+            await asyncio.sleep(0)
+        leader.cancel()
+        return await asyncio.wait_for(follower, 5)
+
+    assert asyncio.run(cancel_leader())[0] == 2
+    assert one.step(3)[0] == 3
+
+
+def test_an_interrupted_batch_asks_all_for_a_reset_and_hands_over(gates, monkeypatch):
+    one, other = gates.open(), gates.open()
+    one.reset(), other.reset()
+
+    def interrupt(calls):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gates._rows, "run", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            one.step(1)
+    for session in (one, other):
+        with pytest.raises(ResetNeededError):
+            session.step(1)
+        session.reset()
+        assert session.step(2)[0] == 2
+
+
+def test_they_belong_to_their_process():
+    with make_sessions() as sessions, sessions.open() as session:
+        for thing in (sessions, session):
+            for copy_it in (pickle.dumps, copy.copy, copy.deepcopy):
+                with pytest.raises(UnsupportedError, match="process"):
+                    copy_it(thing)
+        sessions._process = os.getpid() + 1
+        for call in (sessions.open, session.reset, lambda: session.step(0)):
+            with pytest.raises(UnsupportedError, match="forked"):
+                call()
+        sessions._process = os.getpid()
+
+
+@pytest.mark.parametrize(
+    "make_envs",
+    [
+        lambda: gymnasium.make_vec("CartPole-v1", 2, vectorization_mode="sync"),
+        lambda: roll_vec.make_vec("roll_vec/FrozenLake-v1", 2),
+        lambda: PoolVectorEnv([Gate], autoreset_mode="Disabled", on_error="raise"),
+        lambda: gymnasium.wrappers.vector.RecordEpisodeStatistics(
+            roll_vec.make_vec("roll_vec/FrozenLake-v1", autoreset_mode="Disabled")
+        ),
+    ],
+)
+def test_a_batch_that_cannot_serve_sessions_is_refused(make_envs):
+    with pytest.raises(InvalidOptionError, match="envs: expected"):
+        Sessions(make_envs())
+
+
+def test_render_returns_the_frame_of_the_session():
+    with make_sessions("roll_vec/Sokoban-v0", 3, render_mode="ansi") as sessions:
+        single = gymnasium.make("roll_vec/Sokoban-v0", render_mode="ansi")
+        sessions.open()
+        session = sessions.open()
+        session.reset(seed=4), single.reset(seed=4)
+        assert session.render() == single.render()
+    with make_sessions() as sessions, sessions.open() as session:
+        session.reset()
+        assert session.render() is None
+
+
+def test_an_action_can_be_a_number_of_numpy():
+    with make_sessions() as sessions, sessions.open() as session:
+        single = gymnasium.make("roll_vec/FrozenLake-v1")
+        session.reset(seed=2), single.reset(seed=2)
+        assert same_data(session.step(np.int32(1)), single.step(1))
