@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
     from roll_vec.factories import make_vec
+    from roll_vec.mixed import MixedVectorEnv, make_mixed
     from roll_vec.pool import PoolVectorEnv
     from roll_vec.vector.autoreset import final_obs
     from roll_vec.vector.env import RollVectorEnv
@@ -38,6 +39,7 @@ __all__ = [
     "BaseLanguageBasedEnv",
     "FrozenLakeEnv",
     "FrozenLakeEnvConfig",
+    "MixedVectorEnv",
     "PoolVectorEnv",
     "RollVectorEnv",
     "Rollout",
@@ -46,6 +48,7 @@ __all__ = [
     "VectorState",
     "__version__",
     "final_obs",
+    "make_mixed",
     "make_vec",
     "register",
 ]
@@ -57,6 +60,7 @@ _MODULE_OF = {
     "BaseLanguageBasedEnv": "roll_vec.base_envs",
     "FrozenLakeEnv": "roll_vec.adapters.roll",
     "FrozenLakeEnvConfig": "roll_vec.adapters.roll",
+    "MixedVectorEnv": "roll_vec.mixed",
     "PoolVectorEnv": "roll_vec.pool",
     "RollVectorEnv": "roll_vec.vector.env",
     "Rollout": "roll_vec.vector.rollout",
@@ -64,6 +68,7 @@ _MODULE_OF = {
     "SokobanEnvConfig": "roll_vec.adapters.roll",
     "VectorState": "roll_vec.vector.state",
     "final_obs": "roll_vec.vector.autoreset",
+    "make_mixed": "roll_vec.mixed",
     "make_vec": "roll_vec.factories",
 }
 

@@ -29,6 +29,7 @@ from gymnasium import spaces
 from gymnasium.vector.utils import concatenate, create_empty_array
 
 from roll_vec.vector.engine import UnrollResult
+from roll_vec.vector.info_parts import list_infos
 from roll_vec.vector.infos import InfoList, Infos, blank_array
 from roll_vec.vector.rollout import Rollout
 
@@ -69,35 +70,6 @@ def merge_infos(shards: Sequence[Any], sizes: Sequence[int]) -> Infos | InfoList
                 values[k] = blank_array((size, *first.shape[1:]), first.dtype)
         merged[key] = np.concatenate(values)
     return merged
-
-
-def list_infos(infos: Infos | InfoList, num_envs: int) -> InfoList:
-    """Return one dict an environment; `stack_infos` makes the same arrays of them.
-
-    Parameters
-    ----------
-    infos : dict of arrays, or list of dicts
-        With masks, or without: all environments have the keys then.
-    num_envs : int
-    """
-    if isinstance(infos, list):
-        return infos
-    result: InfoList = [{} for _ in range(num_envs)]
-    for key, values in infos.items():
-        if key.startswith("_"):
-            continue
-        mask = infos.get(f"_{key}")
-        entries = list_infos(values, num_envs) if isinstance(values, dict) else values
-        for env_id in range(num_envs):
-            if mask is None or mask[env_id]:
-                entry: Any = entries[env_id]
-                # A number of numpy keeps its dtype, but a bool must be Python's.
-                result[env_id][key] = bool(entry) if _is_bool(entry) else entry
-    return result
-
-
-def _is_bool(entry: Any) -> bool:
-    return isinstance(entry, np.bool_)
 
 
 def merge_observations(

@@ -174,12 +174,32 @@ class PoolEngine:
         idle_mask: NDArray[np.bool_] | None = None,
     ) -> StepResult:
         """Step every environment that is not skipped; those may be in a reset."""
+        self.begin_step(actions, skip_mask)
+        return self.end_step(actions, skip_mask, idle_mask)
+
+    def begin_step(self, actions: list[Any], skip_mask: NDArray[np.bool_]) -> None:
+        """Let the workers begin with a step; `end_step` must follow."""
+        if isinstance(self.handles.workers, SerialWorkers):
+            return
+        skip_list = skip_mask.tolist()
+        for env_id, action in enumerate(actions):
+            if not skip_list[env_id]:
+                self.operations.start_step(env_id, action)
+        self.handles.workers.flush()
+
+    def end_step(
+        self,
+        actions: list[Any],
+        skip_mask: NDArray[np.bool_],
+        idle_mask: NDArray[np.bool_] | None = None,
+    ) -> StepResult:
+        """Return the results of a step that `begin_step` has begun."""
         workers = self.handles.workers
         if isinstance(workers, SerialWorkers):
             self.operations.wait_without_raising()
             lists = self._step_serially(workers, actions, skip_mask)
         else:
-            lists = self._step_in_workers(actions, skip_mask)
+            lists = self._collect_steps(skip_mask)
         for env_id in self.observations.build_batch():
             result = self.operations.end_step(env_id, None, misfit_fault("step"))
             _set_result(lists, env_id, result)
@@ -221,14 +241,9 @@ class PoolEngine:
             _set_result(lists, env_id, result)
         return lists
 
-    def _step_in_workers(
-        self, actions: list[Any], skip_mask: NDArray[np.bool_]
-    ) -> StepLists:
-        """Let the workers step, and wait for resets that have started before."""
+    def _collect_steps(self, skip_mask: NDArray[np.bool_]) -> StepLists:
+        """Wait for the steps of workers, and for resets that have started before."""
         skip_list = skip_mask.tolist()
-        for env_id, action in enumerate(actions):
-            if not skip_list[env_id]:
-                self.operations.start_step(env_id, action)
         self.operations.wait_for_all()
         results: list[Result] = [
             (0.0, False, False, {}) if skip else self.operations.result(env_id)

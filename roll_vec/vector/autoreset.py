@@ -18,13 +18,13 @@ from roll_vec.errors import InvalidStateError, ResetNeededError, list_env_ids
 from roll_vec.options import check_choice
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.episode_statistics import EpisodeStatistics
-from roll_vec.vector.infos import (
-    InfoList,
-    Infos,
-    add_infos,
-    cut_final_infos,
-    stack_infos,
+from roll_vec.vector.info_parts import (
+    InfoParts,
+    add_to_infos,
+    cut_finals,
+    finish_infos,
 )
+from roll_vec.vector.infos import InfoList, Infos
 
 __all__ = [
     "NEXT_STEP",
@@ -159,19 +159,20 @@ class Autoreset:
             infos = self._reset_ended(infos, ends)
             if self.statistics is not None:
                 self.statistics.start(ends)
-        if isinstance(infos, list):
-            infos = stack_infos(infos, None, engine.num_envs)
+        infos = finish_infos(infos, engine.num_envs)
         (infos["final_info"] if entry and mode is SAME_STEP else infos).update(entry)
         return rewards, terminations, truncations, infos
 
-    def _reset_ended(self, infos: Infos | InfoList, ends: NDArray[np.bool_]) -> Infos:
+    def _reset_ended(
+        self, infos: Infos | InfoList | InfoParts, ends: NDArray[np.bool_]
+    ) -> Infos:
         """Reset the environments that this step ended; return the step's infos."""
         env_ids = ends.nonzero()[0]
         observations = np.full(self.engine.num_envs, None, dtype=object)
         last = self.engine.observe_envs(env_ids)
         for env_id, observation in zip(env_ids, last, strict=True):
             observations[env_id] = observation
-        final_info = cut_final_infos(infos, ends)
+        final_info = cut_finals(infos, ends)
         self.engine.advance(env_ids)
         infos = self._add_reset_infos(infos, env_ids)
         infos["final_obs"], infos["_final_obs"] = observations, ends.copy()
@@ -181,22 +182,20 @@ class Autoreset:
         return infos
 
     def _add_reset_infos(
-        self, infos: Infos | InfoList | None, env_ids: NDArray[np.int64]
+        self, infos: Infos | InfoList | InfoParts | None, env_ids: NDArray[np.int64]
     ) -> Infos:
         """Return the infos of a step, or none, with those of some resets."""
         num_envs = self.engine.num_envs
         new = self.reset_infos(env_ids)
-        if infos is None:
-            infos = {} if isinstance(new, dict) else [{}] * num_envs
-        infos = add_infos(infos, env_ids, new, num_envs)
-        return stack_infos(infos, None, num_envs) if isinstance(infos, list) else infos
+        return finish_infos(add_to_infos(infos, env_ids, new, num_envs), num_envs)
 
-    def reset_infos(self, env_ids: NDArray[np.int64]) -> Infos | InfoList:
+    def reset_infos(self, env_ids: NDArray[np.int64]) -> Infos | InfoList | InfoParts:
         """Return `Engine.reset_infos` of some environments, with ``group_id``."""
         infos = self.engine.reset_infos(env_ids)
         if self.group_size is None:
             return infos
         group_ids = env_ids // self.group_size
+        assert not isinstance(infos, InfoParts)  # they have it already
         if isinstance(infos, dict):
             return {**infos, "group_id": group_ids}
         # It replaces a "group_id" of the environment's own.

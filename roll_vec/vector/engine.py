@@ -16,6 +16,7 @@ from gymnasium.spaces import Space
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from roll_vec.vector.info_parts import InfoParts
 from roll_vec.vector.infos import InfoList, Infos
 from roll_vec.vector.rollout import Rollout
 
@@ -26,13 +27,13 @@ class StepResult(NamedTuple):
     """The results of one step of all environments, in new arrays.
 
     Environments that were skipped have zeros and no infos.  The infos are in
-    Gymnasium's layout, or a list with one dict per environment.
+    Gymnasium's layout, a list with one dict per environment, or parts of these forms.
     """
 
     rewards: NDArray[np.float64]
     terminations: NDArray[np.bool_]
     truncations: NDArray[np.bool_]
-    infos: Infos | InfoList
+    infos: Infos | InfoList | InfoParts
 
 
 class UnrollResult(NamedTuple):
@@ -122,13 +123,13 @@ class Engine(Protocol):
             If the environments have no level options.
         """
 
-    def reset_infos(self, env_ids: NDArray[np.int64]) -> Infos | InfoList:
+    def reset_infos(self, env_ids: NDArray[np.int64]) -> Infos | InfoList | InfoParts:
         """Return the infos of the last resets of some environments.
 
         Returns
         -------
-        dict of (m,) arrays, or list of m dicts
-            A dict or a list, as the infos of `step`.
+        dict of (m,) arrays, list of m dicts, or parts of these
+            A dict, a list or parts, as the infos of `step`.
         """
 
     def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> Any:

@@ -210,7 +210,7 @@ class RollVectorEnv(
         """
         self._check_idle("reset")
         mask = parse_reset_mask(options, self.num_envs)
-        seeds = expand_seeds(seed, self.num_envs, self.group_size)
+        seeds = self._expand_seeds(seed)
         env_ids = np.arange(self.num_envs)
         if mask is not None:
             env_ids = np.flatnonzero(mask)
@@ -243,6 +243,10 @@ class RollVectorEnv(
         observations = self._observe()
         self._show_window()
         return observations, infos
+
+    def _expand_seeds(self, seed: Any) -> list[int | None]:
+        """Return the seed of each environment; see `expand_seeds`."""
+        return expand_seeds(seed, self.num_envs, self.group_size)
 
     def _draw_missing_seeds(self, seeds: list[int | None]) -> list[int | None]:
         """Replace each None, of the first reset, by a seed of the operating system."""

@@ -31,6 +31,7 @@ __all__ = [
     "find_unstackable",
     "masked_infos",
     "stack_infos",
+    "stack_values",
     "take_infos",
 ]
 
@@ -115,7 +116,7 @@ def stack_infos(infos: InfoList, env_ids: Sequence[int] | None, num_envs: int) -
     for key, (values, ids) in columns.items():
         if key in mask_names:
             continue
-        stacked[key] = _stack(values, ids, num_envs)
+        stacked[key] = stack_values(values, ids, num_envs)
         name = f"_{key}"
         # Two keys can have one text, 1 and "1": their mask is one, as in Gymnasium.
         mask = stacked.get(name)
@@ -191,7 +192,7 @@ def _check_stackable(info: dict[Any, Any]) -> None:
     raise ValueError(message)
 
 
-def _stack(values: list[Any], env_ids: Sequence[int], num_envs: int) -> Any:
+def stack_values(values: list[Any], env_ids: Sequence[int], num_envs: int) -> Any:
     """Return the array, or the nested layout, of one key's values."""
     types = set(map(type, values))
     if all(issubclass(kind, dict) for kind in types):

@@ -18,6 +18,12 @@ from roll_vec.errors import InvalidFileError, InvalidOptionError, InvalidStateEr
 from roll_vec.npz_files import read_npz, write_npz
 from roll_vec.seeding import check_seed
 from roll_vec.vector.engine import EngineState
+from roll_vec.vector.family_states import (
+    FAMILIES,
+    add_family_rows,
+    own_arrays,
+    take_family,
+)
 from roll_vec.vector.packed_values import (
     concatenate_rows,
     has_pickles,
@@ -288,6 +294,8 @@ class VectorState:
         """
         index = operator.index(index)
         check_rows([index], self.num_envs)
+        if FAMILIES in self.arrays:
+            return self._family_row(index).row(0)
         if self._is_packed:
             value: dict[str, Any] = read_value("state", self.arrays, index)
             return value
@@ -317,6 +325,8 @@ class VectorState:
         """
         index = operator.index(index)
         check_rows([index], self.num_envs)
+        if FAMILIES in self.arrays:
+            return self._replace_family_row(index, row)
         if self._is_packed:
             new = replace_value("state", self.arrays, index, row)
             return self._with_rows({**self.arrays, **new}, self.objects, "")
@@ -338,6 +348,28 @@ class VectorState:
             else:
                 arrays[name][index] = fit_value(name, value, arrays[name][index])
         return VectorState(self.id, self.configuration, arrays, shared, self.objects)
+
+    def _family_row(self, index: int) -> VectorState:
+        """Return one row of a batch of families as a snapshot of its family alone."""
+        one = self.take([index])
+        family = int(one.arrays[FAMILIES][0])
+        own = take_family(EngineState(dict(one.arrays), one._shared), family)
+        arrays = {**own_arrays(one.arrays), **own.arrays}
+        return VectorState("", {}, arrays, own.shared, one.objects)
+
+    def _replace_family_row(self, index: int, row: Mapping[str, Any]) -> VectorState:
+        """Return a snapshot of a batch of families with one row in another state."""
+        one = self.take([index])
+        family = int(one.arrays[FAMILIES][0])
+        changed = self._family_row(index).replace_row(0, row)
+        arrays = add_family_rows(one.arrays, changed.arrays, family)
+        tables = {f"{family}.{name}": own for name, own in changed._shared.items()}
+        new = one._with_rows(arrays, one.objects, "", {**self._shared, **tables})
+        before, after = range(index), range(index + 1, self.num_envs)
+        parts = [self.take(before), new, self.take(after)]
+        whole = VectorState.concatenate([part for part in parts if len(part)])
+        whole._valid_for = ""
+        return whole
 
     @staticmethod
     def concatenate(states: Sequence[VectorState]) -> VectorState:

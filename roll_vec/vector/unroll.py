@@ -196,7 +196,7 @@ class Unroller(NamedTuple):
         if len(indices):
             if mode is SAME_STEP:
                 final_info = cut_final_infos(infos, has_reset)
-            new = self.autoreset.reset_infos(indices % ends.shape[1])
+            new: Any = self.autoreset.reset_infos(indices % ends.shape[1])
             add_infos(infos, indices, new, ends.size)
         infos = _reshape(infos, ends.shape)
         if mode is SAME_STEP:

@@ -48,11 +48,11 @@ BUGS = [
             "        last = self.engine.observe_envs(env_ids)\n"
             "        for env_id, observation in zip(env_ids, last, strict=True):\n"
             "            observations[env_id] = observation\n"
-            "        final_info = cut_final_infos(infos, self.has_ended)\n"
+            "        final_info = cut_finals(infos, ends)\n"
             "        self.engine.advance(env_ids)\n"
         ),
         (
-            "        final_info = cut_final_infos(infos, self.has_ended)\n"
+            "        final_info = cut_finals(infos, ends)\n"
             "        self.engine.advance(env_ids)\n"
             "        last = self.engine.observe_envs(env_ids)\n"
             "        for env_id, observation in zip(env_ids, last, strict=True):\n"

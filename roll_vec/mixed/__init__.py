@@ -1,0 +1,22 @@
+"""One batch of environments of several families.
+
+Some environments are Sokoban, some lakes, some WebShop, some Countdown, some a user's
+own.  All of them observe and act by text.
+
+Files, in reading order:
+
+- ``factories.py``: `make_mixed`
+- ``allocation.py``: the number of environments of each family
+- ``vector_env.py``: `MixedVectorEnv`
+- ``engine.py``: one engine over the engines of the families
+- ``pending_steps.py``: `send` and `recv`
+
+`roll_vec.vector.info_parts` merges the infos, `roll_vec.vector.family_states` the
+snapshots.
+"""
+
+from roll_vec.mixed.engine import Family
+from roll_vec.mixed.factories import make_mixed
+from roll_vec.mixed.vector_env import MixedVectorEnv
+
+__all__ = ["Family", "MixedVectorEnv", "make_mixed"]
