@@ -37,40 +37,42 @@ def allocate(
     if not possible >> num_envs & 1:
         raise _no_fit(num_envs, group_sizes, possible)
     exact = [Fraction(weight) for weight in weights]
-    shares = [num_envs * weight / sum(exact) for weight in exact]
-    bound = sum((Fraction(size, 2) ** 2 for size in group_sizes), Fraction(0))
+    denominator = math.lcm(*(weight.denominator for weight in exact))
+    whole = [int(weight * denominator) for weight in exact]
+    reach = 2
     while True:
-        numbers = _nearest(num_envs, shares, group_sizes, bound)
+        numbers = _nearest(num_envs, whole, group_sizes, reach)
         if numbers is not None:
             return numbers
-        bound *= 4
+        reach *= 2
 
 
 def _nearest(
-    num_envs: int,
-    shares: Sequence[Fraction],
-    group_sizes: Sequence[int],
-    bound: Fraction,
+    num_envs: int, weights: Sequence[int], group_sizes: Sequence[int], reach: int
 ) -> list[int] | None:
-    """Return the nearest numbers whose squared differences add up to at most a bound.
+    """Return the nearest numbers, if their distance from the shares is below ``reach``.
 
-    None if there are none.  The best numbers of the last families are kept by their
-    sum: those of one family more are built from them.
+    The distance is the root of the sum of the squared differences.  The best numbers
+    of the last families are kept by their sum: those of one family more are built from
+    them.
     """
+    # Everything times the sum of the weights: the shares are integers then.
+    unit = sum(weights)
+    bound = (reach * unit) ** 2
     # By the number of environments that are left for the first families: the cost of
     # the others, and their numbers.
-    best: dict[int, tuple[Fraction, list[int]]] = {num_envs: (Fraction(0), [])}
-    reach = Fraction(math.isqrt(math.ceil(bound)) + 1)
-    for share, size in reversed(list(zip(shares, group_sizes, strict=True))):
-        first = max(math.ceil((share - reach) / size), 1)
-        last = math.floor((share + reach) / size)
+    best: dict[int, tuple[int, list[int]]] = {num_envs: (0, [])}
+    for weight, size in reversed(list(zip(weights, group_sizes, strict=True))):
+        share = num_envs * weight
+        first = max(-((reach * unit - share) // (size * unit)), 1)
+        last = (share + reach * unit) // (size * unit)
         choices = [size * count for count in range(first, last + 1)]
-        costs = [(number - share) ** 2 for number in choices]
-        longer: dict[int, tuple[Fraction, list[int]]] = {}
+        costs = [(number * unit - share) ** 2 for number in choices]
+        longer: dict[int, tuple[int, list[int]]] = {}
         for rest, (cost, numbers) in best.items():
             for number, own_cost in zip(choices, costs, strict=True):
                 total, left = cost + own_cost, rest - number
-                if total > bound or left < 0:
+                if total >= bound or left < 0:
                     continue
                 known = longer.get(left)
                 # With one cost the larger number for the earlier family.

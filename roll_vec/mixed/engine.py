@@ -375,7 +375,7 @@ class MixedEngine:
         """
         parts = list(self.parts(env_ids))
         families = state.arrays[FAMILIES]
-        for k, part, ids in parts:
+        for k, part, ids in sorted(parts, key=lambda one: one[0]):
             others = (families[rows[part]] != k).nonzero()[0]
             if len(others):
                 env_id, row = ids[others[0]] + self.starts[k], rows[part][others[0]]
@@ -406,7 +406,8 @@ class MixedEngine:
         """
         parts = list(self.parts(env_ids))
         if len(parts) > 1:
-            names = ", ".join(self.families[k].name for k, _, _ in parts)
+            family_ids = sorted(k for k, _, _ in parts)
+            names = ", ".join(self.families[k].name for k in family_ids)
             message = (
                 f"set_level_options: the environments are of the families {names}, "
                 "whose level options differ: take one family by mask"

@@ -1,0 +1,289 @@
+"""Rules of mixed batches: keywords, families, faults, snapshots, send and recv."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import roll_vec
+from roll_vec import BaseLanguageBasedEnv, VectorState
+from roll_vec.errors import (
+    EnvironmentFaultError,
+    EnvironmentFaultWarning,
+    FrozenAttributeError,
+    InvalidActionError,
+    InvalidFileError,
+    InvalidOptionError,
+    InvalidStateError,
+    UnknownOptionError,
+    UnsupportedError,
+)
+from tests.contract.cases import assert_same, single_info
+from tests.mixed.families import FAMILIES, NUM_ENVS, TEXTS, make
+
+LAKES = {"id": "roll_vec/RandomFrozenLake-v0", "size": 4}
+COUNTDOWN = "roll_vec/Countdown-v0"
+
+
+class Brittle(BaseLanguageBasedEnv):
+    """Raises when it is told to."""
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return "whole", {}
+
+    def step(self, action):
+        if action == "break":
+            raise ValueError("broken")
+        return action, 1.0, False, False, {"success": action == "win"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _brittle():
+    roll_vec.register("tests_mixed/Brittle-v0", Brittle)
+    yield
+    roll_vec.registration.ENVIRONMENTS.pop("tests_mixed/Brittle-v0")
+    roll_vec.registration.gymnasium.registry.pop("tests_mixed/Brittle-v0")
+
+
+def texts(step):
+    return [TEXTS[(7 * step + 3 * i) % len(TEXTS)] for i in range(NUM_ENVS)]
+
+
+def test_layout_of_families():
+    env = make(group_id_info=True)
+    assert [family.env_ids for family in env.families.values()] == [
+        range(4),
+        range(4, 6),
+        range(6, 8),
+        range(8, 9),
+        range(9, 12),
+    ]
+    infos = env.reset(seed=2)[1]
+    groups = [0, 0, 1, 1, 2, 3, 4, 4, 5, 6, 6, 6]
+    assert infos["group_id"].tolist() == groups == env.group_ids.tolist()
+    assert env.np_random_seed == tuple(2 + group for group in groups)
+    assert infos["family"][[0, 4, 8]].tolist() == ["rooms", COUNTDOWN, "masked"]
+    assert (env.group_size, make(6, {"a": LAKES}, group_size=2).group_size) == (0, 2)
+    # Members of a group draw one seed where none is passed.
+    seeds = [env.reset(seed=[None] * NUM_ENVS) and env.np_random_seed, groups]
+    first = make()
+    first.reset()
+    assert len(set(first.np_random_seed)) == 7
+    assert seeds[0] == env.np_random_seed
+
+
+def test_keys_that_differ_between_families():
+    """A number in one family and an array in another are objects in both."""
+    families = {
+        "a": {"id": "tests_vector/Guess-v0"},
+        "b": LAKES,
+    }
+    env = make(4, families)
+    env.reset(seed=0)
+    infos = env.step(["1", "x", "Up", "no"])[4]
+    assert "distance" not in single_info(infos, 1)
+    assert single_info(infos, 0)["heard"] == {"words": ["1"], "digits": 1}
+    assert single_info(infos, 2)["action_content"] == "Up"
+    assert infos["success"].dtype == np.bool_
+    assert infos["_success"].all()
+
+
+@pytest.mark.parametrize(
+    ("families", "more", "error", "message"),
+    [
+        ({}, {}, InvalidOptionError, "not empty"),
+        ({"a": 3}, {}, InvalidOptionError, r"families\['a'\]: expected a mapping"),
+        ({"a": {**LAKES, "weight": 0}}, {}, InvalidOptionError, "weight: .* above 0"),
+        ({"a": {**LAKES, "size": 1}}, {}, InvalidOptionError, r"\['a'\]: size"),
+        ({"a": {**LAKES, "sise": 4}}, {}, UnknownOptionError, "sise"),
+        ({"a": {**LAKES, "copy": True}}, {}, UnknownOptionError, "whole batch"),
+        ({"a": {**LAKES, "obs_mode": "grid"}}, {}, InvalidOptionError, "needs texts"),
+        ({"a": LAKES}, {"workers": 2}, UnknownOptionError, "dict of their family"),
+        ({"a": {**LAKES, "group_size": 3}}, {}, InvalidOptionError, "such as 3 or 6"),
+        ({"a": LAKES}, {"render_mode": "human"}, InvalidOptionError, "render_mode"),
+    ],
+)
+def test_bad_keywords(families, more, error, message):
+    with pytest.raises(error, match=message):
+        make(4, families, **more)
+
+
+def test_a_fault_ends_one_episode():
+    families = {
+        "lakes": LAKES,
+        "brittle": {"id": "tests_mixed/Brittle-v0", "workers": 2},
+        COUNTDOWN: {"workers": 1},
+    }
+    env = make(6, families, autoreset_mode="SameStep")
+    env.reset(seed=1)
+    with pytest.warns(EnvironmentFaultWarning, match="environment 3 failed"):
+        *_, truncations, infos = env.step(["Up", "Up", "a", "break", "1", "1"])
+    assert truncations.tolist()[2:4] == [False, True]
+    assert infos["final_info"]["error"][3] == "exception in step: ValueError: broken"
+    assert env.fault_counts.tolist() == [0, 0, 0, 1, 0, 0]
+    assert env.faults["exception"] == 1
+    assert env.step(["Up", "Up", "win", "b", "1", "1"])[0][2:4] == ("win", "b")
+    assert env.successes.tolist()[2:4] == [True, False]
+    env.close()
+
+
+def test_faults_that_raise_have_the_numbers_of_the_batch():
+    brittle = {"id": "tests_mixed/Brittle-v0", "on_error": "raise"}
+    env = make(4, {"lakes": LAKES, "brittle": brittle})
+    env.reset(seed=1)
+    with pytest.raises(EnvironmentFaultError) as caught:
+        env.step(["Up", "Up", "a", "break"])
+    assert caught.value.errors == {3: "exception in step: ValueError: broken"}
+    with pytest.raises(roll_vec.errors.ResetNeededError):
+        env.step(["Up"] * 4)
+    env.reset()
+    env.step(["Up"] * 4)
+
+
+def test_bad_actions_move_nothing():
+    env, twin = make(), make()
+    for one in (env, twin):
+        one.reset(seed=5)
+    with pytest.raises(InvalidActionError, match=r"environments \[9\]"):
+        env.step([*["Up"] * 9, 3, "1", "2"])
+    assert_same(env.step(texts(0)), twin.step(texts(0)))
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_masks_send_and_recv_take_the_same_steps(mode):
+    env, twin = (make(autoreset_mode=mode, group_id_info=True) for _ in range(2))
+    for one in (env, twin):
+        one.reset(seed=5)
+    rng = np.random.default_rng(0)
+    for step in range(40):
+        mask = rng.random(NUM_ENVS) < 0.6
+        mask[0] = True
+        env_ids = rng.permutation(mask.nonzero()[0])
+        said = texts(step)
+        env.send([said[i] for i in env_ids], env_ids)
+        received = []
+        while sum(received) < len(env_ids):
+            observations, *arrays, infos = env.recv(1)
+            received.append(len(observations))
+            if len(received) == 1:
+                expected = twin.step(
+                    [x if m else None for x, m in zip(said, mask, strict=True)],
+                    mask=mask,
+                )
+            ids = infos.pop("env_id")
+            del infos["_env_id"]
+            assert observations == tuple(expected[0][i] for i in ids)
+            for own, other in zip(arrays, expected[1:4], strict=True):
+                assert own.tolist() == other[ids].tolist()
+            for i, env_id in enumerate(ids):
+                assert_same(single_info(infos, i), single_info(expected[4], env_id))
+
+
+def test_snapshots(tmp_path):
+    env, other = make(), make()
+    env.reset(seed=4)
+    for step in range(9):
+        env.step(texts(step))
+    state = env.get_state()
+    after = [env.step(texts(step)) for step in range(9, 20)]
+    state.save(tmp_path / "state.npz")
+    # Guess has no get_state.
+    with pytest.raises(InvalidFileError, match="pickled"):
+        VectorState.load(tmp_path / "state.npz")
+    loaded = VectorState.load(tmp_path / "state.npz", allow_pickle=True)
+    assert loaded == state
+    other.set_state(loaded)
+    assert_same([other.step(texts(step)) for step in range(9, 20)], after)
+    # Another number of environments, each a copy of one of its family.
+    larger = make(16)
+    rows = [
+        env.families[name].env_ids[0]
+        for name, family in larger.families.items()
+        for _ in family.env_ids
+    ]
+    larger.set_state(state, rows=rows)
+    assert larger.get_state().row(0)["seeds"] == 4
+    assert state.take([4, 0]).row(0)["stream"]
+    with pytest.raises(InvalidStateError, match=r"4 of roll_vec/Countdown-v0 can"):
+        env.set_state(state, rows=[0] * NUM_ENVS)
+    with pytest.raises(InvalidStateError, match="families"):
+        env.set_state(make_other(state, "families", np.full(NUM_ENVS, 9)))
+    with pytest.raises(InvalidStateError, match="elapsed_steps"):
+        env.set_state(make_other(state, "0.elapsed_steps", np.full(NUM_ENVS, -1, "i4")))
+
+
+def make_other(state, name, array):
+    """Return a snapshot with another array."""
+    arrays = {**state.arrays, name: array}
+    return VectorState(state.id, state.configuration, arrays, state.shared)
+
+
+def test_rows_of_snapshots_are_those_of_single_environments():
+    env = make()
+    env.reset(seed=4)
+    state = env.get_state()
+    row = {**state.row(0), "elapsed_steps": 5}
+    changed = state.replace_row(0, row)
+    assert changed.row(0)["elapsed_steps"] == 5
+    assert changed.row(1) is not None
+    assert changed.replace_row(0, state.row(0)) == state
+    task = {**state.row(4), "num_env_steps": 2}
+    changed = changed.replace_row(4, task)
+    env.set_state(changed)
+    assert env.get_attr("num_env_steps")[:6] == (5, 0, 0, 0, 2, 0)
+
+
+def test_copies_go_on_alike():
+    env = make()
+    env.reset(seed=4)
+    env.step(texts(0))
+    twins = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
+    result = env.step(texts(1))
+    for twin in twins:
+        assert_same(twin.step(texts(1)), result)
+
+
+def test_attributes_frames_and_solutions():
+    families = {"lakes": LAKES, COUNTDOWN: {}}
+    env = make(4, families, render_mode="ansi")
+    env.reset(seed=4)
+    assert env.get_attr("num_env_steps") == (0, 0, 0, 0)
+    assert len(set(env.call("get_instructions"))) == 2
+    frames = env.render()
+    assert [frames[i] for i in (3, 0)] == list(env.render_envs([3, 0]))
+    solutions = env.solve()
+    assert isinstance(solutions[0], roll_vec.envs.frozen_lake.LakeSolution)
+    assert env.step(["Up", "Up", *(answer[0] for answer in solutions[2:])])[1][2:].all()
+    with pytest.raises(FrozenAttributeError):
+        env.set_attr("x", 1)
+    assert [env.np_random[i].bit_generator.state for i in (0, 3)]
+    assert set(env.action_space.sample()) != set()
+
+
+def test_level_options_of_one_family():
+    env = make()
+    mask = np.zeros(NUM_ENVS, np.bool_)
+    mask[6:8] = True
+    env.set_level_options(mask=mask, num_levels=1)
+    infos = env.reset(seed=4) and env.get_state()
+    assert infos.row(6)["level_options"] != infos.row(0).get("level_options")
+    with pytest.raises(UnsupportedError, match="families rooms, masked"):
+        env.set_level_options(mask=np.arange(NUM_ENVS) % 8 == 0, num_levels=1)
+
+
+def test_unroll_takes_the_same_steps():
+    env, twin = make(), make()
+    for one in (env, twin):
+        one.reset(seed=4)
+    rollout = env.unroll([texts(step) for step in range(8)])
+    expected = [twin.step(texts(step)) for step in range(8)]
+    assert rollout.observations == tuple(result[0] for result in expected)
+    assert rollout.rewards.tolist() == [result[1].tolist() for result in expected]
+
+
+def test_one_family_is_enough():
+    name = "roll_vec/RandomFrozenLake-v0"
+    env = make(4, {name: {**FAMILIES[name], "group_size": 1}})
+    assert env.reset(seed=0)[1]["family"].tolist() == [name] * 4
