@@ -94,15 +94,20 @@ class InfoParts:
     def merge(self) -> Infos:
         """Return the layout of all environments."""
         num_envs = self.starts[-1]
+        merged: Infos = {}
         # Lists first, and all together: their values then decide the dtypes as they do
         # in a pool of all these environments.
         lists = [pair for pair in self._bounds() if isinstance(pair[0], list)]
-        env_ids = [i for _, bounds in lists for i in range(*bounds)]
         infos: Any = list(itertools.chain.from_iterable(part for part, _ in lists))
-        merged = stack_infos(infos, env_ids, num_envs)
+        layout, first = stack_infos(infos, None, len(infos)), 0
+        for part, (start, stop) in lists:
+            rows = slice(first, first + len(part))
+            _write(merged, layout, rows, slice(start, stop), num_envs)
+            first = rows.stop
         for part, (start, stop) in self._bounds():
-            if not isinstance(part, list):
-                _write(merged, part, start, stop, num_envs)
+            if isinstance(part, dict):
+                rows = slice(0, stop - start)
+                _write(merged, part, rows, slice(start, stop), num_envs)
         return merged
 
     def _bounds(self) -> Iterable[tuple[Infos | InfoList, tuple[int, int]]]:
@@ -153,14 +158,24 @@ def finish_infos(infos: Infos | InfoList | InfoParts, num_envs: int) -> Infos:
     return stack_infos(infos, None, num_envs) if isinstance(infos, list) else infos
 
 
-def _write(merged: Infos, part: Infos, start: int, stop: int, num_envs: int) -> None:
-    """Write the layout of some consecutive environments into that of the batch."""
-    env_ids = range(start, stop)
+def _write(
+    merged: Infos, part: Infos, rows: slice, env_ids: slice, num_envs: int
+) -> None:
+    """Write rows of a layout into the layout of the batch.
+
+    Parameters
+    ----------
+    merged : dict
+        Of ``num_envs`` environments; changed.
+    part : dict
+    rows, env_ids : slice
+        Of ``part``, and of ``merged``.
+    """
     for key, value in part.items():
-        if key.startswith("_"):
-            continue
         mask_name = f"_{key}"
-        mask, present = part[mask_name], merged.get(key)
+        if mask_name not in part:
+            continue  # a mask
+        mask, present = part[mask_name][rows], merged.get(key)
         if present is None:
             merged[mask_name] = np.zeros(num_envs, np.bool_)
             present = {}
@@ -168,16 +183,20 @@ def _write(merged: Infos, part: Infos, start: int, stop: int, num_envs: int) -> 
                 present = blank_array((num_envs, *value.shape[1:]), value.dtype)
             merged[key] = present
         if isinstance(value, dict) and isinstance(present, dict):
-            _write(present, value, start, stop, num_envs)
+            _write(present, value, rows, env_ids, num_envs)
         elif _is_like(value, present):
-            present[start:stop] = value
+            present[env_ids] = value[rows]
         else:
             # The families differ in the form of this key: all values decide.
-            ids = merged[mask_name].nonzero()[0].tolist()
-            values = _entries(present, merged[mask_name])
-            ids += [env_ids[i] for i in mask.nonzero()[0].tolist()]
-            merged[key] = stack_values(values + _entries(value, mask), ids, num_envs)
-        merged[mask_name][start:stop] |= mask
+            all_rows = np.zeros_like(part[mask_name])
+            all_rows[rows] = mask
+            entries = _entries(present, merged[mask_name]) + _entries(value, all_rows)
+            ids = [
+                *merged[mask_name].nonzero()[0].tolist(),
+                *(mask.nonzero()[0] + env_ids.start).tolist(),
+            ]
+            merged[key] = stack_values(entries, ids, num_envs)
+        merged[mask_name][env_ids] |= mask
 
 
 def _is_like(value: Any, present: Any) -> bool:
