@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from roll_vec.errors import EnvironmentFaultError
 from roll_vec.sessions.calls import Call, copy_error
 from roll_vec.vector.env import RollVectorEnv
+from roll_vec.vector.info_parts import find_part
 from roll_vec.vector.infos import Infos
 
 __all__ = ["EnvRows"]
@@ -92,7 +93,8 @@ class EnvRows:
         infos = self.engine.reset_infos(env_ids)
         observations = self.engine.observe_envs(env_ids)
         for j, (call, observation) in enumerate(zip(calls, observations, strict=True)):
-            info = infos[j] if isinstance(infos, list) else _row_of_arrays(infos, j)
+            part, k = find_part(infos, j)
+            info = part[k] if isinstance(part, list) else _row_of_arrays(part, k)
             call.succeed((observation, info))
 
     def first_seed(self, row: int) -> int | None:
@@ -119,7 +121,8 @@ class EnvRows:
         observations = self.engine.observe_envs(_rows_of(calls))
         for call, observation in zip(calls, observations, strict=True):
             row = call.row
-            info = infos[row] if isinstance(infos, list) else _row_of_infos(infos, row)
+            part, k = find_part(infos, row)
+            info = part[k] if isinstance(part, list) else _row_of_infos(part, k)
             call.succeed(
                 (
                     observation,

@@ -8,6 +8,7 @@ the keys of all, with masks that say which environments have them.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,14 @@ from roll_vec.vector.infos import (
     stack_values,
 )
 
-__all__ = ["InfoParts", "add_to_infos", "cut_finals", "finish_infos", "list_infos"]
+__all__ = [
+    "InfoParts",
+    "add_to_infos",
+    "cut_finals",
+    "find_part",
+    "finish_infos",
+    "list_infos",
+]
 
 
 @dataclass
@@ -149,6 +157,16 @@ def cut_finals(
     if isinstance(infos, InfoParts):
         return infos.cut_final(has_ended)
     return cut_final_infos(infos, has_ended)
+
+
+def find_part(
+    infos: Infos | InfoList | InfoParts, index: int
+) -> tuple[Infos | InfoList, int]:
+    """Return the part of infos that has an environment, and its index there."""
+    if not isinstance(infos, InfoParts):
+        return infos, index
+    part = bisect.bisect_right(infos.starts, index) - 1
+    return infos.parts[part], index - infos.starts[part]
 
 
 def finish_infos(infos: Infos | InfoList | InfoParts, num_envs: int) -> Infos:

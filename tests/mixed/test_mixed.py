@@ -19,6 +19,7 @@ from roll_vec.errors import (
     UnknownOptionError,
     UnsupportedError,
 )
+from roll_vec.sessions import Sessions
 from tests.contract.cases import assert_same, single_info
 from tests.mixed.families import FAMILIES, NUM_ENVS, TEXTS, make
 
@@ -287,3 +288,15 @@ def test_one_family_is_enough():
     name = "roll_vec/RandomFrozenLake-v0"
     env = make(4, {name: {**FAMILIES[name], "group_size": 1}})
     assert env.reset(seed=0)[1]["family"].tolist() == [name] * 4
+
+
+def test_sessions_of_several_families():
+    envs = make(4, {"lakes": LAKES, COUNTDOWN: {}}, autoreset_mode="Disabled")
+    sessions = Sessions(envs)
+    opened = [sessions.open() for _ in range(4)]
+    infos = [session.reset(seed=1)[1] for session in opened]
+    names = {info["family"] for info in infos}
+    assert names == {"lakes", COUNTDOWN}
+    results = [session.step("Up") for session in opened]
+    assert [result[4]["family"] for result in results] == [i["family"] for i in infos]
+    sessions.close()
