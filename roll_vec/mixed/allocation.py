@@ -69,14 +69,17 @@ def _nearest(
         choices = [size * count for count in range(first, last + 1)]
         costs = [(number * unit - share) ** 2 for number in choices]
         longer: dict[int, tuple[int, list[int]]] = {}
-        for rest, (cost, numbers) in best.items():
+        for number_left, (cost, numbers) in best.items():
             for number, own_cost in zip(choices, costs, strict=True):
-                total, left = cost + own_cost, rest - number
+                total, left = cost + own_cost, number_left - number
                 if total >= bound or left < 0:
                     continue
-                known = longer.get(left)
+                previous = longer.get(left)
                 # With one cost the larger number for the earlier family.
-                if known is None or (total, -number) < (known[0], -known[1][0]):
+                if previous is None or (total, -number) < (
+                    previous[0],
+                    -previous[1][0],
+                ):
                     longer[left] = total, [number, *numbers]
         best = longer
     return best[0][1] if 0 in best else None

@@ -48,7 +48,7 @@ class MixedSteps(PendingSteps):
             k: Autoreset(engine.engines[k], mode) for k in engine.stacked_ids
         }
         # By stacked family: the actions that wait, by local id.
-        self._sent: dict[int, dict[int, Any]] = {k: {} for k in self._stacked}
+        self._actions: dict[int, dict[int, Any]] = {k: {} for k in self._stacked}
         self._resetting: set[int] = set()
 
     def clear(self) -> None:
@@ -57,7 +57,7 @@ class MixedSteps(PendingSteps):
         self._resetting.clear()
         for pool in self._pools.values():
             pool.clear()
-        for actions in self._sent.values():
+        for actions in self._actions.values():
             actions.clear()
 
     def send(
@@ -79,19 +79,19 @@ class MixedSteps(PendingSteps):
                 self._pools[k].send(ids, own, ended)
             else:
                 self._stacked[k].has_ended = ended.copy()
-                self._sent[k] |= dict(zip(ids.tolist(), own, strict=True))
+                self._actions[k] |= dict(zip(ids.tolist(), own, strict=True))
 
     def _wait_for_some(self, seconds: float | None) -> None:
-        for k in [k for k, actions in self._sent.items() if actions]:
+        for k in [k for k, actions in self._actions.items() if actions]:
             self._step_family(k)
         end = None if seconds is None else time.monotonic() + seconds
         while True:
             busy = [k for k, pool in self._pools.items() if len(pool)]
             patience: float | None = 0.0
             if not self._ready:
-                rest = None if end is None else max(end - time.monotonic(), 0.0)
-                turn = _TURN if rest is None else min(rest, _TURN)
-                patience = rest if len(busy) == 1 else turn
+                remaining = None if end is None else max(end - time.monotonic(), 0.0)
+                turn = _TURN if remaining is None else min(remaining, _TURN)
+                patience = remaining if len(busy) == 1 else turn
             for k in busy:
                 for env_id, result in self._pools[k].take_ready(patience):
                     self._set_ready(k, env_id, result)
@@ -104,7 +104,7 @@ class MixedSteps(PendingSteps):
 
     def _step_family(self, k: int) -> None:
         """Step the environments of a stacked family that have an action."""
-        actions, self._sent[k] = self._sent[k], {}
+        actions, self._actions[k] = self._actions[k], {}
         autoreset = self._stacked[k]
         num_envs = autoreset.engine.num_envs
         mask = np.zeros(num_envs, np.bool_)
