@@ -1,0 +1,201 @@
+"""TRL's environments: the methods of an instance are the tools that the model calls.
+
+Interface: TRL 1.16, `trl/trainer/grpo_trainer.py`.  The trainer calls the factory for
+as many instances as a batch has rows, and ``reset(**row)`` of each for each batch.
+Every public method of the class but `reset` and `get_reward` becomes a tool: the model
+reads its name, its types and its docstring, which has Google's form.  After a rollout
+`get_reward` returns its reward.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import gymnasium
+
+from roll_vec.base_envs import BaseDiscreteActionEnv
+from roll_vec.envs.webshop import WebShop
+from roll_vec.errors import InvalidOptionError, InvalidSeedError
+from roll_vec.options import check_int
+from roll_vec.registration import ENVIRONMENTS
+from roll_vec.seeding import check_seed, episode_seed
+
+__all__ = ["AnswerEnv", "GridEnv", "ShopEnv", "environment_factory"]
+
+EPISODE_OVER = "The episode is over. No further action counts."
+"""End of the last observation, and the result of every tool call after it."""
+CALL_TOOLS = "Act by calling a tool, once for each action."
+"""A line below the game's instructions, which ask for an answer in the text."""
+
+
+class Tasks:
+    """The tasks of TRL's rows: members of a group have one row, and get one seed."""
+
+    def __init__(self, group_size: int, seed: int) -> None:
+        self._group_size = check_int("group_size", group_size, 1)
+        self._seed = check_seed(seed)
+        self._counts: dict[int, int] = {}
+
+    def seed_of(self, row: Mapping[str, Any]) -> int:
+        """Return the seed of the episode that a reset with a row begins.
+
+        TRL repeats a row for each member of its group, in one batch.  The digest of the
+        row is the seed of a stream.  Its resets, in groups of ``group_size``, begin the
+        episodes of the stream one after the other, whatever other rows come in between.
+
+        Raises
+        ------
+        InvalidSeedError
+            If ``seed`` is no seed, or a row has none and there are several processes.
+        """
+        seed = row.get("seed")
+        if seed is not None:
+            return check_seed(seed)
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            accepted = "a column of the data set with the seed of each row's task"
+            hint = ": several processes may share a group, and only the row joins them"
+            raise InvalidSeedError.expected("seed", accepted, seed, hint)
+        # The names of types stand for images: their repr differs between copies.
+        text = json.dumps([self._seed, row], default=lambda each: type(each).__name__)
+        stream = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+        count = self._counts.get(stream, 0)
+        self._counts[stream] = count + 1
+        return episode_seed(stream, count // self._group_size)
+
+
+class _ToolEnv:
+    """An environment whose actions are tool calls; a subclass has the tools."""
+
+    def __init__(self, id: str, keywords: Mapping[str, Any], tasks: Tasks) -> None:
+        self._env: gymnasium.Env[Any, Any] = gymnasium.make(id, **keywords)
+        self._tasks = tasks
+        self._return = 0.0
+        self._is_over = True
+
+    def reset(self, /, **row: Any) -> str:
+        """Begin the task of a row; return the instructions and the first observation.
+
+        An int ``seed`` of the row chooses the task; see `Tasks.seed_of` for others.
+        """
+        observation, info = self._env.reset(seed=self._tasks.seed_of(row))
+        self._return, self._is_over = 0.0, False
+        return f"{info['env_instruction']}\n{CALL_TOOLS}\n\n{observation}"
+
+    def get_reward(self) -> float:
+        """Return the sum of the rewards since the last reset."""
+        return self._return
+
+    def _step(self, text: str) -> str:
+        """Take an action; return the observation, and whether the episode is over."""
+        if self._is_over:
+            return EPISODE_OVER
+        observation, reward, terminated, truncated, _ = self._env.step(text)
+        self._return += float(reward)
+        self._is_over = terminated or truncated
+        return f"{observation}\n\n{EPISODE_OVER}" if self._is_over else str(observation)
+
+
+class GridEnv(_ToolEnv):
+    """Sokoban, a frozen lake, or any environment whose actions have names."""
+
+    def move(self, direction: str) -> str:
+        """Take one action of the game.
+
+        Args:
+            direction: The name of the action, one of those in the instructions, for
+                example Up.
+
+        Returns:
+            The board after the move.
+        """
+        return self._step(str(direction))
+
+
+class ShopEnv(_ToolEnv):
+    """WebShop."""
+
+    def search(self, keywords: str) -> str:
+        """Search the shop for products.
+
+        Args:
+            keywords: The words to look for, for example blue running shoes.
+
+        Returns:
+            The page of results.
+        """
+        return self._step(f"search[{keywords}]")
+
+    def click(self, name: str) -> str:
+        """Click something on the page: a button, a product or the value of an option.
+
+        Args:
+            name: The text to click on, as it stands on the page, for example buy now.
+
+        Returns:
+            The page after the click.
+        """
+        return self._step(f"click[{name}]")
+
+
+class AnswerEnv(_ToolEnv):
+    """Countdown, or any other environment that a text answers."""
+
+    def answer(self, text: str) -> str:
+        """Give an answer to the task.
+
+        Args:
+            text: The answer alone, without an explanation.
+
+        Returns:
+            The task after the answer.
+        """
+        return self._step(str(text))
+
+
+def environment_factory(
+    id: str, *, group_size: int = 8, seed: int = 0, **keywords: Any
+) -> Callable[[], _ToolEnv]:
+    """Return TRL's ``environment_factory`` for an id of roll_vec; it can be pickled.
+
+    Parameters
+    ----------
+    id : str
+        ``module:id`` imports the module first.
+    group_size : int
+        Generations of a prompt: ``num_generations`` of TRL's configuration.
+    seed : int
+        Of the tasks of rows that have no column ``seed``.
+    **keywords
+        Those of `gymnasium.make` for this id, without ``action_pattern``, since a tool
+        call has the action alone.
+
+    Raises
+    ------
+    gymnasium.error.Error
+        If the id does not exist.
+    InvalidOptionError, InvalidSeedError, UnknownOptionError
+    """
+    tasks = Tasks(group_size, seed)
+    spec = gymnasium.spec(id)
+    if spec.id not in ENVIRONMENTS:
+        accepted = "an id of roll_vec, or one of roll_vec.register"
+        raise InvalidOptionError.expected("id", accepted, id)
+    registered = ENVIRONMENTS[spec.id]
+    cls: type[Any] = registered.load()
+    fixed: dict[str, Any] = {"action_pattern": None}
+    is_grid = not registered.pooled or issubclass(cls, BaseDiscreteActionEnv)
+    if is_grid:
+        fixed["action_mode"] = "text"
+    if not registered.pooled:
+        fixed["obs_mode"] = "text"
+    for name, value in fixed.items():
+        if keywords.setdefault(name, value) != value:
+            raise InvalidOptionError.expected(name, repr(value), keywords[name])
+    kind = GridEnv if is_grid else ShopEnv if issubclass(cls, WebShop) else AnswerEnv
+    kind(id, keywords, tasks)  # raises the errors of keywords now
+    return partial(kind, id, keywords, tasks)
