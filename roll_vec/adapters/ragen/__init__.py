@@ -1,0 +1,44 @@
+"""RAGEN's environments and its manager of groups, on batches.
+
+RAGEN (commit 20daedc) has two seams, and both are here: `REGISTERED_ENVS` with
+`REGISTERED_ENV_CONFIGS`, the classes of ``ragen/env/__init__.py``, and
+`EnvStateManager`, which steps the groups of a rollout.  Nothing here imports RAGEN.
+
+- `configs`: the configurations, with RAGEN's names and defaults.
+- `batches`: the environments of one tag of a RAGEN config, in one vector environment.
+- `shop`: the same for WebShop.
+- `envs`: the classes of single environments, batches of one.
+- `manager`: `EnvStateManager`.
+- `metrics`: the metrics of its rollouts.
+"""
+
+from roll_vec.adapters.ragen.configs import (
+    REGISTERED_ENV_CONFIGS,
+    CountdownEnvConfig,
+    FrozenLakeEnvConfig,
+    SokobanEnvConfig,
+    WebShopEnvConfig,
+)
+from roll_vec.adapters.ragen.envs import (
+    REGISTERED_ENVS,
+    CountdownEnv,
+    FrozenLakeEnv,
+    SokobanEnv,
+    WebShopEnv,
+)
+from roll_vec.adapters.ragen.manager import EnvStateManager, EnvStatus
+
+__all__ = [
+    "REGISTERED_ENVS",
+    "REGISTERED_ENV_CONFIGS",
+    "CountdownEnv",
+    "CountdownEnvConfig",
+    "EnvStateManager",
+    "EnvStatus",
+    "FrozenLakeEnv",
+    "FrozenLakeEnvConfig",
+    "SokobanEnv",
+    "SokobanEnvConfig",
+    "WebShopEnv",
+    "WebShopEnvConfig",
+]

@@ -1,0 +1,209 @@
+"""The environments of one tag of a RAGEN config, in one vector environment.
+
+A batch has the results of RAGEN's classes: observations, rewards and infos.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from roll_vec.envs.countdown.task_files import TaskFile, load_tasks
+from roll_vec.errors import InvalidActionError
+from roll_vec.factories import make_vec
+
+__all__ = ["Batch", "CountdownBatch", "FrozenLakeBatch", "Result", "SokobanBatch"]
+
+# RAGEN looks for sums of so many numbers.
+_NUM_SIGNED = 4
+
+
+class Result(NamedTuple):
+    """The results of one action of one environment."""
+
+    reward: float
+    done: bool
+    info: dict[str, Any]
+
+
+class Batch:
+    """N environments with one configuration.
+
+    Parameters
+    ----------
+    config
+        One of `roll_vec.adapters.ragen.configs`.
+    num_envs : int
+
+    Attributes
+    ----------
+    config
+    observations : list of str or (16 H, 16 W, 3) uint8
+        What RAGEN's ``render()`` of each environment returns.
+    """
+
+    ID = ""
+
+    def __init__(self, config: Any, num_envs: int) -> None:
+        self.config = config
+        self.observations: list[Any] = [None] * num_envs
+        # RAGEN's own limits are `max_steps` of Sokoban and the manager's.
+        self.envs = make_vec(
+            self.ID,
+            num_envs,
+            autoreset_mode="Disabled",
+            max_episode_steps=-1,
+            **config.batch_keywords(),
+        )
+
+    def reset(self, seeds: Sequence[int | None], mode: str | None = None) -> None:
+        """Start new episodes in all environments; ``mode`` matters to WebShop."""
+        observations, _ = self.envs.reset(seed=list(seeds))
+        self.observations = list(observations)
+
+    def step(self, actions: Mapping[int, Any]) -> dict[int, Result]:
+        """Take one action in some environments, which have not ended.
+
+        Parameters
+        ----------
+        actions : dict from the number of an environment to RAGEN's action
+        """
+        mask = np.zeros(self.envs.num_envs, np.bool_)
+        mask[list(actions)] = True
+        batch = [self.convert(actions.get(row)) for row in range(len(mask))]
+        observations, rewards, terminations, truncations, infos = self.envs.step(
+            batch, mask=mask
+        )
+        return {
+            row: self.result(
+                row,
+                actions[row],
+                observations[row],
+                float(rewards[row]),
+                bool(terminations[row] or truncations[row]),
+                infos,
+            )
+            for row in actions
+        }
+
+    def convert(self, action: Any) -> Any:
+        """Return our form of an action; of None any action that is accepted."""
+        return "" if action is None else action
+
+    def result(
+        self,
+        row: int,
+        action: Any,
+        observation: Any,
+        reward: float,
+        done: bool,
+        infos: Mapping[str, Any],
+    ) -> Result:
+        """Return the results of an action, and take over the observation."""
+        self.observations[row] = observation
+        keys = ("action_is_effective", "action_is_valid", "success")
+        return Result(reward, done, {key: bool(infos[key][row]) for key in keys})
+
+    def close(self) -> None:
+        """Close the environments."""
+        self.envs.close()
+
+
+class SokobanBatch(Batch):
+    """RAGEN's Sokoban."""
+
+    ID = "roll_vec/Sokoban-v0"
+
+    def convert(self, action: Any) -> Any:
+        """Return the action; 0 of None."""
+        return 0 if action is None else action
+
+
+class FrozenLakeBatch(Batch):
+    """RAGEN's FrozenLake."""
+
+    ID = "roll_vec/RandomFrozenLake-v0"
+
+    def convert(self, action: Any) -> Any:
+        """Return the action of ``action_map``; 0 of None.
+
+        Raises
+        ------
+        InvalidActionError
+            For an action that the map does not have, such as 0.
+        """
+        if action is None:
+            return 0
+        if action not in self.config.action_map:
+            message = f"expected one of {list(self.config.action_map)}, got {action!r}"
+            raise InvalidActionError(message)
+        return self.config.action_map[action] + 1
+
+
+class CountdownBatch(Batch):
+    """RAGEN's Countdown: one answer, which RAGEN grades by the numbers in its text."""
+
+    ID = "roll_vec/Countdown-v0"
+
+    def __init__(self, config: Any, num_envs: int) -> None:
+        self._rows: list[int] | None = None
+        if config.train_path is not None:
+            file = load_tasks(str(config.train_path))
+            self._rows = find_signed_rows(file, config.max_instances)
+        super().__init__(config, num_envs)
+
+    def reset(self, seeds: Sequence[int | None], mode: str | None = None) -> None:
+        """Start the tasks of the seeds, modulo the number of the file's tasks."""
+        rows = self._rows
+        if rows is not None:
+            seeds = [s if s is None else rows[s % len(rows)] for s in seeds]
+        super().reset(seeds, mode)
+
+    def result(
+        self,
+        row: int,
+        action: Any,
+        observation: Any,  # noqa: ARG002
+        reward: float,
+        done: bool,
+        infos: Mapping[str, Any],
+    ) -> Result:
+        """Return RAGEN's score: any text with the right numbers has the right form."""
+        _, *nums = re.findall(r"\d+", self.observations[row])
+        has_form = sorted(map(int, re.findall(r"\d+", action))) == sorted(
+            map(int, nums)
+        )
+        reward = 0
+        if has_form:
+            success = bool(infos["success"][row])
+            reward = self.config.score if success else self.config.format_score
+        self.observations[row] = f"Your answer get {reward} points."
+        info = {
+            "action_is_effective": reward > 0,
+            "action_is_valid": True,
+            "success": reward == self.config.score,
+        }
+        return Result(reward, done, info)
+
+
+@functools.lru_cache(maxsize=8)
+def find_signed_rows(file: TaskFile, max_instances: int) -> list[int]:
+    """Return the numbers of the rows whose target is a sum of the numbers with signs.
+
+    Like RAGEN, look at the first four numbers alone.
+    """
+    signs = list(product((1, -1), repeat=_NUM_SIGNED))
+    rows = []
+    for number in range(min(len(file), max_instances)):
+        nums, target = file.row(number)
+        if any(
+            sum(s * n for s, n in zip(row, nums, strict=False)) == target
+            for row in signs
+        ):
+            rows.append(number)
+    return rows

@@ -1,0 +1,177 @@
+"""The classes of RAGEN's ``REGISTERED_ENVS``: batches of one environment."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from roll_vec.adapters.ragen.batches import (
+    Batch,
+    CountdownBatch,
+    FrozenLakeBatch,
+    SokobanBatch,
+)
+from roll_vec.adapters.ragen.configs import REGISTERED_ENV_CONFIGS
+from roll_vec.adapters.ragen.shop import WebShopBatch
+from roll_vec.errors import ResetNeededError
+from roll_vec.options import check_choice
+from roll_vec.stacked.coordinate_texts import TEXT_FORMATS
+from roll_vec.stacked.grid_observations import GridObserver
+
+__all__ = [
+    "BATCHES",
+    "REGISTERED_ENVS",
+    "CountdownEnv",
+    "FrozenLakeEnv",
+    "SokobanEnv",
+    "WebShopEnv",
+]
+
+BATCHES: dict[str, type[Batch]] = {
+    "sokoban": SokobanBatch,
+    "frozen_lake": FrozenLakeBatch,
+    "countdown": CountdownBatch,
+    "webshop": WebShopBatch,
+}
+
+
+class RagenEnv:
+    """One environment with RAGEN's methods.
+
+    Parameters
+    ----------
+    config : of the class in `REGISTERED_ENV_CONFIGS`, or None
+        None: the defaults.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    ENV_TYPE: ClassVar[str]
+
+    def __init__(self, config: Any = None) -> None:
+        self.config = (
+            REGISTERED_ENV_CONFIGS[self.ENV_TYPE]() if config is None else config
+        )
+        self._batch = BATCHES[self.ENV_TYPE](self.config, 1)
+
+    def reset(self, seed: int | None = None, mode: str | None = None) -> Any:
+        """Start the episode of a seed; return the first observation."""
+        self._batch.reset([seed], mode)
+        return self.render()
+
+    def step(self, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
+        """Take an action; return observation, reward, done and info.
+
+        Raises
+        ------
+        InvalidActionError
+        ResetNeededError
+            Before a reset and after the end of an episode.
+        """
+        result = self._batch.step({0: action})[0]
+        return self._observation(), *result
+
+    def _observation(self) -> Any:
+        return self._batch.observations[0]
+
+    def render(self, mode: str | None = None) -> Any:  # noqa: ARG002
+        """Return the present observation.
+
+        Raises
+        ------
+        ResetNeededError
+        """
+        observation = self._batch.observations[0]
+        if observation is None:
+            message = "the environment must be reset before it is rendered"
+            raise ResetNeededError(message)
+        return observation
+
+    def close(self) -> None:
+        """Close the environment."""
+        self._batch.close()
+
+
+class _GridEnv(RagenEnv):
+    """What RAGEN adds to environments of integer actions."""
+
+    def get_all_actions(self) -> list[int]:
+        """Return the actions of ``config.action_lookup``."""
+        return list(self.config.action_lookup)
+
+    def render(self, mode: str | None = None) -> Any:
+        """Return the grid: as ``text``, one of its formats, or ``rgb_array``.
+
+        Parameters
+        ----------
+        mode : str or None
+            None: the config's ``render_mode``.
+        """
+        observation = super().render()
+        if mode is None:
+            return observation
+        check_choice("mode", mode, ("text", "rgb_array", *TEXT_FORMATS))
+        keywords = {"obs_mode": "rgb", "text_format": "grid"}
+        if mode != "rgb_array":
+            text_format = self.config.observation_format if mode == "text" else mode
+            keywords = {"obs_mode": "text", "text_format": text_format}
+        # The same arrays, observed in another form.
+        engine = copy.copy(self._batch.envs.engine)
+        engine.observer = GridObserver(replace(engine.options, **keywords))
+        return engine.observe_envs(np.zeros(1, np.int64))[0]
+
+
+class SokobanEnv(_GridEnv):
+    """RAGEN's Sokoban."""
+
+    ENV_TYPE = "sokoban"
+
+
+class FrozenLakeEnv(_GridEnv):
+    """RAGEN's FrozenLake."""
+
+    ENV_TYPE = "frozen_lake"
+
+
+class CountdownEnv(RagenEnv):
+    """RAGEN's Countdown."""
+
+    ENV_TYPE = "countdown"
+
+
+class WebShopEnv(RagenEnv):
+    """RAGEN's WebShop; `render` returns the prompt, other methods the page."""
+
+    ENV_TYPE = "webshop"
+    _batch: WebShopBatch
+
+    def reset(
+        self,
+        seed: int | None = None,
+        mode: str | None = "train",
+        session: int | str | None = None,
+        instruction_text: str | None = None,
+    ) -> str:
+        """Start the goal of a seed, or of a session; return the first page."""
+        self._batch.reset([seed], mode, session, instruction_text)
+        return self._observation()
+
+    def _observation(self) -> str:
+        return self._batch.pages[0]
+
+    def get_available_actions(self) -> list[str]:
+        """Return the actions that the page offers."""
+        return self._batch.available_actions(0)
+
+
+REGISTERED_ENVS: dict[str, type[RagenEnv]] = {
+    "sokoban": SokobanEnv,
+    "frozen_lake": FrozenLakeEnv,
+    "countdown": CountdownEnv,
+    "webshop": WebShopEnv,
+}
