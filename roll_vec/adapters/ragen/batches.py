@@ -61,8 +61,15 @@ class Batch:
             **config.batch_keywords(),
         )
 
-    def reset(self, seeds: Sequence[int | None], mode: str | None = None) -> None:
-        """Start new episodes in all environments; ``mode`` matters to WebShop."""
+    def reset(
+        self,
+        seeds: Sequence[int | None],
+        mode: str | None = None,  # noqa: ARG002
+    ) -> None:
+        """Start new episodes in all environments.
+
+        ``mode``, of RAGEN's managers, matters to WebShop alone.
+        """
         observations, _ = self.envs.reset(seed=list(seeds))
         self.observations = list(observations)
 
@@ -98,7 +105,7 @@ class Batch:
     def result(
         self,
         row: int,
-        action: Any,
+        action: Any,  # noqa: ARG002
         observation: Any,
         reward: float,
         done: bool,
@@ -163,6 +170,10 @@ class CountdownBatch(Batch):
         if rows is not None:
             seeds = [s if s is None else rows[s % len(rows)] for s in seeds]
         super().reset(seeds, mode)
+
+    def convert(self, action: Any) -> Any:
+        """Return the answer without a plus at its start, which our grammar lacks."""
+        return "" if action is None else action.lstrip().removeprefix("+")
 
     def result(
         self,

@@ -179,10 +179,10 @@ class WebShopEnvConfig:
     shares one shop, without a ``server``.  ``limit_goals`` of -1: all goals.
     """
 
-    dataset: None = None
+    dataset: str | None = None
     observation_mode: str = "text"
     file_path: str | os.PathLike[str] | None = None
-    server: None = None
+    server: Any = None
     filter_goals: GoalFilter | None = None
     limit_goals: int = -1
     num_products: int | None = None

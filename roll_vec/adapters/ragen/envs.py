@@ -121,7 +121,7 @@ class _GridEnv(RagenEnv):
             text_format = self.config.observation_format if mode == "text" else mode
             keywords = {"obs_mode": "text", "text_format": text_format}
         # The same arrays, observed in another form.
-        engine = copy.copy(self._batch.envs.engine)
+        engine: Any = copy.copy(self._batch.envs.engine)
         engine.observer = GridObserver(replace(engine.options, **keywords))
         return engine.observe_envs(np.zeros(1, np.int64))[0]
 

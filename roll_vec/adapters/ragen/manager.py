@@ -1,68 +1,33 @@
-"""RAGEN's `EnvStateManager` on batches: one vector environment for each tag.
-
-RAGEN steps its environments one by one.  Here the n-th actions of a turn, of all
-environments of a tag, are one call of ``step``.
-"""
+"""RAGEN's `EnvStateManager` on batches: one vector environment for each tag."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
 
 from roll_vec.adapters.ragen.batches import Batch
 from roll_vec.adapters.ragen.configs import REGISTERED_ENV_CONFIGS
 from roll_vec.adapters.ragen.envs import BATCHES
 from roll_vec.adapters.ragen.metrics import add_pass_at_k, measure_rollout
+from roll_vec.adapters.ragen.turns import (
+    EnvStatus,
+    Member,
+    add_state,
+    finish_turn,
+    play,
+    valid_actions,
+)
 from roll_vec.errors import InvalidOptionError, ResetNeededError
 from roll_vec.options import check_choice
 from roll_vec.seeding import draw_entropy
 
-__all__ = ["EnvStateManager", "EnvStatus"]
+__all__ = ["EnvStateManager"]
 
 # Of validation, where the config has no seed.
 _VAL_SEED = 123
 # RAGEN draws the seed of a training without one below this.
 _MAX_DRAWN_SEED = 1_000_001
-
-
-@dataclass
-class EnvStatus:
-    """The state of an environment's episode; the names are RAGEN's.
-
-    ``terminated``: the episode has ended; ``truncated``: it has, without success.
-    ``rewards`` has the sum of each turn's rewards.
-    """
-
-    truncated: bool = False
-    terminated: bool = False
-    num_actions: int = 0
-    rewards: list[float] = field(default_factory=list)
-    seed: int | None = None
-
-
-@dataclass
-class _Turn:
-    """The results of the actions of one environment in one turn."""
-
-    reward: float = 0
-    raw_reward: float = 0.0
-    done: bool = False
-    info: dict[str, Any] = field(default_factory=dict)
-    actions: list[Any] = field(default_factory=list)
-
-
-class _Member:
-    """One environment of a batch, as the items of `EnvStateManager.envs` have it."""
-
-    def __init__(self, batch: Batch, row: int) -> None:
-        self.batch, self.row, self.config = batch, row, batch.config
-
-    def render(self) -> Any:
-        """Return the present observation."""
-        return self.batch.observations[self.row]
+_INPUT_KEYS = {"env_id", "actions", "llm_response", "llm_raw_response"}
 
 
 class EnvStateManager:
@@ -126,7 +91,7 @@ class EnvStateManager:
                     "tag": tag,
                     "group_id": env_id // self.group_size,
                     "env_id": env_id,
-                    "env": _Member(batch, row),
+                    "env": Member(batch, row),
                     "config": config,
                     "status": EnvStatus(),
                     "max_actions_per_traj": template.max_actions_per_traj,
@@ -161,7 +126,7 @@ class EnvStateManager:
             entry["status"] = EnvStatus(seed=own_seed)
             rollout = {key: entry[key] for key in ("env_id", "group_id", "tag")}
             rollout |= {"history": [], "penalty": 0}
-            self._add_state(rollout["history"], entry, entry["max_actions_per_traj"])
+            add_state(rollout["history"], entry, entry["max_actions_per_traj"])
             self.rollout_cache.append(rollout)
         return self.rollout_cache
 
@@ -196,17 +161,18 @@ class EnvStateManager:
         Raises
         ------
         InvalidOptionError
-            For an environment that is not there, or that stands twice in the list.
+            For an environment that is not there, or that stands twice in the list;
+            nothing has moved then.
         ResetNeededError
             Before a reset, and for an episode that has ended.
         """
         entries = self._check_inputs(all_env_inputs)
         plans = []
         for entry, env_input in zip(entries, all_env_inputs, strict=True):
-            actions = self._valid_actions(entry, env_input["actions"])
+            actions = valid_actions(entry, env_input["actions"])
             left = entry["max_actions_per_traj"] - entry["status"].num_actions
             plans.append((actions, actions[:left]))
-        turns = self._play(entries, [plan for _, plan in plans])
+        turns = play(entries, [plan for _, plan in plans])
         outputs = []
         for entry, env_input, turn, (actions, _) in zip(
             entries, all_env_inputs, turns, plans, strict=True
@@ -216,7 +182,7 @@ class EnvStateManager:
                 rollout["penalty"] += self.sys_config.es_manager.format_penalty
             if not actions:
                 turn.info["manager_invalid_action"] = True
-            self._finish_turn(entry, rollout["history"], turn, env_input)
+            finish_turn(entry, rollout["history"], turn, env_input)
             if not actions:
                 rollout["history"][-1]["manager_invalid_action"] = True
             if not entry["status"].terminated:
@@ -234,6 +200,13 @@ class EnvStateManager:
     ) -> list[dict[str, Any]]:
         """Return the environments of a turn."""
         self._rollouts()
+        for env_input in all_env_inputs:
+            if missing := _INPUT_KEYS - env_input.keys():
+                accepted = f"a dict that has {', '.join(sorted(missing))} as well"
+                raise InvalidOptionError.expected("env_input", accepted, env_input)
+            actions = env_input["actions"]
+            if not all(isinstance(action, str) for action in actions):
+                raise InvalidOptionError.expected("actions", "a list of str", actions)
         env_ids = [env_input["env_id"] for env_input in all_env_inputs]
         numbers = range(len(self.envs))
         if len(set(env_ids)) < len(env_ids) or not set(env_ids) <= set(numbers):
@@ -244,79 +217,6 @@ class EnvStateManager:
             message = f"the episodes of environments {ended} have ended"
             raise ResetNeededError(message)
         return [self.envs[env_id] for env_id in env_ids]
-
-    @staticmethod
-    def _valid_actions(entry: Mapping[str, Any], actions: Sequence[str]) -> list[Any]:
-        """Return the actions of known names as numbers; texts as they are."""
-        lookup = getattr(entry["config"], "action_lookup", None)
-        if lookup is None:
-            return list(actions)
-        numbers = {name.lower(): number for number, name in lookup.items()}
-        names = map(str.lower, actions)
-        return [numbers[name] for name in names if name in numbers]
-
-    @staticmethod
-    def _play(
-        entries: Sequence[Mapping[str, Any]], plans: Sequence[Sequence[Any]]
-    ) -> list[_Turn]:
-        """Take the actions of each environment until they, or its episode, end."""
-        turns = [_Turn() for _ in entries]
-        for n in range(max(map(len, plans), default=0)):
-            parts: dict[Batch, dict[int, Any]] = {}
-            by_place: dict[tuple[Batch, int], _Turn] = {}
-            for entry, plan, turn in zip(entries, plans, turns, strict=True):
-                if n < len(plan) and not turn.done:
-                    member = entry["env"]
-                    parts.setdefault(member.batch, {})[member.row] = plan[n]
-                    by_place[member.batch, member.row] = turn
-            for batch, actions in parts.items():
-                for row, result in batch.step(actions).items():
-                    turn = by_place[batch, row]
-                    turn.reward += result.reward
-                    turn.raw_reward += result.info.get("raw_reward", 0.0)
-                    turn.info.update(result.info)
-                    turn.actions.append(actions[row])
-                    turn.done = result.done
-        for turn in turns:
-            turn.info["raw_reward"] = turn.raw_reward
-        return turns
-
-    def _finish_turn(
-        self,
-        entry: Mapping[str, Any],
-        history: list[dict[str, Any]],
-        turn: _Turn,
-        env_input: Mapping[str, Any],
-    ) -> None:
-        """Write a turn into the status and the history of its environment."""
-        status, limit = entry["status"], entry["max_actions_per_traj"]
-        status.num_actions += len(turn.actions)
-        status.rewards.append(turn.reward)
-        if turn.done:
-            status.terminated = True
-            status.truncated = not turn.info.get("success", False)
-        elif status.num_actions >= limit:
-            status.terminated = status.truncated = True
-        history[-1].update(
-            actions=turn.actions,
-            reward=turn.reward,
-            info=turn.info,
-            llm_response=env_input["llm_response"],
-            llm_raw_response=env_input["llm_raw_response"],
-        )
-        self._add_state(history, entry, limit - status.num_actions)
-
-    @staticmethod
-    def _add_state(
-        history: list[dict[str, Any]], entry: Mapping[str, Any], actions_left: int
-    ) -> None:
-        state = entry["env"].render()
-        turn: dict[str, Any] = {"state": state}
-        if isinstance(state, np.ndarray):
-            from PIL import Image
-
-            turn = {"state": "<images>", "images": [Image.fromarray(state)]}
-        history.append({**turn, "actions_left": actions_left})
 
     def get_rollout_states(self) -> list[dict[str, Any]]:
         """Return the rollouts with their ``metrics``; see `measure_rollout`."""

@@ -12,6 +12,7 @@ from roll_vec.adapters.ragen.batches import Batch, Result
 from roll_vec.envs.webshop.actions import parse_action
 from roll_vec.envs.webshop.catalogue.catalogue import load_catalogue
 from roll_vec.envs.webshop.options import WebShopOptions
+from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice
 
 __all__ = ["WebShopBatch"]
@@ -69,13 +70,18 @@ class WebShopBatch(Batch):
 
     def _session(self, seed: int, mode: str) -> int:
         """Return the number of a seed's goal."""
-        position = seed % _NUM_TEST
-        if mode == "val":
-            position = seed % _NUM_VAL + _NUM_TEST
-        elif mode == "train":
-            first = _NUM_TEST + _NUM_VAL
-            position = seed % (len(self._order) - first) + first
-        return self._order[position]
+        start, stop = {
+            "test": (0, _NUM_TEST),
+            "val": (_NUM_TEST, _NUM_TEST + _NUM_VAL),
+            "train": (_NUM_TEST + _NUM_VAL, len(self._order)),
+        }[mode]
+        if not start < stop <= len(self._order):
+            accepted = (
+                f"a mode whose goals are among the {len(self._order)} of the shop; "
+                f"test has {_NUM_TEST}, val the next {_NUM_VAL}, train the others"
+            )
+            raise InvalidOptionError.expected("mode", accepted, mode)
+        return self._order[start + seed % (stop - start)]
 
     def reset(
         self,
