@@ -81,13 +81,26 @@ FRAMEWORKS = {
         ),
         extras=("webshop",),
     ),
-    # scripts/setup_ragen.sh pins numpy.
+    # scripts/setup_ragen.sh pins numpy; newer versions of datasets and pyarrow need
+    # numpy 2, and gym-sokoban needs pkg_resources.
     "ragen": Framework(
         "RAGEN",
-        ("numpy==1.26.4", "gym==0.26.2", "gym-sokoban==0.0.6"),
+        (
+            "numpy==1.26.4",
+            "gym==0.26.2",
+            "gym-sokoban==0.0.6",
+            "setuptools<81",
+            "datasets<4",
+            "pyarrow<22",
+            "pandas<3",
+            "hydra-core",
+            "omegaconf",
+            "matplotlib",
+            "pillow",
+        ),
         _NUMPY_1_PYTHONS,
-        Checkout("RAGEN-AI/RAGEN", "5eb79b82cecc31db5662ba3c96b752405692410b"),
-        extras=("webshop",),
+        Checkout("mll-lab-nu/RAGEN", "20daedc47558e000f7de912b060646bf2e8026bd"),
+        extras=("webshop", "parquet"),
     ),
     "vagen": Framework(
         "VAGEN",

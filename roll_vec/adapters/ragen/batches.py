@@ -27,7 +27,7 @@ class Result(NamedTuple):
     """The results of one action of one environment."""
 
     reward: float
-    done: bool
+    has_ended: bool
     info: dict[str, Any]
 
 
@@ -108,13 +108,13 @@ class Batch:
         action: Any,  # noqa: ARG002
         observation: Any,
         reward: float,
-        done: bool,
+        has_ended: bool,
         infos: Mapping[str, Any],
     ) -> Result:
         """Return the results of an action, and take over the observation."""
         self.observations[row] = observation
         keys = ("action_is_effective", "action_is_valid", "success")
-        return Result(reward, done, {key: bool(infos[key][row]) for key in keys})
+        return Result(reward, has_ended, {key: bool(infos[key][row]) for key in keys})
 
     def close(self) -> None:
         """Close the environments."""
@@ -181,7 +181,7 @@ class CountdownBatch(Batch):
         action: Any,
         observation: Any,  # noqa: ARG002
         reward: float,
-        done: bool,
+        has_ended: bool,
         infos: Mapping[str, Any],
     ) -> Result:
         """Return RAGEN's score: any text with the right numbers has the right form."""
@@ -199,7 +199,7 @@ class CountdownBatch(Batch):
             "action_is_valid": True,
             "success": reward == self.config.score,
         }
-        return Result(reward, done, info)
+        return Result(reward, has_ended, info)
 
 
 @functools.lru_cache(maxsize=8)

@@ -94,14 +94,14 @@ class WebShopBatch(Batch):
         mode = check_choice("mode", mode or "train", ("train", "val", "test"))
         sessions: dict[Any, list[int]] = {}
         for row, seed in enumerate(seeds):
-            chosen = session
-            if chosen is None and seed is not None:
-                chosen = self._session(seed, mode)
-            sessions.setdefault(chosen, []).append(row)
-        for chosen, rows in sessions.items():
+            own_session = session
+            if own_session is None and seed is not None:
+                own_session = self._session(seed, mode)
+            sessions.setdefault(own_session, []).append(row)
+        for own_session, rows in sessions.items():
             mask = np.zeros(len(seeds), np.bool_)
             mask[rows] = True
-            options = {"reset_mask": mask, "session": chosen}
+            options = {"reset_mask": mask, "session": own_session}
             if instruction_text is not None:
                 options["instruction_text"] = instruction_text
             pages, infos = self.envs.reset(seed=list(seeds), options=options)
@@ -116,7 +116,7 @@ class WebShopBatch(Batch):
         action: Any,
         observation: Any,
         reward: float,
-        done: bool,
+        has_ended: bool,
         infos: Mapping[str, Any],
     ) -> Result:
         """Return RAGEN's results: 1 for an order that is worth 1, else 0."""
@@ -136,11 +136,11 @@ class WebShopBatch(Batch):
             "action_is_effective": is_effective,
             "action_is_valid": is_valid,
             "success": int(score),
-            "success_purchase": int(done),
+            "success_purchase": int(has_ended),
             "success_find": int(score),
             "end_of_page": int(self.available_actions(row) == [_BACK, _PREV]),
         }
-        return Result(score, done, info)
+        return Result(score, has_ended, info)
 
     def available_actions(self, row: int) -> list[str]:
         """Return the actions of a page; without the next page of an empty one."""

@@ -46,7 +46,7 @@ class Turn:
 
     reward: float = 0
     raw_reward: float = 0.0
-    done: bool = False
+    has_ended: bool = False
     info: dict[str, Any] = field(default_factory=dict)
     actions: list[Any] = field(default_factory=list)
 
@@ -81,7 +81,7 @@ def play(
         parts: dict[Batch, dict[int, Any]] = {}
         by_place: dict[tuple[Batch, int], Turn] = {}
         for entry, plan, turn in zip(entries, plans, turns, strict=True):
-            if n < len(plan) and not turn.done:
+            if n < len(plan) and not turn.has_ended:
                 member = entry["env"]
                 parts.setdefault(member.batch, {})[member.row] = plan[n]
                 by_place[member.batch, member.row] = turn
@@ -92,7 +92,7 @@ def play(
                 turn.raw_reward += result.info.get("raw_reward", 0.0)
                 turn.info.update(result.info)
                 turn.actions.append(actions[row])
-                turn.done = result.done
+                turn.has_ended = result.has_ended
     for turn in turns:
         turn.info["raw_reward"] = turn.raw_reward
     return turns
@@ -108,7 +108,7 @@ def finish_turn(
     status, limit = entry["status"], entry["max_actions_per_traj"]
     status.num_actions += len(turn.actions)
     status.rewards.append(turn.reward)
-    if turn.done:
+    if turn.has_ended:
         status.terminated = True
         status.truncated = not turn.info.get("success", False)
     elif status.num_actions >= limit:

@@ -58,7 +58,7 @@ def check_grids(env_type, rng, **keywords):
     pairs = [both(env_type, observation_format=f, **keywords) for f in FORMATS]
     for seed in range(NUM_SEEDS):
         theirs, ours = pairs[seed % len(FORMATS)]
-        actions = rng.integers(1, 5, 30).tolist()
+        actions = rng.integers(1, 5, 12).tolist()
         count = compare(theirs, ours, seed, actions)
         retries += count is None
         steps += count or 0
