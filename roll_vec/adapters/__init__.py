@@ -1,1 +1,1 @@
-"""Adapters to the interfaces of other frameworks, one file for each."""
+"""Adapters to the interfaces of other frameworks, a file or folder for each."""

@@ -6,7 +6,9 @@ expression can take quadratic time; this parser takes linear time on every text.
 
 from __future__ import annotations
 
-__all__ = ["EXAMPLES", "INSTRUCTIONS", "MAX_QUERY", "parse_action"]
+from collections.abc import Iterable
+
+__all__ = ["EXAMPLES", "INSTRUCTIONS", "MAX_QUERY", "list_actions", "parse_action"]
 
 MAX_QUERY = 10_000
 """Maximum length of a query, in characters; a longer search is an invalid action."""
@@ -38,6 +40,12 @@ click[buy now]. The order ends the session and is judged by how well it fits the
 instruction.
 Answer with one action. For example, when blue running shoes are wanted, begin with \
 search[blue running shoes]."""
+
+
+def list_actions(has_search_bar: bool, clickables: Iterable[str]) -> list[str]:
+    """Return the actions that a page offers, in the form of ROLL's prompt."""
+    clicks = [f"click[{name}]" for name in clickables if name != "search"]
+    return ["search[<content>]", *clicks] if has_search_bar else clicks
 
 
 def parse_action(text: str) -> tuple[str, str | None]:

@@ -11,6 +11,7 @@ from roll_vec.envs.webshop.actions import (
     EXAMPLES,
     INSTRUCTIONS,
     MAX_QUERY,
+    list_actions,
     parse_action,
 )
 from roll_vec.envs.webshop.catalogue.catalogue import Catalogue, load_catalogue
@@ -298,9 +299,8 @@ class WebShop(TextLevelEnv):
         ------
         ResetNeededError
         """
-        clicks = [f"click[{name}]" for name in self._clickables if name != "search"]
         on_index = self._current_state().page == "index"
-        return ["search[<content>]", *clicks] if on_index else clicks
+        return list_actions(on_index, self._clickables)
 
     def get_instruction_text(self) -> str:
         """Return the page's heading: ``Instruction:`` and the instruction.

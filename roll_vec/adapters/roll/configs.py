@@ -1,0 +1,37 @@
+"""A config of ROLL's form from an object, a mapping or keywords."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+from roll_vec.errors import InvalidOptionError
+from roll_vec.options import check_unknown
+
+__all__ = ["make_config"]
+
+Config = TypeVar("Config")
+
+
+def make_config(
+    config_class: type[Config],
+    config: Config | Mapping[str, Any] | None,
+    keywords: Mapping[str, Any],
+) -> Config:
+    """Return the configuration of an environment; keywords replace its fields.
+
+    Raises
+    ------
+    InvalidOptionError, UnknownOptionError
+    """
+    names = [field.name for field in fields(config_class)]  # type: ignore[arg-type]
+    if isinstance(config, config_class):
+        check_unknown(keywords, names)
+        return replace(config, **keywords) if keywords else config  # type: ignore[type-var]
+    if config is not None and not isinstance(config, Mapping):
+        accepted = f"a {config_class.__name__}, a mapping of its fields or None"
+        raise InvalidOptionError.expected("config", accepted, config)
+    values = {**(config or {}), **keywords}
+    check_unknown(values, names)
+    return config_class(**values)

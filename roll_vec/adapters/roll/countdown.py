@@ -1,0 +1,170 @@
+"""ROLL's `CountdownEnv`: a config object, a file of tasks, one answer.
+
+Names and defaults are those of ROLL's first version (commit 35bea6a2), and so is the
+choice of tasks.  Rewards and rules are those of the single environment that the class
+extends.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from roll_vec.adapters.roll.configs import make_config
+from roll_vec.envs.countdown.env import Countdown
+from roll_vec.envs.countdown.options import CountdownOptions
+from roll_vec.envs.countdown.task_files import TaskFile
+from roll_vec.envs.countdown.tasks import Tasks
+from roll_vec.errors import InvalidOptionError
+from roll_vec.options import check_choice, check_int, takes_keywords_of
+
+__all__ = ["CountdownEnv", "CountdownEnvConfig"]
+
+# ROLL chooses tasks by the sums of so many numbers.
+_NUM_SIGNED = 4
+
+
+@dataclass
+class CountdownEnvConfig:
+    """ROLL's configuration of Countdown.
+
+    ``train_path`` is a ``.parquet`` or ``.jsonl`` file with ``nums`` and ``target``.
+    Of its first ``max_instances`` rows those are played, by their number modulo their
+    count, whose target is a sum of the numbers with signs.  Without a file, tasks are
+    generated from the seed; ``max_instances`` has no meaning then.
+    """
+
+    train_path: str | os.PathLike[str] | None = None
+    max_instances: int = 20000
+    render_mode: str = "text"
+    score: float = 1
+    format_score: float = 0.1
+
+    def __post_init__(self) -> None:
+        # Validated now, so that a bad config fails where it is written.
+        check_choice("render_mode", self.render_mode, ("text",))
+        check_int("max_instances", self.max_instances, 1)
+        CountdownOptions(**_task_keywords(self))
+
+
+def _task_keywords(config: CountdownEnvConfig) -> dict[str, Any]:
+    """Return the keywords of the environment that a config describes."""
+    return {
+        "data": config.train_path,
+        "score": config.score,
+        "format_score": config.format_score,
+        "render_mode": config.render_mode,
+        # ROLL's own example answers ``- 3 + 8 + 1``.
+        "unary_minus": True,
+    }
+
+
+@functools.lru_cache(maxsize=8)
+def _signed_rows(file: TaskFile, max_instances: int) -> list[int]:
+    """Return the numbers of the rows that ROLL plays.
+
+    Raises
+    ------
+    InvalidOptionError
+        If there is none.
+    """
+    count = min(max_instances, len(file))
+    tasks = [file.row(number) for number in range(count)]
+    numbers = np.zeros((count, _NUM_SIGNED), np.int64)
+    for number, (nums, _) in enumerate(tasks):
+        numbers[number, : len(nums)] = nums[:_NUM_SIGNED]
+    signs = np.array(list(product((1, -1), repeat=_NUM_SIGNED))).T
+    targets = np.array([target for _, target in tasks])
+    rows: list[int] = np.flatnonzero(
+        (numbers @ signs == targets[:, np.newaxis]).any(axis=1)
+    ).tolist()
+    if not rows:
+        accepted = "a file with a row whose target is a sum of its numbers with signs"
+        raise InvalidOptionError.expected("train_path", accepted, file.path)
+    return rows
+
+
+class _ChosenTasks:
+    """Some rows of a file: level n plays the n-th of them, modulo their count."""
+
+    def __init__(self, tasks: Tasks, rows: Sequence[int]) -> None:
+        self._tasks, self._rows = tasks, rows
+
+    def get(self, level: int) -> tuple[list[int], int]:
+        return self._tasks.get(self._rows[level % len(self._rows)])
+
+    def measure(self, nums: Sequence[int], target: int) -> int:
+        return self._tasks.measure(nums, target)
+
+
+class CountdownEnv(Countdown):
+    """Countdown for users of ROLL: ``CountdownEnv(config)``.
+
+    An answer ends the episode; the observation after it tells the points.
+
+    Parameters
+    ----------
+    config : CountdownEnvConfig, mapping or None
+        A mapping has fields of the configuration; None: the defaults.
+    **keywords
+        Fields that replace those of ``config``, which is not changed.
+
+    Raises
+    ------
+    InvalidOptionError, UnknownOptionError
+    """
+
+    @takes_keywords_of(CountdownEnvConfig)
+    def __init__(
+        self,
+        config: CountdownEnvConfig | Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> None:
+        self.config = make_config(CountdownEnvConfig, config, keywords)
+        super().__init__(**_task_keywords(self.config))
+
+    def _make_tasks(self, options: CountdownOptions) -> Tasks:
+        tasks = super()._make_tasks(options)
+        if self._file is None:
+            return tasks
+        rows = _signed_rows(self._file, self.config.max_instances)
+        return _ChosenTasks(tasks, rows)
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Start a new episode, as `Countdown.reset`; the seed may be positional."""
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Answer with an expression; see `Countdown.step`.
+
+        The observation is ``Your answer get 1 points.``, with the reward.
+        """
+        _, reward, terminated, truncated, info = super().step(action)
+        points: float = 0
+        if info["success"]:
+            points = self.config.score
+        elif reward:
+            points = self.config.format_score
+        # Below the task, as a hint is, so that states have it.
+        observation = f"Your answer get {points} points."
+        self._observation = f"{self._task}{observation}"
+        return observation, reward, terminated, truncated, info
+
+    def render(self, mode: str | None = None) -> str:  # noqa: ARG002
+        """Return the latest observation; ``mode`` has no effect, as in ROLL.
+
+        Raises
+        ------
+        ResetNeededError, ClosedError
+        """
+        text = super().render()
+        assert text is not None, "the config has a render mode"
+        return text if self._open else text.removeprefix(self._task)

@@ -1,0 +1,255 @@
+"""ROLL's pipeline: recorded transcripts, the shared batch, GEM's registry.
+
+``data/roll.json`` has episodes of ROLL's own classes (commit 8eb27cc2);
+tests/frameworks/roll/record.py has written it.
+"""
+
+import gc
+import importlib
+import json
+import sys
+import threading
+import types
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from roll_vec.adapters.roll import (
+    GemCountdownEnv,
+    GemFrozenLakeEnv,
+    GemSokobanEnv,
+    GemWebShopEnv,
+    register_gem_envs,
+)
+from roll_vec.adapters.roll.registration import GEM_IDS
+from roll_vec.errors import InvalidOptionError, ResetNeededError, UnknownOptionError
+
+RECORDED = json.loads((Path(__file__).parent / "data" / "roll.json").read_text("utf-8"))
+CLASSES = {
+    "sokoban": GemSokobanEnv,
+    "frozen_lake": GemFrozenLakeEnv,
+    "webshop": GemWebShopEnv,
+}
+ROOM = {"dim_room": (6, 6), "num_boxes": 1, "max_steps": 4}
+
+
+def as_json(value):
+    """Return a result as a file has it, keys in their order."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_transcripts_are_those_of_rolls_classes(name):
+    env = CLASSES[name](**RECORDED[name]["keywords"])
+    for seed, (first, turns) in RECORDED[name]["episodes"].items():
+        assert as_json(env.reset(int(seed))) == as_json(first)
+        for answer, *expected in turns:
+            *result, info = env.step(answer)
+            # The file leaves out what is always the same.
+            assert list(info)[:2] == ["metrics", "metrics_agg_mode"]
+            modes = info.pop("metrics_agg_mode")
+            assert as_json([*result, info]) == as_json(expected)
+            assert list(modes) == list(info["metrics"])
+            assert list(modes.values()) == ["mean", "mean", "last", "mean"]
+            assert env.render() == expected[0]
+
+
+def test_the_recorded_episodes_have_all_kinds_of_turns():
+    kinds = {
+        (name, info["metrics"]["action_is_valid"], info["metrics"]["success"], ended)
+        for name, recorded in RECORDED.items()
+        for _, turns in recorded["episodes"].values()
+        for _, _, _, ended, _, info in turns
+    }
+    for name in CLASSES:
+        assert {(name, True, False, False), (name, False, False, False)} <= kinds
+    assert kinds >= {("sokoban", True, False, True), ("webshop", True, True, True)}
+
+
+@pytest.mark.parametrize("answer", ["<answer>Up</answer>", "nothing"])
+def test_the_limit_of_sokoban_terminates(answer):
+    env = GemSokobanEnv(**ROOM, format_penalty=-0.5)
+    env.reset(3)
+    ends = [env.step(answer)[1:4] for _ in range(4)]
+    is_valid = answer != "nothing"
+    reward = -0.1 if is_valid else -0.6
+    assert ends == [(reward, False, False)] * 3 + [(reward, True, is_valid)]
+    with pytest.raises(ResetNeededError):
+        env.step(answer)
+
+
+def test_the_limit_of_the_lake_ends_no_episode():
+    env = GemFrozenLakeEnv(
+        size=4, is_slippery=False, max_steps=2, levels=[["SF", "HG"]]
+    )
+    env.reset(0)
+    for answer in ("", "<answer>Up</answer>", "<answer>Left</answer>", "?"):
+        assert env.step(answer)[2:4] == (False, False)
+    _, reward, *ends, info = env.step("<answer>Down</answer>")
+    assert (reward, ends) == (0.0, [True, True])
+    env.reset(0)
+    env.step("<answer>Right</answer>")
+    _, reward, *ends, info = env.step("<answer>Down</answer>")
+    assert (reward, ends, info["metrics"]["success"]) == (1.0, [True, False], True)
+
+
+def test_a_map_seed_is_that_of_a_first_reset_without_one():
+    env, twin = GemFrozenLakeEnv(map_seed=7), GemFrozenLakeEnv()
+    assert env.reset() == twin.reset(7)
+    assert env.reset() == twin.reset()
+    assert GemFrozenLakeEnv(map_seed=7).reset(3) == twin.reset(3)
+
+
+def test_the_limit_of_webshop_ends_after_an_answer_without_an_action():
+    env = GemWebShopEnv(max_steps=2, format_penalty=-0.05)
+    first, _ = env.reset(seed=5, session=3)
+    assert first == env.reset(session=3)[0] != env.reset(5)[0]
+    for ends in ((False, False), (True, True)):
+        _, reward, *others, _ = env.step("buy")
+        assert (reward, *others) == (-0.05, *ends)
+    env.reset(5)
+    for _ in range(3):
+        page, reward, *ends, info = env.step("<answer>search[shoes]</answer>")
+        assert ends == [False, False]
+    assert "action_desc" not in info
+    actions = env.get_available_actions()
+    assert page.endswith(f"\nAvailable actions: {', '.join(actions)}")
+    assert env.sample_random_action() in actions
+
+
+def test_countdown_takes_expressions():
+    env = GemCountdownEnv(format_penalty=-0.2, max_steps=2)
+    _, info = env.reset(3)
+    assert "<answer>" in info["env_instruction"]
+    assert env.sample_random_action() != ""
+    result = env.step("no tags")
+    assert (result[1], result[2]) == (-0.2, False)
+    assert not result[4]["metrics"]["action_is_valid"]
+    _, reward, terminated, truncated, info = env.step("<answer>1 + 1</answer>")
+    assert (reward, terminated, truncated) == (0.0, True, False)
+    assert (info["action"], info["metrics"]["success"]) == ("1 + 1", False)
+
+
+def play(env, number):
+    """Return the results of an episode, that of the reset first."""
+    results = [env.reset(seed=number // 4)]
+    for turn in range(ROOM["max_steps"]):
+        name = ("Up", "Left", "Down", "Right")[(number + turn) % 4]
+        results.append(env.step(f"<answer>{name}</answer>"))
+        if results[-1][2]:
+            break
+    return results
+
+
+def test_environments_of_equal_keywords_share_one_batch():
+    envs = [GemSokobanEnv(**ROOM) for _ in range(24)]
+    other = GemSokobanEnv(**{**ROOM, "max_steps": 5})
+    assert len({id(env._batch) for env in envs}) == 1
+    assert other._batch is not envs[0]._batch
+    # A group has one seed; ROLL plays each environment in a thread of its own.
+    results = [None] * len(envs)
+
+    def run(number):
+        results[number] = play(envs[number], number)
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(len(envs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    batch = envs[0]._batch
+    assert [sessions.num_envs for sessions in batch.batches] == [24]
+    alone = GemSokobanEnv(**ROOM, seed_info=True)
+    for number in range(len(envs)):
+        assert results[number] == play(alone, number)
+
+
+def test_late_environments_get_rows_of_a_new_batch_and_closed_ones_free_theirs():
+    envs = [GemSokobanEnv(**ROOM, num_levels=9) for _ in range(3)]
+    batch = envs[0]._batch
+    for env in envs:
+        env.reset(1)
+    late = GemSokobanEnv(**ROOM, num_levels=9)
+    late.reset(1)
+    assert [sessions.num_envs for sessions in batch.batches] == [3, 3]
+    envs[0].close()
+    with pytest.raises(ResetNeededError):
+        envs[0].step("Up")
+    late.close()
+    envs.append(GemSokobanEnv(**ROOM, num_levels=9))
+    assert envs[3].reset(2) == envs[0].reset(2)
+    assert len(batch.batches) == 2
+    # Nothing of it stays behind the last environment.
+    is_gone = weakref.ref(batch)
+    del batch, env, envs, late
+    gc.collect()
+    assert is_gone() is None
+
+
+def test_what_a_yaml_has_is_accepted():
+    class Mapping(dict):
+        """As OmegaConf's mappings and lists, no dict and no tuple by type."""
+
+    glyphs = Mapping(enumerate("W.GCBA@"))
+    names = Mapping({1: "N", 2: "S", 3: "W", 4: "E"})
+    env = GemSokobanEnv(
+        dim_room=[6, 7], num_boxes=1, grid_lookup=glyphs, action_lookup=names
+    )
+    text, info = env.reset(0)
+    assert [len(line) for line in text.split("\n")] == [7] * 6
+    assert set(text) <= set("W.GCBA@\n")
+    assert info["env_instruction"].endswith("\nYour available actions are:\nN, S, W, E")
+    assert env.step("<answer>e</answer>")[4]["action"] == 4
+    assert env.sample_random_action() in names.values()
+    pixels, _ = GemSokobanEnv(**ROOM, render_mode="rgb_array").reset(0)
+    assert (pixels.shape, pixels.dtype) == ((96, 96, 3), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("env_class", "name", "value"),
+    [
+        (GemSokobanEnv, "max_steps", 0),
+        (GemSokobanEnv, "render_mode", "human"),
+        (GemSokobanEnv, "num_boxes", 0),
+        (GemSokobanEnv, "action_lookup", {5: "Pull"}),
+        (GemSokobanEnv, "action_pattern", "("),
+        (GemFrozenLakeEnv, "size", 1),
+        (GemFrozenLakeEnv, "format_penalty", "much"),
+        (GemWebShopEnv, "server", object()),
+        (GemWebShopEnv, "max_steps", 0),
+        (GemCountdownEnv, "num_numbers", 0),
+    ],
+)
+def test_bad_keywords_are_refused_where_they_are_written(env_class, name, value):
+    with pytest.raises(InvalidOptionError, match=name):
+        env_class(**{name: value})
+    with pytest.raises(UnknownOptionError, match="num_room"):
+        env_class(num_room=3)
+
+
+def test_a_step_needs_a_reset():
+    for env in (GemSokobanEnv(**ROOM), GemFrozenLakeEnv(), GemWebShopEnv()):
+        for answer in ("", "<answer>Up</answer>"):
+            with pytest.raises(ResetNeededError):
+                env.step(answer)
+
+
+def test_the_names_are_registered_once(monkeypatch):
+    registry = {}
+    gem = types.ModuleType("gem")
+    gem.register = lambda name, entry_point: registry.update({name: entry_point})
+    envs = types.ModuleType("gem.envs")
+    registration = types.ModuleType("gem.envs.registration")
+    registration.ENV_REGISTRY = registry
+    for module in (gem, envs, registration):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    register_gem_envs()
+    assert registry == GEM_IDS
+    registry["roll_vec/sokoban"] = "mine"
+    register_gem_envs()
+    assert registry["roll_vec/sokoban"] == "mine"
+    for entry_point in GEM_IDS.values():
+        module, name = entry_point.split(":")
+        assert callable(getattr(importlib.import_module(module), name))
