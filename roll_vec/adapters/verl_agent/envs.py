@@ -1,0 +1,212 @@
+"""Groups of environments with verl-agent's methods; as they are, those of text games.
+
+An environment that has ended stays as it is until the next reset: done, reward 0, the
+last observation and info.  verl-agent's own play on there, and its rollout loop leaves
+these steps out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.errors import InvalidActionError, InvalidOptionError, ResetNeededError
+from roll_vec.factories import make_vec
+from roll_vec.options import check_bool, check_choice, check_int
+from roll_vec.seeding import check_seed
+
+__all__ = ["Info", "VerlAgentEnvs", "take_keywords"]
+
+Info = dict[str, Any]
+
+SEED_DRAWS = ("verl_agent", "fixed")
+# The ends of verl-agent's ranges of seeds.
+TRAIN_SEEDS, VALIDATION_SEEDS = (0, (1 << 16) - 1), (1 << 16, (1 << 32) - 1)
+WON_REWARD = 10.0
+
+
+def take_keywords(env_kwargs: Mapping[str, Any] | None, **own: Any) -> dict[str, Any]:
+    """Return the keywords of a batch: those of a user, and our own.
+
+    Raises
+    ------
+    InvalidOptionError
+        If ``env_kwargs`` is not a mapping, or has one of our own.
+    """
+    own["autoreset_mode"] = "Disabled"
+    if not isinstance(env_kwargs, (Mapping, type(None))):
+        raise InvalidOptionError.expected("env_kwargs", "a dict or None", env_kwargs)
+    keywords = dict(env_kwargs or {})
+    for name in own.keys() & keywords.keys():
+        accepted = f"no {name}, which the build function sets"
+        raise InvalidOptionError.expected("env_kwargs", accepted, keywords)
+    return {**keywords, **own}
+
+
+class VerlAgentEnvs:
+    """Groups of environments; those of a group play the same task.
+
+    Parameters
+    ----------
+    id : str
+    seed, env_num, group_n, is_train, seed_draw
+        See `roll_vec.adapters.verl_agent.build_sokoban_envs`.
+    keywords : dict
+        Of `roll_vec.make_vec`.
+
+    Attributes
+    ----------
+    envs : RollVectorEnv
+        All environments.
+    env_num, group_n, num_processes : int
+        Groups, environments of a group, and their product.
+    is_train : bool
+    mode : str
+        The form of the observations.
+
+    Raises
+    ------
+    InvalidOptionError, InvalidSeedError, UnknownOptionError
+    """
+
+    mode = "text"
+
+    def __init__(
+        self,
+        id: str,
+        seed: int,
+        env_num: int,
+        group_n: int,
+        is_train: bool,
+        seed_draw: str,
+        keywords: dict[str, Any],
+    ) -> None:
+        self.env_num = check_int("env_num", env_num, 1)
+        self.group_n = check_int("group_n", group_n, 1)
+        self.num_processes = self.env_num * self.group_n
+        self.is_train = check_bool("is_train", is_train)
+        check_choice("seed_draw", seed_draw, SEED_DRAWS)
+        self._is_fixed = seed_draw == "fixed"
+        self._rng = np.random.RandomState(_check_numpy_seed(seed))
+        self._tasks: NDArray[np.int64] | None = None
+        self._ended = np.zeros(self.num_processes, np.bool_)
+        self._infos: list[Info] = []
+        self._observations: Sequence[Any] = ()
+        self.envs: Any = make_vec(id, self.num_processes, **keywords)
+
+    def reset(self) -> tuple[list[Any], list[Info]]:
+        """Start a task in each group.
+
+        Returns
+        -------
+        observations : list
+        infos : list of dict
+            Each with ``won``, and for WebShop with ``available_actions``.
+
+        Raises
+        ------
+        ClosedError
+        """
+        if self._tasks is None or not self._is_fixed:
+            self._tasks = self._draw_tasks()
+        self._infos = self._begin(self._tasks)
+        self._ended[:] = False
+        return self._observe(), [dict(info) for info in self._infos]
+
+    def step(
+        self, actions: Sequence[Any]
+    ) -> tuple[list[Any], list[float], list[bool], list[Info]]:
+        """Step all environments that have not ended.
+
+        Parameters
+        ----------
+        actions : sequence
+            One for each environment; anything where the episode has ended.
+
+        Returns
+        -------
+        observations : list
+        rewards : list of float
+        dones : list of bool
+            True from the last step of an episode on.
+        infos : list of dict
+            Each with ``won``, and ``action_is_effective`` for grids, ``task_score`` for
+            texts, ``available_actions`` for WebShop.
+
+        Raises
+        ------
+        InvalidActionError, ResetNeededError, ClosedError
+        """
+        if not self._infos:
+            message = "the environments must be reset before they take actions"
+            raise ResetNeededError(message)
+        if len(actions) != self.num_processes:
+            accepted = f"{self.num_processes} of them, one for each environment"
+            raise InvalidActionError.expected("actions", accepted, len(actions))
+        rewards = [0.0] * self.num_processes
+        outcomes = self._step_rest(actions)
+        mask = ~self._ended
+        mask[list(outcomes)] = False
+        if mask.any():
+            self._observations, gains, terminations, truncations, infos = (
+                self.envs.step(list(actions), mask=mask)
+            )
+            self._ended |= mask & (terminations | truncations)
+            for i in np.flatnonzero(mask).tolist():
+                outcomes[i] = self._outcome(i, float(gains[i]), infos)
+        for i, (reward, info) in outcomes.items():
+            rewards[i], self._infos[i] = reward, info
+        infos = [dict(info) for info in self._infos]
+        return self._observe(), rewards, self._ended.tolist(), infos
+
+    def render(self, mode: str = "text", env_idx: int | None = None) -> Any:
+        """Return the observation of an environment, or a list of all.
+
+        Parameters
+        ----------
+        mode : str
+            Only ``text``.
+        env_idx : int or None
+        """
+        check_choice("mode", mode, ("text",))
+        observations = self._observe()
+        return observations if env_idx is None else observations[env_idx]
+
+    def close(self) -> None:
+        """Close all environments; a second call does nothing."""
+        self.envs.close()
+
+    def _draw_tasks(self) -> NDArray[np.int64]:
+        """Return a task for each group, here a seed."""
+        low, high = TRAIN_SEEDS if self.is_train else VALIDATION_SEEDS
+        return self._rng.randint(low, high, size=self.env_num)
+
+    def _begin(self, tasks: NDArray[np.int64]) -> list[Info]:
+        """Start a task in each group and return an info for each environment."""
+        seeds = np.repeat(tasks, self.group_n).tolist()
+        self._observations, _ = self.envs.reset(seed=seeds)
+        return [{"won": False} for _ in seeds]
+
+    def _step_rest(self, actions: Sequence[Any]) -> dict[int, tuple[float, Info]]:
+        """Return reward and info by environment for actions that are not steps."""
+        return {}
+
+    def _outcome(self, i: int, reward: float, infos: Info) -> tuple[float, Info]:
+        """Return verl-agent's reward and info of a step of an environment."""
+        won = bool(infos["success"][i])
+        return WON_REWARD if won else 0.0, {"task_score": reward, "won": won}
+
+    def _observe(self) -> list[Any]:
+        """Return the observations of all environments."""
+        return list(self._observations)
+
+
+def _check_numpy_seed(seed: Any) -> int:
+    """Return a seed of numpy's `RandomState`."""
+    value = check_seed(seed)
+    if value >> 32:
+        raise InvalidOptionError.expected("seed", "a seed below 2**32", seed)
+    return value

@@ -1,0 +1,130 @@
+"""Sokoban and FrozenLake with verl-agent's methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.adapters.verl_agent.envs import Info, VerlAgentEnvs, take_keywords
+from roll_vec.errors import InvalidOptionError
+from roll_vec.options import check_choice
+from roll_vec.stacked.grid_family import GridFamily
+
+__all__ = ["GridEnvs"]
+
+MODES = ("tiny_rgb_array", "list", "state", "rgb_array")
+TILES = ("gym_sokoban", "roll_vec")
+
+
+class GridEnvs(VerlAgentEnvs):
+    """Environments on grids: actions are 0 to 4.
+
+    Action 0, "still", is no step: it does not count against the step limit.
+
+    Parameters
+    ----------
+    id, seed, env_num, group_n, is_train, seed_draw, env_kwargs, mode, tiles
+        See `roll_vec.adapters.verl_agent.build_sokoban_envs`.
+    family : GridFamily
+    still_reward : float
+        The reward of action 0.
+
+    Raises
+    ------
+    InvalidOptionError, InvalidSeedError, UnknownOptionError
+    """
+
+    def __init__(
+        self,
+        id: str,
+        seed: int,
+        env_num: int,
+        group_n: int,
+        is_train: bool,
+        seed_draw: str,
+        env_kwargs: Mapping[str, Any] | None,
+        *,
+        mode: str,
+        family: GridFamily,
+        still_reward: float,
+        tiles: str,
+    ) -> None:
+        check_choice("mode", mode, MODES)
+        check_choice("tiles", tiles, TILES)
+        self.mode, self._still_reward = mode, still_reward
+        # RAGEN's glyphs, which verl-agent has taken over: every cell ends with a tab.
+        glyphs = {code: f" {glyph} \t" for code, glyph in family.glyphs.items()}
+        keywords = take_keywords(
+            env_kwargs, obs_mode="grid", action_start=1, grid_lookup=glyphs
+        )
+        # The registered limit is verl-agent's default, too.
+        keywords["max_episode_steps"] = keywords.pop("max_steps", None)
+        if "dim_room" in keywords:
+            # Configurations have their own kind of list.
+            keywords["dim_room"] = tuple(keywords["dim_room"])
+        self._tiles: NDArray[np.uint8] | None = None
+        if tiles == "gym_sokoban" and mode == "rgb_array":
+            self._tiles = _load_tiles(family.num_codes)
+        super().__init__(id, seed, env_num, group_n, is_train, seed_draw, keywords)
+
+    def _step_rest(self, actions: Sequence[Any]) -> dict[int, tuple[float, Info]]:
+        info = {"action_is_effective": False, "won": False}
+        return {
+            i: (self._still_reward, info)
+            for i, (action, ended) in enumerate(zip(actions, self._ended, strict=True))
+            if not ended and action == 0
+        }
+
+    def _outcome(self, i: int, reward: float, infos: Info) -> tuple[float, Info]:
+        effective, won = infos["action_is_effective"][i], infos["success"][i]
+        return reward, {"action_is_effective": bool(effective), "won": bool(won)}
+
+    def _observe(self) -> list[Any]:
+        return self.render(self.mode)  # type: ignore[no-any-return]
+
+    def render(self, mode: str = "rgb_array", env_idx: int | None = None) -> Any:
+        """Return the grid of an environment, or a list of all grids.
+
+        Parameters
+        ----------
+        mode : str
+            ``tiny_rgb_array``: a str with a line for each row; ``list``: a str for each
+            row; ``state``: (H, W) int64 codes; ``rgb_array``: (16 H, 16 W, 3) uint8.
+        env_idx : int or None
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+        check_choice("mode", mode, MODES)
+        engine, env_ids = self.envs.engine, np.arange(self.num_processes)
+        grids = engine.grids(env_ids if env_idx is None else env_ids[[env_idx]])
+        if mode == "state":
+            frames = list(grids.astype(np.int64))
+        elif mode == "rgb_array" and self._tiles is not None:
+            n, height, width = grids.shape
+            # (n, H, W, 16, 16, 3) to (n, H, 16, W, 16, 3)
+            pictures = self._tiles[grids].transpose(0, 1, 3, 2, 4, 5)
+            frames = list(pictures.reshape(n, 16 * height, 16 * width, 3))
+        elif mode == "rgb_array":
+            frames = list(engine.observer.frames(grids, "rgb_array"))
+        else:
+            frames = list(engine.observer.frames(grids, "text"))
+        if mode == "list":
+            lines = [text.split("\n") for text in frames]
+            frames = [[" ".join(row.split()) for row in rows] for rows in lines]
+        return frames if env_idx is None else frames[0]
+
+
+def _load_tiles(num_codes: int) -> NDArray[np.uint8]:
+    """Return gym-sokoban's picture of each cell code, (num_codes, 16, 16, 3)."""
+    try:
+        from gym_sokoban.envs.render_utils import room_to_rgb
+    except ImportError:
+        accepted = "'roll_vec', or gym-sokoban to be installed for its pictures"
+        raise InvalidOptionError.expected("tiles", accepted, TILES[0]) from None
+    row = np.array(room_to_rgb(np.arange(num_codes)[np.newaxis]), np.uint8)
+    return row.reshape(16, num_codes, 16, 3).transpose(1, 0, 2, 3).copy()

@@ -1,0 +1,102 @@
+"""WebShop with verl-agent's methods; the task of a group is the position of a goal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.adapters.verl_agent.envs import Info, VerlAgentEnvs
+from roll_vec.envs.webshop.catalogue.catalogue import load_catalogue
+from roll_vec.envs.webshop.goals import SPLITS
+from roll_vec.envs.webshop.options import WebShopOptions
+from roll_vec.errors import InvalidOptionError
+from roll_vec.options import take_options
+
+__all__ = ["WebShopEnvs", "catalogue_keywords"]
+
+
+def catalogue_keywords(env_kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return keywords of ours for those of verl-agent's ``WebAgentTextEnv``."""
+    keywords = dict(env_kwargs)
+    products = keywords.pop("file_path", None)
+    if products is not None:
+        keywords["products"] = products
+        keywords["attributes"] = keywords.pop("attr_path", None)
+    human = keywords["human_goals"] = bool(keywords.get("human_goals"))
+    if human and products is not None:
+        path = Path(products).with_name("items_human_ins.json")
+        keywords.setdefault("human_instructions", path)
+    if keywords.get("limit_goals") == -1:
+        del keywords["limit_goals"]
+    return keywords
+
+
+class WebShopEnvs(VerlAgentEnvs):
+    """Environments of one shop; see `VerlAgentEnvs`.
+
+    Validation plays the first goals, WebShop's test split, and training all others.
+
+    Raises
+    ------
+    InvalidOptionError, InvalidSeedError, UnknownOptionError, MissingExtraError
+    """
+
+    def __init__(
+        self,
+        id: str,
+        seed: int,
+        env_num: int,
+        group_n: int,
+        is_train: bool,
+        seed_draw: str,
+        keywords: dict[str, Any],
+    ) -> None:
+        super().__init__(id, seed, env_num, group_n, is_train, seed_draw, keywords)
+        options = take_options(WebShopOptions, dict(keywords))
+        goals = load_catalogue(options).goals.select(
+            options.filter_goals, options.limit_goals
+        )
+        test_goals = range(len(goals))[SPLITS["test"]]
+        self._goals = range(len(test_goals), len(goals)) if is_train else test_goals
+        if env_num > len(self._goals):
+            self.close()
+            kind = "training" if is_train else "validation"
+            accepted = f"at most {len(self._goals)}, the number of goals for {kind}"
+            raise InvalidOptionError.expected("env_num", accepted, env_num)
+        # A partial reset needs a whole one before it.
+        self.envs.reset(seed=0)
+
+    def _draw_tasks(self) -> NDArray[np.int64]:
+        return self._rng.choice(self._goals, size=self.env_num, replace=False)
+
+    def _begin(self, tasks: NDArray[np.int64]) -> list[Info]:
+        groups = np.arange(self.num_processes) // self.group_n
+        infos: list[Info] = []
+        for group, goal in enumerate(tasks.tolist()):
+            mask = groups == group
+            options = {"reset_mask": mask, "session": goal}
+            self._observations, batch = self.envs.reset(options=options)
+            for i in np.flatnonzero(mask).tolist():
+                actions = _available_actions(batch, i)
+                infos.append({"available_actions": actions, "won": False})
+        return infos
+
+    def _outcome(self, i: int, reward: float, infos: Info) -> tuple[float, Info]:
+        actions = _available_actions(infos, i)
+        if self._ended[i]:
+            # verl-agent's shop is on its first page again after a purchase.
+            actions = {"has_search_bar": True, "clickables": ["search"]}
+        reward, info = super()._outcome(i, reward, infos)
+        return reward, {"available_actions": actions, **info}
+
+
+def _available_actions(infos: Info, i: int) -> dict[str, Any]:
+    """Return the available actions of an environment, from the infos of a batch."""
+    columns = infos["available_actions"]
+    return {
+        "has_search_bar": bool(columns["has_search_bar"][i]),
+        "clickables": columns["clickables"][i],
+    }
