@@ -67,6 +67,7 @@ def build_sokoban_envs(
     ------
     InvalidOptionError, InvalidSeedError, UnknownOptionError
     """
+    del resources_per_worker
     return GridEnvs(
         "roll_vec/Sokoban-v0",
         *(seed, env_num, group_n, is_train, seed_draw, env_kwargs),
@@ -102,6 +103,7 @@ def build_frozen_lake_envs(
     ------
     InvalidOptionError, InvalidSeedError, UnknownOptionError
     """
+    del resources_per_worker
     return GridEnvs(
         "roll_vec/RandomFrozenLake-v0",
         *(seed, env_num, group_n, is_train, seed_draw, env_kwargs),
@@ -143,6 +145,7 @@ def build_webshop_envs(
     ------
     InvalidOptionError, InvalidSeedError, UnknownOptionError, MissingExtraError
     """
+    del resources_per_worker
     keywords = take_keywords(env_kwargs, max_episode_steps=-1)
     return WebShopEnvs(
         "roll_vec/WebShop-v0",
@@ -173,6 +176,7 @@ def build_countdown_envs(
     ------
     InvalidOptionError, InvalidSeedError, UnknownOptionError
     """
+    del resources_per_worker
     return VerlAgentEnvs(
         "roll_vec/Countdown-v0",
         *(seed, env_num, group_n, is_train, seed_draw, take_keywords(env_kwargs)),

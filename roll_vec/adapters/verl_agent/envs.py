@@ -192,6 +192,7 @@ class VerlAgentEnvs:
 
     def _step_rest(self, actions: Sequence[Any]) -> dict[int, tuple[float, Info]]:
         """Return reward and info by environment for actions that are not steps."""
+        del actions
         return {}
 
     def _outcome(self, i: int, reward: float, infos: Info) -> tuple[float, Info]:

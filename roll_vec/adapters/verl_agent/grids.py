@@ -122,7 +122,9 @@ class GridEnvs(VerlAgentEnvs):
 def _load_tiles(num_codes: int) -> NDArray[np.uint8]:
     """Return gym-sokoban's picture of each cell code, (num_codes, 16, 16, 3)."""
     try:
-        from gym_sokoban.envs.render_utils import room_to_rgb
+        from gym_sokoban.envs.render_utils import (  # type: ignore[import-not-found]
+            room_to_rgb,
+        )
     except ImportError:
         accepted = "'roll_vec', or gym-sokoban to be installed for its pictures"
         raise InvalidOptionError.expected("tiles", accepted, TILES[0]) from None

