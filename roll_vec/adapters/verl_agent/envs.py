@@ -25,7 +25,7 @@ Info = dict[str, Any]
 SEED_DRAWS = ("verl_agent", "fixed")
 # The ends of verl-agent's ranges of seeds.
 TRAIN_SEEDS, VALIDATION_SEEDS = (0, (1 << 16) - 1), (1 << 16, (1 << 32) - 1)
-WON_REWARD = 10.0
+SUCCESS_REWARD = 10.0
 
 
 def take_keywords(env_kwargs: Mapping[str, Any] | None, **own: Any) -> dict[str, Any]:
@@ -197,8 +197,9 @@ class VerlAgentEnvs:
 
     def _outcome(self, i: int, reward: float, infos: Info) -> tuple[float, Info]:
         """Return verl-agent's reward and info of a step of an environment."""
-        won = bool(infos["success"][i])
-        return WON_REWARD if won else 0.0, {"task_score": reward, "won": won}
+        success = bool(infos["success"][i])
+        info = {"task_score": reward, "won": success}
+        return SUCCESS_REWARD if success else 0.0, info
 
     def _observe(self) -> list[Any]:
         """Return the observations of all environments."""

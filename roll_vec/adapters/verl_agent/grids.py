@@ -79,8 +79,8 @@ class GridEnvs(VerlAgentEnvs):
         }
 
     def _outcome(self, i: int, reward: float, infos: Info) -> tuple[float, Info]:
-        effective, won = infos["action_is_effective"][i], infos["success"][i]
-        return reward, {"action_is_effective": bool(effective), "won": bool(won)}
+        effective, success = infos["action_is_effective"][i], infos["success"][i]
+        return reward, {"action_is_effective": bool(effective), "won": bool(success)}
 
     def _observe(self) -> list[Any]:
         return self.render(self.mode)  # type: ignore[no-any-return]
