@@ -131,7 +131,19 @@ FRAMEWORKS = {
         ("trl==1.16.*", "torch", "transformers", "datasets"),
         extras=("webshop",),
     ),
-    "skyrl_gym": Framework("SkyRL-gym", ("skyrl-gym==0.4.*",), ("3.12", "3.11")),
+    # skyrl has the generator, and names torch, loguru and others in extras alone.
+    "skyrl_gym": Framework(
+        "SkyRL-gym",
+        (
+            "skyrl-gym==0.4.*",
+            "skyrl==0.3.*",
+            "torch",
+            "loguru",
+            "omegaconf",
+            "aiohttp",
+        ),
+        ("3.11", "3.12"),
+    ),
     "verifiers": Framework("verifiers", ("verifiers==0.4.*",), ("3.12", "3.11")),
     "nemo_gym": Framework("NeMo Gym", ("nemo-gym==0.7.*",), ("3.13",)),
     "openenv": Framework("OpenEnv", ("openenv-core",), extras=("webshop",)),
