@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import operator
 import os
 import queue
@@ -31,6 +32,10 @@ __all__ = ["Session", "Sessions"]
 
 Reset: TypeAlias = tuple[Any, dict[str, Any]]
 EnvStep: TypeAlias = tuple[Any, float, bool, bool, dict[str, Any]]
+
+
+# How often a coroutine looks for a free environment, while there is none.
+_SECONDS_BETWEEN_LOOKS = 0.01
 
 
 class Sessions:
@@ -102,15 +107,9 @@ class Sessions:
         InvalidOptionError, ClosedError, UnsupportedError
         """
         self._check_process()
-        is_number = isinstance(timeout, (int, float)) and timeout >= 0
-        if timeout is not None and not is_number:
-            raise InvalidOptionError.expected(
-                "timeout", "None or seconds from 0", timeout
-            )
-        if timeout is not None:
-            timeout = min(timeout, threading.TIMEOUT_MAX)
+        seconds = self._check_timeout(timeout)
         try:
-            row = self._free_rows.get(timeout != 0, timeout)
+            row = self._free_rows.get(seconds != 0, seconds)
         except queue.Empty:
             message = (
                 f"all {self.num_envs} environments belong to other sessions: close "
@@ -122,6 +121,20 @@ class Sessions:
             self._free_rows.put(None)
             raise closed_error()
         return Session(self, row)
+
+    async def open_async(self, timeout: float | None = None) -> Session:
+        """Return a session, from a coroutine; see `open`."""
+        loop = asyncio.get_running_loop()
+        self._check_timeout(timeout)
+        end = None if timeout is None else loop.time() + timeout
+        while True:
+            try:
+                return self.open(0)
+            except SessionsFullError:
+                if end is not None and loop.time() >= end:
+                    raise
+            # A session that is garbage collected cannot wake an event loop.
+            await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
 
     def close(self) -> None:
         """Close all sessions and the vector environment.
@@ -147,6 +160,14 @@ class Sessions:
             "new ones in the other process"
         )
         raise UnsupportedError(message)
+
+    def _check_timeout(self, timeout: Any) -> float | None:
+        if timeout is None:
+            return None
+        if not isinstance(timeout, (int, float)) or not timeout >= 0:
+            accepted = "None or seconds from 0"
+            raise InvalidOptionError.expected("timeout", accepted, timeout)
+        return min(timeout, threading.TIMEOUT_MAX)
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:

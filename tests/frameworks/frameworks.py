@@ -146,7 +146,7 @@ FRAMEWORKS = {
     ),
     "verifiers": Framework("verifiers", ("verifiers==0.4.*",), ("3.12", "3.11")),
     "nemo_gym": Framework("NeMo Gym", ("nemo-gym==0.7.*",), ("3.13",)),
-    "openenv": Framework("OpenEnv", ("openenv-core",), extras=("webshop",)),
+    "openenv": Framework("OpenEnv", ("openenv==0.10.*",)),
     "gem": Framework("GEM", ("gem-llm==0.1.*",)),
     "reasoning_gym": Framework("reasoning-gym", ("reasoning-gym==0.1.25",)),
     "sb3": Framework(
