@@ -13,9 +13,6 @@ from typing import Any
 from roll_vec.adapters.verl_agent.envs import VerlAgentEnvs, take_keywords
 from roll_vec.adapters.verl_agent.grids import GridEnvs
 from roll_vec.adapters.verl_agent.webshop import WebShopEnvs, catalogue_keywords
-from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
-from roll_vec.envs.sokoban.grid import SOKOBAN
-from roll_vec.kernels.sokoban.rules import PENALTY_STEP
 
 __all__ = [
     "VerlAgentEnvs",
@@ -68,6 +65,10 @@ def build_sokoban_envs(
     InvalidOptionError, InvalidSeedError, UnknownOptionError
     """
     del resources_per_worker
+    # Imported here: WebShop starts without the kernels of grids.
+    from roll_vec.envs.sokoban.grid import SOKOBAN
+    from roll_vec.kernels.sokoban.rules import PENALTY_STEP
+
     return GridEnvs(
         "roll_vec/Sokoban-v0",
         *(seed, env_num, group_n, is_train, seed_draw, env_kwargs),
@@ -104,6 +105,8 @@ def build_frozen_lake_envs(
     InvalidOptionError, InvalidSeedError, UnknownOptionError
     """
     del resources_per_worker
+    from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
+
     return GridEnvs(
         "roll_vec/RandomFrozenLake-v0",
         *(seed, env_num, group_n, is_train, seed_draw, env_kwargs),

@@ -78,7 +78,9 @@ class WebShopEnvs(VerlAgentEnvs):
         for group, goal in enumerate(tasks.tolist()):
             mask = groups == group
             options = {"reset_mask": mask, "session": goal}
-            self._observations, batch = self.envs.reset(options=options)
+            # A seed that is passed needs no kernel, that of a later episode does.
+            seeds = [goal if one else None for one in mask.tolist()]
+            self._observations, batch = self.envs.reset(seed=seeds, options=options)
             for i in np.flatnonzero(mask).tolist():
                 actions = _available_actions(batch, i)
                 infos.append({"available_actions": actions, "won": False})
