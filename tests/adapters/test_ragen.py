@@ -61,7 +61,8 @@ def test_classes_repeat_transcripts(number):
         texts.append(text)
         results.append(result)
     assert texts == record["texts"]
-    assert results == record["results"]
+    # The types count: RAGEN's prompts show a reward of 0 or of 0.0.
+    assert json.dumps(results) == json.dumps(record["results"])
     assert env.get_all_actions() == [1, 2, 3, 4]
 
 
@@ -72,7 +73,11 @@ def test_manager_repeats_a_rollout():
     for step in record["steps"]:
         outputs = manager.step(step["inputs"])
         assert [rollout["env_id"] for rollout in outputs] == step["env_ids"]
-    assert manager.get_rollout_states() == record["rollouts"]
+    rollouts = json.loads(json.dumps(manager.get_rollout_states()))
+    assert rollouts == record["rollouts"]
+    for rollout, expected in zip(rollouts, record["rollouts"], strict=True):
+        rewards = [turn.get("reward") for turn in rollout["history"]]
+        assert repr(rewards) == repr([t.get("reward") for t in expected["history"]])
     successes = [r["metrics"][f"{r['tag']}/success"] for r in record["rollouts"]]
     assert sum(successes) == 1
     for rollout in manager.reset():

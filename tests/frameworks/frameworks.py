@@ -115,6 +115,10 @@ FRAMEWORKS = {
             "omegaconf",
             "matplotlib",
             "pillow",
+            # Its agent proxy imports these; the model is tiny and random.
+            "verl==0.6.*",
+            "torch",
+            "transformers<5",
         ),
         _NUMPY_1_PYTHONS,
         Checkout("mll-lab-nu/RAGEN", "20daedc47558e000f7de912b060646bf2e8026bd"),

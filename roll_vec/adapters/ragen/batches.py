@@ -151,6 +151,11 @@ class FrozenLakeBatch(Batch):
             raise InvalidActionError(message)
         return self.config.action_map[action] + 1
 
+    def result(self, row: int, *values: Any) -> Result:
+        """Return the results with a reward of type int, as RAGEN's prompts show it."""
+        result = super().result(row, *values)
+        return result._replace(reward=int(result.reward))
+
 
 class CountdownBatch(Batch):
     """RAGEN's Countdown: one answer, which RAGEN grades by the numbers in its text."""

@@ -51,7 +51,7 @@ def record_class(env_type, seed, actions, **keywords):
     for action in actions:
         text, reward, done, info = env.step(action)
         texts.append(text)
-        results.append([float(reward), bool(done), {k: bool(info[k]) for k in info}])
+        results.append([reward, bool(done), {k: bool(info[k]) for k in info}])
         if done:
             break
     return {
