@@ -19,6 +19,7 @@ from roll_vec.adapters.verl_agent import (
     build_webshop_envs,
 )
 from roll_vec.errors import (
+    EnvironmentFaultWarning,
     InvalidActionError,
     InvalidOptionError,
     InvalidSeedError,
@@ -180,6 +181,22 @@ def test_pictures_of_ours_need_no_other_package(monkeypatch):
     assert envs.render("list", 0)[0] == "# # # # # #"
     with pytest.raises(InvalidOptionError, match=r"tiles: expected .*gym-sokoban"):
         build_sokoban_envs(0, 1, 1, env_kwargs=ROOM)
+
+
+def test_a_fault_ends_the_episode_alone(monkeypatch):
+    def fail(env, action):
+        raise RuntimeError(action)
+
+    envs = build_shop()
+    pages, _ = envs.reset()
+    with monkeypatch.context() as patch:
+        patch.setattr("roll_vec.envs.webshop.env.WebShop.step", fail)
+        with pytest.warns(EnvironmentFaultWarning):
+            after, rewards, dones, infos = envs.step(["search[red]", "search[blue]"])
+    assert (after, rewards, dones) == (pages, [0.0] * 2, [True] * 2)
+    assert [info["won"] for info in infos] == [False] * 2
+    assert envs.reset()[0] != pages
+    assert envs.step(["search[red]", "x"])[2] == [False, False]
 
 
 def test_webshop_takes_verl_agents_keywords(tmp_path):

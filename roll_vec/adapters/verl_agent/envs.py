@@ -147,7 +147,7 @@ class VerlAgentEnvs:
             accepted = f"{self.num_processes} of them, one for each environment"
             raise InvalidActionError.expected("actions", accepted, len(actions))
         rewards = [0.0] * self.num_processes
-        outcomes = self._step_rest(actions)
+        outcomes = self._idle_outcomes(actions)
         mask = ~self._ended
         mask[list(outcomes)] = False
         if mask.any():
@@ -190,14 +190,15 @@ class VerlAgentEnvs:
         self._observations, _ = self.envs.reset(seed=seeds)
         return [{"won": False} for _ in seeds]
 
-    def _step_rest(self, actions: Sequence[Any]) -> dict[int, tuple[float, Info]]:
+    def _idle_outcomes(self, actions: Sequence[Any]) -> dict[int, tuple[float, Info]]:
         """Return reward and info by environment for actions that are not steps."""
         del actions
         return {}
 
     def _outcome(self, i: int, reward: float, infos: Info) -> tuple[float, Info]:
         """Return verl-agent's reward and info of a step of an environment."""
-        success = bool(infos["success"][i])
+        # After a fault, which ends the episode, an environment has no infos.
+        success = "success" in infos and bool(infos["success"][i])
         info = {"task_score": reward, "won": success}
         return SUCCESS_REWARD if success else 0.0, info
 

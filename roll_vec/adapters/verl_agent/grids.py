@@ -70,7 +70,7 @@ class GridEnvs(VerlAgentEnvs):
             self._tiles = _load_tiles(family.num_codes)
         super().__init__(id, seed, env_num, group_n, is_train, seed_draw, keywords)
 
-    def _step_rest(self, actions: Sequence[Any]) -> dict[int, tuple[float, Info]]:
+    def _idle_outcomes(self, actions: Sequence[Any]) -> dict[int, tuple[float, Info]]:
         info = {"action_is_effective": False, "won": False}
         return {
             i: (self._still_reward, info)

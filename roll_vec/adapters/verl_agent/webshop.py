@@ -87,10 +87,10 @@ class WebShopEnvs(VerlAgentEnvs):
         return infos
 
     def _outcome(self, i: int, reward: float, infos: Info) -> tuple[float, Info]:
-        actions = _available_actions(infos, i)
-        if self._ended[i]:
-            # verl-agent's shop is on its first page again after a purchase.
-            actions = {"has_search_bar": True, "clickables": ["search"]}
+        # verl-agent's shop is on its first page again after a purchase.
+        actions = {"has_search_bar": True, "clickables": ["search"]}
+        if not self._ended[i]:
+            actions = _available_actions(infos, i)
         reward, info = super()._outcome(i, reward, infos)
         return reward, {"available_actions": actions, **info}
 
