@@ -126,9 +126,9 @@ FRAMEWORKS = {
     ),
     "vagen": Framework(
         "VAGEN",
-        ("numpy<2", "pillow", "gym==0.26.2", "gym-sokoban==0.0.6"),
+        ("numpy<2", "pillow", "gym==0.26.2", "gym-sokoban==0.0.6", "setuptools<81"),
         _NUMPY_1_PYTHONS,
-        Checkout("RAGEN-AI/VAGEN", "d2b8b30b4db41073e2b3ecad269f9c1c52522362"),
+        Checkout("mll-lab-nu/VAGEN", "2936322a6f6c02fbd29ca28e4b6ec37eefefc081"),
     ),
     "trl": Framework(
         "TRL",
