@@ -12,7 +12,9 @@ ones with `roll_vec.seeding.episode_seed`.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import roll_vec
@@ -21,12 +23,16 @@ from roll_vec.base_envs import BaseLanguageBasedEnv
 from roll_vec.errors import InvalidOptionError, ResetNeededError
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.spaces import MAX_TEXT, UnicodeText
 
 __all__ = ["GemEnv", "make_vec", "register"]
 
 # The packages whose modules draw from global generators.
 _PACKAGES = ("gem", "reasoning_gym")
 _NUM_EXAMPLES = 8
+# The search that makes rooms of GEM's Sokoban keeps its state in global variables.
+_GLOBAL_STATE = "gem.envs.game_env.sokoban"
+_one_reset = threading.Lock()
 
 
 class GemEnv(BaseLanguageBasedEnv):
@@ -71,16 +77,28 @@ class GemEnv(BaseLanguageBasedEnv):
         if env_id not in registration.ENV_REGISTRY:
             accepted = "an id that gem.print_envs() lists"
             raise InvalidOptionError.expected("env_id", accepted, env_id)
-        _import_entry(registration.ENV_REGISTRY[env_id].entry_point)
+        entry_point = registration.ENV_REGISTRY[env_id].entry_point
+        if isinstance(entry_point, str):
+            # Before it draws: to be isolated.
+            importlib.import_module(entry_point.partition(":")[0])
         isolate(*_PACKAGES)
         self._generators = OwnGenerators(0)
         self._is_playing = False
-        with self._generators.active():
+        self._has_global_state = str(entry_point).startswith(_GLOBAL_STATE)
+        with self._resetting():
             # Some constructors draw, and begin an episode.
             self.env = registration.make(env_id, **keywords)
             for wrapper in wrappers:
                 self.env = wrapper(self.env)
-            self.action_space.examples = self._draw_examples()
+            examples = self._draw_examples()
+        self.action_space = UnicodeText(MAX_TEXT, examples=examples)
+
+    @contextmanager
+    def _resetting(self) -> Iterator[None]:
+        """Activate the own generators; with global state, in one thread at a time."""
+        lock = _one_reset if self._has_global_state else nullcontext()
+        with lock, self._generators.active():
+            yield
 
     def _draw_examples(self) -> tuple[str, ...]:
         """Return actions of GEM's own random play, for samples of the action space."""
@@ -97,9 +115,9 @@ class GemEnv(BaseLanguageBasedEnv):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
         """Begin the next episode, by GEM's ``reset`` with the seed of the episode."""
-        super().reset(seed=seed)
+        super().reset(seed=seed, options=options)
         self._is_playing = False
-        with self._generators.active():
+        with self._resetting():
             observation, info = self.env.reset(seed=self.level_seed)
         self._is_playing = True
         return observation, info
@@ -143,12 +161,6 @@ class GemEnv(BaseLanguageBasedEnv):
         close = getattr(getattr(self, "env", None), "close", None)
         if callable(close):
             close()
-
-
-def _import_entry(entry_point: Any) -> None:
-    """Import the module of an environment, so that it is isolated before it draws."""
-    if isinstance(entry_point, str):
-        importlib.import_module(entry_point.partition(":")[0])
 
 
 def _id_of(env_id: str) -> str:

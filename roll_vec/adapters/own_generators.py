@@ -30,25 +30,40 @@ _present = threading.local()
 class OwnGenerators:
     """The generators of one environment; picklable.
 
-    Attributes
+    Parameters
     ----------
-    python : random.Random
-    numpy : numpy.random.RandomState
-        The kinds that the functions of `random` and `numpy.random` use.
+    seed : int
+        Below 2**32.
     """
 
     def __init__(self, seed: int) -> None:
+        self._python = random.Random()
+        self._numpy: np.random.RandomState | None = None
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
-        """Begin both anew, as ``random.seed`` and ``numpy.random.seed`` do.
+        """Begin both anew, as ``random.seed`` and ``numpy.random.seed`` do."""
+        # Done when the first number is drawn: most environments draw from one or none.
+        self._python_seed: int | None = seed
+        self._numpy_seed: int | None = seed
 
-        Parameters
-        ----------
-        seed : int
-            Below 2**32.
-        """
-        self.python, self.numpy = random.Random(seed), np.random.RandomState(seed)
+    @property
+    def python(self) -> random.Random:
+        """The generator of the functions of `random`."""
+        if self._python_seed is not None:
+            self._python.seed(self._python_seed)
+            self._python_seed = None
+        return self._python
+
+    @property
+    def numpy(self) -> np.random.RandomState:
+        """The generator of the functions of `numpy.random`."""
+        if self._numpy is None:
+            self._numpy = np.random.RandomState()
+        if self._numpy_seed is not None:
+            self._numpy.seed(self._numpy_seed)
+            self._numpy_seed = None
+        return self._numpy
 
     @contextmanager
     def active(self) -> Iterator[None]:
@@ -92,6 +107,8 @@ class _Numpy(ModuleType):
         return getattr(np, name)
 
 
+# Marks the modules that have other generators already.
+_MARK = "_has_own_generators"
 _PYTHON, _NUMPY = _Proxy(random, "python"), _Numpy("numpy")
 
 
@@ -104,8 +121,11 @@ def isolate(*packages: str) -> None:
         Names of top-level packages.
     """
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] not in packages or not isinstance(module, ModuleType):
+        is_theirs = name.partition(".")[0] in packages
+        # Looking through all variables of a hundred modules takes milliseconds.
+        if not is_theirs or hasattr(module, _MARK):
             continue
+        setattr(module, _MARK, True)
         for key, value in list(vars(module).items()):
             if value is random:
                 setattr(module, key, _PYTHON)

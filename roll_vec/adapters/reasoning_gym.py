@@ -2,19 +2,20 @@
 
 Written for reasoning-gym 0.1.25::
 
-    envs = roll_vec.adapters.reasoning_gym.make_vec("leg_counting", num_envs=64, size=10_000)
+    envs = roll_vec.adapters.reasoning_gym.make_vec("leg_counting", num_envs=64)
 
 An episode is one entry: the observation is its question, the action the answer, the
-reward the data set's own score.  The seed of an episode modulo the size is the number of
-its entry: environment i of ``reset(seed=0)`` has entry i.
+reward the data set's own score.  The number of the entry is the seed of the episode
+modulo the size: environment i of ``reset(seed=0)`` has entry i.
 """
 
 from __future__ import annotations
 
 import ast
 import importlib
+import pkgutil
+import threading
 import types
-from collections.abc import Callable
 from typing import Any
 
 import roll_vec
@@ -28,6 +29,7 @@ __all__ = ["ReasoningGym", "make_vec", "register"]
 
 # Functions that run the text of an answer as Python code.
 _RUN_CODE = {"exec", "parse_expr", "sympify"}
+_own_datasets = threading.local()
 
 
 class ReasoningGym(BaseLanguageBasedEnv):
@@ -51,6 +53,7 @@ class ReasoningGym(BaseLanguageBasedEnv):
     Attributes
     ----------
     dataset : reasoning_gym.dataset.ProceduralDataset
+        Environments of one worker share it.
     entry : dict or None
         The present one, with ``question``, ``answer`` and ``metadata``.
 
@@ -67,25 +70,15 @@ class ReasoningGym(BaseLanguageBasedEnv):
         self, dataset: str, *, allow_code: bool = False, **config: Any
     ) -> None:
         super().__init__()
-        factory = importlib.import_module("reasoning_gym").factory
-        if dataset not in factory.DATASETS or dataset == "composite":
-            accepted = f"one of {', '.join(sorted(factory.DATASETS))}, not composite"
-            raise InvalidOptionError.expected("dataset", accepted, dataset)
-        isolate("reasoning_gym")
-        self._generators = OwnGenerators(0)
-        try:
-            with self._generators.active():
-                self.dataset = factory.create_dataset(dataset, **{"seed": 0, **config})
-        except (TypeError, AssertionError, ValueError) as error:
-            message = f"config of {dataset}: {error}"
-            raise InvalidOptionError(message) from error
-        self._score, code_names = _without_eval(self.dataset)
+        self.dataset = _make_dataset(dataset, {"seed": 0, **config})
+        code_names = _code_names(self.dataset)
         if code_names and not allow_code:
             message = (
                 f"dataset: the score of {dataset} runs answers as Python code "
                 f"({', '.join(code_names)}): pass allow_code=True if you trust them"
             )
             raise InvalidOptionError(message)
+        self._generators = OwnGenerators(0)
         self.entry: dict[str, Any] | None = None
         self._index = -1
         self._is_playing = False
@@ -94,7 +87,7 @@ class ReasoningGym(BaseLanguageBasedEnv):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
         """Begin the next episode; ``info["entry"]`` is the number of its entry."""
-        super().reset(seed=seed)
+        super().reset(seed=seed, options=options)
         assert self.level_seed is not None
         self._is_playing = False
         self._load(self.level_seed % len(self.dataset))
@@ -136,7 +129,7 @@ class ReasoningGym(BaseLanguageBasedEnv):
             message = "reset the environment before the first step and after an end"
             raise ResetNeededError(message)
         with self._generators.active():
-            score = float(self._score(answer=action, entry=self.entry))
+            score = _score(self.dataset, action, self.entry)
         self._is_playing = False
         return self._question, score, True, False, {"success": score >= 1.0}
 
@@ -168,13 +161,49 @@ class ReasoningGym(BaseLanguageBasedEnv):
         self._is_playing = state["is_playing"]
 
 
-def _without_eval(dataset: Any) -> tuple[Callable[..., float], list[str]]:
-    """Return the score of a data set, and the names by which it runs answers as code.
+def _make_dataset(name: str, config: dict[str, Any]) -> Any:
+    """Return a data set that environments of this thread share.
 
-    The score is its own function with `ast.literal_eval` as ``eval``.
+    A data set keeps no entry, but some keep a generator while they make one.
     """
-    method = dataset.score_answer
-    function = method.__func__
+    factory = importlib.import_module("reasoning_gym").factory
+    if name not in factory.DATASETS or name == "composite":
+        accepted = f"one of {', '.join(sorted(factory.DATASETS))}, not composite"
+        raise InvalidOptionError.expected("dataset", accepted, name)
+    package = importlib.import_module(
+        factory.DATASETS[name][0].__module__.rpartition(".")[0]
+    )
+    for module in pkgutil.iter_modules(getattr(package, "__path__", ())):
+        # Some are imported only when the first entry is drawn.
+        importlib.import_module(f"{package.__name__}.{module.name}")
+    isolate("reasoning_gym")
+    key = name, repr(sorted(config.items()))
+    datasets = _own_datasets.__dict__.setdefault("by_key", {})
+    if key not in datasets:
+        try:
+            with OwnGenerators(0).active():
+                datasets[key] = factory.create_dataset(name, **config)
+        except (TypeError, AssertionError, ValueError) as error:
+            message = f"config of {name}: {error}"
+            raise InvalidOptionError(message) from error
+    return datasets[key]
+
+
+def _code_names(dataset: Any) -> list[str]:
+    """Return the functions by which the score of a data set runs answers as code."""
+    function = dataset.score_answer.__func__
+    names = []
+    for name in sorted(_RUN_CODE & set(function.__code__.co_names)):
+        # Some data sets have a harmless parser of their own under such a name.
+        module = getattr(function.__globals__.get(name), "__module__", None) or ""
+        if not module.startswith("reasoning_gym"):
+            names.append(name)
+    return names
+
+
+def _score(dataset: Any, answer: str, entry: Any) -> float:
+    """Return the score of an answer, by `ast.literal_eval` in place of `eval`."""
+    function = dataset.score_answer.__func__
     own = types.FunctionType(
         function.__code__,
         {**function.__globals__, "eval": ast.literal_eval},
@@ -183,20 +212,11 @@ def _without_eval(dataset: Any) -> tuple[Callable[..., float], list[str]]:
         function.__closure__,
     )
     own.__kwdefaults__ = function.__kwdefaults__
-    names = sorted(_RUN_CODE & set(function.__code__.co_names))
-    # `propositional_logic` has a parser of its own with the same name.
-    names = [
-        name
-        for name in names
-        if not str(
-            getattr(function.__globals__.get(name), "__module__", "")
-        ).startswith("reasoning_gym")
-    ]
-    return types.MethodType(own, dataset), names
+    return float(own(dataset, answer=answer, entry=entry))
 
 
 def register(dataset: str, **config: Any) -> str:
-    """Register a data set with roll_vec, and return its id, ``reasoning_gym/<dataset>``.
+    """Register a data set with roll_vec; return its id, ``reasoning_gym/<dataset>``.
 
     Parameters
     ----------
