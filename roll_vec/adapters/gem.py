@@ -17,12 +17,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-import roll_vec
+from roll_vec import factories, registration
 from roll_vec.adapters.own_generators import OwnGenerators, isolate
 from roll_vec.base_envs import BaseLanguageBasedEnv
 from roll_vec.errors import InvalidOptionError, ResetNeededError
 from roll_vec.pool import PoolVectorEnv
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 
 __all__ = ["GemEnv", "make_vec", "register"]
@@ -181,7 +180,7 @@ def register(env_id: str, max_episode_steps: int | None = None, **keywords: Any)
         Steps after which an episode is truncated, beside GEM's own limit.
     """
     id = _id_of(env_id)
-    roll_vec.register(id, GemEnv, max_episode_steps, env_id=env_id, **keywords)
+    registration.register(id, GemEnv, max_episode_steps, env_id=env_id, **keywords)
     return id
 
 
@@ -196,8 +195,8 @@ def make_vec(env_id: str, num_envs: int = 1, **keywords: Any) -> PoolVectorEnv:
         Those of `GemEnv`, and those of pools and texts as for `roll_vec.make_vec`.
     """
     id = _id_of(env_id)
-    if id not in ENVIRONMENTS:
+    if id not in registration.ENVIRONMENTS:
         register(env_id)
-    envs = roll_vec.make_vec(id, num_envs, **keywords)
+    envs = factories.make_vec(id, num_envs, **keywords)
     assert isinstance(envs, PoolVectorEnv)
     return envs

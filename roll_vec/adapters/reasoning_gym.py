@@ -18,12 +18,11 @@ import threading
 import types
 from typing import Any
 
-import roll_vec
+from roll_vec import factories, registration
 from roll_vec.adapters.own_generators import OwnGenerators, isolate
 from roll_vec.base_envs import BaseLanguageBasedEnv
 from roll_vec.errors import InvalidOptionError, InvalidStateError, ResetNeededError
 from roll_vec.pool import PoolVectorEnv
-from roll_vec.registration import ENVIRONMENTS
 
 __all__ = ["ReasoningGym", "make_vec", "register"]
 
@@ -224,7 +223,7 @@ def register(dataset: str, **config: Any) -> str:
         Those of `ReasoningGym`.
     """
     id = f"reasoning_gym/{dataset}"
-    roll_vec.register(id, ReasoningGym, dataset=dataset, **config)
+    registration.register(id, ReasoningGym, dataset=dataset, **config)
     return id
 
 
@@ -240,8 +239,8 @@ def make_vec(dataset: str, num_envs: int = 1, **keywords: Any) -> PoolVectorEnv:
         `roll_vec.make_vec`.
     """
     id = f"reasoning_gym/{dataset}"
-    if id not in ENVIRONMENTS:
+    if id not in registration.ENVIRONMENTS:
         register(dataset)
-    envs = roll_vec.make_vec(id, num_envs, **keywords)
+    envs = factories.make_vec(id, num_envs, **keywords)
     assert isinstance(envs, PoolVectorEnv)
     return envs
