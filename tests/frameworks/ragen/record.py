@@ -38,9 +38,9 @@ CONFIG = {
 }
 # By environment, of two of each tag.
 TURNS = [
-    [["Up", "Left"], ["jump"], ["right", "RIGHT"], []],
+    [["Left", "Up", "Left"], ["jump"], ["right", "RIGHT"], []],
     [["down"], ["Right", "Up"], ["Down", "Left"], ["up", "sink"]],
-    [["Down", "Down", "Down"], ["Left"], ["Up"], ["Right"]],
+    [["Down", "Down", "Down"], ["Left", "Left", "Up"], ["Up"], ["Right"]],
 ]
 
 
