@@ -5,22 +5,18 @@ A batch has the results of RAGEN's classes: observations, rewards and infos.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Mapping, Sequence
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from roll_vec.envs.countdown.task_files import TaskFile, load_tasks
+from roll_vec.adapters.roll.countdown import signed_rows
+from roll_vec.envs.countdown.task_files import load_tasks
 from roll_vec.errors import InvalidActionError
 from roll_vec.factories import make_vec
 
 __all__ = ["Batch", "CountdownBatch", "FrozenLakeBatch", "Result", "SokobanBatch"]
-
-# RAGEN looks for sums of so many numbers.
-_NUM_SIGNED = 4
 
 
 class Result(NamedTuple):
@@ -166,7 +162,7 @@ class CountdownBatch(Batch):
         self._rows: list[int] | None = None
         if config.train_path is not None:
             file = load_tasks(str(config.train_path))
-            self._rows = find_signed_rows(file, config.max_instances)
+            self._rows = signed_rows(file, config.max_instances)
         super().__init__(config, num_envs)
 
     def reset(self, seeds: Sequence[int | None], mode: str | None = None) -> None:
@@ -205,21 +201,3 @@ class CountdownBatch(Batch):
             "success": reward == self.config.score,
         }
         return Result(reward, has_ended, info)
-
-
-@functools.lru_cache(maxsize=8)
-def find_signed_rows(file: TaskFile, max_instances: int) -> list[int]:
-    """Return the numbers of the rows whose target is a sum of the numbers with signs.
-
-    Like RAGEN, look at the first four numbers alone.
-    """
-    signs = list(product((1, -1), repeat=_NUM_SIGNED))
-    rows = []
-    for number in range(min(len(file), max_instances)):
-        nums, target = file.row(number)
-        if any(
-            sum(s * n for s, n in zip(row, nums, strict=False)) == target
-            for row in signs
-        ):
-            rows.append(number)
-    return rows

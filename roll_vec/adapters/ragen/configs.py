@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from roll_vec.adapters.roll.webshop import shop_keywords
 from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
 from roll_vec.envs.frozen_lake.options import RandomFrozenLakeOptions
 from roll_vec.envs.sokoban import SokobanOptions
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.webshop.goals import GoalFilter
+from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice, check_int
 from roll_vec.stacked.coordinate_texts import TEXT_FORMATS
@@ -174,9 +176,9 @@ class CountdownEnvConfig:
 class WebShopEnvConfig:
     """RAGEN's configuration of WebShop.
 
-    ``file_path`` is WebShop's ``items_shuffle*.json``; None: the demo shop.  RAGEN's
-    ``dataset`` names a file within its own package: here it must be None.  A process
-    shares one shop, without a ``server``.  ``limit_goals`` of -1: all goals.
+    ``file_path``, ``server`` and ``limit_goals`` are those of
+    `roll_vec.adapters.roll.webshop.shop_keywords`.  RAGEN's ``dataset`` names a file
+    within its own package: here it must be None.
     """
 
     dataset: str | None = None
@@ -193,21 +195,13 @@ class WebShopEnvConfig:
         if self.dataset is not None:
             accepted = "None: file_path names the file of products, or the demo shop"
             raise InvalidOptionError.expected("dataset", accepted, self.dataset)
-        if self.server is not None:
-            accepted = "None: environments of equal keywords share their shop"
-            raise InvalidOptionError.expected("server", accepted, self.server)
-        check_choice("observation_mode", self.observation_mode, ("text",))
+        WebShopOptions(**self.batch_keywords())
 
     def batch_keywords(self) -> dict[str, Any]:
         """Return the keywords of ``roll_vec/WebShop-v0``."""
-        return {
-            "products": self.file_path,
-            "filter_goals": self.filter_goals,
-            "limit_goals": None if self.limit_goals == -1 else self.limit_goals,
-            "num_products": self.num_products,
-            "human_goals": self.human_goals,
-            "show_attrs": self.show_attrs,
-        }
+        keywords = asdict(self)
+        del keywords["dataset"]
+        return shop_keywords(**keywords)
 
 
 REGISTERED_ENV_CONFIGS: dict[str, type[Any]] = {

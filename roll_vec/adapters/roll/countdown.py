@@ -24,7 +24,7 @@ from roll_vec.envs.countdown.tasks import Tasks
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice, check_int, takes_keywords_of
 
-__all__ = ["CountdownEnv", "CountdownEnvConfig"]
+__all__ = ["CountdownEnv", "CountdownEnvConfig", "signed_rows"]
 
 # ROLL chooses tasks by the sums of so many numbers.
 _NUM_SIGNED = 4
@@ -66,8 +66,8 @@ def _task_keywords(config: CountdownEnvConfig) -> dict[str, Any]:
 
 
 @functools.lru_cache(maxsize=8)
-def _signed_rows(file: TaskFile, max_instances: int) -> list[int]:
-    """Return the numbers of the rows that ROLL plays.
+def signed_rows(file: TaskFile, max_instances: int) -> list[int]:
+    """Return the numbers of the rows that ROLL plays, and RAGEN.
 
     Raises
     ------
@@ -133,7 +133,7 @@ class CountdownEnv(Countdown):
         tasks = super()._make_tasks(options)
         if self._file is None:
             return tasks
-        rows = _signed_rows(self._file, self.config.max_instances)
+        rows = signed_rows(self._file, self.config.max_instances)
         return _ChosenTasks(tasks, rows)
 
     def reset(
