@@ -149,7 +149,19 @@ FRAMEWORKS = {
         ("3.11", "3.12"),
     ),
     "verifiers": Framework("verifiers", ("verifiers==0.4.*",), ("3.12", "3.11")),
-    "nemo_gym": Framework("NeMo Gym", ("nemo-gym==0.7.*",), ("3.13",)),
+    # It asks for Python 3.13.14, and runs with any 3.13.  Its grl_sokoban needs
+    # gym-sokoban, and FastAPI's test client httpx.
+    "nemo_gym": Framework(
+        "NeMo Gym",
+        (
+            "--ignore-requires-python",
+            "nemo-gym==0.7.*",
+            "gym-sokoban==0.0.6",
+            "scipy",
+            "httpx",
+        ),
+        ("3.13",),
+    ),
     "openenv": Framework("OpenEnv", ("openenv==0.10.*",)),
     "gem": Framework("GEM", ("gem-llm==0.1.*",)),
     "reasoning_gym": Framework("reasoning-gym", ("reasoning-gym==0.1.25",)),
