@@ -143,6 +143,8 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         self._recovery = ProcessRecovery(attributes)
         # Outcomes of tasks that cannot be pickled.
         self._unsendable: list[Outcome] = []
+        # Reader and writer; a message ends a wait for results.
+        self._wake_pipe: tuple[Connection, Connection] | None = None
         self._queues = []
         # The callback does not refer to the pool: that would keep the pool alive.
         self._finalizer = weakref.finalize(
@@ -244,7 +246,14 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         longest = ALIVE_CHECK_INTERVAL
         if seconds is not None:
             longest = min(seconds, longest)
-        ready = wait(list(busy), longest)
+        wake_readers = [] if self._wake_pipe is None else [self._wake_pipe[0]]
+        ready = wait([*busy, *wake_readers], longest)
+        for reader in wake_readers:
+            if reader in ready:
+                ready.remove(reader)
+                while reader.poll(0):
+                    reader.recv_bytes()
+                longest = 0.0
         for connection in ready:
             outcomes += self._read_results(busy[connection])  # type: ignore[index]
         if not ready and longest == ALIVE_CHECK_INTERVAL:
@@ -252,6 +261,14 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
                 if not queue.process.is_alive():
                     outcomes += self._replace_worker(queue, None)
         return outcomes
+
+    def allow_wake(self) -> None:
+        """Make the pipe for `wake`; most pools do not need it."""
+        self._wake_pipe = self._context.Pipe(duplex=False)
+
+    def _end_poll(self) -> None:
+        if self._wake_pipe is not None:
+            self._wake_pipe[1].send_bytes(b"")
 
     def _read_results(self, queue: ProcessQueue) -> list[Outcome]:
         """Take the results that have arrived from a worker; replace it if it died."""
@@ -364,3 +381,6 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         """Close the environments in their processes, and end the processes."""
         if self._finalizer.detach() is not None:
             _stop_processes(self._queues, patience, self._process_id)
+        for connection in self._wake_pipe or ():
+            connection.close()
+        self._wake_pipe = None

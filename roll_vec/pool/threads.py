@@ -54,7 +54,8 @@ class ThreadQueue(WorkerQueue):
         self.thread: threading.Thread | None = None
 
 
-Outbox = SimpleQueue[tuple[ThreadQueue, Task, Any, "Fault | None"]]
+# None ends a wait for results.
+Outbox = SimpleQueue[tuple[ThreadQueue, Task, Any, "Fault | None"] | None]
 
 
 def _run_worker(queue: ThreadQueue, outbox: Outbox) -> None:
@@ -155,14 +156,18 @@ class ThreadWorkers(QueuedWorkers[ThreadQueue]):
             else:
                 message = self._outbox.get(timeout=seconds)
             while True:
-                queue, task, value, fault = message
-                queue.num_received += 1
-                # Otherwise `drop` has removed the task.
-                if queue.tasks and queue.tasks[0] is task:
-                    outcomes += self._finish(queue, value, fault)
+                if message is not None:
+                    queue, task, value, fault = message
+                    queue.num_received += 1
+                    # Otherwise `drop` has removed the task.
+                    if queue.tasks and queue.tasks[0] is task:
+                        outcomes += self._finish(queue, value, fault)
                 message = self._outbox.get_nowait()
         except Empty:
             return outcomes
+
+    def _end_poll(self) -> None:
+        self._outbox.put(None)
 
     def _stop_task(self, queue: ThreadQueue, fault: Fault) -> list[Outcome]:
         """Abandon a thread, and start another one for its other environments."""

@@ -65,8 +65,9 @@ class QueuedWorkers(Workers, Generic[Queue]):
     def __init__(self, time_limits: Mapping[str, float]) -> None:
         self._time_limits = dict(time_limits)
         self._process_id = os.getpid()
+        self._is_woken = False
 
-    # A subclass has these three.
+    # A subclass has these four.
 
     def _send(self, queue: Queue, task: Task) -> None:
         """Hand a task to its worker."""
@@ -76,9 +77,18 @@ class QueuedWorkers(Workers, Generic[Queue]):
         """Wait for outcomes, and return those that have arrived."""
         raise NotImplementedError
 
+    def _end_poll(self) -> None:
+        """Let `_poll` in another thread, or the next one, return early."""
+        raise NotImplementedError
+
     def _stop_task(self, queue: Queue, fault: Fault) -> list[Outcome]:
         """Stop the first task of a queue with a fault, unless it has just ended."""
         raise NotImplementedError
+
+    def wake(self) -> None:
+        """Let `collect` in another thread return; see `Workers.wake`."""
+        self._is_woken = True
+        self._end_poll()
 
     @property
     def num_outstanding(self) -> int:
@@ -117,7 +127,8 @@ class QueuedWorkers(Workers, Generic[Queue]):
         while self.num_outstanding:
             # Results that have arrived are in time, however late the caller looks.
             outcomes = self._poll(0) or self._stop_late_tasks()
-            if outcomes:
+            if outcomes or self._is_woken:
+                self._is_woken = False
                 return outcomes
             deadlines = [self._deadline(queue) for queue in self._queues] + [end]
             soonest = min(

@@ -42,6 +42,12 @@ class Workers:
         """
         raise NotImplementedError
 
+    def allow_wake(self) -> None:
+        """Prepare for `wake`."""
+
+    def wake(self) -> None:
+        """Let `collect` in another thread return, with an empty list if need be."""
+
     def drop(self) -> list[int]:
         """Drop all outstanding tasks; return the environments that this lost."""
         raise NotImplementedError

@@ -13,18 +13,23 @@ A session returns what a single environment of `gymnasium.make` returns.  Other 
 have no effect on it.
 
 Micro-batches: calls that arrive while a batch runs wait, and all of them are the next
-batch.  Nobody waits for a fixed time.  No thread is needed::
+batch.  Nobody waits for a fixed time, and coroutines need no threads::
 
     thread A   step ─▶ runs [A] ───────╮ hands over to B
     thread B      step ─▶ waits ───────┴▶ runs [B, C] ─▶ result
     task C           step_async ─▶ waits ··············▶ result
+
+A pool with workers has no batches: each step starts at once and ends when it is done,
+so that a slow environment holds up nobody else.
 
 The files, in reading order:
 
 - ``sessions.py``: `Sessions` and `Session`, the public classes
 - ``calls.py``: one call of a session, and how its caller waits
 - ``micro_batches.py``: who runs which calls, and when
-- ``env_rows.py``: runs the calls of a batch on the engine
+- ``env_rows.py``: runs the calls of a batch on an engine
+- ``pool_rows.py``: the same for pools, whose environments step one by one
+- ``worker_calls.py``: calls of pools with workers
 """
 
 from __future__ import annotations

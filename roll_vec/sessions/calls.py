@@ -33,7 +33,7 @@ class Call:
     is_withdrawn : bool
         Whether it was taken back before it began.
     epoch : int
-        The number of times that all environments had to be reset before this call.
+        How often all environments had to be reset before this call.
     lead : callable
         Runs the next batch; gets this call.
     """

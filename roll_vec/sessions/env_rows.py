@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from roll_vec.errors import EnvironmentFaultError
 from roll_vec.sessions.calls import Call, copy_error
 from roll_vec.vector.env import RollVectorEnv
-from roll_vec.vector.info_parts import find_part
-from roll_vec.vector.infos import Infos
+from roll_vec.vector.info_parts import InfoParts, find_part
+from roll_vec.vector.infos import InfoList, Infos
 
 __all__ = ["EnvRows"]
 
@@ -91,17 +91,16 @@ class EnvRows:
         options = calls[0].argument[1]
         self.engine.reset(env_ids, [call.argument[0] for call in calls], options)
         infos = self.engine.reset_infos(env_ids)
-        observations = self.engine.observe_envs(env_ids)
-        for j, (call, observation) in enumerate(zip(calls, observations, strict=True)):
-            part, k = find_part(infos, j)
-            info = part[k] if isinstance(part, list) else _row_of_arrays(part, k)
-            call.succeed((observation, info))
+        observations = self._observe(env_ids)
+        rows = np.arange(len(calls))
+        for call, *values in zip(
+            calls, observations, _split(infos, rows, _split_columns), strict=True
+        ):
+            call.succeed(tuple(values))
 
     def first_seed(self, row: int) -> int | None:
         """Return the seed of a session's first episode, if the caller gives none."""
-        seeds: list[int | None] = [0] * self.envs.num_envs
-        seeds[row] = None
-        return self.envs._draw_missing_seeds(seeds)[row]
+        return first_seed(self.envs, row)
 
     # --------------------------------------------------------------- steps
 
@@ -117,21 +116,16 @@ class EnvRows:
                 return
             actions, skip_mask = self._check(calls)
         result = self.engine.step(actions, skip_mask)
-        infos = result.infos
-        observations = self.engine.observe_envs(_rows_of(calls))
-        for call, observation in zip(calls, observations, strict=True):
-            row = call.row
-            part, k = find_part(infos, row)
-            info = part[k] if isinstance(part, list) else _row_of_infos(part, k)
-            call.succeed(
-                (
-                    observation,
-                    float(result.rewards[row]),
-                    bool(result.terminations[row]),
-                    bool(result.truncations[row]),
-                    info,
-                )
-            )
+        rows = _rows_of(calls)
+        columns = (
+            self._observe(rows),
+            result.rewards[rows].tolist(),
+            result.terminations[rows].tolist(),
+            result.truncations[rows].tolist(),
+            _split(result.infos, rows, _split_layout),
+        )
+        for call, values in zip(calls, zip(*columns, strict=True), strict=True):
+            call.succeed(values)
 
     def _check(self, calls: list[Call]) -> tuple[Any, NDArray[np.bool_]]:
         """Return the actions as the engine takes them, and who is not stepped."""
@@ -141,15 +135,18 @@ class EnvRows:
         for call in calls:
             actions[call.row] = call.argument
             skip_mask[call.row] = False
-        batch: Any = actions
-        space = self.envs.single_action_space
-        if not isinstance(space, (Discrete, Text)):
-            empty: Any = create_empty_array(space, num_envs)
-            batch = concatenate(space, actions, empty)
+        batch = batch_actions(self.envs.single_action_space, actions)
         return self.engine.check_actions(batch, skip_mask), skip_mask
 
     def _check_one(self, call: Call) -> None:
         self._check([call])
+
+    def _observe(self, rows: NDArray[np.int64]) -> list[Any]:
+        # A row of a batch would keep the whole batch in memory.
+        return [
+            one.copy() if isinstance(one, np.ndarray) else one
+            for one in self.engine.observe_envs(rows)
+        ]
 
     # ----------------------------------------------------------- rendering
 
@@ -188,29 +185,80 @@ def _rows_of(calls: Sequence[Call]) -> NDArray[np.int64]:
     return np.array([call.row for call in calls], np.int64)
 
 
-def _row_of_arrays(arrays: Infos, j: int) -> dict[str, Any]:
-    """Return item j of arrays, also in dicts, as a single environment has it."""
-    return {
-        key: _row_of_arrays(value, j) if isinstance(value, dict) else _item(value, j)
-        for key, value in arrays.items()
-    }
+def first_seed(envs: RollVectorEnv, row: int) -> int | None:
+    """Return the seed of an environment's first episode, drawn as its batch does."""
+    seeds: list[int | None] = [0] * envs.num_envs
+    seeds[row] = None
+    return envs._draw_missing_seeds(seeds)[row]
 
 
-def _row_of_infos(infos: Infos, row: int) -> dict[str, Any]:
-    """Return the info of one environment in Gymnasium's layout of arrays and masks."""
-    info = {}
-    for key, value in infos.items():
+def batch_actions(space: Space[Any], actions: list[Any]) -> Any:
+    """Return actions of a space as a batch, in the form that engines take."""
+    if isinstance(space, (Discrete, Text)):
+        return actions
+    empty: Any = create_empty_array(space, len(actions))
+    return concatenate(space, actions, empty)
+
+
+def _split(
+    infos: Infos | InfoList | InfoParts,
+    rows: NDArray[np.int64],
+    split_arrays: Callable[[Infos, NDArray[np.int64]], InfoList],
+) -> InfoList:
+    """Return the info of each of some environments, as a single environment has it.
+
+    Parameters
+    ----------
+    infos : dict of (n, ...) arrays, list of n dicts, or InfoParts
+    rows : (m,) int64
+    split_arrays : callable
+        Splits a dict of arrays.
+    """
+    if isinstance(infos, InfoParts):
+        pairs = [find_part(infos, row) for row in rows.tolist()]
+        return [
+            _split(part, np.array([local_row]), split_arrays)[0]
+            for part, local_row in pairs
+        ]
+    if isinstance(infos, list):
+        return [infos[row] for row in rows.tolist()]
+    return split_arrays(infos, rows)
+
+
+def _split_layout(infos: Infos, rows: NDArray[np.int64]) -> InfoList:
+    """Split Gymnasium's layout of arrays and masks."""
+    split: InfoList = [{} for _ in range(len(rows))]
+    for key, values in infos.items():
         mask = infos.get(f"_{key}")
-        if mask is None or not mask[row]:
+        if mask is None:
             continue
-        is_dict = isinstance(value, dict)
-        info[key] = _row_of_infos(value, row) if is_dict else _item(value, row)
-    return info
+        items = _split_values(values, rows, _split_layout)
+        for info, has_key, item in zip(split, mask[rows].tolist(), items, strict=True):
+            if has_key:
+                info[key] = item
+    return split
 
 
-def _item(array: NDArray[Any], j: int) -> Any:
-    value = array[j]
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    # Numbers of Python, as the single environments of this package have them.
-    return value.item() if isinstance(value, np.generic) else value
+def _split_columns(infos: Infos, rows: NDArray[np.int64]) -> InfoList:
+    """Split arrays without masks, of environments that have all keys."""
+    split: InfoList = [{} for _ in range(len(rows))]
+    for key, values in infos.items():
+        items = _split_values(values, rows, _split_columns)
+        for info, item in zip(split, items, strict=True):
+            info[key] = item
+    return split
+
+
+def _split_values(
+    values: Any,
+    rows: NDArray[np.int64],
+    split_arrays: Callable[[Infos, NDArray[np.int64]], InfoList],
+) -> list[Any]:
+    """Return some items of a key: dicts, new arrays, objects or Python's numbers."""
+    if isinstance(values, dict):
+        return split_arrays(values, rows)
+    items = values[rows]
+    if items.ndim > 1:
+        return [item.copy() for item in items]
+    numbers: list[Any] = items.tolist()
+    return numbers

@@ -22,10 +22,13 @@ from roll_vec.errors import (
     SessionsFullError,
     UnsupportedError,
 )
+from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.seeding import check_seed
 from roll_vec.sessions.calls import Call, Operation, TaskCall, ThreadCall
 from roll_vec.sessions.env_rows import EnvRows
 from roll_vec.sessions.micro_batches import MicroBatches, closed_error
+from roll_vec.sessions.pool_rows import PoolRows
+from roll_vec.sessions.worker_calls import WorkerCalls
 from roll_vec.vector.env import RollVectorEnv
 
 __all__ = ["Session", "Sessions"]
@@ -82,8 +85,16 @@ class Sessions:
             accepted = "a pool with on_error='truncate'"
             raise InvalidOptionError.expected("envs", accepted, "on_error='raise'")
         self.envs, self.num_envs = envs, envs.num_envs
-        self._rows = EnvRows(envs)
-        self._batches = MicroBatches(self._run)
+        self._rows: EnvRows | PoolRows
+        self._calls: MicroBatches | WorkerCalls
+        if isinstance(envs, PoolVectorEnv):
+            self._rows = PoolRows(envs)
+        else:
+            self._rows = EnvRows(envs)
+        if isinstance(self._rows, PoolRows) and self._rows.has_workers:
+            self._calls = WorkerCalls(self._rows, self._demand_reset)
+        else:
+            self._calls = MicroBatches(self._run)
         # A garbage collector may put a row back at any time: SimpleQueue allows it.
         self._free_rows: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         for row in range(self.num_envs):
@@ -116,7 +127,7 @@ class Sessions:
                 "one, or make the vector environment with more num_envs"
             )
             raise SessionsFullError(message) from None
-        if self._batches.is_closed or row is None:
+        if self._calls.is_closed or row is None:
             # For the next one that waits here.
             self._free_rows.put(None)
             raise closed_error()
@@ -141,10 +152,10 @@ class Sessions:
 
         Calls that wait raise ClosedError; a batch that runs is ended first.
         """
-        if self._batches.is_closed:
+        if self._calls.is_closed:
             return
         self._check_process()
-        self._batches.close()
+        self._calls.close()
         self._free_rows.put(None)
         self.envs.close()
 
@@ -179,14 +190,16 @@ class Sessions:
 
     def _run(self, calls: Sequence[Call]) -> None:
         """Run a batch of calls; if it fails as a whole, all must be reset."""
-        for call in calls:
-            call.epoch = self._epoch
         try:
             self._rows.run(calls)
         except BaseException:
-            self._epoch += 1
-            self._rows.demand_reset()
+            self._demand_reset()
             raise
+
+    def _demand_reset(self) -> None:
+        """Note that all environments must be reset, after an interrupt or an error."""
+        self._epoch += 1
+        self._rows.demand_reset()
 
 
 class Session:
@@ -337,7 +350,7 @@ class Session:
 
     def _check_open(self) -> None:
         self._sessions._check_process()
-        if self._sessions._batches.is_closed:
+        if self._sessions._calls.is_closed:
             raise closed_error()
         if self._is_closed:
             message = "the session is closed"
@@ -348,8 +361,9 @@ class Session:
     def _run(self, operation: Operation, argument: Any) -> Any:
         self._begin(operation)
         call = ThreadCall(self._row, operation, argument)
+        call.epoch = self._sessions._epoch
         try:
-            self._sessions._batches.run_thread_call(call)
+            self._sessions._calls.run_thread_call(call)
         finally:
             self._end(call)
         return call.get()
@@ -357,8 +371,9 @@ class Session:
     async def _run_async(self, operation: Operation, argument: Any) -> Any:
         self._begin(operation)
         call = TaskCall(self._row, operation, argument)
+        call.epoch = self._sessions._epoch
         try:
-            await self._sessions._batches.run_task_call(call)
+            await self._sessions._calls.run_task_call(call)
         finally:
             self._end(call)
         return call.get()

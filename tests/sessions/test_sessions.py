@@ -26,6 +26,7 @@ from roll_vec.errors import (
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.pool.observations import same_data
 from roll_vec.sessions import Sessions
+from roll_vec.sessions.calls import TaskCall
 
 IDS = [
     ("roll_vec/FrozenLake-v1", {}),
@@ -105,6 +106,7 @@ class Gate(gymnasium.Env):
         super().reset(seed=seed)
         if options:
             raise RuntimeError(options["message"])
+        self.num_steps = 0
         return 0, {"random": float(self.np_random.random())}
 
     def step(self, action):
@@ -113,8 +115,10 @@ class Gate(gymnasium.Env):
         if action == 5:
             self.entered.set()
             assert self.may_go.wait(10)
+        self.num_steps += 1
         # An int beside a float would become one in a batch.
-        return action, 1.0, action == 8, False, {"value": action or 0.5}
+        info = {"value": action or 0.5, "number": self.num_steps}
+        return action, 1.0, action == 8, False, info
 
 
 @pytest.fixture
@@ -146,7 +150,7 @@ def test_calls_that_come_while_a_batch_runs_are_the_next_batch(gates, monkeypatc
     monkeypatch.setattr(
         gates._rows, "run", lambda calls: (sizes.append(len(calls)), run(calls))
     )
-    gates._batches._run = gates._run
+    gates._calls._run = gates._run
     players = [gates.open() for _ in range(4)]
     for player in players:
         player.reset()
@@ -155,7 +159,7 @@ def test_calls_that_come_while_a_batch_runs_are_the_next_batch(gates, monkeypatc
     first = run_in_thread(players[0].step, 5)
     assert env.entered.wait(5)
     others = [run_in_thread(player.step, 3) for player in players[1:]]
-    wait_until(lambda: len(gates._batches._waiting) == 3)
+    wait_until(lambda: len(gates._calls._waiting) == 3)
     env.may_go.set()
     assert [future.result(5)[0] for future in (first, *others)] == [5, 3, 3, 3]
     assert sizes == [1, 3]
@@ -169,7 +173,7 @@ def test_an_info_does_not_change_the_type_of_anothers(gates):
         return await asyncio.gather(one.step_async(0), other.step_async(2))
 
     (*_, info), (*_, other_info) = asyncio.run(both())
-    assert info == {"value": 0.5}
+    assert info["value"] == 0.5
     assert type(other_info["value"]) is int
 
 
@@ -234,14 +238,16 @@ def test_a_level_that_cannot_be_made_is_an_error_of_its_own_session_alone():
 def test_a_fault_ends_its_own_episode_alone(gates):
     one, other = gates.open(), gates.open()
     one.reset(seed=1), other.reset(seed=2)
+    one.step(3)
 
     async def both():
         return await asyncio.gather(one.step_async(9), other.step_async(2))
 
     failed, well = asyncio.run(both())
-    assert failed[3]
+    # The last observation that it had.
+    assert (failed[0], failed[3]) == (3, True)
     assert "nine" in failed[4]["error"]
-    assert well == (2, 1.0, False, False, {"value": 2})
+    assert well == (2, 1.0, False, False, {"value": 2, "number": 1})
     with pytest.raises(ResetNeededError):
         one.step(1)
     other.step(1)
@@ -329,7 +335,7 @@ def test_close_wakes_all_that_wait(gates):
     assert env.entered.wait(5)
     waiting = [run_in_thread(player.step, 1) for player in players[1:]]
     opening = [run_in_thread(gates.open) for _ in range(2)]
-    wait_until(lambda: len(gates._batches._waiting) == 3)
+    wait_until(lambda: len(gates._calls._waiting) == 3)
     closing = run_in_thread(gates.close)
     for future in waiting:
         assert isinstance(future.exception(5), ClosedError)
@@ -364,25 +370,24 @@ def test_a_coroutine_that_is_cancelled_leaves_the_others_alone(gates):
         return result
 
     assert asyncio.run(cancel_one())[0] == 3
-    # The call that was cancelled had not begun.
-    assert players[1].step(4)[0] == 4
+    # The call that was cancelled was not made.
+    assert players[1].step(4)[4]["number"] == 1
 
 
 def test_a_coroutine_that_leads_and_is_cancelled_hands_over(gates):
-    one, other = gates.open(), gates.open()
-    one.reset(), other.reset()
+    session = gates.open()
+    session.reset()
 
     async def cancel_leader():
-        leader = asyncio.ensure_future(one.step_async(1))
-        follower = asyncio.ensure_future(other.step_async(2))
-        # Both wait; the batch of the leader has not begun.
-        while len(gates._batches._waiting) < 2:
-            await asyncio.sleep(0)
-        leader.cancel()
+        leader = TaskCall(3, "step", 1)
+        assert gates._calls._submit(leader)
+        follower = asyncio.ensure_future(session.step_async(2))
+        await asyncio.sleep(0)
+        gates._calls._withdraw(leader)
+        assert leader.is_withdrawn
         return await asyncio.wait_for(follower, 5)
 
     assert asyncio.run(cancel_leader())[0] == 2
-    assert one.step(3)[0] == 3
 
 
 def test_an_interrupted_batch_asks_all_for_a_reset_and_hands_over(gates, monkeypatch):
