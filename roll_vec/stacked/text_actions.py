@@ -30,7 +30,7 @@ def text_action_space(parser: ActionParser) -> UnicodeText:
 
 
 def describe_game(options: Any, parser: ActionParser | None) -> str:
-    """Return the instructions: the game, the symbols, the actions, the answer.
+    """Return the instructions: the game, the board, the actions, the answer.
 
     Parameters
     ----------
@@ -41,10 +41,11 @@ def describe_game(options: Any, parser: ActionParser | None) -> str:
     """
     game = options.env_instruction
     symbols = [f"{symbol} is {meaning}" for symbol, meaning in symbol_meanings(options)]
-    lines = [
-        options.describe() if game is None else game,
-        f"Symbols of the board: {', '.join(symbols)}.",
-    ]
+    lines = [options.describe() if game is None else game]
+    if options.text_format != "coord":
+        lines.append(f"Symbols of the board: {', '.join(symbols)}.")
+    if options.text_format != "grid":
+        lines.append("Coordinates are (row, column), from (0, 0) at the top left.")
     lookup = options.action_lookup
     if parser is None:
         codes = ", ".join(f"{code} ({name})" for code, name in lookup.items())

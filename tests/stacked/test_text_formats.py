@@ -152,3 +152,22 @@ def test_the_success_rate_of_random_lakes():
     assert (never != start).any()
     with pytest.raises(InvalidOptionError, match="success_rate: expected"):
         cells(2, success_rate=1.5)
+
+
+def test_instructions_explain_the_format():
+    lines = {
+        text_format: [
+            line.split()[0]
+            for line in gymnasium.make(
+                "roll_vec/Sokoban-v0", obs_mode="text", text_format=text_format
+            )
+            .unwrapped.get_instructions()
+            .splitlines()[1:]
+        ]
+        for text_format in ("grid", "coord", "grid_coord")
+    }
+    assert lines == {
+        "grid": ["Symbols", "Actions:"],
+        "coord": ["Coordinates", "Actions:"],
+        "grid_coord": ["Symbols", "Coordinates", "Actions:"],
+    }
