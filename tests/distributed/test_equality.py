@@ -145,6 +145,21 @@ def test_unrolls(mode, keywords):
     assert_same(tuple(sharded.unroll(actions[2])), tuple(local.unroll(actions[2])))
 
 
+def test_texts_with_coordinates_of_starts():
+    # The codes of a grid do not tell where the player started.
+    id = "roll_vec/RandomFrozenLake-v0"
+    keywords = {"obs_mode": "text", "text_format": "grid_coord", "max_episode_steps": 4}
+    sharded, local = (
+        make_env(id, 5, 2, **keywords),
+        roll_vec.make_vec(id, 5, **keywords),
+    )
+    assert_same(sharded.reset(seed=1), local.reset(seed=1))
+    actions = np.random.default_rng(0).integers(1, 5, (12, 5))
+    for row in actions[:6]:
+        assert_same(sharded.step(row), local.step(row))
+    assert_same(tuple(sharded.unroll(actions)), tuple(local.unroll(actions)))
+
+
 def test_frames_attributes_and_solutions():
     keywords = {"dim_room": (5, 5), "num_boxes": 1, "render_mode": "rgb_array"}
     sharded = make_env("roll_vec/Sokoban-v0", 5, 2, obs_mode="planes", **keywords)
