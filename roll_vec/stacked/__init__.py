@@ -7,6 +7,7 @@ reading order:
 =====================  ==============================================================
 `grid_family`          the description of a game: cells, glyphs, colours, actions
 `options`              the keywords that all games share
+`coordinate_texts`     the coordinates of things on a grid, as texts
 `grid_observations`    from grids of codes to observations and frames
 `action_codes`         which integers are actions, and the warning of action 0
 `text_actions`         the parser, the space and the instructions for texts
