@@ -40,7 +40,7 @@ class Batch:
     ----------
     config
     observations : list of str or (16 H, 16 W, 3) uint8
-        What RAGEN's ``render()`` of each environment returns.
+        The results of RAGEN's ``render()``, by environment.
     """
 
     ID = ""

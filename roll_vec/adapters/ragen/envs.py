@@ -98,7 +98,7 @@ class RagenEnv:
 
 
 class _GridEnv(RagenEnv):
-    """What RAGEN adds to environments of integer actions."""
+    """The methods that RAGEN adds to environments of integer actions."""
 
     def get_all_actions(self) -> list[int]:
         """Return the actions of ``config.action_lookup``."""
