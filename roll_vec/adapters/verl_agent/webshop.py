@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.adapters.roll.webshop import shop_keywords
 from roll_vec.adapters.verl_agent.envs import Info, VerlAgentEnvs
 from roll_vec.envs.webshop.catalogue.catalogue import load_catalogue
 from roll_vec.envs.webshop.goals import SPLITS
@@ -19,19 +20,22 @@ __all__ = ["WebShopEnvs", "catalogue_keywords"]
 
 
 def catalogue_keywords(env_kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return keywords of ours for those of verl-agent's ``WebAgentTextEnv``."""
+    """Return keywords of ours for those of verl-agent's ``WebAgentTextEnv``.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
     keywords = dict(env_kwargs)
     products = keywords.pop("file_path", None)
-    if products is not None:
-        keywords["products"] = products
-        keywords["attributes"] = keywords.pop("attr_path", None)
-    human = keywords["human_goals"] = bool(keywords.get("human_goals"))
-    if human and products is not None:
+    if "attr_path" in keywords:
+        keywords["attributes"] = keywords.pop("attr_path")
+    keywords["human_goals"] = bool(keywords.get("human_goals"))
+    if keywords["human_goals"] and products is not None:
         path = Path(products).with_name("items_human_ins.json")
         keywords.setdefault("human_instructions", path)
-    if keywords.get("limit_goals") == -1:
-        del keywords["limit_goals"]
-    return keywords
+    server, limit_goals = keywords.pop("server", None), keywords.pop("limit_goals", -1)
+    return shop_keywords(products, server, limit_goals, **keywords)
 
 
 class WebShopEnvs(VerlAgentEnvs):

@@ -86,17 +86,17 @@ def check_start(folder, title_nouns):
     seconds = []
     for _ in range(3):
         start = time.perf_counter()
-        megabytes = subprocess.run(
+        work, megabytes = subprocess.run(
             [sys.executable, program, products, attributes, title_nouns],
             check=True,
             capture_output=True,
             text=True,
-        ).stdout.split()[-1]
+        ).stdout.split()[-2:]
         seconds.append(time.perf_counter() - start)
     assert int(megabytes) < 400
     return {
         "what": "WebShop, 16 × 8 + 128 environments, from the start of Python to pages",
-        "result": f"{sorted(seconds)[1]:.1f} s, {megabytes} MB",
+        "result": f"{sorted(seconds)[1]:.1f} s ({work} s of one core), {megabytes} MB",
     }
 
 
