@@ -54,10 +54,12 @@ class Environment:
         folder.mkdir(parents=True, exist_ok=True)
         self.checkout = folder / "checkout"
         if framework.checkout is not None:
-            self._check_out(framework.checkout, checkouts)
+            self._check_out(framework.checkout, checkouts, self.checkout)
         self.python = folder / "venv" / "bin" / "python"
 
-    def _check_out(self, checkout: Checkout, checkouts: Path | None) -> None:
+    def _check_out(
+        self, checkout: Checkout, checkouts: Path | None, target: Path
+    ) -> None:
         """Clone the commit, so that the checkout itself stays as it is."""
         fetch = f"{checkout.command} (commit {checkout.commit}) in the folder"
         if checkouts is None:
@@ -70,17 +72,20 @@ class Environment:
         if not source.is_dir() or not _succeeds([*git, "cat-file", "-e", commit]):
             message = f"no checkout with this commit in the folder: {fetch}"
             raise NotRunError(message)
-        here = ["git", "-C", str(self.checkout)]
-        if self.checkout.is_dir() and _succeeds([*here, "diff", checkout.commit]):
-            return
-        clone = ["git", "clone", "--quiet", "--shared", "--no-checkout"]
-        self.run([*clone, source.resolve(), self.checkout])
-        # Copies of a repository may lack large files; the check needs none.
-        subprocess.run(
-            [*here, "checkout", "--quiet", "--detach", checkout.commit],
-            capture_output=True,
-            check=False,
-        )
+        here = ["git", "-C", str(target)]
+        if not (target / ".git").is_dir() or not _succeeds(
+            [*here, "diff", checkout.commit]
+        ):
+            clone = ["git", "clone", "--quiet", "--shared", "--no-checkout"]
+            self.run([*clone, source.resolve(), target])
+            # Copies of a repository may lack large files; the check needs none.
+            subprocess.run(
+                [*here, "checkout", "--quiet", "--detach", checkout.commit],
+                capture_output=True,
+                check=False,
+            )
+        for folder, submodule in checkout.submodules:
+            self._check_out(submodule, checkouts, target / folder)
 
     def install(self, wheel: Path) -> None:
         """Install the framework and roll_vec, in one call of pip: their pins must fit.

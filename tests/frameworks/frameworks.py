@@ -18,11 +18,14 @@ class Checkout(NamedTuple):
         The commit that is checked out.
     paths : tuple of str
         Folders of it that programs import from.
+    submodules : tuple of (str, Checkout)
+        Other repositories in folders of this one.
     """
 
     repository: str
     commit: str
     paths: tuple[str, ...] = (".",)
+    submodules: tuple[tuple[str, Checkout], ...] = ()
 
     @property
     def folder(self) -> str:
@@ -67,9 +70,31 @@ FRAMEWORKS = {
     # requirements_common.txt, and what its vLLM 0.10.2 and gem-llm 0.0.4 require.
     "roll": Framework(
         "ROLL",
-        ("numpy<2.0a0,>=1.25", "numba==0.61.2", "gem-llm==0.0.4", "gym-sokoban"),
+        (
+            *("numpy<2.0a0,>=1.25", "numba==0.61.2", "gem-llm==0.0.4"),
+            *("gym-sokoban", "gym", "gymnasium[toy-text]", "setuptools<81"),
+            # Of its environment managers, without an engine of models.
+            *("torch", "transformers", "tensordict", "ray[default]", "omegaconf"),
+            *("codetiming", "datasets", "pyarrow<22", "peft", "TransferQueue==0.1.6"),
+            *("openai", "httpx", "opentelemetry-sdk", "opentelemetry-exporter-otlp"),
+            *("imageio", "matplotlib", "more-itertools", "tqdm", "dacite"),
+            # Of WebShop's pages.
+            *("flask", "beautifulsoup4", "thefuzz", "rich"),
+        ),
         _NUMPY_1_PYTHONS,
-        Checkout("alibaba/ROLL", "8eb27cc2dc34c4d1310b169d9b86d339004d811a"),
+        Checkout(
+            "alibaba/ROLL",
+            "8eb27cc2dc34c4d1310b169d9b86d339004d811a",
+            submodules=(
+                (
+                    "third_party/webshop-minimal",
+                    Checkout(
+                        "ZihanWang314/webshop-minimal",
+                        "ec82552d2458efb486701b138c9d038e1759489c",
+                    ),
+                ),
+            ),
+        ),
         extras=("webshop",),
     ),
     # Its Ray is below 2.50; gym-sokoban needs pkg_resources.

@@ -119,7 +119,7 @@ def compare_managers():
         assert len(common) > 0.9 * len(envs)
         for trajectory in common:
             ours = manager_loop.as_plain(rollouts[trajectory])
-            assert repr(ours) == repr(manager_loop.as_plain(expected[trajectory]))
+            assert ours == manager_loop.as_plain(expected[trajectory]), trajectory
         # One batch serves all of them.
         (batch,) = {env._batch for env in envs}
         assert [sessions.num_envs for sessions in batch.batches] == [len(envs)]
