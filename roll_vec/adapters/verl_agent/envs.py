@@ -182,7 +182,7 @@ class VerlAgentEnvs:
     def _draw_tasks(self) -> NDArray[np.int64]:
         """Return a task for each group, here a seed."""
         low, high = TRAIN_SEEDS if self.is_train else VALIDATION_SEEDS
-        return self._rng.randint(low, high, size=self.env_num)
+        return self._rng.randint(low, high, size=self.env_num, dtype=np.int64)
 
     def _begin(self, tasks: NDArray[np.int64]) -> list[Info]:
         """Start a task in each group and return an info for each environment."""
