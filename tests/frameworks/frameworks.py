@@ -173,7 +173,10 @@ FRAMEWORKS = {
         ),
         ("3.11", "3.12"),
     ),
-    "verifiers": Framework("verifiers", ("verifiers==0.4.*",), ("3.12", "3.11")),
+    # Its harnesses run their programs by uv.
+    "verifiers": Framework(
+        "verifiers", ("verifiers==0.4.*", "uv"), ("3.12", "3.11"), extras=("webshop",)
+    ),
     # It asks for Python 3.13.14, and runs with any 3.13.  Its grl_sokoban needs
     # gym-sokoban, and FastAPI's test client httpx.
     "nemo_gym": Framework(
