@@ -11,6 +11,7 @@ import sys
 import threading
 import types
 import weakref
+from collections import UserDict, UserList
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,18 @@ def test_the_limit_of_sokoban_terminates(answer):
         env.step(answer)
 
 
+def test_a_solved_room_is_not_truncated():
+    room = "#####\n#@$.#\n#####"
+    env = GemSokobanEnv(levels=[room], max_steps=2)
+    env.reset(0)
+    env.step("<answer>Up</answer>")
+    # Solved by the last step of the limit.
+    _, reward, *ends, info = env.step("<answer>Right</answer>")
+    assert (reward, ends) == (pytest.approx(10.9), [True, False])
+    assert info["metrics"]["success"]
+    assert info["action_desc"] == "At turn 2, you moved Right, which is effective."
+
+
 def test_the_limit_of_the_lake_ends_no_episode():
     env = GemFrozenLakeEnv(
         size=4, is_slippery=False, max_steps=2, levels=[["SF", "HG"]]
@@ -103,7 +116,7 @@ def test_a_map_seed_is_that_of_a_first_reset_without_one():
 
 
 def test_the_limit_of_webshop_ends_after_an_answer_without_an_action():
-    env = GemWebShopEnv(max_steps=2, format_penalty=-0.05)
+    env = GemWebShopEnv(num_products=100, max_steps=2, format_penalty=-0.05)
     first, _ = env.reset(seed=5, session=3)
     assert first == env.reset(session=3)[0] != env.reset(5)[0]
     for ends in ((False, False), (True, True)):
@@ -111,9 +124,15 @@ def test_the_limit_of_webshop_ends_after_an_answer_without_an_action():
         assert (reward, *others) == (-0.05, *ends)
     env.reset(5)
     for _ in range(3):
-        page, reward, *ends, info = env.step("<answer>search[shoes]</answer>")
+        _, _, *ends, info = env.step("<answer>search[shoes]</answer>")
         assert ends == [False, False]
     assert "action_desc" not in info
+    assert not info["metrics"]["action_is_effective"]
+    env.step("<answer>search[zzzz]</answer>")
+    # ROLL's word for a page of results without products.
+    *_, info = env.step("<answer>click[next >]</answer>")
+    assert info["metrics"]["action_is_effective"]
+    page, *_ = env.step("<answer>search[shoes]</answer>")
     actions = env.get_available_actions()
     assert page.endswith(f"\nAvailable actions: {', '.join(actions)}")
     assert env.sample_random_action() in actions
@@ -188,23 +207,44 @@ def test_late_environments_get_rows_of_a_new_batch_and_closed_ones_free_theirs()
     assert is_gone() is None
 
 
-def test_what_a_yaml_has_is_accepted():
-    class Mapping(dict):
-        """As OmegaConf's mappings and lists, no dict and no tuple by type."""
+class YamlList(UserList):
+    """As OmegaConf's lists: no list by type."""
 
-    glyphs = Mapping(enumerate("W.GCBA@"))
-    names = Mapping({1: "N", 2: "S", 3: "W", 4: "E"})
+
+class YamlMapping(UserDict):
+    """As OmegaConf's mappings: no dict by type."""
+
+
+def test_the_lists_and_mappings_of_a_yaml_are_accepted():
+    names = YamlMapping({1: "N", 2: "S", 3: "W", 4: "E"})
     env = GemSokobanEnv(
-        dim_room=[6, 7], num_boxes=1, grid_lookup=glyphs, action_lookup=names
+        dim_room=YamlList([6, 7]),
+        num_boxes=1,
+        solution_steps=YamlList([1, 60]),
+        special_token_list=YamlList(["!"]),
+        grid_lookup=YamlMapping(enumerate("W.GCBA@")),
+        action_lookup=names,
     )
     text, info = env.reset(0)
     assert [len(line) for line in text.split("\n")] == [7] * 6
     assert set(text) <= set("W.GCBA@\n")
     assert info["env_instruction"].endswith("\nYour available actions are:\nN, S, W, E")
-    assert env.step("<answer>e</answer>")[4]["action"] == 4
+    assert env.step("<ans!wer>e</answer>")[4]["action"] == 4
     assert env.sample_random_action() in names.values()
-    pixels, _ = GemSokobanEnv(**ROOM, render_mode="rgb_array").reset(0)
+    countdown = GemCountdownEnv(num_numbers=YamlList([3, 3]))
+    assert countdown.reset(0)[0].count(",") == 3
+
+
+def test_pixels_can_be_observed():
+    env = GemSokobanEnv(**ROOM, render_mode="rgb_array")
+    pixels, _ = env.reset(0)
     assert (pixels.shape, pixels.dtype) == ((96, 96, 3), np.uint8)
+    before = pixels.copy()
+    for name in ("Up", "Left", "Down", "Right"):
+        after, *_ = env.step(f"<answer>{name}</answer>")
+    # The observations of an episode are kept.
+    np.testing.assert_array_equal(pixels, before)
+    assert after is not pixels
 
 
 @pytest.mark.parametrize(
@@ -230,7 +270,11 @@ def test_bad_keywords_are_refused_where_they_are_written(env_class, name, value)
 
 
 def test_a_step_needs_a_reset():
-    for env in (GemSokobanEnv(**ROOM), GemFrozenLakeEnv(), GemWebShopEnv()):
+    for env in (
+        GemSokobanEnv(**ROOM),
+        GemFrozenLakeEnv(),
+        GemWebShopEnv(num_products=100),
+    ):
         for answer in ("", "<answer>Up</answer>"):
             with pytest.raises(ResetNeededError):
                 env.step(answer)

@@ -40,8 +40,8 @@ def tasks(tmp_path_factory):
 
 
 def test_webshop_takes_rolls_arguments():
-    env = WebShopEnv(WebShopEnvConfig())
-    twin = gymnasium.make("roll_vec/WebShop-v0").unwrapped
+    env = WebShopEnv(WebShopEnvConfig(num_products=100))
+    twin = gymnasium.make("roll_vec/WebShop-v0", num_products=100).unwrapped
     assert isinstance(env, BaseLanguageBasedEnv)
     assert env.reset(5) == twin.reset(seed=5)
     assert env.reset(seed=5, session=7) == twin.reset(seed=5, options={"session": 7})
@@ -55,7 +55,7 @@ def test_webshop_takes_rolls_arguments():
 
 
 def test_webshops_texts_are_rolls():
-    env = WebShopEnv()
+    env = WebShopEnv(num_products=100)
     for method in (env.render, env.get_available_actions):
         with pytest.raises(ResetNeededError):
             method()
@@ -78,11 +78,11 @@ def test_webshops_texts_are_rolls():
 
 
 def test_webshops_config(tmp_path):
-    config = WebShopEnvConfig(num_products=200, limit_goals=5)
+    config = WebShopEnvConfig(num_products=100, limit_goals=5)
     env = WebShopEnv(config, limit_goals=3)
     assert env.config == dataclasses.replace(config, limit_goals=3)
-    assert (env.options.num_products, env.options.limit_goals) == (200, 3)
-    assert WebShopEnv({"num_products": 200}).options.limit_goals is None
+    assert (env.options.num_products, env.options.limit_goals) == (100, 3)
+    assert WebShopEnv({"num_products": 100}).options.limit_goals is None
     twin = pickle.loads(pickle.dumps(env))
     assert twin.reset(4) == env.reset(4)
     assert twin.render() == env.render()
@@ -156,6 +156,8 @@ def test_countdowns_config(tasks):
         CountdownEnv(path=tasks)
 
 
-@pytest.mark.parametrize("env_class", [WebShopEnv, CountdownEnv])
-def test_check_env_passes(env_class):
-    check_env(env_class(), skip_render_check=True)
+@pytest.mark.parametrize(
+    ("env_class", "keywords"), [(WebShopEnv, {"num_products": 100}), (CountdownEnv, {})]
+)
+def test_check_env_passes(env_class, keywords):
+    check_env(env_class(**keywords), skip_render_check=True)

@@ -1,15 +1,15 @@
-"""A config of ROLL's form from an object, a mapping or keywords."""
+"""Configs of ROLL's form from objects, mappings or keywords; values of a yaml."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_unknown
 
-__all__ = ["make_config"]
+__all__ = ["make_config", "plain_value"]
 
 Config = TypeVar("Config")
 
@@ -35,3 +35,12 @@ def make_config(
     values = {**(config or {}), **keywords}
     check_unknown(values, names)
     return config_class(**values)
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value of a yaml with dicts and lists in place of OmegaConf's own."""
+    if isinstance(value, Mapping):
+        return {key: plain_value(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes | tuple):
+        return [plain_value(item) for item in value]
+    return value

@@ -72,7 +72,6 @@ class GemGridEnv(GemEnv):
     def __init__(self, options: GemGridOptions, keywords: dict[str, Any]) -> None:
         family, start = self.OPTIONS.FAMILY, self.ACTION_START
         self.render_mode, self.max_steps = options.render_mode, options.max_steps
-        # A yaml's mappings become dicts.
         self.GRID_LOOKUP = dict(options.grid_lookup or family.glyphs)
         self.GRID_VOCAB = dict(options.grid_vocab or family.meanings)
         self.ACTION_LOOKUP = dict(options.action_lookup or family.action_lookup(start))

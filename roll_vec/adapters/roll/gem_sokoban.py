@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
+from roll_vec.adapters.roll.configs import plain_value
 from roll_vec.adapters.roll.gem_grid_env import GemGridEnv, GemGridOptions
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.options import take_options, takes_keywords_of
@@ -44,10 +44,10 @@ class GemSokobanEnv(GemGridEnv):
 
     @takes_keywords_of(GemGridOptions, open_end=True)
     def __init__(self, **keywords: Any) -> None:
+        keywords = plain_value(keywords)
         options = take_options(GemGridOptions, keywords)
         if keywords.get("levels") is None:
-            size: Sequence[int] = keywords.get("dim_room", (10, 10))
-            keywords = {"num_boxes": 4, **keywords, "dim_room": tuple(size)}
+            keywords = {"dim_room": (10, 10), "num_boxes": 4, **keywords}
         super().__init__(options, {**keywords, "max_steps": options.max_steps})
 
     def step(self, action: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:

@@ -17,11 +17,10 @@ import types
 from roll_vec.envs.webshop import Catalogue
 from roll_vec.envs.webshop.demo_shop.products import generate_product
 
-NUM_PRODUCTS = 1000
 CLICKS = re.compile(r"(click\[.*?\])(?:, |$)")
 
 
-def make_original(checkout, folder):
+def make_original(checkout, folder, num_products=1000):
     """Return ROLL's class of WebShop, and an environment of it.
 
     Parameters
@@ -30,6 +29,8 @@ def make_original(checkout, folder):
         Of ROLL, with its submodule.
     folder : Path
         Empty; gets a copy of WebShop and its files.
+    num_products : int
+        100 or 1000: WebShop takes no other numbers.
 
     Raises
     ------
@@ -40,15 +41,16 @@ def make_original(checkout, folder):
     copy = folder / "webshop_minimal"
     ignored = shutil.ignore_patterns("search_engine", "*.json")
     shutil.copytree(package, copy, ignore=ignored)
-    products = [generate_product(number) for number in range(NUM_PRODUCTS)]
+    products = [generate_product(number) for number in range(num_products)]
     write_files(copy / "data", products)
-    replace_modules({one.item["name"]: one.title_nouns for one in products})
+    nouns = {one.item["name"]: one.title_nouns for one in products}
+    replace_modules(Catalogue.load(num_products=num_products), nouns)
     sys.path.insert(0, str(folder))
     from roll.pipeline.agentic.env.webshop.env import WebShopEnv
 
     # WebShop draws prices from the global generator; our `catalog_seed` is 0.
     random.seed(0)
-    env = WebShopEnv(num_products=NUM_PRODUCTS)
+    env = WebShopEnv(num_products=num_products)
     return WebShopEnv, env
 
 
@@ -64,15 +66,15 @@ def write_files(data, products):
     (data / "items_human_ins.json").write_text(json.dumps(people), "utf-8")
 
 
-def replace_modules(nouns):
+def replace_modules(shop, nouns):
     """Put our search and nouns where WebShop imports pyserini and spaCy.
 
     Parameters
     ----------
+    shop : Catalogue
     nouns : dict
         Lower-case nouns by title.
     """
-    shop = Catalogue.load()
 
     class LuceneSearcher:
         def __init__(self, path):

@@ -51,11 +51,11 @@ def main():
 
     lake = {"max_steps": 4, "format_penalty": -0.01}
     with tempfile.TemporaryDirectory() as folder:
-        _, store = original_webshop.make_original(CHECKOUT, Path(folder))
+        _, store = original_webshop.make_original(CHECKOUT, Path(folder), 100)
         games = {
             "sokoban": (SokobanEnv(**SOKOBAN), SOKOBAN, move, 12),
             "frozen_lake": (FrozenLakeEnv(**lake), lake, move, 6),
-            "webshop": (store, {}, shop, len(SHOPPING)),
+            "webshop": (store, {"num_products": 100}, shop, len(SHOPPING)),
         }
         recorded = {
             name: {
