@@ -38,7 +38,7 @@ SOKOBAN = "roll_vec/Sokoban-v0"
 TEXT = {"action_mode": "text", "obs_mode": "text", "max_episode_steps": 12}
 # Some cannot be read: no such action, nothing at all, half of a surrogate pair.
 ANSWERS = ("Up", "Down", "Left", "Right", "I do not know", None, 7, "\ud83d", ["Up"])
-ROUNDS, STEPS = 5, 20
+ROUNDS, STEPS = 4, 15
 FIRST_PORT = 8341
 
 
