@@ -23,22 +23,23 @@ from tests.sessions.test_sessions import (
 )
 
 
-class Sleeper(gymnasium.Env):
-    """A step sleeps for so many hundredths of a second."""
+class FileGate(gymnasium.Env):
+    """Its step 5 waits for a file."""
 
-    observation_space = gymnasium.spaces.Discrete(1000)
-    action_space = gymnasium.spaces.Discrete(1000)
-    num_steps = 0
+    observation_space = gymnasium.spaces.Discrete(10)
+    action_space = gymnasium.spaces.Discrete(10)
+
+    def __init__(self, path):
+        self.path = path
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
-        self.num_steps = 0
         return 0, {}
 
     def step(self, action):
-        time.sleep(action / 100)
-        self.num_steps += 1
-        return self.num_steps, 1.0, False, False, {}
+        while action == 5 and not self.path.exists():
+            time.sleep(0.005)
+        return action, 1.0, False, False, {}
 
     def render(self):
         return "a picture"
@@ -97,15 +98,22 @@ def test_a_slow_step_holds_up_nobody_else(gates):
     assert future.result(5)[0] == 5
 
 
-def test_a_slow_process_holds_up_nobody_else():
-    with make_sessions(Sleeper, 2, workers=2, executor="process") as sessions:
+def test_a_slow_process_holds_up_nobody_else(tmp_path):
+    envs = PoolVectorEnv(
+        [partial(FileGate, tmp_path / "gate")] * 2,
+        autoreset_mode="Disabled",
+        workers=2,
+        executor="process",
+    )
+    with Sessions(envs) as sessions:
         slow, other = open_started(sessions, 2)
-        future = run_in_thread(slow.step, 60)
+        future = run_in_thread(slow.step, 5)
         wait_until(lambda: sessions._rows.active)
-        for count in range(1, 4):
-            assert run_in_thread(other.step, 0).result(5)[0] == count
+        for action in range(1, 4):
+            assert run_in_thread(other.step, action).result(20)[0] == action
         assert not future.done()
-        assert future.result(5)[0] == 1
+        (tmp_path / "gate").touch()
+        assert future.result(20)[0] == 5
 
 
 def test_errors_belong_to_their_own_callers(gates):
@@ -123,14 +131,18 @@ def test_errors_belong_to_their_own_callers(gates):
     assert one.step(3)[0] == 3
 
 
-def test_rendering_waits_until_nothing_is_active():
-    # One worker: what it renders comes after the step that it has begun.
-    with make_sessions(Sleeper, 2, workers=1) as sessions:
+def test_rendering_waits_until_nothing_is_active(tmp_path):
+    # One worker: it renders after the step that it has begun.
+    make_env = partial(FileGate, tmp_path / "gate")
+    with make_sessions(make_env, 2, workers=1) as sessions:
         slow, other = open_started(sessions, 2)
-        future = run_in_thread(slow.step, 10)
+        future = run_in_thread(slow.step, 5)
         wait_until(lambda: sessions._rows.active)
-        assert other.render() == "a picture"
-        assert future.result(5)[0] == 1
+        picture = run_in_thread(other.render)
+        wait_until(lambda: sessions._calls._waiting)
+        (tmp_path / "gate").touch()
+        assert picture.result(5) == "a picture"
+        assert future.result(5)[0] == 5
 
 
 @pytest.mark.filterwarnings("ignore::roll_vec.errors.EnvironmentFaultWarning")
@@ -149,14 +161,15 @@ def test_the_last_environment_that_fails_fails_alone(workers):
 
 
 @pytest.mark.filterwarnings("ignore::roll_vec.errors.EnvironmentFaultWarning")
-def test_a_step_that_takes_too_long_ends_its_own_episode():
-    sessions = make_sessions(Sleeper, 2, workers=2, step_timeout=0.1)
+def test_a_step_that_takes_too_long_ends_its_own_episode(tmp_path):
+    make_env = partial(FileGate, tmp_path / "gate")
+    sessions = make_sessions(make_env, 2, workers=2, step_timeout=0.4)
     slow, other = open_started(sessions, 2)
-    future = run_in_thread(slow.step, 50)
-    assert other.step(1)[0] == 1
-    result = future.result(5)
+    result = slow.step(5)
     assert result[3]
     assert "timeout" in result[4]["error"]
+    assert other.step(1)[0] == 1
+    (tmp_path / "gate").touch()
     sessions.close()
 
 
