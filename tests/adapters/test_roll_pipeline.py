@@ -25,7 +25,12 @@ from roll_vec.adapters.roll import (
     register_gem_envs,
 )
 from roll_vec.adapters.roll.registration import GEM_IDS
-from roll_vec.errors import InvalidOptionError, ResetNeededError, UnknownOptionError
+from roll_vec.errors import (
+    InvalidActionError,
+    InvalidOptionError,
+    ResetNeededError,
+    UnknownOptionError,
+)
 
 RECORDED = json.loads((Path(__file__).parent / "data" / "roll.json").read_text("utf-8"))
 CLASSES = {
@@ -102,6 +107,8 @@ def test_the_limit_of_the_lake_ends_no_episode():
         assert env.step(answer)[2:4] == (False, False)
     _, reward, *ends, info = env.step("<answer>Down</answer>")
     assert (reward, ends) == (0.0, [True, True])
+    with pytest.raises(ResetNeededError):
+        env.step("")
     env.reset(0)
     env.step("<answer>Right</answer>")
     _, reward, *ends, info = env.step("<answer>Down</answer>")
@@ -122,6 +129,8 @@ def test_the_limit_of_webshop_ends_after_an_answer_without_an_action():
     for ends in ((False, False), (True, True)):
         _, reward, *others, _ = env.step("buy")
         assert (reward, *others) == (-0.05, *ends)
+    with pytest.raises(ResetNeededError):
+        env.step("buy")
     env.reset(5)
     for _ in range(3):
         _, _, *ends, info = env.step("<answer>search[shoes]</answer>")
@@ -278,6 +287,13 @@ def test_a_step_needs_a_reset():
         for answer in ("", "<answer>Up</answer>"):
             with pytest.raises(ResetNeededError):
                 env.step(answer)
+        env.reset(0)
+        for answer in (None, 1, b"Up"):
+            with pytest.raises(InvalidActionError):
+                env.step(answer)
+        env.close()
+        with pytest.raises(ResetNeededError):
+            env.step("")
 
 
 def test_the_names_are_registered_once(monkeypatch):

@@ -16,6 +16,7 @@ from roll_vec.adapters.roll.shared_batch import share_batch
 from roll_vec.errors import ResetNeededError
 from roll_vec.sessions import Session
 from roll_vec.text.action_parser import ActionParser
+from roll_vec.text.validation import check_text
 
 __all__ = ["GemEnv"]
 
@@ -53,6 +54,7 @@ class GemEnv(ABC):
         self.action_pattern = parser.options.action_pattern
         self._batch = share_batch(env_id, keywords, self)
         self._session: Session | None = None
+        self._is_running = False
         # The batch's latest observation and info.
         self._observation: Any = None
         self._outcome: Mapping[str, Any] = {}
@@ -87,21 +89,22 @@ class GemEnv(ABC):
         if self._session is None:
             self._session = self._batch.open()
         self._observation, self._outcome = self._session.reset(seed, options)
-        self._turn = 0
+        self._turn, self._is_running = 0, True
         return self._observation, {"env_instruction": self.get_instructions()}
 
-    def _check_started(self) -> None:
-        if self._observation is None:
-            message = "the environment must be reset before it is stepped"
+    def _check_running(self) -> None:
+        if not self._is_running:
+            message = "the environment must be reset before it is given an answer"
             raise ResetNeededError(message)
 
     def _take(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action in the batch, and count the turn."""
-        self._check_started()
+        self._check_running()
         assert self._session is not None, "a reset has opened it"
         result = self._session.step(action)
         self._observation, self._outcome = result[0], result[4]
         self._turn += 1
+        self._is_running = not (result[2] or result[3])
         return result
 
     @abstractmethod
@@ -121,6 +124,8 @@ class GemEnv(ABC):
 
         Raises
         ------
+        InvalidActionError
+            If it is not a str.
         ResetNeededError
             Before a reset and after the end of the episode.
         """
@@ -134,8 +139,14 @@ class GemEnv(ABC):
         """Return an action of the present state, without a pattern around it."""
 
     def parse_action(self, text: str) -> dict[str, Any]:
-        """Return ``action``, ``action_content`` and ``think_content`` of an answer."""
-        actions, content, think, _ = self._parser.parse(text)
+        """Return ``action``, ``action_content`` and ``think_content`` of an answer.
+
+        Raises
+        ------
+        InvalidActionError
+            If it is not a str.
+        """
+        actions, content, think, _ = self._parser.parse(check_text(text))
         return {
             "action": actions[0] if actions else None,
             "action_content": content,
@@ -190,3 +201,4 @@ class GemEnv(ABC):
         if self._session is not None:
             self._session.close()
             self._session = self._observation = None
+            self._is_running = False

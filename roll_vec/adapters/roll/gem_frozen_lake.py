@@ -62,7 +62,7 @@ class GemFrozenLakeEnv(GemGridEnv):
         """Take the action of a model's answer; see `GemEnv.step`."""
         parsed = self.parse_action(action)
         if parsed["action"] is None:
-            self._check_started()
+            self._check_running()
             self._turn += 1
             info = self._invalid_info(parsed, self._success)
             return self._observation, self.format_penalty, False, False, info

@@ -129,10 +129,11 @@ class GemWebShopEnv(GemEnv):
         """Take the action of a model's answer; see `GemEnv.step`."""
         parsed = self.parse_action(action)
         if parsed["action"] is None:
-            self._check_started()
+            self._check_running()
             self._turn += 1
             info = self._invalid_info(parsed, success=False)
             has_ended = self._turn >= self.max_steps
+            self._is_running = not has_ended
             return self._observation, self.format_penalty, has_ended, has_ended, info
         observation, reward, terminated, _, outcome = self._take(parsed["action"])
         clickables = tuple(outcome["available_actions"]["clickables"])
@@ -152,11 +153,14 @@ class GemWebShopEnv(GemEnv):
     def get_available_actions(self) -> list[str]:
         """Return the actions that the page offers, in ROLL's form.
 
+        After the end of an episode none.
+
         Raises
         ------
         ResetNeededError
         """
-        self._check_started()
+        if not self._outcome:
+            self._check_running()
         return list_actions(**self._outcome["available_actions"])
 
     def sample_random_action(self) -> str:
