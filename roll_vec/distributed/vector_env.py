@@ -211,7 +211,7 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
         """Check that no full reset is demanded; it makes sent actions worthless."""
         self._check_open()
         if self._needs_full_reset():
-            self._sent.clear()
+            self._pending_actions.clear()
             raise ResetNeededError(ALL_NEED_RESET)
 
     def _observe(self) -> Any:

@@ -88,7 +88,7 @@ class PoolRows:
     def collect(self) -> list[Call]:
         """Wait until some calls are done, or for `wake`; return those that are done."""
         engine = self._engine
-        done = []
+        ended_calls = []
         for row in engine.operations.wait_for_some(None):
             call = self._active.pop(row)
             # The pool needs its own copy if a later step fails.
@@ -98,9 +98,9 @@ class PoolRows:
                 call.succeed((observation, info))
             else:
                 call.succeed((observation, *engine.result(row)))
-            done.append(call)
+            ended_calls.append(call)
         self._envs._warn_of_faults()
-        return done
+        return ended_calls
 
     @property
     def active(self) -> list[Call]:

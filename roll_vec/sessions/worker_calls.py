@@ -92,17 +92,17 @@ class WorkerCalls:
             try:
                 for call in calls:
                     self._rows.start(call)
-                done = [call for call in calls if call.is_done]
+                ended_calls = [call for call in calls if call.is_done]
                 if self._rows.active:
-                    done += self._rows.collect()
+                    ended_calls += self._rows.collect()
             except BaseException as error:
                 # Of the pool as a whole: faults of one environment are its results.
-                done = [*calls, *self._rows.active]
-                for call in done:
+                ended_calls = [*calls, *self._rows.active]
+                for call in ended_calls:
                     if not call.is_done:
                         call.fail(copy_error(error))
                 self._demand_reset()
-            finish_calls(dict.fromkeys(done))
+            finish_calls(dict.fromkeys(ended_calls))
 
     def _take_calls(self) -> list[Call] | None:
         """Return the calls that can start; None if there is nothing to do."""

@@ -35,7 +35,7 @@ from roll_vec.vector.engine import Engine, SupportsUnroll
 from roll_vec.vector.infos import Infos
 from roll_vec.vector.levels import BatchLevels
 from roll_vec.vector.rollout import Rollout
-from roll_vec.vector.send_recv import BatchSendRecv, SentActions
+from roll_vec.vector.send_recv import BatchSendRecv, PendingActions
 from roll_vec.vector.snapshots import BatchSnapshots
 from roll_vec.vector.state import parse_mask
 from roll_vec.vector.stream_seeds import StreamSeeds
@@ -147,7 +147,7 @@ class RollVectorEnv(
             options.group_size if options.group_id_info else None,
             options.episode_info,
         )
-        self._sent = SentActions(
+        self._pending_actions = PendingActions(
             self.num_envs, isinstance(engine.single_action_space, Text)
         )
         self._seeds = StreamSeeds([None] * self.num_envs)
@@ -296,7 +296,7 @@ class RollVectorEnv(
         """
         self._check_started("the first step")
         # Without this condition a step of one environment takes 4 % longer.
-        if self._sent:
+        if self._pending_actions:
             self._check_idle("step")
         if mask is not None:
             mask = parse_mask(mask, self.num_envs)

@@ -27,7 +27,7 @@ from roll_vec.vector.infos import Infos, take_infos
 
 __all__ = [
     "BatchSendRecv",
-    "SentActions",
+    "PendingActions",
     "StepBatch",
     "check_env_ids",
     "check_min_envs",
@@ -42,7 +42,7 @@ StepBatch: TypeAlias = tuple[
 ]
 
 
-class SentActions:
+class PendingActions:
     """The actions between `send` and `recv`.
 
     Parameters
@@ -84,7 +84,7 @@ class BatchSendRecv(VectorEnv[Any, Any, Any]):
     engine: Engine
     _autoreset: Autoreset
     _is_started: bool
-    _sent: SentActions
+    _pending_actions: PendingActions
 
     def send(self, actions: Any, env_ids: Any) -> None:
         """Give some environments their actions; `recv` returns the results.
@@ -110,15 +110,21 @@ class BatchSendRecv(VectorEnv[Any, Any, Any]):
         if not self._is_started:
             message = "every environment must be reset before the first action"
             raise ResetNeededError(message)
-        busy_ids = set(self._sent.mask.nonzero()[0].tolist()) if self._sent else ()
+        busy_ids = (
+            set(self._pending_actions.mask.nonzero()[0].tolist())
+            if self._pending_actions
+            else ()
+        )
         checked_ids = check_env_ids(env_ids, self.num_envs, busy_ids)
         has_ended = self._autoreset.has_ended[checked_ids]
         if self._autoreset.mode is not NEXT_STEP and has_ended.any():
             raise ResetNeededError(describe_ended(checked_ids[has_ended]))
         checked_actions = self.engine.check_actions(actions, has_ended)
         # The step checks them again, and parses texts.
-        is_text = self._sent.actions.dtype == object
-        self._sent.add(checked_ids, list(actions) if is_text else checked_actions)
+        is_text = self._pending_actions.actions.dtype == object
+        self._pending_actions.add(
+            checked_ids, list(actions) if is_text else checked_actions
+        )
 
     def recv(self, min_envs: int | None = 1, timeout: float | None = None) -> StepBatch:
         """Return the results of environments that actions were sent to.
@@ -149,11 +155,14 @@ class BatchSendRecv(VectorEnv[Any, Any, Any]):
         ClosedError
         """
         self._check_open()
-        check_min_envs(min_envs, len(self._sent))
+        check_min_envs(min_envs, len(self._pending_actions))
         check_timeout(timeout)
-        mask, actions = self._sent.mask.copy(), self._sent.actions.copy()
+        mask, actions = (
+            self._pending_actions.mask.copy(),
+            self._pending_actions.actions.copy(),
+        )
         # Before the step, which can raise: other calls are possible again.
-        self._sent.clear()
+        self._pending_actions.clear()
         rewards, terminations, truncations, infos = self._autoreset.step(actions, mask)
         env_ids = mask.nonzero()[0]
         observations = self._observe()
@@ -174,7 +183,7 @@ class BatchSendRecv(VectorEnv[Any, Any, Any]):
 
     def _num_pending(self) -> int:
         """Return the number of environments whose results were not received."""
-        return len(self._sent)
+        return len(self._pending_actions)
 
     def _check_idle(self, name: str) -> None:
         """Check that method ``name`` may be called: all results were received."""
