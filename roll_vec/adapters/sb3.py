@@ -146,7 +146,8 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]
 
     def step_async(self, actions: NDArray[Any]) -> None:
         """Keep the actions until `step_wait`."""
-        self._actions = actions + self._first_action if self._first_action else actions
+        first = self._first_action
+        self._actions = np.asarray(actions) + first if first else actions
 
     def step_wait(self) -> tuple[Any, NDArray[Any], NDArray[Any], list[dict[str, Any]]]:
         """Step the batch; return observations, rewards, dones and a dict of each."""

@@ -125,7 +125,9 @@ def test_steps_without_infos_have_those_of_ends_alone(sb3):
     rng = np.random.default_rng(0)
     for _ in range(12):
         actions = rng.integers(0, 4, 4)
-        (*_, dones, full), (*_, short) = (envs.step(actions) for envs in both)
+        # A list, as some callers pass it.
+        steps = [envs.step(actions.tolist()) for envs in both]
+        (*_, dones, full), (*_, short) = steps
         for done, info, short_info in zip(dones, full, short, strict=True):
             assert short_info.keys() == (info.keys() if done else set())
 

@@ -3,8 +3,10 @@
 `tests.frameworks` runs this file where Stable-Baselines3 and sb3-contrib are installed.
 """
 
+import functools
 import json
 import sys
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -18,8 +20,9 @@ from sb3_contrib.common.maskable.evaluation import (
     evaluate_policy as evaluate_masked_policy,
 )
 from side_by_side import measure
-from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3 import A2C, DQN, PPO, SAC
 from stable_baselines3.common import env_util
+from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import (
@@ -30,6 +33,7 @@ from stable_baselines3.common.vec_env import (
     VecTransposeImage,
 )
 
+import roll_vec
 from roll_vec.adapters.sb3 import BatchVecEnv, make_vec_env
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
@@ -172,6 +176,51 @@ def train(algorithm, num_steps, keywords):
     return before, after
 
 
+class Slider(gymnasium.Env):
+    """A user's environment, with a dict to observe and a number as the action."""
+
+    observation_space = gymnasium.spaces.Dict(
+        place=gymnasium.spaces.Box(-9, 9, (1,), np.float32),
+        count=gymnasium.spaces.Discrete(6),
+    )
+    action_space = gymnasium.spaces.Box(-1, 1, (1,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        """Start at 0."""
+        super().reset(seed=seed)
+        self.place, self.count = 0.0, 0
+        return self.observe(), {}
+
+    def step(self, action):
+        """Slide."""
+        self.place, self.count = self.place + float(action[0]), self.count + 1
+        return self.observe(), self.place, False, self.count == 5, {}
+
+    def observe(self):
+        """Return the place and the number of steps."""
+        return {"place": np.array([self.place], np.float32), "count": self.count}
+
+
+def use_callbacks_and_files():
+    """Evaluate by a callback, save and load; train SAC on a pool of objects."""
+    make = functools.partial(make_vec_env, SOKOBAN, 8, env_kwargs=SMALL_ROOMS)
+    model = PPO("MlpPolicy", make(seed=0), n_steps=32, batch_size=64, **COMMON)
+    with tempfile.TemporaryDirectory() as folder:
+        callback = EvalCallback(make(seed=9), eval_freq=32, log_path=folder, verbose=0)
+        model.learn(512, callback=callback)
+        assert np.isfinite(callback.last_mean_reward)
+        model.save(f"{folder}/model")
+        PPO.load(f"{folder}/model", env=make(seed=1), device="cpu").learn(256)
+    pool = roll_vec.PoolVectorEnv(
+        [Slider] * 4, autoreset_mode="SameStep", episode_info=True
+    )
+    envs = BatchVecEnv(pool)
+    model = SAC("MultiInputPolicy", envs, learning_starts=40, buffer_size=500, **COMMON)
+    model.learn(200)
+    assert {episode["l"] for episode in model.ep_info_buffer} == {5}
+    envs.close()
+
+
 def make_dummy(num_envs):
     """Return Stable-Baselines3's own batch of single environments."""
     return env_util.make_vec_env(SOKOBAN, num_envs, seed=0, env_kwargs=ROOMS)
@@ -287,6 +336,9 @@ def main():
     for id, keywords in CASES:
         check_env(gymnasium.make(id, **keywords), warn=False)
     rows.append({"what": "its check_env", "result": f"{len(CASES)} pass"})
+    use_callbacks_and_files()
+    what = "EvalCallback, save and load; SAC on a pool of a user's environments"
+    rows.append({"what": what, "result": "run"})
     for algorithm, num_steps, keywords in TRAININGS:
         before, after = train(algorithm, num_steps, keywords)
         assert after > max(before + 0.4, 0.9), (algorithm, before, after)
