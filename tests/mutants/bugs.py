@@ -910,4 +910,18 @@ BUGS = [
         "    return True\n",
         ("tests/benchmarks/test_baselines.py",),
     ),
+    Bug(
+        "each environment of ROLL's pipeline has a batch of its own",
+        "roll_vec/adapters/roll/shared_batch.py",
+        "                max(len(self._members) - num_rows, num_rows, 1),\n",
+        "                1,\n",
+        ("tests/adapters/test_roll_pipeline.py",),
+    ),
+    Bug(
+        "ROLL's step limit truncates a solved room",
+        "roll_vec/adapters/roll/gem_sokoban.py",
+        "        return observation, reward, has_ended, has_ended and not success, info\n",
+        "        return observation, reward, has_ended, has_ended, info\n",
+        ("tests/adapters/test_roll_pipeline.py",),
+    ),
 ]
