@@ -26,6 +26,13 @@ NUM_SEEDS = 1000
 # Of ROLL's examples/config/traj_envs.yaml.
 SOKOBAN = {"dim_room": (6, 6), "num_boxes": 1, "max_steps": 10, "format_penalty": -0.15}
 THINK = r"<think>(.*?)</think>\s*<answer>(.*?)</answer>"
+LARGER = {
+    **SOKOBAN,
+    "dim_room": (10, 10),
+    "num_boxes": 2,
+    "search_depth": 10,
+    "action_pattern": THINK,
+}
 GLYPHS = "W.GCBA@"
 NAMES = ["wall", "empty", "target", "box on target", "box", "player"]
 OTHER_GLYPHS = {
@@ -34,8 +41,8 @@ OTHER_GLYPHS = {
 }
 SOKOBANS = [
     (SOKOBAN, ANSWERS),
-    ({"dim_room": (6, 6), "num_boxes": 2, "action_pattern": THINK}, THINKING),
-    ({"dim_room": (8, 7), "search_depth": 30, **OTHER_GLYPHS}, ANSWERS),
+    (LARGER, THINKING),
+    ({**SOKOBAN, "search_depth": 30, **OTHER_GLYPHS}, ANSWERS),
 ]
 LAKES = [
     ({"max_steps": 10, "format_penalty": -0.01}, ANSWERS),
