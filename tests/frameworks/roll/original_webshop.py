@@ -39,7 +39,7 @@ def make_original(checkout, folder, num_products=1000):
     """
     package = checkout / "third_party" / "webshop-minimal" / "webshop_minimal"
     copy = folder / "webshop_minimal"
-    ignored = shutil.ignore_patterns("search_engine", "*.json")
+    ignored = shutil.ignore_patterns("search_engine", "data")
     shutil.copytree(package, copy, ignore=ignored)
     products = [generate_product(number) for number in range(num_products)]
     write_files(copy / "data", products)
