@@ -364,8 +364,10 @@ class Session:
         call.epoch = self._sessions._epoch
         try:
             self._sessions._calls.run_thread_call(call)
-        finally:
-            self._end(call)
+        except BaseException:
+            self._end(call, is_lost=True)
+            raise
+        self._end(call)
         return call.get()
 
     async def _run_async(self, operation: Operation, argument: Any) -> Any:
@@ -374,8 +376,10 @@ class Session:
         call.epoch = self._sessions._epoch
         try:
             await self._sessions._calls.run_task_call(call)
-        finally:
-            self._end(call)
+        except BaseException:
+            self._end(call, is_lost=True)
+            raise
+        self._end(call)
         return call.get()
 
     def _begin(self, operation: Operation) -> None:
@@ -383,17 +387,25 @@ class Session:
             message = f"{operation}: another call of this session has not ended"
             raise PendingResultsError(message, operation)
 
-    def _end(self, call: Call) -> None:
-        """Note the outcome of a call, and let the next one come."""
-        if call.operation == "reset" and call.has_result:
+    def _end(self, call: Call, is_lost: bool = False) -> None:
+        """Note the outcome of a call, and let the next one come.
+
+        Parameters
+        ----------
+        call : Call
+        is_lost : bool
+            Whether the caller has gone, by an interrupt or a cancellation.  Unless the
+            call had not begun, nobody knows the result.
+        """
+        if is_lost:
+            if not call.is_withdrawn:
+                self._epoch = None
+        elif call.operation == "reset" and call.has_result:
             self._has_started, self._epoch = True, call.epoch
         elif call.operation == "step" and call.has_result:
             _, _, terminated, truncated, _ = call.get()
             if terminated or truncated:
                 self._epoch = None
-        elif not call.is_done and not call.is_withdrawn:
-            # The caller has gone while the call was made: its result is lost.
-            self._epoch = None
         self._in_call.release()
         if self._is_closed:
             self._free()

@@ -374,6 +374,23 @@ def test_a_coroutine_that_is_cancelled_leaves_the_others_alone(gates):
     assert players[1].step(4)[4]["number"] == 1
 
 
+def test_a_result_that_nobody_took_asks_for_a_reset(gates):
+    session, env = gates.open(), gates.envs.envs[0]
+    session.reset()
+
+    async def cancel_late():
+        task = asyncio.ensure_future(session.step_async(3))
+        while not env.num_steps:
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel_late())
+    with pytest.raises(ResetNeededError):
+        session.step(1)
+
+
 def test_a_coroutine_that_leads_and_is_cancelled_hands_over(gates):
     session = gates.open()
     session.reset()
