@@ -92,9 +92,9 @@ class WorkerCalls:
             try:
                 for call in calls:
                     self._rows.start(call)
-                ended_calls = [call for call in calls if call.is_done]
-                if self._rows.active:
-                    ended_calls += self._rows.collect()
+                # Errors and pictures do not wait for the steps of others.
+                finish_calls(call for call in calls if call.is_done)
+                ended_calls = self._rows.collect() if self._rows.active else []
             except BaseException as error:
                 # Of the pool as a whole: faults of one environment are its results.
                 ended_calls = [*calls, *self._rows.active]
@@ -102,7 +102,7 @@ class WorkerCalls:
                     if not call.is_done:
                         call.fail(copy_error(error))
                 self._demand_reset()
-            finish_calls(dict.fromkeys(ended_calls))
+            finish_calls(ended_calls)
 
     def _take_calls(self) -> list[Call] | None:
         """Return the calls that can start; None if there is nothing to do."""

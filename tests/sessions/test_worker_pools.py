@@ -117,7 +117,7 @@ def test_a_slow_process_holds_up_nobody_else(tmp_path):
 
 
 def test_errors_belong_to_their_own_callers(gates):
-    sessions, _ = gates
+    sessions, envs = gates
     one, other, _ = open_started(sessions, 3)
 
     async def step_both():
@@ -129,6 +129,13 @@ def test_errors_belong_to_their_own_callers(gates):
     assert isinstance(error, InvalidActionError)
     assert result[0] == 2
     assert one.step(3)[0] == 3
+    # They do not wait for the steps of others.
+    future = run_in_thread(other.step, 5)
+    assert envs[1].entered.wait(5)
+    assert isinstance(run_in_thread(one.step, 99).exception(5), InvalidActionError)
+    assert not future.done()
+    envs[1].may_go.set()
+    future.result(5)
 
 
 def test_rendering_waits_until_nothing_is_active(tmp_path):
