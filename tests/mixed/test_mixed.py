@@ -16,6 +16,7 @@ from roll_vec.errors import (
     InvalidFileError,
     InvalidOptionError,
     InvalidStateError,
+    LevelGenerationError,
     UnknownOptionError,
     UnsupportedError,
 )
@@ -300,3 +301,21 @@ def test_sessions_of_several_families():
     results = [session.step("Up") for session in opened]
     assert [result[4]["family"] for result in results] == [i["family"] for i in infos]
     sessions.close()
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_a_family_that_raises_leaves_the_others_where_they_are(mode, monkeypatch):
+    families = {"one": {**LAKES, "is_slippery": False}, "two": LAKES}
+    env, twin = (make(4, families, autoreset_mode=mode) for _ in range(2))
+    for each in (env, twin):
+        each.reset(seed=3)
+
+    def fail(*args):
+        raise LevelGenerationError("no level")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(env.engine.engines[1], "reset", fail)
+        with pytest.raises(LevelGenerationError):
+            env.reset()
+    for step in range(12):
+        assert_same(env.step(["Right"] * 4), twin.step(["Right"] * 4), f"step {step}")
