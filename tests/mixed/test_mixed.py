@@ -275,6 +275,14 @@ def test_level_options_of_one_family():
         env.set_level_options(mask=np.arange(NUM_ENVS) % 8 == 0, num_levels=1)
 
 
+def test_successes_outside_of_a_mask_stay():
+    env = make(4, {"lakes": LAKES, "brittle": {"id": "tests_mixed/Brittle-v0"}})
+    env.reset(seed=1)
+    env.step(["Up", "Up", "win", "a"])
+    env.step([None, None, None, "win"], mask=np.arange(4) == 3)
+    assert env.successes.tolist() == [False, False, True, True]
+
+
 def test_unroll_takes_the_same_steps():
     env, twin = make(), make()
     for one in (env, twin):
