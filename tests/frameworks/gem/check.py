@@ -194,6 +194,7 @@ def main():
     rows, state = [], random.getstate()
     assert record() == json.loads(DATA.read_text("utf-8")), "the recorded episode"
     # GEM alone moves the global generators, the pools do not.
+    compared = {}
     for env_id in GAMES:
         try:
             gem.make(env_id).reset(seed=0)
@@ -201,8 +202,10 @@ def main():
             result = f"GEM alone raises {type(error).__name__}"
             rows.append({"what": env_id, "result": result})
             continue
-        count = check_transcripts(env_id)
-        what = f"{env_id}, {count_seeds(env_id)} seeds, {count} steps"
+        compared.setdefault(count_seeds(env_id), {})[env_id] = check_transcripts(env_id)
+    for num_seeds, counts in compared.items():
+        names = ", ".join(env_id.removeprefix("game:") for env_id in counts)
+        what = f"{num_seeds} seeds, {sum(counts.values())} steps: {names}"
         rows.append({"what": what, "result": "equal transcripts", "lines_changed": 1})
     not_run = {"words of nltk": WORDS, "over a minute for a room": SLOW}
     for reason, names in not_run.items():

@@ -157,7 +157,7 @@ def main():
     what = f"{', '.join(MANY)}: 500 entries, 5 answers each"
     rows.append({"what": what, "result": "equal questions and scores"})
     check_code()
-    result = f"not run; {len(RUN_CODE)} data sets are refused"
+    result = f"never executed; {len(RUN_CODE)} data sets are refused"
     rows.append({"what": "code in answers", "result": result})
     check_faults()
     result = "truncated with the reason; the others go on"
