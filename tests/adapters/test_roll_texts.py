@@ -89,6 +89,8 @@ def test_webshops_config(tmp_path):
     for field, value in (("server", 3), ("observation_mode", "html")):
         with pytest.raises(InvalidOptionError, match=field):
             WebShopEnvConfig(**{field: value})
+    with pytest.raises(InvalidOptionError, match=r"file_path: .*none\.json"):
+        WebShopEnv(file_path="none.json")
     with pytest.raises(UnknownOptionError, match="shop"):
         WebShopEnv(shop=1)
     # The file of attributes is that beside the products, if there is one.
@@ -115,7 +117,7 @@ def test_countdown_plays_rolls_rows(tasks):
     assert [env.reset(seed)[0] for seed in (0, 1)] == [
         "Target: 10, nums: [3, 8, 1]"
     ] * 2
-    with pytest.raises(InvalidOptionError, match=r"none\.jsonl"):
+    with pytest.raises(InvalidOptionError, match=r"train_path: .*none\.jsonl"):
         CountdownEnv(train_path=tasks.with_name("none.jsonl"))
     only = tasks.with_name("only.jsonl")
     only.write_text(json.dumps({"nums": [4, 4], "target": 16}), "utf-8")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_unknown
 
-__all__ = ["make_config", "plain_value"]
+__all__ = ["make_config", "option_name", "plain_value"]
 
 Config = TypeVar("Config")
 
@@ -44,3 +45,20 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, str | bytes | tuple):
         return [plain_value(item) for item in value]
     return value
+
+
+@contextlib.contextmanager
+def option_name(ours: str, theirs: str) -> Iterator[None]:
+    """Name an option as ROLL does in the errors of a block.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    try:
+        yield
+    except InvalidOptionError as error:
+        message = str(error)
+        if not message.startswith(f"{ours}: "):
+            raise
+        raise InvalidOptionError(theirs + message.removeprefix(ours)) from None

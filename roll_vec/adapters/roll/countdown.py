@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from roll_vec.adapters.roll.configs import make_config
+from roll_vec.adapters.roll.configs import make_config, option_name
 from roll_vec.envs.countdown.env import Countdown
 from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.countdown.task_files import TaskFile
@@ -50,7 +50,8 @@ class CountdownEnvConfig:
         # Validated now, so that a bad config fails where it is written.
         check_choice("render_mode", self.render_mode, ("text",))
         check_int("max_instances", self.max_instances, 1)
-        CountdownOptions(**_task_keywords(self))
+        with option_name("data", "train_path"):
+            CountdownOptions(**_task_keywords(self))
 
 
 def _task_keywords(config: CountdownEnvConfig) -> dict[str, Any]:
@@ -127,7 +128,8 @@ class CountdownEnv(Countdown):
         **keywords: Any,
     ) -> None:
         self.config = make_config(CountdownEnvConfig, config, keywords)
-        super().__init__(**_task_keywords(self.config))
+        with option_name("data", "train_path"):
+            super().__init__(**_task_keywords(self.config))
 
     def _make_tasks(self, options: CountdownOptions) -> Tasks:
         tasks = super()._make_tasks(options)

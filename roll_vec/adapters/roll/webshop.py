@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from roll_vec.adapters.roll.configs import make_config
+from roll_vec.adapters.roll.configs import make_config, option_name
 from roll_vec.envs.webshop.env import WebShop
 from roll_vec.envs.webshop.goals import GoalFilter
 from roll_vec.envs.webshop.options import WebShopOptions
@@ -87,7 +87,8 @@ class WebShopEnvConfig:
 
     def __post_init__(self) -> None:
         # Validated now, so that a bad config fails where it is written.
-        WebShopOptions(**shop_keywords(**asdict(self)))
+        with option_name("products", "file_path"):
+            WebShopOptions(**shop_keywords(**asdict(self)))
 
 
 class WebShopEnv(WebShop):
@@ -116,7 +117,8 @@ class WebShopEnv(WebShop):
         **keywords: Any,
     ) -> None:
         self.config = make_config(WebShopEnvConfig, config, keywords)
-        super().__init__(**shop_keywords(**asdict(self.config)))
+        with option_name("products", "file_path"):
+            super().__init__(**shop_keywords(**asdict(self.config)))
 
     def reset(
         self,
