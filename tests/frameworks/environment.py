@@ -105,6 +105,8 @@ class Environment:
         complete = self.folder / "installed.txt"
         facts = f"{framework}\n{CONSTRAINTS.read_text('utf-8')}"
         pip = [self.python, "-m", "pip", "install", "--quiet", "--prefer-binary"]
+        # Files are compiled when they are imported.
+        pip.append("--no-compile")
         if complete.is_file() and complete.read_text("utf-8") == facts:
             self.run([*pip, "--no-deps", "--force-reinstall", wheel])
             return
