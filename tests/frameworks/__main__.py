@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -51,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = [name for name in args.names if name not in FRAMEWORKS]
     if unknown:
         parser.error(f"unknown {', '.join(unknown)}; there are {', '.join(FRAMEWORKS)}")
+    # A run that is stopped ends its program too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     results = read_results()
     if args.list:
         print_list(results)
