@@ -66,7 +66,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             names = [name for name in FRAMEWORKS if name in (args.names or FRAMEWORKS)]
             failures = run_all(names, folder.resolve(), args.checkouts, results)
-    rewrite(PAGES, lambda text: page.quote(text, results))
+    try:
+        rewrite(PAGES, lambda text: page.quote(text, results))
+    except ValueError as error:
+        failures.append(f"pages ({error})")
     sys.stdout.write(f"failed: {', '.join(failures) or 'none'}\n")
     return len(failures)
 
