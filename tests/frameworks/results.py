@@ -28,7 +28,7 @@ RESULTS = ROOT / "docs" / "frameworks.json"
 # A change of these is no change of the code.
 GENERATED = ("docs",)
 PROGRAM = "the program of its page"
-UNITS = ("s", "ms", "µs", "MB")
+UNITS = ("s", "ms", "µs", "MB", "threads", "processes")
 
 Results = dict[str, dict[str, Any]]
 
