@@ -18,7 +18,6 @@ from roll_vec.errors import (
     InvalidOptionError,
     SlowPatternWarning,
     UnknownOptionError,
-    UnsupportedError,
 )
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.text.wrapper import TextWrapper
@@ -351,14 +350,6 @@ def test_another_class_replaces_an_id_with_force_alone(registered):
     assert isinstance(gymnasium.make(id).unwrapped, Plain)
     with pytest.raises(InvalidOptionError, match="force: expected True or False"):
         roll_vec.register(id, Plain, force=1)
-
-
-def test_array_environments_refuse_send_and_recv():
-    env = gymnasium.make_vec("roll_vec/FrozenLake-v1", num_envs=2).unwrapped
-    env.reset(seed=0)
-    for call in (lambda: env.send([1], [0]), env.recv):
-        with pytest.raises(UnsupportedError, match="in one call: use step"):
-            call()
 
 
 @pytest.mark.parametrize(
