@@ -50,10 +50,10 @@ LAKES = [
 ]
 
 
-def compare_guide():
+def compare_guide(folder):
     """Return a row for each class of ROLL's guide."""
-    with tempfile.TemporaryDirectory() as folder:
-        counts = compare_classes(CHECKOUT, Path(folder), NUM_SEEDS)
+    folder.mkdir()
+    counts = compare_classes(CHECKOUT, folder, NUM_SEEDS)
     return [
         {
             "what": f"the guide's {name}Env, {NUM_SEEDS} seeds",
@@ -93,14 +93,13 @@ def compare_grids():
     return rows
 
 
-def compare_webshop():
-    """Return a row for WebShop."""
-    with tempfile.TemporaryDirectory() as folder:
-        original, theirs = original_webshop.make_original(CHECKOUT, Path(folder))
-        resets, ours = CountResets(original), GemWebShopEnv()
-        choose = original_webshop.choose
-        counts = [compare(theirs, ours, resets, range(NUM_SEEDS), choose)]
-        return describe("WebShop", counts, theirs, ours, choose)
+def compare_webshop(folder):
+    """Return a row for WebShop, whose environments read the folder ever after."""
+    original, theirs = original_webshop.make_original(CHECKOUT, folder)
+    resets, ours = CountResets(original), GemWebShopEnv()
+    choose = original_webshop.choose
+    counts = [compare(theirs, ours, resets, range(NUM_SEEDS), choose)]
+    return describe("WebShop", counts, theirs, ours, choose)
 
 
 def compare_managers():
@@ -180,7 +179,14 @@ def count_turns(env, choose):
 
 def main():
     """Compare everything, and write the rows."""
-    rows = [*compare_guide(), *compare_grids(), compare_webshop(), *compare_managers()]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rows = [
+            *compare_guide(folder / "guide"),
+            *compare_grids(),
+            compare_webshop(folder / "shop"),
+            *compare_managers(),
+        ]
     for row in rows:
         sys.stdout.write(f"{row}\n")
     Path(sys.argv[1]).write_text(json.dumps(rows), "utf-8")
