@@ -142,6 +142,8 @@ def run_all(
         if result["status"] == "failed":
             failures.append(name)
         if (PAGE_FOLDER / f"{name}.md").is_file():
+            # Another run may have written meanwhile.
+            results.update(read_results())
             record(results, name, result)
             write_results(results)
         else:
