@@ -152,8 +152,9 @@ class MicroBatches:
             calls, self._waiting = self._waiting, []
             if self._is_idle.is_set():
                 self._leader = None
-        for call in calls:
-            call.fail(closed_error())
+            # A caller that was about to lead asks for its result after this lock.
+            for call in calls:
+                call.fail(closed_error())
         finish_calls(calls)
         self._is_idle.wait()
 

@@ -26,7 +26,8 @@ from roll_vec.errors import (
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.pool.observations import same_data
 from roll_vec.sessions import Sessions
-from roll_vec.sessions.calls import TaskCall
+from roll_vec.sessions.calls import TaskCall, ThreadCall
+from roll_vec.sessions.micro_batches import MicroBatches
 
 IDS = [
     ("roll_vec/FrozenLake-v1", {}),
@@ -471,3 +472,26 @@ def test_an_action_can_be_a_number_of_numpy():
         single = gymnasium.make("roll_vec/FrozenLake-v1")
         session.reset(seed=2), single.reset(seed=2)
         assert same_data(session.step(np.int32(1)), single.step(1))
+
+
+def test_a_caller_that_is_about_to_lead_gets_the_error_of_a_close():
+    batches = MicroBatches(list)
+    call = ThreadCall(0, "step")
+    assert batches._submit(call)
+    is_done = []
+
+    def lead():
+        batches._run_batch(call)
+        is_done.append(call.is_done)
+
+    leader, fail = threading.Thread(target=lead), call.fail
+
+    def fail_late(error):
+        leader.start()
+        leader.join(0.02)
+        fail(error)
+
+    call.fail = fail_late
+    batches.close()
+    leader.join()
+    assert is_done == [True]
