@@ -260,6 +260,10 @@ class PoolEngine:
         self._step_infos[env_id] = result[3]
         return result
 
+    def forget_step(self, env_id: int) -> None:
+        """Note that a reset took the place of an environment's step."""
+        self._step_infos[env_id] = {}
+
     # -------------------------------------------------------- observations
 
     def observe(self, out: Any = None) -> Any:  # noqa: ARG002

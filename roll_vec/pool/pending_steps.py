@@ -243,6 +243,8 @@ class PoolSteps(PendingSteps):
         step_result = self._active[env_id]
         if step_result is not None:
             info = engine.operations.last_reset_infos[env_id]
+            if step_result.final is None:
+                engine.forget_step(env_id)
             if self._group_size is not None:
                 info = {**info, "group_id": env_id // self._group_size}
             observation = engine.observations.copy_latest(env_id)

@@ -31,6 +31,7 @@ Files, in reading order:
 - ``levels.py``: `solve` and `set_level_options` of a batch
 - ``attributes.py``: `call`, `get_attr`, `np_random`
 - ``send_recv.py``: `send` and `recv`, for actions that arrive at different times
+- ``idle_actions.py``: actions outside the mask of a step
 - ``unroll.py``: many steps in one call
 - ``rollout.py``: `Rollout`, the results of such a call
 

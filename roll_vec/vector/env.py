@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Text
+from gymnasium.spaces import Discrete, Text
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
@@ -32,6 +32,7 @@ from roll_vec.vector.autoreset import (
     parse_reset_mask,
 )
 from roll_vec.vector.engine import Engine, SupportsUnroll
+from roll_vec.vector.idle_actions import drop_idle_integers
 from roll_vec.vector.infos import Infos
 from roll_vec.vector.levels import BatchLevels
 from roll_vec.vector.rollout import Rollout
@@ -300,6 +301,8 @@ class RollVectorEnv(
             self._check_idle("step")
         if mask is not None:
             mask = parse_mask(mask, self.num_envs)
+            if mask is not None and isinstance(self.single_action_space, Discrete):
+                actions = drop_idle_integers(actions, mask)
         rewards, terminations, truncations, infos = self._autoreset.step(actions, mask)
         observations = self._observe()
         self._show_window()
