@@ -181,8 +181,11 @@ class Progress:
         line = f"{self.title}: {result['status']} after {seconds:.0f} s{reason}\n"
         sys.stdout.write(line)
         for row in result.get("rows", ()):
-            cells = [c for c in page.show_row(row).values() if c]
-            sys.stdout.write(f"    {row['what']}: {', '.join(cells)}\n")
+            cells = page.show_row(row)
+            rates = (
+                f" ({cells['theirs']}, ours {cells['ours']})" if "ours" in row else ""
+            )
+            sys.stdout.write(f"    {row['what']}: {cells['result']}{rates}\n")
         sys.stdout.flush()
 
     def _line(self) -> str:
