@@ -12,7 +12,12 @@ import pytest
 
 from roll_vec.adapters import ragen
 from roll_vec.adapters.ragen.metrics import measure_rollout
-from roll_vec.errors import InvalidActionError, InvalidOptionError, ResetNeededError
+from roll_vec.errors import (
+    InvalidActionError,
+    InvalidOptionError,
+    InvalidSeedError,
+    ResetNeededError,
+)
 
 RECORD = json.loads((Path(__file__).parent / "data" / "ragen.json").read_text("utf-8"))
 
@@ -132,6 +137,12 @@ def test_a_turn_is_refused_before_anything_moves():
         [turn(0, "down"), turn(4, "down")],
         [turn(0, "down"), turn(1, "down", 2)],
         [turn(0, "down"), {"env_id": 1, "actions": ["up"]}],
+        [turn(0, "down"), {**turn(1), "actions": "up"}],
+        [turn(0, "down"), {**turn(1), "actions": None}],
+        [turn(0, "down"), turn(1.0, "up")],
+        [turn(0, "down"), turn([1], "up")],
+        [turn(0, "down"), None],
+        None,
     ]
     for inputs in bad:
         with pytest.raises(InvalidOptionError, match="expected"):
@@ -140,9 +151,23 @@ def test_a_turn_is_refused_before_anything_moves():
     live = manager.step([turn(0, *["up"] * 9)])
     assert live == []
     assert manager.envs[0]["status"].num_actions == 5
+    with pytest.raises(InvalidSeedError):
+        manager.reset("x")
     with pytest.raises(ResetNeededError, match="have ended"):
         manager.step([turn(0, "up"), turn(1, "up")])
     assert manager.envs[1]["status"].num_actions == 0
+
+
+@pytest.mark.parametrize("env_type", ["sokoban", "frozen_lake", "countdown"])
+def test_an_action_of_none_is_refused_before_anything_moves(env_type):
+    keywords = {"train_path": None} if env_type == "countdown" else {}
+    config = ragen.REGISTERED_ENV_CONFIGS[env_type](**keywords)
+    env = ragen.REGISTERED_ENVS[env_type](config)
+    start = env.reset(seed=1)
+    for action in (None, [1], 2.5):
+        with pytest.raises(InvalidActionError):
+            env.step(action)
+    assert env.render() == start
 
 
 def test_configs_are_refused_where_they_are_written():
@@ -206,7 +231,16 @@ def test_countdown_grades_the_numbers_of_any_text(tmp_path):
         True,
         {"action_is_effective": True, "action_is_valid": True, "success": False},
     )
-    scores = {"+ 3 + 8": 1, "-3 + 8": 0.1, "3 + 8 = 11": 0, "": 0, "8 / (3 - 3)": 0}
+    with pytest.raises(InvalidSeedError):
+        env.reset(seed=-1)
+    scores = {
+        "3" * 5000: 0,
+        "+ 3 + 8": 1,
+        "-3 + 8": 0.1,
+        "3 + 8 = 11": 0,
+        "": 0,
+        "8 / (3 - 3)": 0,
+    }
     for answer, score in scores.items():
         env.reset(seed=0)
         text, reward, done, info = env.step(answer)

@@ -226,6 +226,7 @@ BAD = {
     "is_train": ({"is_train": "yes"}, InvalidOptionError),
     "env_kwargs: .* dict": ({"env_kwargs": 6}, InvalidOptionError),
     "obs_mode": ({"env_kwargs": {"obs_mode": "text"}}, InvalidOptionError),
+    "dim_room": ({"env_kwargs": {"dim_room": 6}}, InvalidOptionError),
     "boxes": ({"env_kwargs": {"boxes": 2}}, UnknownOptionError),
 }
 
@@ -247,10 +248,13 @@ def test_bad_actions_change_nothing():
     with pytest.raises(ResetNeededError):
         envs.step([1, 2])
     texts, _ = envs.reset()
-    for actions in ([1], [1, 5], [1, "up"], [1, None]):
+    for actions in ([1], [1, 5], [1, "up"], [1, None], None, "12", 1):
         with pytest.raises(InvalidActionError):
             envs.step(actions)
     assert envs.render(TEXTS) == texts
+    for env_idx in (-1, 2, "0"):
+        with pytest.raises(InvalidOptionError, match="env_idx"):
+            envs.render(TEXTS, env_idx)
     with pytest.raises(InvalidOptionError, match="mode"):
         envs.render("human")
     envs.close()

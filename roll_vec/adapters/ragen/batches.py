@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from roll_vec.adapters.roll.countdown import signed_rows
 from roll_vec.envs.countdown.task_files import load_tasks
 from roll_vec.errors import InvalidActionError
 from roll_vec.factories import make_vec
+from roll_vec.text.validation import check_text
 
 __all__ = ["Batch", "CountdownBatch", "FrozenLakeBatch", "Result", "SokobanBatch"]
 
@@ -78,7 +80,9 @@ class Batch:
         """
         mask = np.zeros(self.envs.num_envs, np.bool_)
         mask[list(actions)] = True
-        batch = [self.convert(actions.get(row)) for row in range(len(mask))]
+        batch: list[Any] = [None] * len(mask)
+        for row, action in actions.items():
+            batch[row] = self.convert(action)
         observations, rewards, terminations, truncations, infos = self.envs.step(
             batch, mask=mask
         )
@@ -95,8 +99,8 @@ class Batch:
         }
 
     def convert(self, action: Any) -> Any:
-        """Return our form of an action; of None any action that is accepted."""
-        return "" if action is None else action
+        """Return our form of an action."""
+        return action
 
     def result(
         self,
@@ -122,10 +126,6 @@ class SokobanBatch(Batch):
 
     ID = "roll_vec/Sokoban-v0"
 
-    def convert(self, action: Any) -> Any:
-        """Return the action; 0 of None."""
-        return 0 if action is None else action
-
 
 class FrozenLakeBatch(Batch):
     """RAGEN's FrozenLake."""
@@ -133,18 +133,16 @@ class FrozenLakeBatch(Batch):
     ID = "roll_vec/RandomFrozenLake-v0"
 
     def convert(self, action: Any) -> Any:
-        """Return the action of ``action_map``; 0 of None.
+        """Return the action of ``action_map``.
 
         Raises
         ------
         InvalidActionError
             For an action that the map does not have, such as 0.
         """
-        if action is None:
-            return 0
-        if action not in self.config.action_map:
-            message = f"expected one of {list(self.config.action_map)}, got {action!r}"
-            raise InvalidActionError(message)
+        accepted = list(self.config.action_map)
+        if action not in accepted:
+            raise InvalidActionError.expected("action", f"one of {accepted}", action)
         return self.config.action_map[action] + 1
 
     def result(self, row: int, *values: Any) -> Result:
@@ -174,7 +172,7 @@ class CountdownBatch(Batch):
 
     def convert(self, action: Any) -> Any:
         """Return the answer without a plus at its start, which our grammar lacks."""
-        return "" if action is None else action.lstrip().removeprefix("+")
+        return check_text(action).lstrip().removeprefix("+")
 
     def result(
         self,
@@ -187,9 +185,11 @@ class CountdownBatch(Batch):
     ) -> Result:
         """Return RAGEN's score: any text with the right numbers has the right form."""
         _, *nums = re.findall(r"\d+", self.observations[row])
-        has_form = sorted(map(int, re.findall(r"\d+", action))) == sorted(
-            map(int, nums)
-        )
+        has_form = False
+        # Python converts no number of thousands of digits.
+        with suppress(ValueError):
+            numbers = sorted(map(int, re.findall(r"\d+", action)))
+            has_form = numbers == sorted(map(int, nums))
         reward = 0
         if has_form:
             success = bool(infos["success"][row])

@@ -18,6 +18,7 @@ from roll_vec.adapters.ragen.configs import REGISTERED_ENV_CONFIGS
 from roll_vec.adapters.ragen.shop import WebShopBatch
 from roll_vec.errors import ResetNeededError
 from roll_vec.options import check_choice
+from roll_vec.seeding import check_seed
 from roll_vec.stacked.coordinate_texts import TEXT_FORMATS
 from roll_vec.stacked.grid_observations import GridObserver
 
@@ -61,7 +62,7 @@ class RagenEnv:
 
     def reset(self, seed: int | None = None, mode: str | None = None) -> Any:
         """Start the episode of a seed; return the first observation."""
-        self._batch.reset([seed], mode)
+        self._batch.reset([_check_seed(seed)], mode)
         return self.render()
 
     def step(self, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
@@ -158,7 +159,7 @@ class WebShopEnv(RagenEnv):
         instruction_text: str | None = None,
     ) -> str:
         """Start the goal of a seed, or of a session; return the first page."""
-        self._batch.reset([seed], mode, session, instruction_text)
+        self._batch.reset([_check_seed(seed)], mode, session, instruction_text)
         return self._observation()
 
     def _observation(self) -> str:
@@ -167,6 +168,10 @@ class WebShopEnv(RagenEnv):
     def get_available_actions(self) -> list[str]:
         """Return the actions that the page offers."""
         return self._batch.available_actions(0)
+
+
+def _check_seed(seed: Any) -> int | None:
+    return None if seed is None else check_seed(seed)
 
 
 REGISTERED_ENVS: dict[str, type[RagenEnv]] = {

@@ -18,8 +18,8 @@ from roll_vec.adapters.ragen.turns import (
     valid_actions,
 )
 from roll_vec.errors import InvalidOptionError, ResetNeededError
-from roll_vec.options import check_choice
-from roll_vec.seeding import draw_entropy
+from roll_vec.options import check_choice, check_int
+from roll_vec.seeding import check_seed, draw_entropy
 
 __all__ = ["EnvStateManager"]
 
@@ -114,7 +114,7 @@ class EnvStateManager:
             ``env_id``, ``group_id``, ``tag``, ``penalty`` and ``history``: a list of
             turns with ``state`` and ``actions_left`` (``images`` with pictures).
         """
-        seed = self._next_seed(seed)
+        seed = self._next_seed(None if seed is None else check_seed(seed))
         seeds = [seed + entry["group_id"] for entry in self.envs]
         start = 0
         for batch in self._batches:
@@ -200,18 +200,24 @@ class EnvStateManager:
     ) -> list[dict[str, Any]]:
         """Return the environments of a turn."""
         self._rollouts()
+        if not isinstance(all_env_inputs, (list, tuple)):
+            accepted = "a list of dict"
+            raise InvalidOptionError.expected(
+                "all_env_inputs", accepted, all_env_inputs
+            )
         for env_input in all_env_inputs:
-            if missing := _INPUT_KEYS - env_input.keys():
+            keys = env_input.keys() if isinstance(env_input, Mapping) else ()
+            if missing := _INPUT_KEYS.difference(keys):
                 accepted = f"a dict that has {', '.join(sorted(missing))} as well"
                 raise InvalidOptionError.expected("env_input", accepted, env_input)
             actions = env_input["actions"]
-            if not all(isinstance(action, str) for action in actions):
+            is_list = isinstance(actions, Sequence) and not isinstance(actions, str)
+            if not is_list or not all(isinstance(action, str) for action in actions):
                 raise InvalidOptionError.expected("actions", "a list of str", actions)
-        env_ids = [env_input["env_id"] for env_input in all_env_inputs]
-        numbers = range(len(self.envs))
-        if len(set(env_ids)) < len(env_ids) or not set(env_ids) <= set(numbers):
-            accepted = f"different numbers from 0 to {len(numbers) - 1}"
-            raise InvalidOptionError.expected("env_id", accepted, env_ids)
+        last = len(self.envs) - 1
+        env_ids = [check_int("env_id", i["env_id"], 0, last) for i in all_env_inputs]
+        if len(set(env_ids)) < len(env_ids):
+            raise InvalidOptionError.expected("env_id", "each at most once", env_ids)
         ended = [i for i in env_ids if self.envs[i]["status"].terminated]
         if ended:
             message = f"the episodes of environments {ended} have ended"

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.adapters.roll.configs import plain_value
 from roll_vec.errors import InvalidActionError, InvalidOptionError, ResetNeededError
 from roll_vec.factories import make_vec
 from roll_vec.options import check_bool, check_choice, check_int
@@ -39,7 +40,7 @@ def take_keywords(env_kwargs: Mapping[str, Any] | None, **own: Any) -> dict[str,
     own["autoreset_mode"] = "Disabled"
     if not isinstance(env_kwargs, (Mapping, type(None))):
         raise InvalidOptionError.expected("env_kwargs", "a dict or None", env_kwargs)
-    keywords = dict(env_kwargs or {})
+    keywords = plain_value(env_kwargs or {})
     for name in own.keys() & keywords.keys():
         accepted = f"no {name}, which the build function sets"
         raise InvalidOptionError.expected("env_kwargs", accepted, keywords)
@@ -143,9 +144,11 @@ class VerlAgentEnvs:
         if not self._infos:
             message = "the environments must be reset before they take actions"
             raise ResetNeededError(message)
-        if len(actions) != self.num_processes:
+        is_list = isinstance(actions, (list, tuple, np.ndarray))
+        if not is_list or len(actions) != self.num_processes:
             accepted = f"{self.num_processes} of them, one for each environment"
-            raise InvalidActionError.expected("actions", accepted, len(actions))
+            value = len(actions) if is_list else actions
+            raise InvalidActionError.expected("actions", accepted, value)
         rewards = [0.0] * self.num_processes
         outcomes = self._idle_outcomes(actions)
         mask = ~self._ended
@@ -172,6 +175,8 @@ class VerlAgentEnvs:
         env_idx : int or None
         """
         check_choice("mode", mode, ("text",))
+        if env_idx is not None:
+            check_int("env_idx", env_idx, 0, self.num_processes - 1)
         observations = self._observe()
         return observations if env_idx is None else observations[env_idx]
 

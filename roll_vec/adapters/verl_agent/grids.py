@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from roll_vec.adapters.verl_agent.envs import Info, VerlAgentEnvs, take_keywords
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_choice
+from roll_vec.options import check_choice, check_int
 from roll_vec.stacked.grid_family import GridFamily
 
 __all__ = ["GridEnvs"]
@@ -62,9 +62,6 @@ class GridEnvs(VerlAgentEnvs):
         )
         # The registered limit is verl-agent's default, too.
         keywords["max_episode_steps"] = keywords.pop("max_steps", None)
-        if "dim_room" in keywords:
-            # Configurations have their own kind of list.
-            keywords["dim_room"] = tuple(keywords["dim_room"])
         self._tiles: NDArray[np.uint8] | None = None
         if tiles == "gym_sokoban" and mode == "rgb_array":
             self._tiles = _load_tiles(family.num_codes)
@@ -100,6 +97,8 @@ class GridEnvs(VerlAgentEnvs):
         InvalidOptionError
         """
         check_choice("mode", mode, MODES)
+        if env_idx is not None:
+            check_int("env_idx", env_idx, 0, self.num_processes - 1)
         engine, env_ids = self.envs.engine, np.arange(self.num_processes)
         grids = engine.grids(env_ids if env_idx is None else env_ids[[env_idx]])
         if mode == "state":
