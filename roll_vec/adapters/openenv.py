@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Text
 
+from roll_vec.adapters.batch_arguments import make_batch
 from roll_vec.errors import MissingExtraError, ResetNeededError
-from roll_vec.factories import make_vec
 from roll_vec.options import check_int
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.sessions import Session, Sessions
@@ -197,7 +197,10 @@ def create_app(
         if registered is not None and not registered.pooled:
             keywords = {"action_mode": "text", "obs_mode": "text", **keywords}
         num_envs = check_int("max_concurrent_envs", max_concurrent_envs, 1)
-        env = Sessions(make_vec(env, num_envs, autoreset_mode="Disabled", **keywords))
+        count_name = "max_concurrent_envs"
+        env = Sessions(
+            make_batch(env, num_envs, "Disabled", keywords, count_name=count_name)
+        )
     app = http_server.create_app(
         partial(RollVecEnvironment, env),
         RollVecAction,

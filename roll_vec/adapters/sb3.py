@@ -17,14 +17,19 @@ from numpy.typing import NDArray
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
-from roll_vec.errors import InvalidOptionError, UnsupportedError
-from roll_vec.factories import make_vec
+from roll_vec.adapters.batch_arguments import check_batch, make_batch, shift_actions
+from roll_vec.errors import InvalidOptionError, UnknownOptionError, UnsupportedError
 from roll_vec.seeding import expand_seeds
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.info_lists import split_infos
 
 __all__ = ["BatchVecEnv", "make_vec_env"]
 
+# Arguments of Stable-Baselines3's `make_vec_env` for its own environments.
+_THEIR_ARGUMENTS = (
+    *("monitor_dir", "monitor_kwargs", "start_index"),
+    *("vec_env_cls", "vec_env_kwargs", "wrapper_class", "wrapper_kwargs"),
+)
 # Those that Stable-Baselines3 has networks for.
 _ACTION_SPACES = (spaces.Box, spaces.Discrete, spaces.MultiBinary, spaces.MultiDiscrete)
 _OBSERVATION_SPACES = (*_ACTION_SPACES, spaces.Dict)
@@ -58,8 +63,16 @@ def make_vec_env(
     ------
     InvalidOptionError, UnknownOptionError
     """
+    for name in _THEIR_ARGUMENTS:
+        if name in keywords:
+            message = (
+                f"got an unexpected keyword argument {name!r}: a batch has no "
+                "environments of their own to wrap; wrap the result, for instance in "
+                "VecNormalize or VecMonitor"
+            )
+            raise UnknownOptionError(message)
     options = {"episode_info": True, **(env_kwargs or {}), **keywords}
-    batch = make_vec(env_id, n_envs, autoreset_mode="SameStep", **options)
+    batch = make_batch(env_id, n_envs, "SameStep", options, count_name="n_envs")
     envs = BatchVecEnv(batch, step_infos=step_infos)
     if seed is not None:
         envs.seed(seed)
@@ -99,6 +112,7 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]
     def __init__(
         self, batch: VectorEnv[Any, Any, Any], *, step_infos: bool = True
     ) -> None:
+        check_batch(batch, VectorEnv, "a vector environment")
         mode = batch.metadata.get("autoreset_mode")
         if mode is not AutoresetMode.SAME_STEP:
             accepted = "a batch with autoreset_mode='SameStep'"
@@ -146,8 +160,10 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]
 
     def step_async(self, actions: NDArray[Any]) -> None:
         """Keep the actions until `step_wait`."""
-        first = self._first_action
-        self._actions = np.asarray(actions) + first if first else actions
+        if first := self._first_action:
+            self._actions = shift_actions(actions, first, self.action_space.n)
+        else:
+            self._actions = actions
 
     def step_wait(self) -> tuple[Any, NDArray[Any], NDArray[Any], list[dict[str, Any]]]:
         """Step the batch; return observations, rewards, dones and a dict of each."""

@@ -17,8 +17,8 @@ from gymnasium.vector.utils import iterate
 from numpy.typing import NDArray
 from tianshou.env import BaseVectorEnv
 
-from roll_vec.errors import InvalidOptionError
-from roll_vec.factories import make_vec
+from roll_vec.adapters.batch_arguments import check_batch, make_batch, shift_actions
+from roll_vec.errors import InvalidActionError, InvalidOptionError
 from roll_vec.options import check_int
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.info_lists import split_infos
@@ -53,7 +53,7 @@ def make_vector_env(
     ------
     InvalidOptionError, UnknownOptionError
     """
-    batch = make_vec(id, num_envs, autoreset_mode="Disabled", **keywords)
+    batch = make_batch(id, num_envs, "Disabled", keywords)
     return BatchVectorEnv(
         batch, wait_num=wait_num, timeout=timeout, info_keys=info_keys
     )
@@ -96,6 +96,11 @@ class BatchVectorEnv(BaseVectorEnv):  # type: ignore[misc]
         timeout: float | None = None,
         info_keys: Sequence[str] | None = None,
     ) -> None:
+        accepted = "a vector environment of roll_vec without wrappers"
+        check_batch(batch, RollVectorEnv, accepted)
+        if isinstance(info_keys, str):
+            accepted = "None or a sequence of names"
+            raise InvalidOptionError.expected("info_keys", accepted, info_keys)
         mode = batch.metadata.get("autoreset_mode")
         if mode is not AutoresetMode.DISABLED:
             accepted = "a batch with autoreset_mode='Disabled'"
@@ -185,8 +190,11 @@ class BatchVectorEnv(BaseVectorEnv):  # type: ignore[misc]
         env_ids = np.asarray(self._wrap_id(id))
         if action is not None:
             actions = np.asarray(action)
-            if self._first_action:
-                actions = actions + self._first_action
+            if actions.shape[:1] != env_ids.shape:
+                accepted = f"{len(env_ids)} of them, one for each environment"
+                raise InvalidActionError.expected("action", accepted, action)
+            if first := self._first_action:
+                actions = shift_actions(actions, first, self._action_spaces[0].n)
             if not self.is_async:
                 return self._step(actions, env_ids)
             self._assert_id(env_ids)

@@ -10,7 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roll_vec.errors import MissingExtraError, SessionsFullError
+from roll_vec.errors import (
+    InvalidOptionError,
+    MissingExtraError,
+    SessionsFullError,
+    UnknownOptionError,
+)
 from tests.adapters import openenv_stub
 
 RECORD = Path(__file__).parent / "data" / "openenv.json"
@@ -100,6 +105,13 @@ def test_integers_and_options_reach_the_environment(adapter):
     result = environment.step(app.action_cls(action=0))
     assert not result.info["action_is_effective"]
     assert environment.state.step_count == 1
+
+
+def test_keywords_that_the_server_sets_itself_are_refused(adapter):
+    with pytest.raises(InvalidOptionError, match="autoreset_mode: expected 'Disab"):
+        adapter.create_app("roll_vec/Sokoban-v0", autoreset_mode="SameStep")
+    with pytest.raises(UnknownOptionError, match="did you mean max_concurrent_envs"):
+        adapter.create_app("roll_vec/Sokoban-v0", num_envs=2)
 
 
 def test_the_client_reads_replies_and_writes_answers(adapter):

@@ -17,6 +17,7 @@ from roll_vec.errors import (
     InvalidOptionError,
     InvalidSeedError,
     ResetNeededError,
+    UnknownOptionError,
 )
 
 RECORD = json.loads((Path(__file__).parent / "data" / "ragen.json").read_text("utf-8"))
@@ -188,6 +189,13 @@ def test_configs_are_refused_where_they_are_written():
     tag = {"env_type": "bandit", "max_actions_per_traj": 1, "env_config": None}
     with pytest.raises(InvalidOptionError, match="env_type: expected"):
         make_manager(tags={"LakeTag": tag})
+    tag = {"env_type": "sokoban", "max_actions_per_traj": 1}
+    with pytest.raises(UnknownOptionError, match="did you mean num_boxes"):
+        make_manager(tags={"LakeTag": tag | {"env_config": {"num_box": 1}}})
+    with pytest.raises(InvalidOptionError, match=r"LakeTag\.max_actions_per_traj: ex"):
+        make_manager(
+            tags={"LakeTag": tag | {"max_actions_per_traj": "1", "env_config": {}}}
+        )
     env_configs = {"tags": ["LakeTag"], "n_groups": [1]}
     modes = {"env_groups": 2, "group_size": 1, "env_configs": env_configs}
     with pytest.raises(InvalidOptionError, match="n_groups: expected"):

@@ -278,6 +278,27 @@ def test_bad_keywords_are_refused_where_they_are_written(env_class, name, value)
         env_class(num_room=3)
 
 
+@pytest.mark.parametrize(
+    ("env_class", "name", "key"),
+    [
+        (GemSokobanEnv, "format_penalti", "format_penalty"),
+        (GemFrozenLakeEnv, "render_mod", "render_mode"),
+        (GemWebShopEnv, "filepath", "file_path"),
+        (GemCountdownEnv, "action_patern", "action_pattern"),
+    ],
+)
+def test_a_typo_in_a_yaml_is_answered_by_rolls_own_key(env_class, name, key):
+    with pytest.raises(UnknownOptionError, match=f"did you mean {key}"):
+        env_class(**{name: 1})
+
+
+@pytest.mark.parametrize("name", ["obs_mode", "action_mode", "action_start", "match"])
+def test_keywords_that_the_class_sets_itself_are_refused(name):
+    with pytest.raises(UnknownOptionError, match=name) as refusal:
+        GemSokobanEnv(**{name: "text"})
+    assert f" {name}," not in str(refusal.value)
+
+
 def test_a_step_needs_a_reset():
     for env in (
         GemSokobanEnv(**ROOM),

@@ -13,7 +13,13 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import roll_vec
-from roll_vec.errors import FrozenAttributeError, InvalidOptionError, UnsupportedError
+from roll_vec.errors import (
+    FrozenAttributeError,
+    InvalidActionError,
+    InvalidOptionError,
+    UnknownOptionError,
+    UnsupportedError,
+)
 
 LAKE = "roll_vec/RandomFrozenLake-v0"
 KEYWORDS = {"max_episode_steps": 5, "is_slippery": False, "seed_info": True}
@@ -237,3 +243,33 @@ def test_objects_take_attributes_and_options(sb3):
 def test_batches_that_do_not_fit_are_refused(sb3, keywords, message):
     with pytest.raises(InvalidOptionError, match=message):
         sb3.BatchVecEnv(roll_vec.make_vec(LAKE, 2, **keywords))
+
+
+def test_actions_count_from_0_and_others_are_refused(sb3):
+    envs = sb3.make_vec_env(LAKE, 2, 0)
+    envs.reset()
+    for actions in ([0, 4], [-1, 0]):  # the batch itself takes 0 to 4
+        with pytest.raises(InvalidActionError, match="expected 0 to 3"):
+            envs.step(np.array(actions))
+    for actions in (["up", "up"], [0.0, 1.0]):
+        with pytest.raises(InvalidActionError, match="integer dtype"):
+            envs.step(actions)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"autoreset_mode": "NextStep"}, "autoreset_mode: expected 'SameStep'"),
+        ({"num_envs": 2}, "did you mean n_envs"),
+        ({"monitor_dir": "logs"}, "monitor_dir.*VecMonitor"),
+    ],
+)
+def test_keywords_of_others_are_refused(sb3, keywords, message):
+    with pytest.raises((InvalidOptionError, UnknownOptionError), match=message):
+        sb3.make_vec_env(LAKE, **keywords)
+
+
+def test_what_is_no_batch_is_refused(sb3):
+    for value in (LAKE, gymnasium.make(LAKE)):
+        with pytest.raises(InvalidOptionError, match="batch: expected a vector env"):
+            sb3.BatchVecEnv(value)

@@ -13,7 +13,11 @@ import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec.errors import FrozenAttributeError, InvalidOptionError
+from roll_vec.errors import (
+    FrozenAttributeError,
+    InvalidActionError,
+    InvalidOptionError,
+)
 
 LAKE = "roll_vec/RandomFrozenLake-v0"
 KEYWORDS = {"max_episode_steps": 4, "is_slippery": False, "seed_info": True}
@@ -174,8 +178,21 @@ def test_arrays_can_be_asynchronous_too(adapter):
         (lambda a: a.make_vector_env(LAKE, 2, wait_num=3), "wait_num"),
         (lambda a: a.make_vector_env(LAKE, 2).reset(sed=1), "seed or options"),
         (lambda a: a.make_vector_env(LAKE, 2).step(None), "asynchronous"),
+        (lambda a: a.make_vector_env(LAKE, 2, info_keys="success"), "info_keys"),
+        (lambda a: a.make_vector_env(LAKE, autoreset_mode="NextStep"), "'Disabled'"),
+        (lambda a: a.BatchVectorEnv(LAKE), "batch: expected"),
     ],
 )
 def test_bad_arguments(adapter, make, message):
     with pytest.raises(InvalidOptionError, match=message):
         make(adapter)
+
+
+def test_actions_count_from_0_one_for_each_environment(adapter):
+    envs = adapter.make_vector_env(LAKE, 3)
+    envs.reset(seed=0)
+    for actions in ([4, 0], [0, -1]):
+        with pytest.raises(InvalidActionError, match="expected 0 to 3"):
+            envs.step(np.array(actions), [0, 2])
+    with pytest.raises(InvalidActionError, match="action: expected 2 of them"):
+        envs.step(np.zeros(3, np.int64), [0, 2])

@@ -18,7 +18,7 @@ from roll_vec.adapters.ragen.turns import (
     valid_actions,
 )
 from roll_vec.errors import InvalidOptionError, ResetNeededError
-from roll_vec.options import check_choice, check_int
+from roll_vec.options import check_choice, check_int, check_unknown, keywords_of
 from roll_vec.seeding import check_seed, draw_entropy
 
 __all__ = ["EnvStateManager"]
@@ -81,7 +81,12 @@ class EnvStateManager:
         template = self.sys_config.custom_envs[tag]
         name = f"custom_envs.{tag}.env_type"
         env_type = check_choice(name, template.env_type, BATCHES)
-        config = REGISTERED_ENV_CONFIGS[env_type](**(template.env_config or {}))
+        config_class = REGISTERED_ENV_CONFIGS[env_type]
+        env_config = template.env_config or {}
+        check_unknown(env_config, keywords_of(config_class))
+        config = config_class(**env_config)
+        name = f"custom_envs.{tag}.max_actions_per_traj"
+        max_actions = check_int(name, template.max_actions_per_traj, 1)
         batch = BATCHES[env_type](config, num_envs)
         self._batches.append(batch)
         for row in range(num_envs):
@@ -94,7 +99,7 @@ class EnvStateManager:
                     "env": Member(batch, row),
                     "config": config,
                     "status": EnvStatus(),
-                    "max_actions_per_traj": template.max_actions_per_traj,
+                    "max_actions_per_traj": max_actions,
                 }
             )
 

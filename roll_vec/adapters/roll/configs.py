@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_unknown
+from roll_vec.options import check_unknown, keywords_of
 
-__all__ = ["make_config", "option_name", "plain_value"]
+__all__ = ["check_env_config", "make_config", "option_name", "plain_value"]
 
 Config = TypeVar("Config")
 
@@ -36,6 +36,33 @@ def make_config(
     values = {**(config or {}), **keywords}
     check_unknown(values, names)
     return config_class(**values)
+
+
+def check_env_config(
+    env_config: Mapping[str, Any],
+    own_class: type[Any],
+    env_class: type[Any],
+    left_out: Iterable[str] = (),
+) -> None:
+    """Raise an error for keys of a yaml's ``env_config`` that do not exist.
+
+    Parameters
+    ----------
+    env_config : mapping from str to object
+    own_class : class
+        The options of ROLL's class.
+    env_class : class
+        Those of the environment of ours.
+    left_out : iterable of str
+        Keywords of ``env_class`` that are not the yaml's to set.
+
+    Raises
+    ------
+    UnknownOptionError
+        Lists the keys that do.
+    """
+    accepted = keywords_of(env_class).keys() - set(left_out)
+    check_unknown(env_config, accepted | keywords_of(own_class).keys())
 
 
 def plain_value(value: Any) -> Any:

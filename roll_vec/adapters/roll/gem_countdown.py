@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from roll_vec.adapters.roll.answer_options import AnswerOptions
-from roll_vec.adapters.roll.configs import plain_value
+from roll_vec.adapters.roll.configs import check_env_config, plain_value
 from roll_vec.adapters.roll.gem_env import GemEnv
 from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.countdown.texts import write_instructions
@@ -32,6 +32,7 @@ class GemCountdownEnv(GemEnv):
     @takes_keywords_of(AnswerOptions, open_end=True)
     def __init__(self, **keywords: Any) -> None:
         keywords = plain_value(keywords)
+        check_env_config(keywords, AnswerOptions, CountdownOptions)
         answers = take_options(AnswerOptions, keywords)
         # Validated now, so that a bad keyword fails where it is written.
         tasks = parse_options(CountdownOptions, keywords)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from roll_vec.adapters.roll.configs import plain_value
 from roll_vec.adapters.roll.gem_grid_env import GemGridEnv, GemGridOptions
 from roll_vec.envs.frozen_lake.options import RandomFrozenLakeOptions
-from roll_vec.options import take_options, takes_keywords_of
+from roll_vec.options import takes_keywords_of
 from roll_vec.seeding import check_seed
 
 __all__ = ["GemFrozenLakeEnv"]
@@ -48,8 +47,7 @@ class GemFrozenLakeEnv(GemGridEnv):
     def __init__(self, *, map_seed: int | None = None, **keywords: Any) -> None:
         self._map_seed = None if map_seed is None else check_seed(map_seed)
         self._success = False
-        keywords = plain_value(keywords)
-        super().__init__(take_options(GemGridOptions, keywords), keywords)
+        super().__init__(*self.split_env_config(keywords))
 
     def reset(self, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
         """Start a new episode; see `GemEnv.reset`."""

@@ -7,18 +7,24 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from roll_vec.adapters.roll.answer_options import AnswerOptions
+from roll_vec.adapters.roll.configs import check_env_config, plain_value
 from roll_vec.adapters.roll.gem_env import GemEnv
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     check_choice,
     check_int,
+    keywords_of,
     parse_options,
+    take_options,
 )
 from roll_vec.stacked.options import LevelOptions
 from roll_vec.text.action_parser import ActionParser
+from roll_vec.text.options import TextOptions
 
 __all__ = ["GemGridEnv", "GemGridOptions"]
 
+# Keywords of our environments that the classes below set themselves.
+_FIXED_KEYWORDS = {"action_mode", "action_start", "obs_mode", *keywords_of(TextOptions)}
 # By ROLL's render mode.
 _OBS_MODES = {"text": "text", "rgb_array": "rgb"}
 
@@ -90,6 +96,20 @@ class GemGridEnv(GemEnv):
         parse_options(self.OPTIONS, keywords)
         parser = ActionParser(options.text_options(), self.ACTION_LOOKUP)
         super().__init__(self.ENV_ID, keywords, parser)
+
+    @classmethod
+    def split_env_config(
+        cls, env_config: Mapping[str, Any]
+    ) -> tuple[GemGridOptions, dict[str, Any]]:
+        """Return ROLL's options of an ``env_config``, and the keywords of the batch.
+
+        Raises
+        ------
+        InvalidOptionError, UnknownOptionError
+        """
+        keywords = plain_value(env_config)
+        check_env_config(keywords, GemGridOptions, cls.OPTIONS, _FIXED_KEYWORDS)
+        return take_options(GemGridOptions, keywords), keywords
 
     def get_instructions(self) -> str:
         """Return the description of the game, the symbols and the actions."""

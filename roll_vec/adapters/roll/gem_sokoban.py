@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from roll_vec.adapters.roll.configs import plain_value
 from roll_vec.adapters.roll.gem_grid_env import GemGridEnv, GemGridOptions
 from roll_vec.envs.sokoban.options import SokobanOptions
-from roll_vec.options import take_options, takes_keywords_of
+from roll_vec.options import takes_keywords_of
 
 __all__ = ["GemSokobanEnv"]
 
@@ -44,8 +43,7 @@ class GemSokobanEnv(GemGridEnv):
 
     @takes_keywords_of(GemGridOptions, open_end=True)
     def __init__(self, **keywords: Any) -> None:
-        keywords = plain_value(keywords)
-        options = take_options(GemGridOptions, keywords)
+        options, keywords = self.split_env_config(keywords)
         if keywords.get("levels") is None:
             keywords = {"dim_room": (10, 10), "num_boxes": 4, **keywords}
         super().__init__(options, {**keywords, "max_steps": options.max_steps})

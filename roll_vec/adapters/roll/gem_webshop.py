@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from roll_vec.adapters.roll.answer_options import AnswerOptions
-from roll_vec.adapters.roll.configs import plain_value
+from roll_vec.adapters.roll.configs import check_env_config, plain_value
 from roll_vec.adapters.roll.gem_env import GemEnv
 from roll_vec.adapters.roll.webshop import shop_keywords
 from roll_vec.envs.webshop.actions import list_actions
@@ -91,6 +91,8 @@ class GemWebShopEnv(GemEnv):
     @takes_keywords_of(GemWebShopOptions, open_end=True)
     def __init__(self, **keywords: Any) -> None:
         keywords = plain_value(keywords)
+        left_out = ("observation_format",)
+        check_env_config(keywords, GemWebShopOptions, WebShopOptions, left_out)
         options = take_options(GemWebShopOptions, keywords)
         self.max_steps = options.max_steps
         self.env_instruction = options.env_instruction or _INSTRUCTION
