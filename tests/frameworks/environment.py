@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -76,6 +77,8 @@ class Environment:
         if not (target / ".git").is_dir() or not _succeeds(
             [*here, "diff", checkout.commit]
         ):
+            # Of another commit, or of a run that was stopped.
+            shutil.rmtree(target, ignore_errors=True)
             clone = ["git", "clone", "--quiet", "--shared", "--no-checkout"]
             self.run([*clone, source.resolve(), target])
             # Copies of a repository may lack large files; the check needs none.
