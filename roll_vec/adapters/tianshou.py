@@ -20,6 +20,7 @@ from tianshou.env import BaseVectorEnv
 from roll_vec.adapters.batch_arguments import check_batch, make_batch, shift_actions
 from roll_vec.errors import InvalidActionError, InvalidOptionError
 from roll_vec.options import check_int
+from roll_vec.seeding import expand_seeds
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.info_lists import split_infos
 
@@ -131,13 +132,11 @@ class BatchVectorEnv(BaseVectorEnv):  # type: ignore[misc]
     def seed(self, seed: int | Sequence[int] | None = None) -> list[list[int | None]]:
         """Reset the environments with seeds, and seed their action spaces.
 
-        An int s stands for s, s + 1 and so on.
+        An int s stands for s, s + 1 and so on, with one seed for each group.
         """
         self._assert_is_not_closed()
-        seeds = [None] * self.env_num if seed is None else seed
-        if isinstance(seeds, (int, np.integer)):
-            seeds = [int(seeds) + i for i in range(self.env_num)]
-        self.batch.reset(seed=list(seeds))
+        seeds = expand_seeds(seed, self.env_num, self.batch.group_size)
+        self.batch.reset(seed=seeds)
         for space, own_seed in zip(self._action_spaces, seeds, strict=True):
             space.seed(own_seed)
         return [[own_seed] for own_seed in seeds]

@@ -17,6 +17,7 @@ from roll_vec.errors import (
     FrozenAttributeError,
     InvalidActionError,
     InvalidOptionError,
+    InvalidSeedError,
 )
 
 LAKE = "roll_vec/RandomFrozenLake-v0"
@@ -196,3 +197,11 @@ def test_actions_count_from_0_one_for_each_environment(adapter):
             envs.step(np.array(actions), [0, 2])
     with pytest.raises(InvalidActionError, match="action: expected 2 of them"):
         envs.step(np.zeros(3, np.int64), [0, 2])
+
+
+def test_a_group_gets_one_seed(adapter):
+    envs = adapter.make_vector_env(LAKE, 4, group_size=2, **KEYWORDS)
+    assert envs.seed(5) == [[5], [5], [6], [6]]
+    assert envs.batch.np_random_seed == (5, 5, 6, 6)
+    with pytest.raises(InvalidSeedError):
+        envs.seed(1.5)
