@@ -245,6 +245,11 @@ class Session:
         PendingResultsError
             If another call of this session has not ended.
         ClosedError, UnsupportedError
+
+        Notes
+        -----
+        An environment of a pool that fails in all attempts at a reset raises nothing:
+        its info has ``error``, and its first step ends the episode as truncated.
         """
         result: Reset = self._run("reset", self._check_reset(seed, options))
         return result

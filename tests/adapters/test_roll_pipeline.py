@@ -26,6 +26,7 @@ from roll_vec.adapters.roll import (
 )
 from roll_vec.adapters.roll.registration import GEM_IDS
 from roll_vec.errors import (
+    EnvironmentFaultError,
     InvalidActionError,
     InvalidOptionError,
     ResetNeededError,
@@ -120,6 +121,26 @@ def test_a_map_seed_is_that_of_a_first_reset_without_one():
     assert env.reset() == twin.reset(7)
     assert env.reset() == twin.reset()
     assert GemFrozenLakeEnv(map_seed=7).reset(3) == twin.reset(3)
+
+
+@pytest.mark.filterwarnings("ignore::roll_vec.errors.EnvironmentFaultWarning")
+def test_an_environment_that_fails_raises(monkeypatch):
+    env = GemWebShopEnv(num_products=100)
+    with pytest.raises(EnvironmentFaultError, match="session: expected"):
+        env.reset(seed=5, session=[3])
+    with pytest.raises(ResetNeededError):
+        env.step("<answer>search[shoes]</answer>")
+    env.reset(seed=5)
+
+    def fail(shop, action):
+        raise RuntimeError("broken")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("roll_vec.envs.webshop.env.WebShop.step", fail)
+        with pytest.raises(EnvironmentFaultError, match="broken"):
+            env.step("<answer>search[shoes]</answer>")
+    env.reset(seed=5)
+    env.step("<answer>search[shoes]</answer>")
 
 
 def test_the_limit_of_webshop_ends_after_an_answer_without_an_action():

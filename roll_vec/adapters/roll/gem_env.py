@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from roll_vec.adapters.roll.shared_batch import share_batch
-from roll_vec.errors import ResetNeededError
+from roll_vec.errors import EnvironmentFaultError, ResetNeededError
 from roll_vec.sessions import Session
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.validation import check_text
@@ -80,6 +80,8 @@ class GemEnv(ABC):
         Raises
         ------
         InvalidSeedError, LevelGenerationError
+        EnvironmentFaultError
+            If the environment fails, as for an option that it refuses.
         """
         return self._reset(seed, None)
 
@@ -88,7 +90,8 @@ class GemEnv(ABC):
     ) -> tuple[Any, dict[str, Any]]:
         if self._session is None:
             self._session = self._batch.open()
-        self._observation, self._outcome = self._session.reset(seed, options)
+        result = self._session.reset(seed, options)
+        self._note(*result)
         self._turn, self._is_running = 0, True
         return self._observation, {"env_instruction": self.get_instructions()}
 
@@ -102,10 +105,17 @@ class GemEnv(ABC):
         self._check_running()
         assert self._session is not None, "a reset has opened it"
         result = self._session.step(action)
-        self._observation, self._outcome = result[0], result[4]
+        self._note(result[0], result[4])
         self._turn += 1
         self._is_running = not (result[2] or result[3])
         return result
+
+    def _note(self, observation: Any, info: Mapping[str, Any]) -> None:
+        """Keep a result of the batch; raise an error if its environment has failed."""
+        if "error" in info:
+            self._is_running = False
+            raise EnvironmentFaultError({0: info["error"]})
+        self._observation, self._outcome = observation, info
 
     @abstractmethod
     def step(self, action: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -128,6 +138,8 @@ class GemEnv(ABC):
             If it is not a str.
         ResetNeededError
             Before a reset and after the end of the episode.
+        EnvironmentFaultError
+            If the environment fails; the episode has ended.
         """
 
     @abstractmethod
