@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from roll_vec.errors import EnvironmentFaultError
 from roll_vec.sessions.calls import Call, copy_error
 from roll_vec.vector.env import RollVectorEnv
-from roll_vec.vector.info_parts import InfoParts, find_part
+from roll_vec.vector.info_lists import split_infos
+from roll_vec.vector.info_parts import InfoParts, add_to_infos, find_part
 from roll_vec.vector.infos import InfoList, Infos
 
 __all__ = ["EnvRows"]
@@ -90,13 +91,11 @@ class EnvRows:
         env_ids = _rows_of(calls)
         options = calls[0].argument[1]
         self.engine.reset(env_ids, [call.argument[0] for call in calls], options)
-        infos = self.engine.reset_infos(env_ids)
-        observations = self._observe(env_ids)
-        rows = np.arange(len(calls))
-        for call, *values in zip(
-            calls, observations, _split(infos, rows, _split_columns), strict=True
-        ):
-            call.succeed(tuple(values))
+        new_infos = self.engine.reset_infos(env_ids)
+        infos = add_to_infos(None, env_ids, new_infos, self.envs.num_envs)
+        columns = self._observe(env_ids), _split(infos, env_ids)
+        for call, values in zip(calls, zip(*columns, strict=True), strict=True):
+            call.succeed(values)
 
     def first_seed(self, row: int) -> int | None:
         """Return the seed of a session's first episode, if the caller gives none."""
@@ -122,7 +121,7 @@ class EnvRows:
             result.rewards[rows].tolist(),
             result.terminations[rows].tolist(),
             result.truncations[rows].tolist(),
-            _split(result.infos, rows, _split_layout),
+            _split(result.infos, rows),
         )
         for call, values in zip(calls, zip(*columns, strict=True), strict=True):
             call.succeed(values)
@@ -200,65 +199,17 @@ def batch_actions(space: Space[Any], actions: list[Any]) -> Any:
     return concatenate(space, actions, empty)
 
 
-def _split(
-    infos: Infos | InfoList | InfoParts,
-    rows: NDArray[np.int64],
-    split_arrays: Callable[[Infos, NDArray[np.int64]], InfoList],
-) -> InfoList:
+def _split(infos: Infos | InfoList | InfoParts, rows: NDArray[np.int64]) -> InfoList:
     """Return the info of each of some environments, as a single environment has it.
 
     Parameters
     ----------
-    infos : dict of (n, ...) arrays, list of n dicts, or InfoParts
+    infos : dict in Gymnasium's layout, list of n dicts, or InfoParts
     rows : (m,) int64
-    split_arrays : callable
-        Splits a dict of arrays.
     """
     if isinstance(infos, InfoParts):
         pairs = [find_part(infos, row) for row in rows.tolist()]
-        return [
-            _split(part, np.array([local_row]), split_arrays)[0]
-            for part, local_row in pairs
-        ]
+        return [_split(part, np.array([row]))[0] for part, row in pairs]
     if isinstance(infos, list):
         return [infos[row] for row in rows.tolist()]
-    return split_arrays(infos, rows)
-
-
-def _split_layout(infos: Infos, rows: NDArray[np.int64]) -> InfoList:
-    """Split Gymnasium's layout of arrays and masks."""
-    split: InfoList = [{} for _ in range(len(rows))]
-    for key, values in infos.items():
-        mask = infos.get(f"_{key}")
-        if mask is None:
-            continue
-        items = _split_values(values, rows, _split_layout)
-        for info, has_key, item in zip(split, mask[rows].tolist(), items, strict=True):
-            if has_key:
-                info[key] = item
-    return split
-
-
-def _split_columns(infos: Infos, rows: NDArray[np.int64]) -> InfoList:
-    """Split arrays without masks, of environments that have all keys."""
-    split: InfoList = [{} for _ in range(len(rows))]
-    for key, values in infos.items():
-        items = _split_values(values, rows, _split_columns)
-        for info, item in zip(split, items, strict=True):
-            info[key] = item
-    return split
-
-
-def _split_values(
-    values: Any,
-    rows: NDArray[np.int64],
-    split_arrays: Callable[[Infos, NDArray[np.int64]], InfoList],
-) -> list[Any]:
-    """Return some items of a key: dicts, new arrays, objects or Python's numbers."""
-    if isinstance(values, dict):
-        return split_arrays(values, rows)
-    items = values[rows]
-    if items.ndim > 1:
-        return [item.copy() for item in items]
-    numbers: list[Any] = items.tolist()
-    return numbers
+    return split_infos(infos, rows)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from roll_vec.adapters.ragen.batches import Batch, Result
-from roll_vec.envs.webshop.actions import parse_action
+from roll_vec.envs.webshop.actions import list_actions, parse_action
 from roll_vec.envs.webshop.catalogue.catalogue import load_catalogue
 from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.errors import InvalidOptionError
@@ -144,9 +144,7 @@ class WebShopBatch(Batch):
 
     def available_actions(self, row: int) -> list[str]:
         """Return the actions of a page; without the next page of an empty one."""
-        has_search_bar, clickables = self._actions[row]
-        actions = ["search[<content>]"] * has_search_bar
-        actions += [f"click[{name}]" for name in clickables if name != "search"]
+        actions = list_actions(*self._actions[row])
         return [_BACK, _PREV] if actions == [_BACK, _PREV, _NEXT] else actions
 
     def _take_page(self, row: int, page: str, infos: Mapping[str, Any]) -> None:
