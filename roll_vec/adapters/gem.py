@@ -46,8 +46,9 @@ class GemEnv(BaseLanguageBasedEnv):
     ----------
     env_id : str
         GEM's id, such as ``game:Wordle-v0-easy``; its package registers them.
-    wrappers : sequence of callable
-        GEM's wrappers, from the inside to the outside.
+    gem_wrappers : sequence of callable
+        GEM's wrappers, from the inside to the outside.  `gymnasium.make_vec` has an
+        argument ``wrappers`` of its own.
     **keywords
         Those of GEM's environment.
 
@@ -67,7 +68,7 @@ class GemEnv(BaseLanguageBasedEnv):
         self,
         env_id: str,
         *,
-        wrappers: Sequence[Callable[[Any], Any]] = (),
+        gem_wrappers: Sequence[Callable[[Any], Any]] = (),
         **keywords: Any,
     ) -> None:
         super().__init__()
@@ -87,7 +88,7 @@ class GemEnv(BaseLanguageBasedEnv):
         with self._resetting():
             # Some constructors draw, and begin an episode.
             self.env = registration.make(env_id, **keywords)
-            for wrapper in wrappers:
+            for wrapper in gem_wrappers:
                 self.env = wrapper(self.env)
             examples = self._draw_examples()
         self.action_space = UnicodeText(MAX_TEXT, examples=examples)
@@ -162,9 +163,13 @@ class GemEnv(BaseLanguageBasedEnv):
             close()
 
 
-def _id_of(env_id: str) -> str:
+def _id_of(env_id: Any) -> str:
+    if not isinstance(env_id, str):
+        # GEM's own make_vec takes a list of them.
+        accepted = "a str, one id of GEM; num_envs is the number of environments"
+        raise InvalidOptionError.expected("env_id", accepted, env_id)
     # Gymnasium reads the name of a module before a colon.
-    return f"gem/{str(env_id).replace(':', '-')}"
+    return f"gem/{env_id.replace(':', '-')}"
 
 
 def register(env_id: str, max_episode_steps: int | None = None, **keywords: Any) -> str:

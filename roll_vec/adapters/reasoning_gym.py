@@ -22,6 +22,7 @@ from roll_vec import factories, registration
 from roll_vec.adapters.own_generators import OwnGenerators, isolate
 from roll_vec.base_envs import BaseLanguageBasedEnv
 from roll_vec.errors import InvalidOptionError, InvalidStateError, ResetNeededError
+from roll_vec.options import check_int
 from roll_vec.pool import PoolVectorEnv
 
 __all__ = ["ReasoningGym", "make_vec", "register"]
@@ -69,6 +70,9 @@ class ReasoningGym(BaseLanguageBasedEnv):
         self, dataset: str, *, allow_code: bool = False, **config: Any
     ) -> None:
         super().__init__()
+        if "size" in config:
+            # Not all data sets check it.
+            check_int("size", config["size"], 1)
         self.dataset = _make_dataset(dataset, {"seed": 0, **config})
         code_names = _code_names(self.dataset)
         if code_names and not allow_code:
@@ -214,6 +218,13 @@ def _score(dataset: Any, answer: str, entry: Any) -> float:
     return float(own(dataset, answer=answer, entry=entry))
 
 
+def _id_of(dataset: Any) -> str:
+    if not isinstance(dataset, str):
+        accepted = "a str, the name of one data set; make_mixed mixes several"
+        raise InvalidOptionError.expected("dataset", accepted, dataset)
+    return f"reasoning_gym/{dataset}"
+
+
 def register(dataset: str, **config: Any) -> str:
     """Register a data set with roll_vec; return its id, ``reasoning_gym/<dataset>``.
 
@@ -222,7 +233,7 @@ def register(dataset: str, **config: Any) -> str:
     dataset, **config
         Those of `ReasoningGym`.
     """
-    id = f"reasoning_gym/{dataset}"
+    id = _id_of(dataset)
     registration.register(id, ReasoningGym, dataset=dataset, **config)
     return id
 
@@ -238,7 +249,7 @@ def make_vec(dataset: str, num_envs: int = 1, **keywords: Any) -> PoolVectorEnv:
         Those of `ReasoningGym`, and those of pools and texts as for
         `roll_vec.make_vec`.
     """
-    id = f"reasoning_gym/{dataset}"
+    id = _id_of(dataset)
     if id not in registration.ENVIRONMENTS:
         register(dataset)
     envs = factories.make_vec(id, num_envs, **keywords)

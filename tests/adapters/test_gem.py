@@ -139,6 +139,28 @@ def test_samples_are_gems_random_play():
     }
 
 
+class Loud:
+    """A wrapper of GEM's kind."""
+
+    def __init__(self, env):
+        self.env = env
+
+    def reset(self, seed=None):
+        text, info = self.env.reset(seed)
+        return text.upper(), info
+
+
+def test_wrappers_of_gem():
+    envs = gem.make_vec("game:Number-v0", 2, gem_wrappers=[Loud])
+    assert envs.reset(seed=0)[0][0] == EPISODE["reset"][0].upper()
+
+
+def test_a_list_of_ids_as_in_gem_is_refused():
+    for make in (gem.make_vec, gem.register):
+        with pytest.raises(InvalidOptionError, match="env_id: expected a str"):
+            make(["game:Number-v0"] * 2)
+
+
 def test_unknown_id():
     with pytest.raises(InvalidOptionError, match=r"env_id: .*print_envs"):
         gem.make_vec("game:Nothing-v0", 2)

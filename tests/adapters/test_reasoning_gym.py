@@ -130,7 +130,9 @@ def test_states_and_draws():
     [
         ("nothing", {}, "dataset: expected one of"),
         ("composite", {}, "not composite"),
-        ("matrix", {"size": 0}, "config of matrix: size must be positive"),
+        ("matrix", {"size": 0}, "size: expected at least 1"),
+        ("matrix", {"size": "10"}, "size: expected an integer"),
+        (["matrix"], {}, "dataset: expected a str"),
         ("matrix", {"sise": 9}, "config of matrix: .*sise"),
     ],
 )
