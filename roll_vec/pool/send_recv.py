@@ -15,7 +15,7 @@ from roll_vec.errors import (
     ResetNeededError,
 )
 from roll_vec.pool.pending_steps import PendingSteps
-from roll_vec.vector.autoreset import describe_ended, parse_reset_mask
+from roll_vec.vector.autoreset import parse_reset_mask
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.infos import Infos
 
@@ -82,29 +82,13 @@ class SendRecv(RollVectorEnv, VectorEnv[Any, Any, Any]):
         return result
 
     def send(self, actions: Any, env_ids: Any) -> None:
-        """Let some environments step, and do not wait for them.
-
-        Parameters
-        ----------
-        actions : batch of m
-            As for `step`.
-        env_ids : sequence of m int
-            Different environments, none of them with a result that was not received.
-            One whose episode has ended is reset in NEXT_STEP mode, its action ignored.
-
-        Raises
-        ------
-        InvalidActionError, InvalidOptionError, PendingResultsError, ResetNeededError
-            Nothing has moved then.
-        """
+        """Let some environments step, and do not wait; see `RollVectorEnv.send`."""
         self._check_open()
         if not self._is_started or self._needs_full_reset():
             message = "every environment must be reset before the first action"
             raise ResetNeededError(message)
         checked_ids = self._pending_steps.check_env_ids(env_ids)
-        has_ended = self._autoreset.has_ended[checked_ids]
-        if self.autoreset_mode is not AutoresetMode.NEXT_STEP and has_ended.any():
-            raise ResetNeededError(describe_ended(checked_ids[has_ended]))
+        has_ended = self._check_ended(checked_ids)
         checked_actions = self._pending_steps.check_actions(actions, has_ended)
         with self._interruptible():
             self._pending_steps.send(
@@ -114,24 +98,9 @@ class SendRecv(RollVectorEnv, VectorEnv[Any, Any, Any]):
     def recv(
         self, min_envs: int | None = 1, timeout: float | None = None
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
-        """Return the results of environments that actions were sent to.
+        """Return the results of environments that are ready; see `RollVectorEnv.recv`.
 
         In SAME_STEP mode an environment whose episode ends is ready after its reset.
-
-        Parameters
-        ----------
-        min_envs : int or None
-            Wait for so many environments; None: for all.  All that are ready are
-            returned.
-        timeout : float or None
-            Seconds after which fewer, or none, are returned; None or infinity: no
-            limit.
-
-        Returns
-        -------
-        observations, rewards, terminations, truncations, infos
-            As from `step`, but of m environments: ``infos["env_id"]``, (m,) int64,
-            ascending.
 
         Raises
         ------

@@ -116,9 +116,7 @@ class BatchSendRecv(VectorEnv[Any, Any, Any]):
             else ()
         )
         checked_ids = check_env_ids(env_ids, self.num_envs, busy_ids)
-        has_ended = self._autoreset.has_ended[checked_ids]
-        if self._autoreset.mode is not NEXT_STEP and has_ended.any():
-            raise ResetNeededError(describe_ended(checked_ids[has_ended]))
+        has_ended = self._check_ended(checked_ids)
         checked_actions = self.engine.check_actions(actions, has_ended)
         # The step checks them again, and parses texts.
         is_text = self._pending_actions.actions.dtype == object
@@ -180,6 +178,19 @@ class BatchSendRecv(VectorEnv[Any, Any, Any]):
             truncations[env_ids],
             infos,
         )
+
+    def _check_ended(self, env_ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return, for some environments, whether `recv` resets them, (m,) bool.
+
+        Raises
+        ------
+        ResetNeededError
+            If one has ended, in another mode than NEXT_STEP.
+        """
+        has_ended = self._autoreset.has_ended[env_ids]
+        if self._autoreset.mode is not NEXT_STEP and has_ended.any():
+            raise ResetNeededError(describe_ended(env_ids[has_ended]))
+        return has_ended
 
     def _num_pending(self) -> int:
         """Return the number of environments whose results were not received."""
