@@ -13,11 +13,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium
+from gymnasium.envs import registration
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_bool, check_int
 
-__all__ = ["ENVIRONMENTS", "RegisteredEnv", "register", "register_all"]
+__all__ = [
+    "ENVIRONMENTS",
+    "RegisteredEnv",
+    "find_registered",
+    "register",
+    "register_all",
+]
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,31 @@ ENVIRONMENTS = {
 _BUILT_IN_IDS = frozenset(ENVIRONMENTS)
 # The module that Gymnasium imports when an environment is made.
 _FACTORIES = "roll_vec.factories"
+
+
+def find_registered(id: str) -> RegisteredEnv:
+    """Return the entry of an id; ``module:id`` imports the module, as in Gymnasium.
+
+    Raises
+    ------
+    gymnasium.error.Error
+        If the id does not exist.
+    InvalidOptionError
+        If it is not of this package or of `register`.
+    """
+    module, _, name = id.rpartition(":")
+    if module:
+        importlib.import_module(module)
+    namespace, base, version = registration.parse_env_id(name)
+    if version is None:
+        # As `gymnasium.make` does.
+        version = registration.find_highest_version(namespace, base)
+        name = registration.get_env_id(namespace, base, version)
+    known_id = gymnasium.spec(name).id
+    if known_id not in ENVIRONMENTS:
+        accepted = "an id of roll_vec, or one of roll_vec.register"
+        raise InvalidOptionError.expected("id", accepted, id)
+    return ENVIRONMENTS[known_id]
 
 
 def register(

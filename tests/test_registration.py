@@ -19,7 +19,7 @@ from roll_vec.errors import (
     SlowPatternWarning,
     UnknownOptionError,
 )
-from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration import ENVIRONMENTS, find_registered
 from roll_vec.text.wrapper import TextWrapper
 from tests.contract.cases import assert_same
 
@@ -404,3 +404,13 @@ def test_a_pool_of_processes_warns_the_caller_of_a_slow_pattern():
             action_pattern=r"(a+)\1",
         ).close()
     assert [warning.filename for warning in warned] == [__file__]
+
+
+def test_an_entry_is_found_by_the_forms_of_an_id():
+    id = "roll_vec/Sokoban-v0"
+    for form in (id, f"roll_vec:{id}", "roll_vec/Sokoban"):
+        assert find_registered(form) is ENVIRONMENTS[id]
+    with pytest.raises(InvalidOptionError, match="id: expected an id of roll_vec"):
+        find_registered("CartPole-v1")
+    with pytest.raises(gymnasium.error.Error, match="Sokoban"):
+        find_registered("roll_vec/Sokban-v0")

@@ -18,7 +18,7 @@ from gymnasium.spaces import Text
 from roll_vec.adapters.batch_arguments import make_batch
 from roll_vec.errors import MissingExtraError, ResetNeededError
 from roll_vec.options import check_int
-from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration import find_registered
 from roll_vec.sessions import Session, Sessions
 
 try:
@@ -193,8 +193,7 @@ def create_app(
         ``app.state.sessions`` are the sessions.
     """
     if isinstance(env, str):
-        registered = ENVIRONMENTS.get(env.rpartition(":")[2])
-        if registered is not None and not registered.pooled:
+        if not find_registered(env).pooled:
             keywords = {"action_mode": "text", "obs_mode": "text", **keywords}
         num_envs = check_int("max_concurrent_envs", max_concurrent_envs, 1)
         count_name = "max_concurrent_envs"

@@ -22,7 +22,7 @@ from roll_vec.base_envs import BaseDiscreteActionEnv
 from roll_vec.envs.webshop import WebShop
 from roll_vec.errors import InvalidOptionError, InvalidSeedError
 from roll_vec.options import check_int
-from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration import find_registered
 from roll_vec.seeding import check_seed, episode_seed
 
 __all__ = ["AnswerEnv", "GridEnv", "ShopEnv", "environment_factory"]
@@ -181,11 +181,7 @@ def environment_factory(
     InvalidOptionError, InvalidSeedError, UnknownOptionError
     """
     tasks = Tasks(group_size, seed)
-    spec = gymnasium.spec(id)
-    if spec.id not in ENVIRONMENTS:
-        accepted = "an id of roll_vec, or one of roll_vec.register"
-        raise InvalidOptionError.expected("id", accepted, id)
-    registered = ENVIRONMENTS[spec.id]
+    registered = find_registered(id)
     cls: type[Any] = registered.load()
     fixed: dict[str, Any] = {"action_pattern": None}
     is_grid = not registered.pooled or issubclass(cls, BaseDiscreteActionEnv)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import gymnasium
+
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
 from roll_vec.factories import MAX_POOLED_ENVS, make_vec
 from roll_vec.mixed.allocation import allocate
@@ -19,7 +21,7 @@ from roll_vec.options import (
     take_options,
     takes_keywords_of,
 )
-from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration import find_registered
 from roll_vec.spaces import UnicodeText
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
@@ -150,15 +152,19 @@ def _make_batch(
     family: Family, keywords: dict[str, Any], num_envs: int
 ) -> RollVectorEnv:
     """Return the batch of a family, whose observations and actions are texts."""
-    registered = ENVIRONMENTS.get(family.id.rpartition(":")[2])
-    defaults = registered.defaults() if registered is not None else {}
+    label = f"families[{family.name!r}]"
+    try:
+        defaults = find_registered(family.id).defaults()
+    except (gymnasium.error.Error, InvalidOptionError) as error:
+        message = f"{label}: {error}; the keyword id names the registered id"
+        raise type(error)(message) from None
     for mode in ("obs_mode", "action_mode"):
         if mode in defaults:
             keywords.setdefault(mode, "text")
     try:
         batch = make_vec(family.id, num_envs, **keywords)
     except (InvalidOptionError, UnknownOptionError) as error:
-        message = f"families[{family.name!r}]: {error}"
+        message = f"{label}: {error}"
         raise type(error)(message) from error
     spaces = {
         "observations": batch.single_observation_space,
@@ -168,7 +174,7 @@ def _make_batch(
         if not isinstance(space, UnicodeText):
             batch.close()
             message = (
-                f"families[{family.name!r}]: a mixed batch needs texts, and {kind} of "
+                f"{label}: a mixed batch needs texts, and {kind} of "
                 f"{family.id} are of {space}"
             )
             raise InvalidOptionError(message)

@@ -137,6 +137,11 @@ def test_the_factory_can_be_pickled():
     assert copy().reset(prompt="") != first
 
 
+def test_ids_are_read_as_by_gymnasium():
+    text = environment_factory(SOKOBAN)().reset(seed=1)
+    assert environment_factory(f"roll_vec:{SOKOBAN}")().reset(seed=1) == text
+
+
 def test_bad_keywords_are_errors_at_once():
     for keywords in (
         {"obs_mode": "rgb"},

@@ -3,6 +3,7 @@
 import copy
 import pickle
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -327,3 +328,21 @@ def test_a_family_that_raises_leaves_the_others_where_they_are(mode, monkeypatch
             env.reset()
     for step in range(12):
         assert_same(env.step(["Right"] * 4), twin.step(["Right"] * 4), f"step {step}")
+
+
+@pytest.mark.parametrize(
+    ("families", "message"),
+    [
+        ({"shop": {}}, r"families\['shop'\]: .*the keyword id names"),
+        ({"CartPole-v1": {}}, r"CartPole-v1'\]: id: expected an id of roll_vec"),
+    ],
+)
+def test_ids_that_are_not_of_roll_vec_are_refused(families, message):
+    with pytest.raises((gymnasium.error.Error, InvalidOptionError), match=message):
+        roll_vec.make_mixed(families, num_envs=2)
+
+
+def test_ids_are_read_as_by_gymnasium():
+    families = {"roll_vec:roll_vec/Sokoban-v0": {}, "roll_vec/Countdown-v0": {}}
+    envs = roll_vec.make_mixed(families, num_envs=2)
+    assert all(isinstance(text, str) for text in envs.reset(seed=0)[0])
