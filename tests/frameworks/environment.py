@@ -110,7 +110,8 @@ class Environment:
         pip = [self.python, "-m", "pip", "install", "--quiet", "--prefer-binary"]
         # Files are compiled when they are imported.
         pip.append("--no-compile")
-        if complete.is_file() and complete.read_text("utf-8") == facts:
+        is_same = complete.is_file() and complete.read_text("utf-8") == facts
+        if is_same and self.python.exists():
             self.run([*pip, "--no-deps", "--force-reinstall", wheel])
             return
         try:
