@@ -5,14 +5,13 @@ CleanRL is no package.  `tests.frameworks` runs this file where PyTorch is insta
 
 import json
 import sys
-import time
 from pathlib import Path
 
 import gymnasium
 import numpy as np
 import torch
 from gymnasium.vector import SyncVectorEnv
-from side_by_side import measure
+from side_by_side import measure, share_of_calls
 from torch import nn
 from torch.distributions import Categorical
 
@@ -101,24 +100,6 @@ class PPO:
                 self.optimizer.step()
 
 
-def share_of_steps(envs):
-    """Return the share of PPO's time that `step` takes, in per cent."""
-    work, seconds, step = PPO(envs), [], envs.step
-
-    def timed_step(actions):
-        start = time.perf_counter()
-        result = step(actions)
-        seconds.append(time.perf_counter() - start)
-        return result
-
-    work()
-    envs.step = timed_step
-    start = time.perf_counter()
-    for _ in range(5):
-        work()
-    return 100 * sum(seconds) / (time.perf_counter() - start)
-
-
 def main():
     """Compare, measure, and write the rows."""
     torch.set_num_threads(1)
@@ -136,7 +117,8 @@ def main():
     what = "weights after four updates of PPO beside SyncVectorEnv"
     rows = [{"what": what, "result": "equal"}]
     for num_envs in (16, 256):
-        shares = [share_of_steps(make(num_envs)) for make in (make_sync, make_ours)]
+        batches = [make(num_envs) for make in (make_sync, make_ours)]
+        shares = [share_of_calls(PPO(envs), envs) for envs in batches]
         result = "steps take {:.0f} % of the time with theirs, {:.1f} % with ours"
         rows.append(
             {

@@ -7,7 +7,6 @@ import functools
 import json
 import sys
 import tempfile
-import time
 import warnings
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.evaluation import (
     evaluate_policy as evaluate_masked_policy,
 )
-from side_by_side import measure
+from side_by_side import measure, share_of_calls
 from stable_baselines3 import A2C, DQN, PPO, SAC
 from stable_baselines3.common import env_util
 from stable_baselines3.common.callbacks import EvalCallback
@@ -274,24 +273,6 @@ def learning(envs, num_steps=32):
     return work
 
 
-def share_of_steps(envs):
-    """Return the share of PPO's time that `step` takes, in per cent."""
-    work, seconds, step = learning(envs), [], envs.step
-
-    def timed_step(actions):
-        start = time.perf_counter()
-        result = step(actions)
-        seconds.append(time.perf_counter() - start)
-        return result
-
-    work()
-    envs.step = timed_step
-    start = time.perf_counter()
-    for _ in range(5):
-        work()
-    return 100 * sum(seconds) / (time.perf_counter() - start)
-
-
 def measure_rates():
     """Return the rows of rates."""
     rows = []
@@ -305,7 +286,8 @@ def measure_rates():
         own = stepping(make_ours(num_envs))
         add(f"{name}: step, beside DummyVecEnv", stepping(make_dummy(num_envs)), own)
         add(f"{name}: step, beside SyncVectorEnv", stepping(make_sync(num_envs)), own)
-        shares = [share_of_steps(make(num_envs)) for make in (make_dummy, make_ours)]
+        batches = [make(num_envs) for make in (make_dummy, make_ours)]
+        shares = [share_of_calls(learning(envs), envs) for envs in batches]
         add(
             f"{name}: PPO, beside DummyVecEnv",
             learning(make_dummy(num_envs)),

@@ -12,7 +12,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import torch
-from side_by_side import measure
+from side_by_side import measure, share_of_calls
 from tianshou.algorithm.modelfree.dqn import DQN, DiscreteQLearningPolicy
 from tianshou.algorithm.modelfree.ppo import PPO
 from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
@@ -266,27 +266,6 @@ def collecting(envs):
     return work
 
 
-def share_of_steps(envs):
-    """Return the share of the collector's time in steps and resets, in per cent."""
-    work, seconds = collecting(envs), []
-    work()
-
-    def timed(function):
-        def call(*args, **keywords):
-            start = time.perf_counter()
-            result = function(*args, **keywords)
-            seconds.append(time.perf_counter() - start)
-            return result
-
-        return call
-
-    envs.step, envs.reset = timed(envs.step), timed(envs.reset)
-    start = time.perf_counter()
-    for _ in range(5):
-        work()
-    return 100 * sum(seconds) / (time.perf_counter() - start)
-
-
 def measure_rates(num_envs=64):
     """Return the rows of rates."""
     rows = []
@@ -298,7 +277,8 @@ def measure_rates(num_envs=64):
         return make_dummy(SOKOBAN, num_envs, **ROOMS)
 
     name = f"Sokoban, {num_envs} environments"
-    shares = [share_of_steps(envs) for envs in (theirs(), ours(), ours(info_keys=()))]
+    batches = theirs(), ours(), ours(info_keys=())
+    shares = [share_of_calls(collecting(envs), envs) for envs in batches]
     for what, keywords, share in (
         ("all infos", {}, shares[1]),
         ("info_keys=()", {"info_keys": ()}, shares[2]),

@@ -5,14 +5,13 @@
 
 import json
 import sys
-import time
 import warnings
 from pathlib import Path
 
 import gymnasium
 import torch
 from gymnasium.vector import SyncVectorEnv
-from side_by_side import measure
+from side_by_side import measure, share_of_calls
 from tensordict import NonTensorStack
 from torchrl.data import Unbounded
 from torchrl.envs import ActionMask, GymEnv, GymWrapper, TransformedEnv
@@ -145,37 +144,14 @@ def rolling(env, num_steps=32):
     return work
 
 
-def share_of_steps(env):
-    """Return the share of a rollout's time in steps and resets, in per cent."""
-    batch = env.unwrapped
-    work, seconds = rolling(env), []
-    work()
-
-    def timed(function):
-        def call(*args, **keywords):
-            start = time.perf_counter()
-            result = function(*args, **keywords)
-            seconds.append(time.perf_counter() - start)
-            return result
-
-        return call
-
-    batch.step, batch.reset = timed(batch.step), timed(batch.reset)
-    start = time.perf_counter()
-    for _ in range(5):
-        work()
-    return 100 * sum(seconds) / (time.perf_counter() - start)
-
-
 def measure_rates():
     """Return the rows of rates."""
     rows = []
     for num_envs, mode in ((64, "SameStep"), (64, "Disabled"), (512, "Disabled")):
         makers = (make_sync, make_batch)
         envs = [make(SOKOBAN, num_envs, mode, **ROOMS) for make in makers]
-        shares = [
-            share_of_steps(make(SOKOBAN, num_envs, mode, **ROOMS)) for make in makers
-        ]
+        timed = [make(SOKOBAN, num_envs, mode, **ROOMS) for make in makers]
+        shares = [share_of_calls(rolling(env), env.unwrapped) for env in timed]
         name = f"Sokoban, {num_envs} environments: rollout, {mode}"
         result = "steps take {:.0f} % of the time with theirs, {:.0f} % with ours"
         rows.append(
