@@ -101,6 +101,9 @@ def find_registered(id: str) -> RegisteredEnv:
     InvalidOptionError
         If it is not of this package or of `register`.
     """
+    accepted = "an id of roll_vec, or one of roll_vec.register"
+    if not isinstance(id, str):
+        raise InvalidOptionError.expected("id", accepted, id)
     module, _, name = id.rpartition(":")
     if module:
         importlib.import_module(module)
@@ -111,7 +114,6 @@ def find_registered(id: str) -> RegisteredEnv:
         name = registration.get_env_id(namespace, base, version)
     known_id = gymnasium.spec(name).id
     if known_id not in ENVIRONMENTS:
-        accepted = "an id of roll_vec, or one of roll_vec.register"
         raise InvalidOptionError.expected("id", accepted, id)
     return ENVIRONMENTS[known_id]
 

@@ -21,28 +21,18 @@ def drop_idle_integers(actions: Any, mask: NDArray[np.bool_]) -> Any:
     actions : batch
     mask : (n,) bool
     """
-    if _as_integers(actions) is not None:
+    is_list = isinstance(actions, (list, tuple)) or (
+        isinstance(actions, np.ndarray) and actions.ndim == 1
+    )
+    if not is_list or len(actions) != len(mask) or _are_integers(actions):
         return actions
-    is_array = isinstance(actions, np.ndarray) and actions.ndim == 1
-    if not is_array and not isinstance(actions, (list, tuple)):
-        return actions
-    env_ids = np.flatnonzero(mask).tolist()
-    if len(actions) != len(mask) or len(env_ids) == len(mask):
-        return actions
-    result = np.zeros(len(mask), np.int64)
-    if env_ids:
-        inside = _as_integers([actions[env_id] for env_id in env_ids])
-        if inside is None or inside.ndim != 1:
-            return actions
-        result = result.astype(inside.dtype)
-        result[env_ids] = inside
-    return result
+    pairs = zip(actions, mask.tolist(), strict=True)
+    own_actions = [action if is_inside else 0 for action, is_inside in pairs]
+    return own_actions if _are_integers(own_actions) else actions
 
 
-def _as_integers(actions: Any) -> NDArray[Any] | None:
-    """Return an array of integers, or None."""
+def _are_integers(actions: Any) -> bool:
     try:
-        array = np.asarray(actions)
+        return np.asarray(actions).dtype.kind in "iu"
     except Exception:
-        return None
-    return array if array.dtype.kind in "iu" else None
+        return False

@@ -152,8 +152,9 @@ def test_bad_keywords_are_errors_at_once():
         [name] = keywords
         with pytest.raises(InvalidOptionError, match=f"{name}: expected"):
             environment_factory(SOKOBAN, **keywords)
-    with pytest.raises(InvalidOptionError, match="id: expected an id of roll_vec"):
-        environment_factory("CartPole-v1")
+    for id in ("CartPole-v1", None):
+        with pytest.raises(InvalidOptionError, match="id: expected an id of roll_vec"):
+            environment_factory(id)
     with pytest.raises(InvalidSeedError):
         environment_factory(SOKOBAN, seed=-1)
     with pytest.raises(UnknownOptionError):

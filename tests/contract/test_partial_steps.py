@@ -31,6 +31,7 @@ from tests.contract.cases import (
     scale_steps,
     single_info,
 )
+from tests.contract.custom_envs import Lamps
 
 NUM_ENVS = 5
 STEPS = 60
@@ -136,6 +137,19 @@ def test_actions_outside_the_mask_may_be_anything(case):
     _, *arrays, infos = env.step([good] * 3, mask=nobody)
     assert not any(array.any() for array in arrays)
     assert infos == {}
+
+
+def test_integers_beside_ignored_actions_stay_pythons(monkeypatch):
+    env = make_batch("tests_vector/Lamps-v0", 2)
+    env.reset(seed=0)
+    kinds = []
+    step = Lamps.step
+    monkeypatch.setattr(
+        Lamps, "step", lambda self, action: kinds.append(type(action)) or step(self, 1)
+    )
+    env.step([1, None], mask=np.array([True, False]))
+    env.step([1, 2], mask=np.array([True, False]))
+    assert kinds == [int, int]
 
 
 @pytest.mark.parametrize("case", ARRAY_AND_POOL)
