@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from roll_vec.adapters.verl_agent.envs import VerlAgentEnvs, take_keywords
+from roll_vec.adapters.verl_agent.envs import Groups, VerlAgentEnvs, take_keywords
 from roll_vec.adapters.verl_agent.grids import GridEnvs
 from roll_vec.adapters.verl_agent.webshop import WebShopEnvs, catalogue_keywords
 
@@ -71,7 +71,8 @@ def build_sokoban_envs(
 
     return GridEnvs(
         "roll_vec/Sokoban-v0",
-        *(seed, env_num, group_n, is_train, seed_draw, env_kwargs),
+        Groups(seed, env_num, group_n, is_train, seed_draw),
+        env_kwargs,
         mode=mode,
         family=SOKOBAN,
         still_reward=PENALTY_STEP,
@@ -109,7 +110,8 @@ def build_frozen_lake_envs(
 
     return GridEnvs(
         "roll_vec/RandomFrozenLake-v0",
-        *(seed, env_num, group_n, is_train, seed_draw, env_kwargs),
+        Groups(seed, env_num, group_n, is_train, seed_draw),
+        env_kwargs,
         mode=mode,
         family=FROZEN_LAKE,
         still_reward=0.0,
@@ -152,7 +154,8 @@ def build_webshop_envs(
     keywords = take_keywords(env_kwargs, max_episode_steps=-1)
     return WebShopEnvs(
         "roll_vec/WebShop-v0",
-        *(seed, env_num, group_n, is_train, seed_draw, catalogue_keywords(keywords)),
+        Groups(seed, env_num, group_n, is_train, seed_draw),
+        catalogue_keywords(keywords),
     )
 
 
@@ -182,5 +185,6 @@ def build_countdown_envs(
     del resources_per_worker
     return VerlAgentEnvs(
         "roll_vec/Countdown-v0",
-        *(seed, env_num, group_n, is_train, seed_draw, take_keywords(env_kwargs)),
+        Groups(seed, env_num, group_n, is_train, seed_draw),
+        take_keywords(env_kwargs),
     )

@@ -8,7 +8,7 @@ these steps out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from roll_vec.factories import make_vec
 from roll_vec.options import check_bool, check_choice, check_int
 from roll_vec.seeding import check_seed
 
-__all__ = ["Info", "VerlAgentEnvs", "take_keywords"]
+__all__ = ["Groups", "Info", "VerlAgentEnvs", "take_keywords"]
 
 Info = dict[str, Any]
 
@@ -47,14 +47,23 @@ def take_keywords(env_kwargs: Mapping[str, Any] | None, **own: Any) -> dict[str,
     return {**keywords, **own}
 
 
+class Groups(NamedTuple):
+    """Arguments of all build functions; see `build_sokoban_envs`."""
+
+    seed: int
+    env_num: int
+    group_n: int
+    is_train: bool
+    seed_draw: str
+
+
 class VerlAgentEnvs:
     """Groups of environments; those of a group play the same task.
 
     Parameters
     ----------
     id : str
-    seed, env_num, group_n, is_train, seed_draw
-        See `roll_vec.adapters.verl_agent.build_sokoban_envs`.
+    groups : Groups
     keywords : dict
         Of `roll_vec.make_vec`.
 
@@ -78,20 +87,16 @@ class VerlAgentEnvs:
     def __init__(
         self,
         id: str,
-        seed: int,
-        env_num: int,
-        group_n: int,
-        is_train: bool,
-        seed_draw: str,
+        groups: Groups,
         keywords: dict[str, Any],
     ) -> None:
-        self.env_num = check_int("env_num", env_num, 1)
-        self.group_n = check_int("group_n", group_n, 1)
+        self.env_num = check_int("env_num", groups.env_num, 1)
+        self.group_n = check_int("group_n", groups.group_n, 1)
         self.num_processes = self.env_num * self.group_n
-        self.is_train = check_bool("is_train", is_train)
-        check_choice("seed_draw", seed_draw, SEED_DRAWS)
-        self._is_fixed = seed_draw == "fixed"
-        self._rng = np.random.RandomState(_check_numpy_seed(seed))
+        self.is_train = check_bool("is_train", groups.is_train)
+        check_choice("seed_draw", groups.seed_draw, SEED_DRAWS)
+        self._is_fixed = groups.seed_draw == "fixed"
+        self._rng = np.random.RandomState(_check_numpy_seed(groups.seed))
         self._tasks: NDArray[np.int64] | None = None
         self._ended = np.zeros(self.num_processes, np.bool_)
         self._infos: list[Info] = []

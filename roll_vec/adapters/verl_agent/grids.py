@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.adapters.verl_agent.envs import Info, VerlAgentEnvs, take_keywords
+from roll_vec.adapters.verl_agent.envs import Groups, Info, VerlAgentEnvs, take_keywords
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice, check_int
 from roll_vec.stacked.grid_family import GridFamily
@@ -26,7 +26,9 @@ class GridEnvs(VerlAgentEnvs):
 
     Parameters
     ----------
-    id, seed, env_num, group_n, is_train, seed_draw, env_kwargs, mode, tiles
+    id : str
+    groups : Groups
+    env_kwargs, mode, tiles
         See `roll_vec.adapters.verl_agent.build_sokoban_envs`.
     family : GridFamily
     still_reward : float
@@ -40,11 +42,7 @@ class GridEnvs(VerlAgentEnvs):
     def __init__(
         self,
         id: str,
-        seed: int,
-        env_num: int,
-        group_n: int,
-        is_train: bool,
-        seed_draw: str,
+        groups: Groups,
         env_kwargs: Mapping[str, Any] | None,
         *,
         mode: str,
@@ -65,7 +63,7 @@ class GridEnvs(VerlAgentEnvs):
         self._tiles: NDArray[np.uint8] | None = None
         if tiles == "gym_sokoban" and mode == "rgb_array":
             self._tiles = _load_tiles(family.num_codes)
-        super().__init__(id, seed, env_num, group_n, is_train, seed_draw, keywords)
+        super().__init__(id, groups, keywords)
 
     def _idle_outcomes(self, actions: Sequence[Any]) -> dict[int, tuple[float, Info]]:
         info = {"action_is_effective": False, "won": False}

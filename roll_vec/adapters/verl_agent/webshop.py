@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.adapters.roll.webshop import shop_keywords
-from roll_vec.adapters.verl_agent.envs import Info, VerlAgentEnvs
+from roll_vec.adapters.verl_agent.envs import Groups, Info, VerlAgentEnvs
 from roll_vec.envs.webshop.catalogue.catalogue import load_catalogue
 from roll_vec.envs.webshop.goals import SPLITS
 from roll_vec.envs.webshop.options import WebShopOptions
@@ -48,28 +48,21 @@ class WebShopEnvs(VerlAgentEnvs):
     InvalidOptionError, InvalidSeedError, UnknownOptionError, MissingExtraError
     """
 
-    def __init__(
-        self,
-        id: str,
-        seed: int,
-        env_num: int,
-        group_n: int,
-        is_train: bool,
-        seed_draw: str,
-        keywords: dict[str, Any],
-    ) -> None:
-        super().__init__(id, seed, env_num, group_n, is_train, seed_draw, keywords)
+    def __init__(self, id: str, groups: Groups, keywords: dict[str, Any]) -> None:
+        super().__init__(id, groups, keywords)
         options = take_options(WebShopOptions, dict(keywords))
         goals = load_catalogue(options).goals.select(
             options.filter_goals, options.limit_goals
         )
         test_goals = range(len(goals))[SPLITS["test"]]
-        self._goals = range(len(test_goals), len(goals)) if is_train else test_goals
-        if env_num > len(self._goals):
+        self._goals = (
+            range(len(test_goals), len(goals)) if self.is_train else test_goals
+        )
+        if self.env_num > len(self._goals):
             self.close()
-            kind = "training" if is_train else "validation"
+            kind = "training" if self.is_train else "validation"
             accepted = f"at most {len(self._goals)}, the number of goals for {kind}"
-            raise InvalidOptionError.expected("env_num", accepted, env_num)
+            raise InvalidOptionError.expected("env_num", accepted, self.env_num)
         # A partial reset needs a whole one before it.
         self.envs.reset(seed=0)
 
