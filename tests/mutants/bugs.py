@@ -154,15 +154,15 @@ BUGS = [
     Bug(
         "the ignored action of a NEXT_STEP reset is checked",
         "roll_vec/vector/autoreset.py",
-        "        actions = engine.check_actions(actions, resetting)\n",
+        "        actions = engine.check_actions(actions, skip_mask)\n",
         "        actions = engine.check_actions(actions, self._none)\n",
         ("tests/contract/test_lockstep.py",),
     ),
     Bug(
         "environments that ended are stepped on in DISABLED mode",
         "roll_vec/vector/autoreset.py",
-        "        if mode is not NEXT_STEP and np.count_nonzero(self.has_ended):\n",
-        "        if mode is not NEXT_STEP and self.has_ended.all():\n",
+        "        if mode is not NEXT_STEP and np.count_nonzero(has_ended):\n",
+        "        if mode is not NEXT_STEP and has_ended.all():\n",
         ("tests/contract/test_autoreset_mode.py",),
     ),
     Bug(
@@ -282,8 +282,8 @@ BUGS = [
     Bug(
         "an environment may be sent two actions",
         "roll_vec/pool/pending_steps.py",
-        "        busy = [i for i in checked.tolist() if i in self._active or i in self._ready]\n",
-        "        busy = [i for i in checked.tolist() if i in self._ready]\n",
+        "        busy_ids = {*self._active, *self._ready}\n",
+        "        busy_ids = {*self._ready}\n",
         ("tests/pool",),
     ),
     Bug(
