@@ -18,7 +18,6 @@ import pytest
 from roll_vec.adapters import gem
 from roll_vec.errors import EnvironmentFaultWarning, InvalidOptionError
 from roll_vec.mixed import make_mixed
-from roll_vec.registration import ENVIRONMENTS, gymnasium
 from roll_vec.seeding import episode_seed
 
 EPISODE = json.loads((Path(__file__).parent / "data" / "gem.json").read_text("utf-8"))
@@ -81,9 +80,6 @@ def _stand_in(monkeypatch):
     registration.make = lambda env_id, **keywords: Number(**keywords)
     for name, module in modules.items():
         monkeypatch.setitem(sys.modules, name, module)
-    yield
-    ENVIRONMENTS.pop("gem/game-Number-v0", None)
-    gymnasium.registry.pop("gem/game-Number-v0", None)
 
 
 def test_an_episode_is_gems():

@@ -14,7 +14,6 @@ import pytest
 
 from roll_vec.adapters import reasoning_gym
 from roll_vec.errors import InvalidOptionError, InvalidStateError
-from roll_vec.registration import ENVIRONMENTS, gymnasium
 
 DATA = json.loads(
     (Path(__file__).parent / "data" / "reasoning_gym.json").read_text("utf-8")
@@ -72,10 +71,6 @@ def _stand_in(monkeypatch):
     modules["reasoning_gym.data_sets"].random = random
     for name, module in modules.items():
         monkeypatch.setitem(sys.modules, name, module)
-    yield
-    for name in classes:
-        ENVIRONMENTS.pop(f"reasoning_gym/{name}", None)
-        gymnasium.registry.pop(f"reasoning_gym/{name}", None)
 
 
 def test_entries_and_scores_are_those_of_the_package():

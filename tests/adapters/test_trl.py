@@ -12,7 +12,6 @@ import pytest
 import roll_vec
 from roll_vec.adapters.trl import EPISODE_OVER, AnswerEnv, GridEnv, environment_factory
 from roll_vec.errors import InvalidOptionError, InvalidSeedError, UnknownOptionError
-from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import ROOT
 
 SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
@@ -189,13 +188,11 @@ class Echo(roll_vec.BaseLanguageBasedEnv):
 
 @pytest.fixture
 def ids():
-    """Register the two classes, until the test has ended."""
+    """Register the two classes."""
     ids = {cls: f"trl_tests/{cls.__name__}-v0" for cls in (Corridor, Echo)}
     for cls, id in ids.items():
         roll_vec.register(id, cls)
-    yield ids
-    for id in ids.values():
-        del gymnasium.registry[id], ENVIRONMENTS[id]
+    return ids
 
 
 def test_environments_of_users(ids):
