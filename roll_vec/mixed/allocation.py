@@ -1,4 +1,4 @@
-"""From weights to numbers of environments."""
+"""The numbers of environments that the weights of families give."""
 
 from __future__ import annotations
 

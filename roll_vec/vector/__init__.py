@@ -28,6 +28,7 @@ Files, in reading order:
 - ``stream_seeds.py``, ``packed_values.py``, ``shared_tables.py``: parts of it: seeds of
   any size, states of environments that are objects, values that rows share
 - ``snapshots.py``: `get_state` and `set_state` of a batch
+- ``masks.py``: the argument ``mask`` of these and other methods
 - ``levels.py``: `solve` and `set_level_options` of a batch
 - ``attributes.py``: `call`, `get_attr`, `np_random`
 - ``send_recv.py``: `send` and `recv`, for actions that arrive at different times

@@ -35,10 +35,10 @@ from roll_vec.vector.engine import Engine, SupportsUnroll
 from roll_vec.vector.idle_actions import drop_idle_integers
 from roll_vec.vector.infos import Infos
 from roll_vec.vector.levels import BatchLevels
+from roll_vec.vector.masks import parse_mask
 from roll_vec.vector.rollout import Rollout
 from roll_vec.vector.send_recv import BatchSendRecv, PendingActions
 from roll_vec.vector.snapshots import BatchSnapshots
-from roll_vec.vector.state import parse_mask
 from roll_vec.vector.stream_seeds import StreamSeeds
 from roll_vec.vector.unroll import Unroller
 

@@ -1,4 +1,4 @@
-"""From Gymnasium's layout of infos back to one dict an environment.
+"""Split Gymnasium's layout of infos into one dict an environment.
 
 The inverse of `roll_vec.vector.infos.stack_infos`, for interfaces that have a dict an
 environment.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from roll_vec.options import check_choice
 from roll_vec.vector.engine import Engine
-from roll_vec.vector.state import check_mask
+from roll_vec.vector.masks import check_mask
 
 __all__ = ["OBJECTIVES", "BatchLevels"]
 

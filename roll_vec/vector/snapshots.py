@@ -17,9 +17,9 @@ from roll_vec.errors import (
 )
 from roll_vec.vector.autoreset import Autoreset
 from roll_vec.vector.engine import Engine
+from roll_vec.vector.masks import check_mask
 from roll_vec.vector.state import (
     VectorState,
-    check_mask,
     check_rows,
     digest_configuration,
 )

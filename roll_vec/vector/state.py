@@ -37,7 +37,6 @@ from roll_vec.vector.stream_seeds import decode_seed, encode_seeds
 __all__ = [
     "STATE_VERSION",
     "VectorState",
-    "check_mask",
     "check_rows",
     "digest_configuration",
     "fit_value",
@@ -527,35 +526,6 @@ def digest_configuration(id: str, configuration: Mapping[str, Any]) -> str:
     """Return the SHA-256 of an id and a configuration, in hexadecimal digits."""
     text = json.dumps([STATE_VERSION, id, configuration], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def check_mask(mask: Any, num_envs: int) -> NDArray[np.int64]:
-    """Return the environments of a mask, (m,) int64, all for None.
-
-    Raises
-    ------
-    InvalidOptionError
-        As `parse_mask`.
-    """
-    array = parse_mask(mask, num_envs)
-    return np.arange(num_envs) if array is None else array.nonzero()[0]
-
-
-def parse_mask(mask: Any, num_envs: int) -> NDArray[np.bool_] | None:
-    """Return a mask of environments as an array, None for None.
-
-    Raises
-    ------
-    InvalidOptionError
-        If it is no array of bool of the shape (num_envs,).
-    """
-    if mask is None:
-        return None
-    array = np.asarray(mask)
-    if array.dtype != np.bool_ or array.shape != (num_envs,):
-        accepted = f"None or an array of bool of shape ({num_envs},)"
-        raise InvalidOptionError.expected("mask", accepted, mask)
-    return array
 
 
 def fit_value(name: str, value: Any, own: Any) -> NDArray[Any]:

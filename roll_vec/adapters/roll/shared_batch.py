@@ -105,6 +105,7 @@ def _hashable(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return Sequence, tuple(map(_hashable, value))
     try:
+        # Its value has no effect: it finds the batch of equal keywords in a dict.
         hash(value)
     except TypeError:
         return id(value)

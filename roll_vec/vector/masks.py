@@ -1,0 +1,41 @@
+"""The argument ``mask`` of methods of a batch: the environments that they concern."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roll_vec.errors import InvalidOptionError
+
+__all__ = ["check_mask", "parse_mask"]
+
+
+def check_mask(mask: Any, num_envs: int) -> NDArray[np.int64]:
+    """Return the environments of a mask, (m,) int64, all for None.
+
+    Raises
+    ------
+    InvalidOptionError
+        As `parse_mask`.
+    """
+    array = parse_mask(mask, num_envs)
+    return np.arange(num_envs) if array is None else array.nonzero()[0]
+
+
+def parse_mask(mask: Any, num_envs: int) -> NDArray[np.bool_] | None:
+    """Return a mask of environments as an array, None for None.
+
+    Raises
+    ------
+    InvalidOptionError
+        If it is no array of bool of the shape (num_envs,).
+    """
+    if mask is None:
+        return None
+    array = np.asarray(mask)
+    if array.dtype != np.bool_ or array.shape != (num_envs,):
+        accepted = f"None or an array of bool of shape ({num_envs},)"
+        raise InvalidOptionError.expected("mask", accepted, mask)
+    return array
