@@ -57,6 +57,7 @@ def steps(quick: bool) -> Case:
     """FrozenLake-v1 beside all peers; Sokoban beside the same SyncVectorEnv."""
     task = "gymnasium.frozen_lake"
     pool = "envpool.frozen_lake"
+    scan = "gymnax.frozen_lake"
     contenders = [
         # First: with an empty cache it compiles longest.
         _sokoban_cached("cached 4096", 4096),
@@ -92,6 +93,34 @@ def steps(quick: bool) -> Case:
             )
             for n in ([] if quick else [1024, 4096])
         ),
+        *(
+            _peer(f"gymnax scan {n}", "gymnax, scan", scan, num_envs=n)
+            for n in ([4096] if quick else [256, 4096, 16384, 65536])
+        ),
+        *(
+            _peer(
+                f"gymnax {mode} {n}",
+                f"gymnax, {engine}",
+                scan,
+                num_envs=n,
+                mode=mode,
+            )
+            for mode, engine in (
+                ("kept", "scan, results kept"),
+                ("step", "a call a step"),
+            )
+            for n in ([] if quick else [4096, 16384, 65536])
+        ),
+        *(
+            _peer(
+                f"gymnaxes {n}",
+                "gymnax, scan, a process a core",
+                scan,
+                num_envs=n,
+                process_per_core=True,
+            )
+            for n in ([] if quick else [4096, 16384])
+        ),
         _peer("pufferlib", "PufferLib", "pufferlib.frozen_lake"),
         _sokoban_fresh("fresh 4096", 4096),
     ]
@@ -102,6 +131,10 @@ def steps(quick: bool) -> Case:
         Row("FrozenLake-v1 beside AsyncVectorEnv", "lake ", "async "),
         Row("FrozenLake-v1 beside EnvPool", "lake ", "envpool ", 40),
         Row("the same beside an EnvPool on each core", "lake ", "envpools "),
+        Row("FrozenLake-v1 beside gymnax, scanned, nothing kept", "lake ", "gymnax sc"),
+        Row("the same beside a gymnax on each core", "lake ", "gymnaxes "),
+        Row("FrozenLake-v1 beside gymnax, scanned, results kept", "lake ", "gymnax k"),
+        Row("FrozenLake-v1 beside gymnax, step by step", "lake ", "gymnax st"),
     ]
     return Case("steps", "FrozenLake-v1, 4x4", contenders, rows)
 

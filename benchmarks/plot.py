@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.result import read_result
 
 # Cases to plot, and the beginnings of the names of contenders with the same task.
-PANELS = {"steps": ("lake ", "sync ", "async ", "envpool"), "boxoban": ("",)}
+PANELS = {"steps": ("lake ", "sync ", "async ", "envpool", "gymnax"), "boxoban": ("",)}
 DPI = 120
 
 
@@ -30,6 +30,14 @@ def lines(case: Mapping[str, Any], prefixes: Sequence[str]) -> dict[str, Any]:
                 )
             )
     return {engine: sorted(points) for engine, points in engines.items()}
+
+
+def _color(number: int) -> tuple[float, ...]:
+    """Return one of twenty colours: the dark ones first."""
+    from matplotlib import colormaps
+
+    color: tuple[float, ...] = colormaps["tab20"](2 * number % 20 + number // 10 % 2)
+    return color
 
 
 def draw(result: Mapping[str, Any], path: Path) -> bool:
@@ -59,7 +67,7 @@ def draw(result: Mapping[str, Any], path: Path) -> bool:
                 medians,
                 "o-",
                 label=engine,
-                color=f"C{names.index(engine) % 10}",
+                color=_color(names.index(engine)),
                 linewidth=2.5 if is_ours else 1.2,
             )
             axes.fill_between(

@@ -33,6 +33,12 @@ PEERS = {
     "gymnasium": Peer("Gymnasium", "gymnasium", "pip install gymnasium"),
     "envpool": Peer("EnvPool", "envpool", "pip install envpool==1.2.5"),
     "jumanji": Peer("Jumanji", "jumanji", "pip install jumanji==1.1.2 'jax[cpu]'"),
+    "gymnax": Peer(
+        "gymnax",
+        "gymnax",
+        # Its dependencies lack six, and refuse a newer Gymnasium.
+        "pip install gymnax==1.0.1 'jax[cpu]' six 'gymnasium<1.4'",
+    ),
     "gym_sokoban": Peer(
         # Of the dependencies the room generator needs only numpy.
         "gym-sokoban",

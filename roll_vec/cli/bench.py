@@ -19,9 +19,10 @@ __all__ = ["add_parser"]
 
 _DESCRIPTION = """\
 Measure roll_vec beside other packages: Gymnasium's SyncVectorEnv and AsyncVectorEnv,
-EnvPool, Jumanji, gym-sokoban, reasoning-gym. Every contender runs in its own process.
-They are measured in turns, round by round, so that other load on the machine slows all
-of them alike. A package that is not installed is skipped, and the table says why.
+EnvPool, Jumanji, gymnax, gym-sokoban, reasoning-gym. Every contender runs in its own
+process. They are measured in turns, round by round, so that other load on the machine
+slows all of them alike. A package that is not installed is skipped, and the table says
+why.
 
 Run it in the root of a checkout of roll_vec, where the folder benchmarks is: it
 measures that checkout.
@@ -43,6 +44,7 @@ cases:
 
 peers (pip install ...):
   envpool==1.2.5   jumanji==1.1.2 "jax[cpu]"   reasoning-gym==0.1.25
+  gymnax==1.0.1 "jax[cpu]" six "gymnasium<1.4" (so not beside roll_vec's newest)
   gym-sokoban==0.0.6 --no-deps (with numpy)
 
 A peer may be installed in another Python environment, which does not need roll_vec. A
@@ -73,6 +75,7 @@ _PEERS = (
     "gymnasium",
     "envpool",
     "jumanji",
+    "gymnax",
     "gym_sokoban",
     "reasoning_gym",
     "pufferlib",
