@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
+from ..lockstep import copy_range
 from ..outcomes import StepOutcome, reaches_limit
 from ..rng.pcg64 import pcg_random, pcg_random_rows, pcg_seed
 
@@ -330,6 +331,55 @@ def start_rows(rows, cumulative, state):
 
 
 @kernel
+def place_row(
+    i, level_maps, level_starts, level_index, seed, maps, starts, positions, rng_states
+):
+    """Begin an episode of row i on a map of its own; its elapsed steps stay."""
+    for cell in range(maps.shape[1]):
+        maps[i, cell] = level_maps[level_index, cell]
+    positions[i] = starts[i] = level_starts[level_index]
+    pcg_seed(rng_states, i, seed)
+    # Gymnasium's reset uses up one draw for the start cell.
+    pcg_random(rng_states, i)
+
+
+@kernel
+def place_rows(
+    rows, level_maps, level_starts, level_indices, seeds, maps, starts, state
+):
+    """Begin episodes of some rows on maps of their own; their elapsed steps stay.
+
+    Parameters
+    ----------
+    rows : (m,) int64, read
+        The rows, each at most once.
+    level_maps : (l, H * W) uint8, read
+    level_starts : (l,) int64, read
+    level_indices : (m,) int64, read
+        Row ``rows[j]`` gets the map ``level_maps[level_indices[j]]``.
+    seeds : (m,) uint64, read
+        Seeds of the episodes' slips.
+    maps : (n, H * W) uint8, updated
+    starts : (n,) int64, updated
+        The start cells.
+    state : tuple of the arrays of `LakeState`, updated
+    """
+    positions, _, rng_states = state
+    for j in range(rows.shape[0]):
+        place_row(
+            rows[j],
+            level_maps,
+            level_starts,
+            level_indices[j],
+            seeds[j],
+            maps,
+            starts,
+            positions,
+            rng_states,
+        )
+
+
+@kernel
 def write_grids(start, stop, maps, positions, out):
     """Write the grid of each lake: its map with the player on it.
 
@@ -341,11 +391,18 @@ def write_grids(start, stop, maps, positions, out):
     positions : (n,) int64, read
     out : (n, H * W) uint8, written
     """
-    per_row = 1 if maps.shape[0] == positions.shape[0] else 0
-    for i in range(start, stop):
-        for cell in range(maps.shape[1]):
-            out[i, cell] = maps[i * per_row, cell]
-        out[i, positions[i]] = player_code(out[i, positions[i]])
+    num_cells = maps.shape[1]
+    if maps.shape[0] == positions.shape[0]:
+        copy_range(
+            maps.reshape(-1), out.reshape(-1), start * num_cells, stop * num_cells
+        )
+    else:
+        for i in range(start, stop):
+            for cell in range(num_cells):
+                out[i, cell] = maps[0, cell]
+    for i in range(np.uint64(start), np.uint64(stop)):
+        cell = np.uint64(positions[i])
+        out[i, cell] = player_code(out[i, cell])
 
 
 @kernel

@@ -1,14 +1,22 @@
 """Unrolls of FrozenLake with a map each: many steps of many lakes in one call.
 
-A kernel cannot reset such a lake, so a row stops where its episode ends.  Steps are the
-outer loop and rows the inner one: `kernels` has the drawing and the reason.  Blocks of
-rows that stay in the first-level cache gained nothing.  Grids are written in the loop,
-not by a function, which would count a reference of each array: 20 ns a step in all.
+Steps are the outer loop and rows the inner one: `kernels` has the drawing and the
+reason.  `unroll_range` plays a range of lakes together, as long as it has their next
+maps.  `unroll_rows` plays the lakes that have stopped, each from its own time on.  It
+writes grids in its loop, not by a function, which would count a reference of each
+array: 20 ns a step in all.
 """
 
 import numpy as np
 
 from .._jit import kernel
+from ..lockstep import (
+    BLOCK,
+    enter_rows,
+    leave_rows,
+    list_ends,
+    next_level,
+)
 from ..outcomes import (
     NEEDS_RESET,
     PLAYING,
@@ -18,7 +26,17 @@ from ..outcomes import (
     reaches_limit,
 )
 from ..rng.pcg64 import pcg_random
-from .rules import LakeParameters, LakeState, player_code, step_row
+from .rules import (
+    LakeParameters,
+    LakeState,
+    place_row,
+    player_code,
+    step_row,
+    step_rows,
+    write_grids,
+)
+
+_1 = np.uint64(1)
 
 
 @kernel
@@ -125,3 +143,165 @@ def unroll_rows(
                 for cell in range(maps.shape[1]):
                     observations[t, i, cell] = maps[i, cell]
                 observations[t, i, positions[i]] = code
+
+
+@kernel
+def _begin_episodes(
+    step, same_step, ends, levels, table, episodes, maps, starts, state, progress, masks
+):
+    """Begin the next episodes of some lakes in a step, or stop the lakes.
+
+    Parameters
+    ----------
+    step : int
+    same_step : bool
+        False: the lakes that begin an episode skip the step.
+    ends : (m,) int64, read
+        The lakes.
+    maps : (n, H * W) uint8, updated
+    levels, table, episodes, starts, state, progress
+        See `unroll_range`.
+    masks : tuple of (n,) bool, updated
+        The lakes that have stopped, and those to skip; see `list_ends`.
+    """
+    level_maps, level_starts = levels
+    num_levels, first_index, is_present = table
+    first_seeds, numbers = episodes
+    positions, elapsed_steps, rng_states = state
+    times, states = progress
+    has_stopped, skip_mask = masks
+    for j in range(ends.shape[0]):
+        i = ends[j]
+        seed, level_index = next_level(
+            i, num_levels, first_index, is_present, first_seeds, numbers
+        )
+        if level_index < 0:
+            has_stopped[i], times[i], states[i] = True, step, NEEDS_RESET
+        else:
+            place_row(
+                i,
+                level_maps,
+                level_starts,
+                level_index,
+                seed,
+                maps,
+                starts,
+                positions,
+                rng_states,
+            )
+            elapsed_steps[i] = 0
+            numbers[i] += _1
+            skip_mask[i] = not same_step
+
+
+@kernel
+def unroll_range(
+    start,
+    stop,
+    first_step,
+    until,
+    same_step,
+    actions,
+    max_steps,
+    levels,
+    table,
+    episodes,
+    lakes,
+    starts,
+    state,
+    progress,
+    outcome,
+    probs,
+    observations,
+    next_observations,
+):
+    """Take the same steps in a range of lakes; a lake without a next map stops.
+
+    Parameters
+    ----------
+    start, stop : int
+        The lakes to work on.
+    first_step, until : int
+        The first step and the one before which to stop, at most T.
+    levels : tuple, read
+        Maps (l, H * W) uint8, and their start cells (l,) int64.
+    table : tuple of the items of `LevelTable`, read
+        Of ``levels``.
+    episodes : tuple of the arrays of `EpisodeNumbers`, updated
+    lakes : tuple of the items of `LakeParameters`
+        The maps are updated where episodes begin.
+    starts : (n,) int64, updated
+        The start cells of the maps.
+    progress : tuple of the arrays of `UnrollProgress`, updated
+        Before, the time of all lakes is ``first_step``, and none has just been reset.
+    same_step, actions, max_steps, state, outcome, probs
+        See `unroll_rows`.
+    observations, next_observations : (T, n, H * W) uint8, written
+        See `unroll_rows`.
+
+    Notes
+    -----
+    Results of a lake after it has stopped are meaningless: `unroll_rows` writes them
+    again.
+    """
+    maps, positions, (times, states) = lakes[1], state[0], progress
+    rewards, terminations, truncations, effective, valid, successes = outcome
+    has_stopped, skip_mask = np.empty(stop, np.bool_), np.empty(stop, np.bool_)
+    masks, ends = (has_stopped, skip_mask), np.empty(BLOCK, np.int64)
+    for begin in range(start, stop, BLOCK):
+        end = min(begin + BLOCK, stop)
+        count = enter_rows(states, has_stopped, skip_mask, ends, begin, end)
+        for t in range(first_step, until):
+            if not same_step:
+                _begin_episodes(
+                    t,
+                    same_step,
+                    ends[:count],
+                    levels,
+                    table,
+                    episodes,
+                    maps,
+                    starts,
+                    state,
+                    progress,
+                    masks,
+                )
+            results = (
+                rewards[t],
+                terminations[t],
+                truncations[t],
+                effective[t],
+                valid[t],
+                successes[t],
+            )
+            step_rows(
+                begin,
+                end,
+                actions[t],
+                skip_mask,
+                max_steps,
+                lakes,
+                state,
+                results,
+                probs[t],
+            )
+            write_grids(begin, end, maps, positions, next_observations[t])
+            count = list_ends(
+                results[1], results[2], has_stopped, skip_mask, ends, begin, end
+            )
+            if same_step:
+                _begin_episodes(
+                    t,
+                    same_step,
+                    ends[:count],
+                    levels,
+                    table,
+                    episodes,
+                    maps,
+                    starts,
+                    state,
+                    progress,
+                    masks,
+                )
+                write_grids(begin, end, maps, positions, observations[t])
+        leave_rows(until, has_stopped, skip_mask, times, states, begin, end)

@@ -213,6 +213,19 @@ def step_rows(
 
 
 @kernel
+def place_row(i, levels, level_index, grids, players, boxes_left):
+    """Set room i to a level; its elapsed steps stay as they are."""
+    boxes_left[i] = 0
+    for cell in range(grids.shape[1]):
+        code = levels[level_index, cell]
+        grids[i, cell] = code
+        if code >= PLAYER:
+            players[i] = cell
+        elif code == BOX:
+            boxes_left[i] += 1
+
+
+@kernel
 def place_rows(start, stop, rows, levels, level_indices, rooms):
     """Set some rooms to levels; their elapsed steps stay as they are.
 
@@ -227,18 +240,9 @@ def place_rows(start, stop, rows, levels, level_indices, rooms):
         Room ``rows[j]`` gets ``levels[level_indices[j]]``.
     rooms : tuple of the arrays of `RoomState`, updated
     """
-    rooms = RoomState(*rooms)
-    grids, players, boxes_left = rooms.grids, rooms.players, rooms.boxes_left
+    grids, players, boxes_left, _ = rooms
     for j in range(start, stop):
-        i = rows[j]
-        boxes_left[i] = 0
-        for cell in range(grids.shape[1]):
-            code = levels[level_indices[j], cell]
-            grids[i, cell] = code
-            if code >= PLAYER:
-                players[i] = cell
-            elif code == BOX:
-                boxes_left[i] += 1
+        place_row(rows[j], levels, level_indices[j], grids, players, boxes_left)
 
 
 @kernel

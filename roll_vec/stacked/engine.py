@@ -307,25 +307,47 @@ class StackedEngine:
     def _unroll(self, buffer: RolloutBuffer) -> None:
         """Take all steps of a buffer; in DISABLED mode those before an episode's end.
 
-        Each environment is played until its episode ends.  Then the next episodes of
-        all that have ended begin together.
+        All environments take the same steps in one call of `_unroll_range`.  Those
+        whose next levels are not in memory stop there.  The next episodes of all that
+        have stopped begin together, and `_unroll_rows` plays these environments until
+        they stop again.
         """
         num_steps, (times, states) = len(buffer.actions), buffer.progress
-        at_once = max(STEPS_AT_ONCE // self.num_envs, 16)
-        if buffer.mode is AutoresetMode.DISABLED:
-            at_once = num_steps
-        for until in range(at_once, num_steps + at_once, at_once):
-            until = min(until, num_steps)
-            rows = np.arange(self.num_envs)
+        is_disabled = buffer.mode is AutoresetMode.DISABLED
+        at_once = num_steps
+        if not self._has_next_levels(buffer.mode):
+            at_once = max(STEPS_AT_ONCE // self.num_envs, 16)
+        for first_step in range(0, num_steps, at_once):
+            until = min(first_step + at_once, num_steps)
+            self._unroll_range(first_step, until, buffer)
+            waits = times < until
+            rows = np.flatnonzero(waits & (states == PLAYING) if is_disabled else waits)
             while len(rows):
                 to_reset = rows[states[rows] == NEEDS_RESET]
                 if len(to_reset):
                     self.advance(to_reset)
                     states[to_reset] = JUST_RESET
                 self._unroll_rows(rows, until, buffer)
-                rows = np.flatnonzero((states == NEEDS_RESET) & (times < until))
-                if buffer.mode is AutoresetMode.DISABLED:
+                if is_disabled:
                     break
+                rows = np.flatnonzero((states == NEEDS_RESET) & (times < until))
+
+    def _has_next_levels(self, mode: AutoresetMode) -> bool:
+        """Return whether an unroll in this mode stops nowhere for a level."""
+        return mode is AutoresetMode.DISABLED
+
+    def _unroll_range(self, first_step: int, until: int, buffer: RolloutBuffer) -> None:
+        """Take the same steps in all environments, as far as `advance` is not needed.
+
+        Environments that stop need a reset, and their time is the step of the reset.
+        This takes no step; a subclass may take them in compiled code.
+
+        Parameters
+        ----------
+        first_step, until : int
+            The first step and the one before which to stop.
+        buffer : RolloutBuffer
+        """
 
     def _unroll_rows(
         self, rows: NDArray[np.int64], until: int, buffer: RolloutBuffer

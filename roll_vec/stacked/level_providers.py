@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from roll_vec.stacked.bands import Band, Measure, MeasuredGenerator, search_bands
 
 __all__ = [
+    "NO_LEVELS",
     "FixedLevels",
     "GeneratedLevels",
     "LevelProvider",
+    "LevelTable",
     "Levels",
     "describe_levels",
     "provide_levels",
@@ -21,6 +23,11 @@ __all__ = [
 
 Seeds = NDArray[np.uint64]
 Levels = tuple[NDArray[Any], ...]
+
+# The items of `roll_vec.kernels.lockstep.LevelTable`.
+LevelTable = tuple[int, int, NDArray[np.bool_]]
+_ALL_PRESENT = np.zeros(0, np.bool_)
+NO_LEVELS: LevelTable = (0, 0, _ALL_PRESENT)
 
 # A finite set of levels that takes more memory than this is not cached.
 CACHE_BYTES = 1 << 30
@@ -58,6 +65,16 @@ class LevelProvider(Protocol):
         """Return the numbers of the levels that `get` returned; all (m,).
 
         They may be views, which are not to be written.
+        """
+
+    def table(self) -> tuple[Levels, LevelTable] | None:
+        """Return the levels that are in memory, for kernels that begin episodes.
+
+        Returns
+        -------
+        levels, table
+            Levels as `get` returns them, and the level of each seed; None if `get`
+            alone knows it.
         """
 
 
@@ -139,6 +156,12 @@ class FixedLevels:
         """Return the indices of the levels in the set."""
         return level_indices
 
+    def table(self) -> tuple[Levels, LevelTable] | None:
+        """Return all levels; None if they are measured; see `LevelProvider.table`."""
+        if self._measure is not None:
+            return None
+        return self.levels.arrays, (self.num_levels, self.start_level, _ALL_PRESENT)
+
 
 class GeneratedLevels:
     """Levels that are generated from seeds when an episode needs them.
@@ -200,6 +223,13 @@ class GeneratedLevels:
             seeds = seeds % np.uint64(self.num_levels) + np.uint64(self.start_level)
         # Without a copy, as every reset asks for them: they are below 2**32.
         return seeds.view(np.int64)
+
+    def table(self) -> tuple[Levels, LevelTable] | None:
+        """Return the cached levels; see `LevelProvider.table`."""
+        if self._cache is None or self._is_cached is None:
+            return None
+        is_present = _ALL_PRESENT if self._is_cached.all() else self._is_cached
+        return self._cache, (self.num_levels, 0, is_present)
 
     def _get_cached(self, numbers: Seeds) -> Levels:
         """Return the cache, after the levels with these numbers were added to it."""

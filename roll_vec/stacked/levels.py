@@ -7,13 +7,20 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.kernels.rng.pcg64 import next_seeds
 from roll_vec.seeding import episode_seeds, fold_seed
 from roll_vec.stacked.engine import StackedEngine
-from roll_vec.stacked.level_providers import LevelProvider, Levels, describe_levels
+from roll_vec.stacked.level_providers import (
+    LevelProvider,
+    Levels,
+    LevelTable,
+    describe_levels,
+)
 from roll_vec.stacked.option_sets import OptionSets
+from roll_vec.stacked.rollout_buffer import RolloutBuffer
 from roll_vec.vector.engine import EngineState
 
 __all__ = ["EpisodeSeeds", "LevelEngine"]
@@ -212,6 +219,33 @@ class LevelEngine(StackedEngine):
         new = self.level_options[env_ids]
         self.level_options[:] = indices
         self.option_sets.load(env_ids, new, state.shared["level_options"])
+
+    # ---------------------------------------------------------------- many steps
+
+    def _level_table(self, mode: AutoresetMode) -> tuple[Levels, LevelTable] | None:
+        """Return the levels that episodes of an unroll can begin with, None if none."""
+        providers = self.option_sets.providers
+        if mode is AutoresetMode.DISABLED or len(providers) > 1:
+            return None
+        return providers[0].table()  # type: ignore[no-any-return]
+
+    def _has_next_levels(self, mode: AutoresetMode) -> bool:
+        if mode is AutoresetMode.DISABLED:
+            return True
+        table = self._level_table(mode)
+        return table is not None and not len(table[1][-1])
+
+    def _unroll(self, buffer: RolloutBuffer) -> None:
+        before = self.episodes.numbers.copy()
+        super()._unroll(buffer)
+        if self._needs_level_numbers and len(self.option_sets.providers) == 1:
+            # The kernel that begins episodes writes no level numbers.
+            rows = np.flatnonzero(self.episodes.numbers != before)
+            first_seeds, numbers = self.episodes.first_seeds, self.episodes.numbers
+            seeds = episode_seeds(first_seeds[rows], numbers[rows])
+            _, level_indices = self.level_provider.get(seeds)
+            level_numbers = self.level_provider.level_numbers(seeds, level_indices)
+            self.level_numbers[rows] = level_numbers
 
     # ---------------------------------------------------------------- levels
 

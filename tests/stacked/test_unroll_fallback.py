@@ -33,7 +33,7 @@ def make_pair(case, monkeypatch, **keywords):
         for _ in range(2)
     ]
     engine = pair[1].unwrapped.engine
-    for name in ("_unroll", "_unroll_rows"):
+    for name in ("_unroll", "_unroll_rows", "_unroll_range"):
         method = getattr(StackedEngine, name).__get__(engine)
         monkeypatch.setattr(engine, name, method, raising=False)
     for env in pair:

@@ -24,7 +24,7 @@ from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.seeding import generator_at, generator_words
 from roll_vec.stacked.coordinate_texts import START_MARK
 from roll_vec.stacked.engine import StackedEngine
-from roll_vec.stacked.level_providers import Levels
+from roll_vec.stacked.level_providers import NO_LEVELS, Levels
 from roll_vec.stacked.levels import LevelEngine
 from roll_vec.stacked.rollout_buffer import RolloutBuffer, make_outcome, to_batch_step
 from roll_vec.stacked.row_threads import for_row_ranges
@@ -36,8 +36,6 @@ __all__ = ["FrozenLakeEngine", "LakeEngine", "RandomFrozenLakeEngine"]
 # Each thread steps at least this many environments: handing work to a thread takes 20
 # to 130 us, a step 4 ns.
 STEP_ROWS_PER_THREAD = 1 << 16
-# Cumulative probabilities of a single start cell.
-_ONE_START = np.ones(1)
 
 
 class LakeEngine(StackedEngine):
@@ -317,13 +315,9 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         level_indices: NDArray[np.int64],
         seeds: NDArray[np.uint64],
     ) -> None:
-        maps, cells = levels
-        self.maps[rows] = maps[level_indices]
-        self.starts[rows] = cells[level_indices]
-        kernels.seed_rows(rows, seeds, self.rng_states)
-        # Gymnasium's reset uses up one draw for the start cell.
-        kernels.start_rows(rows, _ONE_START, self._state)
-        self.positions[rows] = self.starts[rows]
+        kernels.place_rows(
+            rows, *levels, level_indices, seeds, self.maps, self.starts, self._state
+        )
 
     def _start_marks(self, rows: NDArray[np.int64] | None) -> NDArray[np.uint8]:
         starts = self.starts if rows is None else self.starts[rows]
@@ -338,6 +332,35 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         # ROLL's infos do not have it.
         del result[3]["prob"]
         return result
+
+    def _unroll_range(self, first_step: int, until: int, buffer: RolloutBuffer) -> None:
+        no_levels = (self.maps[:0], self.starts[:0]), NO_LEVELS
+        levels, table = self._level_table(buffer.mode) or no_levels
+        for_row_ranges(
+            lambda start, stop: unroll_random.unroll_range(
+                start,
+                stop,
+                first_step,
+                until,
+                buffer.same_step,
+                buffer.actions,
+                self.max_steps,
+                levels[:2],
+                table,
+                (self.episodes.first_seeds, self.episodes.numbers),
+                self._lakes,
+                self.starts,
+                self._state,
+                *buffer.kernel_arguments,
+                buffer.probs,
+                buffer.observations,
+                buffer.next_observations,
+            ),
+            self.num_envs,
+            self.num_threads,
+            1 + STEP_ROWS_PER_THREAD // (until - first_step),
+            self.unroll_slices,
+        )
 
     def _unroll_rows(
         self, rows: NDArray[np.int64], until: int, buffer: RolloutBuffer

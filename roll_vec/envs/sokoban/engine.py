@@ -12,8 +12,8 @@ from roll_vec.envs.sokoban.env import Sokoban
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.envs.sokoban.solver import refuse_unsolvable_levels, solve_positions
 from roll_vec.kernels.sokoban import rules as kernels
-from roll_vec.kernels.sokoban.unroll import unroll_rows
-from roll_vec.stacked.level_providers import Levels
+from roll_vec.kernels.sokoban.unroll import unroll_range, unroll_rows
+from roll_vec.stacked.level_providers import NO_LEVELS, Levels
 from roll_vec.stacked.levels import LevelEngine
 from roll_vec.stacked.rollout_buffer import RolloutBuffer, make_outcome, to_batch_step
 from roll_vec.stacked.row_threads import for_row_ranges
@@ -139,6 +139,37 @@ class SokobanEngine(LevelEngine):
             STEP_ROWS_PER_THREAD,
         )
         return masks
+
+    def _unroll_range(self, first_step: int, until: int, buffer: RolloutBuffer) -> None:
+        no_levels = (self.cells[:0],), NO_LEVELS
+        levels, table = self._level_table(buffer.mode) or no_levels
+        flat = levels[0].reshape(-1, self.cells.shape[1])
+        rooms, (progress, outcome) = self._room_state(), buffer.kernel_arguments
+        for_row_ranges(
+            lambda start, stop: unroll_range(
+                start,
+                stop,
+                first_step,
+                until,
+                buffer.same_step,
+                buffer.actions,
+                self.first_action,
+                self.options.dim_room[1],
+                self.max_steps,
+                flat,
+                table,
+                (self.episodes.first_seeds, self.episodes.numbers),
+                rooms,
+                progress,
+                outcome,
+                buffer.observations,
+                buffer.next_observations,
+            ),
+            self.num_envs,
+            self.num_threads,
+            1 + STEP_ROWS_PER_THREAD // (until - first_step),
+            self.unroll_slices,
+        )
 
     def _unroll_rows(
         self, rows: NDArray[np.int64], until: int, buffer: RolloutBuffer
