@@ -32,6 +32,8 @@ from roll_vec.text.validation import text_hint
 
 __all__ = ["ActionCodes"]
 
+_INT64 = np.dtype(np.int64)
+
 
 class ActionCodes:
     """The integers that an environment or a batch accepts as actions.
@@ -163,6 +165,9 @@ def _invalid_batch(accepted: str, value: str, actions: Any) -> InvalidActionErro
 
 def _to_int64(batch: NDArray[Any]) -> NDArray[np.int64]:
     """Return integers as int64 in C order that can be written."""
+    # The usual case in one look; numba compiles the kernels anew for a read-only array,
+    # such as jax's.
+    if batch.dtype is _INT64 and batch.flags.carray:
+        return batch
     codes = np.ascontiguousarray(batch, np.int64)
-    # numba compiles the kernels anew for a read-only array, such as jax's.
     return codes if codes.flags.writeable else codes.copy()

@@ -104,6 +104,11 @@ class StackedEngine:
         if self.action_parser is not None:
             self.single_action_space = text_action_space(self.action_parser)
             self._instruction = describe_game(options, self.action_parser)
+        # The infos of a step; None: all that there are.
+        self._info_keys: tuple[str, ...] | None = None
+        if self.DISCRETE_INFO_KEYS is not None and self.action_parser is None:
+            more = ("action_mask",) if options.action_mask else ()
+            self._info_keys = self.DISCRETE_INFO_KEYS + more
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.elapsed_steps = np.zeros(num_envs, np.int32)
@@ -158,9 +163,6 @@ class StackedEngine:
             rewards, terminations, truncations, values = self._step_batch(
                 actions, skip_mask, self.max_steps
             )
-            infos = values
-            if self.DISCRETE_INFO_KEYS is not None:
-                infos = {key: values[key] for key in self.DISCRETE_INFO_KEYS}
         else:
             # A turn of several actions is one step for every limit.
             elapsed_steps = self.elapsed_steps + ~skip_mask
@@ -173,16 +175,18 @@ class StackedEngine:
             self.elapsed_steps[:] = elapsed_steps
             # As the kernel `reaches_limit`, which is compiled for numbers alone.
             truncations = ~skip_mask & (elapsed_steps == self.max_steps)
-            infos = values
-        successes = values["success"].copy()
-        if idle_mask is not None:
-            successes |= self.successes & idle_mask
-        self.successes = successes
         if self.options.action_mask:
             masks = self._action_masks(np.arange(self.num_envs))
             masks[skip_mask] = 0
-            infos = {**infos, "action_mask": masks}
-        infos = masked_infos(infos, ~skip_mask)
+            values["action_mask"] = masks
+        infos = masked_infos(values, ~skip_mask, self._info_keys)
+        # The arrays of infos are the caller's.
+        successes = values["success"]
+        if "success" in infos:
+            successes = successes.copy()
+        if idle_mask is not None:
+            successes |= self.successes & idle_mask
+        self.successes = successes
         return StepResult(rewards, terminations, truncations, infos)
 
     def _step_batch(
@@ -471,7 +475,16 @@ class StackedEngine:
 
     def observe(self, out: Any = None) -> Any:
         """Return the observations of all environments; see `Engine.observe`."""
+        if self.observer.obs_mode == "grid":
+            return self._copy_grids(out)
         return self.observer.observe(self._observed_grids(), out)
+
+    def _copy_grids(self, out: NDArray[np.uint8] | None) -> NDArray[np.uint8]:
+        """Return the codes of all environments in a new array, or in ``out``."""
+        if out is None:
+            return self.grids().copy()
+        np.copyto(out, self.grids())
+        return out
 
     def observe_envs(self, rows: NDArray[np.int64]) -> list[Any]:
         """Return the observations of some environments, one by one."""

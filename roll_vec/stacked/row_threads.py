@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -99,13 +100,14 @@ class SliceSizer:
 
 
 def for_row_ranges(
-    work: Callable[[int, int], object],
+    work: Callable[..., object],
     num_rows: int,
     num_threads: int,
     rows_per_thread: int,
     slices: SliceSizer | None = None,
+    args: tuple[Any, ...] = (),
 ) -> None:
-    """Call ``work(start, stop)`` on ranges that cover all rows, and wait.
+    """Call ``work(start, stop, *args)`` on ranges that cover all rows, and wait.
 
     Parameters
     ----------
@@ -122,6 +124,8 @@ def for_row_ranges(
         several calls, in the order of its rows.  The calling thread can be interrupted
         between them, and reports the progress.  If ``work`` returns False, its part
         ends there.  None: one call for each part.
+    args : tuple
+        Further arguments of ``work``, the same for all ranges.
 
     Notes
     -----
@@ -130,14 +134,14 @@ def for_row_ranges(
     """
     num_parts = min(num_threads, num_rows // rows_per_thread)
     if num_parts <= 1 and slices is None:
-        work(0, num_rows)
+        work(0, num_rows, *args)
         return
     if num_parts <= 1 and slices is not None and num_rows <= slices.rows:
         begin = perf_counter()
-        work(0, num_rows)
+        work(0, num_rows, *args)
         slices.add(num_rows, perf_counter() - begin)
         return
-    run = _Run(work, num_rows, max(num_parts, 1), slices)
+    run = _Run(work, args, num_rows, max(num_parts, 1), slices)
     if num_parts <= 1:
         run.do_part(0)
         return
@@ -179,12 +183,14 @@ class _Run:
 
     def __init__(
         self,
-        work: Callable[[int, int], object],
+        work: Callable[..., object],
+        args: tuple[Any, ...],
         num_rows: int,
         num_parts: int,
         slices: SliceSizer | None,
     ) -> None:
-        self._work, self._num_rows, self._slices = work, num_rows, slices
+        self._work, self._args = work, args
+        self._num_rows, self._slices = num_rows, slices
         self._cuts = [num_rows * part // num_parts for part in range(num_parts + 1)]
         self._rows_done = [0] * num_parts
         self._caller = threading.get_ident()
@@ -195,14 +201,14 @@ class _Run:
         start, stop = self._cuts[part : part + 2]
         slices = self._slices
         if slices is None:
-            self._work(start, stop)
+            self._work(start, stop, *self._args)
             return
         reports = threading.get_ident() == self._caller
         at = start
         while at < stop and not self.is_cancelled:
             end = min(at + slices.rows, stop)
             begin = perf_counter()
-            continues = self._work(at, end)
+            continues = self._work(at, end, *self._args)
             slices.add(end - at, perf_counter() - begin)
             self._rows_done[part] += end - at
             at = end

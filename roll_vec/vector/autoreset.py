@@ -151,7 +151,7 @@ class Autoreset:
         )
         if len(env_ids):
             infos = self._add_reset_infos(infos, env_ids)
-        entry: Infos = {}
+        entry: Infos | None = None
         if self.statistics is not None:
             # Before a reset, which can raise.
             entry = self.statistics.count_step(rewards, resetting, ends, mask=mask)
@@ -159,8 +159,10 @@ class Autoreset:
             infos = self._reset_ended(infos, ends)
             if self.statistics is not None:
                 self.statistics.start(ends)
-        infos = finish_infos(infos, engine.num_envs)
-        (infos["final_info"] if entry and mode is SAME_STEP else infos).update(entry)
+        if not isinstance(infos, dict):
+            infos = finish_infos(infos, engine.num_envs)
+        if entry:
+            (infos["final_info"] if mode is SAME_STEP else infos).update(entry)
         return rewards, terminations, truncations, infos
 
     def _reset_ended(
@@ -187,7 +189,9 @@ class Autoreset:
         """Return the infos of a step, or none, with those of some resets."""
         num_envs = self.engine.num_envs
         new = self.reset_infos(env_ids)
-        return finish_infos(add_to_infos(infos, env_ids, new, num_envs), num_envs)
+        if new or infos is None:
+            infos = add_to_infos(infos, env_ids, new, num_envs)
+        return finish_infos(infos, num_envs)
 
     def reset_infos(self, env_ids: NDArray[np.int64]) -> Infos | InfoList | InfoParts:
         """Return `Engine.reset_infos` of some environments, with ``group_id``."""

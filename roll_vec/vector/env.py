@@ -298,9 +298,10 @@ class RollVectorEnv(
             If results of `send` were not received.
         ClosedError
         """
-        self._check_started("the first step")
-        # Without this condition a step of one environment takes 4 % longer.
-        if self._pending_actions:
+        # Calls of the checks alone would take 5 % of a step of one environment.
+        if self.closed or not self._is_started:
+            self._check_started("the first step")
+        if self._pending_actions.count:
             self._check_idle("step")
         if mask is not None:
             mask = parse_mask(mask, self.num_envs)

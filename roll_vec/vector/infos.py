@@ -12,7 +12,7 @@ An engine returns infos in this layout, or as a list with one dict per environme
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import chain
 from operator import itemgetter
@@ -55,7 +55,11 @@ def blank_array(shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
     return np.zeros(shape, dtype)
 
 
-def masked_infos(values: dict[str, NDArray[Any]], mask: NDArray[np.bool_]) -> Infos:
+def masked_infos(
+    values: dict[str, NDArray[Any]],
+    mask: NDArray[np.bool_],
+    keys: Iterable[str] | None = None,
+) -> Infos:
     """Return the layout for keys that all environments of a mask have, and no other.
 
     Parameters
@@ -63,19 +67,22 @@ def masked_infos(values: dict[str, NDArray[Any]], mask: NDArray[np.bool_]) -> In
     values : dict of (n,) arrays
         Zero where the mask is False; the layout holds them, not copies.
     mask : (n,) bool
+        Becomes the mask of the first key.
+    keys : iterable of str, or None
+        The keys of the layout; None: all.
 
     Returns
     -------
     dict
         Empty where no environment is masked.
     """
-    # On a bool array count_nonzero costs a fifth of any().
-    if not np.count_nonzero(mask):
-        return {}
     infos: Infos = {}
-    for key, value in values.items():
-        infos[key] = value
-        infos[f"_{key}"] = mask.copy()
+    # On a bool array count_nonzero costs a fifth of any().
+    if np.count_nonzero(mask):
+        for key in values if keys is None else keys:
+            # Not one mask for all keys: the arrays of infos are the caller's.
+            own_mask = mask.copy() if infos else mask
+            infos[key], infos[f"_{key}"] = values[key], own_mask
     return infos
 
 

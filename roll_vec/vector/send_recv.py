@@ -56,26 +56,28 @@ class PendingActions:
     mask : (num_envs,) bool
         The environments that have an action.
     actions : (num_envs,) int64 or object
+    count : int
+        Environments in the mask.
     """
 
     def __init__(self, num_envs: int, is_text: bool) -> None:
         self.mask = np.zeros(num_envs, np.bool_)
         self.actions = np.zeros(num_envs, object if is_text else np.int64)
-        self._count = 0
+        self.count = 0
 
     def __len__(self) -> int:
-        return self._count
+        return self.count
 
     def add(self, env_ids: NDArray[np.int64], actions: Any) -> None:
         """Add one action for each of some environments that have none."""
         self.mask[env_ids] = True
         self.actions[env_ids] = actions
-        self._count += len(env_ids)
+        self.count += len(env_ids)
 
     def clear(self) -> None:
         """Forget all actions."""
         self.mask[:] = False
-        self._count = 0
+        self.count = 0
 
 
 class BatchSendRecv(VectorEnv[Any, Any, Any]):

@@ -417,8 +417,8 @@ BUGS = [
     Bug(
         "in the step that resets an environment, the infos say that it stepped",
         "roll_vec/stacked/engine.py",
-        "        infos = masked_infos(infos, ~skip_mask)\n",
-        "        infos = masked_infos(infos, skip_mask | True)\n",
+        "        infos = masked_infos(values, ~skip_mask, self._info_keys)\n",
+        "        infos = masked_infos(values, skip_mask | True, self._info_keys)\n",
         ("tests/contract/test_lockstep.py",),
     ),
     Bug(

@@ -80,22 +80,14 @@ class SokobanEngine(LevelEngine):
     def _step_batch(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
     ) -> BatchStep:
-        rooms, outcome = self._room_state(), make_outcome(self.num_envs)
+        outcome = make_outcome(self.num_envs)
+        rules = self.first_action, self.options.dim_room[1], max_steps
         for_row_ranges(
-            lambda start, stop: kernels.step_rows(
-                start,
-                stop,
-                actions,
-                skip_mask,
-                self.first_action,
-                self.options.dim_room[1],
-                max_steps,
-                rooms,
-                outcome,
-            ),
+            kernels.step_rows,
             self.num_envs,
             self.num_threads,
             STEP_ROWS_PER_THREAD,
+            args=(actions, skip_mask, *rules, self._room_state(), outcome),
         )
         result = to_batch_step(outcome)
         options = self.options
