@@ -36,6 +36,7 @@ from roll_vec.pool.factories import (
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.stacked.prefetch import resolve_prefetch
 from roll_vec.stacked.row_threads import resolve_num_threads
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
@@ -52,7 +53,7 @@ POOL_KEYWORDS = frozenset(each.name for each in fields(PoolOptions)) - {
     "max_episode_steps"
 }
 """Keywords that change how a pool works, and no episode."""
-WORK_KEYWORDS = POOL_KEYWORDS | {"num_threads", "memory_map", "copy"}
+WORK_KEYWORDS = POOL_KEYWORDS | {"num_threads", "prefetch", "memory_map", "copy"}
 """Keywords that change how any batch works, and no episode."""
 
 # Far more than anyone uses.  Without a bound a typing error would fill the memory.
@@ -172,6 +173,7 @@ def make_vector(
     *,
     max_episode_steps: int | None = None,
     num_threads: int | None = None,
+    prefetch: bool | None = None,
     disable_env_checker: bool | None = None,
     **keywords: Any,
 ) -> RollVectorEnv:
@@ -189,6 +191,11 @@ def make_vector(
         Threads that step a batch; None: all cores.  The environment variable
         ``ROLL_VEC_NUM_THREADS`` replaces the number of cores.  Small batches use one;
         see `roll_vec.stacked.row_threads.resolve_num_threads`.
+    prefetch : bool or None
+        True: background threads draw the level of each environment's next episode while
+        this one is played.  False: levels are drawn when episodes begin.  None: True
+        with several threads.  The results are the same.  Without effect where levels
+        are not drawn: with ``levels`` of yours, and in FrozenLake.
     disable_env_checker : bool or None
         Accepted as by `gymnasium.make`, and without effect.
     **keywords
@@ -212,8 +219,9 @@ def make_vector(
     options_class = registered.load("Options")
     options = parse_options(options_class, {**registered.keywords, **keywords})
     threads = resolve_num_threads(num_threads)
+    ahead = resolve_prefetch(prefetch, threads)
     try:
-        engine = registered.load("Engine")(options, num_envs, limit, threads)
+        engine = registered.load("Engine")(options, num_envs, limit, threads, ahead)
     except MemoryError as error:
         message = (
             f"num_envs: {num_envs} environments of {id} with these keywords do not fit "

@@ -383,11 +383,6 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
         counts: dict[str, int] = self.engine.faults
         return counts
 
-    def close_extras(self, **kwargs: Any) -> None:
-        """End the shards, and the cluster that was started for them."""
-        super().close_extras(**kwargs)
-        self.engine.close()
-
     def __getstate__(self) -> dict[str, Any]:
         message = "RayVectorEnv cannot be pickled: it belongs to a connection to Ray"
         raise TypeError(message)

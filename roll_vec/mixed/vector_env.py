@@ -247,7 +247,6 @@ class MixedVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
         """Close all families."""
         self._pending_steps.clear()
         super().close_extras(**kwargs)
-        self.engine.close()
 
     def __getstate__(self) -> dict[str, Any]:
         self._check_idle("pickle")

@@ -16,6 +16,7 @@ reading order:
 `bands`                levels within bands of difficulty
 `level_providers`      levels of users, and levels generated from seeds
 `option_sets`          the level options of each environment of a batch
+`prefetch`             levels drawn ahead of time by background threads
 `levels`               seeds of episodes, `LevelEngine`
 `single_env`           `GridEnv`, `LevelEnv`: one environment as a `gymnasium.Env`
 `row_threads`          ranges of rows on several threads, and Ctrl-C

@@ -55,6 +55,8 @@ class StackedEngine:
     max_episode_steps : int or None
         None: no limit beside the options' own ``max_steps``.
     num_threads : int
+    prefetch : bool
+        Whether levels are drawn ahead of time, in games that generate levels.
     """
 
     SINGLE: ClassVar[type[Any]]
@@ -88,8 +90,10 @@ class StackedEngine:
         num_envs: int,
         max_episode_steps: int | None,
         num_threads: int,
+        prefetch: bool = False,
     ) -> None:
         self.options, self.num_envs, self.num_threads = options, num_envs, num_threads
+        self.prefetch = prefetch
         self.observer = GridObserver(options, num_threads)
         limits = [max_episode_steps, getattr(options, "max_steps", None)]
         self.max_steps = min((limit for limit in limits if limit), default=0)
@@ -493,6 +497,9 @@ class StackedEngine:
     def frames(self, rows: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some environments."""
         return self.observer.frames(self.grids(rows), mode, self.options.render_scale)
+
+    def close(self) -> None:
+        """Release what the engine holds beside memory; see `Engine.close`."""
 
     # ---------------------------------------------------------------- attributes
 

@@ -32,6 +32,11 @@ NO_LEVELS: LevelTable = (0, 0, _ALL_PRESENT)
 # A finite set of levels that takes more memory than this is not cached.
 CACHE_BYTES = 1 << 30
 
+# From positions (None: all) and level seeds to levels; see `GeneratedLevels.get`.
+GenerateRows = Callable[
+    [NDArray[np.int64] | None, Seeds], tuple[Levels, NDArray[np.int64]]
+]
+
 
 class LevelProvider(Protocol):
     """Returns the levels of episodes."""
@@ -193,23 +198,73 @@ class GeneratedLevels:
         self._uses_cache = num_levels * level_bytes <= CACHE_BYTES
         self._cache: Levels | None = None
         self._is_cached: NDArray[np.bool_] | None = None
+        self._is_ordered: NDArray[np.bool_] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # Cached levels can be generated again: they are no state.
-        return {**self.__dict__, "_cache": None, "_is_cached": None}
+        caches = dict.fromkeys(("_cache", "_is_cached", "_is_ordered"))
+        return {**self.__dict__, **caches}
 
-    def get(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
-        """Return levels and their indices by episode; see `LevelProvider.get`."""
-        if self.num_levels:
-            numbers = seeds % np.uint64(self.num_levels)
-            if self._uses_cache:
-                return self._get_cached(numbers), numbers.astype(np.int64)
-            seeds = numbers + np.uint64(self.start_level)
+    def get(
+        self, seeds: Seeds, generate: GenerateRows | None = None
+    ) -> tuple[Levels, NDArray[np.int64]]:
+        """Return levels and their indices by episode; see `LevelProvider.get`.
+
+        Parameters
+        ----------
+        seeds : (m,) uint64
+        generate : callable or None
+            Gets positions of episodes and the seeds of their levels, both (m,), and
+            returns levels as `generate_rows`, which it replaces.
+        """
+        if not (self.num_levels and self._uses_cache):
+            level_seeds = self.level_seeds(seeds)
+            if generate is None:
+                return self.generate_rows(level_seeds)
+            return generate(None, level_seeds)
+        numbers = seeds % np.uint64(self.num_levels)
+        new = self.uncached(numbers)
+        if len(new):
+            numbers_new = numbers[new]
+            level_seeds = numbers_new + np.uint64(self.start_level)
+            if generate is None:
+                levels, indices = self.generate_rows(level_seeds)
+            else:
+                levels, indices = generate(new, level_seeds)
+            self.store(numbers_new, levels, indices)
+        return self._cache or (), numbers.astype(np.int64)
+
+    def level_seeds(self, seeds: Seeds) -> Seeds:
+        """Return the seeds of the levels that episodes play."""
+        if not self.num_levels:
+            return seeds
+        return seeds % np.uint64(self.num_levels) + np.uint64(self.start_level)
+
+    def generate_rows(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
+        """Return the levels of (m,) level seeds, and the level of each seed."""
         if len(seeds) < 2 or (seeds[1:] > seeds[:-1]).all():
             # Sorting ten million seeds takes seconds and cannot be interrupted.
             return self.generate(seeds), np.arange(len(seeds))
         unique, inverse = np.unique(seeds, return_inverse=True)
         return self.generate(unique), inverse
+
+    def new_levels(self, seeds: Seeds) -> NDArray[np.int64] | None:
+        """Return positions of episodes whose level is to be drawn ahead of time.
+
+        None: all.  With a cache each level is to be drawn once, and is never again
+        among those that this method returns.
+        """
+        if not (self.num_levels and self._uses_cache):
+            return None
+        numbers = seeds % np.uint64(self.num_levels)
+        if self._is_ordered is None:
+            self._is_ordered = np.zeros(self.num_levels, np.bool_)
+        new = self.uncached(numbers)
+        new = new[~self._is_ordered[numbers[new]]]
+        _, firsts = np.unique(numbers[new], return_index=True)
+        rows: NDArray[np.int64] = new[firsts]
+        self._is_ordered[numbers[rows]] = True
+        return rows
 
     def level_numbers(
         self,
@@ -219,10 +274,8 @@ class GeneratedLevels:
         """Return `roll_vec.seeding.level_for_seed` of each seed."""
         if self.num_levels and self._uses_cache:
             return level_indices + self.start_level
-        if self.num_levels:
-            seeds = seeds % np.uint64(self.num_levels) + np.uint64(self.start_level)
         # Without a copy, as every reset asks for them: they are below 2**32.
-        return seeds.view(np.int64)
+        return self.level_seeds(seeds).view(np.int64)
 
     def table(self) -> tuple[Levels, LevelTable] | None:
         """Return the cached levels; see `LevelProvider.table`."""
@@ -231,26 +284,46 @@ class GeneratedLevels:
         is_present = _ALL_PRESENT if self._is_cached.all() else self._is_cached
         return self._cache, (self.num_levels, 0, is_present)
 
-    def _get_cached(self, numbers: Seeds) -> Levels:
-        """Return the cache, after the levels with these numbers were added to it."""
+    def uncached(self, numbers: Seeds) -> NDArray[np.int64]:
+        """Return the positions of levels that are not in the cache."""
         if self._is_cached is None:
-            new = np.unique(numbers)
-        elif np.count_nonzero(self._is_cached[numbers]) == len(numbers):
-            return self._cache or ()
-        else:
-            new = np.unique(numbers[~self._is_cached[numbers]])
-        if len(new):
-            levels = self.generate(new + np.uint64(self.start_level))
-            if self._is_cached is None or self._cache is None:
-                self._cache = tuple(
-                    np.empty((self.num_levels, *array.shape[1:]), array.dtype)
-                    for array in levels
-                )
-                self._is_cached = np.zeros(self.num_levels, np.bool_)
-            for cache, array in zip(self._cache, levels, strict=True):
-                cache[new] = array
-            self._is_cached[new] = True
-        return self._cache or ()
+            return np.arange(len(numbers))
+        is_cached = self._is_cached[numbers]
+        if np.count_nonzero(is_cached) == len(numbers):
+            return np.zeros(0, np.int64)
+        return np.flatnonzero(~is_cached)
+
+    def store_ahead(
+        self, pop_ready: Callable[[], tuple[Seeds, Levels]], seeds: Seeds
+    ) -> None:
+        """Put the levels drawn ahead of time into the cache, if one is needed now.
+
+        Parameters
+        ----------
+        pop_ready : callable
+            Returns the seeds of such levels, and the levels.
+        seeds : (m,) uint64
+            Of episodes that begin.
+        """
+        if not (self.num_levels and self._uses_cache):
+            return
+        if len(self.uncached(seeds % np.uint64(self.num_levels))):
+            level_seeds, levels = pop_ready()
+            if len(level_seeds):
+                numbers = level_seeds - np.uint64(self.start_level)
+                self.store(numbers, levels, np.arange(len(numbers)))
+
+    def store(self, numbers: Seeds, levels: Levels, indices: NDArray[np.int64]) -> None:
+        """Put levels into the cache."""
+        if self._is_cached is None or self._cache is None:
+            self._cache = tuple(
+                np.empty((self.num_levels, *array.shape[1:]), array.dtype)
+                for array in levels
+            )
+            self._is_cached = np.zeros(self.num_levels, np.bool_)
+        for cache, array in zip(self._cache, levels, strict=True):
+            cache[numbers] = array[indices]
+        self._is_cached[numbers] = True
 
 
 def provide_levels(

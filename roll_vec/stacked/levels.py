@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,12 +14,14 @@ from roll_vec.kernels.rng.pcg64 import next_seeds
 from roll_vec.seeding import episode_seeds, fold_seed
 from roll_vec.stacked.engine import StackedEngine
 from roll_vec.stacked.level_providers import (
+    GeneratedLevels,
     LevelProvider,
     Levels,
     LevelTable,
     describe_levels,
 )
 from roll_vec.stacked.option_sets import OptionSets
+from roll_vec.stacked.prefetch import LevelSource, Prefetcher
 from roll_vec.stacked.rollout_buffer import RolloutBuffer
 from roll_vec.vector.engine import EngineState
 
@@ -131,6 +133,9 @@ class LevelEngine(StackedEngine):
             self.SINGLE.make_level_provider, num_threads=self.num_threads
         )
         self.option_sets = OptionSets(self.options, self.num_envs, make_provider)
+        self.prefetcher: Prefetcher | None = None
+        if self.prefetch:
+            self.prefetcher = Prefetcher(self.num_envs, self.num_threads)
         # Of the last reset of each environment: no state, as no later step reads it.
         self._level_infos: dict[str, Any] = {}
         self._has_level_infos = self.options.has_level_infos
@@ -154,13 +159,19 @@ class LevelEngine(StackedEngine):
     ) -> None:
         """Start episodes from new seeds, or the next ones; see `Engine.reset`."""
         first_seeds, numbers = self.episodes.plan(rows, seeds)
-        self._begin(rows, episode_seeds(first_seeds, numbers))
+        level_seeds = episode_seeds(first_seeds, numbers)
+        if all(seed is None for seed in seeds):
+            self._begin(rows, level_seeds)
+        else:
+            self._begin_seeded(rows, level_seeds)
         self.episodes.commit(rows, first_seeds, numbers)
+        self._order(rows)
 
     def advance(self, rows: NDArray[np.int64]) -> None:
         """Start the next episode in some environments."""
         self._begin(rows, self.episodes.next_seeds(rows))
         self.episodes.numbers[rows] += np.uint64(1)
+        self._order(rows)
 
     def generators(self) -> tuple[np.random.Generator, ...]:
         """Return each environment's ``np_random``, which is new in each episode."""
@@ -186,6 +197,7 @@ class LevelEngine(StackedEngine):
     ) -> None:
         """Change the levels of next episodes; see `Engine.set_level_options`."""
         self.option_sets.change(env_ids, level_options)
+        self._order(env_ids)
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an option or another attribute of each environment."""
@@ -219,6 +231,7 @@ class LevelEngine(StackedEngine):
         new = self.level_options[env_ids]
         self.level_options[:] = indices
         self.option_sets.load(env_ids, new, state.shared["level_options"])
+        self._order(env_ids)
 
     # ---------------------------------------------------------------- many steps
 
@@ -268,16 +281,93 @@ class LevelEngine(StackedEngine):
 
     def _get_levels(self, rows: NDArray[np.int64], seeds: Seeds) -> list[_Start]:
         """Return the levels of some rows, together for those with equal options."""
-        providers = self.option_sets.providers
-        if len(providers) == 1:
-            return [_Start(rows, providers[0], seeds, *providers[0].get(seeds))]
-        indices, starts = self.level_options[rows], []
+        starts = []
+        for k, own_rows, own_seeds in self._by_options(rows, seeds):
+            provider, source = self.option_sets.providers[k], self._source(k)
+            if source is None:
+                levels = provider.get(own_seeds)
+            else:
+                levels = self._take(provider, source, own_rows, own_seeds)
+            starts.append(_Start(own_rows, provider, own_seeds, *levels))
+        return starts
+
+    def _by_options(
+        self, rows: NDArray[np.int64], seeds: Seeds
+    ) -> Iterator[tuple[int, NDArray[np.int64], Seeds]]:
+        """Yield each set of level options, with the rows that have it."""
+        if len(self.option_sets.providers) == 1:
+            yield 0, rows, seeds
+            return
+        indices = self.level_options[rows]
         for k in np.unique(indices).tolist():
             mask = indices == k
-            own_seeds, provider = seeds[mask], providers[k]
-            levels = provider.get(own_seeds)
-            starts.append(_Start(rows[mask], provider, own_seeds, *levels))
-        return starts
+            yield k, rows[mask], seeds[mask]
+
+    # ---------------------------------------------------------------- ahead of time
+
+    def _source(self, k: int) -> LevelSource | None:
+        """Return the source of levels ahead of time of a set of level options."""
+        provider = self.option_sets.providers[k]
+        if self.prefetcher is None or not isinstance(provider, GeneratedLevels):
+            return None
+        options = self.option_sets.options[k]
+        return self.prefetcher.source_of(
+            provider, lambda: self.SINGLE.make_level_provider(options).generate
+        )
+
+    def _order(self, rows: NDArray[np.int64]) -> None:
+        """Have the levels of the next episodes of some environments drawn."""
+        if self.prefetcher is None:
+            return
+        if self.prefetcher.num_sources > len(self.option_sets.providers):
+            self.prefetcher.forget_others(self.option_sets.providers)
+        seeds = self.episodes.next_seeds(rows)
+        for k, own_rows, own_seeds in self._by_options(rows, seeds):
+            provider, source = self.option_sets.providers[k], self._source(k)
+            if source is None:
+                continue
+            new = provider.new_levels(own_seeds)
+            if new is not None:
+                own_rows, own_seeds = own_rows[new], own_seeds[new]
+            self.prefetcher.order(source, own_rows, provider.level_seeds(own_seeds))
+
+    def _take(
+        self,
+        provider: GeneratedLevels,
+        source: LevelSource,
+        rows: NDArray[np.int64],
+        seeds: Seeds,
+    ) -> tuple[Levels, NDArray[np.int64]]:
+        """Return the levels of some episodes, drawn ahead of time or now."""
+        prefetcher = self.prefetcher
+        assert prefetcher is not None
+        provider.store_ahead(lambda: prefetcher.pop_ready(source), seeds)
+        return provider.get(
+            seeds,
+            lambda new, level_seeds: prefetcher.get(
+                source,
+                rows if new is None else rows[new],
+                level_seeds,
+                provider.generate_rows,
+            ),
+        )
+
+    def _begin_seeded(self, rows: NDArray[np.int64], seeds: Seeds) -> None:
+        """Begin episodes of new seeds, whose levels nobody could draw ahead."""
+        if self.prefetcher is None:
+            self._begin(rows, seeds)
+            return
+        self.prefetcher.hold()
+        try:
+            self._begin(rows, seeds)
+        finally:
+            self.prefetcher.release()
+
+    def close(self) -> None:
+        """End the threads; see `Engine.close`."""
+        super().close()
+        if self.prefetcher is not None:
+            self.prefetcher.close()
 
     def _place(
         self,

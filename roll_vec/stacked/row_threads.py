@@ -32,10 +32,15 @@ SLICE_SECONDS = 0.05
 # from: some rooms take a hundred times as long as others.
 _GROWTH = 16
 
+# The identifiers of threads that draw levels ahead of time right now: a split of rows
+# leaves their cores to them.
+background_threads: set[int] = set()
+
 _pools: dict[int, ThreadPoolExecutor] = {}
 if hasattr(os, "register_at_fork"):
     # A forked child has the pool objects but none of their threads.
     os.register_at_fork(after_in_child=_pools.clear)
+    os.register_at_fork(after_in_child=background_threads.clear)
 
 
 def resolve_num_threads(num_threads: int | None) -> int:
@@ -80,6 +85,8 @@ class SliceSizer:
     ----------
     unit : str
         The rows' name in the plural, for reports of progress.
+    slice_seconds : float or None
+        The time that a slice shall take; None: `SLICE_SECONDS`.
 
     Attributes
     ----------
@@ -87,15 +94,16 @@ class SliceSizer:
         Of the next slice.
     """
 
-    def __init__(self, unit: str) -> None:
-        self.unit = unit
+    def __init__(self, unit: str, slice_seconds: float | None = None) -> None:
+        self.unit, self._slice_seconds = unit, slice_seconds
         self.rows = 1
 
     def add(self, num_rows: int, seconds: float) -> None:
         """Record the time of a slice."""
         # A small and quick slice tells nothing about larger ones.
-        if seconds > SLICE_SECONDS or num_rows >= self.rows:
-            fitting = int(num_rows * SLICE_SECONDS / max(seconds, 1e-6))
+        aim = SLICE_SECONDS if self._slice_seconds is None else self._slice_seconds
+        if seconds > aim or num_rows >= self.rows:
+            fitting = int(num_rows * aim / max(seconds, 1e-6))
             self.rows = max(1, min(fitting, num_rows * _GROWTH))
 
 

@@ -224,6 +224,9 @@ class Engine(Protocol):
             Actions, (k,) int64, or k texts; None where there is no solution.
         """
 
+    def close(self) -> None:
+        """End threads, processes and connections of the engine; may be called twice."""
+
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each single environment.
 

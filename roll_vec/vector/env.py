@@ -427,10 +427,11 @@ class RollVectorEnv(
         self._window.show(mosaic(frames), self.metadata["render_fps"])
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close the window, if there is one."""
+        """Close the engine, and the window if there is one."""
         if self._window is not None:
             self._window.close()
             self._window = None
+        self.engine.close()
 
     def _check_open(self) -> None:
         if self.closed:

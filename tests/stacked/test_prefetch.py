@@ -1,0 +1,245 @@
+"""Levels ahead of time: the same results, errors where they were, no thread too long."""
+
+import copy
+import gc
+import os
+import pickle
+import threading
+import weakref
+
+import gymnasium
+import numpy as np
+import pytest
+
+import roll_vec
+from roll_vec.errors import InvalidOptionError, LevelGenerationError
+from roll_vec.stacked.prefetch import LevelSource, Prefetcher, resolve_prefetch
+from tests.contract.cases import assert_same
+
+ROWS = np.arange(40)
+LAKE = "roll_vec/RandomFrozenLake-v0"
+
+
+def levels_of(seeds):
+    """Return levels that name their seeds."""
+    return (np.stack([seeds, seeds + np.uint64(7)], 1), seeds.astype(np.float64))
+
+
+def draw_now(seeds):
+    return levels_of(seeds), np.arange(len(seeds))
+
+
+def no_draw(seeds):
+    raise AssertionError(f"drawn now: {seeds}")
+
+
+def values(result):
+    """Return the levels that a prefetcher returned."""
+    levels, indices = result
+    return [array[indices] for array in levels]
+
+
+def seeds_from(start, count=len(ROWS)):
+    return np.arange(start, start + count, dtype=np.uint64)
+
+
+@pytest.fixture
+def prefetcher():
+    prefetcher = Prefetcher(len(ROWS), 3)
+    yield prefetcher
+    prefetcher.close()
+
+
+def wait_until_ready(prefetcher, source, rows=ROWS):
+    """Wait until the slots of rows have the levels that were ordered."""
+    background = prefetcher._background
+    done = threading.Event()
+    for _ in range(2000):
+        if (background.ready[rows] == background.wanted[rows]).all():
+            return
+        done.wait(0.005)
+    raise AssertionError("levels were not drawn")
+
+
+def threads_of_levels():
+    return [each for each in threading.enumerate() if each.name == "roll_vec levels"]
+
+
+# ------------------------------------------------------------------ one prefetcher
+
+
+def test_levels_of_slots_are_those_of_their_seeds(prefetcher):
+    source = LevelSource(levels_of, 1)
+    prefetcher.order(source, ROWS, seeds_from(100))
+    wait_until_ready(prefetcher, source)
+    result = prefetcher.get(source, ROWS[5:9], seeds_from(105, 4), no_draw)
+    assert_same(values(result), list(levels_of(seeds_from(105, 4))))
+    # The level of another seed, or of the same seed with other options, is not used.
+    result = prefetcher.get(source, ROWS, seeds_from(101), no_draw)
+    assert_same(values(result), list(levels_of(seeds_from(101))))
+    other = LevelSource(lambda seeds: levels_of(seeds + np.uint64(1000)), 2)
+    prefetcher.order(other, ROWS[:4], seeds_from(0, 4))
+    wait_until_ready(prefetcher, other, ROWS[:4])
+    result = prefetcher.get(other, ROWS, seeds_from(100), no_draw)
+    assert_same(values(result), list(levels_of(seeds_from(1100))))
+
+
+def test_some_levels_are_ready_and_some_are_drawn_now(prefetcher):
+    source = LevelSource(levels_of, 1)
+    prefetcher.order(source, ROWS[::2], seeds_from(0)[::2])
+    wait_until_ready(prefetcher, source, ROWS[::2])
+    # Also those of a group, which have equal seeds.
+    for seeds in (seeds_from(0), seeds_from(0) // np.uint64(4) * np.uint64(4)):
+        result = prefetcher.get(source, ROWS, seeds, no_draw)
+        assert_same(values(result), list(levels_of(seeds)))
+
+
+def test_an_order_empties_the_slot_of_another_seed(prefetcher):
+    source = LevelSource(levels_of, 1)
+    for start in (0, 100, 0, 100, 200):
+        prefetcher.order(source, ROWS, seeds_from(start))
+        wait_until_ready(prefetcher, source)
+        background = prefetcher._background
+        assert (source.slots[1] == seeds_from(start)).all()
+        assert (background.claimed == 0).all()
+
+
+def test_orders_never_overflow_the_queue(prefetcher):
+    source = LevelSource(levels_of, 1)
+    random = np.random.default_rng(0)
+    for start in range(0, 100_000, 100):
+        rows = np.flatnonzero(random.random(len(ROWS)) < random.random())
+        prefetcher.order(source, rows, seeds_from(start)[rows])
+    prefetcher.order(source, ROWS, seeds_from(3))
+    wait_until_ready(prefetcher, source)
+    assert (source.slots[1] == seeds_from(3)).all()
+
+
+def test_an_error_is_raised_where_the_level_is_needed(prefetcher):
+    calls = []
+
+    def draw(seeds):
+        calls.append(threading.current_thread())
+        if (seeds == 13).any():
+            message = "no level"
+            raise LevelGenerationError(message)
+        return levels_of(seeds)
+
+    source = LevelSource(draw, 1)
+    prefetcher.order(source, ROWS[:4], seeds_from(50, 4))
+    wait_until_ready(prefetcher, source, ROWS[:4])
+    prefetcher.order(source, ROWS, seeds_from(0))
+    background = prefetcher._background
+    while source.is_open:
+        threading.Event().wait(0.001)
+    while len(background.idle) < len(background.threads):
+        threading.Event().wait(0.001)
+    number = len(calls)
+    # Nothing is drawn ahead any more, and no claim is left.
+    prefetcher.order(source, ROWS, seeds_from(200))
+    assert len(calls) == number
+    assert not background.claimed.any()
+    with pytest.raises(LevelGenerationError, match="no level"):
+        prefetcher.get(source, ROWS, seeds_from(0), lambda seeds: draw(seeds))
+    result = prefetcher.get(source, ROWS, seeds_from(14), no_draw)
+    assert_same(values(result), list(levels_of(seeds_from(14))))
+
+
+def test_an_interrupt_leaves_levels_to_be_drawn(prefetcher):
+    main = threading.current_thread()
+    interrupts = iter([True])
+
+    def draw(seeds):
+        if threading.current_thread() is main and next(interrupts, False):
+            raise KeyboardInterrupt
+        return levels_of(seeds)
+
+    source = LevelSource(draw, 1)
+    prefetcher.order(source, ROWS[:4], seeds_from(0, 4))
+    wait_until_ready(prefetcher, source, ROWS[:4])
+    with pytest.raises(KeyboardInterrupt):
+        prefetcher.get(source, ROWS, seeds_from(0), no_draw)
+    assert prefetcher._background.job is None
+    result = prefetcher.get(source, ROWS, seeds_from(0), no_draw)
+    assert_same(values(result), list(levels_of(seeds_from(0))))
+
+
+def test_nothing_is_drawn_while_it_is_held(prefetcher):
+    source = LevelSource(levels_of, 1)
+    prefetcher.order(source, ROWS[:4], seeds_from(0, 4))
+    wait_until_ready(prefetcher, source, ROWS[:4])
+    prefetcher.hold()
+    prefetcher.order(source, ROWS, seeds_from(100))
+    assert values(prefetcher.get(source, ROWS, seeds_from(0), draw_now))
+    assert (prefetcher._background.ready[4:] == 0).all()
+    prefetcher.release()
+    wait_until_ready(prefetcher, source)
+
+
+def test_few_environments_have_few_threads():
+    for num_envs, num_threads, expected in ((1, 9, 1), (64, 9, 2), (999, 4, 3)):
+        prefetcher = Prefetcher(num_envs, num_threads)
+        prefetcher.order(LevelSource(levels_of, 1), ROWS[:1], seeds_from(0, 1))
+        assert len(prefetcher._background.threads) == expected
+        prefetcher.close()
+
+
+# ------------------------------------------------------------------ threads end
+
+
+def test_threads_end_with_close_and_with_garbage_collection():
+    before = len(threads_of_levels())
+    for end in (gymnasium.vector.VectorEnv.close, lambda env: None):
+        env = roll_vec.make_vec(LAKE, 40, prefetch=True, action_start=1)
+        env.reset(seed=0)
+        background = env.engine.prefetcher._background
+        alive = weakref.ref(env.engine)
+        assert len(threads_of_levels()) > before
+        end(env)
+        del env
+        gc.collect()
+        assert alive() is None
+        background.join()
+        assert background.is_stopped
+        assert len(threads_of_levels()) == before
+
+
+def test_copies_and_children_begin_with_empty_slots():
+    env = roll_vec.make_vec(LAKE, 40, prefetch=True, action_start=1)
+    env.reset(seed=0)
+    for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        assert twin.engine.prefetcher._background is None
+        twin.close()
+    if hasattr(os, "fork"):
+        background = env.engine.prefetcher._background
+        background.process_id = -1  # as in a child
+        env.reset()
+        assert env.engine.prefetcher._background is not background
+        background.stop()
+    env.close()
+    # A closed environment draws nothing.
+    assert env.engine.prefetcher._background.is_stopped
+
+
+# ------------------------------------------------------------------ the keyword
+
+
+def test_keyword():
+    assert resolve_prefetch(None, 2)
+    assert not resolve_prefetch(None, 1)
+    assert resolve_prefetch(True, 1)
+    assert not resolve_prefetch(False, 9)
+    for value in (1, "yes", 0.0):
+        with pytest.raises(InvalidOptionError, match="prefetch: expected"):
+            roll_vec.make_vec(LAKE, 2, prefetch=value)
+    with pytest.raises(TypeError, match="prefetch is for batches"):
+        gymnasium.make(LAKE, prefetch=True)
+
+
+def test_fixed_levels_and_one_thread_need_no_threads():
+    before = len(threads_of_levels())
+    for keywords in ({"num_threads": 1}, {"prefetch": False}, {"levels": ["SF\nFG"]}):
+        env = roll_vec.make_vec(LAKE, 2, action_start=1, size=2, **keywords)
+        env.reset(seed=0)
+        env.step([1, 1])
+        assert len(threads_of_levels()) == before
