@@ -12,12 +12,12 @@ and forked processes begin with empty ones.
 
 Every array below has one entry per environment::
 
-    wanted    key of the last order      written by the caller
-    claimed   key that a background thread draws now, `TAKEN` for the caller, 0 for none
+    orders    key of the last order      written by the caller
+    claims    key that a background thread draws now, `TAKEN` for the caller, 0 for none
     ready     key of the level in the slot, 0 for none
 
 The caller never waits for a lock, so that Ctrl-C leaves none locked.  Background
-threads write slots and ``claimed`` within a lock of their own.  A slot is written only
+threads write slots and ``claims`` within a lock of their own.  A slot is written only
 while its key is wanted, and an order with another key empties it.  So no slot is
 written while the caller reads it.
 """
@@ -173,8 +173,8 @@ class _Background:
     def __init__(self, num_envs: int, num_threads: int) -> None:
         self.process_id = os.getpid()
         self.num_envs, self.num_threads = num_envs, num_threads
-        self.wanted = np.zeros(num_envs, np.uint64)
-        self.claimed = np.zeros(num_envs, np.uint64)
+        self.orders = np.zeros(num_envs, np.uint64)
+        self.claims = np.zeros(num_envs, np.uint64)
         self.ready = np.zeros(num_envs, np.uint64)
         self.sources: dict[int, LevelSource] = {}
         self.job: _Job | None = None
@@ -283,16 +283,16 @@ class _Background:
                     self._append(rows)
             while not self.is_held and self._head < self._tail:
                 rows = self._queue[self._head : self._tail]
-                source = self.sources.get(int(self.wanted[rows[0]]) >> _SEED_BITS)
+                source = self.sources.get(int(self.orders[rows[0]]) >> _SEED_BITS)
                 if source is None:
                     self._head += 1
                     continue
                 rows = rows[: source.sizer.rows]
-                keys = self.wanted[rows]
+                keys = self.orders[rows]
                 mask = self._positions[rows] == np.arange(
                     self._head, self._head + len(rows)
                 )
-                mask &= (self.ready[rows] != keys) & (self.claimed[rows] == _NONE)
+                mask &= (self.ready[rows] != keys) & (self.claims[rows] == _NONE)
                 self._head += len(rows)
                 if len(self.sources) > 1:
                     others = mask & ((keys ^ source.tag) > _SEED_MASK)
@@ -301,7 +301,7 @@ class _Background:
                         mask &= ~others
                 rows, keys = rows[mask], keys[mask]
                 if len(rows) and source.is_open:
-                    self.claimed[rows] = keys
+                    self.claims[rows] = keys
                     if self.idle and self._head < self._tail:
                         self.wake(1)
                     return source, rows, keys
@@ -313,29 +313,29 @@ class _Background:
         if claim is None:
             return False
         source, rows, keys = claim
-        drawn = None
+        result = None
         try:
-            drawn = source.draw(keys & _SEED_MASK)
+            result = source.draw(keys & _SEED_MASK)
         except BaseException:
             # A configuration that hardly has levels would keep a core busy for ever.
             source.is_open = False
         finally:
-            self._publish(source, rows, keys, drawn)
+            self._publish(source, rows, keys, result)
         return True
 
     def _publish(
-        self, source: LevelSource, rows: Rows, keys: Seeds, drawn: Any
+        self, source: LevelSource, rows: Rows, keys: Seeds, result: Any
     ) -> None:
         """Write the levels of a claim into their slots, and give the claim back."""
         with self._lock:
             try:
-                if drawn is not None:
-                    self._fill(source, rows, keys, *drawn)
+                if result is not None:
+                    self._fill(source, rows, keys, *result)
             except MemoryError:
                 source.is_open = False
             finally:
-                mine = rows[self.claimed[rows] == keys]
-                self.claimed[mine] = _NONE
+                mine = rows[self.claims[rows] == keys]
+                self.claims[mine] = _NONE
         waiter = self.waiter
         if waiter is not None:
             waiter.put(None)
@@ -358,7 +358,7 @@ class _Background:
                     self._columns[name] = np.zeros(shape, array.dtype)
                 slots.append(self._columns[name])
             source.slots = tuple(slots)
-        mask = self.wanted[rows] == keys
+        mask = self.orders[rows] == keys
         if not mask.all():
             if isinstance(indices, slice):
                 indices = np.arange(len(rows))
@@ -407,8 +407,8 @@ class Prefetcher:
         make_generate : callable
             Returns ``generate`` of a new `LevelSource`.
         """
-        for known, source in self._sources:
-            if known is owner:
+        for other, source in self._sources:
+            if other is owner:
                 return source
         self._num_sources += 1
         source = LevelSource(make_generate(), self._num_sources)
@@ -422,15 +422,15 @@ class Prefetcher:
 
     def forget_others(self, owners: Sequence[Any]) -> None:
         """Draw nothing more from the sources of other objects."""
-        kept, background = [], self._background
+        sources, background = [], self._background
         for owner, source in self._sources:
             if any(owner is each for each in owners):
-                kept.append((owner, source))
+                sources.append((owner, source))
                 continue
             source.is_open = False
             if background is not None:
                 background.sources.pop(int(source.tag) >> _SEED_BITS, None)
-        self._sources = kept
+        self._sources = sources
 
     def pop_ready(self, source: LevelSource) -> tuple[Seeds, Levels]:
         """Empty all slots of a source; return the seeds and their levels."""
@@ -476,7 +476,7 @@ class Prefetcher:
         if background is None or not source.is_open:
             return
         keys = seeds + source.tag
-        changed = background.wanted[rows] != keys
+        changed = background.orders[rows] != keys
         if not changed.all():
             rows, keys = rows[changed], keys[changed]
         if not len(rows):
@@ -484,8 +484,8 @@ class Prefetcher:
         background.sources[int(source.tag) >> _SEED_BITS] = source
         # In this order, see the note at the top.
         background.ready[rows] = _NONE
-        background.wanted[rows] = keys
-        background.claimed[rows] = _NONE
+        background.orders[rows] = keys
+        background.claims[rows] = _NONE
         self._pending.append(rows)
         self._num_pending += len(rows)
         # A thread that is woken for each environment draws its level three times as
@@ -535,14 +535,14 @@ class Prefetcher:
         out: Levels | None = None
         while len(missing):
             missing_rows, missing_keys = rows[missing], keys[missing]
-            # `claimed` first: a claim ends after its level is ready.
-            in_flight = background.claimed[missing_rows] == missing_keys
+            # `claims` first: a claim ends after its level is ready.
+            in_flight = background.claims[missing_rows] == missing_keys
             is_open = background.ready[missing_rows] != missing_keys
             missing, in_flight = missing[is_open], in_flight[is_open]
             own = missing[~in_flight]
             if len(own):
                 # Background threads do not begin them any more.
-                background.claimed[rows[own]] = TAKEN
+                background.claims[rows[own]] = TAKEN
                 levels = self._draw(background, source, seeds[own])
                 if levels is None:
                     return generate(seeds)
@@ -568,7 +568,7 @@ class Prefetcher:
         waiter: SimpleQueue[None] = SimpleQueue()
         background.waiter = waiter
         try:
-            if (background.claimed[rows] == keys).all():
+            if (background.claims[rows] == keys).all():
                 waiter.get(timeout=_WAIT_SECONDS)
         except Empty:
             pass
@@ -587,13 +587,13 @@ class Prefetcher:
         count, due = 0, perf_counter() + _WAIT_SECONDS
         try:
             while count < len(seeds):
-                drawn = job.draw_chunk()
-                if drawn is None:
+                result = job.draw_chunk()
+                if result is None:
                     try:
-                        drawn = job.results.get(timeout=_WAIT_SECONDS)
+                        result = job.results.get(timeout=_WAIT_SECONDS)
                     except Empty:
                         continue
-                start, stop, levels, indices = drawn
+                start, stop, levels, indices = result
                 if levels is None:
                     return None
                 if out is None:

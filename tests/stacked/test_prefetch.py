@@ -55,7 +55,7 @@ def wait_until_ready(prefetcher, source, rows=ROWS):
     background = prefetcher._background
     done = threading.Event()
     for _ in range(2000):
-        if (background.ready[rows] == background.wanted[rows]).all():
+        if (background.ready[rows] == background.orders[rows]).all():
             return
         done.wait(0.005)
     raise AssertionError("levels were not drawn")
@@ -101,7 +101,7 @@ def test_an_order_empties_the_slot_of_another_seed(prefetcher):
         wait_until_ready(prefetcher, source)
         background = prefetcher._background
         assert (source.slots[1] == seeds_from(start)).all()
-        assert (background.claimed == 0).all()
+        assert (background.claims == 0).all()
 
 
 def test_orders_never_overflow_the_queue(prefetcher):
@@ -138,7 +138,7 @@ def test_an_error_is_raised_where_the_level_is_needed(prefetcher):
     # Nothing is drawn ahead any more, and no claim is left.
     prefetcher.order(source, ROWS, seeds_from(200))
     assert len(calls) == number
-    assert not background.claimed.any()
+    assert not background.claims.any()
     with pytest.raises(LevelGenerationError, match="no level"):
         prefetcher.get(source, ROWS, seeds_from(0), lambda seeds: draw(seeds))
     result = prefetcher.get(source, ROWS, seeds_from(14), no_draw)
