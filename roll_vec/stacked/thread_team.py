@@ -1,0 +1,211 @@
+"""The threads of this process that work on rows of kernels; see `kernels.thread_team`.
+
+The team belongs to the process, not to an environment: it is never pickled or copied,
+and a forked child makes its own.  Its threads begin when a job first needs them, sleep
+when there is none, and end with the process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from queue import SimpleQueue
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from roll_vec.kernels import thread_team as kernels
+
+__all__ = ["SPIN_SECONDS", "ThreadTeam", "count_cores", "process_team"]
+
+# A worker looks so long for the next job before it sleeps: the time between two kernels
+# of a loop of steps.  An idle process uses no core for longer.
+SPIN_SECONDS = 200e-6
+# Nobody measures longer than this for one hand-over.
+_PATIENCE_SECONDS = 2e-3
+_JOIN_SECONDS = 1.0
+
+
+class ThreadTeam:
+    """Threads that take chunks of rows from the callers of `run`.
+
+    Parameters
+    ----------
+    sleeps_in_kernel : bool
+        Whether workers sleep in compiled code, as they can on Linux; else in Python.
+    spin_seconds : float
+
+    Attributes
+    ----------
+    control : (CONTROL_WORDS,) int64
+        The control block.
+    threads : list of Thread
+    last_use : float
+        The time, by ``perf_counter``, when a caller last had work for the team.
+    """
+
+    def __init__(
+        self,
+        sleeps_in_kernel: bool = kernels.FUTEX_NUMBER != 0,
+        spin_seconds: float = SPIN_SECONDS,
+    ) -> None:
+        self.control = np.zeros(kernels.CONTROL_WORDS, np.int64)
+        self.threads: list[threading.Thread] = []
+        self.last_use = 0.0
+        self._sleeps = sleeps_in_kernel
+        self._wakeups: SimpleQueue[None] = SimpleQueue()
+        self._lock = threading.Lock()
+        # The caller loads what the threads will call: they then start at once.
+        self.control[kernels.STOPPED] = 1
+        kernels.serve(self.control, 1, self._sleeps)
+        self.control[kernels.STOPPED] = 0
+        kernels.wait_pauses(1)
+        begin = perf_counter()
+        kernels.wait_pauses(4000)
+        pause_seconds = (perf_counter() - begin) / 4000
+        self._num_pauses = max(1, int(spin_seconds / pause_seconds))
+        self._patience = int(_PATIENCE_SECONDS / pause_seconds)
+        self._seconds: tuple[float, float] | None = None
+
+    def run(
+        self,
+        runner: Any,
+        num_rows: int,
+        chunk_rows: int,
+        num_threads: int,
+        arguments: tuple[Any, ...],
+    ) -> None:
+        """Call a kernel on all rows, and return when it has done them.
+
+        Parameters
+        ----------
+        runner : Dispatcher
+            From `kernels.thread_team.make_runner`.
+        num_rows, chunk_rows : int
+        num_threads : int
+            The largest number of threads, with the caller.
+        arguments : tuple
+            Of the kernel, after ``start`` and ``stop``.
+
+        Raises
+        ------
+        RuntimeError
+            The kernel has raised an error, as one compiled with bounds checks may.
+
+        Notes
+        -----
+        Compiled code is not interrupted: KeyboardInterrupt comes after all rows.
+        """
+        self.wake(num_threads - 1)
+        if runner(self.control, num_rows, chunk_rows, num_threads - 1, arguments):
+            message = f"{runner.py_func.__qualname__}: the kernel has raised an error"
+            raise RuntimeError(message)
+
+    def wake(self, num_workers: int) -> None:
+        """Start workers that are missing; wake those that sleep in Python."""
+        if num_workers > len(self.threads):
+            self._start(num_workers)
+        if not self._sleeps and self.control[kernels.PARKED] > 0:
+            for _ in range(kernels.wake(self.control, num_workers, False)):
+                self._wakeups.put(None)
+
+    def _start(self, num_workers: int) -> None:
+        with self._lock:
+            while len(self.threads) < num_workers:
+                thread = threading.Thread(
+                    target=_serve,
+                    args=(self.control, self._num_pauses, self._sleeps, self._wakeups),
+                    name=f"roll_vec-rows-{len(self.threads)}",
+                    daemon=True,
+                )
+                thread.start()
+                self.threads.append(thread)
+
+    def are_asleep(self) -> bool:
+        """Return whether all workers sleep."""
+        return bool(self.control[kernels.PARKED] >= len(self.threads))
+
+    def seconds(self) -> tuple[float, float]:
+        """Return the times of a hand-over to a worker that looks, and that sleeps.
+
+        The first call measures them, in some milliseconds.  If other processes have the
+        cores all the time, they are `_PATIENCE_SECONDS`.
+        """
+        if self._seconds is None:
+            # The best of some: another process may have had the cores.
+            awake = min(self._ping() for _ in range(30))
+            asleep = []
+            for _ in range(5):
+                end = perf_counter() + _PATIENCE_SECONDS
+                while not self.are_asleep() and perf_counter() < end:
+                    pass
+                asleep.append(self._ping())
+            self._seconds = awake, max(min(asleep), awake)
+        return self._seconds
+
+    def _ping(self) -> float:
+        """Return the seconds until a worker has done a job without work."""
+        begin = perf_counter()
+        self.wake(1)
+        kernels.run_job(self.control, 0, 0, 1, 1, 1, self._patience)
+        return perf_counter() - begin
+
+    def stop(self) -> None:
+        """End all threads; jobs that come later are done by their callers."""
+        self.control[kernels.STOPPED] = 1
+        kernels.wake(self.control, len(self.threads), self._sleeps)
+        for _ in self.threads:
+            self._wakeups.put(None)
+        for thread in self.threads:
+            thread.join(_JOIN_SECONDS)
+
+
+def _serve(
+    control: Any, num_pauses: int, sleeps: bool, wakeups: SimpleQueue[None]
+) -> None:
+    """Be a worker."""
+    while not control[kernels.STOPPED]:
+        kernels.serve(control, num_pauses, sleeps)
+        if not sleeps:
+            wakeups.get()
+
+
+def count_cores() -> int:
+    """Return the number of cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class _Process:
+    """The team of this process."""
+
+    team: ThreadTeam | None = None
+    lock = threading.Lock()
+
+
+def process_team() -> ThreadTeam:
+    """Return the team of this process."""
+    if _Process.team is None:
+        with _Process.lock:
+            if _Process.team is None:
+                _Process.team = ThreadTeam()
+    return _Process.team
+
+
+def _forget_team() -> None:
+    # A forked child has the control block but none of the threads.
+    _Process.team, _Process.lock = None, threading.Lock()
+
+
+def _stop_team() -> None:
+    if _Process.team is not None:
+        _Process.team.stop()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_team)
+# Before the interpreter and compiled code are taken apart.
+atexit.register(_stop_team)
