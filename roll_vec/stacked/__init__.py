@@ -19,7 +19,9 @@ reading order:
 `prefetch`             levels drawn ahead of time by background threads
 `levels`               seeds of episodes, `LevelEngine`
 `single_env`           `GridEnv`, `LevelEnv`: one environment as a `gymnasium.Env`
-`row_threads`          ranges of rows on several threads, and Ctrl-C
+`row_threads`          work of seconds on several threads, and Ctrl-C
+`thread_team`          the threads of the process that share the rows of kernels
+`kernel_threads`       kernels on as many threads as pay
 =====================  ==============================================================
 
 A step of a batch::
