@@ -6,11 +6,12 @@ are sequentially consistent: each is a few nanoseconds, a handful a job.
 
 import platform
 import sys
+from typing import Any
 
 from llvmlite import ir
-from numba import types
+from numba import types as _types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic as _intrinsic
 
 from ._jit import kernel
 
@@ -29,6 +30,10 @@ if sys.platform == "linux" and sys.maxsize > 1 << 32:
     FUTEX_NUMBER = _FUTEX_NUMBERS.get(platform.machine(), 0)
 """0 where there is no such call: `futex_wait` and `futex_wake` then do nothing."""
 _HAS_YIELD = sys.platform != "win32"
+
+# Type checkers would see the arguments of the functions that generate code.
+types: Any = _types
+intrinsic: Any = _intrinsic
 
 _syscall = types.ExternalFunction("syscall", types.int64(*[types.int64] * 7))
 _sched_yield = types.ExternalFunction("sched_yield", types.int32())

@@ -29,6 +29,7 @@ one that sleeps; 20 to 130 us with Python's ThreadPoolExecutor.
 """
 
 import numba
+from numba.core.dispatcher import Dispatcher
 
 from ._atomics import (
     FUTEX_NUMBER,
@@ -224,6 +225,9 @@ def wait_pauses(number):
     """Wait for a number of pauses, to time them."""
     for _ in range(number):
         pause()
+
+
+IS_COMPILED = isinstance(wait_pauses, Dispatcher)  # with the JIT off: no teams
 
 
 def make_runner(function):

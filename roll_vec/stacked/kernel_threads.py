@@ -18,9 +18,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
-import numba
-
-from roll_vec.kernels.thread_team import MAX_CHUNKS, make_runner
+from roll_vec.kernels.thread_team import IS_COMPILED, MAX_CHUNKS, make_runner
 from roll_vec.stacked.row_threads import background_threads
 from roll_vec.stacked.thread_team import (
     SPIN_SECONDS,
@@ -85,7 +83,7 @@ class KernelThreads:
     def __init__(self, num_threads: int) -> None:
         self.num_threads = num_threads
         self._usable = min(num_threads, count_cores())
-        if numba.config.DISABLE_JIT:
+        if not IS_COMPILED:
             self._usable = 1
         self._timings: dict[tuple[Any, int], _Timing] = {}
 

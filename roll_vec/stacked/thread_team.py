@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from roll_vec.kernels import thread_team as kernels
+from roll_vec.kernels._atomics import FUTEX_NUMBER
 
 __all__ = ["SPIN_SECONDS", "ThreadTeam", "count_cores", "process_team"]
 
@@ -48,7 +49,7 @@ class ThreadTeam:
 
     def __init__(
         self,
-        sleeps_in_kernel: bool = kernels.FUTEX_NUMBER != 0,
+        sleeps_in_kernel: bool = FUTEX_NUMBER != 0,
         spin_seconds: float = SPIN_SECONDS,
     ) -> None:
         self.control = np.zeros(kernels.CONTROL_WORDS, np.int64)

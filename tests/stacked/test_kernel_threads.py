@@ -60,7 +60,7 @@ def team(monkeypatch, clock):
     monkeypatch.setattr(kernel_threads, "make_runner", lambda kernel: kernel)
     monkeypatch.setattr(kernel_threads, "_runners", {})
     monkeypatch.setattr(kernel_threads, "count_cores", lambda: 8)
-    monkeypatch.setattr(kernel_threads.numba.config, "DISABLE_JIT", 0)
+    monkeypatch.setattr(kernel_threads, "IS_COMPILED", True)
     return team
 
 
@@ -174,7 +174,7 @@ def test_estimates_follow_a_change(team, kernel):
 
 
 def test_nothing_is_split_without_compiled_code(team, kernel, monkeypatch):
-    monkeypatch.setattr(kernel_threads.numba.config, "DISABLE_JIT", 1)
+    monkeypatch.setattr(kernel_threads, "IS_COMPILED", False)
     run_often(KernelThreads(8), kernel, 6400, 1.0)
     assert len(kernel.calls) == 20
     assert not team.jobs
