@@ -29,7 +29,6 @@ one that sleeps; 20 to 130 us with Python's ThreadPoolExecutor.
 """
 
 import numba
-from numba.core.dispatcher import Dispatcher
 
 from ._atomics import (
     FUTEX_NUMBER,
@@ -227,7 +226,7 @@ def wait_pauses(number):
         pause()
 
 
-IS_COMPILED = isinstance(wait_pauses, Dispatcher)  # with the JIT off: no teams
+IS_COMPILED = hasattr(wait_pauses, "py_func")  # with the JIT off: no teams
 
 
 def make_runner(function):
