@@ -133,7 +133,7 @@ class KernelThreads:
         if timing.calls_to_pause > 0:
             timing.calls_to_pause -= 1
             return 1
-        num_threads = self._usable - background_threads.count
+        num_threads = self._usable - len(background_threads)
         num_threads = min(num_threads, int(seconds / PART_SECONDS))
         if num_threads < 2:
             return 1

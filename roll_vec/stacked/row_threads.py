@@ -80,39 +80,6 @@ def resolve_num_threads(num_threads: int | None) -> int:
     return int(num_threads)
 
 
-class BackgroundThreads:
-    """Counts the threads of this process that draw levels in the background.
-
-    They need their cores: a step is split over so many threads fewer.  A thread enters
-    this object as a context while it draws.
-
-    Attributes
-    ----------
-    count : int
-    """
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self.count += 1
-
-    def __exit__(self, *exception: object) -> None:
-        with self._lock:
-            self.count -= 1
-
-    def forget(self) -> None:
-        """Begin anew in a forked child, which has none of the threads."""
-        self.__init__()  # type: ignore[misc]
-
-
-background_threads = BackgroundThreads()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=background_threads.forget)
-
-
 class SliceSizer:
     """Chooses the number of rows in a slice, so that Ctrl-C is noticed in time.
 

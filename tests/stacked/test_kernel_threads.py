@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from roll_vec.kernels.grids import write_planes
-from roll_vec.stacked import kernel_threads, row_threads
+from roll_vec.stacked import kernel_threads
 from roll_vec.stacked.kernel_threads import MIN_ROWS, PART_SECONDS, KernelThreads
 from tests.conftest import JIT_OFF
 from tests.splits import split_all
@@ -123,18 +123,16 @@ def test_the_call_that_compiles_is_not_measured(team, kernel):
     assert not team.jobs
 
 
-def test_threads_that_draw_levels_keep_their_cores(team, kernel):
+def test_threads_that_draw_levels_keep_their_cores(team, kernel, monkeypatch):
+    drawing = set()
+    monkeypatch.setattr(kernel_threads, "background_threads", drawing)
     threads = KernelThreads(3)
-    with row_threads.background_threads:
-        run_often(threads, kernel, 6400, 1e-3, 10)
-        assert {job[2] for job in team.jobs} == {2}
-        with row_threads.background_threads:
-            assert row_threads.background_threads.count == 2
-            team.jobs.clear()
-            run_often(threads, kernel, 6400, 1e-3)
-            assert not team.jobs
-    run_often(threads, kernel, 6400, 1e-3, 1)
-    assert team.jobs[0][2] == 3
+    for num_drawing, num_used in ((1, {2}), (2, set()), (0, {3})):
+        drawing.clear()
+        drawing.update(range(num_drawing))
+        team.jobs.clear()
+        run_often(threads, kernel, 6400, 1e-3)
+        assert {job[2] for job in team.jobs} == num_used
 
 
 def test_sleeping_threads_wake_for_long_work_or_frequent_work(team, kernel, clock):
