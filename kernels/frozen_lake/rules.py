@@ -18,9 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
-from ..lockstep import copy_range
+from ..lockstep import copy_range, next_level
 from ..outcomes import StepOutcome, reaches_limit
 from ..rng.pcg64 import pcg_random, pcg_random_rows, pcg_seed
+
+_1 = np.uint64(1)
 
 PLAYER, ICE, HOLE, GOAL, PLAYER_IN_HOLE, PLAYER_ON_GOAL = range(6)
 NUM_CODES = 6
@@ -377,6 +379,68 @@ def place_rows(
             positions,
             rng_states,
         )
+
+
+@kernel
+def begin_rows(
+    start,
+    stop,
+    rows,
+    levels,
+    table,
+    first_number,
+    episodes,
+    level_numbers,
+    maps,
+    starts,
+    state,
+):
+    """Begin the next episodes of some rows with maps that are all in memory.
+
+    Parameters
+    ----------
+    start, stop : int
+        The range of ``rows`` to work on.
+    rows : (m,) int64, read
+        The rows, each at most once.
+    levels : tuple, read
+        Maps (l, H * W) uint8, and their start cells (l,) int64.
+    table : tuple of the items of `LevelTable`, read
+        Of ``levels``, which are all present.
+    first_number : int
+        Number of the level 0 of the table; -1: no numbers are written.
+    episodes : tuple of the arrays of `EpisodeNumbers`, updated
+    level_numbers : (n,) int64, updated
+        Numbers of the levels that are played.
+    maps : (n, H * W) uint8, updated
+    starts : (n,) int64, updated
+        The start cells.
+    state : tuple of the arrays of `LakeState`, updated
+    """
+    level_maps, level_starts = levels
+    num_levels, first_index, is_present = table
+    first_seeds, numbers = episodes
+    positions, elapsed_steps, rng_states = state
+    for j in range(start, stop):
+        i = rows[j]
+        seed, level_index = next_level(
+            i, num_levels, first_index, is_present, first_seeds, numbers
+        )
+        place_row(
+            i,
+            level_maps,
+            level_starts,
+            level_index,
+            seed,
+            maps,
+            starts,
+            positions,
+            rng_states,
+        )
+        elapsed_steps[i] = 0
+        numbers[i] += _1
+        if first_number >= 0:
+            level_numbers[i] = first_number + level_index - first_index
 
 
 @kernel

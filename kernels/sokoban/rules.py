@@ -29,7 +29,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
+from ..lockstep import next_level
 from ..outcomes import StepOutcome, reaches_limit
+
+_1 = np.uint64(1)
 
 WALL, FLOOR, TARGET, BOX_ON_TARGET, BOX, PLAYER, PLAYER_ON_TARGET = range(7)
 NUM_CODES = 7
@@ -214,15 +217,16 @@ def step_rows(
 
 @kernel
 def place_row(i, levels, level_index, grids, players, boxes_left):
-    """Set room i to a level; its elapsed steps stay as they are."""
-    boxes_left[i] = 0
+    """Set room i to a level with one player; its elapsed steps stay as they are."""
+    # Sums instead of branches, in vector instructions: 12 ns a room of 6x6, with ``if``
+    # 50.
+    player, boxes = 0, 0
     for cell in range(grids.shape[1]):
         code = levels[level_index, cell]
         grids[i, cell] = code
-        if code >= PLAYER:
-            players[i] = cell
-        elif code == BOX:
-            boxes_left[i] += 1
+        player += cell * (code >= PLAYER)
+        boxes += code == BOX
+    players[i], boxes_left[i] = player, boxes
 
 
 @kernel
@@ -243,6 +247,43 @@ def place_rows(start, stop, rows, levels, level_indices, rooms):
     grids, players, boxes_left, _ = rooms
     for j in range(start, stop):
         place_row(rows[j], levels, level_indices[j], grids, players, boxes_left)
+
+
+@kernel
+def begin_rows(
+    start, stop, rows, levels, table, first_number, episodes, level_numbers, rooms
+):
+    """Begin the next episodes of some rooms with levels that are all in memory.
+
+    Parameters
+    ----------
+    start, stop : int
+        The range of ``rows`` to work on.
+    rows : (m,) int64, read
+        The rooms, each at most once.
+    levels : (l, H * W) uint8, read
+    table : tuple of the items of `LevelTable`, read
+        Of ``levels``, which are all present.
+    first_number : int
+        Number of the level 0 of the table; -1: no numbers are written.
+    episodes : tuple of the arrays of `EpisodeNumbers`, updated
+    level_numbers : (n,) int64, updated
+        Numbers of the levels that are played.
+    rooms : tuple of the arrays of `RoomState`, updated
+    """
+    num_levels, first_index, is_present = table
+    first_seeds, numbers = episodes
+    grids, players, boxes_left, elapsed_steps = rooms
+    for j in range(start, stop):
+        i = rows[j]
+        _, level_index = next_level(
+            i, num_levels, first_index, is_present, first_seeds, numbers
+        )
+        place_row(i, levels, level_index, grids, players, boxes_left)
+        elapsed_steps[i] = 0
+        numbers[i] += _1
+        if first_number >= 0:
+            level_numbers[i] = first_number + level_index - first_index
 
 
 @kernel

@@ -199,10 +199,11 @@ class GeneratedLevels:
         self._cache: Levels | None = None
         self._is_cached: NDArray[np.bool_] | None = None
         self._is_ordered: NDArray[np.bool_] | None = None
+        self._table: tuple[Levels, LevelTable] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # Cached levels can be generated again: they are no state.
-        caches = dict.fromkeys(("_cache", "_is_cached", "_is_ordered"))
+        caches = dict.fromkeys(("_cache", "_is_cached", "_is_ordered", "_table"))
         return {**self.__dict__, **caches}
 
     def get(
@@ -279,10 +280,7 @@ class GeneratedLevels:
 
     def table(self) -> tuple[Levels, LevelTable] | None:
         """Return the cached levels; see `LevelProvider.table`."""
-        if self._cache is None or self._is_cached is None:
-            return None
-        is_present = _ALL_PRESENT if self._is_cached.all() else self._is_cached
-        return self._cache, (self.num_levels, 0, is_present)
+        return self._table
 
     def uncached(self, numbers: Seeds) -> NDArray[np.int64]:
         """Return the positions of levels that are not in the cache."""
@@ -324,6 +322,8 @@ class GeneratedLevels:
         for cache, array in zip(self._cache, levels, strict=True):
             cache[numbers] = array[indices]
         self._is_cached[numbers] = True
+        is_present = _ALL_PRESENT if self._is_cached.all() else self._is_cached
+        self._table = self._cache, (self.num_levels, 0, is_present)
 
 
 def provide_levels(

@@ -169,6 +169,8 @@ class LevelEngine(StackedEngine):
 
     def advance(self, rows: NDArray[np.int64]) -> None:
         """Start the next episode in some environments."""
+        if self._begin_in_memory(rows):
+            return
         self._begin(rows, self.episodes.next_seeds(rows))
         self.episodes.numbers[rows] += np.uint64(1)
         self._order(rows)
@@ -261,6 +263,43 @@ class LevelEngine(StackedEngine):
             self.level_numbers[rows] = level_numbers
 
     # ---------------------------------------------------------------- levels
+
+    def _begin_in_memory(self, rows: NDArray[np.int64]) -> bool:
+        """Start next episodes in compiled code alone; False: nothing has moved.
+
+        It takes a set of levels that are all in memory.
+        """
+        providers = self.option_sets.providers
+        if self._has_level_infos or len(providers) > 1:
+            return False
+        provider = providers[0]
+        levels_and_table = provider.table()
+        if levels_and_table is None or len(levels_and_table[1][-1]):
+            return False
+        return self._begin_rows(
+            rows,
+            *levels_and_table,
+            provider.start_level if self._needs_level_numbers else -1,
+            (self.episodes.first_seeds, self.episodes.numbers),
+            self.level_numbers,
+        )
+
+    def _begin_rows(self, rows: NDArray[np.int64], levels: Levels, *args: Any) -> bool:
+        """Start next episodes in compiled code, if there is such a kernel.
+
+        Parameters
+        ----------
+        rows : (m,) int64
+        levels : tuple of arrays
+        *args
+            Of the kernels `begin_rows`, from ``table`` to ``level_numbers``.
+
+        Returns
+        -------
+        bool
+            False: there is none.
+        """
+        return False
 
     def _begin(self, rows: NDArray[np.int64], seeds: Seeds) -> None:
         # Without a level, or upon Ctrl-C, this raises before anything has changed.

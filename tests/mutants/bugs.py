@@ -422,6 +422,13 @@ BUGS = [
         ("tests/contract/test_lockstep.py",),
     ),
     Bug(
+        "rooms that begin in compiled code forget the first level of a set",
+        "kernels/sokoban/rules.py",
+        "            level_numbers[i] = first_number + level_index - first_index\n",
+        "            level_numbers[i] = first_number + level_index\n",
+        ("tests/stacked/test_levels_in_memory.py",),
+    ),
+    Bug(
         "a box that is pushed off its target costs nothing",
         "kernels/sokoban/rules.py",
         "    reward = PENALTY_STEP + REWARD_BOX_ON_TARGET * target_delta\n",

@@ -331,6 +331,16 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
             rows, *levels, level_indices, seeds, self.maps, self.starts, self._state
         )
 
+    def _begin_rows(self, rows: NDArray[np.int64], levels: Levels, *args: Any) -> bool:
+        for_row_ranges(
+            kernels.begin_rows,
+            len(rows),
+            self.num_threads,
+            STEP_ROWS_PER_THREAD,
+            args=(rows, levels[:2], *args, self.maps, self.starts, self._state),
+        )
+        return True
+
     def _start_marks(self, rows: NDArray[np.int64] | None) -> NDArray[np.uint8]:
         starts = self.starts if rows is None else self.starts[rows]
         marks = np.zeros((len(starts), self.maps.shape[1]), np.uint8)

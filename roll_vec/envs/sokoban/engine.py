@@ -77,6 +77,17 @@ class SokobanEngine(LevelEngine):
             STEP_ROWS_PER_THREAD,
         )
 
+    def _begin_rows(self, rows: NDArray[np.int64], levels: Levels, *args: Any) -> bool:
+        flat = levels[0].reshape(len(levels[0]), -1)
+        for_row_ranges(
+            kernels.begin_rows,
+            len(rows),
+            self.num_threads,
+            STEP_ROWS_PER_THREAD,
+            args=(rows, flat, *args, self._room_state()),
+        )
+        return True
+
     def _step_batch(
         self, actions: NDArray[np.int64], skip_mask: NDArray[np.bool_], max_steps: int
     ) -> BatchStep:
