@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.comparisons import ALONE, COST, NS_MORE, Case, Row
+from benchmarks.goals.case import goals
 from benchmarks.interleave import Contender
 from benchmarks.levels import NUM_BOXES, SIZE
 
@@ -539,7 +540,8 @@ def actions(quick: bool) -> Case:
     return Case("actions", "Actions", contenders, rows)
 
 
-# By name.  `boxoban` needs its levels as more arguments.  Quick runs take `QUICK`.
+# By name.  A run takes all but the last; a quick one takes `QUICK`.  `boxoban` needs
+# its levels as more arguments.
 CASES: dict[str, Callable[..., Case]] = {
     "steps": steps,
     "boxoban": boxoban,
@@ -552,5 +554,7 @@ CASES: dict[str, Callable[..., Case]] = {
     "snapshots": snapshots,
     "bands": bands,
     "actions": actions,
+    "goals": goals,
 }
+DEFAULT = tuple(CASES)[:-1]
 QUICK = ("steps", "boxoban", "forms")

@@ -12,6 +12,13 @@ from benchmarks.interleave import Contender
 
 # The kinds of rows; ALONE has one side only.
 RATIO, NS_MORE, COST, ALONE = "ratio", "ns more", "cost", "alone"
+# Units of rows of `ALONE` whose target is an upper limit.
+UNITS_OF_COSTS = ("ms", "µs", "s", "× as long", "× the median")
+
+
+def is_cost(kind: str, unit: str) -> bool:
+    """Return whether less is better, in a row of this kind and unit."""
+    return kind in (NS_MORE, COST) or (kind == ALONE and unit in UNITS_OF_COSTS)
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,8 @@ class Row:
         `RATIO`: subject over baseline.  `NS_MORE`: nanoseconds that a unit of the
         subject takes more.  `COST`: time of a unit of the subject over that of the
         baseline.  `ALONE`: the subject's value.
+    most_rounds : int or None
+        Fewer rounds than others, for calls of many seconds.
     """
 
     title: str
@@ -36,6 +45,7 @@ class Row:
     baseline: str = ""
     target: float | None = None
     kind: str = RATIO
+    most_rounds: int | None = None
 
     def value(self, subject: float, baseline: float = 1.0) -> float:
         """Return the comparison of the two figures of one round."""

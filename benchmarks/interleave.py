@@ -71,6 +71,7 @@ class RunningContender:
 
     def __init__(self, contender: Contender, python: str) -> None:
         self.contender = contender
+        self.details: list[dict[str, Any]] = []
         copies = usable_cores() if contender.process_per_core else 1
         pinned = contender.process_per_core or contender.cores == 1
         peer = contender.peer
@@ -107,6 +108,7 @@ class RunningContender:
         for worker in self.workers:
             worker.ask(seconds * self.contender.patience)
         answers = [worker.wait(ROUND_SECONDS) for worker in self.workers]
+        self.details += [answer["details"] for answer in answers if answer["details"]]
         return float(sum(answer["value"] for answer in answers))
 
     def record(self) -> dict[str, Any]:
@@ -121,6 +123,8 @@ class RunningContender:
             "processes": len(self.workers),
             "unit": self.unit,
             "facts": self.settings,
+            # The list itself: later measurements add to it.
+            "details": self.details,
         }
 
     def close(self) -> None:

@@ -8,7 +8,8 @@
     Load averages before and after.
 ``cases``
     By name, ``title`` and ``contenders``, each with its settings and its ``values`` in
-    the sweeps in which all sizes and modes were tried.
+    the sweeps in which all sizes and modes were tried.  ``details`` has other figures
+    of its measurements, a JSON object each; older results lack it.
 ``skipped``
     Contenders that were not measured: ``case``, ``contender``, ``reason``.
 ``rows``

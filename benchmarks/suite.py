@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import machine
-from benchmarks.cases import CASES, QUICK
+from benchmarks.cases import CASES, DEFAULT, QUICK
 from benchmarks.comparisons import Case, Row
 from benchmarks.interleave import ContenderPool
 from benchmarks.levels import find_levels
@@ -74,6 +74,10 @@ class Plan:
         """Return the rounds of all contenders before any two are compared."""
         return SWEEPS if case.has_choice and not self.quick else 1
 
+    def rounds_of(self, row: Row) -> int:
+        """Return the rounds in which the sides of a row are compared."""
+        return min(self.rounds, row.most_rounds or self.rounds)
+
     def python_of(self, peer: str) -> str:
         """Return a peer's interpreter; this one for the empty name."""
         return self.interpreters.get(peer, THIS_PYTHON)
@@ -88,7 +92,7 @@ def plan_of(
 ) -> Plan:
     """Return the plan of some arguments; None means the default."""
     return Plan(
-        cases or (QUICK if quick else tuple(CASES)),
+        cases or (QUICK if quick else DEFAULT),
         rounds or (QUICK_ROUNDS if quick else ROUNDS),
         quick,
         interpreters,
@@ -157,8 +161,8 @@ def _measure(
 ) -> None:
     """Add a case to a result, row by row."""
     rows, sweeps = case.complete_rows, plan.sweeps(case)
-    sides = sum(len(row.prefixes) for row in rows)
-    total = len(case.contenders) * (1 + sweeps) + sides * plan.rounds
+    sides = sum(len(row.prefixes) * plan.rounds_of(row) for row in rows)
+    total = len(case.contenders) * (1 + sweeps) + sides
     steps = itertools.count(1)
     report_progress(case.title, 0, total)
 
@@ -176,7 +180,7 @@ def _measure(
             ]
             result["cases"][name] = {"title": case.title, "contenders": records}
             for row in rows:
-                compared = compare(row, records, pool, plan.rounds)
+                compared = compare(row, records, pool, plan.rounds_of(row))
                 result["rows"].append({"case": name, **compared})
         finally:
             result["skipped"] += [

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks.comparisons import ALONE, COST, NS_MORE, RATIO
+from benchmarks.comparisons import ALONE, COST, NS_MORE, RATIO, is_cost
 from benchmarks.peers import PEERS
 
 Record = Mapping[str, Any]
@@ -68,8 +68,8 @@ def aim(row: Record, unit: str) -> str:
     """Return the target of a row as text."""
     if row["target"] is None:
         return ""
-    at_most = row["kind"] in (NS_MORE, COST) or unit == "ms"
-    return f"{'≤' if at_most else '≥'} {format_value(row['kind'], row['target'])}"
+    sign = "≤" if is_cost(row["kind"], unit) else "≥"
+    return f"{sign} {format_value(row['kind'], row['target'])}"
 
 
 def cells(result: Record, row: Record) -> list[str]:

@@ -25,11 +25,17 @@ class Rate:
         Unit of the rate, for example ``steps/s``.
     settings : dict
         Shown beside the rate: ``batch``, ``observation``, ``levels``.
+
+    Attributes
+    ----------
+    details : dict
+        Other figures of the last measurement, for the result.
     """
 
     work: Callable[[], float]
     unit: str
     settings: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict, init=False)
 
     def measure(self, seconds: float) -> float:
         """Work for about `seconds`; return the rate."""

@@ -8,7 +8,8 @@ of the only core to run on, or null.
 The answers are lines of JSON on stdout::
 
     at once    {"unit": ..., "facts": {...}, "version": ...} or {"skip": reason}
-    for each line on stdin, a number of seconds    {"value": rate or time}
+    for each line on stdin, a number of seconds
+                {"value": rate or time, "details": {...}}
 
 At the end of stdin the process ends.
 """
@@ -57,7 +58,8 @@ def main() -> None:
         return
     answer(unit=task.unit, facts=task.settings, version=version)
     for line in sys.stdin:
-        answer(value=task.measure(float(line)))
+        value = task.measure(float(line))
+        answer(value=value, details=task.details)
     # At once: idle threads of the task must not keep the process alive.
     os._exit(0)
 

@@ -41,6 +41,7 @@ cases:
   snapshots   get_state, set_state and clones, in steps; not in a quick run
   bands    levels within a band of difficulty beside any; not in a quick run
   actions  sample_actions beside action_space.sample; not in a quick run
+  goals    levels ahead of time, threads, first calls; only if it is named
 
 peers (pip install ...):
   envpool==1.2.5   jumanji==1.1.2 "jax[cpu]"   reasoning-gym==0.1.25
@@ -56,6 +57,7 @@ examples:
   roll-vec bench --peer-python envpool=/path/to/envpool/bin/python \\
       --peer-python jumanji=/path/to/jumanji/bin/python
   python -m benchmarks.report benchmarks/results/run.json   # the published figures
+  python -m benchmarks.goals    # the case goals twice, and its published table
 """
 
 _CASES = (
@@ -70,6 +72,7 @@ _CASES = (
     "snapshots",
     "bands",
     "actions",
+    "goals",
 )
 _PEERS = (
     "gymnasium",

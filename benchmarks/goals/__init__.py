@@ -1,0 +1,16 @@
+"""Goals of speed and latency: the case `goals` of ``roll-vec bench``, and its page.
+
+::
+
+    python -m benchmarks.goals    # two whole runs, some eight minutes, and the page
+    python -m benchmarks.goals A.json B.json    # the page, from runs of the case
+
+The files in reading order:
+
+- `policy`: loops of a policy and a step, times of single steps
+- `steps`: costs of steps, threads beside one thread, in one process
+- `first_call`: seconds of a first call, with an empty cache
+- `case`: the goals, their contenders, the figures before the work
+- `chart`: the picture of step times
+- `page`: the table of two runs
+"""
