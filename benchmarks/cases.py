@@ -122,6 +122,29 @@ def steps(quick: bool) -> Case:
             )
             for n in ([] if quick else [4096, 16384])
         ),
+        # Without slips: then nearly all of a gymnax step's cost is gone.
+        *(
+            _steps(
+                f"sure lake {n}",
+                n,
+                id="FrozenLake-v1",
+                levels_are="the 4x4 map, no slips",
+                is_slippery=False,
+            )
+            for n in ([] if quick else [16384, 65536])
+        ),
+        *(
+            _peer(
+                f"gymnax, sure, {mode} {n}",
+                f"gymnax, {engine}",
+                scan,
+                num_envs=n,
+                mode=mode,
+                is_slippery=False,
+            )
+            for mode, engine in (("scan", "scan"), ("kept", "scan, results kept"))
+            for n in ([] if quick else [4096, 16384, 65536])
+        ),
         _peer("pufferlib", "PufferLib", "pufferlib.frozen_lake"),
         _sokoban_fresh("fresh 4096", 4096),
     ]
@@ -136,6 +159,16 @@ def steps(quick: bool) -> Case:
         Row("the same beside a gymnax on each core", "lake ", "gymnaxes "),
         Row("FrozenLake-v1 beside gymnax, scanned, results kept", "lake ", "gymnax k"),
         Row("FrozenLake-v1 beside gymnax, step by step", "lake ", "gymnax st"),
+        Row(
+            "FrozenLake without slips beside gymnax, scanned, nothing kept",
+            "sure ",
+            "gymnax, sure, scan",
+        ),
+        Row(
+            "FrozenLake without slips beside gymnax, scanned, results kept",
+            "sure ",
+            "gymnax, sure, kept",
+        ),
     ]
     return Case("steps", "FrozenLake-v1, 4x4", contenders, rows)
 

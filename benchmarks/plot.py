@@ -11,7 +11,10 @@ from typing import Any
 from benchmarks.result import read_result
 
 # Cases to plot, and the beginnings of the names of contenders with the same task.
-PANELS = {"steps": ("lake ", "sync ", "async ", "envpool", "gymnax"), "boxoban": ("",)}
+PANELS = {
+    "steps": ("lake ", "sync ", "async ", "envpool", "gymnax ", "gymnaxes "),
+    "boxoban": ("",),
+}
 DPI = 120
 
 

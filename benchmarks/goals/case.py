@@ -115,7 +115,7 @@ GOALS = [
             1.15,
             ALONE,
         ),
-        "1.8 to 1.9",
+        "1.8 to 1.9×",
     ),
     Goal(Row("the same, `prefetch=False`", "loop, i", "", None, ALONE)),
     Goal(
@@ -126,7 +126,7 @@ GOALS = [
             6,
             ALONE,
         ),
-        "14 to 19",
+        "14 to 19×",
     ),
     Goal(Row("the same turns, `prefetch=False`", "turns, i", "", None, ALONE)),
     Goal(
@@ -144,7 +144,7 @@ GOALS = [
                     f"fresh {n}, o",
                     1.7,
                 ),
-                "1.0 to 1.5",
+                "1.0 to 1.5×",
             ),
             Goal(
                 Row(
@@ -162,24 +162,25 @@ GOALS = [
             "sync",
             100,
         ),
-        "42 to 78",
+        "42 to 78×",
     ),
-    Goal(Row("a step of one lake", f"step {LAKE}, 1.", "", 6, ALONE), "10"),
+    Goal(Row("a step of one lake", f"step {LAKE}, 1.", "", 6, ALONE), "10 µs"),
     Goal(
-        Row("a step of one room, rooms kept", f"step {SOKOBAN}, 1.", "", 6, ALONE), "11"
+        Row("a step of one room, rooms kept", f"step {SOKOBAN}, 1.", "", 6, ALONE),
+        "11 µs",
     ),
-    Goal(Row("a step of 64 lakes", f"step {LAKE}, 64.", "", None, ALONE), "12"),
+    Goal(Row("a step of 64 lakes", f"step {LAKE}, 64.", "", None, ALONE), "12 µs"),
     Goal(
         Row("a step of 64 rooms, rooms kept", f"step {SOKOBAN}, 64.", "", None, ALONE),
-        "25",
+        "25 µs",
     ),
     Goal(
         Row("65,536 lakes, two threads over one", "lakes, t", "lakes, o", 1.5),
-        "0.8 to 1.05",
+        "0.8 to 1.05×",
     ),
     Goal(
         Row("65,536 rooms, two threads over one", "rooms, t", "rooms, o", 1.5),
-        "1.0 to 1.35",
+        "1.0 to 1.35×",
     ),
     *(
         Goal(
@@ -206,7 +207,7 @@ GOALS = [
             before,
         )
         for id, seconds, before in (
-            (SOKOBAN, 6, "10"),
+            (SOKOBAN, 6, "10 s"),
             (LAKE, 2, ""),
             (RANDOM_LAKE, 2, ""),
         )

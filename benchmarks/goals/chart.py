@@ -43,6 +43,7 @@ def draw(results: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Draw the step times of some runs into an image."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter
 
     figure = Figure(figsize=(9.6, 4.4), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
@@ -59,6 +60,11 @@ def draw(results: Sequence[Mapping[str, Any]], path: Path) -> None:
                         _mark(axes, times, color, above=side == 0)
         axes.set(xscale="log", yscale="log", title=title)
         axes.set_xlabel("time of a step, ms")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.yaxis.set_major_formatter(
+            FuncFormatter(lambda value, _: f"{100 * value:g} %")
+        )
+        axes.margins(x=0.2)
         axes.grid(visible=True, which="major", alpha=0.3)
         axes.legend(loc="lower left", fontsize="small")
     panels[0].set_ylabel("share of the steps that take longer")

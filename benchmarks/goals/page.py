@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.comparisons import ALONE, is_cost
 from benchmarks.goals.case import GOALS, NAME
 from benchmarks.goals.chart import PANELS, QUANTILES, STYLES, quantiles, step_times
-from benchmarks.table import aim, description, format_value, short, sides
+from benchmarks.table import description, format_value, short, sides
 
 Result = Mapping[str, Any]
 BEGIN, END = "<!-- goals -->", "<!-- end of goals -->"
@@ -85,11 +85,15 @@ def _cell(result: Result, title: str) -> str:
         return "not measured"
     values, unit = row["values"], _unit(result, row)
     median, least, greatest = (
-        format_value(row["kind"], f(values)) for f in (statistics.median, min, max)
+        format_value(row["kind"], f(values)).removesuffix("×")
+        for f in (statistics.median, min, max)
     )
-    if row["kind"] == ALONE:
-        median += "×" if unit.startswith("×") else f" {unit}"
-    return f"{median} ({least} – {greatest})"
+    spread = f" ({least} – {greatest})" if len(values) > 1 else ""
+    return f"{median}{_suffix(row['kind'], unit)}{spread}"
+
+
+def _suffix(kind: str, unit: str) -> str:
+    return "×" if kind != ALONE or unit.startswith("×") else f" {unit}"
 
 
 def _goals(results: Sequence[Result]) -> list[str]:
@@ -103,9 +107,8 @@ def _goals(results: Sequence[Result]) -> list[str]:
         if row.target is not None:
             measured = row_of(results[0], row.title)
             unit = _unit(results[0], measured) if measured else ""
-            target = aim({"kind": row.kind, "target": row.target}, unit)
-            if row.kind == ALONE and not unit.startswith("×"):
-                target += f" {unit}"
+            sign = "≤" if is_cost(row.kind, unit) else "≥"
+            target = f"{sign} {row.target:g}{_suffix(row.kind, unit)}"
             marks = {is_reached(result, row.title) for result in results}
             reached = {(True,): "yes", (False,): "no"}.get((*marks,), "in one run")
         cells = [_cell(result, row.title) for result in results]

@@ -28,7 +28,7 @@ OBSERVATIONS = {
 }
 
 
-def frozen_lake(num_envs: int, mode: str = "scan") -> Rate:
+def frozen_lake(num_envs: int, mode: str = "scan", is_slippery: bool = True) -> Rate:
     """Step FrozenLake-misc.
 
     Parameters
@@ -37,8 +37,10 @@ def frozen_lake(num_envs: int, mode: str = "scan") -> Rate:
     mode : "scan", "kept" or "step"
         One scan over `SCANNED_STEPS` steps whose results are thrown away; the same with
         all results stacked; one call a step whose results become numpy arrays.
+    is_slippery : bool
+        False: no random numbers are drawn for moves.
     """
-    env, options = gymnax.make("FrozenLake-misc")
+    env, options = gymnax.make("FrozenLake-misc", is_slippery=is_slippery)
     steps = max(8192 // num_envs, 2) if mode == "step" else SCANNED_STEPS
     actions = np.random.default_rng(0).integers(0, 4, (steps, num_envs), np.int32)
     key = jax.random.PRNGKey(0)
@@ -91,4 +93,5 @@ def frozen_lake(num_envs: int, mode: str = "scan") -> Rate:
 
     work = {"scan": work_by_sums, "kept": work_kept, "step": work_by_step}[mode]
     settings = {"batch": num_envs, "observation": OBSERVATIONS[mode]}
-    return Rate(work, "steps/s", {**settings, "levels": "the 4x4 map"})
+    levels = "the 4x4 map" if is_slippery else "the 4x4 map, no slips"
+    return Rate(work, "steps/s", {**settings, "levels": levels})
