@@ -26,8 +26,6 @@ _1 = np.uint64(1)
 # its 48 bytes a Sokoban room are 0.2 MB a block.  Each step of a block costs 0.4 us
 # more than its rows: 256 rows take 8.0 ns a row and step, 1024 7.0 and 4096 6.5.
 BLOCK = 4096
-# Flags that are tested together.  Few episodes end in a step, so most tests find none.
-_GROUP = 32
 
 
 class LevelTable(NamedTuple):
@@ -90,19 +88,14 @@ def list_ends(terminations, truncations, has_stopped, skip_mask, ends, start, st
     count : int64
         The number of rows in ``ends``.
     """
+    for i in range(np.uint64(start), np.uint64(stop)):
+        skip_mask[i] = terminations[i] | truncations[i] | has_stopped[i]
+    # Branch-free: in lakes one row in ten ends, and is mispredicted.  1.0 ns a row with
+    # a branch, 0.3 without.
     count = 0
-    for begin in range(start, stop, _GROUP):
-        end = min(begin + _GROUP, stop)
-        any_ends = False
-        for i in range(np.uint64(begin), np.uint64(end)):
-            row_ends = terminations[i] | truncations[i]
-            skip_mask[i] = row_ends | has_stopped[i]
-            any_ends |= row_ends
-        if any_ends:
-            for i in range(begin, end):
-                if terminations[i] | truncations[i]:
-                    ends[count] = i
-                    count += 1
+    for i in range(np.uint64(start), np.uint64(stop)):
+        ends[count] = np.int64(i)
+        count += np.int64(terminations[i] | truncations[i])
     return count
 
 

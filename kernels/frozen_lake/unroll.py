@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import kernel
+from ..lockstep import BLOCK, copy_range, list_ends
 from ..outcomes import StepOutcome
 from .rules import LakeParameters, LakeState, start_row, step_rows, write_grids
 
@@ -28,16 +29,15 @@ def _observe(start, stop, maps, positions, observations, t):
     if observations.grids.shape[1] > 0:
         write_grids(start, stop, maps, positions, observations.grids[t])
     else:
-        observations.positions[t, start:stop] = positions[start:stop]
+        copy_range(positions, observations.positions[t], start, stop)
 
 
 @kernel
-def _reset(start, stop, needs_reset, start_chances, state):
-    """Begin the next episodes of the rows that need it."""
+def _begin_episodes(ends, start_chances, state):
+    """Begin the next episodes of some lakes."""
     positions, elapsed_steps, rng_states = state
-    for i in range(np.uint64(start), np.uint64(stop)):
-        if needs_reset[i]:
-            start_row(i, start_chances, positions, elapsed_steps, rng_states)
+    for j in range(ends.shape[0]):
+        start_row(ends[j], start_chances, positions, elapsed_steps, rng_states)
 
 
 @kernel
@@ -65,7 +65,7 @@ def unroll_rows(
     start, stop : int
         The rows to work on.
     resets : bool
-        False: where an episode has ended all rows stop.
+        False: where an episode has ended the rows of its block stop.
     same_step : bool
         True: an episode begins in the step in which the one before it ends.  False: it
         begins in a step of its own, whose results are zeros.
@@ -92,38 +92,42 @@ def unroll_rows(
     outcome = StepOutcome(*outcome)
     observations = LakeObservations(*observations)
     next_observations = LakeObservations(*next_observations)
-    no_row = np.zeros(stop, np.bool_)
+    no_row, ends = np.zeros(stop, np.bool_), np.empty(BLOCK, np.int64)
     times[start:stop] = actions.shape[0]
-    for t in range(actions.shape[0]):
-        if not resets and needs_reset[start:stop].any():
-            for i in range(start, stop):
-                times[i] = t if needs_reset[i] else times[i]
-            return
-        if not same_step:
-            _reset(start, stop, needs_reset, start_chances, state)
-        terminations, truncations = outcome.terminations[t], outcome.truncations[t]
-        step_rows(
-            start,
-            stop,
-            actions[t],
-            no_row if same_step else needs_reset,
-            max_steps,
-            lakes,
-            state,
-            (
-                outcome.rewards[t],
-                terminations,
-                truncations,
-                outcome.effective[t],
-                outcome.valid[t],
-                outcome.successes[t],
-            ),
-            probs[t],
-        )
-        for i in range(np.uint64(start), np.uint64(stop)):
-            needs_reset[i] = terminations[i] | truncations[i]
-        if same_step:
-            _observe(start, stop, maps, positions, next_observations, t)
-            _reset(start, stop, needs_reset, start_chances, state)
-            needs_reset[start:stop] = False
-        _observe(start, stop, maps, positions, observations, t)
+    for begin in range(start, stop, BLOCK):
+        end = min(begin + BLOCK, stop)
+        count = list_ends(needs_reset, no_row, no_row, needs_reset, ends, begin, end)
+        for t in range(actions.shape[0]):
+            if not resets and count > 0:
+                for j in range(count):
+                    times[ends[j]] = t
+                break
+            if not same_step:
+                _begin_episodes(ends[:count], start_chances, state)
+            terminations, truncations = outcome.terminations[t], outcome.truncations[t]
+            step_rows(
+                begin,
+                end,
+                actions[t],
+                no_row if same_step else needs_reset,
+                max_steps,
+                lakes,
+                state,
+                (
+                    outcome.rewards[t],
+                    terminations,
+                    truncations,
+                    outcome.effective[t],
+                    outcome.valid[t],
+                    outcome.successes[t],
+                ),
+                probs[t],
+            )
+            count = list_ends(
+                terminations, truncations, no_row, needs_reset, ends, begin, end
+            )
+            if same_step:
+                _observe(begin, end, maps, positions, next_observations, t)
+                _begin_episodes(ends[:count], start_chances, state)
+                needs_reset[begin:end] = False
+            _observe(begin, end, maps, positions, observations, t)

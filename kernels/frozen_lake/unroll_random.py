@@ -211,7 +211,6 @@ def unroll_range(
     state,
     progress,
     outcome,
-    probs,
     observations,
     next_observations,
 ):
@@ -234,7 +233,7 @@ def unroll_range(
         The start cells of the maps.
     progress : tuple of the arrays of `UnrollProgress`, updated
         Before, the time of all lakes is ``first_step``, and none has just been reset.
-    same_step, actions, max_steps, state, outcome, probs
+    same_step, actions, max_steps, state, outcome
         See `unroll_rows`.
     observations, next_observations : (T, n, H * W) uint8, written
         See `unroll_rows`.
@@ -246,6 +245,8 @@ def unroll_range(
     """
     maps, positions, (times, states) = lakes[1], state[0], progress
     rewards, terminations, truncations, effective, valid, successes = outcome
+    # No info has them: a step that wrote T rows of them would only fill the cache.
+    probs = np.empty(stop)
     has_stopped, skip_mask = np.empty(stop, np.bool_), np.empty(stop, np.bool_)
     masks, ends = (has_stopped, skip_mask), np.empty(BLOCK, np.int64)
     for begin in range(start, stop, BLOCK):
@@ -283,7 +284,7 @@ def unroll_range(
                 lakes,
                 state,
                 results,
-                probs[t],
+                probs,
             )
             write_grids(begin, end, maps, positions, next_observations[t])
             count = list_ends(

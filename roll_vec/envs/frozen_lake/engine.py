@@ -366,7 +366,6 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
                 self.starts,
                 self._state,
                 *buffer.kernel_arguments,
-                buffer.probs,
                 buffer.observations,
                 buffer.next_observations,
             ),
