@@ -20,6 +20,7 @@ from gymnasium.envs.registration import EnvSpec
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     MAX_INT,
+    check_bool,
     check_choice,
     check_int,
     check_unknown,
@@ -36,7 +37,6 @@ from roll_vec.pool.factories import (
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.stacked.prefetch import resolve_prefetch
 from roll_vec.stacked.row_threads import resolve_num_threads
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
@@ -193,9 +193,10 @@ def make_vector(
         see `roll_vec.stacked.row_threads.resolve_num_threads`.
     prefetch : bool or None
         True: background threads draw the level of each environment's next episode while
-        this one is played.  False: levels are drawn when episodes begin.  None: True
-        with several threads.  The results are the same.  Without effect where levels
-        are not drawn: with ``levels`` of yours, and in FrozenLake.
+        this one is played.  False: levels are drawn when episodes begin.  None: with
+        several threads, unless levels are so cheap that this costs more than it saves.
+        The results are the same.  Without effect where levels are not drawn: with
+        ``levels`` of yours, and in FrozenLake.
     disable_env_checker : bool or None
         Accepted as by `gymnasium.make`, and without effect.
     **keywords
@@ -219,9 +220,10 @@ def make_vector(
     options_class = registered.load("Options")
     options = parse_options(options_class, {**registered.keywords, **keywords})
     threads = resolve_num_threads(num_threads)
-    ahead = resolve_prefetch(prefetch, threads)
+    if prefetch is not None:
+        prefetch = check_bool("prefetch", prefetch)
     try:
-        engine = registered.load("Engine")(options, num_envs, limit, threads, ahead)
+        engine = registered.load("Engine")(options, num_envs, limit, threads, prefetch)
     except MemoryError as error:
         message = (
             f"num_envs: {num_envs} environments of {id} with these keywords do not fit "

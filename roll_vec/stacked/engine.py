@@ -55,8 +55,9 @@ class StackedEngine:
     max_episode_steps : int or None
         None: no limit beside the options' own ``max_steps``.
     num_threads : int
-    prefetch : bool
-        Whether levels are drawn ahead of time, in games that generate levels.
+    prefetch : bool or None
+        Whether levels are drawn ahead of time, in games that generate levels; None:
+        where that saves time.
     """
 
     SINGLE: ClassVar[type[Any]]
@@ -90,7 +91,7 @@ class StackedEngine:
         num_envs: int,
         max_episode_steps: int | None,
         num_threads: int,
-        prefetch: bool = False,
+        prefetch: bool | None = False,
     ) -> None:
         self.options, self.num_envs, self.num_threads = options, num_envs, num_threads
         self.prefetch = prefetch

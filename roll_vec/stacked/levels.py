@@ -21,7 +21,7 @@ from roll_vec.stacked.level_providers import (
     describe_levels,
 )
 from roll_vec.stacked.option_sets import OptionSets
-from roll_vec.stacked.prefetch import LevelSource, Prefetcher
+from roll_vec.stacked.prefetch import LevelSource, make_prefetcher
 from roll_vec.stacked.rollout_buffer import RolloutBuffer
 from roll_vec.vector.engine import EngineState
 
@@ -133,9 +133,9 @@ class LevelEngine(StackedEngine):
             self.SINGLE.make_level_provider, num_threads=self.num_threads
         )
         self.option_sets = OptionSets(self.options, self.num_envs, make_provider)
-        self.prefetcher: Prefetcher | None = None
-        if self.prefetch:
-            self.prefetcher = Prefetcher(self.num_envs, self.num_threads)
+        self.prefetcher = make_prefetcher(
+            self.prefetch, self.num_envs, self.num_threads
+        )
         # Of the last reset of each environment: no state, as no later step reads it.
         self._level_infos: dict[str, Any] = {}
         self._has_level_infos = self.options.has_level_infos
@@ -345,24 +345,29 @@ class LevelEngine(StackedEngine):
     # ---------------------------------------------------------------- ahead of time
 
     def _source(self, k: int) -> LevelSource | None:
-        """Return the source of levels ahead of time of a set of level options."""
+        """Return the open source of levels of a set of level options, if any."""
         provider = self.option_sets.providers[k]
         if self.prefetcher is None or not isinstance(provider, GeneratedLevels):
             return None
         options = self.option_sets.options[k]
-        return self.prefetcher.source_of(
+        source = self.prefetcher.source_of(
             provider, lambda: self.SINGLE.make_level_provider(options).generate
         )
+        return source if source.is_open else None
 
     def _order(self, rows: NDArray[np.int64]) -> None:
         """Have the levels of the next episodes of some environments drawn."""
         if self.prefetcher is None:
             return
-        if self.prefetcher.num_sources > len(self.option_sets.providers):
-            self.prefetcher.forget_others(self.option_sets.providers)
+        providers = self.option_sets.providers
+        sources = [self._source(k) for k in range(len(providers))]
+        if self.prefetcher.num_sources > len(providers):
+            self.prefetcher.forget_others(providers)
+        if all(source is None for source in sources):
+            return
         seeds = self.episodes.next_seeds(rows)
         for k, own_rows, own_seeds in self._by_options(rows, seeds):
-            provider, source = self.option_sets.providers[k], self._source(k)
+            provider, source = providers[k], sources[k]
             if source is None:
                 continue
             new = provider.new_levels(own_seeds)

@@ -37,12 +37,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.options import check_bool
 from roll_vec.progress import report
 from roll_vec.stacked import row_threads
 from roll_vec.stacked.row_threads import SliceSizer
 
-__all__ = ["LevelSource", "Prefetcher", "resolve_prefetch"]
+__all__ = ["LevelSource", "Prefetcher", "make_prefetcher"]
 
 Seeds = NDArray[np.uint64]
 Levels = tuple[NDArray[Any], ...]
@@ -56,29 +55,37 @@ TAKEN = np.uint64(1)
 # A thread notices within this time that others need it, or that it has to end.  It
 # needs the interpreter's lock for some 50 us each time.
 CHUNK_SECONDS = 0.001
+# Levels that are cheaper are not drawn ahead, unless the user asks for it: orders and
+# slots cost about as much.  A map of 4x4 takes some 0.2 us, a room of 6x6 14 us.
+_CHEAP_LEVEL = 4e-6
+# Nor are chunks that are cheaper.  Both threads need the interpreter's lock: each chunk
+# keeps the caller waiting for some 100 us if it does nothing but step.
+_CHEAP_CHUNK = 1e-4
+# Chunks that are measured before that is decided: the first one may be slow.
+_CHUNKS_TO_MEASURE = 4
 # Fewer environments have fewer threads.
 _ROWS_PER_THREAD = 32
 # A waiting caller looks around after this time, even if nothing was reported.
 _WAIT_SECONDS = 0.05
+# A thread is woken once this share of all environments has begun episodes, or enough of
+# them for a quarter of a chunk.
+_CHUNKS_PER_ROUND = 8
 
 
-def resolve_prefetch(prefetch: Any, num_threads: int) -> bool:
-    """Return whether levels are drawn ahead of time.
+def make_prefetcher(
+    prefetch: bool | None, num_envs: int, num_threads: int
+) -> Prefetcher | None:
+    """Return a prefetcher, or None if levels are drawn when episodes begin.
 
     Parameters
     ----------
     prefetch : bool or None
-        None: if there are several threads.
-    num_threads : int
-        As `resolve_num_threads` returns it.
-
-    Raises
-    ------
-    InvalidOptionError
+        None: with several threads, and as long as that saves time.
+    num_envs, num_threads : int
     """
-    if prefetch is None:
-        return num_threads > 1
-    return check_bool("prefetch", prefetch)
+    if prefetch is False or (prefetch is None and num_threads == 1):
+        return None
+    return Prefetcher(num_envs, num_threads, is_forced=prefetch is True)
 
 
 class LevelSource:
@@ -98,8 +105,12 @@ class LevelSource:
     tag : uint64
         The key of a level is the sum of this and its seed.
     is_open : bool
-        False once a level could not be drawn: nothing is drawn ahead then, and the
+        False: nothing is drawn ahead.  So it is once a level could not be drawn, whose
         error is raised where the level is needed.
+    seconds : float
+        Time of a level, an average of the last chunks.
+    num_chunks : int
+        Number of chunks that were measured.
     slots : tuple of arrays
         (n, ...) each; the levels that are ready.
     """
@@ -111,6 +122,7 @@ class LevelSource:
         self.tag = np.uint64(number << _SEED_BITS)
         self.sizer = SliceSizer(unit, CHUNK_SECONDS)
         self.is_open = True
+        self.seconds, self.num_chunks = 0.0, 0
         self.slots: Levels = ()
 
     def draw(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64] | slice]:
@@ -121,8 +133,19 @@ class LevelSource:
             seeds, indices = np.unique(seeds, return_inverse=True)
         begin = perf_counter()
         levels = self._generate(seeds)
-        self.sizer.add(len(seeds), perf_counter() - begin)
+        seconds = perf_counter() - begin
+        self.sizer.add(len(seeds), seconds)
+        self.num_chunks += 1
+        share = 1.0 / min(self.num_chunks, _CHUNKS_TO_MEASURE)
+        self.seconds += share * (seconds / len(seeds) - self.seconds)
         return levels, indices
+
+    def is_cheap(self, num_envs: int) -> bool:
+        """Return whether drawing levels ahead costs more time than it saves."""
+        rows = max(1, num_envs // _CHUNKS_PER_ROUND)
+        return self.num_chunks >= _CHUNKS_TO_MEASURE and (
+            self.seconds < _CHEAP_LEVEL or self.seconds * rows < _CHEAP_CHUNK
+        )
 
 
 # The rows of a chunk, their levels, and the level of each row; None after an error.
@@ -378,10 +401,15 @@ class Prefetcher:
     num_envs : int
     num_threads : int
         Threads that the engine may use, with the caller's.
+    is_forced : bool
+        Whether also levels are drawn ahead that are cheaper than their orders.
     """
 
-    def __init__(self, num_envs: int, num_threads: int) -> None:
+    def __init__(
+        self, num_envs: int, num_threads: int, is_forced: bool = False
+    ) -> None:
         self.num_envs, self.num_threads = num_envs, num_threads
+        self.is_forced = is_forced
         self._background: _Background | None = None
         self._sources: list[tuple[Any, LevelSource]] = []
         self._num_sources = 0
@@ -391,7 +419,8 @@ class Prefetcher:
 
     def __getstate__(self) -> dict[str, Any]:
         # Levels can be drawn again: they are no state.
-        return {"num_envs": self.num_envs, "num_threads": self.num_threads}
+        names = ("num_envs", "num_threads", "is_forced")
+        return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]
@@ -473,7 +502,11 @@ class Prefetcher:
             Of their next levels, below 2**32.
         """
         background = self._get_background()
-        if background is None or not source.is_open:
+        if source.is_open and not self.is_forced and source.is_cheap(self.num_envs):
+            source.is_open = False
+        if not source.is_open:
+            return
+        if background is None:
             return
         keys = seeds + source.tag
         changed = background.orders[rows] != keys
@@ -490,7 +523,7 @@ class Prefetcher:
         self._num_pending += len(rows)
         # A thread that is woken for each environment draws its level three times as
         # slowly, and each time the caller loses some 5 us.
-        enough = min(source.sizer.rows // 4, self.num_envs // 8)
+        enough = min(source.sizer.rows // 4, self.num_envs // _CHUNKS_PER_ROUND)
         if self._num_pending >= enough:
             pending, self._pending, self._num_pending = self._pending, [], 0
             for rows in pending:
@@ -525,7 +558,12 @@ class Prefetcher:
             The row of each level in these arrays.
         """
         background = self._get_background()
-        if background is None or background.is_held or not source.slots:
+        if (
+            background is None
+            or background.is_held
+            or not source.slots
+            or not source.is_open
+        ):
             return generate(seeds)
         keys = seeds + source.tag
         is_ready = background.ready[rows] == keys

@@ -13,7 +13,8 @@ import pytest
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
-from roll_vec.stacked.prefetch import LevelSource, Prefetcher, resolve_prefetch
+from roll_vec.stacked import prefetch
+from roll_vec.stacked.prefetch import LevelSource, Prefetcher, make_prefetcher
 from tests.contract.cases import assert_same
 
 ROWS = np.arange(40)
@@ -45,7 +46,7 @@ def seeds_from(start, count=40):
 
 @pytest.fixture
 def prefetcher():
-    prefetcher = Prefetcher(len(ROWS), 3)
+    prefetcher = Prefetcher(len(ROWS), 3, is_forced=True)
     yield prefetcher
     prefetcher.close()
 
@@ -140,8 +141,12 @@ def test_an_error_is_raised_where_the_level_is_needed(prefetcher):
     assert len(calls) == number
     assert not background.claims.any()
     with pytest.raises(LevelGenerationError, match="no level"):
-        prefetcher.get(source, ROWS, seeds_from(0), lambda seeds: draw(seeds))
-    result = prefetcher.get(source, ROWS, seeds_from(14), no_draw)
+        prefetcher.get(source, ROWS, seeds_from(0), draw)
+    source.is_open = True  # as if a thread had not met the seed yet
+    with pytest.raises(LevelGenerationError, match="no level"):
+        prefetcher.get(source, ROWS, seeds_from(0), draw)
+    source.is_open = False
+    result = prefetcher.get(source, ROWS, seeds_from(14), draw_now)
     assert_same(values(result), list(levels_of(seeds_from(14))))
 
 
@@ -181,6 +186,24 @@ def test_few_environments_have_few_threads():
         prefetcher = Prefetcher(num_envs, num_threads)
         prefetcher.order(LevelSource(levels_of, 1), ROWS[:1], seeds_from(0, 1))
         assert len(prefetcher._background.threads) == expected
+        prefetcher.close()
+
+
+def test_cheap_levels_are_not_drawn_ahead_unless_this_is_asked_for(monkeypatch):
+    for level, chunk, is_forced in ((9, 0, 0), (0, 9, 0), (0, 0, 0), (9, 9, 1)):
+        monkeypatch.setattr(prefetch, "_CHEAP_LEVEL", level)
+        monkeypatch.setattr(prefetch, "_CHEAP_CHUNK", chunk)
+        prefetcher = Prefetcher(len(ROWS), 2, bool(is_forced))
+        source = LevelSource(levels_of, 1)
+        start = 0
+        while source.is_open and start < 20:
+            start += 1
+            prefetcher.order(source, ROWS, seeds_from(start))
+            if source.is_open:
+                wait_until_ready(prefetcher, source)
+        assert source.is_open == (is_forced or level == chunk == 0)
+        result = prefetcher.get(source, ROWS, seeds_from(7), draw_now)
+        assert_same(values(result), list(levels_of(seeds_from(7))))
         prefetcher.close()
 
 
@@ -225,10 +248,10 @@ def test_copies_and_children_begin_with_empty_slots():
 
 
 def test_keyword():
-    assert resolve_prefetch(None, 2)
-    assert not resolve_prefetch(None, 1)
-    assert resolve_prefetch(True, 1)
-    assert not resolve_prefetch(False, 9)
+    assert make_prefetcher(None, 5, 2) is not None
+    assert make_prefetcher(None, 5, 1) is None
+    assert make_prefetcher(True, 5, 1).is_forced
+    assert make_prefetcher(False, 5, 9) is None
     for value in (1, "yes", 0.0):
         with pytest.raises(InvalidOptionError, match="prefetch: expected"):
             roll_vec.make_vec(LAKE, 2, prefetch=value)
