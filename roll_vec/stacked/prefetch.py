@@ -264,6 +264,8 @@ class _Background:
                         self._append(rows)
                 while not self.is_stopped and self._work():
                     pass
+        # A thread that works may have taken what `stop` put there for others.
+        self.wake(1)
 
     def _work(self) -> bool:
         """Draw a chunk; return False if there is none."""

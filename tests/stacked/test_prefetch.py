@@ -181,6 +181,17 @@ def test_nothing_is_drawn_while_it_is_held(prefetcher):
     wait_until_ready(prefetcher, source)
 
 
+def test_all_threads_end_although_one_took_the_calls_for_others():
+    prefetcher = Prefetcher(500, 5)
+    prefetcher.order(LevelSource(levels_of, 1), np.arange(500), seeds_from(0, 500))
+    background = prefetcher._background
+    background.is_stopped = True
+    background.wake(1)
+    for thread in background.threads:
+        thread.join(10)
+        assert not thread.is_alive()
+
+
 def test_few_environments_have_few_threads():
     for num_envs, num_threads, expected in ((1, 9, 1), (64, 9, 2), (999, 4, 3)):
         prefetcher = Prefetcher(num_envs, num_threads)
