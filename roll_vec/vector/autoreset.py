@@ -25,6 +25,7 @@ from roll_vec.vector.info_parts import (
     finish_infos,
 )
 from roll_vec.vector.infos import InfoList, Infos
+from roll_vec.vector.masks import list_rows
 
 __all__ = [
     "NEXT_STEP",
@@ -38,6 +39,8 @@ __all__ = [
 
 # Python 3.11 takes 0.1 us to look a member up in its enum, a few ns to read a global.
 NEXT_STEP, SAME_STEP = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP
+
+_NO_IDS = np.zeros(0, np.int64)
 
 StepArrays: TypeAlias = tuple[
     NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos
@@ -131,15 +134,16 @@ class Autoreset:
         has_ended = self.has_ended
         if mask is not None:
             idle_mask, has_ended = ~mask, has_ended & mask
-        resetting = has_ended if mode is NEXT_STEP else self._none
+        resetting, env_ids = self._none, _NO_IDS
+        if mode is NEXT_STEP:
+            resetting, env_ids = has_ended, list_rows(has_ended)
         # count_nonzero, not any(): on a bool array it takes a fifth of the time.
-        if mode is not NEXT_STEP and np.count_nonzero(has_ended):
+        elif np.count_nonzero(has_ended):
             raise ResetNeededError(describe_ended(np.flatnonzero(has_ended)))
         skip_mask = resetting if idle_mask is None else resetting | idle_mask
         # Everything that can be refused is refused before any environment moves.
         actions = engine.check_actions(actions, skip_mask)
 
-        env_ids = resetting.nonzero()[0]
         if len(env_ids):
             engine.advance(env_ids)
         rewards, terminations, truncations, infos = engine.step(
@@ -169,11 +173,11 @@ class Autoreset:
         self, infos: Infos | InfoList | InfoParts, ends: NDArray[np.bool_]
     ) -> Infos:
         """Reset the environments that this step ended; return the step's infos."""
-        env_ids = ends.nonzero()[0]
-        observations = np.full(self.engine.num_envs, None, dtype=object)
+        env_ids = list_rows(ends)
+        observations = np.empty(self.engine.num_envs, object)  # all None
         last = self.engine.observe_envs(env_ids)
-        for env_id, observation in zip(env_ids, last, strict=True):
-            observations[env_id] = observation
+        # Not from the list itself: numpy would unpack observations of equal shape.
+        observations[env_ids] = np.fromiter(last, object, len(last))
         final_info = cut_finals(infos, ends)
         self.engine.advance(env_ids)
         infos = self._add_reset_infos(infos, env_ids)

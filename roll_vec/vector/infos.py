@@ -21,6 +21,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.vector.masks import list_rows
+
 __all__ = [
     "EXACT",
     "InfoList",
@@ -51,7 +53,7 @@ MAX_DICTS = 1 << 16
 def blank_array(shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
     """Return an array of the value of environments without an entry: zero or None."""
     if np.dtype(dtype) == object:
-        return np.full(shape, None, object)
+        return np.empty(shape, object)  # all None
     return np.zeros(shape, dtype)
 
 
@@ -322,12 +324,13 @@ def cut_final_infos(infos: Infos | InfoList, has_ended: NDArray[np.bool_]) -> In
     for key in [key for key in infos if not key.startswith("_")]:
         value, mask = infos[key], infos[f"_{key}"]
         final_mask = mask & has_ended
-        if final_mask.any():
+        rows = list_rows(final_mask)
+        if len(rows):
             final[key] = blank_array(value.shape, value.dtype)
-            final[key][final_mask] = value[final_mask]
+            final[key][rows] = value[rows]
             final[f"_{key}"] = final_mask
-            value[final_mask] = blank_array(1, value.dtype)
-            mask &= ~has_ended
-            if not mask.any():
+            value[rows] = blank_array(1, value.dtype)
+            mask[rows] = False
+            if not np.count_nonzero(mask):
                 del infos[key], infos[f"_{key}"]
     return final

@@ -1,4 +1,4 @@
-"""The argument ``mask`` of methods of a batch: the environments that they concern."""
+"""Masks of environments, as arguments of methods of a batch and within it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,22 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
 
-__all__ = ["check_mask", "parse_mask"]
+__all__ = ["check_mask", "list_rows", "parse_mask"]
+
+# Masks of so many environments are searched in compiled code: a call of it takes as
+# long as numpy takes for a thousand.
+_MANY = 1 << 11
+
+
+def list_rows(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the environments of a mask, (m,) int64, ascending."""
+    if len(mask) < _MANY:
+        return mask.nonzero()[0]
+    # Here, as an import of numba takes a third of a second.
+    from roll_vec.kernels import masks
+
+    rows = np.empty(len(mask), np.int64)
+    return rows[: masks.list_rows(mask, rows)]
 
 
 def check_mask(mask: Any, num_envs: int) -> NDArray[np.int64]:
