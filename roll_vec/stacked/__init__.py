@@ -30,7 +30,7 @@ A step of a batch::
         engine.check_actions                   ActionCodes, or the parser of texts
         engine.step                            StackedEngine
             _step_batch                        the game's engine
-                for_row_ranges                 on one thread or several:
+                KernelThreads.run              on one thread or several:
                     kernels.<game>.step_rows   rewards, ends, infos of each row
         engine.observe                         the game's grids, then GridObserver
 

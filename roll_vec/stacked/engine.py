@@ -14,10 +14,12 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidStateError, UnsupportedError
+from roll_vec.kernels.grids import copy_grids
 from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET, PLAYING
 from roll_vec.options import MAX_INT, describe_value
 from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.grid_observations import GridObserver
+from roll_vec.stacked.kernel_threads import KernelThreads
 from roll_vec.stacked.options import METADATA
 from roll_vec.stacked.rollout_buffer import RolloutBuffer, outcome_infos
 from roll_vec.stacked.row_threads import SliceSizer
@@ -119,6 +121,7 @@ class StackedEngine:
         self.elapsed_steps = np.zeros(num_envs, np.int32)
         self.successes = np.zeros(num_envs, np.bool_)
         self.unroll_slices = SliceSizer("environments")
+        self.kernel_threads = KernelThreads(num_threads)
         self._allocate()
 
     def _allocate(self) -> None:
@@ -486,9 +489,10 @@ class StackedEngine:
 
     def _copy_grids(self, out: NDArray[np.uint8] | None) -> NDArray[np.uint8]:
         """Return the codes of all environments in a new array, or in ``out``."""
+        grids = self.grids()
         if out is None:
-            return self.grids().copy()
-        np.copyto(out, self.grids())
+            out = np.empty(grids.shape, np.uint8)
+        self.kernel_threads.run(copy_grids, len(grids), grids, out)
         return out
 
     def observe_envs(self, rows: NDArray[np.int64]) -> list[Any]:

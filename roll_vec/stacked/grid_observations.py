@@ -22,14 +22,12 @@ from roll_vec.render.tiles import TILE_SIZE
 from roll_vec.spaces import UnicodeText
 from roll_vec.stacked.coordinate_texts import START_MARK, CoordinateWriter
 from roll_vec.stacked.grid_family import GridFamily
-from roll_vec.stacked.row_threads import for_row_ranges
+from roll_vec.stacked.kernel_threads import KernelThreads
 
 __all__ = ["ARRAY_MODES", "OBS_MODES", "GridObserver"]
 
 Grids = NDArray[np.uint8]
 
-# Below this size a second thread costs more than it saves.
-_CELLS_PER_THREAD = 1 << 19
 _NEWLINE = np.uint32(ord("\n"))
 
 
@@ -101,7 +99,7 @@ class GridObserver:
     """
 
     def __init__(self, options: Any, num_threads: int = 1) -> None:
-        self.options, self.num_threads = options, num_threads
+        self.options, self.kernel_threads = options, KernelThreads(num_threads)
         self.shape: tuple[int, int] = options.grid_shape
         self.obs_mode = options.obs_mode if options.obs_mode in OBS_MODES else "grid"
         self.text_format: str = options.text_format
@@ -201,27 +199,20 @@ class GridObserver:
         if out is None:
             out = np.empty((len(grids), *self._shapes[mode]), np.uint8)
         tables = () if table is None else (getattr(self.family, table),)
-        self._for_ranges(grids, lambda a, b: write(a, b, grids, *tables, out))
+        self.kernel_threads.run(write, len(grids), grids, *tables, out)
         return out
 
     def _texts(self, grids: Grids) -> tuple[str, ...]:
         length, table = self._text_length(self._glyph_length), self._code_points
         points = np.empty((len(grids), length), np.uint32)
-        self._for_ranges(
-            grids,
-            lambda a, b: kernels.write_code_points(
-                a, b, grids, table, _NEWLINE, points
-            ),
+        self.kernel_threads.run(
+            kernels.write_code_points, len(grids), grids, table, _NEWLINE, points
         )
         order = "<" if sys.byteorder == "little" else ">"
         strings = points.view(f"{order}U{length}")[:, 0].tolist()
         if self._has_padding:
             strings = [text.replace("\0", "") for text in strings]
         return tuple(strings)
-
-    def _for_ranges(self, grids: Grids, work: Callable[[int, int], object]) -> None:
-        rows_per_thread = max(1, _CELLS_PER_THREAD // (self.shape[0] * self.shape[1]))
-        for_row_ranges(work, len(grids), self.num_threads, rows_per_thread)
 
     def observe_one(self, grid: Grids) -> Any:
         """Return the observation of one (H, W) grid: a new array, or a str."""

@@ -62,10 +62,12 @@ class _Timing:
         self.num_calls += 1
         if self.num_calls == 0:
             return
-        # The first calls find cold caches and new pages of memory.
-        if self.num_calls <= _CALLS_TO_TIME or row_seconds < self.row_seconds:
+        if self.num_calls <= _CALLS_TO_TIME:
+            # The first calls find cold caches and new pages of memory.
             self.row_seconds = min(row_seconds, self.row_seconds)
         else:
+            # Long calls are those that another process has interrupted.
+            row_seconds = min(row_seconds, 2 * self.row_seconds)
             self.row_seconds += (row_seconds - self.row_seconds) / 8
 
 
@@ -99,7 +101,7 @@ class KernelThreads:
         ----------
         kernel : callable
             A compiled kernel that uses the rows from start to stop only; its result is
-            not used.
+            not used.  A Python function is called once, on the calling thread.
         num_rows : int
         """
         if num_rows < MIN_ROWS or self._usable == 1:
@@ -114,8 +116,10 @@ class KernelThreads:
         timing = self._timings.get(key)
         if timing is None:
             timing = self._timings[key] = _Timing()
+            if not hasattr(kernel, "py_func"):
+                timing.row_seconds = 0.0  # A Python function is never split.
         seconds = timing.row_seconds * num_rows
-        if seconds < 2 * PART_SECONDS:
+        if seconds <= 2 * PART_SECONDS:
             kernel(0, num_rows, *arguments)
             return
         num_threads = self._choose(timing, seconds)
@@ -156,8 +160,9 @@ class KernelThreads:
         num_threads: int,
     ) -> None:
         seconds = timing.row_seconds * num_rows
-        num_chunks = min(seconds / _CHUNK_SECONDS, num_threads * _CHUNKS_PER_THREAD)
-        num_chunks = min(max(int(num_chunks), num_threads), MAX_CHUNKS)
+        per_thread = seconds / (num_threads * _CHUNK_SECONDS)
+        per_thread = max(1, int(min(per_thread, _CHUNKS_PER_THREAD)))
+        num_chunks = min(num_threads * per_thread, MAX_CHUNKS)
         chunk_blocks = -(-num_rows // (_BLOCK_ROWS * num_chunks))
         chunk_rows = chunk_blocks * _BLOCK_ROWS
         runner = _runners.get(kernel)

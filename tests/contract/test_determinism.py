@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from roll_vec.stacked import row_threads as threads
+from roll_vec.stacked.thread_team import ThreadTeam
 from tests.conftest import JIT_OFF, ROOT
 from tests.contract.cases import (
     CASES,
@@ -19,6 +20,7 @@ from tests.contract.cases import (
     play,
 )
 from tests.contract.trajectories import WIDE, all_digests, digest_of
+from tests.splits import split_all
 
 # PYTHONHASHSEED, ROLL_VEC_NUM_THREADS, sizes of the batches.  Each process takes some
 # seconds, so that all but one are slow.
@@ -75,21 +77,21 @@ def test_workers_of_a_pool_make_no_difference(digests):
 @pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
 @pytest.mark.parametrize(("case", "rows", "more"), WIDE)
 def test_work_is_split_and_the_split_does_not_show(case, rows, more, monkeypatch):
-    parts = []
-    submit = threads.ThreadPoolExecutor.submit
+    jobs = []
+    run = ThreadTeam.run
 
-    def counted(pool, work, part):
-        parts.append(part)
-        return submit(pool, work, part)
+    def counted(team, *job):
+        jobs.append(job)
+        run(team, *job)
 
-    monkeypatch.setattr(threads.ThreadPoolExecutor, "submit", counted)
+    monkeypatch.setattr(ThreadTeam, "run", counted)
     digests = {}
     for num_threads in (1, 5):
-        before = len(parts)
+        split_all(monkeypatch, num_threads)
         digests[num_threads] = digest_of(
             case, [rows], 8, "SameStep", num_threads=num_threads, **more
         )
-        assert (len(parts) > before) == (num_threads > 1)
+        assert bool(jobs) == (num_threads > 1)
     assert len(set(digests.values())) == 1
 
 

@@ -6,7 +6,7 @@ import pickle
 import gymnasium
 import pytest
 
-from roll_vec.stacked import row_threads as threads
+from roll_vec.stacked.thread_team import process_team
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
     ARRAY_IDS,
@@ -27,6 +27,7 @@ from tests.contract.cases import (
     play,
     scale_steps,
 )
+from tests.splits import split_all
 from tests.thinning import one_in
 
 
@@ -142,13 +143,13 @@ def test_kept_levels_are_not_pickled(case):
 
 
 @pytest.mark.skipif(JIT_OFF, reason="threads do not silence integers that wrap")
-def test_threads_are_not_pickled():
-    rows = 140000
-    env = make_batch("roll_vec/FrozenLake-v1", rows, num_threads=2)
+def test_threads_are_not_pickled(monkeypatch):
+    split_all(monkeypatch, 2)
+    env = make_batch("roll_vec/FrozenLake-v1", 1000, num_threads=2)
     env.reset(seed=0)
     actions = draw_actions(env, 2)
     env.step(actions[0])
-    assert threads._pools
+    assert process_team().threads
     twin = by_pickle(env)
     assert_same(twin.step(actions[1]), env.step(actions[1]))
 

@@ -11,6 +11,7 @@ from gymnasium.vector import AsyncVectorEnv
 
 from roll_vec.errors import RollVecError
 from roll_vec.stacked import row_threads as threads
+from roll_vec.stacked.thread_team import process_team
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
     CASES,
@@ -24,6 +25,7 @@ from tests.contract.cases import (
     make_single,
     play,
 )
+from tests.splits import split_all
 
 SECONDS = 120  # only a hang takes so long
 
@@ -39,7 +41,7 @@ METHODS = [
     for method in ("fork", "spawn")
     if method in multiprocessing.get_all_start_methods()
 ]
-ROWS = 140000
+ROWS = 1000
 POOLED = (
     "roll_vec/Countdown-v0",
     "roll_vec/Countdown-v0 in threads",
@@ -110,12 +112,13 @@ THREADED = [
         for method in METHODS
     ],
 )
-def test_child_goes_on_where_the_parent_used_threads(case, more, method):
+def test_child_goes_on_where_the_parent_used_threads(case, more, method, monkeypatch):
+    split_all(monkeypatch, 2)
     env = make_batch(case, ROWS, **more)
     env.reset(seed=0)
     actions = draw_actions(env, 4)
     play(env, actions[:2])
-    assert threads._pools
+    assert process_team().threads
     work = functools.partial(play_on, env, actions[2:])
     results = run_in_child(method, work)
     # The parent's own is untouched, and its threads still work.
@@ -171,7 +174,8 @@ def test_child_makes_batches_of_its_own(case, method):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_plain_fork_after_threads():
+def test_plain_fork_after_threads(monkeypatch):
+    split_all(monkeypatch, 3)
     env = make_batch("roll_vec/Sokoban-v0", 64, num_threads=3)
     env.reset(seed=0)
     row = draw_actions(env, 1)[0]
@@ -190,9 +194,22 @@ def test_plain_fork_after_threads():
     assert os.waitstatus_to_exitcode(status) == int(expected.sum()) % 251
 
 
-def test_forked_child_forgets_the_pools():
+def num_alive():
+    """Return how many threads of the team there are, before and after a job."""
+    team, counts = process_team(), []
+    for _ in range(2):
+        counts.append(sum(thread.is_alive() for thread in team.threads))
+        team.wake(3)
+    return counts
+
+
+def test_forked_child_forgets_the_pools_and_the_team():
     if "fork" not in METHODS:
         pytest.skip("there is no fork here")
+    process_team().wake(3)
+    before = len(process_team().threads)
+    assert run_in_child("fork", num_alive) == [0, 3]
+    assert num_alive() == [before, before]
     threads.for_row_ranges(lambda start, stop: None, 8, 2, 1)
     assert threads._pools
     assert run_in_child("fork", lambda: len(threads._pools)) == 0

@@ -17,14 +17,14 @@ from gymnasium.vector import AutoresetMode
 
 from tests.contract.cases import ALL_CASES, ARRAY_IDS, PROCESSES, draw_texts, make_batch
 
-# More rows than one thread is given, for what is split: steps, rooms, maps, pictures.
+# Rows enough for several threads, for what is split: steps, rooms, maps, pictures.
 WIDE: list[tuple[str, int, dict[str, Any]]] = [
-    ("roll_vec/FrozenLake-v1", 140000, {}),
+    ("roll_vec/FrozenLake-v1", 3000, {}),
     ("roll_vec/Sokoban-v0", 64, {"num_levels": 50}),
     ("roll_vec/Sokoban-v0", 64, {"dim_room": (5, 5), "num_boxes": 1}),
-    ("roll_vec/Sokoban-v0", 70000, {"num_levels": 20, "obs_mode": "planes"}),
+    ("roll_vec/Sokoban-v0", 2000, {"num_levels": 20, "obs_mode": "planes"}),
     ("roll_vec/RandomFrozenLake-v0", 300, {"obs_mode": "text"}),
-    ("roll_vec/RandomFrozenLake-v0", 140000, {"num_levels": 200}),
+    ("roll_vec/RandomFrozenLake-v0", 3000, {"num_levels": 200}),
 ]
 
 

@@ -1168,4 +1168,35 @@ BUGS = [
         "        self._counters += np.uint64(0)\n",
         ("tests/vector/test_action_sampling.py",),
     ),
+    Bug(
+        "a caller returns before its workers are done",
+        "kernels/thread_team.py",
+        ("    pauses = 0\n    while atomic_load(control, FINISHED) < num_chunks:\n"),
+        (
+            "    pauses = 0\n"
+            "    while atomic_load(control, FINISHED) < num_chunks - num_seats:\n"
+        ),
+        ("tests/kernels/test_thread_team.py",),
+    ),
+    Bug(
+        "more workers than seats",
+        "kernels/thread_team.py",
+        "            if compare_and_swap(control, SEATS, seats, seats - 1):\n",
+        "            if compare_and_swap(control, SEATS, seats, seats):\n",
+        ("tests/kernels/test_thread_team.py",),
+    ),
+    Bug(
+        "a forked child waits for threads that it does not have",
+        "roll_vec/stacked/thread_team.py",
+        "    _Process.team, _Process.lock = None, threading.Lock()\n",
+        "    _Process.lock = threading.Lock()\n",
+        ("tests/contract/test_processes.py",),
+    ),
+    Bug(
+        "a step takes the cores of threads that draw levels",
+        "roll_vec/stacked/kernel_threads.py",
+        "        num_threads = self._usable - len(background_threads)\n",
+        "        num_threads = self._usable\n",
+        ("tests/stacked/test_kernel_threads.py",),
+    ),
 ]

@@ -26,6 +26,7 @@ from roll_vec.errors import (
 )
 from tests.conftest import JIT_OFF
 from tests.contract.cases import MODES, assert_same
+from tests.splits import split_all
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 FEW = {"max_episode_steps": 9, "num_levels": 3}
@@ -81,9 +82,7 @@ def warned(call, *arguments):
 @pytest.mark.parametrize("num_threads", [1] if JIT_OFF else [1, 2])
 def test_steps_equal_those_of_rolls_codes(env_id, mode, num_threads, monkeypatch):
     if num_threads == 2:
-        game = "sokoban" if env_id == SOKOBAN else "frozen_lake"
-        name = f"roll_vec.envs.{game}.engine.STEP_ROWS_PER_THREAD"
-        monkeypatch.setattr(name, 1)
+        split_all(monkeypatch, num_threads)
     more = {"autoreset_mode": mode, "num_threads": num_threads}
     ours = make_batch(env_id, action_start=0, **more)
     rolls = make_batch(env_id, **more)

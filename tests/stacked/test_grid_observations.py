@@ -13,8 +13,8 @@ from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
 from roll_vec.envs.sokoban.grid import SOKOBAN
 from roll_vec.errors import InvalidOptionError
 from roll_vec.render import ansi
-from roll_vec.stacked import grid_observations
 from roll_vec.stacked.grid_observations import ARRAY_MODES, GridObserver
+from tests.splits import split_all
 from tests.stacked.ids import FAMILIES, IDS, actions_of
 
 MODES = ("planes", "tiny_rgb", "rgb", "text")
@@ -239,8 +239,7 @@ def test_an_array_can_be_written_again(mode):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_threads_change_nothing(mode, monkeypatch):
-    # Two rows a thread, where it would be thousands.
-    monkeypatch.setattr(grid_observations, "_CELLS_PER_THREAD", 2 * 20)
+    split_all(monkeypatch, 4)
     grids = np.random.default_rng(1).integers(0, 7, (11, 4, 5), np.uint8)
     one = make_observer(SOKOBAN, (4, 5), {2: "two"}, mode).observe(grids)
     many = make_observer(SOKOBAN, (4, 5), {2: "two"}, mode, 4).observe(grids)

@@ -73,6 +73,7 @@ def kernel(clock):
         clock.now += row_seconds * (stop - start)
 
     kernel.calls = []
+    kernel.py_func = kernel  # as a compiled one
     return kernel
 
 
@@ -160,13 +161,15 @@ def test_splits_that_do_not_pay_become_rare(team, kernel):
     assert len(team.jobs) > 700
 
 
-def test_estimates_follow_a_change(team, kernel):
+def test_estimates_follow_a_change_and_not_an_interruption(team, kernel):
     threads = KernelThreads(2)
     run_often(threads, kernel, 1000, 2.5 * PART_SECONDS / 1000, 6)
-    threads._usable = 1  # on one thread
     timing = threads._timings[kernel, 10]
+    before = timing.row_seconds
+    timing.add(1.0)
+    assert timing.row_seconds < 1.2 * before
     for row_seconds in (1e-6, 1e-9):
-        for _ in range(100):
+        for _ in range(200):
             timing.add(row_seconds)
         assert timing.row_seconds == pytest.approx(row_seconds, rel=0.01)
 
@@ -175,6 +178,13 @@ def test_nothing_is_split_without_compiled_code(team, kernel, monkeypatch):
     monkeypatch.setattr(kernel_threads, "IS_COMPILED", False)
     run_often(KernelThreads(8), kernel, 6400, 1.0)
     assert len(kernel.calls) == 20
+    assert not team.jobs
+
+
+def test_python_functions_are_not_split(team, kernel):
+    del kernel.py_func
+    run_often(KernelThreads(8), kernel, 6400, 1.0)
+    assert kernel.calls == [(0, 6400)] * 20
     assert not team.jobs
 
 

@@ -33,8 +33,8 @@ from roll_vec.vector.rollout import Rollout
 
 __all__ = ["FrozenLakeEngine", "LakeEngine", "RandomFrozenLakeEngine"]
 
-# Each thread steps at least this many environments: handing work to a thread takes 20
-# to 130 us, a step 4 ns.
+# Each thread of an unroll takes at least this many steps of environments: handing work
+# to a thread takes 20 to 130 us, a step 4 ns.
 STEP_ROWS_PER_THREAD = 1 << 16
 
 
@@ -94,12 +94,16 @@ class LakeEngine(StackedEngine):
     ) -> BatchStep:
         outcome, probs = make_outcome(self.num_envs), np.empty(self.num_envs)
         lakes, state = self._lakes, self._state
-        for_row_ranges(
+        self.kernel_threads.run(
             kernels.step_rows,
             self.num_envs,
-            self.num_threads,
-            STEP_ROWS_PER_THREAD,
-            args=(actions, skip_mask, max_steps, lakes, state, outcome, probs),
+            actions,
+            skip_mask,
+            max_steps,
+            lakes,
+            state,
+            outcome,
+            probs,
         )
         result = to_batch_step(outcome)
         if self.HAS_PROB:
@@ -109,13 +113,15 @@ class LakeEngine(StackedEngine):
     def _action_masks(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
         _, maps, neighbours, slip, _ = self._lakes
         masks = np.empty((len(rows), len(FROZEN_LAKE.action_names)), np.int8)
-        for_row_ranges(
-            lambda start, stop: kernels.write_action_masks(
-                start, stop, rows, maps, neighbours, slip, self.positions, masks
-            ),
+        self.kernel_threads.run(
+            kernels.write_action_masks,
             len(rows),
-            self.num_threads,
-            STEP_ROWS_PER_THREAD,
+            rows,
+            maps,
+            neighbours,
+            slip,
+            self.positions,
+            masks,
         )
         return masks
 
@@ -136,13 +142,7 @@ class LakeEngine(StackedEngine):
         out: NDArray[np.uint8],
     ) -> None:
         cells = out.reshape(len(out), maps.shape[1])
-        for_row_ranges(
-            kernels.write_grids,
-            len(out),
-            self.num_threads,
-            STEP_ROWS_PER_THREAD,
-            args=(maps, positions, cells),
-        )
+        self.kernel_threads.run(kernels.write_grids, len(out), maps, positions, cells)
 
     def _copy_grids(self, out: NDArray[np.uint8] | None) -> NDArray[np.uint8]:
         if out is None:

@@ -21,8 +21,8 @@ from roll_vec.text.turn import BatchStep
 
 __all__ = ["SokobanEngine"]
 
-# Each thread steps at least this many environments: handing work to a thread takes 20
-# to 130 us, a step 7 ns.
+# Each thread of an unroll takes at least this many steps of environments: handing work
+# to a thread takes 20 to 130 us, a step 7 ns.
 STEP_ROWS_PER_THREAD = 1 << 15
 
 
@@ -68,13 +68,8 @@ class SokobanEngine(LevelEngine):
         seeds: NDArray[np.uint64],
     ) -> None:
         flat, rooms = levels[0].reshape(len(levels[0]), -1), self._room_state()
-        for_row_ranges(
-            lambda start, stop: kernels.place_rows(
-                start, stop, rows, flat, level_indices, rooms
-            ),
-            len(rows),
-            self.num_threads,
-            STEP_ROWS_PER_THREAD,
+        self.kernel_threads.run(
+            kernels.place_rows, len(rows), rows, flat, level_indices, rooms
         )
 
     def _begin_rows(self, rows: NDArray[np.int64], levels: Levels, *args: Any) -> bool:
@@ -93,12 +88,14 @@ class SokobanEngine(LevelEngine):
     ) -> BatchStep:
         outcome = make_outcome(self.num_envs)
         rules = self.first_action, self.options.dim_room[1], max_steps
-        for_row_ranges(
+        self.kernel_threads.run(
             kernels.step_rows,
             self.num_envs,
-            self.num_threads,
-            STEP_ROWS_PER_THREAD,
-            args=(actions, skip_mask, *rules, self._room_state(), outcome),
+            actions,
+            skip_mask,
+            *rules,
+            self._room_state(),
+            outcome,
         )
         result = to_batch_step(outcome)
         options = self.options
@@ -127,19 +124,14 @@ class SokobanEngine(LevelEngine):
 
     def _action_masks(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
         masks = np.empty((len(rows), len(SOKOBAN.action_names)), np.int8)
-        for_row_ranges(
-            lambda start, stop: kernels.write_action_masks(
-                start,
-                stop,
-                rows,
-                self.options.dim_room[1],
-                self.cells,
-                self.players,
-                masks,
-            ),
+        self.kernel_threads.run(
+            kernels.write_action_masks,
             len(rows),
-            self.num_threads,
-            STEP_ROWS_PER_THREAD,
+            rows,
+            self.options.dim_room[1],
+            self.cells,
+            self.players,
+            masks,
         )
         return masks
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import roll_vec  # noqa: F401  registers the ids
-from roll_vec.envs.frozen_lake import engine, maps
+from roll_vec.envs.frozen_lake import maps
 from roll_vec.errors import LevelGenerationError, ResetNeededError
 from roll_vec.kernels.frozen_lake import random_maps as frozen_lake_maps
 from roll_vec.kernels.frozen_lake import rules as kernels
@@ -13,6 +13,7 @@ from roll_vec.seeding import episode_seed
 from tests.conftest import JIT_OFF
 from tests.oracles.frozen_lake import OracleFrozenLake, generate_map
 from tests.plain import PlainKernels
+from tests.splits import split_all
 
 ID = "roll_vec/RandomFrozenLake-v0"
 CONFIGS = [
@@ -196,7 +197,7 @@ def test_attributes_of_the_map():
 
 @pytest.mark.skipif(JIT_OFF, reason="plain functions are for one thread")
 def test_batches_do_not_depend_on_the_number_of_threads(monkeypatch):
-    monkeypatch.setattr(engine, "STEP_ROWS_PER_THREAD", 2)
+    split_all(monkeypatch, 5)
     monkeypatch.setattr(maps, "_MAPS_PER_THREAD", 2)
     played = []
     for num_threads in (1, 2, 5):

@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from roll_vec.envs.frozen_lake import LakeSolution, engine
+from roll_vec.envs.frozen_lake import LakeSolution
 from roll_vec.envs.frozen_lake import solver as lake_solver
 from roll_vec.envs.frozen_lake.maps import MapGenerator
 from roll_vec.envs.frozen_lake.solver import MAX_LINKS, LakeSolver, measure_maps
@@ -12,6 +12,7 @@ from roll_vec.errors import InvalidOptionError, SolverLimitError
 from roll_vec.kernels.frozen_lake import rules as kernels
 from tests.conftest import JIT_OFF
 from tests.oracles.frozen_lake import fewest_moves, highest_chances
+from tests.splits import split_all
 
 GYMNASIUM, RANDOM = "roll_vec/FrozenLake-v1", "roll_vec/RandomFrozenLake-v0"
 CASES = [
@@ -196,7 +197,7 @@ def test_measures_of_maps_are_the_values_of_their_starts(is_slippery):
 @pytest.mark.skipif(JIT_OFF, reason="plain functions are for one thread")
 def test_solutions_do_not_depend_on_the_number_of_threads(monkeypatch):
     monkeypatch.setattr(lake_solver, "_MAPS_PER_THREAD", 2)
-    monkeypatch.setattr(engine, "STEP_ROWS_PER_THREAD", 2)
+    split_all(monkeypatch, 5)
     solutions = []
     for num_threads in (1, 3):
         env = gymnasium.make_vec(RANDOM, num_envs=23, num_threads=num_threads, size=5)

@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from roll_vec.envs.sokoban import SokobanOptions, engine
+from roll_vec.envs.sokoban import SokobanOptions
 from roll_vec.envs.sokoban import rooms as sokoban_rooms
 from roll_vec.envs.sokoban.rooms import draw_rooms
 from roll_vec.errors import (
@@ -19,6 +19,7 @@ from tests.conftest import JIT_OFF
 from tests.oracles.sokoban import OracleSokoban
 from tests.oracles.sokoban_rooms import generate_room
 from tests.oracles.solver import solve_sokoban
+from tests.splits import split_all
 
 ID = "roll_vec/Sokoban-v0"
 CONFIGS = [
@@ -199,7 +200,7 @@ def test_rooms_do_not_depend_on_the_number_of_threads():
 
 @needs_jit
 def test_batches_do_not_depend_on_the_number_of_threads(monkeypatch):
-    monkeypatch.setattr(engine, "STEP_ROWS_PER_THREAD", 2)
+    split_all(monkeypatch, 5)
     played = []
     for num_threads in (1, 2, 5):
         env = gymnasium.make_vec(
