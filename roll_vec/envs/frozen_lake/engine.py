@@ -332,12 +332,15 @@ class RandomFrozenLakeEngine(LakeEngine, LevelEngine):
         )
 
     def _begin_rows(self, rows: NDArray[np.int64], levels: Levels, *args: Any) -> bool:
-        for_row_ranges(
+        self.kernel_threads.run(
             kernels.begin_rows,
             len(rows),
-            self.num_threads,
-            STEP_ROWS_PER_THREAD,
-            args=(rows, levels[:2], *args, self.maps, self.starts, self._state),
+            rows,
+            levels[:2],
+            *args,
+            self.maps,
+            self.starts,
+            self._state,
         )
         return True
 

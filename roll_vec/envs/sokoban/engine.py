@@ -74,12 +74,8 @@ class SokobanEngine(LevelEngine):
 
     def _begin_rows(self, rows: NDArray[np.int64], levels: Levels, *args: Any) -> bool:
         flat = levels[0].reshape(len(levels[0]), -1)
-        for_row_ranges(
-            kernels.begin_rows,
-            len(rows),
-            self.num_threads,
-            STEP_ROWS_PER_THREAD,
-            args=(rows, flat, *args, self._room_state()),
+        self.kernel_threads.run(
+            kernels.begin_rows, len(rows), rows, flat, *args, self._room_state()
         )
         return True
 
