@@ -1,46 +1,63 @@
-"""The decorator `kernel`, and the notice that kernels are being compiled."""
+"""The decorator `kernel`."""
 
-import sys
-
-import numba
-from numba.core import event
+from numba.core import config, event, types
+from numba.core.registry import CPUDispatcher
 
 from ._cache import FOLDER, KernelCache
+from ._notice import CompileNotice
 
-_PACKAGE = __name__.rpartition(".")[0]
+event.register("numba:compile", CompileNotice(FOLDER))
+
+# No C function for callbacks is made, which nothing here needs: a tenth of the time of
+# a compilation.  No references are counted; see `kernels`.
+_OPTIONS = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, "_nrt": False}
 
 
-class _CompileNotice(event.Listener):
-    """Writes once to stderr that kernels are being compiled.
+class _Callee(CPUDispatcher):
+    """A kernel as other kernels call it: Python cannot, and it is not cached.
 
-    Loading from the cache triggers no such event, so a warm start stays silent.
+    It has no code that converts Python objects, and it is part of the machine code of
+    each kernel that calls it.
+
+    Parameters
+    ----------
+    owner : _Kernel
     """
 
-    def __init__(self):
-        self._is_silent = False
+    def __init__(self, owner):
+        options = {**owner.targetoptions, "no_cpython_wrapper": True}
+        super().__init__(owner.py_func, targetoptions=options)
+        self._owner_overloads = owner.overloads
 
-    def on_start(self, event):
-        if self._is_silent:
-            return
-        module = event.data["dispatcher"].py_func.__module__
-        if module is not None and module.startswith(_PACKAGE):
-            self._is_silent = True
-            place = "" if FOLDER.path is None else f", cached in {FOLDER.path}"
-            sys.stderr.write(
-                "roll_vec: compiling kernels for their first use on this machine "
-                f"(up to 20 s{place})\n"
-            )
-            sys.stderr.flush()
+    def get_call_template(self, args, kws):
+        """Return the signature for a call with arguments of these types.
 
-    def on_end(self, event):
-        """Do nothing: the notice is written at the start."""
+        An int of the source has a type of its own, for which numba would compile the
+        kernel once more: ``mt_randbelow`` four times.  A kernel that Python has
+        called is not compiled again.
+        """
+        args = tuple(map(types.unliteral, args))
+        if args not in self.overloads and args in self._owner_overloads:
+            self.add_overload(self._owner_overloads[args])
+        return super().get_call_template(args, kws)
 
 
-event.register("numba:compile", _CompileNotice())
+class _Kernel(CPUDispatcher):
+    """A kernel as Python calls it; other kernels call its ``callee``."""
+
+    def __init__(self, py_func, locals=None, targetoptions=None):
+        super().__init__(py_func, locals=locals, targetoptions=targetoptions)
+        self._cache = KernelCache(py_func, FOLDER)
+        self.callee = _Callee(self)
+
+    @property
+    def _numba_type_(self):
+        """The type of this function in other kernels."""
+        return self.callee._numba_type_
 
 
-def kernel(function):
-    """Compile ``function`` lazily, without the GIL, with an on-disk cache.
+def kernel(function=None, *, allocates=False):
+    """Compile a function lazily, without the GIL, with an on-disk cache.
 
     Where the cache has no writable place (read-only home, full disk) the kernel is
     compiled anew in each process, after one warning.
@@ -49,14 +66,15 @@ def kernel(function):
     ----------
     function : callable
         A function of arrays and scalars in numba's language.
+    allocates : bool
+        The function makes arrays.
 
     Returns
     -------
     numba.core.dispatcher.Dispatcher, or ``function`` itself with the JIT off
     """
-    dispatcher = numba.njit(nogil=True)(function)
-    if dispatcher is not function:
-        dispatcher._cache = KernelCache(  # type: ignore[attr-defined, unused-ignore]
-            function, FOLDER
-        )
-    return dispatcher
+    if function is None:
+        return lambda function: kernel(function, allocates=allocates)
+    if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
+        return function
+    return _Kernel(function, targetoptions={**_OPTIONS, "_nrt": allocates})

@@ -151,7 +151,8 @@ def search(program, masks, last, visited, stack, slots, spans):
             begin += 1
             must_advance = False
             continue
-        spans[:] = slots
+        for slot in range(len(slots)):
+            spans[slot] = slots[slot]
         is_found = True
         if not last:
             break

@@ -248,8 +248,10 @@ def make_runner(function):
         return run_job(control, address, data, num_rows, chunk_rows, num_seats, 0)
 
     original = function.py_func
-    run.__qualname__ = f"run_{original.__module__}.{original.__qualname__}"
-    # The cache tells edits of the files of this layer alone, and names a file by
+    # The notice of a compilation names the kernel; the cache names a file by module and
     # `__qualname__`.
+    run.__module__, run.__name__ = original.__module__, original.__name__
+    run.__qualname__ = f"run_{original.__qualname__}"
+    # The cache tells edits of the files of this layer alone.
     is_cached = isinstance(function._cache, KernelCache)
     return kernel(run) if is_cached else numba.njit(nogil=True)(run)

@@ -239,7 +239,7 @@ def _move_rows(start, stop, maps, neighbours, headings, positions, effective, co
         codes[i] = code
 
 
-@kernel
+@kernel(allocates=True)
 def step_rows(start, stop, actions, skip_mask, max_steps, lakes, state, outcome, probs):
     """Take one step a row; rows to skip stay as they are and give zeros.
 

@@ -40,7 +40,7 @@ def _begin_episodes(ends, start_chances, state):
         start_row(ends[j], start_chances, positions, elapsed_steps, rng_states)
 
 
-@kernel
+@kernel(allocates=True)
 def unroll_rows(
     start,
     stop,

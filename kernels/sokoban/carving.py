@@ -4,8 +4,7 @@ Source of the rules: ROLL at 35bea6a2, `roll/agentic/env/sokoban/utils.py`.  Dra
 from one lane of two arrays of `mersenne_twister`: ``python_states`` for those of
 `random`, ``numpy_states`` for those of `numpy.random`.
 
-Floor cells are numbered row by row.  With F of them, the number F stands for a wall
-ahead of a cell, and F + 1 for a wall behind it.
+Floor cells are numbered row by row.  With F of them, the number F stands for a wall.
 """
 
 import numpy as np
@@ -79,16 +78,14 @@ def index_floor_cells(grid, workspace):
     grid : (H, W) uint8, read
         0 wall, 1 floor.
     workspace : RoomWorkspace
-        ``floor_index``, ``cell_rows``, ``cell_cols``, ``cells_ahead``,
-        ``cells_behind`` and ``neighbours`` are written; ``target_at`` and ``box_at``
-        are emptied.
+        ``floor_index``, ``cell_rows``, ``cell_cols``, ``cells_ahead`` and
+        ``neighbours`` are written; ``target_at`` and ``box_at`` are emptied.
     """
     height, width = grid.shape
     floor_index = workspace.floor_index
     cell_rows, cell_cols = workspace.cell_rows, workspace.cell_cols
-    cells_ahead, cells_behind = workspace.cells_ahead, workspace.cells_behind
+    cells_ahead, neighbours = workspace.cells_ahead, workspace.neighbours
     target_at, box_at = workspace.target_at, workspace.box_at
-    neighbours = workspace.neighbours
     num_cells = 0
     for row in range(1, height - 1):
         for col in range(1, width - 1):
@@ -108,15 +105,11 @@ def index_floor_cells(grid, workspace):
                 cell_rows[cell] + _MOVE_ROWS[direction],
                 cell_cols[cell] + _MOVE_COLS[direction],
             ]
-            # Directions 0 and 1, 2 and 3 are opposite.
-            opposite = direction ^ 1
             cells_ahead[cell, direction] = ahead if ahead >= 0 else num_cells
-            cells_behind[cell, opposite] = ahead if ahead >= 0 else num_cells + 1
             byte = _U(ahead if ahead >= 0 else 63)
             neighbours[cell] |= byte << _U(8 * direction)
-    # A wall ahead stops the player as a box does; a wall behind is no box.
+    # A wall stops the player as a box does.
     box_at[num_cells] = 1
-    box_at[num_cells + 1] = 0
     return num_cells
 
 
@@ -132,8 +125,8 @@ def place_targets(num_cells, num_boxes, workspace, lane):
     num_cells, num_boxes : int
         Floor cells, more than ``num_boxes + 1``; boxes.
     workspace : RoomWorkspace
-        ``target_at``, ``box_at``, ``distance`` and ``is_pulled`` are written, and
-        ``numpy_states`` is updated.
+        ``target_at``, ``box_at`` and ``distance`` are written, and ``numpy_states`` is
+        updated.
     lane : int
     """
     cell_rows, cell_cols = workspace.cell_rows, workspace.cell_cols
@@ -151,7 +144,6 @@ def place_targets(num_cells, num_boxes, workspace, lane):
             target += 1
         target_at[target] = box + 1
         box_at[target] = box + 1
-        workspace.is_pulled[box] = 0
         for cell in range(num_cells):
             rows = abs(cell_rows[cell] - cell_rows[target])
             cols = abs(cell_cols[cell] - cell_cols[target])

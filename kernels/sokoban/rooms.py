@@ -23,7 +23,7 @@ from ..rng.pcg64 import RETRY, fold_in
 from .bitboard_search import bitboard_search
 from .carving import carve_floor, index_floor_cells, place_targets, random_player_moves
 from .rules import BOX, PLAYER, PLAYER_ON_TARGET, TARGET
-from .search import LAST_BITS, MAX_VISITED, search
+from .search import LAST_BITS, MAX_VISITED, ArrayWorkspace, search
 
 # Outcomes of an attempt, the codes of the golden tables.
 ROOM, TOO_FEW_CELLS, NO_SCORE = range(3)
@@ -59,13 +59,11 @@ class RoomWorkspace(NamedTuple):
     cell_rows: np.ndarray  # (F,) int64
     cell_cols: np.ndarray  # (F,) int64
     cells_ahead: np.ndarray  # (F, 4) uint64: the cell in each direction; a wall is F
-    cells_behind: np.ndarray  # (F, 4) uint64: the opposite one; a wall is F + 1
     neighbours: np.ndarray  # (F,) uint64: see `bitboard_search`
     target_at: np.ndarray  # (F,) uint64: 1 + the box whose target is here, or 0
     # (F + 2,) uint64: 0 without a box; in a search 1 + the box, after it 1
     box_at: np.ndarray
     distance: np.ndarray  # (B, F) uint64: from each target
-    is_pulled: np.ndarray  # (B,) uint64: 1 once a box has been pulled
     # See `search`.
     records: np.ndarray  # ((V + 2) * K,) uint64: none begins at word 0
     hash_table: np.ndarray  # (2**20,) uint32: the records, by hash; 0: none
@@ -73,8 +71,8 @@ class RoomWorkspace(NamedTuple):
     undo_log: np.ndarray  # (min(D, V + 2), 9) uint64
 
 
-def make_workspace(dim_room, num_boxes, search_depth):
-    """Return a `RoomWorkspace` for rooms of one configuration.
+def make_workspaces(dim_room, num_boxes, search_depth):
+    """Return the scratch memory for rooms of one configuration.
 
     Its tables take address space, not memory, until rooms need them.
 
@@ -84,6 +82,13 @@ def make_workspace(dim_room, num_boxes, search_depth):
         Rows and columns, at least 3 each.
     num_boxes, search_depth : int
         At least 1.
+
+    Returns
+    -------
+    workspace : RoomWorkspace
+    array_workspace : ArrayWorkspace or None
+        None if all rooms are small enough for the bitboard search.  `search`, which
+        takes 2 s to compile, is then no part of `generate_rooms`.
     """
     height, width = dim_room
     inner = (height - 2) * (width - 2)
@@ -91,7 +96,7 @@ def make_workspace(dim_room, num_boxes, search_depth):
     record_words = (inner + num_boxes + 63) // 64 + (inner + 64) // 64
     # No path is longer than the states there may be.
     longest = min(search_depth, MAX_VISITED + 2)
-    return RoomWorkspace(
+    workspace = RoomWorkspace(
         queue=np.zeros((LANES, 3), np.int64),
         seeds=np.zeros(LANES, np.uint32),
         python_states=np.zeros((MT_WORDS, LANES), np.uint32),
@@ -100,21 +105,28 @@ def make_workspace(dim_room, num_boxes, search_depth):
         cell_rows=np.zeros(inner, np.int64),
         cell_cols=np.zeros(inner, np.int64),
         cells_ahead=np.zeros((inner, 4), np.uint64),
-        cells_behind=np.zeros((inner, 4), np.uint64),
         neighbours=np.zeros(inner, np.uint64),
         target_at=np.zeros(inner, np.uint64),
         box_at=np.zeros(inner + 2, np.uint64),
         distance=np.zeros((num_boxes, inner), np.uint64),
-        is_pulled=np.zeros(num_boxes, np.uint64),
         records=np.zeros((MAX_VISITED + 2) * record_words, np.uint64),
         hash_table=np.zeros(1 << LAST_BITS, np.uint32),
         branch_stack=np.zeros((longest, 4), np.uint64),
         undo_log=np.zeros((longest, 9), np.uint64),
     )
+    array_workspace = None
+    if inner + num_boxes >= BITBOARD_BITS:
+        array_workspace = ArrayWorkspace(
+            cells_behind=np.zeros((inner, 4), np.uint64),
+            is_pulled=np.zeros(num_boxes, np.uint64),
+        )
+    return workspace, array_workspace
 
 
 @kernel
-def generate_room(lane, num_boxes, search_depth, num_gen_steps, grid, workspace):
+def generate_room(
+    lane, num_boxes, search_depth, num_gen_steps, grid, workspace, array_workspace
+):
     """Draw one room from one lane, as ROLL's `SokobanEnv.reset(seed)` does.
 
     Parameters
@@ -126,6 +138,8 @@ def generate_room(lane, num_boxes, search_depth, num_gen_steps, grid, workspace)
     grid : (H, W) uint8, written
         Codes 0 to 6; meaningless where the attempt failed.
     workspace : RoomWorkspace
+    array_workspace : ArrayWorkspace or None
+        None: all rooms take the bitboard search.
 
     Returns
     -------
@@ -142,10 +156,12 @@ def generate_room(lane, num_boxes, search_depth, num_gen_steps, grid, workspace)
         if num_cells <= num_boxes + 1:
             return TOO_FEW_CELLS, searched
         start = place_targets(num_cells, num_boxes, workspace, lane)
-        if num_cells + num_boxes < BITBOARD_BITS:
+        if array_workspace is None or num_cells + num_boxes < BITBOARD_BITS:
             best = bitboard_search(num_cells, num_boxes, search_depth, start, workspace)
         else:
-            best = search(num_cells, num_boxes, search_depth, start, workspace)
+            best = search(
+                num_cells, num_boxes, search_depth, start, workspace, array_workspace
+            )
         searched += np.int64(best.num_visited)
         if best.score > 0:
             cell_rows, cell_cols = workspace.cell_rows, workspace.cell_cols
@@ -177,6 +193,7 @@ def generate_rooms(
     num_gen_steps,
     max_attempts,
     workspace,
+    array_workspace,
     grids,
     statuses,
 ):
@@ -202,6 +219,8 @@ def generate_rooms(
         states.
     workspace : RoomWorkspace
         ``queue`` has the rows that have no room yet.
+    array_workspace : ArrayWorkspace or None
+        See `generate_room`.
     grids : (n, H, W) uint8, written
     statuses : (n,) int8, written
         `ROOM`, or why the last attempt failed.  Meaningless behind a row that failed
@@ -232,7 +251,13 @@ def generate_rooms(
             if i >= stop or (lane >= length and statuses[i] == ROOM):
                 continue
             status, searched = generate_room(
-                lane, num_boxes, search_depth, num_gen_steps, grids[i], workspace
+                lane,
+                num_boxes,
+                search_depth,
+                num_gen_steps,
+                grids[i],
+                workspace,
+                array_workspace,
             )
             statuses[i] = status
             queue[k, 1] += 1

@@ -166,7 +166,7 @@ def step_row(grids, i, width, player, boxes_left, action):
     return player, boxes_left, reward, solved
 
 
-@kernel
+@kernel(allocates=True)
 def step_rows(
     start, stop, actions, skip_mask, first_action, width, max_steps, rooms, outcome
 ):

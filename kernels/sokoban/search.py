@@ -53,6 +53,13 @@ class SearchResult(NamedTuple):
     num_visited: np.uint64  # states of the whole search
 
 
+class ArrayWorkspace(NamedTuple):
+    """Scratch memory that `search` needs beside a `RoomWorkspace`."""
+
+    cells_behind: np.ndarray  # (F, 4) uint64: as ``cells_ahead``; a wall is F + 1
+    is_pulled: np.ndarray  # (B,) uint64: 1 once a box has been pulled
+
+
 @kernel
 def hash_combine(hashed, word):
     """Return the hash of a key with one word more; it starts from 0."""
@@ -137,7 +144,7 @@ def _find_board(records, hash_table, board, unused, bit, other_bit, key_words, b
 
 
 @kernel
-def search(num_cells, num_boxes, search_depth, start, workspace):
+def search(num_cells, num_boxes, search_depth, start, workspace, array_workspace):
     """Pull boxes from their targets, depth first; return the best state.
 
     A move goes to a free cell and drags the box that stands behind the player.  A
@@ -155,6 +162,7 @@ def search(num_cells, num_boxes, search_depth, start, workspace):
         a pull led to, the cell it led from, 1 + the box; and from before the pull
         whether the box had been pulled, the board, the sum of distances, the changes,
         1 + the box pulled last, the number of covered targets.
+    array_workspace : ArrayWorkspace
 
     Returns
     -------
@@ -162,14 +170,22 @@ def search(num_cells, num_boxes, search_depth, start, workspace):
     """
     records, hash_table = workspace.records, workspace.hash_table
     branch_stack, undo_log = workspace.branch_stack, workspace.undo_log
-    cells_ahead, cells_behind = workspace.cells_ahead, workspace.cells_behind
-    distance, is_pulled = workspace.distance, workspace.is_pulled
+    cells_ahead, distance = workspace.cells_ahead, workspace.distance
+    cells_behind, is_pulled = array_workspace.cells_behind, array_workspace.is_pulled
     target_at, box_at = workspace.target_at, workspace.box_at
     cells, player = _U(num_cells), _U(start)
     best = SearchResult(_0, player, _0, _0, _0)
     if search_depth <= 1:
         return best
 
+    for number in range(num_cells):
+        for d in range(4):
+            # Directions 0 and 1, 2 and 3 are opposite.
+            behind = cells_ahead[number, d ^ 1]
+            cells_behind[number, d] = behind + (_1 if behind == cells else _0)
+    # A wall ahead stops the player as a box does; a wall behind is no box.
+    box_at[cells + _1] = _0
+    is_pulled[:] = _0
     key_words = (cells + _U(num_boxes) + _63) >> _6
     # One bit more than cells: the wall ahead.
     record_words = key_words + ((cells >> _6) + _1)

@@ -164,7 +164,7 @@ def _begin_episodes(
             skip_mask[i] = not same_step
 
 
-@kernel
+@kernel(allocates=True)
 def unroll_range(
     start,
     stop,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from roll_vec.envs.sokoban.measures import RoomMeasure
 from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.sokoban import rooms
+from roll_vec.kernels.sokoban.search import ArrayWorkspace
 from roll_vec.stacked.level_providers import LevelProvider, provide_levels
 from roll_vec.stacked.row_threads import SliceSizer, for_row_ranges
 
@@ -23,12 +25,15 @@ _ROOMS_PER_THREAD = 4
 _workspaces = threading.local()
 
 
-def _workspace(options: SokobanOptions) -> rooms.RoomWorkspace:
+_Workspaces: TypeAlias = tuple[rooms.RoomWorkspace, ArrayWorkspace | None]
+
+
+def _workspaces_of(options: SokobanOptions) -> _Workspaces:
     """Return the scratch memory of this thread for rooms of these options."""
     key = (options.dim_room, options.num_boxes, options.search_depth)
     if getattr(_workspaces, "key", None) != key:
         try:
-            _workspaces.workspace = rooms.make_workspace(*key)
+            _workspaces.pair = rooms.make_workspaces(*key)
         except MemoryError as error:
             message = (
                 f"dim_room: {options.dim_room} is too large to search rooms in, here: "
@@ -36,8 +41,8 @@ def _workspace(options: SokobanOptions) -> rooms.RoomWorkspace:
             )
             raise InvalidOptionError(message) from None
         _workspaces.key = key
-    workspace: rooms.RoomWorkspace = _workspaces.workspace
-    return workspace
+    pair: _Workspaces = _workspaces.pair
+    return pair
 
 
 def draw_rooms(
@@ -79,7 +84,7 @@ def draw_rooms(
             options.search_depth,
             options.num_gen_steps,
             max_attempts,
-            _workspace(options),
+            *_workspaces_of(options),
             grids,
             statuses,
         )

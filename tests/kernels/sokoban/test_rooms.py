@@ -76,29 +76,31 @@ def walk_steps(dim_room, num_gen_steps):
     return int(1.7 * sum(dim_room)) if num_gen_steps is None else num_gen_steps
 
 
-def draw_rooms(config, seeds, max_attempts=1, workspace=None, module=kernels):
+def draw_rooms(config, seeds, max_attempts=1, workspaces=None, module=kernels):
     """Draw each room by a call of its own; grids and statuses."""
     dim_room, num_boxes, search_depth, num_gen_steps = config[:4]
     seeds = np.array(seeds, np.uint64)
     grids = np.zeros((len(seeds), *dim_room), np.uint8)
     statuses = np.full(len(seeds), UNTOUCHED, np.int8)
-    if workspace is None:
-        workspace = module.make_workspace(dim_room, num_boxes, search_depth)
+    if workspaces is None:
+        workspaces = module.make_workspaces(dim_room, num_boxes, search_depth)
     steps = walk_steps(dim_room, num_gen_steps)
     for i in range(len(seeds)):
-        arguments = (seeds, num_boxes, search_depth, steps, max_attempts, workspace)
+        arguments = (seeds, num_boxes, search_depth, steps, max_attempts, *workspaces)
         module.generate_rooms(i, i + 1, *arguments, grids, statuses)
     return grids, statuses
 
 
-def attempt_of(seed, num_boxes, search_depth, steps, grid, workspace):
+def attempt_of(seed, num_boxes, search_depth, steps, grid, workspaces):
     """Draw one room, without another attempt; status and states searched."""
-    lane = seed % mersenne_twister.LANES
+    workspace, lane = workspaces[0], seed % mersenne_twister.LANES
     workspace.seeds[lane] = seed
     mersenne_twister.mt_seed(
         workspace.seeds, workspace.python_states, workspace.numpy_states
     )
-    return kernels.generate_room(lane, num_boxes, search_depth, steps, grid, workspace)
+    return kernels.generate_room(
+        lane, num_boxes, search_depth, steps, grid, *workspaces
+    )
 
 
 @cache
@@ -248,24 +250,24 @@ def test_searching_ends_at_its_limit():
     # A corridor with three boxes: searched each time, and never a room.
     config = ((3, 12), 3, 300, 60)
     few = plain(MAX_SEARCHED=100)
-    workspace = few.make_workspace(*config[:3])
+    workspaces = few.make_workspaces(*config[:3])
     grid = np.zeros(config[0], np.uint8)
     attempts = []
     inner = few.generate_room
 
     def count(lane, *arguments):
-        attempts.append((workspace.seeds[lane], inner(lane, *arguments)))
+        attempts.append((workspaces[0].seeds[lane], inner(lane, *arguments)))
         return attempts[-1][1]
 
     few.generate_room = count
-    _, (status,) = draw_rooms(config, [5], 1000, workspace, few)
+    _, (status,) = draw_rooms(config, [5], 1000, workspaces, few)
     assert status == kernels.NO_SCORE
     searched = [outcome[1] for _, outcome in attempts]
     assert sum(searched[:-1]) <= 100 < sum(searched)
     seeds = [5] + [fold_in_by_hand(5, 2**63 + t) for t in range(1, len(attempts))]
     assert [int(seed) for seed, _ in attempts] == seeds
-    workspace = kernels.make_workspace(*config[:3])
-    assert attempt_of(5, 3, 300, 60, grid, workspace) == attempts[0][1]
+    workspaces = kernels.make_workspaces(*config[:3])
+    assert attempt_of(5, 3, 300, 60, grid, workspaces) == attempts[0][1]
 
 
 # ----------------------------------------------------------------- rows and ranges
@@ -277,11 +279,11 @@ def generate(config, seeds, ranges, max_attempts=50):
     seeds = np.array(seeds, np.uint64)
     grids = np.full((len(seeds), *dim_room), 99, np.uint8)
     statuses = np.full(len(seeds), UNTOUCHED, np.int8)
-    workspace = kernels.make_workspace(dim_room, num_boxes, search_depth)
+    workspaces = kernels.make_workspaces(dim_room, num_boxes, search_depth)
     for start, stop in ranges:
         arguments = (seeds, num_boxes, search_depth, walk_steps(dim_room, None))
         kernels.generate_rooms(
-            start, stop, *arguments, max_attempts, workspace, grids, statuses
+            start, stop, *arguments, max_attempts, *workspaces, grids, statuses
         )
     return grids, statuses
 
@@ -309,11 +311,11 @@ def test_a_range_leaves_the_other_rows_alone():
 
 def test_a_workspace_may_have_been_used_for_anything():
     configs = [((9, 9), 3, 20, 30), ((9, 9), 3, 20, 200), ((9, 9), 3, 20, 5)]
-    workspace = kernels.make_workspace((9, 9), 3, 20)
+    workspaces = kernels.make_workspaces((9, 9), 3, 20)
     for _ in range(2):
         for config in configs:
             seeds = seeds_of(12)
-            grids, statuses = draw_rooms(config, seeds, workspace=workspace)
+            grids, statuses = draw_rooms(config, seeds, workspaces=workspaces)
             fresh, fresh_statuses = draw_rooms(config, seeds)
             np.testing.assert_array_equal(statuses, fresh_statuses)
             rooms = statuses == kernels.ROOM
@@ -339,12 +341,12 @@ def test_the_table_grows():
     # So many states, of at most 36 cells a board, that the first table is too small.
     config = ((7, 8), 3, 60, 200) if JIT_OFF else ((8, 8), 3, 60, 200)
     dim_room, num_boxes, search_depth, steps = config
-    workspace = kernels.make_workspace(dim_room, num_boxes, search_depth)
+    workspaces = kernels.make_workspaces(dim_room, num_boxes, search_depth)
     most = 0
     for seed in range(1 if JIT_OFF else 4):
         grid = np.zeros(dim_room, np.uint8)
         status, searched = attempt_of(
-            seed, num_boxes, search_depth, steps, grid, workspace
+            seed, num_boxes, search_depth, steps, grid, workspaces
         )
         assert_equal_to_oracle(config, [seed], [grid], [status])
         most = max(most, searched)
