@@ -9,6 +9,7 @@ The files in reading order:
 
 - `policy`: loops of a policy and a step, times of single steps
 - `steps`: costs of steps, threads beside one thread, in one process
+- `kernels`: the share of a step in compiled code
 - `first_call`: seconds of a first call, with an empty cache
 - `case`: the goals, their contenders, the figures before the work
 - `chart`: the picture of step times

@@ -98,6 +98,19 @@ CONTENDERS = [
             ("two", {"num_threads": 2}),
         )
     ),
+    *(
+        _own(
+            f"kernels {name}",
+            "goals.kernels.kernel_share",
+            id=id,
+            num_envs=MOST,
+            **keywords,
+        )
+        for name, id, keywords in (
+            ("lakes", LAKE, {}),
+            ("rooms", SOKOBAN, {"num_levels": 4096}),
+        )
+    ),
     _own("any lakes", "goals.steps.worst_ratio", id=LAKE),
     _own("any rooms", "goals.steps.worst_ratio", id=SOKOBAN, num_levels=4096),
     *(
@@ -174,6 +187,11 @@ GOALS = [
         Row("a step of 64 rooms, rooms kept", f"step {SOKOBAN}, 64.", "", None, ALONE),
         "25 µs",
     ),
+    Goal(
+        Row("65,536 lakes, the kernels' share of a step", "kernels l", "", 80, ALONE),
+        "62 %",
+    ),
+    Goal(Row("65,536 rooms, the kernels' share of a step", "kernels r", "", 80, ALONE)),
     Goal(
         Row("65,536 lakes, two threads over one", "lakes, t", "lakes, o", 1.5),
         "0.8 to 1.05×",

@@ -18,6 +18,7 @@ UNITS = {
     "turns": "× the median",
     "steps": "× the median",
     "step": "µs",
+    "kernels": "%",
     "any": "× as fast",
     "first": "s",
 }
