@@ -202,6 +202,8 @@ class _Background:
         self.sources: dict[int, LevelSource] = {}
         self.job: _Job | None = None
         self.is_held = False
+        # Whether the last levels that were needed were not all there.
+        self.is_behind = False
         self.is_stopped = False
         # Put into by a caller, which then knows of each chunk that was drawn ahead.
         self.waiter: SimpleQueue[None] | None = None
@@ -308,17 +310,24 @@ class _Background:
                     self._append(rows)
             while not self.is_held and self._head < self._tail:
                 rows = self._queue[self._head : self._tail]
-                source = self.sources.get(int(self.orders[rows[0]]) >> _SEED_BITS)
+                # The oldest order first, as it is probably needed first.  Where levels
+                # come too late, the caller draws the oldest ones: take the newest, or
+                # it would wait for them.
+                is_behind = self.is_behind
+                last = rows[-1 if is_behind else 0]
+                source = self.sources.get(int(self.orders[last]) >> _SEED_BITS)
+                size = min(1 if source is None else source.sizer.rows, len(rows))
+                start = self._tail - size if is_behind else self._head
+                if is_behind:
+                    self._tail = start
+                else:
+                    self._head += size
                 if source is None:
-                    self._head += 1
                     continue
-                rows = rows[: source.sizer.rows]
+                rows = self._queue[start : start + size].copy()
                 keys = self.orders[rows]
-                mask = self._positions[rows] == np.arange(
-                    self._head, self._head + len(rows)
-                )
+                mask = self._positions[rows] == np.arange(start, start + size)
                 mask &= (self.ready[rows] != keys) & (self.claims[rows] == _NONE)
-                self._head += len(rows)
                 if len(self.sources) > 1:
                     others = mask & ((keys ^ source.tag) > _SEED_MASK)
                     if others.any():
@@ -569,7 +578,8 @@ class Prefetcher:
             return generate(seeds)
         keys = seeds + source.tag
         is_ready = background.ready[rows] == keys
-        if np.count_nonzero(is_ready) == len(rows):
+        background.is_behind = np.count_nonzero(is_ready) < len(rows)
+        if not background.is_behind:
             return source.slots, rows
         missing = np.flatnonzero(~is_ready)
         out: Levels | None = None

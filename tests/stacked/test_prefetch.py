@@ -16,6 +16,7 @@ from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.stacked import prefetch
 from roll_vec.stacked.prefetch import LevelSource, Prefetcher, make_prefetcher
 from tests.contract.cases import assert_same
+from tests.stacked import prefetch_stress
 
 ROWS = np.arange(40)
 LAKE = "roll_vec/RandomFrozenLake-v0"
@@ -277,3 +278,10 @@ def test_fixed_levels_and_one_thread_need_no_threads():
         env.reset(seed=0)
         env.step([1, 1])
         assert len(threads_of_levels()) == before
+
+
+@pytest.mark.slow
+def test_no_end_in_mid_generation_leaves_anything_behind():
+    # `make test-stress` takes ten minutes.
+    seconds = float(os.environ.get("ROLL_VEC_STRESS_SECONDS", "15"))
+    assert prefetch_stress.main(seconds, os.environ.get("ROLL_VEC_STRESS_SEED", "0"))
