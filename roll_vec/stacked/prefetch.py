@@ -578,7 +578,7 @@ class Prefetcher:
             return generate(seeds)
         keys = seeds + source.tag
         is_ready = background.ready[rows] == keys
-        background.is_behind = np.count_nonzero(is_ready) < len(rows)
+        background.is_behind = int(np.count_nonzero(is_ready)) < len(rows)
         if not background.is_behind:
             return source.slots, rows
         missing = np.flatnonzero(~is_ready)
