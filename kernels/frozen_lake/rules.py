@@ -381,7 +381,7 @@ def place_rows(
         )
 
 
-@kernel
+@kernel(allocates=True)
 def begin_rows(
     start,
     stop,
@@ -421,26 +421,29 @@ def begin_rows(
     num_levels, first_index, is_present = table
     first_seeds, numbers = episodes
     positions, elapsed_steps, rng_states = state
-    for j in range(start, stop):
-        i = rows[j]
+    seeds, level_indices = np.empty(stop, np.uint64), np.empty(stop, np.int64)
+    for j in range(np.uint64(start), np.uint64(stop)):
+        i = np.uint64(rows[j])
         seed, level_index = next_level(
             i, num_levels, first_index, is_present, first_seeds, numbers
         )
+        seeds[j], level_indices[j] = seed, level_index
+        elapsed_steps[i] = 0
+        numbers[i] += _1
+        if first_number >= 0:
+            level_numbers[i] = first_number + level_index - first_index
+    for j in range(np.uint64(start), np.uint64(stop)):
         place_row(
-            i,
+            np.uint64(rows[j]),
             level_maps,
             level_starts,
-            level_index,
-            seed,
+            np.uint64(level_indices[j]),
+            seeds[j],
             maps,
             starts,
             positions,
             rng_states,
         )
-        elapsed_steps[i] = 0
-        numbers[i] += _1
-        if first_number >= 0:
-            level_numbers[i] = first_number + level_index - first_index
 
 
 @kernel
