@@ -49,6 +49,7 @@ def unroll_rows(
     actions,
     max_steps,
     start_chances,
+    reset_prob,
     lakes,
     state,
     needs_reset,
@@ -75,6 +76,8 @@ def unroll_rows(
         See `rules.step_rows`.
     start_chances : (H * W,) float64, read
         Cumulative probabilities of the start cells.
+    reset_prob : float
+        Written into ``probs`` where an episode begins in a step of its own.
     lakes, state : tuples
         See `rules.step_rows`.
     needs_reset : (n,) bool, updated
@@ -123,6 +126,9 @@ def unroll_rows(
                 ),
                 probs[t],
             )
+            if not same_step:
+                for j in range(count):
+                    probs[t, ends[j]] = reset_prob
             count = list_ends(
                 terminations, truncations, no_row, needs_reset, ends, begin, end
             )

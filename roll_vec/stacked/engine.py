@@ -270,6 +270,7 @@ class StackedEngine:
             outcome.truncations,
             infos,
             buffer.progress.times,
+            buffer.has_reset_infos,
         )
 
     def parse_steps(self, actions: Any, num_envs: int) -> NDArray[np.int64] | None:

@@ -63,6 +63,9 @@ class RolloutBuffer:
         The arrays of progress and outcome in plain tuples, as kernels take them.
     probs : (T, n) float64
         Probabilities of slippery moves, for games that have them.
+    has_reset_infos : bool
+        Whether the infos of resets are written beside those of steps; a game that does
+        so sets it.
     observations : (T, n, *shape)
         After each step; where an episode began in it, the episode's first.
     next_observations : (T, n, *shape)
@@ -93,6 +96,7 @@ class RolloutBuffer:
         self.progress = UnrollProgress(np.zeros(steps[1], np.int64), states)
         self.kernel_arguments = tuple(self.progress), tuple(self.outcome)
         self.probs = np.empty(steps)
+        self.has_reset_infos = False
         # In DISABLED mode a partial rollout is rendered before the error is raised:
         # zero-fill, so that unwritten codes cannot index past the tile table.
         blank = np.zeros if mode is AutoresetMode.DISABLED else np.empty

@@ -50,6 +50,8 @@ class UnrollResult(NamedTuple):
     times: NDArray[np.int64]
     """(N,) the number of steps taken: less than T if an episode ended in DISABLED mode.
     """
+    has_reset_infos: bool = False
+    """Whether ``infos`` has all infos of resets, too; in NEXT_STEP mode alone."""
 
 
 class EngineState(NamedTuple):

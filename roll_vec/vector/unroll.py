@@ -190,7 +190,10 @@ class Unroller(NamedTuple):
         values = {key: value.reshape(-1) for key, value in result.infos.items()}
         has_reset = resets.reshape(-1)
         any_resets = np.count_nonzero(has_reset) > 0
-        has_infos = np.ones_like(has_reset) if mode is SAME_STEP else ~has_reset
+        # A group's number is an info of resets that engines do not know.
+        is_complete = result.has_reset_infos and self.autoreset.group_size is None
+        has_all = mode is SAME_STEP or is_complete
+        has_infos = np.ones_like(has_reset) if has_all else ~has_reset
         infos = masked_infos(values, has_infos)
         final_info: Infos = {}
         if any_resets:
@@ -198,7 +201,7 @@ class Unroller(NamedTuple):
                 final_info = cut_final_infos(infos, has_reset)
             # Most games have no infos of resets: the list of all resets of thousands of
             # environments takes longer than all else here.
-            if self.autoreset.reset_infos(np.arange(0)):
+            if not is_complete and self.autoreset.reset_infos(np.arange(0)):
                 indices = has_reset.nonzero()[0]
                 # The remainder: numpy's own takes twice as long.
                 env_ids = indices - indices // ends.shape[1] * ends.shape[1]

@@ -36,6 +36,8 @@ __all__ = ["FrozenLakeEngine", "LakeEngine", "RandomFrozenLakeEngine"]
 # Each thread of an unroll takes at least this many steps of environments: handing work
 # to a thread takes 20 to 130 us, a step 4 ns.
 STEP_ROWS_PER_THREAD = 1 << 16
+# The info ``prob`` of a reset.
+RESET_PROB = 1.0
 
 
 class LakeEngine(StackedEngine):
@@ -228,7 +230,7 @@ class FrozenLakeEngine(LakeEngine):
     def reset_infos(self, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
         """Return ``prob`` 1.0, and with text ``env_instruction``."""
         probs = np.empty(len(rows))
-        probs.fill(1.0)  # `np.ones` takes twice as long
+        probs.fill(RESET_PROB)  # `np.ones` takes twice as long
         return {"prob": probs, **super().reset_infos(rows)}
 
     def observe(self, out: Any = None) -> Any:
@@ -265,6 +267,7 @@ class FrozenLakeEngine(LakeEngine):
         next_observations = _positions_and_grids(buffer.next_observations)
         times, states = buffer.progress
         needs_reset = states == NEEDS_RESET
+        buffer.has_reset_infos = buffer.mode is AutoresetMode.NEXT_STEP
         for_row_ranges(
             lambda start, stop: gymnasium_unroll.unroll_rows(
                 start,
@@ -274,6 +277,7 @@ class FrozenLakeEngine(LakeEngine):
                 buffer.actions,
                 self.max_steps,
                 self.start_chances,
+                RESET_PROB,
                 self._lakes,
                 self._state,
                 needs_reset,

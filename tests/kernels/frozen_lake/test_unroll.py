@@ -20,6 +20,7 @@ from tests.kernels.unrolls import (
 )
 
 ONE_MAP = TILES.reshape(1, -1)
+RESET_PROB = 0.5
 
 
 def make_observations(with_grids):
@@ -51,6 +52,7 @@ def unroll(
             actions,
             LIMIT,
             CHANCES,
+            RESET_PROB,
             tuple(lakes),
             tuple(state),
             needs_reset,
@@ -76,6 +78,9 @@ def test_unroll_rows_equals_as_many_steps(same_step, with_grids, ranges):
     needs_reset, times = np.zeros(N, np.bool_), np.full(N, 99)
     flags = same_step, True
     unroll(lakes, state, actions, results, needs_reset, times, *flags, unrolled, ranges)
+    if not same_step:
+        ended = expected["terminations"] | expected["truncations"]
+        expected["probs"][1:][ended[:-1]] = RESET_PROB
 
     assert (times == T).all()
     assert ends.any()
@@ -113,7 +118,8 @@ def test_rows_that_ended_before_are_begun_in_the_first_step():
         [(0, N)],
     )
     np.testing.assert_array_equal(positions[0, rows], plain_state.positions[rows])
-    assert not any(results[key][0, rows].any() for key in RESULTS)
+    assert (results["probs"][0, rows] == RESET_PROB).all()
+    assert not any(results[key][0, rows].any() for key in RESULTS if key != "probs")
     assert results["probs"][0, 1::2].all()
 
 
