@@ -35,6 +35,8 @@ A step of a batch::
         engine.observe                         the game's grids, then GridObserver
 
 A single environment calls the scalar kernel ``step_row`` of the same rules.  An unroll
-takes T steps in one call of the game's kernel ``unroll_rows``.  A game without it takes
-them by `_step_batch`, with the same results.
+takes T steps of all environments in one call of the game's kernel ``unroll_range``, and
+begins levels that are in memory.  Environments whose next level has to be drawn stop;
+``unroll_rows`` plays these.  A game without them takes the steps by `_step_batch`, with
+the same results.
 """

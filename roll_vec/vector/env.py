@@ -364,8 +364,9 @@ class RollVectorEnv(
         step that raised.
 
         With integer actions array environments take all steps in compiled code, which
-        saves most with few environments; with thousands `step` is about as fast.  With
-        texts, a function or a window, and in pools, `step` is called.
+        saves most with few environments.  With thousands it saves time if their levels
+        are in memory and ``out`` is passed, most on several threads.  With texts, a
+        function or a window, and in pools, `step` is called.
         """
         self._check_idle("unroll")
         self._check_started("the first step")

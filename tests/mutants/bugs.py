@@ -561,6 +561,27 @@ BUGS = [
         ("tests/kernels/sokoban", "tests/contract/test_unroll.py"),
     ),
     Bug(
+        "unrolled rooms take a step while their next episode begins",
+        "kernels/sokoban/unroll.py",
+        "            skip_mask[i] = not same_step\n",
+        "            skip_mask[i] = False\n",
+        ("tests/stacked/test_unroll_levels.py",),
+    ),
+    Bug(
+        "unrolls forget the environments that ended in the last step of a block",
+        "kernels/lockstep.py",
+        "            states[i] = NEEDS_RESET if skip_mask[i] else PLAYING\n",
+        "            states[i] = PLAYING\n",
+        ("tests/stacked/test_unroll_levels.py",),
+    ),
+    Bug(
+        "environments have the level numbers that they had before an unroll",
+        "roll_vec/stacked/levels.py",
+        "            rows = np.flatnonzero(self.episodes.numbers != before)\n",
+        "            rows = np.arange(0)\n",
+        ("tests/stacked/test_unroll_levels.py",),
+    ),
+    Bug(
         "tasks leave out quotients of differences",
         "kernels/countdown/targets.py",
         (

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import roll_vec
+from roll_vec.stacked import engine as stacked_engine
 from tests.conftest import JIT_OFF
 from tests.contract.cases import NEXT_STEP, SAME_STEP, assert_same
 
@@ -50,8 +51,10 @@ def check_equal(env, twin, num_steps):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("case", CASES)
-def test_unrolls_begin_the_levels_that_steps_begin(case, mode):
-    env, twin = make_pair(case, 6, mode)
+def test_unrolls_begin_the_levels_that_steps_begin(case, mode, monkeypatch):
+    # Where levels have to be drawn, environments wait for each other every 16 steps.
+    monkeypatch.setattr(stacked_engine, "STEPS_AT_ONCE", 1)
+    env, twin = make_pair(case, 12, mode)
     for _ in range(3):
         rollout = check_equal(env, twin, 30)
         assert rollout.truncations.any()
