@@ -38,7 +38,7 @@ Passes over all rows
     A step of a batch is split into loops that go over all rows, one after the other.
     A loop without look-ups becomes vector instructions, and the loop with look-ups
     overlaps those of several rows.  Two passes: 5.4 ns a row, one loop: 6.7.  The
-    first pass leaves its results in a scratch array.
+    first pass leaves its results in an array that the last one writes.
 
 Unsigned indices
     ``for i in range(np.uint64(start), np.uint64(stop))``: numba tests each signed index

@@ -169,7 +169,12 @@ class CacheFolder:
         temporary = folder / f"{name}.{uuid.uuid4().hex[:8]}.tmp"
         try:
             temporary.write_bytes(_CHECKSUM(payload).digest() + payload)
-            temporary.replace(folder / name)
+            try:
+                temporary.replace(folder / name)
+            except PermissionError:
+                # Windows keeps a file that another process reads.  It holds the same.
+                if not (folder / name).is_file():
+                    raise
         finally:
             with contextlib.suppress(OSError):
                 temporary.unlink()

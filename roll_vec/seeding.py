@@ -253,9 +253,12 @@ def episode_seeds(
     """Return `episode_seed` of many streams, by folded seeds; all (n,) uint64."""
     from roll_vec.kernels.rng.pcg64 import fold_in_rows
 
+    is_first = episodes == 0
+    num_first = np.count_nonzero(is_first)
+    if num_first == len(folded):
+        return folded.copy()  # so that a first reset does not compile `fold_in_rows`
     seeds = np.empty_like(folded)
     fold_in_rows(folded, episodes, seeds)
-    is_first = episodes == 0
-    if np.count_nonzero(is_first):
+    if num_first:
         seeds[is_first] = folded[is_first]
     return seeds

@@ -228,18 +228,18 @@ def step_row(
 
 
 @kernel
-def _move_rows(start, stop, maps, neighbours, headings, positions, effective, codes):
-    """Move the players of rows; ``codes`` (n,) uint8 gets those of `_move`."""
+def _move_rows(start, stop, maps, neighbours, codes, positions, effective):
+    """Move the players of rows; ``codes`` (n,) uint8 are headings, then of `_move`."""
     per_row = np.uint64(1 if maps.shape[0] == positions.shape[0] else 0)
     for i in range(np.uint64(start), np.uint64(stop)):
         before = positions[i]
-        position, code = _move(maps, i * per_row, neighbours, before, headings[i])
+        position, code = _move(maps, i * per_row, neighbours, before, codes[i])
         positions[i] = position
         effective[i] = position != before
         codes[i] = code
 
 
-@kernel(allocates=True)
+@kernel
 def step_rows(start, stop, actions, skip_mask, max_steps, lakes, state, outcome, probs):
     """Take one step a row; rows to skip stay as they are and give zeros.
 
@@ -267,8 +267,8 @@ def step_rows(start, stop, actions, skip_mask, max_steps, lakes, state, outcome,
     aside, along = slip[0, 0], slip[0, 1]
     at_goal, in_hole = reward_schedule[0], reward_schedule[1]
     on_ice = reward_schedule[2]
-    uniforms = np.empty(stop)
-    headings, codes = np.empty(stop, np.uint8), np.empty(stop, np.uint8)
+    # Passes leave their results where the last one writes.
+    uniforms, codes = rewards, successes.view(np.uint8)
     # Passes without branches, see `kernels`: the draws, the table look-ups and the
     # results.  LLVM vectorises all but the look-ups: more than twice as fast as
     # `step_row` row by row.  The look-ups are a function of their own, or LLVM would
@@ -282,9 +282,9 @@ def step_rows(start, stop, actions, skip_mask, max_steps, lakes, state, outcome,
     for i in range(np.uint64(start), np.uint64(stop)):
         slip_index = sample_slip(uniforms[i], first, second, third)
         direction = turn(actions[i] - first_action, slip_index)
-        headings[i] = direction if valid[i] else STAY
+        codes[i] = direction if valid[i] else STAY
         probs[i] = along if slip_index == 1 else aside
-    _move_rows(start, stop, maps, neighbours, headings, positions, effective, codes)
+    _move_rows(start, stop, maps, neighbours, codes, positions, effective)
     for i in range(np.uint64(start), np.uint64(stop)):
         reward, terminated, success, prob = _compute_outcome(
             codes[i], valid[i], probs[i], at_goal, in_hole, on_ice

@@ -123,7 +123,7 @@ def make_workspaces(dim_room, num_boxes, search_depth):
     return workspace, array_workspace
 
 
-@kernel
+@kernel(inline=True)
 def generate_room(
     lane, num_boxes, search_depth, num_gen_steps, grid, workspace, array_workspace
 ):

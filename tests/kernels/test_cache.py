@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import stat
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -17,7 +18,7 @@ from numba.core.registry import CPUDispatcher
 from roll_vec.kernels import _cache
 from roll_vec.kernels.frozen_lake import rules as frozen_lake_rules
 from roll_vec.kernels.sokoban import rules as sokoban_rules
-from tests.conftest import JIT_OFF
+from tests.conftest import JIT_OFF, ROOT
 
 HELPER = "def step(x):\n    return x + 1\n"
 CALLER = """
@@ -204,6 +205,80 @@ def test_a_full_disk_is_told_once_and_leaves_nothing(root, monkeypatch, code):
     assert str(process.folder.path) in message
     assert os.strerror(code) in message
     assert files(root) == []
+
+
+RACE = """
+import sys
+from pathlib import Path
+from roll_vec.kernels import _cache
+
+sources = Path(sys.argv[1])
+folders = [_cache.CacheFolder(sources) for _ in range(2)]
+print("ready", flush=True)
+sys.stdin.readline()
+for k in range(40):
+    content = bytes([k]) * 100_000
+    folders[0].write(f"kernel-{k}", content)
+    assert folders[1].read(f"kernel-{k}") == content
+    # Another process may be the first to write this one, or be writing it.
+    other = folders[1].read(f"kernel-{39 - k}")
+    assert other is None or other == bytes([39 - k]) * 100_000
+"""
+
+
+def test_processes_that_start_together_share_an_empty_cache(tmp_path):
+    (tmp_path / "helper.py").write_text(HELPER)
+    variables = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path / "new" / "cache"),
+        "PYTHONPATH": str(ROOT),
+    }
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", RACE, str(tmp_path)],
+            env=variables,
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    # It may leave a file that it was writing, which nobody reads.
+    processes[0].kill()
+    processes[0].communicate()
+    for process in processes[1:]:
+        _, err = process.communicate()
+        assert (process.returncode, err) == (0, "")
+    names = {path.name for path in files(tmp_path / "new") if path.suffix != ".tmp"}
+    assert names == {f"kernel-{k}" for k in range(40)}
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_a_file_that_another_process_reads_may_stay(root, monkeypatch, is_stored):
+    def refuse(path, target):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
+
+    folder = _cache.CacheFolder(root.parent.parent / "sources")
+    if is_stored:
+        folder.write("kernel", b"machine code")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", refuse)
+        if is_stored:
+            folder.write("kernel", b"machine code")
+        else:
+            with pytest.raises(PermissionError):
+                folder.write("kernel", b"machine code")
+    # Only a failure ends the storing.
+    folder.write("another", b"machine code")
+    expected = ["another", "kernel"] if is_stored else []
+    assert [path.name for path in files(root)] == expected
 
 
 def test_a_folder_that_goes_during_the_run_is_made_again(root):
