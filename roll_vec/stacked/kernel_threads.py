@@ -26,7 +26,7 @@ from roll_vec.stacked.thread_team import (
     process_team,
 )
 
-__all__ = ["MIN_ROWS", "KernelThreads"]
+__all__ = ["HAND_OVERS", "MIN_ROWS", "KernelThreads", "chunks_per_thread"]
 
 # A batch of fewer rows is not even timed.
 MIN_ROWS = 64
@@ -39,11 +39,24 @@ _CHUNKS_PER_THREAD = 4
 # Chunks begin at multiples of so many rows: no two threads write into one cache line.
 _BLOCK_ROWS = 64
 # A kernel is split if it takes so many times as long as a hand-over.
-_HAND_OVERS = 4
+HAND_OVERS = 4
 _CALLS_TO_TIME = 5
 _MAX_PAUSE = 255
 
 _runners: dict[Callable[..., object], Any] = {}
+
+
+def chunks_per_thread(seconds: float, num_threads: int) -> int:
+    """Return the number of chunks that each thread gets of a kernel.
+
+    Parameters
+    ----------
+    seconds : float
+        Of the kernel on one thread.
+    num_threads : int
+    """
+    number = seconds / (num_threads * _CHUNK_SECONDS)
+    return max(1, int(min(number, _CHUNKS_PER_THREAD)))
 
 
 class _Timing:
@@ -146,9 +159,9 @@ class KernelThreads:
         now = perf_counter()
         is_frequent = now - team.last_use < SPIN_SECONDS
         team.last_use = now
-        least = _HAND_OVERS * awake_seconds
+        least = HAND_OVERS * awake_seconds
         if team.are_asleep() and not is_frequent:
-            least = _HAND_OVERS * asleep_seconds
+            least = HAND_OVERS * asleep_seconds
         return num_threads if seconds >= least else 1
 
     def _split(
@@ -160,8 +173,7 @@ class KernelThreads:
         num_threads: int,
     ) -> None:
         seconds = timing.row_seconds * num_rows
-        per_thread = seconds / (num_threads * _CHUNK_SECONDS)
-        per_thread = max(1, int(min(per_thread, _CHUNKS_PER_THREAD)))
+        per_thread = chunks_per_thread(seconds, num_threads)
         num_chunks = min(num_threads * per_thread, MAX_CHUNKS)
         chunk_blocks = -(-num_rows // (_BLOCK_ROWS * num_chunks))
         chunk_rows = chunk_blocks * _BLOCK_ROWS

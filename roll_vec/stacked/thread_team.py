@@ -11,6 +11,7 @@ import atexit
 import os
 import threading
 from queue import SimpleQueue
+from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -142,8 +143,10 @@ class ThreadTeam:
                 end = perf_counter() + _PATIENCE_SECONDS
                 while not self.are_asleep() and perf_counter() < end:
                     pass
+                # A worker says so just before it sleeps.
+                kernels.wait_pauses(self._num_pauses)
                 asleep.append(self._ping())
-            self._seconds = awake, max(min(asleep), awake)
+            self._seconds = awake, max(median(asleep), awake)
         return self._seconds
 
     def _ping(self) -> float:
