@@ -76,8 +76,8 @@ def kernel_seconds(
     threads = min(machine.cores, int(alone / kernel_threads.PART_SECONDS))
     if threads < 2 or alone < kernel_threads.HAND_OVERS * machine.hand_over:
         return alone
-    wanted = threads * num_bytes / alone
-    slowdown = max(1.0, wanted / (bandwidth * min(machine.memory_cores, threads)))
+    demand = threads * num_bytes / alone
+    slowdown = max(1.0, demand / (bandwidth * min(machine.memory_cores, threads)))
     num_chunks = threads * kernel_threads.chunks_per_thread(alone, threads)
     chunk = alone * slowdown / num_chunks + _CHUNK_SECONDS
     # The caller is there at once.

@@ -1,5 +1,6 @@
 """Teams of threads: every row once, seats, sleep, errors, the end of threads."""
 
+import os
 import threading
 import time
 from pathlib import Path
@@ -187,3 +188,43 @@ def test_hand_overs_are_timed_once(team):
     assert 0 < seconds[0] <= seconds[1]
     assert team.seconds() is seconds
     assert len(team.threads) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_stress_with_callers_and_forks(team, runners):
+    # Random sizes, several callers, pauses in which workers fall asleep, and children
+    # that begin a team of their own in the middle of it.
+    end, errors = time.monotonic() + 20, []
+
+    def call(number):
+        rng = np.random.default_rng(number)
+        while time.monotonic() < end:
+            num_rows, chunk_rows = rng.integers(1, 3000), rng.integers(1, 400)
+            counts = np.zeros(1 + num_rows, np.int64)
+            for _ in range(rng.integers(1, 30)):
+                team.run(runners[count], int(num_rows), int(chunk_rows), 4, (1, counts))
+            if counts[1] < 1 or (counts[1:] != counts[1]).any() or counts[0]:
+                errors.append(number)
+            time.sleep(rng.choice([0, 0, 1e-4, 2e-3]))
+
+    callers = [threading.Thread(target=call, args=(k,)) for k in range(3)]
+    for caller in callers:
+        caller.start()
+    while time.monotonic() < end:
+        child = os.fork()
+        if not child:
+            try:
+                twin, counts = ThreadTeam(), np.zeros(1 + 500, np.int64)
+                for _ in range(50):
+                    twin.run(runners[count], 500, 7, 3, (1, counts))
+                os._exit(int((counts[1:] != 50).any()))
+            finally:
+                os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    for caller in callers:
+        caller.join(SECONDS)
+        assert not caller.is_alive()
+    assert not errors
+    wait_until(lambda: team.control[kernels.PARKED] == len(team.threads))
