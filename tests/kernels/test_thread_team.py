@@ -196,6 +196,10 @@ def test_hand_overs_are_timed_once(team):
 def test_stress_with_callers_and_forks(team, runners):
     # Random sizes, several callers, pauses in which workers fall asleep, and children
     # that begin a team of their own in the middle of it.
+    # A child must not inherit the lock of a compiler at work.
+    for _ in range(3):
+        team.run(runners[count], 10, 1, 4, (1, np.zeros(1 + 10, np.int64)))
+        wait_until(team.are_asleep)
     end, errors = time.monotonic() + 20, []
 
     def call(number):
