@@ -55,6 +55,9 @@ TAKEN = np.uint64(1)
 # A thread notices within this time that others need it, or that it has to end.  It
 # needs the interpreter's lock for some 50 us each time.
 CHUNK_SECONDS = 0.001
+# Levels that are needed now are drawn in chunks of at least this share of one: each
+# chunk costs some 20 us, and rooms are seeded 32 at once.
+_SMALLEST_SHARE = 3
 # Levels that are cheaper are not drawn ahead, unless the user asks for it: orders and
 # slots cost about as much.  A map of 4x4 takes some 0.2 us, a room of 6x6 14 us.
 _CHEAP_LEVEL = 4e-6
@@ -167,7 +170,7 @@ class _Job:
         self.source, self.seeds = source, seeds
         # Two chunks or more for each thread, so that all end at about the same time.
         size = min(source.sizer.rows, -(-len(seeds) // (2 * num_threads)))
-        size = max(size, -(-source.sizer.rows // 8))
+        size = max(size, -(-source.sizer.rows // _SMALLEST_SHARE))
         starts = range(0, len(seeds), size)
         self.chunks = deque((i, min(i + size, len(seeds))) for i in starts)
         self.num_chunks = len(self.chunks)

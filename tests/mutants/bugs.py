@@ -209,6 +209,20 @@ BUGS = [
         ("tests/test_seeding.py",),
     ),
     Bug(
+        "a level drawn ahead is played whatever its seed is",
+        "roll_vec/stacked/prefetch.py",
+        "        is_ready = background.ready[rows] == keys\n",
+        "        is_ready = background.ready[rows] != 0\n",
+        ("tests/stacked/test_prefetch.py",),
+    ),
+    Bug(
+        "levels drawn ahead are kept for other environments",
+        "roll_vec/stacked/prefetch.py",
+        "            array[others] = slot[rows[others]]\n",
+        "            array[others] = slot[others]\n",
+        ("tests/stacked/test_prefetch.py",),
+    ),
+    Bug(
         "kept levels ignore start_level",
         "roll_vec/stacked/level_providers.py",
         "            level_seeds = numbers_new + np.uint64(self.start_level)\n",
