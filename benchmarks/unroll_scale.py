@@ -8,7 +8,6 @@ both alternate, and each cell is a median.
 from __future__ import annotations
 
 import argparse
-import resource
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -33,7 +32,7 @@ GAMES: dict[str, tuple[str, dict[str, Any]]] = {
 MODES = ("NextStep", "SameStep")
 
 
-def make(game: str, num_envs: int, num_threads: int, mode: str) -> Any:
+def make(game: str, num_envs: int, num_threads: int | None, mode: str) -> Any:
     """Return a batch whose levels are all in memory, at a reset."""
     id, keywords = GAMES[game]
     more = {"num_threads": num_threads, "autoreset_mode": mode}
@@ -82,6 +81,11 @@ def measure(
 
 
 def _page_faults() -> int:
+    """Return the page faults of this process; 0 where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return 0
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 

@@ -10,6 +10,7 @@ The files in reading order:
 - `policy`: loops of a policy and a step, times of single steps
 - `steps`: costs of steps, threads beside one thread, in one process
 - `kernels`: the share of a step in compiled code
+- `unrolls`: `unroll` with ``out`` beside steps whose results are stored
 - `first_call`: seconds of a first call, with an empty cache
 - `case`: the goals, their contenders, the figures before the work
 - `chart`: the picture of step times

@@ -16,6 +16,9 @@ KEPT_ROOMS = {"num_levels": 4096, "levels_are": "6x6, 3 boxes, 4096 rooms drawn 
 FRESH_ROOMS = {"levels_are": "6x6, 3 boxes, a fresh room every episode"}
 
 
+GAMES = ("Sokoban", "RandomFrozenLake", "FrozenLake-v1")
+
+
 class Goal(NamedTuple):
     """A row of the table.
 
@@ -110,6 +113,10 @@ CONTENDERS = [
             ("lakes", LAKE, {}),
             ("rooms", SOKOBAN, {"num_levels": 4096}),
         )
+    ),
+    *(
+        _own(f"unroll {game}", "goals.unrolls.unroll_ratio", game=game)
+        for game in GAMES
     ),
     _own("any lakes", "goals.steps.worst_ratio", id=LAKE),
     _own("any rooms", "goals.steps.worst_ratio", id=SOKOBAN, num_levels=4096),
@@ -211,6 +218,20 @@ GOALS = [
             )
         )
         for games in ("lakes", "rooms")
+    ),
+    *(
+        Goal(
+            Row(
+                f"`unroll` of 4,096 with `out`, {game}, over steps whose results are "
+                "stored",
+                f"unroll {game}",
+                "",
+                1.5,
+                ALONE,
+            ),
+            "1.0×",
+        )
+        for game in GAMES
     ),
     *(
         Goal(

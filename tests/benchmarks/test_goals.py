@@ -19,6 +19,7 @@ UNITS = {
     "steps": "× the median",
     "step": "µs",
     "kernels": "%",
+    "unroll": "× as fast",
     "any": "× as fast",
     "first": "s",
 }

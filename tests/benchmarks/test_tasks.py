@@ -48,6 +48,10 @@ TINY = [
     ("goals.policy.slowest_turn", {"num_envs": 2, "num_steps": 3}),
     ("goals.steps.step_time", {**LAKE}),
     ("goals.kernels.kernel_share", {**LAKE}),
+    (
+        "goals.unrolls.unroll_ratio",
+        {"game": "FrozenLake-v1", "num_envs": 2, "num_steps": 3},
+    ),
     ("goals.steps.worst_ratio", {"id": batches.FROZEN_LAKE, "sizes": (2, 3)}),
     ("webshop.steps", {"cache": "cold", **SHOP}),
     ("webshop.steps", {"cache": "pool", **SHOP}),
