@@ -6,7 +6,9 @@
     roll-vec bench --out benchmarks/results/NAME.json    # all cases, ten minutes
     python -m benchmarks.report benchmarks/results/NAME.json    # the published figures
     python -m benchmarks.custom_env module:id    # your environment's batch
+    python -m benchmarks.goals    # goals of latency and threads: two runs
     python -m benchmarks.floors    # kernels beside a copy of their bytes
+    python -m benchmarks.unroll_scale    # unrolls beside steps that are stored
     python -m benchmarks.baselines    # success of simple policies: docs/baselines.md
     python -m benchmarks.shards    # shards on Ray: docs/cluster.md
     python -m pytest benchmarks --benchmark-enable    # start-up, resets, memory
@@ -31,5 +33,5 @@ A *case* compares contenders; a *run* of several cases makes one result:
 - `result`: the JSON file of a run
 - `table`, `plot`, `report`: a result in the terminal, as a plot, in pages
 
-`custom_env`, `floors`, `baselines` and `shards` are commands of their own.
+`custom_env`, `goals`, `floors`, `baselines` and `shards` are commands of their own.
 """

@@ -222,8 +222,7 @@ GOALS = [
     *(
         Goal(
             Row(
-                f"`unroll` of 4,096 with `out`, {game}, over steps whose results are "
-                "stored",
+                f"`unroll` with `out`, 4,096, {game}, over stored steps",
                 f"unroll {game}",
                 "",
                 1.5,

@@ -13,6 +13,7 @@ from benchmarks.goals.case import GOALS, goals
 from benchmarks.tasks import Unavailable
 from tests.benchmarks.records import record
 
+DATA = command.FOLDER / page.DATA
 UNITS = {
     "loop": "× as long",
     "turns": "× the median",
@@ -115,6 +116,15 @@ def test_table_has_both_runs_and_says_which_goals_are_reached():
     assert cells_of(slow, "65,536 lakes, two threads over one")[-1] == "no"
     assert "The policy took 700 to 800 µs a step." in text
     assert "| lakes | 2 | 1.50 | 1.50 |" in text
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the runs are not published yet")
+def test_page_has_what_its_runs_give():
+    results = json.loads(DATA.read_text("utf-8"))["runs"]
+    text = (command.FOLDER / command.PAGE).read_text("utf-8")
+    assert page.render(text, results) == text
+    assert len(results) == command.RUNS
+    assert (command.FOLDER / page.IMAGE).is_file()
 
 
 def test_row_that_was_not_measured_is_not_reached():
