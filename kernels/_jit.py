@@ -26,7 +26,7 @@ class _Callee(CPUDispatcher):
 
     def __init__(self, owner):
         options = {**owner.targetoptions, "no_cpython_wrapper": True}
-        super().__init__(owner.py_func, targetoptions=options)
+        super().__init__(owner.py_func, locals={}, targetoptions=options)
         self._owner_overloads = owner.overloads
 
     def get_call_template(self, args, kws):
@@ -46,7 +46,7 @@ class _Kernel(CPUDispatcher):
     """A kernel as Python calls it; other kernels call its ``callee``."""
 
     def __init__(self, py_func, locals=None, targetoptions=None):
-        super().__init__(py_func, locals=locals, targetoptions=targetoptions)
+        super().__init__(py_func, locals=locals or {}, targetoptions=targetoptions)
         self._cache = KernelCache(py_func, FOLDER)
         self.callee = _Callee(self)
 
