@@ -181,12 +181,14 @@ class KernelThreads:
         if runner is None:
             runner = _runners[kernel] = make_runner(kernel)
         team = process_team()
-        was_asleep = team.are_asleep()
         begin = perf_counter()
+        # Threads that an earlier split has just woken are awake, or do not get a core.
+        is_first = team.are_asleep() and begin - team.last_split >= SPIN_SECONDS
         team.run(runner, num_rows, chunk_rows, num_threads, arguments)
-        if was_asleep:
-            pass  # The next job will show whether to wake them has paid.
-        elif perf_counter() - begin > seconds:
+        team.last_split = perf_counter()
+        if is_first:
+            pass  # The next split will show whether to wake them has paid.
+        elif team.last_split - begin > seconds:
             # The cores may have other work: try again later and later.
             timing.pause = min(2 * timing.pause + 1, _MAX_PAUSE)
             timing.calls_to_pause = timing.pause

@@ -44,8 +44,9 @@ class ThreadTeam:
     control : (CONTROL_WORDS,) int64
         The control block.
     threads : list of Thread
-    last_use : float
-        The time, by ``perf_counter``, when a caller last had work for the team.
+    last_use, last_split : float
+        The times, by ``perf_counter``, when a caller last had work for the team, and
+        when it last had done it together with the team.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class ThreadTeam:
     ) -> None:
         self.control = np.zeros(kernels.CONTROL_WORDS, np.int64)
         self.threads: list[threading.Thread] = []
-        self.last_use = 0.0
+        self.last_use = self.last_split = 0.0
         self._sleeps = sleeps_in_kernel
         self._wakeups: SimpleQueue[None] = SimpleQueue()
         self._lock = threading.Lock()

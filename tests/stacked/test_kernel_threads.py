@@ -30,7 +30,7 @@ class Team:
 
     def __init__(self, clock):
         self.clock = clock
-        self.last_use = -1.0
+        self.last_use = self.last_split = -1.0
         self.is_asleep = False
         self.jobs = []
         self.speed = 1.5
@@ -159,6 +159,16 @@ def test_splits_that_do_not_pay_become_rare(team, kernel):
     team.speed = 1.5
     run_often(threads, kernel, 6400, 1e-6, 1000)
     assert len(team.jobs) > 700
+
+
+def test_threads_that_do_not_wake_are_rarely_woken(team, kernel, clock):
+    # As where other processes have the cores.
+    threads = KernelThreads(2)
+    team.is_asleep, team.speed = True, 0.9
+    for _ in range(1000):
+        clock.now += 1e-6
+        threads.run(kernel, 6400, 5 * ASLEEP / 6400)
+    assert 3 <= len(team.jobs) <= 12
 
 
 def test_estimates_follow_a_change_and_not_an_interruption(team, kernel):
