@@ -168,7 +168,7 @@ def test_threads_that_do_not_wake_are_rarely_woken(team, kernel, clock):
     for _ in range(1000):
         clock.now += 1e-6
         threads.run(kernel, 6400, 5 * ASLEEP / 6400)
-    assert 3 <= len(team.jobs) <= 12
+    assert 3 <= len(team.jobs) <= 25
 
 
 def test_estimates_follow_a_change_and_not_an_interruption(team, kernel):
