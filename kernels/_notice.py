@@ -5,9 +5,9 @@ nothing to compile::
 
     roll_vec: compiling Sokoban, generate rooms (kernel 12, 2.1 s)
 
-A log or a notebook has one such line, when the first kernel of a game is compiled.  At
-its end a process writes how many kernels it has compiled, and where they are cached.
-A warm start compiles nothing and is silent.
+A log, a notebook or a terminal with a progress bar has one such line, when the first
+kernel of a game is compiled.  At its end a process writes how many kernels it has
+compiled, and where they are cached.  A warm start compiles nothing and is silent.
 """
 
 import atexit
@@ -97,6 +97,9 @@ class CompileNotice(Listener):
 
 def _is_terminal():
     """Return whether stderr can write a line anew."""
+    if sys.stderr is not sys.__stderr__:
+        # The progress bars of rich take stderr's place, and write each line above them.
+        return False
     with contextlib.suppress(AttributeError, ValueError):  # no stderr, or closed
         return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     return False

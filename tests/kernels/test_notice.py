@@ -31,6 +31,7 @@ class Compiler:
     def __init__(self, monkeypatch, is_terminal, path="/cache"):
         self.stream = Stream(is_terminal)
         monkeypatch.setattr("sys.stderr", self.stream)
+        monkeypatch.setattr("sys.__stderr__", self.stream)
         monkeypatch.setattr(_notice.atexit, "register", self.register)
         monkeypatch.setenv("TERM", "xterm")
         self.seconds, self.at_exit = 0, []
@@ -103,6 +104,17 @@ def test_a_terminal_has_one_line_which_goes_when_all_is_compiled(monkeypatch):
     )
 
 
+def test_a_progress_bar_in_the_place_of_stderr_has_one_line(monkeypatch):
+    compiler = Compiler(monkeypatch, is_terminal=True)
+    monkeypatch.setattr("sys.__stderr__", Stream(is_terminal=True))
+    compiler.compile(ROOMS, WALK, SEEDS)
+    compiler.compile(MAPS)
+    assert compiler.stream.getvalue() == (
+        "roll_vec: compiling kernels for their first use on this machine: "
+        "Sokoban, generate rooms, ...\n"
+    )
+
+
 def test_kernels_of_others_are_compiled_in_silence(monkeypatch):
     compiler = Compiler(monkeypatch, is_terminal=True)
     compiler.compile("numpy.linalg.norm", "numpy.linalg.dot")
@@ -141,5 +153,6 @@ def test_a_notice_is_no_reason_to_fail(monkeypatch, stream):
         compiler.stream.write = write
     else:
         monkeypatch.setattr("sys.stderr", None)
+        monkeypatch.setattr("sys.__stderr__", None)
     compiler.compile(ROOMS, WALK)
     compiler.exit()
