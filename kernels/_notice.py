@@ -97,11 +97,13 @@ class CompileNotice(Listener):
 
 def _is_terminal():
     """Return whether stderr can write a line anew."""
-    if sys.stderr is not sys.__stderr__:
-        # The progress bars of rich take stderr's place, and write each line above them.
+    stream = sys.stderr
+    # A progress bar of rich takes stderr's place, and writes each line above the bar.
+    is_replaced = stream is not sys.__stderr__
+    if stream is None or is_replaced:
         return False
-    with contextlib.suppress(AttributeError, ValueError):  # no stderr, or closed
-        return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    with contextlib.suppress(ValueError):  # closed
+        return stream.isatty() and os.environ.get("TERM") != "dumb"
     return False
 
 

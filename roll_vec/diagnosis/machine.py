@@ -9,7 +9,11 @@ from pathlib import Path
 
 from roll_vec.diagnosis.findings import WARNING, Checks, Finding
 from roll_vec.errors import InvalidOptionError
-from roll_vec.stacked.row_threads import ENVIRONMENT_VARIABLE, resolve_num_threads
+from roll_vec.stacked.row_threads import (
+    ENVIRONMENT_VARIABLE,
+    count_cores,
+    resolve_num_threads,
+)
 
 __all__ = ["CHECKS", "format_bytes"]
 
@@ -27,17 +31,9 @@ def _check_platform() -> Iterator[Finding]:
 
 
 def _check_cores() -> Iterator[Finding]:
-    usable, total = _count_cores()
+    usable, total = count_cores(), os.cpu_count() or 1
     of_total = f" of {total} may be used by this process" if usable < total else ""
     yield Finding("cores", f"{usable}{of_total}")
-
-
-def _count_cores() -> tuple[int, int]:
-    """Return the cores that this process may use, and those of the machine."""
-    total = os.cpu_count() or 1
-    # macOS and Windows have no such function.
-    has_affinity = hasattr(os, "sched_getaffinity")
-    return len(os.sched_getaffinity(0)) if has_affinity else total, total
 
 
 def _check_memory() -> Iterator[Finding]:
@@ -65,7 +61,7 @@ def _check_threads() -> Iterator[Finding]:
         advice = f"set {ENVIRONMENT_VARIABLE} to a positive integer, or unset it"
         yield Finding("threads", str(error), WARNING, advice)
         return
-    cores, _ = _count_cores()
+    cores = count_cores()
     if count > cores:
         advice = f"more threads than the {cores} usable cores slow each other"
         yield Finding("threads", f"{count} ({origin})", WARNING, advice)

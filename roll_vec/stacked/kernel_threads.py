@@ -19,12 +19,8 @@ from time import perf_counter
 from typing import Any
 
 from roll_vec.kernels.thread_team import IS_COMPILED, MAX_CHUNKS, make_runner
-from roll_vec.stacked.row_threads import background_threads
-from roll_vec.stacked.thread_team import (
-    SPIN_SECONDS,
-    count_cores,
-    process_team,
-)
+from roll_vec.stacked.row_threads import background_threads, count_cores
+from roll_vec.stacked.thread_team import SPIN_SECONDS, process_team
 
 __all__ = ["HAND_OVERS", "MIN_ROWS", "KernelThreads", "chunks_per_thread"]
 

@@ -24,6 +24,7 @@ from roll_vec.progress import report
 __all__ = [
     "SliceSizer",
     "background_threads",
+    "count_cores",
     "for_row_ranges",
     "resolve_num_threads",
 ]
@@ -48,6 +49,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=background_threads.clear)
 
 
+def count_cores() -> int:
+    """Return the number of cores that this process may run on."""
+    # macOS and Windows have no such function.
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def resolve_num_threads(num_threads: int | None) -> int:
     """Return the number of threads that an environment may use.
 
@@ -65,9 +74,7 @@ def resolve_num_threads(num_threads: int | None) -> int:
     if num_threads is None:
         text = os.environ.get(ENVIRONMENT_VARIABLE)
         if text is None:
-            if hasattr(os, "sched_getaffinity"):
-                return len(os.sched_getaffinity(0))
-            return os.cpu_count() or 1
+            return count_cores()
         if not text.isascii() or not text.isdigit() or int(text) < 1:
             accepted = "a positive integer"
             raise InvalidOptionError.expected(ENVIRONMENT_VARIABLE, accepted, text)

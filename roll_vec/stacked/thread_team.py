@@ -20,7 +20,7 @@ import numpy as np
 from roll_vec.kernels import thread_team as kernels
 from roll_vec.kernels._atomics import FUTEX_NUMBER
 
-__all__ = ["SPIN_SECONDS", "ThreadTeam", "count_cores", "process_team"]
+__all__ = ["SPIN_SECONDS", "ThreadTeam", "process_team"]
 
 # A worker looks so long for the next job before it sleeps: the time between two kernels
 # of a loop of steps.  An idle process uses no core for longer.
@@ -64,6 +64,8 @@ class ThreadTeam:
         self.control[kernels.STOPPED] = 1
         kernels.serve(self.control, 1, self._sleeps)
         self.control[kernels.STOPPED] = 0
+        # `stop` calls it: nothing is to be compiled while the interpreter exits.
+        kernels.wake(self.control, 0, self._sleeps)
         kernels.wait_pauses(1)
         begin = perf_counter()
         kernels.wait_pauses(4000)
@@ -175,13 +177,6 @@ def _serve(
         kernels.serve(control, num_pauses, sleeps)
         if not sleeps:
             wakeups.get()
-
-
-def count_cores() -> int:
-    """Return the number of cores that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class _Process:

@@ -183,6 +183,15 @@ def test_jobs_after_the_end_of_the_threads(team, runners):
     assert (counts[1:] == 2).all()
 
 
+def test_the_end_of_a_team_compiles_nothing(monkeypatch):
+    wake = kernels.kernel(kernels.wake.py_func)
+    monkeypatch.setattr(kernels, "wake", wake)
+    team = ThreadTeam()
+    signatures = list(wake.signatures)
+    team.stop()
+    assert wake.signatures == signatures
+
+
 def test_hand_overs_are_timed_once(team):
     seconds = team.seconds()
     assert 0 < seconds[0] <= seconds[1]
