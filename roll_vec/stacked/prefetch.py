@@ -480,8 +480,10 @@ class Prefetcher:
         background = self._get_background()
         if background is None or not source.slots:
             return np.zeros(0, np.uint64), ()
-        keys = background.ready.copy()
-        rows = np.flatnonzero((keys ^ source.tag) <= _SEED_MASK)
+        # A slot whose order is another one may be written meanwhile.
+        keys = background.orders
+        is_ready = (background.ready == keys) & ((keys ^ source.tag) <= _SEED_MASK)
+        rows = np.flatnonzero(is_ready)
         levels = tuple(slot[rows] for slot in source.slots)
         background.ready[rows] = _NONE
         return keys[rows] & _SEED_MASK, levels

@@ -59,7 +59,7 @@ class ThreadTeam:
         self.last_use = self.last_split = 0.0
         self._sleeps = sleeps_in_kernel
         self._wakeups: SimpleQueue[None] = SimpleQueue()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         # The caller loads what the threads will call: they then start at once.
         self.control[kernels.STOPPED] = 1
         kernels.serve(self.control, 1, self._sleeps)
@@ -125,7 +125,11 @@ class ThreadTeam:
                     name=f"roll_vec-rows-{len(self.threads)}",
                     daemon=True,
                 )
-                thread.start()
+                try:
+                    thread.start()
+                except RuntimeError:
+                    # No further thread can be started: callers work alone.
+                    return
                 self.threads.append(thread)
 
     def are_asleep(self) -> bool:
@@ -183,7 +187,8 @@ class _Process:
     """The team of this process."""
 
     team: ThreadTeam | None = None
-    lock = threading.Lock()
+    # A method that garbage collection or a signal calls may step a batch, too.
+    lock = threading.RLock()
 
 
 def process_team() -> ThreadTeam:
@@ -197,7 +202,7 @@ def process_team() -> ThreadTeam:
 
 def _forget_team() -> None:
     # A forked child has the control block but none of the threads.
-    _Process.team, _Process.lock = None, threading.Lock()
+    _Process.team, _Process.lock = None, threading.RLock()
 
 
 def _stop_team() -> None:

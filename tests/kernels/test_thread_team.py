@@ -85,6 +85,19 @@ def test_every_row_is_done_once(team, runners, num_threads):
     assert len(team.threads) == num_threads - 1
 
 
+def test_callers_work_alone_where_no_thread_can_be_started(team, runners, monkeypatch):
+    def refuse(thread):
+        message = "can't start new thread"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    counts = np.zeros(1 + 1000, np.int64)
+    team.run(runners[count], 1000, 64, 3, (3, counts))
+    assert (counts[1:] == 3).all()
+    assert team.threads == []
+    assert 0 < team.seconds()[0] <= team.seconds()[1]
+
+
 @pytest.mark.parametrize("num_seats", [0, 1, 2])
 def test_no_more_workers_than_seats(team, runners, num_seats):
     team.wake(3)

@@ -106,6 +106,18 @@ def test_an_order_empties_the_slot_of_another_seed(prefetcher):
         assert (background.claims == 0).all()
 
 
+def test_only_levels_that_are_still_ordered_go_into_a_cache(prefetcher):
+    source = LevelSource(levels_of, 1)
+    prefetcher.order(source, ROWS, seeds_from(100))
+    wait_until_ready(prefetcher, source)
+    # So it is after an order while a thread writes the level of the one before.
+    prefetcher._background.orders[:5] += np.uint64(1000)
+    seeds, levels = prefetcher.pop_ready(source)
+    assert_same(seeds, seeds_from(105, 35))
+    assert_same(list(levels), list(levels_of(seeds)))
+    assert len(prefetcher.pop_ready(source)[0]) == 0
+
+
 def test_orders_never_overflow_the_queue(prefetcher):
     source = LevelSource(levels_of, 1)
     random = np.random.default_rng(0)
