@@ -1,12 +1,24 @@
 """The decorator `kernel`."""
 
+import os
+
 from numba.core import config, event, types
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from ._cache import FOLDER, KernelCache
 from ._notice import CompileNotice
 
 event.register("numba:compile", CompileNotice(FOLDER))
+
+if hasattr(os, "register_at_fork"):
+    # A thread that draws levels ahead may compile or load a kernel.  A fork waits for
+    # it: a child would find numba's lock taken for ever.
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
 
 # No C function for callbacks is made, which nothing here needs: a tenth of the time of
 # a compilation.  No references are counted; see `kernels`.

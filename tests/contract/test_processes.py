@@ -3,11 +3,14 @@
 import functools
 import multiprocessing
 import os
+import threading
+import time
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv
+from numba.core.compiler_lock import global_compiler_lock
 
 from roll_vec.errors import RollVecError
 from roll_vec.stacked import row_threads as threads
@@ -123,6 +126,29 @@ def test_child_goes_on_where_the_parent_used_threads(case, more, method, monkeyp
     results = run_in_child(method, work)
     # The parent's own is untouched, and its threads still work.
     assert_same(play(env, actions[2:]), results)
+
+
+def take_compiler_lock():
+    """Return whether this process can compile; a hang would take two minutes."""
+    return global_compiler_lock._lock.acquire(timeout=2)
+
+
+@pytest.mark.skipif("fork" not in METHODS, reason="there is no fork")
+def test_child_can_compile_where_a_thread_of_the_parent_was_compiling():
+    has_begun = threading.Event()
+
+    def compile_slowly():
+        with global_compiler_lock:
+            has_begun.set()
+            time.sleep(0.2)
+
+    thread = threading.Thread(target=compile_slowly)
+    thread.start()
+    has_begun.wait()
+    assert run_in_child("fork", take_compiler_lock)
+    thread.join()
+    assert take_compiler_lock()
+    global_compiler_lock._lock.release()
 
 
 def play_refused(env, actions):
