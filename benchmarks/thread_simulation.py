@@ -228,6 +228,7 @@ def render(content: Mapping[str, Any]) -> list[str]:
                 one, many = step_seconds(content, each, name, size)
                 cells.append(f"{one / many:.2f}")
             lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", _deviation(content, here)]
     lines += [
         "",
         "| machine | time of a hand-over | cores whose copies fill the memory |",
@@ -244,10 +245,25 @@ def render(content: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def _deviation(content: Mapping[str, Any], machine: Machine) -> str:
+    """Return how far the simulation of this machine is from its measurements."""
+    ratios = []
+    for name, rows in content["steps"].items():
+        for row in rows:
+            one, many = step_seconds(content, machine, name, row["size"])
+            ratios.append(one / many * row["two"] / row["one"])
+    return (
+        f"Two threads, simulated over measured: {min(ratios):.2f} to {max(ratios):.2f} "
+        f"times, in the median {median(ratios):.2f}. Above 1 the simulation promises "
+        "too much."
+    )
+
+
 def draw(content: Mapping[str, Any], path: Path) -> None:
     """Draw what each machine gains, by the size of the batch."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter
 
     figure = Figure(figsize=(7.6, 2.9), layout="constrained")
     canvas = FigureCanvasAgg(figure)
@@ -265,6 +281,10 @@ def draw(content: Mapping[str, Any], path: Path) -> None:
         axes.plot(SIZES, gains, "k.", label="2 threads, measured")
         axes.set_xscale("log", base=2)
         axes.set_yscale("log", base=2)
+        axes.set_xticks(sizes[::3])
+        axes.set_yticks((1, 2, 4))
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         axes.set_title(name, fontsize="medium")
         axes.set_xlabel("environments")
         axes.grid(alpha=0.3)

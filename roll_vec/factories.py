@@ -188,15 +188,14 @@ def make_vector(
         Steps after which an episode is truncated.  None: the registered limit; -1: no
         limit.
     num_threads : int or None
-        Threads that step a batch; None: all cores.  The environment variable
-        ``ROLL_VEC_NUM_THREADS`` replaces the number of cores.  Small batches use one;
-        see `roll_vec.stacked.row_threads.resolve_num_threads`.
+        Threads that step a batch; None: ``ROLL_VEC_NUM_THREADS`` if this variable is
+        set, else all cores.  Small batches use one; see
+        `roll_vec.stacked.row_threads.resolve_num_threads`.
     prefetch : bool or None
-        True: background threads draw the level of each environment's next episode while
-        this one is played.  False: levels are drawn when episodes begin.  None: with
-        several threads, unless levels are so cheap that this costs more than it saves.
-        The results are the same.  Without effect where levels are not drawn: with
-        ``levels`` of yours, and in FrozenLake.
+        Whether background threads draw the level of each environment's next episode
+        while this one is played; None: with several threads, where that saves time.
+        False: levels are drawn when episodes begin.  The results are the same.  Without
+        effect where no level is drawn: with ``levels`` of yours, and in FrozenLake.
     disable_env_checker : bool or None
         Accepted as by `gymnasium.make`, and without effect.
     **keywords
@@ -221,7 +220,7 @@ def make_vector(
     options = parse_options(options_class, {**registered.keywords, **keywords})
     threads = resolve_num_threads(num_threads)
     if prefetch is not None:
-        prefetch = check_bool("prefetch", prefetch)
+        prefetch = check_bool("prefetch", prefetch, "None, True or False")
     try:
         engine = registered.load("Engine")(options, num_envs, limit, threads, prefetch)
     except MemoryError as error:

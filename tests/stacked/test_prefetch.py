@@ -277,7 +277,7 @@ def test_keyword():
     assert make_prefetcher(True, 5, 1).is_forced
     assert make_prefetcher(False, 5, 9) is None
     for value in (1, "yes", 0.0):
-        with pytest.raises(InvalidOptionError, match="prefetch: expected"):
+        with pytest.raises(InvalidOptionError, match="prefetch: expected None, True"):
             roll_vec.make_vec(LAKE, 2, prefetch=value)
     with pytest.raises(TypeError, match="prefetch is for batches"):
         gymnasium.make(LAKE, prefetch=True)
