@@ -190,7 +190,7 @@ def run_job(control, address, data, num_rows, chunk_rows, num_seats, num_pauses)
     bool : whether the kernel has failed
     """
     if not compare_and_swap(control, IN_USE, 0, 1):
-        return call_job(address, data, 0, num_rows) != 0
+        return address != 0 and call_job(address, data, 0, num_rows) != 0
     num_chunks = (num_rows + chunk_rows - 1) // chunk_rows
     job = (atomic_load(control, TICKET) >> 32) + 1 & 0x7FFFFFFF
     atomic_store(control, _ADDRESS, address)

@@ -143,18 +143,23 @@ class ThreadTeam:
         cores all the time, they are `_PATIENCE_SECONDS`.
         """
         if self._seconds is None:
-            # The best of some: another process may have had the cores.
-            awake = min(self._ping() for _ in range(30))
-            asleep = []
-            for _ in range(5):
-                end = perf_counter() + _PATIENCE_SECONDS
-                while not self.are_asleep() and perf_counter() < end:
-                    pass
-                # A worker says so just before it sleeps.
-                kernels.wait_pauses(self._num_pauses)
-                asleep.append(self._ping())
-            self._seconds = awake, max(median(asleep), awake)
+            with self._lock:
+                self._seconds = self._seconds or self._measure()
         return self._seconds
+
+    def _measure(self) -> tuple[float, float]:
+        """Return the times of `seconds`; nobody else may use the team."""
+        # The best of some: another process may have had the cores.
+        awake = min(self._ping() for _ in range(30))
+        asleep = []
+        for _ in range(5):
+            end = perf_counter() + _PATIENCE_SECONDS
+            while not self.are_asleep() and perf_counter() < end:
+                pass
+            # A worker says so just before it sleeps.
+            kernels.wait_pauses(self._num_pauses)
+            asleep.append(self._ping())
+        return awake, max(median(asleep), awake)
 
     def _ping(self) -> float:
         """Return the seconds until a worker has done a job without work."""

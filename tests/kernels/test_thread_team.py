@@ -98,6 +98,16 @@ def test_callers_work_alone_where_no_thread_can_be_started(team, runners, monkey
     assert 0 < team.seconds()[0] <= team.seconds()[1]
 
 
+def test_who_finds_the_team_in_use_works_alone(team, runners):
+    team.control[kernels.IN_USE] = 1
+    counts = np.zeros(1 + 1000, np.int64)
+    team.run(runners[count], 1000, 64, 3, (3, counts))
+    assert (counts[1:] == 3).all()
+    # A job that only measures a hand-over calls nothing.
+    assert not kernels.run_job(team.control, 0, 0, 10, 1, 1, 0)
+    team.control[kernels.IN_USE] = 0
+
+
 @pytest.mark.parametrize("num_seats", [0, 1, 2])
 def test_no_more_workers_than_seats(team, runners, num_seats):
     team.wake(3)
