@@ -276,7 +276,7 @@ def make_pool_vector(
         cls,
         {**registered.keywords, **keywords},
         names,
-        _hints(make_vector, _POOL_HINT),
+        {**_hints(make_vector, _POOL_HINT), "prefetch": _PREFETCH_HINT},
     )
     # `gymnasium.make` warns of an unknown mode; `gymnasium.make_vec` does not check it.
     modes = (None, *cls.metadata.get("render_modes", ()))
@@ -298,6 +298,9 @@ _STACKED_HINT = (
 _POOL_HINT = (
     "; a pool of objects is stepped by workers: workers says how many, executor "
     "whether they are threads or processes"
+)
+_PREFETCH_HINT = (
+    "; levels are drawn ahead of time for environments in stacked arrays alone"
 )
 
 

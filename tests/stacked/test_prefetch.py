@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec.errors import InvalidOptionError, LevelGenerationError
+from roll_vec.errors import InvalidOptionError, LevelGenerationError, UnknownOptionError
 from roll_vec.stacked import prefetch
 from roll_vec.stacked.prefetch import LevelSource, Prefetcher, make_prefetcher
 from tests.contract.cases import assert_same
@@ -279,6 +279,8 @@ def test_keyword():
     for value in (1, "yes", 0.0):
         with pytest.raises(InvalidOptionError, match="prefetch: expected None, True"):
             roll_vec.make_vec(LAKE, 2, prefetch=value)
+    with pytest.raises(UnknownOptionError, match="stacked arrays alone"):
+        roll_vec.make_vec("roll_vec/Countdown-v0", 2, prefetch=True)
     with pytest.raises(TypeError, match="prefetch is for batches"):
         gymnasium.make(LAKE, prefetch=True)
 
