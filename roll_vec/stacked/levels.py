@@ -199,7 +199,9 @@ class LevelEngine(StackedEngine):
     ) -> None:
         """Change the levels of next episodes; see `Engine.set_level_options`."""
         self.option_sets.change(env_ids, level_options)
-        self._order(env_ids)
+        # Before the first reset there is no next episode.
+        if self.prefetcher is not None and self.prefetcher.is_running:
+            self._order(env_ids)
 
     def get_attribute(self, name: str) -> tuple[Any, ...]:
         """Return an option or another attribute of each environment."""

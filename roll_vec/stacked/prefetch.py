@@ -459,6 +459,11 @@ class Prefetcher:
         return source
 
     @property
+    def is_running(self) -> bool:
+        """Whether levels were ordered already."""
+        return self._background is not None
+
+    @property
     def num_sources(self) -> int:
         """Number of sources that are in use."""
         return len(self._sources)
