@@ -300,7 +300,7 @@ def test_rooms_that_no_memory_is_for_are_refused(make, monkeypatch):
         message = "Unable to allocate 69.6 GiB"
         raise MemoryError(message)
 
-    monkeypatch.setattr(sokoban_rooms.rooms, "make_workspace", refuse)
+    monkeypatch.setattr(sokoban_rooms.rooms, "make_workspaces", refuse)
     env = make(ID, dim_room=(12, 34))
     with pytest.raises(InvalidOptionError, match=r"dim_room: \(12, 34\) .*69.6 GiB"):
         env.reset(seed=0)
