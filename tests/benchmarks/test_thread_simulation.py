@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.thread_simulation import PAGE, Machine, kernel_seconds, render
 from roll_vec.stacked.kernel_threads import HAND_OVERS, PART_SECONDS
+from roll_vec.stacked.thread_team import SPIN_SECONDS
 
 
 @pytest.mark.parametrize("cores", [1, 2, 8, 128])
@@ -33,3 +34,10 @@ def test_memory_is_a_limit():
 def test_the_page_has_the_figures_of_its_file():
     content = json.loads(PAGE.with_suffix(".json").read_text())
     assert "\n".join(render(content)) in PAGE.read_text("utf-8")
+
+
+def test_the_page_has_the_constants_of_the_code():
+    words = " ".join(PAGE.read_text("utf-8").split())
+    assert f"at least {1e6 * PART_SECONDS:.0f} µs of work" in words
+    assert f"at least {HAND_OVERS} times as long as a hand-over" in words
+    assert f"waits for {1e6 * SPIN_SECONDS:.0f} µs and then sleeps" in words
