@@ -192,8 +192,8 @@ def make_vector(
         set, else all cores.  Small batches use one; see
         `roll_vec.stacked.row_threads.resolve_num_threads`.
     prefetch : bool or None
-        Whether background threads draw the level of each environment's next episode
-        while this one is played; None: with several threads, where that saves time.
+        True: background threads draw the level of each environment's next episode while
+        this one is played; None: only with several threads, where that saves time.
         False: levels are drawn when episodes begin.  The results are the same.  Without
         effect where no level is drawn: with ``levels`` of yours, and in FrozenLake.
     disable_env_checker : bool or None
