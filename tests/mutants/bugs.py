@@ -1230,7 +1230,7 @@ BUGS = [
     Bug(
         "a forked child waits for threads that it does not have",
         "roll_vec/stacked/thread_team.py",
-        "    _Process.team, _Process.lock = None, threading.Lock()\n",
+        "    _Process.team, _Process.lock = None, threading.RLock()\n",
         "    _Process.lock = threading.Lock()\n",
         ("tests/contract/test_processes.py",),
     ),
