@@ -270,8 +270,14 @@ def test_copies_and_children_begin_with_empty_slots():
 # ------------------------------------------------------------------ the keyword
 
 
-def test_keyword():
+def test_keyword(monkeypatch):
+    monkeypatch.setattr(prefetch, "count_cores", lambda: 2)
     assert make_prefetcher(None, 5, 2) is not None
+    # More threads than cores are slower, unless the user asks for them.
+    assert make_prefetcher(None, 5, 9).num_threads == 2
+    assert make_prefetcher(True, 5, 9).num_threads == 9
+    monkeypatch.setattr(prefetch, "count_cores", lambda: 1)
+    assert make_prefetcher(None, 5, 9) is None
     assert make_prefetcher(None, 5, 1) is None
     assert make_prefetcher(True, 5, 1).is_forced
     assert make_prefetcher(False, 5, 9) is None
