@@ -317,18 +317,21 @@ def start_row(i, cumulative, positions, elapsed_steps, rng_states):
 
 
 @kernel
-def start_rows(rows, cumulative, state):
+def start_rows(start, stop, rows, cumulative, state):
     """Begin episodes of some rows; see `start_row`.
 
     Parameters
     ----------
+    start, stop : int
+        The range of ``rows`` to work on.
     rows : (m,) int64, read
+        Each at most once.
     cumulative : (H * W,) float64, read
         Cumulative probabilities of the cells.
     state : tuple of the arrays of `LakeState`, updated
     """
     positions, elapsed_steps, rng_states = state
-    for j in range(rows.shape[0]):
+    for j in range(start, stop):
         start_row(rows[j], cumulative, positions, elapsed_steps, rng_states)
 
 

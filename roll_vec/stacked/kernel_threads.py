@@ -137,7 +137,10 @@ class KernelThreads:
             return
         begin = perf_counter()
         kernel(0, num_rows, *arguments)
-        timing.add((perf_counter() - begin) / num_rows)
+        end = perf_counter()
+        timing.add((end - begin) / num_rows)
+        if timing.num_calls >= _CALLS_TO_TIME:
+            process_team().last_use = end
 
     def _choose(self, timing: _Timing, seconds: float) -> int:
         """Return the number of threads for work that takes so long on one."""
@@ -152,9 +155,8 @@ class KernelThreads:
             return 1
         team = process_team()
         awake_seconds, asleep_seconds = team.seconds()
-        now = perf_counter()
-        is_frequent = now - team.last_use < SPIN_SECONDS
-        team.last_use = now
+        # From the end of a kernel on workers look for the next one.
+        is_frequent = perf_counter() - team.last_use < SPIN_SECONDS
         least = HAND_OVERS * awake_seconds
         if team.are_asleep() and not is_frequent:
             least = HAND_OVERS * asleep_seconds
@@ -181,7 +183,7 @@ class KernelThreads:
         # Threads that an earlier split has just woken are awake, or do not get a core.
         is_first = team.are_asleep() and begin - team.last_split >= SPIN_SECONDS
         team.run(runner, num_rows, chunk_rows, num_threads, arguments)
-        team.last_split = perf_counter()
+        team.last_use = team.last_split = perf_counter()
         if is_first:
             pass  # The next split will show whether to wake them has paid.
         elif team.last_split - begin > seconds:

@@ -50,7 +50,7 @@ def make_lakes(maps):
 
 def begin(state, rows):
     """Begin the next episode of some lakes."""
-    one.start_rows(np.asarray(rows, np.int64), CHANCES, tuple(state))
+    one.start_rows(0, len(rows), np.asarray(rows, np.int64), CHANCES, tuple(state))
 
 
 def make_results(steps=T):

@@ -217,7 +217,9 @@ class FrozenLakeEngine(LakeEngine):
 
     def advance(self, rows: NDArray[np.int64]) -> None:
         """Draw the start cells of the next episodes in some environments."""
-        kernels.start_rows(rows, self.start_chances, self._state)
+        self.kernel_threads.run(
+            kernels.start_rows, len(rows), rows, self.start_chances, self._state
+        )
 
     def _start_marks(self, rows: NDArray[np.int64] | None) -> NDArray[np.uint8]:
         starts = self.options.map == b"S"
