@@ -265,7 +265,9 @@ def test_only_the_given_rows_are_seeded_and_started():
     seeds = np.array([2**64 - 1, 8], np.uint64)
     kernels.seed_rows(rows, seeds, rng_states)
     chances = np.cumsum(np.full(9, 1 / 9))
-    kernels.start_rows(0, len(rows), rows, chances, (positions, elapsed_steps, rng_states))
+    kernels.start_rows(
+        0, len(rows), rows, chances, (positions, elapsed_steps, rng_states)
+    )
     assert (rng_states[:, [0, 2, 4]] == 7).all()
     assert (
         positions[[0, 2, 4]].tolist() == elapsed_steps[[0, 2, 4]].tolist() == [99] * 3
