@@ -64,26 +64,23 @@ def make(random_state):
 def play_interrupted(env, random_state):
     """Take steps and resets for half a second, with Ctrl-C at random times."""
 
-    is_armed = True
-
     def interrupt(number, frame):
-        if is_armed:
-            raise KeyboardInterrupt
+        raise KeyboardInterrupt
 
     signal.signal(signal.SIGALRM, interrupt)
     until = time.perf_counter() + 0.5
     env.reset()
     while time.perf_counter() < until:
         try:
-            signal.setitimer(signal.ITIMER_REAL, 1e-5 + random_state.random() * 0.01)
-            play(env, random_state, 50)
+            while time.perf_counter() < until:
+                delay = 1e-5 + random_state.random() * 0.01
+                signal.setitimer(signal.ITIMER_REAL, delay)
+                play(env, random_state, 50)
+            signal.setitimer(signal.ITIMER_REAL, 0)
         except KeyboardInterrupt:
-            is_armed = False
-            # Where a step was interrupted, environments have ended and begin again.
+            # No timer runs any more.  Where a step was interrupted, environments have
+            # ended and begin again.
             env.reset()
-            is_armed = True
-    is_armed = False
-    signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def end(kind, random_state):
