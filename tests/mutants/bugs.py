@@ -1235,6 +1235,20 @@ BUGS = [
         ("tests/contract/test_processes.py",),
     ),
     Bug(
+        "a forked child finds numba's lock taken by a thread of its parent",
+        "kernels/_jit.py",
+        "        before=global_compiler_lock.acquire,\n",
+        "        before=lambda: global_compiler_lock._lock.acquire(blocking=False),\n",
+        ("tests/contract/test_processes.py",),
+    ),
+    Bug(
+        "levels that are no longer ordered go into a cache",
+        "roll_vec/stacked/prefetch.py",
+        "        is_ready = (background.ready == keys) & ((keys ^ source.tag) <= _SEED_MASK)\n",
+        "        is_ready = (background.ready > 1) & ((keys ^ source.tag) <= _SEED_MASK)\n",
+        ("tests/stacked/test_prefetch.py",),
+    ),
+    Bug(
         "a step takes the cores of threads that draw levels",
         "roll_vec/stacked/kernel_threads.py",
         "        num_threads = self._usable - len(background_threads)\n",
