@@ -24,6 +24,7 @@ from tests.contract.cases import (
 FEW, MANY = 1024, 4096
 # Strings and dicts of Python 3.10 are larger.
 KIBIBYTE = 1024 if sys.version_info >= (3, 11) else 1124
+LEVEL_AHEAD = 36 + 8 + 6 * 8
 
 pytestmark = pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
 
@@ -75,8 +76,9 @@ def test_environment_takes_less_than_a_kibibyte(case, mode):
     allocated_by(case, 2)
     few, few_peak = allocated_by(case, FEW, autoreset_mode=mode)
     many, many_peak = allocated_by(case, MANY, autoreset_mode=mode)
-    assert (many - few) / (MANY - FEW) < KIBIBYTE
-    assert (many_peak - few_peak) / (MANY - FEW) < 2 * KIBIBYTE
+    # Besides, a level ahead of time: a grid of 6 by 6, its start and its order.
+    assert (many - few) / (MANY - FEW) < KIBIBYTE + LEVEL_AHEAD
+    assert (many_peak - few_peak) / (MANY - FEW) < 2 * KIBIBYTE + LEVEL_AHEAD
 
 
 @pytest.mark.parametrize("case", [case for case in SINGLES if is_pooled(case)])

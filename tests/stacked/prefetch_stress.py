@@ -20,6 +20,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
+from numba.core.compiler_lock import global_compiler_lock
 
 import roll_vec
 
@@ -65,7 +66,11 @@ def play_interrupted(env, random_state):
     """Take steps and resets for half a second, with Ctrl-C at random times."""
 
     def interrupt(number, frame):
-        raise KeyboardInterrupt
+        # numba does not survive an interrupt while it loads a kernel: try again later.
+        if global_compiler_lock.is_locked():
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+        else:
+            raise KeyboardInterrupt
 
     signal.signal(signal.SIGALRM, interrupt)
     until = time.perf_counter() + 0.5
