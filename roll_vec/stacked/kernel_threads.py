@@ -77,7 +77,9 @@ class _Timing:
         else:
             # Long calls are those that another process has interrupted.
             row_seconds = min(row_seconds, 2 * self.row_seconds)
-            self.row_seconds += (row_seconds - self.row_seconds) / 8
+            change = row_seconds - self.row_seconds
+            # Most calls that take longer were disturbed.
+            self.row_seconds += change / (32 if change > 0 else 2)
 
 
 class KernelThreads:

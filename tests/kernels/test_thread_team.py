@@ -264,3 +264,12 @@ def test_stress_with_callers_and_forks(team, runners):
         assert not caller.is_alive()
     assert not errors
     wait_until(lambda: team.control[kernels.PARKED] == len(team.threads))
+
+
+def test_a_hand_over_that_was_disturbed_is_measured_again(monkeypatch):
+    team = ThreadTeam()
+    measurements = iter([(1e-3, 2e-3), (5e-7, 2e-5)])
+    monkeypatch.setattr(team, "_measure", lambda: next(measurements))
+    team._validity = -1.0
+    assert team.seconds() == (1e-3, 2e-3)
+    assert team.seconds() == team.seconds() == (5e-7, 2e-5)
