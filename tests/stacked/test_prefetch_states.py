@@ -1,6 +1,6 @@
 """Random orders of all methods: batches with and without levels ahead are equal.
 
-This has been seen to fail with each of these bugs planted, one at a time:
+It is for bugs such as these:
 
 - a level in a slot is used whatever its key is;
 - the options of levels are not part of their key;
