@@ -8,6 +8,7 @@ from numba.core.registry import CPUDispatcher
 
 from ._cache import FOLDER, KernelCache
 from ._notice import CompileNotice
+from .signals import signal_delay
 
 event.register("numba:compile", CompileNotice(FOLDER))
 
@@ -61,6 +62,14 @@ class _Kernel(CPUDispatcher):
         super().__init__(py_func, locals=locals or {}, targetoptions=targetoptions)
         self._cache = KernelCache(py_func, FOLDER)
         self.callee = _Callee(self)
+
+    def _compile_for_args(self, *args, **kws):
+        """Load or compile the kernel for a first call from Python.
+
+        Signals wait: numba does not survive an exception within it.
+        """
+        with signal_delay():
+            return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
 
     @property
     def _numba_type_(self):

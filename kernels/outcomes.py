@@ -38,11 +38,12 @@ class UnrollProgress(NamedTuple):
 
 @kernel
 def reaches_limit(elapsed_steps, max_steps):
-    """Return whether an episode is truncated after so many steps, 1 or more.
+    """Return whether an episode is truncated after so many steps.
 
-    ``max_steps`` of 0 is no limit: elapsed steps never equal it.
+    ``max_steps`` of 0 is no limit.  A state can bring an episode beyond its limit: it
+    ends, too.
     """
-    return elapsed_steps == max_steps
+    return (elapsed_steps >= max_steps) & (max_steps > 0)
 
 
 @kernel

@@ -17,6 +17,7 @@ import numpy as np
 
 from roll_vec.errors import ClosedError, InvalidStateError, shorten
 from roll_vec.seeding import (
+    MAX_COUNT,
     check_seed,
     draw_entropy,
     episode_seed,
@@ -422,7 +423,7 @@ def check_stream(state: Any) -> np.random.Generator | None:
             message = f"state: {name}: expected None, or a seed, got {shorten(value)}"
             raise InvalidStateError(message)
     episode = state["episode"]
-    if type(episode) is not int or not -1 <= episode < 1 << 63:
+    if type(episode) is not int or not -1 <= episode <= MAX_COUNT:
         accepted = "the number of an episode"
         raise InvalidStateError.expected("state: episode", accepted, episode)
     if state["np_random"] is None:

@@ -9,15 +9,18 @@ file's status (size, times, inode) shows whether it is still valid.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import io
 import os
 import stat
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TextIO
 
 from roll_vec.errors import InvalidOptionError
+from roll_vec.files import find_kind
 
 __all__ = [
     "PinnedFile",
@@ -25,6 +28,8 @@ __all__ = [
     "fingerprint",
     "folder_status",
     "hash_file",
+    "max_text_size",
+    "open_text",
     "pin_files",
     "read_blocks",
     "refuse_change",
@@ -83,7 +88,8 @@ def fingerprint(argument: str, path: str, manifest: str = "") -> str:
             file /= manifest
             status = file.stat()
         if not stat.S_ISREG(status.st_mode):
-            refuse_unreadable(argument, file, "it is no regular file")
+            kind = find_kind(file)
+            refuse_unreadable(argument, file, f"it is {kind}, expected a file")
         entry = _digests.get(str(file))
         if entry is not None and entry[0] == _key(status):
             return entry[1]
@@ -128,6 +134,55 @@ def read_blocks(path: Path) -> Iterator[memoryview]:
     with path.open("rb", buffering=0) as file:
         while size := file.readinto(buffer):
             yield buffer[:size]
+
+
+def max_text_size(size: int) -> int:
+    """Return how many bytes of text a compressed file may have: 64 MiB, or more.
+
+    JSON of few words is compressed to a twentieth or less, and never to a hundredth; a
+    file of a stranger may have a thousand times its size.
+
+    Parameters
+    ----------
+    size : int
+        Of the file, in bytes.
+    """
+    return max(1 << 26, 100 * size)
+
+
+class _GzipText(gzip.GzipFile):
+    """A compressed file; more than `max_text_size` is an OSError."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "rb")
+        self._limit = max_text_size(Path(path).stat().st_size)
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or size < 0:
+            return b"".join(iter(lambda: self.read(1 << 20), b""))
+        return self._check(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._check(super().read1(size))
+
+    def _check(self, data: bytes) -> bytes:
+        if self.tell() > self._limit:
+            message = (
+                f"it has more than {self._limit} bytes of text, expected at most "
+                "64 MiB, or 100 times the size of the file"
+            )
+            raise OSError(message)
+        return data
+
+
+def open_text(path: str) -> TextIO:
+    """Open a text file in UTF-8, plain or with the ending ``.gz``.
+
+    Reading it raises OSError if it has more than `max_text_size` bytes.
+    """
+    if path.lower().endswith(".gz"):
+        return io.TextIOWrapper(_GzipText(path), "utf-8")
+    return Path(path).open(encoding="utf-8")
 
 
 def hash_file(path: Path) -> str:

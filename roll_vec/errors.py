@@ -10,8 +10,9 @@ notes below the message.
     ├── InvalidActionError       ValueError
     │   └── UnbatchedActionError TypeError
     ├── InvalidOptionError       ValueError
+    │   └── InvalidOptionTypeError TypeError
     ├── UnknownOptionError       TypeError
-    ├── InvalidSeedError         gymnasium.error.Error
+    ├── InvalidSeedError         gymnasium.error.Error, ValueError
     ├── InvalidStateError        ValueError
     ├── InvalidFileError         ValueError
     ├── ResetNeededError         gymnasium.error.ResetNeeded
@@ -22,6 +23,7 @@ notes below the message.
     ├── FrozenAttributeError     AttributeError
     ├── EnvironmentFaultError    RuntimeError
     ├── PendingResultsError      gymnasium.error.AlreadyPendingCallError
+    ├── BatchInUseError          RuntimeError
     ├── SessionsFullError        RuntimeError
     ├── SpaceMismatchError       RuntimeError
     ├── UnsupportedError         NotImplementedError
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ActionStartWarning",
+    "BatchInUseError",
     "ClosedError",
     "EnvironmentFaultError",
     "EnvironmentFaultWarning",
@@ -58,6 +61,7 @@ __all__ = [
     "InvalidActionError",
     "InvalidFileError",
     "InvalidOptionError",
+    "InvalidOptionTypeError",
     "InvalidSeedError",
     "InvalidStateError",
     "LevelGenerationError",
@@ -137,12 +141,16 @@ class InvalidOptionError(_InvalidValueError, ValueError):
     """Raised when a keyword has a value that cannot be used."""
 
 
+class InvalidOptionTypeError(InvalidOptionError, TypeError):
+    """Raised when ``options`` or a mask has a wrong type; a TypeError, too."""
+
+
 class UnknownOptionError(RollVecError, TypeError):
     """Raised when a keyword does not exist; the message lists those that do."""
 
 
-class InvalidSeedError(_InvalidValueError, gym_error.Error):
-    """Raised when a seed is negative or not an integer."""
+class InvalidSeedError(_InvalidValueError, gym_error.Error, ValueError):
+    """Raised when a seed is negative or no integer, or seeds are too few or many."""
 
 
 class InvalidStateError(_InvalidValueError, ValueError):
@@ -155,7 +163,7 @@ class InvalidStateError(_InvalidValueError, ValueError):
 
 
 class InvalidFileError(RollVecError, ValueError):
-    """Raised when a file of roll_vec is damaged, or of another kind or version."""
+    """Raised when a file is damaged, of another kind or version, or no regular file."""
 
 
 class ResetNeededError(RollVecError, gym_error.ResetNeeded):
@@ -301,6 +309,10 @@ class PendingResultsError(RollVecError, gym_error.AlreadyPendingCallError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.args[0], self.name))
+
+
+class BatchInUseError(RollVecError, RuntimeError):
+    """Raised when a thread calls a method of a batch that another thread is in."""
 
 
 class RollVecWarning(UserWarning):

@@ -17,6 +17,7 @@ except ImportError:  # Windows
 __all__ = ["WriteLock"]
 
 _HAS_LOCKS = fcntl is not None
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class WriteLock:
@@ -40,9 +41,9 @@ class WriteLock:
 
     def __init__(self, path: Path, target: Path) -> None:
         self._path = path
-        self._file = path.open("wb")
+        self._file = open(path, "ab", opener=_open)  # noqa: SIM115
         while not _lock(self._file, path, target):
-            self._file = path.open("wb")
+            self._file = open(path, "ab", opener=_open)  # noqa: SIM115
 
     def release(self) -> None:
         """Let other processes write; a second call does nothing."""
@@ -54,6 +55,11 @@ class WriteLock:
         with suppress(OSError):
             self._path.unlink()
         self._file.close()
+
+
+def _open(path: str, flags: int) -> int:
+    """Open the file of a lock; never by a link, and without waiting for a pipe."""
+    return os.open(path, flags | _NO_LINKS, 0o666)
 
 
 def _lock(file: IO[bytes], path: Path, target: Path) -> bool:

@@ -8,29 +8,45 @@ too.  It has the arrays, and two more entries::
     sha256   the 32 bytes of the header's SHA-256
 
 A reader checks both before it returns anything.
+
+An archive of a stranger may be small and have gigabytes of zeros.  Sizes are checked
+before memory is allocated for them: an archive has no more than `MAX_RATIO` times its
+own size, an array is as large as its dtype and shape say, and the header has the size
+that texts have.  Nothing that is written honestly is refused.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
-import io
 import json
 import math
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.data_files import max_text_size
 from roll_vec.errors import InvalidFileError
+from roll_vec.files import check_regular, replace_file
+from roll_vec.plain_data import check_depth, check_elements
 
-__all__ = ["read_npz", "write_npz"]
+__all__ = [
+    "MAX_RATIO",
+    "open_archive",
+    "read_array",
+    "read_npz",
+    "write_npz",
+]
+
+MAX_RATIO = 1032
+"""zlib never makes more bytes of one."""
 
 _HEADER, _DIGEST = "header", "sha256"
+_CHUNK = 1 << 20
 
 
 def write_npz(
@@ -39,6 +55,7 @@ def write_npz(
     version: int,
     header: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
+    compressed: Container[str] = (),
 ) -> None:
     """Write a file; an interrupted call leaves the old file, or none.
 
@@ -54,15 +71,16 @@ def write_npz(
         Anything that `json` can write.
     arrays : mapping from str to array
         Arrays without objects; names other than ``header`` and ``sha256``.
+    compressed : container of str
+        Names of arrays whose bytes are compressed already: once more would take twenty
+        times as long and save nothing.
 
     Raises
     ------
+    InvalidFileError
+        If the path is that of a directory, a device, a pipe or a socket.
     OSError
     """
-    path = Path(path)
-    if not path.parent.is_dir():
-        # Else the message would have the name of the temporary file.
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     contents = {
         name: {
             "dtype": array.dtype.str,
@@ -77,13 +95,14 @@ def write_npz(
     head = np.frombuffer(text.encode(), np.uint8)
     digest = np.frombuffer(hashlib.sha256(head.tobytes()).digest(), np.uint8)
     entries: dict[str, Any] = {_HEADER: head, _DIGEST: digest, **arrays}
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with partial.open("wb") as file:
-            np.savez_compressed(file, **entries)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    # As `numpy.savez_compressed`, which compresses all entries.
+    with replace_file(path) as file, zipfile.ZipFile(file, "w") as archive:
+        for name, array in entries.items():
+            entry = zipfile.ZipInfo(f"{name}.npy")
+            if name not in compressed:
+                entry.compress_type = zipfile.ZIP_DEFLATED
+            with archive.open(entry, "w", force_zip64=True) as out:
+                np.lib.format.write_array(out, array, allow_pickle=False)
 
 
 def read_npz(
@@ -102,23 +121,29 @@ def read_npz(
     Raises
     ------
     InvalidFileError
-        Names the file: if it is of another kind or version, truncated or changed.
+        Names the file: if it is of another kind or version, truncated or changed, or
+        no regular file.
     OSError
         If it cannot be read.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_archive(path) as archive:
             if f"{_HEADER}.npy" not in archive.namelist():
                 _refuse(
                     path,
                     "it has no header: it is of another program, or of a version of "
                     f"roll_vec before version 1 of the format of a {kind}",
                 )
-            head = _read_entry(archive, _HEADER).tobytes()
-            digest = _read_entry(archive, _DIGEST).tobytes()
+            size = archive.getinfo(f"{_HEADER}.npy").file_size
+            most = max_text_size(Path(path).stat().st_size)
+            if size > most:
+                _refuse(path, f"its header has {size} bytes, expected at most {most}")
+            head = read_array(archive, _HEADER, "|u1").tobytes()
+            digest = read_array(archive, _DIGEST, "|u1", [32]).tobytes()
             if hashlib.sha256(head).digest() != digest:
                 _refuse(path, "its header is damaged")
             content = json.loads(head)
+            check_depth(content)
             if content["kind"] != kind:
                 _refuse(path, f"it is a {content['kind']}, not a {kind}")
             if content["version"] != version:
@@ -129,16 +154,12 @@ def read_npz(
                 )
             arrays = {}
             for name, entry in content["arrays"].items():
-                array = _read_entry(archive, name)
-                if (
-                    array.dtype.str != entry["dtype"]
-                    or list(array.shape) != entry["shape"]
-                    or _digest(array) != entry["sha256"]
-                ):
+                array = read_array(archive, name, entry["dtype"], entry["shape"])
+                if _digest(array) != entry["sha256"]:
                     _refuse(path, f"the array {name} is damaged")
                 arrays[name] = array
             return content["header"], arrays
-    except (InvalidFileError, FileNotFoundError, PermissionError, IsADirectoryError):
+    except (InvalidFileError, FileNotFoundError, PermissionError):
         raise
     except Exception as error:
         # `zipfile` and `zlib` raise a dozen kinds of exceptions for damaged files.
@@ -147,24 +168,89 @@ def read_npz(
         raise InvalidFileError(message) from error
 
 
-def _read_entry(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    """Return an array of the archive; its size is checked before it is allocated."""
-    data = archive.read(f"{name}.npy")
-    file = io.BytesIO(data)
-    if np.lib.format.read_magic(file) != (1, 0):
-        message = f"{name} has another format version"
+def open_archive(path: str | os.PathLike[str]) -> zipfile.ZipFile:
+    """Return an open ``.npz`` file whose entries may be read one by one.
+
+    Raises
+    ------
+    InvalidFileError
+        If it is no regular file.
+    ValueError
+        If its entries are larger than honest ones can be.
+    Exception
+        Those of `zipfile` for a damaged file.
+    """
+    check_regular(path)
+    archive = zipfile.ZipFile(path)
+    entries, size = archive.infolist(), Path(path).stat().st_size
+    # Entries can lie over each other in the file.
+    if sum(entry.file_size for entry in entries) > MAX_RATIO * size:
+        archive.close()
+        message = f"its entries are larger than {MAX_RATIO} times its size"
         raise ValueError(message)
-    shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
-    size = len(data) - file.tell()
-    if dtype.hasobject or math.prod(shape) * dtype.itemsize != size:
-        message = f"{name} has a wrong size"
+    return archive
+
+
+def read_array(
+    archive: zipfile.ZipFile,
+    name: str,
+    dtype: str | None = None,
+    shape: list[int] | None = None,
+) -> NDArray[Any]:
+    """Return an array of an archive of `open_archive`.
+
+    Parameters
+    ----------
+    archive : zipfile.ZipFile
+    name : str
+    dtype : str or None
+        The one that it must have, as ``dtype.str``; None: any without objects.
+    shape : list of int or None
+        The one that it must have; None: any.
+
+    Raises
+    ------
+    ValueError
+        If it is of another dtype, shape or size; nothing of it is inflated then.
+    Exception
+        Those of `zipfile` and `zlib` for a damaged file.
+    """
+    entry = archive.getinfo(f"{name}.npy")
+    # Others make any number of bytes of one.
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        message = f"{name} is compressed by another method than numpy's"
         raise ValueError(message)
-    array: NDArray[Any] = np.frombuffer(data, dtype, offset=file.tell())
-    return array.reshape(shape, order="F" if fortran_order else "C")
+    with archive.open(entry) as file:
+        if np.lib.format.read_magic(file) != (1, 0):
+            message = f"{name} has another format version"
+            raise ValueError(message)
+        own_shape, is_fortran, own_dtype = np.lib.format.read_array_header_1_0(file)
+        size = math.prod(own_shape) * own_dtype.itemsize
+        if own_dtype.hasobject:
+            message = f"{name} has Python objects"
+            raise ValueError(message)
+        if size != entry.file_size - file.tell():
+            message = f"{name} has a wrong size"
+            raise ValueError(message)
+        if dtype not in (None, own_dtype.str) or shape not in (None, [*own_shape]):
+            accepted = dtype if shape is None else f"{dtype} of shape {tuple(shape)}"
+            message = (
+                f"the array {name} is {own_dtype} of shape {own_shape}, expected "
+                f"{accepted}"
+            )
+            raise ValueError(message)
+        data = np.empty(size, np.uint8)
+        for start in range(0, size, _CHUNK):
+            part = data[start : start + _CHUNK]
+            part[...] = np.frombuffer(file.read(len(part)), np.uint8, len(part))
+    array = data.view(own_dtype)
+    check_elements(array)
+    return array.reshape(own_shape, order="F" if is_fortran else "C")
 
 
 def _digest(array: NDArray[Any]) -> str:
-    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return hashlib.sha256(data.data).hexdigest()
 
 
 def _message(path: str | os.PathLike[str], problem: str) -> str:

@@ -11,6 +11,7 @@ import difflib
 import functools
 import hashlib
 import inspect
+import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
@@ -30,6 +31,7 @@ __all__ = [
     "check_lookup",
     "check_number",
     "check_optional_text",
+    "check_seconds",
     "check_unknown",
     "close_match",
     "describe_value",
@@ -46,6 +48,8 @@ Options = TypeVar("Options")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 MAX_INT = (1 << 31) - 1
+# Locks and pipes overflow at timeouts that are a little longer.
+_MAX_SECONDS = 1e9
 NO_HINTS: Mapping[str, str] = {}
 
 _ACTION_START_HINT = (
@@ -326,6 +330,9 @@ def check_bool(name: str, value: Any, accepted: str = "True or False") -> bool:
 def check_number(name: str, value: Any, low: float, high: float) -> float:
     """Return a float option between two bounds, both allowed."""
     try:
+        # float() also reads text, and takes True for 1.
+        if isinstance(value, (str, bytes, bool, np.bool_)):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise InvalidOptionError.expected(name, "a number", value) from None
@@ -333,6 +340,21 @@ def check_number(name: str, value: Any, low: float, high: float) -> float:
         accepted = f"a number from {low:g} to {high:g}"
         raise InvalidOptionError.expected(name, accepted, value)
     return number
+
+
+def check_seconds(name: str, value: Any, *, allows_zero: bool = True) -> float | None:
+    """Return a timeout in seconds; None: no limit, or more than a clock can measure."""
+    # An int may be more than a float can hold.
+    if value is None or (isinstance(value, int) and value >= _MAX_SECONDS):
+        return None
+    try:
+        seconds = check_number(name, value, 0.0, math.inf)
+    except InvalidOptionError:
+        seconds = math.nan
+    if not (seconds > 0.0 or (allows_zero and seconds == 0.0)):
+        accepted = f"None or seconds {'from' if allows_zero else 'above'} 0"
+        raise InvalidOptionError.expected(name, accepted, value)
+    return seconds if seconds < _MAX_SECONDS else None
 
 
 def check_band(

@@ -28,8 +28,9 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["MAX_DEPTH", "decode", "encode"]
+__all__ = ["MAX_DEPTH", "check_depth", "check_elements", "decode", "encode"]
 
 # Containers within containers; Python's own limit of recursion is 1000 calls.
 MAX_DEPTH = 100
@@ -174,14 +175,20 @@ def decode(data: bytes) -> Any:
         value = _from_json(text)
         # Each level of nesting has a bracket of its own.
         if text.count("[") + text.count("{") > MAX_DEPTH:
-            _check_depth(value)
+            check_depth(value)
     except (ValueError, TypeError, OverflowError, MemoryError, RecursionError) as error:
         message = f"no plain data: {type(error).__name__}: {error}"
         raise ValueError(message) from None
     return value
 
 
-def _check_depth(value: Any) -> None:
+def check_depth(value: Any) -> None:
+    """Check that containers are nested no deeper than `MAX_DEPTH`.
+
+    Raises
+    ------
+    ValueError
+    """
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         containers = [part for part in level if type(part) in (list, tuple, dict)]
@@ -267,6 +274,23 @@ def _read_elements(dtype: np.dtype[Any], count: int, text: Any) -> Any:
     """Return the elements of an array, in a new array of one dimension."""
     data = _exactly(_from_base64(text), count * dtype.itemsize)
     elements = np.frombuffer(bytearray(data), dtype)
+    check_elements(elements)
+    return elements
+
+
+def check_elements(elements: NDArray[Any]) -> None:
+    """Check bytes that numpy takes for elements of a dtype as they are.
+
+    Parameters
+    ----------
+    elements : (n,) array
+
+    Raises
+    ------
+    ValueError
+        For a bool or a character that there is not.
+    """
+    dtype = elements.dtype
     # Other bytes than 0 and 1 are both true and unequal to True.
     if dtype.kind == "b" and (elements.view(np.uint8) > 1).any():
         message = "wrong bool"
@@ -277,7 +301,6 @@ def _read_elements(dtype: np.dtype[Any], count: int, text: Any) -> Any:
         if (codes > sys.maxunicode).any():
             message = "wrong character"
             raise ValueError(message)
-    return elements
 
 
 def _read_array(argument: list[Any]) -> Any:

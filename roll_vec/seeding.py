@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from roll_vec.errors import InvalidSeedError, InvalidStateError
 
 __all__ = [
     "MAX_BAND_ATTEMPTS",
+    "MAX_COUNT",
     "band_seed",
     "check_seed",
     "draw_entropy",
@@ -34,6 +35,9 @@ __all__ = [
 ]
 
 SEED_BITS = 32
+MAX_COUNT = 1 << 62
+"""The highest number of an episode, or of steps, that a state may have: the numbers
+that follow it must be 64-bit integers, too."""
 MAX_BAND_ATTEMPTS = 1000
 """Levels that are tried for a band, with that of attempt 0; see `band_seed`."""
 _BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
@@ -48,7 +52,8 @@ def check_seed(seed: object) -> int:
         If it is not an integer or negative.
     """
     try:
-        value = operator.index(seed)  # type: ignore[arg-type]
+        # True is 1, and never meant as a seed.
+        value = -1 if isinstance(seed, bool) else operator.index(cast(Any, seed))
     except TypeError:
         value = -1
     if value < 0:
@@ -75,9 +80,7 @@ def expand_seeds(seed: Any, num_envs: int, group_size: int = 1) -> list[int | No
     Raises
     ------
     InvalidSeedError
-        If a seed is negative or not an integer.
-    ValueError
-        If a sequence has another length.
+        If a seed is negative or not an integer, or a sequence has another length.
     """
     if seed is None:
         return [None] * num_envs
@@ -93,7 +96,7 @@ def expand_seeds(seed: Any, num_envs: int, group_size: int = 1) -> list[int | No
             f"seed: expected one entry for each of the {num_envs} environments, "
             f"got {len(seed)}"
         )
-        raise ValueError(message)
+        raise InvalidSeedError(message)
     return [None if entry is None else check_seed(entry) for entry in seed]
 
 

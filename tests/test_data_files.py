@@ -1,16 +1,20 @@
 """Data files: a pickle or a pool goes on with another content, without an error."""
 
+import gzip
 import json
 import os
 import pickle
+import tracemalloc
 
 import gymnasium
 import pytest
 
 from roll_vec import data_files
 from roll_vec.envs.countdown import Countdown
+from roll_vec.envs.countdown.task_files import load_tasks
 from roll_vec.envs.sokoban import Sokoban
 from roll_vec.envs.webshop import WebShop
+from roll_vec.envs.webshop.catalogue.files import read_json
 from roll_vec.errors import EnvironmentFaultError, InvalidOptionError
 from roll_vec.pool.factories import build
 from tests.envs.webshop.shops import ITEMS, write
@@ -179,7 +183,7 @@ def test_a_digest_is_computed_once_per_status(tmp_path, monkeypatch):
 def test_a_pipe_is_no_data_file(tmp_path):
     os.mkfifo(tmp_path / "pipe.jsonl")
     with pytest.raises(
-        InvalidOptionError, match=r"pipe\.jsonl cannot be read: it is no"
+        InvalidOptionError, match=r"pipe\.jsonl cannot be read: it is a pi"
     ):
         Countdown(data=tmp_path / "pipe.jsonl")
 
@@ -202,3 +206,33 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
         InvalidOptionError, match=r"products: .* since reading it began"
     ):
         WebShop(**paths)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [lambda path: read_json("products", path), load_tasks],
+    ids=["JSON", "lines"],
+)
+def test_a_compressed_file_is_no_larger_than_texts_are(read, tmp_path):
+    path, count = tmp_path / "tasks.jsonl.gz", 65 << 20
+    path.write_bytes(gzip.compress(b" " * count, 1))
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidOptionError, match=f"more than {64 << 20} bytes of"):
+            read(str(path))
+        # One line may be copied once.
+        assert tracemalloc.get_traced_memory()[1] < 3 * count
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_compressed_text_is_read_as_a_plain_one(tmp_path):
+    plain, packed = tmp_path / "a.txt", tmp_path / "a.txt.gz"
+    plain.write_text("é\r\n" * 300_000, "utf-8")
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    for read in (list, lambda file: file.read()):
+        results = []
+        for path in (plain, packed):
+            with data_files.open_text(str(path)) as file:
+                results.append(read(file))
+        assert results[0] == results[1]

@@ -21,15 +21,16 @@ ELSEWHERE = {DOCS / "cluster.md", DOCS / "torch.md"}
 PAGES = sorted({*DOCS.glob("*.md"), *(DOCS / "games").glob("*.md")} - ELSEWHERE)
 
 
-# A folder for each page: programs may write files.
+# A folder for each page: programs may write files, and then run over them once more.
 RUN_PAGES = """
 import json, os, sys
 start = os.getcwd()
 for page, blocks in json.load(sys.stdin).items():
     os.makedirs(page)
     os.chdir(page)
-    for number, block in enumerate(blocks):
-        exec(compile(block, f"<python block {number} of {page}>", "exec"), {})
+    for run in range(2):
+        for number, block in enumerate(blocks if run == 0 or os.listdir() else ()):
+            exec(compile(block, f"<python block {number} of {page}>", "exec"), {})
     os.chdir(start)
 """
 

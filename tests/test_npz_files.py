@@ -1,6 +1,8 @@
 """Files of arrays and a header: read back equal, refused where they are damaged."""
 
+import io
 import json
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -77,12 +79,12 @@ def test_a_truncated_file_is_refused(path):
             read_npz(path, "snapshot", 1)
 
 
-def rewrite(path, **entries):
+def rewrite(path, method=zipfile.ZIP_STORED, **entries):
     """Replace entries of a file, with a new and correct checksum of the archive."""
     with zipfile.ZipFile(path) as archive:
         contents = {name: archive.read(name) for name in archive.namelist()}
     contents |= {f"{name}.npy": data for name, data in entries.items()}
-    with zipfile.ZipFile(path, "w") as archive:
+    with zipfile.ZipFile(path, "w", method) as archive:
         for name, data in contents.items():
             archive.writestr(name, data)
 
@@ -93,6 +95,62 @@ def test_an_array_of_another_size_is_refused_before_it_is_allocated(path):
     huge = data.replace(b"(3, 4)", b"(3, 4000000000000)")
     rewrite(path, numbers=huge.replace(b" " * 12 + b"\n", b"\n"))
     with pytest.raises(InvalidFileError, match="numbers has a wrong size"):
+        read_npz(path, "snapshot", 1)
+
+
+def make_entry(array):
+    """Return an array as the bytes of its entry."""
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+ZEROS = make_entry(np.zeros(70 << 20, np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("entry", "method", "message"),
+    [
+        ("header", zipfile.ZIP_DEFLATED, "its header has 73400448 bytes"),
+        (
+            "sha256",
+            zipfile.ZIP_DEFLATED,
+            "sha256 is uint8 of shape .73400320,., expected .u1 of shape .32,.",
+        ),
+        ("numbers", zipfile.ZIP_DEFLATED, "numbers is uint8 of shape .73400320,."),
+        ("other", zipfile.ZIP_BZIP2, "larger than 1032 times its size"),
+    ],
+)
+def test_a_bomb_is_refused_before_it_is_inflated(entry, method, message, path):
+    rewrite(path, method, **{entry: ZEROS})
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidFileError, match=message):
+            read_npz(path, "snapshot", 1)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 22
+    finally:
+        tracemalloc.stop()
+
+
+def test_methods_that_numpy_does_not_write_are_refused(path):
+    rewrite(path, zipfile.ZIP_LZMA)
+    with pytest.raises(InvalidFileError, match="by another method than numpy's"):
+        read_npz(path, "snapshot", 1)
+
+
+def test_an_array_takes_its_own_size_once(tmp_path):
+    array = np.zeros(20 << 20, np.uint8)
+    write_npz(tmp_path / "large.npz", "snapshot", 1, {}, {"array": array})
+    tracemalloc.start()
+    read_npz(tmp_path / "large.npz", "snapshot", 1)
+    assert tracemalloc.get_traced_memory()[1] < 25 << 20
+    tracemalloc.stop()
+
+
+def test_bytes_that_are_no_bool_are_refused(path):
+    flags = np.array([2, 1], np.uint8).view(np.bool_)
+    write_npz(path, "snapshot", 1, HEADER, {"flags": flags})
+    with pytest.raises(InvalidFileError, match="wrong bool"):
         read_npz(path, "snapshot", 1)
 
 
@@ -112,6 +170,17 @@ def test_a_changed_array_or_header_is_refused_by_its_digest(path):
 def test_a_file_that_is_missing_is_an_ordinary_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_npz(tmp_path / "none.npz", "snapshot", 1)
+
+
+def test_what_is_compressed_is_stored_as_it_is(path):
+    write_npz(path, "snapshot", 1, HEADER, ARRAYS, ["numbers"])
+    with zipfile.ZipFile(path) as archive:
+        methods = {entry.filename: entry.compress_type for entry in archive.infolist()}
+    stored = [name for name, method in methods.items() if method == zipfile.ZIP_STORED]
+    assert stored == ["numbers.npy"]
+    np.testing.assert_array_equal(
+        read_npz(path, "snapshot", 1)[1]["numbers"], ARRAYS["numbers"]
+    )
 
 
 def test_an_interrupted_write_leaves_the_old_file(path):

@@ -28,6 +28,7 @@ import numpy as np
 from benchmarks.machine import version_of
 from benchmarks.processes import ROOT
 from roll_vec.evaluation import SPLITS, EpisodeResults, Split
+from roll_vec.files import replace_file
 
 RESULTS = ROOT / "docs" / "baselines.json"
 # Files that the command itself writes: a change of them is no change of the code.
@@ -122,9 +123,8 @@ def write_results(
         ],
     }
     text = _format(content)
-    temporary = path.with_name(f"{path.name}.tmp")
-    temporary.write_text(text, "utf-8")
-    temporary.replace(path)
+    with replace_file(path) as file:
+        file.write(text.encode())
     parsed: dict[str, Any] = json.loads(text)
     return parsed
 

@@ -7,22 +7,26 @@ import ast
 import math
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, NoReturn
 
 from gymnasium.vector import AutoresetMode
 
-from roll_vec.cli._errors import UsageError
+from roll_vec.cli._errors import UsageError, argument_error
 from roll_vec.options import close_match
 
 __all__ = [
     "Parser",
+    "PathArgument",
     "add_environment_arguments",
     "add_option_argument",
     "autoreset_mode",
     "integer_from",
     "literal",
     "number_from",
+    "number_ranges",
+    "refuse_arguments",
 ]
 
 # Keywords that a command sets itself, and advice on how to set them.
@@ -64,7 +68,22 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             words = " ".join(unknown)
             self.error(f"unrecognized arguments: {words}{self._advice(unknown)}")
+        # The parser of a command has ended before that of the program.
+        if not hasattr(namespace, "changes"):
+            namespace.changes = self._changes(namespace)
         return namespace, unknown
+
+    def _changes(self, namespace: argparse.Namespace) -> dict[str, str]:
+        """Return the arguments that have another value than their default.
+
+        By their names in the namespace: those that the user writes.
+        """
+        return {
+            action.dest: (action.option_strings or [str(action.metavar)])[-1]
+            for action in self._actions
+            if hasattr(namespace, action.dest)
+            and getattr(namespace, action.dest) != self.get_default(action.dest)
+        }
 
     def print_help(self, file: Any = None) -> None:
         """Write the help; argparse would hide that it cannot be written."""
@@ -99,16 +118,54 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message)
 
 
-def integer_from(low: int) -> Callable[[str], int]:
-    """Return an argument type: an integer from `low` up."""
+class PathArgument:
+    """An argument type: the path of a file; shells complete those with some suffixes.
+
+    Parameters
+    ----------
+    suffixes : str
+        Such as ``".npz"``.
+    """
+
+    def __init__(self, *suffixes: str) -> None:
+        self.suffixes = suffixes
+
+    def __call__(self, text: str) -> Path:
+        """Return the path."""
+        return Path(text)
+
+
+def refuse_arguments(
+    arguments: argparse.Namespace, names: Iterable[str], reason: str
+) -> None:
+    """Raise UsageError for an argument that a command would not read.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        Of a `Parser`: its ``changes`` are the arguments that are not their defaults.
+    names : iterable of str
+        Those that the command does not read, as ``arguments`` has them.
+    reason : str
+        Such as ``with --check``.
+    """
+    unread = {*names}
+    for name, flag in arguments.changes.items():
+        if name in unread:
+            raise argument_error(flag, f"not allowed {reason}")
+
+
+def integer_from(low: int, high: int | None = None) -> Callable[[str], int]:
+    """Return an argument type: an integer from `low` up, to `high` if there is one."""
+    accepted = f"from {low} up" if high is None else f"from {low} to {high:,}"
 
     def integer(text: str) -> int:
         try:
             number = int(text)
         except ValueError:
             number = low - 1
-        if number < low:
-            message = f"expected an integer from {low} up, got {text!r}"
+        if number < low or (high is not None and number > high):
+            message = f"expected an integer {accepted}, got {text!r}"
             raise argparse.ArgumentTypeError(message)
         return number
 
@@ -129,6 +186,34 @@ def number_from(low: float) -> Callable[[str], float]:
         return value
 
     return number
+
+
+def number_ranges(most: int) -> Callable[[str], list[range]]:
+    """Return an argument type: ranges such as ``0-15,40``, of at most `most` numbers.
+
+    Numbers are below 2**63.  Ranges may overlap.
+    """
+
+    def ranges(text: str) -> list[range]:
+        result = []
+        try:
+            for part in text.split(","):
+                first, dash, last = part.partition("-")
+                start = int(first)
+                stop = (int(last) if dash else start) + 1
+                if not 0 <= start < stop <= 1 << 63:
+                    raise ValueError(part)
+                result.append(range(start, stop))
+        except ValueError:
+            message = f"expected numbers and ranges such as 0-15,40, got {text!r}"
+            raise argparse.ArgumentTypeError(message) from None
+        count = sum(each.stop - each.start for each in result)
+        if count > most:
+            message = f"expected at most {most:,} numbers, got {count:,}: {text!r}"
+            raise argparse.ArgumentTypeError(message)
+        return result
+
+    return ranges
 
 
 def autoreset_mode(text: str) -> AutoresetMode:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
-from roll_vec.cli._arguments import integer_from, number_from
+from roll_vec.cli._arguments import integer_from, number_from, refuse_arguments
 from roll_vec.cli._errors import argument_error, one_line
 from roll_vec.cli._imports import require
 from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation import ChatEndpoint
 
-__all__ = ["add_chat_arguments", "is_endpoint", "make_endpoint", "refuse_model"]
+__all__ = ["add_chat_arguments", "is_endpoint", "make_endpoint", "refuse_chat"]
 
 
 def add_chat_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of a policy behind an endpoint."""
     chat = parser.add_argument_group("a model behind an endpoint (--policy http://...)")
-    add = chat.add_argument
+    names = []
+
+    def add(flag: str, **keywords: Any) -> None:
+        names.append(chat.add_argument(flag, **keywords).dest)
+
+    parser.set_defaults(chat_arguments=names)
     add("--model", metavar="NAME", help="its name at the endpoint")
     add(
         "--temperature",
@@ -107,12 +113,12 @@ def make_endpoint(policy: str, arguments: argparse.Namespace) -> ChatEndpoint:
     return endpoint
 
 
-def refuse_model(arguments: argparse.Namespace) -> None:
-    """Raise an error if a policy that is no endpoint has the name of a model.
+def refuse_chat(arguments: argparse.Namespace) -> None:
+    """Raise an error if a policy that is no endpoint has arguments of one.
 
     Raises
     ------
     UsageError
     """
-    if arguments.model is not None:
-        raise argument_error("--model", "expected --policy http(s)://..., too")
+    reason = "without --policy http(s)://..."
+    refuse_arguments(arguments, arguments.chat_arguments, reason)

@@ -38,8 +38,7 @@ class Column:
 
     def __init__(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
         self.dtype, self.shape = dtype, shape
-        size = max(1, dtype.itemsize * math.prod(shape))
-        capacity = min(_BLOCK_ENTRIES, max(1, _BLOCK_BYTES // size))
+        capacity = _block_capacity(dtype.itemsize * math.prod(shape))
         self._buffer = np.empty((capacity, *shape), dtype)
         self._size = 0
         self._parts: list[bytes] = []
@@ -87,6 +86,27 @@ class Column:
         return description, np.frombuffer(b"".join(self._parts), np.uint8)
 
 
+def _block_capacity(size: int) -> int:
+    """Return how many entries of some bytes a block has at most."""
+    return min(_BLOCK_ENTRIES, max(1, _BLOCK_BYTES // max(1, size)))
+
+
+def _inflate(part: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
+    """Return compressed data of a known size; no more is ever in memory.
+
+    Raises
+    ------
+    ValueError, zlib.error
+        If they have another size.
+    """
+    stream = zlib.decompressobj()
+    data = stream.decompress(part.data, size + 1)
+    if len(data) != size or not stream.eof:
+        message = f"expected {size} bytes in a block"
+        raise ValueError(message)
+    return np.frombuffer(data, np.uint8)
+
+
 def read_column(
     description: Mapping[str, Any], data: NDArray[np.uint8]
 ) -> Iterator[tuple[int, NDArray[Any]]]:
@@ -103,13 +123,14 @@ def read_column(
     frames = itertools.chain.from_iterable(ranges)
     ends = [0, *itertools.accumulate(description["bytes"])]
     for i, count in enumerate(description["sizes"]):
-        parts = [data[ends[j] : ends[j + 1]] for j in (2 * i, 2 * i + 1)]
-        bits, values = (
-            np.frombuffer(zlib.decompress(part.data), np.uint8) for part in parts
-        )
+        if not 0 < count <= _block_capacity(size):
+            message = f"a block of {count} entries"
+            raise ValueError(message)
+        mask, values = (data[ends[j] : ends[j + 1]] for j in (2 * i, 2 * i + 1))
+        bits = _inflate(mask, -(-count * size // 8))
+        places = np.flatnonzero(np.unpackbits(bits, count=count * size).view(np.bool_))
         block = np.zeros((count, size), np.uint8)
-        is_changed = np.unpackbits(bits, count=block.size).view(np.bool_)
-        block.reshape(-1)[np.flatnonzero(is_changed)] = values
+        block.reshape(-1)[places] = _inflate(values, len(places))
         # `accumulate` along the first axis takes ten times as long.
         for before, entry in itertools.pairwise(block):
             np.bitwise_xor(before, entry, out=entry)
@@ -146,6 +167,15 @@ def pack_texts(texts: list[bytes]) -> dict[str, NDArray[Any]]:
 
 
 def read_texts(arrays: Mapping[str, NDArray[Any]]) -> list[bytes]:
-    """Return the texts of `pack_texts`."""
+    """Return the texts of `pack_texts`.
+
+    Raises
+    ------
+    ValueError
+        If they overlap: a small file could have any number of long ones.
+    """
     data, ends = arrays["texts"].tobytes(), arrays["text_ends"].tolist()
+    if ends != sorted(ends) or (ends and not 0 <= ends[0] <= ends[-1] <= len(data)):
+        message = "texts that overlap"
+        raise ValueError(message)
     return [data[start:end] for start, end in zip([0, *ends], ends, strict=False)]

@@ -16,16 +16,14 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.cli._environments import mode_of
-from roll_vec.cli._signals import CriticalSection
 from roll_vec.cli._transcript import Transcript
 from roll_vec.errors import InvalidActionError
+from roll_vec.kernels.signals import CriticalSection
+from roll_vec.vector.successes import episode_successes
 
-__all__ = ["UNKNOWN", "Episodes", "Recorder", "RolloutSummary", "roll_out"]
+__all__ = ["Episodes", "Recorder", "RolloutSummary", "roll_out"]
 
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
-
-# The environment does not say whether the episode was a success.
-UNKNOWN = -1
 
 
 class Recorder(Protocol):
@@ -150,6 +148,7 @@ def roll_out(
     exception = None
     section = CriticalSection()
     try:
+        section.open()
         observations, infos = env.reset(seed=seed)
         if recorder is not None:
             with section:
@@ -248,12 +247,14 @@ class EpisodeTracker:
         if not env_ids.size:
             self.resetting = None
             return None
+        # In same-step mode the other keys are those of the reset that followed.
+        last_infos = infos.get("final_info", {}) if self._same_step else infos
         self._chunks.append(
             Episodes(
                 env_index=env_ids,
                 returns=self._returns[env_ids],
                 lengths=self._lengths[env_ids],
-                success=self._success(infos, env_ids),
+                success=episode_successes(self._env, last_infos, env_ids),
                 terminated=terminations[env_ids],
                 truncated=truncations[env_ids],
             )
@@ -280,29 +281,6 @@ class EpisodeTracker:
             for field in fields(Episodes)
         }
         return Episodes(**columns)
-
-    def _success(
-        self, infos: Mapping[str, Any], env_ids: NDArray[np.intp]
-    ) -> NDArray[np.int8]:
-        """Return 1, 0 or UNKNOWN for each episode that ended in this step."""
-        success = np.full(env_ids.size, UNKNOWN, dtype=np.int8)
-        if self._same_step:
-            # The other keys are those of the reset that followed.
-            infos = infos.get("final_info", {})
-        if "success" in infos:
-            values = np.asarray(infos["success"])[env_ids]
-            mask = infos.get("_success")
-            if mask is None:
-                success[:] = values.astype(np.bool_)
-            else:
-                is_known = np.asarray(mask)[env_ids]
-                success[is_known] = values[is_known].astype(np.bool_)
-        elif not self._is_pool:
-            # FrozenLake has Gymnasium's infos, which do not have the key.
-            last_step = getattr(self._env.unwrapped, "successes", None)
-            if last_step is not None:
-                success[:] = np.asarray(last_step)[env_ids]
-        return success
 
     def _add_faults(self, infos: Mapping[str, Any], dones: NDArray[np.bool_]) -> None:
         """Count the episodes that a fault ended, and store the first message."""

@@ -14,38 +14,43 @@ __all__ = ["DESCRIPTION", "EPILOG", "MAX_ENVS", "add_arguments"]
 MAX_ENVS = 256
 
 DESCRIPTION = """\
-Play each episode of a split once, and report the mean return, the success rate and
-their 95 % intervals. A split is a fixed, named set of episodes with a digest: results
-on the same split can be compared.
+Play each episode of a split once, and report the mean return, the success rate
+and their 95 % intervals. A split is a fixed, named set of episodes with a
+digest: results on the same split can be compared.
 """
 
 EPILOG = """\
 policies:
-  random            uniform over the actions, or over examples of texts: a function of
-                    --seed, episode and step
+  random            uniform over the actions, or over examples of texts: a
+                    function of --seed, episode and step
   oracle            the right action, of an environment that knows it
-  constant:A        always the action A, a Python literal, or a text without quotes
-  module:attribute  a Python callable: batch of observations -> batch of actions; if
-                    its first parameter is called turn, it gets a
-                    roll_vec.trajectories.Turn: the observations, episodes and steps
-  http(s)://...     a language model behind an endpoint that speaks OpenAI's chat
-                    protocol (extra chat), with --model; its key, if it needs one, is
-                    that of the environment variable OPENAI_API_KEY. Grids are shown as
-                    texts, and the answer stands between <answer> and </answer>;
-                    -o action_pattern=... changes this.
+  constant:A        always the action A, a Python literal, or a text without
+                    quotes
+  module:attribute  a Python callable: batch of observations -> batch of
+                    actions; if its first parameter is called turn, it gets a
+                    roll_vec.trajectories.Turn: the observations, episodes and
+                    steps
+  http(s)://...     a language model behind an endpoint that speaks OpenAI's
+                    chat protocol (extra chat), with --model; its key, if it
+                    needs one, is that of the environment variable
+                    OPENAI_API_KEY. Grids are shown as texts, and the answer
+                    stands between <answer> and </answer>; -o action_pattern=...
+                    changes this.
 
-With --out an interrupted run goes on: the same command plays the episodes that the file
-does not have. The file has one line for each episode, after a header; roll-vec eval
---compare reads two of them.
+With --out an interrupted run goes on: the same command plays the episodes that
+the file does not have. The file has one line for each episode, after a header;
+roll-vec eval --compare reads two of them.
 
--o takes the keywords that leave the task as it is, such as obs_mode, action_pattern or
-workers. For roll_vec/WebShop-v0 it also takes products and the other files of a shop:
-the split then has the goals of this shop.
+-o takes the keywords that leave the task as it is, such as obs_mode,
+action_pattern or workers. For roll_vec/WebShop-v0 it also takes products and
+the other files of a shop: the split then has the goals of this shop.
 
 examples:
   roll-vec eval roll_vec/Sokoban-v0
-  roll-vec eval roll_vec/Sokoban-v0 --split test --policy oracle --out oracle.jsonl
-  roll-vec eval roll_vec/Sokoban-v0 --split test --policy my_agent:act --out mine.jsonl
+  roll-vec eval roll_vec/Sokoban-v0 --split test --policy oracle \\
+      --out oracle.jsonl
+  roll-vec eval roll_vec/Sokoban-v0 --split test --policy my_agent:act \\
+      --out mine.jsonl
   roll-vec eval --compare oracle.jsonl mine.jsonl
   roll-vec eval roll_vec/Countdown-v0 --split test --num 500 --model NAME \\
       --policy http://localhost:8000/v1 --max-tokens 512 --out model.jsonl

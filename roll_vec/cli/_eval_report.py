@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from roll_vec.cli._errors import one_line
+from roll_vec.cli._screen import format_rows
 from roll_vec.evaluation import (
     SPLITS,
     Comparison,
@@ -35,18 +37,7 @@ def split_table(ids: Sequence[str]) -> str:
         for id in ids
         for split in SPLITS[id].values()
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for id, name, count, digest, title in rows:
-        cells = (
-            id.ljust(widths[0]),
-            name.ljust(widths[1]),
-            count.rjust(widths[2]),
-            digest.ljust(widths[3]),
-            title,
-        )
-        lines.append("  ".join(cells) + "\n")
-    return "".join(lines)
+    return format_rows(rows, "<<><", sys.stdout)
 
 
 def result_table(

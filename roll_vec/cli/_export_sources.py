@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from roll_vec.cli._chat_arguments import is_endpoint, make_endpoint, refuse_model
+from roll_vec.cli._arguments import refuse_arguments
+from roll_vec.cli._chat_arguments import is_endpoint, make_endpoint, refuse_chat
 from roll_vec.cli._environments import find_spec, full_id, is_pooled, make_or_refuse
 from roll_vec.cli._errors import argument_error, one_line
 from roll_vec.cli._policies import make_turn_policy
@@ -48,7 +49,7 @@ def make_source(arguments: argparse.Namespace) -> tuple[Source, int | None]:
         If the file of a run is damaged.
     MissingExtraError
     """
-    if arguments.source.endswith(".npz"):
+    if arguments.source.lower().endswith(".npz"):
         return _recorded(arguments), arguments.num
     id = full_id(arguments.source)
     spec = find_spec(id)
@@ -69,7 +70,7 @@ def _policy_source(
     id: str, policy: str, keywords: dict[str, Any], arguments: argparse.Namespace
 ) -> Source:
     """Return the episodes of a policy that acts in a batch."""
-    refuse_model(arguments)
+    refuse_chat(arguments)
     return policy_source(
         id,
         lambda envs: make_turn_policy(policy, envs, arguments.seed),
@@ -109,9 +110,13 @@ def _chat_source(
 
 def _recorded(arguments: argparse.Namespace) -> Source:
     """Return the episodes of a recorded run."""
-    for name, value in (("--policy", arguments.policy), ("-o", arguments.options)):
-        if value:
-            raise argument_error(name, "a recorded run has its own")
+    read = {"source", "format", "out", "num", "only_success"}
+    read |= {"verify", "overwrite", "quiet"}
+    # --verify reads --num-envs, and --num reads --max-episodes.
+    read |= {"num_envs"} if arguments.verify else set()
+    read |= {"max_episodes"} if arguments.num is not None else set()
+    unread = arguments.changes.keys() - read
+    refuse_arguments(arguments, unread, "with a recorded run")
     path = Path(arguments.source)
     try:
         run = load_run(path)

@@ -11,6 +11,7 @@ from typing import BinaryIO
 from roll_vec.cli._errors import argument_error
 from roll_vec.cli._signals import ending_signals
 from roll_vec.errors import InvalidOptionError
+from roll_vec.files import find_kind, find_target, replace_file
 from roll_vec.render.mosaic import picture_format
 
 __all__ = ["check_suffix", "check_target", "new_file", "write_errors"]
@@ -20,12 +21,14 @@ def check_target(argument: str, path: Path | None) -> None:
     """Raise UsageError if a file certainly cannot be written."""
     if path is None:
         return
-    folder = path.parent
-    if path.is_dir():
-        reason = "it is a directory"
+    with write_errors(argument, path):
+        kind, target = find_kind(path), find_target(path)
+    folder = target.parent
+    if kind is not None:
+        reason = f"it is {kind}"
     elif not folder.is_dir():
         reason = f"there is no directory {str(folder)!r}"
-    elif not os.access(path if path.exists() else folder, os.W_OK):
+    elif not os.access(target if target.exists() else folder, os.W_OK):
         reason = "no permission"
     else:
         return
@@ -64,11 +67,9 @@ def new_file(argument: str, path: Path) -> Iterator[BinaryIO]:
     UsageError
         If it cannot be written.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with write_errors(argument, path), ending_signals():
-        try:
-            with partial.open("wb") as file:
-                yield file
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+    with (
+        write_errors(argument, path),
+        ending_signals(),
+        replace_file(path) as file,
+    ):
+        yield file

@@ -12,10 +12,20 @@ from numpy.typing import NDArray
 
 from roll_vec.cli._environments import full_id
 from roll_vec.cli._errors import argument_error
+from roll_vec.files import check_regular
 from roll_vec.stacked.level_archives import SUFFIX, read_archive
 from roll_vec.stacked.level_sets import LevelSet
 
-__all__ = ["GAMES", "Columns", "Effort", "LevelGame", "game_of_file", "game_of_id"]
+__all__ = [
+    "GAMES",
+    "LEVEL_SUFFIXES",
+    "Columns",
+    "Effort",
+    "LevelGame",
+    "SokobanLevels",
+    "game_of_file",
+    "game_of_id",
+]
 
 Columns = dict[str, NDArray[Any]]
 
@@ -185,6 +195,11 @@ class LakeLevels(LevelGame):
 GAMES: dict[str, LevelGame] = {
     game.ENV_ID: game for game in (SokobanLevels(), LakeLevels())
 }
+LEVEL_SUFFIXES = (
+    SUFFIX,
+    *sorted({suffix for game in GAMES.values() for suffix in game.TEXT_SUFFIXES}),
+)
+"""Of files with levels: that of arrays, then those of text."""
 
 
 def game_of_id(
@@ -215,12 +230,13 @@ def game_of_file(path: Path) -> LevelGame:
     file = path
     if path.is_dir():
         files = sorted(each for each in path.iterdir() if each.is_file())
-        suffixes = {suffix for game in GAMES.values() for suffix in game.TEXT_SUFFIXES}
-        if not (files := [each for each in files if each.suffix in suffixes]):
-            text = f"{path} has no files {', '.join(sorted(suffixes))}"
+        suffixes = LEVEL_SUFFIXES[1:]
+        if not (files := [each for each in files if each.suffix.lower() in suffixes]):
+            text = f"{path} has no files {', '.join(suffixes)}"
             raise argument_error("SOURCE", text)
         file = files[0]
-    if file.suffix == SUFFIX:
+    check_regular(file)
+    if file.suffix.lower() == SUFFIX:
         levels, env_id = read_archive(file)
         if env_id is None:
             # Letters are of lakes; codes up to 3 without a box are, too.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from roll_vec.cli._errors import UsageError, argument_error
 from roll_vec.cli._level_games import LevelGame, game_of_file, game_of_id
 from roll_vec.stacked.level_sets import LevelSet
 
-__all__ = ["LevelSource", "draw_levels", "level_numbers", "open_source"]
+__all__ = ["MAX_LEVELS", "LevelSource", "draw_levels", "open_source"]
 
 # Numbers of one command; a set of so many boards takes hundreds of megabytes.
 MAX_LEVELS = 10_000_000
@@ -36,32 +35,10 @@ class LevelSource(NamedTuple):
     """Keywords for an environment that plays the levels."""
 
 
-def level_numbers(text: str) -> NDArray[np.int64]:
-    """Return the numbers of an argument such as ``0-15`` or ``3,7,10-12``.
-
-    Raises
-    ------
-    argparse.ArgumentTypeError
-    """
-    numbers = []
-    try:
-        for part in text.split(","):
-            first, dash, last = part.partition("-")
-            start = int(first)
-            stop = int(last) if dash else start
-            if start < 0 or stop < start or stop - start >= MAX_LEVELS:
-                raise ValueError
-            numbers.append(np.arange(start, stop + 1))
-    except (ValueError, OverflowError):
-        message = f"expected numbers and ranges such as 0-15 or 3,7,10-12, got {text!r}"
-        raise argparse.ArgumentTypeError(message) from None
-    return np.concatenate(numbers)
-
-
 def open_source(
     source: str,
     options: Mapping[str, Any],
-    numbers: NDArray[np.int64] | None,
+    ranges: Sequence[range] | None,
     *,
     most: int | None = None,
 ) -> LevelSource:
@@ -73,15 +50,18 @@ def open_source(
         A path that exists, or an id.
     options : mapping
         Keywords of the environment; beside a path only `LevelGame.PLAY_KEYWORDS`.
-    numbers : (L,) int64 or None
+    ranges : sequence of range or None
         The levels to take; None: all of a file, the first 100 seeds of an id.
     most : int, optional
-        The largest number of levels if ``numbers`` is None.
+        The largest number of levels if ``ranges`` is None.
 
     Raises
     ------
     UsageError, InvalidOptionError, LevelGenerationError
     """
+    numbers = None
+    if ranges is not None:
+        numbers = np.concatenate([np.arange(r.start, r.stop) for r in ranges])
     if Path(source).exists():
         return _open_file(source, options, numbers, most)
     try:

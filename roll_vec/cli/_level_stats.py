@@ -17,10 +17,19 @@ from roll_vec.cli._level_sources import LevelSource
 from roll_vec.progress import report
 from roll_vec.stacked.row_threads import resolve_num_threads
 
-__all__ = ["Measurement", "measure", "random_success", "stats_tables", "write_csv"]
+__all__ = [
+    "MAX_PLAYERS",
+    "Measurement",
+    "measure",
+    "random_success",
+    "stats_tables",
+    "write_csv",
+]
 
-# Random players at once.
+# Random players at once, unless one level has more of them.
 _PLAYERS = 1 << 15
+MAX_PLAYERS = 100_000
+"""The most random players of a level."""
 # Keeps the streams of random players apart from others of the same seed.
 _SEED_WORD = 0x72616E64
 _QUANTILES = {"lowest": 0.0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "highest": 1.0}

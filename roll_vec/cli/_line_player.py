@@ -20,7 +20,8 @@ __all__ = ["COMMANDS", "LinePlayer", "is_typed"]
 
 COMMANDS = """\
 lines:
-  any text          your answer, in the form that the environment reads or without it
+  any text          your answer, in the form that the environment reads or
+                    without it
   Enter             after the end: new level
   :hint             show a right answer, if the environment knows one
   :new              new level: the next seed
@@ -59,7 +60,6 @@ class LinePlayer:
         self._end_commands = "Enter: new level · :restart · :quit"
         if has_oracle(game.env):
             self._end_commands += " · :hint"
-        self._last_view = ""
         self._commands: dict[str, Callable[[], None]] = {
             "hint": self._hint,
             "new": lambda: self._start(self.game.seed + 1),
@@ -151,9 +151,8 @@ class LinePlayer:
             return
         game.step(action)
         score = game.score
-        view = self._view()
-        # Some environments show the same as before, or at the end nothing.
-        if view.strip() and view != self._last_view:
+        # Some environments show nothing at the end.
+        if self._view().strip():
             self._show()
         reward = f"reward {score.reward:+g}"
         self._say(" · ".join([reward, *score.details()]), "2")
@@ -230,8 +229,7 @@ class LinePlayer:
         self._say(f"Type {answers}; :help shows the commands, :quit ends", "2")
 
     def _show(self) -> None:
-        self._last_view = self._view()
-        self._say(f"\n{self._last_view}")
+        self._say(f"\n{self._view()}")
 
     def _view(self) -> str:
         view = self.game.view().rstrip("\n")

@@ -10,12 +10,13 @@ Batches of stacked arrays are solved once an episode, see `SolverPolicy`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
-from gymnasium.spaces import Text
+from gymnasium.spaces import Space, Text
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
@@ -92,15 +93,20 @@ class OraclePolicy:
         self._env: Any = env.unwrapped
         self._has_note = _has(env.spec, _NOTE)
         self._write = _answer_writer(env, _pool_parser(self._env))
+        self._default = _default_action(env.single_action_space, self._write)
         self.notes: dict[str, None] = {}
 
     def __call__(self, observations: Any) -> list[Any]:
-        """Return an action for each environment."""
+        """Return an action for each environment; a fixed one where none is right."""
         del observations
         if self._has_note:
             notes = self._env.get_attr(_NOTE)
             self.notes.update(dict.fromkeys(note for note in notes if note is not None))
-        return [self._write(action) for action in self._env.get_attr(_ACTION)]
+        actions = self._env.get_attr(_ACTION)
+        return [
+            self._default if action is None else self._write(action)
+            for action in actions
+        ]
 
 
 class SolverPolicy:
@@ -181,6 +187,15 @@ class SolverPolicy:
         return actions
 
 
+def _default_action(space: Space[Any], write: Callable[[Any], Any]) -> Any:
+    """Return an action where none is right, such as that of an episode's end."""
+    if isinstance(space, Text):
+        return write("")
+    space = deepcopy(space)
+    space.seed(0)
+    return space.sample()
+
+
 def _pool_parser(batch: Any) -> ActionParser | None:
     """Return the parser of a batch of objects; None: they read texts themselves."""
     try:
@@ -192,10 +207,8 @@ def _pool_parser(batch: Any) -> ActionParser | None:
 
 def _answer_writer(env: Any, parser: ActionParser | None) -> Callable[[Any], Any]:
     """Return a function that puts a right action into the form that a parser reads."""
-    if not isinstance(env.single_action_space, Text):
+    if parser is None or not isinstance(env.single_action_space, Text):
         return lambda action: action
-    if parser is None:
-        return lambda answer: answer or ""
     if parser.example("") is None:
         text = (
             "oracle cannot write an answer that matches "
@@ -203,4 +216,4 @@ def _answer_writer(env: Any, parser: ActionParser | None) -> Callable[[Any], Any
             "as <answer>(.*?)</answer>"
         )
         raise argument_error("--policy", text)
-    return lambda answer: parser.example(answer or "")
+    return lambda answer: parser.example(answer)

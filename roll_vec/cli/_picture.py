@@ -13,10 +13,12 @@ from roll_vec.cli._environments import make_vector
 from roll_vec.cli._errors import UsageError, one_line
 from roll_vec.render.mosaic import mosaic
 
-__all__ = ["NoPictureError", "draw_boards"]
+__all__ = ["MAX_BOARDS", "NoPictureError", "draw_boards"]
 
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
 
+MAX_BOARDS = 1024
+"""Most boards of a picture."""
 # Most environments to render: those of other packages render all or none.
 _MAX_RENDERED = 64
 _PREVIEW_STEPS = 20

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from roll_vec.cli._episodes import UNKNOWN, Episodes, RolloutSummary
+from roll_vec.cli._episodes import Episodes, RolloutSummary
 from roll_vec.cli._errors import one_line
+from roll_vec.vector.successes import UNKNOWN
 
 if TYPE_CHECKING:
     from rich.table import Table

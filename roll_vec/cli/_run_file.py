@@ -7,6 +7,7 @@ actions, a digest a frame, and the columns of all results; see `RunRecorder`.
 from __future__ import annotations
 
 import json
+import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ from roll_vec.cli._recorder import DIGESTS, KINDS, TEXTS, VALUES, RunRecorder
 from roll_vec.cli._report import RunConfig
 from roll_vec.cli._run_setup import RunSetup, current_versions
 from roll_vec.errors import InvalidFileError
-from roll_vec.npz_files import read_npz, write_npz
+from roll_vec.npz_files import MAX_RATIO, read_npz, write_npz
 from roll_vec.plain_data import decode
 
 __all__ = [
@@ -39,6 +40,9 @@ __all__ = [
 ]
 
 KIND = "run"
+# A block has a bit for each byte, and zlib never makes more than `MAX_RATIO` bytes of
+# one.  In a file of a stranger the block may be compressed once more, without a limit.
+_MAX_ENTRY, _MAX_ENTRY_RATIO = 1 << 27, 8 * MAX_RATIO
 # The version of the format: a file of another version is refused by name.
 FORMAT = 1
 
@@ -67,7 +71,7 @@ def save_run(
 
     Raises
     ------
-    OSError
+    InvalidFileError, OSError
         The file cannot be written.
     """
     keywords = asdict(config)
@@ -94,7 +98,8 @@ def save_run(
     }
     arrays |= {name: np.array(text) for name, text in strings.items()}
     arrays |= asdict(episodes)
-    write_npz(path, KIND, FORMAT, header, arrays)
+    columns = [name for name in arrays if name.startswith("column_")]
+    write_npz(path, KIND, FORMAT, header, arrays, columns)
 
 
 class RecordedFrame(NamedTuple):
@@ -137,6 +142,7 @@ class Run:
     fault_counts: list[int] | None
     _header: Mapping[str, Any]
     _arrays: Mapping[str, NDArray[Any]]
+    _max_entry: int
 
     def actions(self) -> Iterator[Any]:
         """Yield the actions of each step, in the form in which they were passed.
@@ -190,7 +196,7 @@ class Run:
         texts = read_texts(self._arrays)
         columns = []
         for i, column in enumerate(self._header["columns"]):
-            _check_column(column, self.setup.num_envs)
+            _check_column(column, self.setup.num_envs, self._max_entry)
             entries = read_column(column, self._arrays[f"column_{i}"])
             columns.append((tuple(column["path"]), column["kind"], entries))
         heads = [next(entries, None) for _, _, entries in columns]
@@ -218,8 +224,11 @@ class Run:
             )
 
 
-def _check_column(column: Mapping[str, Any], num_envs: int) -> None:
-    """Raise a ValueError if the description of a column is none of a run."""
+def _check_column(column: Mapping[str, Any], num_envs: int, max_entry: int) -> None:
+    """Raise a ValueError if the description of a column is none of a run.
+
+    An entry has at most ``max_entry`` bytes.
+    """
     path, kind, shape = column["path"], column["kind"], column["shape"]
     dtype = np.dtype(column["dtype"])
     if (
@@ -230,6 +239,7 @@ def _check_column(column: Mapping[str, Any], num_envs: int) -> None:
         # Numbers of texts, or digests.
         or (kind != VALUES and (len(shape) != 1 or dtype != np.uint32))
         or dtype.kind not in ARRAY_KINDS
+        or dtype.itemsize * math.prod(shape) > max_entry
     ):
         message = f"column {path}"
         raise ValueError(message)
@@ -272,4 +282,5 @@ def load_run(path: Path) -> Run:
             fault_counts=None if faults is None else [int(each) for each in faults],
             _header=header,
             _arrays=arrays,
+            _max_entry=max(_MAX_ENTRY, _MAX_ENTRY_RATIO * path.stat().st_size),
         )

@@ -100,15 +100,18 @@ class RunSetup:
         if not all(type(name) is str for name in options):
             message = "keywords are no text"
             raise ValueError(message)
+        defaults = {
+            str(name): text.encode() for name, text in content["defaults"].items()
+        }
+        for text in defaults.values():
+            decode(text)
         return cls(
             id=str(content["id"]),
             num_envs=int(content["num_envs"]),
             autoreset=AutoresetMode(content["autoreset"]),
             options=dict(options),
             data_files=files,
-            defaults={
-                str(name): text.encode() for name, text in content["defaults"].items()
-            },
+            defaults=defaults,
         )
 
     def make_batch(

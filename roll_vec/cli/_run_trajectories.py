@@ -133,6 +133,8 @@ class _Reader:
         observations, actions, rewards, infos = record
         number = len(self.episodes[env_id])
         seed = self._seeds[env_id]
+        success = self._successes[env_id][number]
+        fault = infos[-1].get("error")
         if number and seed is not None:
             seed = episode_seed(seed, number) if self._has_levels else None
         self.episodes[env_id].append(
@@ -144,9 +146,9 @@ class _Reader:
                 rewards=np.array(rewards, np.float64),
                 terminated=terminated,
                 truncated=cut,
-                success=self._successes[env_id][number],
+                success=success if fault is None else False,
                 infos=infos,
-                fault=infos[-1].get("error"),
+                fault=fault,
             )
         )
 

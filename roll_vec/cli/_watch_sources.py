@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from gymnasium.spaces import Text
 from gymnasium.vector import AutoresetMode
 
+from roll_vec.cli._arguments import refuse_arguments
 from roll_vec.cli._environments import full_id, make_vector
 from roll_vec.cli._episodes import roll_out
 from roll_vec.cli._errors import (
@@ -24,21 +26,61 @@ from roll_vec.cli._progress import stepping_bar
 from roll_vec.cli._run_file import Run, load_run
 from roll_vec.cli.replay import replay
 from roll_vec.errors import InvalidActionError, InvalidOptionError
-from roll_vec.watch import FirstDifference, FrameRecorder, Recording
+from roll_vec.watch import FirstDifference, Frame, FrameRecorder, Recording
 
-__all__ = ["NUM_ENVS", "record_policy", "record_run"]
+__all__ = ["MAX_ENVS", "NUM_ENVS", "record_policy", "record_run"]
 
 NUM_ENVS = 16
 """Environments to show, unless the user says otherwise."""
+MAX_ENVS = 4096
+"""The most environments to show."""
+# Bytes of a recording in memory, and of a frame without its board, text and picture.
+_MAX_BYTES = 4_000_000_000
+_FRAME_BYTES = 1_000
+
+
+class _BoundedRecorder(FrameRecorder):
+    """A recorder that refuses more steps than fit into the memory.
+
+    The frames of the first reset say how much the others take.
+    """
+
+    def __init__(self, env: Any, env_ids: Sequence[int], steps: int) -> None:
+        super().__init__(env, env_ids)
+        self._max_steps, self._is_checked = steps, False
+
+    def add_reset(self, observations: Any, infos: Mapping[str, Any]) -> None:
+        """Add a reset; check the size at the first one."""
+        super().add_reset(observations, infos)
+        if self._is_checked:
+            return
+        self._is_checked = True
+        recording = self.recording("", {})
+        first = [frame for (frame,) in recording.frames if frame is not None]
+        size = self._max_steps * sum(map(_size_of, first))
+        if size > _MAX_BYTES:
+            text = (
+                f"{len(first):,} environments of {self._max_steps:,} steps take about "
+                f"{size / 1e9:,.0f} GB of memory, expected at most "
+                f"{_MAX_BYTES / 1e9:g}: fewer steps, or fewer environments (--num, "
+                "--envs)"
+            )
+            raise argument_error("--steps", text)
+
+
+def _size_of(frame: Frame) -> int:
+    """Return the bytes that a frame takes in the memory."""
+    arrays = [each for each in (frame.board, frame.picture) if each is not None]
+    return _FRAME_BYTES + len(frame.text or "") + sum(each.nbytes for each in arrays)
+
 
 # ------------------------------------------------------------------ of a policy
 
 
 def record_policy(arguments: argparse.Namespace) -> tuple[Recording, int]:
     """Return what a policy does in new environments, and the exit code."""
-    if arguments.envs is not None:
-        text = "it is for a saved run; --num N makes N environments of an ID"
-        raise argument_error("--envs", text)
+    reason = "with an ID, of which --num N makes N environments"
+    refuse_arguments(arguments, ["envs"], reason)
     env_id = full_id(arguments.target)
     num_envs = arguments.num or NUM_ENVS
     policy_name = "random" if arguments.policy is None else arguments.policy
@@ -47,7 +89,7 @@ def record_policy(arguments: argparse.Namespace) -> tuple[Recording, int]:
     env = _make_env(arguments, env_id, num_envs)
     try:
         policy = make_policy(policy_name, env, seed)
-        recorder = FrameRecorder(env, range(num_envs))
+        recorder = _BoundedRecorder(env, range(num_envs), steps)
         with stepping_bar(steps, arguments.quiet) as on_progress:
             try:
                 summary = roll_out(
@@ -119,10 +161,8 @@ def _keyword_details(options: Mapping[str, Any]) -> dict[str, str]:
 
 def record_run(arguments: argparse.Namespace) -> tuple[Recording, int]:
     """Return the environments of a run, played again, and the exit code."""
-    for name in ("--policy", "--seed", "--autoreset"):
-        if getattr(arguments, name[2:]) is not None:
-            text = f"a run has its own; it is for an ID, not for {arguments.target}"
-            raise argument_error(name, text)
+    unread = ["policy", "seed", "autoreset"]
+    refuse_arguments(arguments, unread, "with a saved run, which has its own")
     path = Path(arguments.target)
     try:
         run = load_run(path)
@@ -144,9 +184,8 @@ def _choose_envs(arguments: argparse.Namespace, num_envs: int) -> list[int]:
     """Return the environments to show."""
     if arguments.envs is None:
         return list(range(min(arguments.num or NUM_ENVS, num_envs)))
-    if arguments.num is not None:
-        raise argument_error("--num", "not allowed with argument --envs")
-    env_ids: list[int] = arguments.envs
+    refuse_arguments(arguments, ["num"], "with argument --envs")
+    env_ids = sorted({*chain.from_iterable(arguments.envs)})
     if env_ids[-1] >= num_envs:
         text = f"expected 0 to {num_envs - 1}, got {env_ids[-1]}"
         raise argument_error("--envs", text)
@@ -182,8 +221,8 @@ def _replay(
 
     env = _with_render_mode(make, arguments.terminal)
     try:
-        recorder = FrameRecorder(env, env_ids)
         steps = min(run.num_steps, arguments.steps or run.num_steps)
+        recorder = _BoundedRecorder(env, env_ids, steps)
         with stepping_bar(steps, arguments.quiet) as on_progress:
             result = replay(
                 env, run, on_progress, view=_View(recorder), max_steps=steps

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from roll_vec.cli._arguments import integer_from
-from roll_vec.cli._errors import UsageError
+from roll_vec.cli._errors import UsageError, argument_error
+from roll_vec.cli._files import check_target, new_file
 from roll_vec.cli._imports import import_from_here
 from roll_vec.cli._signals import ending_signals
 from roll_vec.errors import MissingExtraError
@@ -18,11 +19,11 @@ from roll_vec.errors import MissingExtraError
 __all__ = ["add_parser"]
 
 _DESCRIPTION = """\
-Measure roll_vec beside other packages: Gymnasium's SyncVectorEnv and AsyncVectorEnv,
-EnvPool, Jumanji, gymnax, gym-sokoban, reasoning-gym. Every contender runs in its own
-process. They are measured in turns, round by round, so that other load on the machine
-slows all of them alike. A package that is not installed is skipped, and the table says
-why.
+Measure roll_vec beside other packages: Gymnasium's SyncVectorEnv and
+AsyncVectorEnv, EnvPool, Jumanji, gymnax, gym-sokoban, reasoning-gym. Every
+contender runs in its own process. They are measured in turns, round by round,
+so that other load on the machine slows all of them alike. A package that is not
+installed is skipped, and the table says why.
 
 Run it in the root of a checkout of roll_vec, where the folder benchmarks is: it
 measures that checkout.
@@ -34,7 +35,8 @@ cases:
   boxoban  Sokoban 10x10, the same given levels for all (quick: fewer sizes)
   rooms    Sokoban's rooms beside gym-sokoban's; not in a quick run
   forms    texts beside grids, unroll beside step, one environment
-  threads  two threads beside one, large batches beside small; not in a quick run
+  threads  two threads beside one, large batches beside small; not in a quick
+           run
   texts    Countdown, the pool, the parser; not in a quick run
   webshop  not in a quick run
   solver   Sokoban solved, beside a search in plain Python; not in a quick run
@@ -48,15 +50,15 @@ peers (pip install ...):
   gymnax==1.0.1 "jax[cpu]" six "gymnasium<1.4" (so not beside roll_vec's newest)
   gym-sokoban==0.0.6 --no-deps (with numpy)
 
-A peer may be installed in another Python environment, which does not need roll_vec. A
-whole run takes some ten minutes, a quick one less than one.
+A peer may be installed in another Python environment, which does not need
+roll_vec. A whole run takes some ten minutes, a quick one less than one.
 
 examples:
   roll-vec bench --quick
   roll-vec bench --cases steps rooms --rounds 7 --out run.json
   roll-vec bench --peer-python envpool=/path/to/envpool/bin/python \\
       --peer-python jumanji=/path/to/jumanji/bin/python
-  python -m benchmarks.report benchmarks/results/run.json   # the published figures
+  python -m benchmarks.report benchmarks/results/run.json   # published figures
   python -m benchmarks.goals    # the case goals twice, and its published table
 """
 
@@ -144,7 +146,10 @@ def _run(arguments: argparse.Namespace) -> int:
             f"the folder benchmarks is, got {Path.cwd()}"
         )
         raise UsageError(message)
-    _check_out(arguments.out)
+    if arguments.out.suffix.lower() != ".json":
+        text = f"expected a file .json, got {str(arguments.out)!r}"
+        raise argument_error("--out", text)
+    check_target("--out", arguments.out)
     if importlib.util.find_spec("rich") is None:
         feature = "roll-vec bench"
         raise MissingExtraError(feature, extra="bench", package="rich")
@@ -175,31 +180,11 @@ def _run(arguments: argparse.Namespace) -> int:
     # First: even if the file cannot be written, the figures have been shown.
     table.show(result)
     text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
-    try:
-        arguments.out.write_text(text, "utf-8")
-    except OSError as error:
-        raise _write_error(arguments.out, error) from None
+    with new_file("--out", arguments.out) as file:
+        file.write(text.encode())
     lines = [f"written: {arguments.out}", *_draw(result, arguments.out)]
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
-
-
-def _check_out(out: Path) -> None:
-    """Check that the file can be written, before a run takes minutes."""
-    if out.suffix != ".json" or not out.parent.is_dir():
-        message = f"--out: expected a file .json in a folder that exists, got {out}"
-        raise UsageError(message)
-    is_new = not out.exists()
-    try:
-        out.open("a").close()
-        if is_new:
-            out.unlink()
-    except OSError as error:
-        raise _write_error(out, error) from None
-
-
-def _write_error(out: Path, error: OSError) -> UsageError:
-    return UsageError(f"--out: {out} cannot be written: {error.strerror}")
 
 
 def _command(arguments: argparse.Namespace) -> str:

@@ -15,8 +15,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from roll_vec.cli._arguments import PathArgument
 from roll_vec.cli._imports import require
+from roll_vec.cli._level_games import LEVEL_SUFFIXES
 from roll_vec.cli._policies import POLICIES
+from roll_vec.export import FORMATS
 from roll_vec.registration import ENVIRONMENTS
 
 __all__ = ["SHELLS", "add_parser"]
@@ -33,12 +36,10 @@ For the present shell alone:
   eval "$(roll-vec completion bash)"
 """
 
-# Suffixes of the files that arguments without one in their name accept.
+# Suffixes of the files that may stand where an id may.
 _SUFFIXES = {
-    "SOURCE": (".txt", ".npz"),
-    "ID|FILE": (".npz",),
-    "image": (".png", ".gif", ".jpg", ".webp"),
-    "csv": (".csv",),
+    "SOURCE": LEVEL_SUFFIXES,
+    "ID|FILE": (".npz", *(each.suffix for each in FORMATS.values() if each.suffix)),
 }
 _MODES = ("next_step", "same_step", "disabled")
 
@@ -92,7 +93,9 @@ def _completer_of(action: argparse.Action) -> dict[str, Any] | None:
         words = POLICIES
     elif action.dest == "autoreset":
         words = _MODES
-    suffixes = _SUFFIXES.get(action.dest, _SUFFIXES.get(name, ()))
+    suffixes: Sequence[str] = _SUFFIXES.get(name, ())
+    if isinstance(action.type, PathArgument):
+        suffixes = action.type.suffixes
     for kind in kinds:
         # FILE.npz, RUN.npz
         if re.fullmatch(r"[A-Z]+\.\w+", kind):

@@ -8,6 +8,7 @@ import textwrap
 from typing import Any
 
 from roll_vec.cli._environments import import_module
+from roll_vec.cli._screen import format_rows
 from roll_vec.cli.info import show_info
 from roll_vec.registration import ENVIRONMENTS
 
@@ -16,8 +17,8 @@ __all__ = ["add_parser"]
 _EPILOG = """\
 examples:
   roll-vec envs
-  roll-vec envs my_module:               all, with those that my_module registers
-  roll-vec envs roll_vec/Countdown-v0    as roll-vec info roll_vec/Countdown-v0
+  roll-vec envs my_module:              all, with those that my_module registers
+  roll-vec envs roll_vec/Countdown-v0   as roll-vec info roll_vec/Countdown-v0
 """
 
 
@@ -47,12 +48,12 @@ def _run(arguments: argparse.Namespace) -> int:
         return show_info(arguments.id, {})
     if module:
         import_module(module)
-    width = max(map(len, ENVIRONMENTS))
+    rows = []
     for environment in ENVIRONMENTS.values():
         limit = environment.max_episode_steps
-        head = f"{environment.id:<{width}}  {'-' if limit is None else limit:>5}  "
         text = textwrap.shorten(environment.summarize(), 60, placeholder=" ...")
-        sys.stdout.write(f"{head}{text}".rstrip() + "\n")
+        rows.append((environment.id, "-" if limit is None else str(limit), text))
+    sys.stdout.write(format_rows(rows, "<>", sys.stdout))
     sys.stdout.write(
         "\nThe number is the step limit.  Keywords and rewards: roll-vec info ID\n"
     )

@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from roll_vec.cli._chat_arguments import is_endpoint, make_endpoint, refuse_model
+from roll_vec.cli._arguments import refuse_arguments
+from roll_vec.cli._chat_arguments import is_endpoint, make_endpoint, refuse_chat
 from roll_vec.cli._environments import find_spec, full_id, is_pooled
 from roll_vec.cli._errors import (
     FAILURE,
@@ -66,19 +67,24 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    changes = arguments.changes.keys()
     if arguments.compare is not None:
+        unread = changes - {"compare", "common", "quiet"}
+        refuse_arguments(arguments, unread, "with --compare")
         return _compare(arguments)
-    if arguments.common:
-        raise argument_error("--common", "expected --compare A B, too")
+    refuse_arguments(arguments, ["common"], "without --compare A B")
     split_ids = _split_ids(arguments.id)
     if arguments.list or arguments.split is None:
-        _refuse_without_split(arguments)
+        reason = "with --list" if arguments.list else "without --split NAME"
+        refuse_arguments(arguments, changes - {"id", "list"}, reason)
         sys.stdout.write(split_table(split_ids))
         return 0
     if arguments.id is None:
         raise argument_error("ID", "expected the id of the split")
     split, keywords = _find_split(split_ids[0], arguments)
     if arguments.check:
+        unread = changes - {"id", "split", "options", "check"}
+        refuse_arguments(arguments, unread, "with --check")
         return _check(split)
     return _evaluate(split, keywords, arguments)
 
@@ -92,17 +98,6 @@ def _split_ids(env_id: str | None) -> list[str]:
         text = f"expected an id with splits: {', '.join(SPLITS)}, got {env_id!r}"
         raise argument_error("ID", text)
     return [name]
-
-
-def _refuse_without_split(arguments: argparse.Namespace) -> None:
-    """Refuse arguments of an evaluation where the splits are listed."""
-    for name in ("policy", "num", "out", "model"):
-        if getattr(arguments, name) is not None:
-            raise argument_error(
-                "--split", f"expected the name of a split, with --{name}"
-            )
-    if arguments.check:
-        raise argument_error("--split", "expected the name of a split, with --check")
 
 
 def _find_split(
@@ -134,8 +129,6 @@ def _check(split: Split) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    if arguments.id is not None or arguments.split is not None:
-        raise argument_error("--compare", "expected two files, and no id or split")
     first, second = arguments.compare
     if not arguments.quiet:
         require("rich", "a comparison without --quiet")
@@ -159,8 +152,8 @@ def _evaluate(
     split: Split, keywords: dict[str, Any], arguments: argparse.Namespace
 ) -> int:
     check_target("--out", arguments.out)
-    if arguments.retry_faults and arguments.out is None:
-        raise argument_error("--retry-faults", "expected --out FILE.jsonl, too")
+    if arguments.out is None:
+        refuse_arguments(arguments, ["retry_faults"], "without --out FILE.jsonl")
     if not arguments.quiet:
         require("rich", "an evaluation without --quiet")
     total = len(split) if arguments.num is None else arguments.num
@@ -227,8 +220,8 @@ def _plan(
     arguments: argparse.Namespace,
 ) -> _Plan:
     """Make environments and a policy that acts in a batch."""
-    refuse_model(arguments)
-    num_envs = arguments.num_envs or min(total, MAX_ENVS)
+    refuse_chat(arguments)
+    num_envs = min(total, arguments.num_envs or MAX_ENVS)
     envs = _make_envs(split, num_envs, keywords, arguments)
     try:
         policy = make_turn_policy(text, envs, arguments.seed)
@@ -249,6 +242,8 @@ def _plan_chat(
     arguments: argparse.Namespace,
 ) -> _Plan:
     """Make environments of texts for a model behind an endpoint."""
+    # The endpoint does not get it.
+    refuse_arguments(arguments, ["seed"], "with --policy http(s)://...")
     endpoint = make_endpoint(text, arguments)
     keywords = chat_keywords(split, keywords)
     num_envs = min(total, arguments.concurrency)

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any
 
-from roll_vec.cli._arguments import add_option_argument, integer_from
+from roll_vec.cli._arguments import add_option_argument, integer_from, refuse_arguments
 from roll_vec.cli._chat_arguments import add_chat_arguments
 from roll_vec.cli._errors import (
     FAILURE,
@@ -50,14 +50,15 @@ _ARGUMENTS = {
 _SECONDS_PER_UPDATE = 0.1
 
 _DESCRIPTION = """\
-Write episodes as training data, one row an episode: of a policy, or of a run that
-roll-vec rollout --save has recorded. Every row has its seed, its return and whether it
-is a success. Row k plays the seed of --seed plus k; with --only-success, the k-th
-success.
+Write episodes as training data, one row an episode: of a policy, or of a run
+that roll-vec rollout --save has recorded. Every row has its seed, its return
+and whether it is a success. Row k plays the seed of --seed plus k; with
+--only-success, the k-th success.
 
-The same command writes the same bytes, whatever --num-envs and the threads are. After
-Ctrl-C, or any other end, the same command goes on where it was: the rows so far are in
-the folder OUT.partial. Another command with the same --out is refused.
+The same command writes the same bytes, whatever --num-envs and the threads are.
+After Ctrl-C, or any other end, the same command goes on where it was: the rows
+so far are in the folder OUT.partial. Another command with the same --out is
+refused.
 """
 
 _EPILOG = """\
@@ -68,15 +69,16 @@ For messages, inspect and atif a game on a grid gets the keywords obs_mode=text,
 action_mode=text and action_pattern=<answer>(.*?)</answer>; -o changes them.
 
 examples:
-  roll-vec export roll_vec/Sokoban-v0 --policy oracle --num 1000 --out train.jsonl
+  roll-vec export roll_vec/Sokoban-v0 --policy oracle --num 1000 \\
+      --out train.jsonl
   roll-vec export roll_vec/Countdown-v0 --policy my_agent:act --only-success \\
       --num 1000 --out train.jsonl
-  roll-vec export roll_vec/Sokoban-v0 --policy oracle --format parquet --num 1000 \\
-      --out train.parquet --verify
-  roll-vec export roll_vec/FrozenLake-v1 --policy oracle --format minari --num 1000 \\
-      --out ~/.minari/datasets/lake-oracle-v0
-  roll-vec export roll_vec/Countdown-v0 --policy random --format inspect --num 100 \\
-      --out logs/countdown.json
+  roll-vec export roll_vec/Sokoban-v0 --policy oracle --format parquet \\
+      --num 1000 --out train.parquet --verify
+  roll-vec export roll_vec/FrozenLake-v1 --policy oracle --format minari \\
+      --num 1000 --out ~/.minari/datasets/lake-oracle-v0
+  roll-vec export roll_vec/Countdown-v0 --policy random --format inspect \\
+      --num 100 --out logs/countdown.json
   roll-vec export roll_vec/Countdown-v0 --only-success --num 1000 --model NAME \\
       --policy http://localhost:8000/v1 --out model.jsonl
   roll-vec rollout roll_vec/Sokoban-v0 --save run.npz
@@ -165,6 +167,9 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.out is None:
         if not arguments.verify:
             raise argument_error("--out", "expected the path of the file to write")
+        read = {"source", "format", "num_envs", "verify", "quiet"}
+        unread = arguments.changes.keys() - read
+        refuse_arguments(arguments, unread, "without --out PATH")
         return _verify(arguments, Path(arguments.source))
     code = _export(arguments)
     if code == 0 and arguments.verify:

@@ -15,7 +15,8 @@ __all__ = ["add_parser", "show_info"]
 _EPILOG = """\
 examples:
   roll-vec info roll_vec/Sokoban-v0
-  roll-vec info roll_vec/Sokoban -o "dim_room=(10, 10)" -o terminate_on_deadlock=True
+  roll-vec info roll_vec/Sokoban -o "dim_room=(10, 10)" \\
+      -o terminate_on_deadlock=True
   roll-vec info my_module:mine/Corridor-v0
   roll-vec info CartPole-v1 --json
 """

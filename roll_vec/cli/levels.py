@@ -9,31 +9,46 @@ from typing import Any
 
 import numpy as np
 
-from roll_vec.cli._arguments import add_option_argument, integer_from
+from roll_vec.cli._arguments import (
+    PathArgument,
+    add_option_argument,
+    integer_from,
+    number_ranges,
+    refuse_arguments,
+)
 from roll_vec.cli._environments import full_id, make_vector
 from roll_vec.cli._errors import argument_error
 from roll_vec.cli._files import check_suffix, check_target, new_file, write_errors
 from roll_vec.cli._imports import require
-from roll_vec.cli._level_games import LevelGame, game_of_id
+from roll_vec.cli._level_games import (
+    LEVEL_SUFFIXES,
+    LevelGame,
+    SokobanLevels,
+    game_of_id,
+)
 from roll_vec.cli._level_help import DESCRIPTIONS, EPILOGS, SUMMARY
 from roll_vec.cli._level_sources import (
     MAX_LEVELS,
     draw_levels,
-    level_numbers,
     open_source,
 )
-from roll_vec.cli._level_stats import Measurement, measure, stats_tables, write_csv
-from roll_vec.cli._picture import draw_boards
+from roll_vec.cli._level_stats import (
+    MAX_PLAYERS,
+    Measurement,
+    measure,
+    stats_tables,
+    write_csv,
+)
+from roll_vec.cli._picture import MAX_BOARDS, draw_boards
 from roll_vec.cli._progress import progress_bars
 from roll_vec.progress import listen
-from roll_vec.render.mosaic import save_picture
+from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
 from roll_vec.stacked.level_archives import SUFFIX, write_archive
 
 __all__ = ["add_parser"]
 
 # Boards of a sheet if the user does not say how many.
 _SHEET = 16
-_MAX_BOARDS = 1024
 # Columns of a screen that no table fills.
 _NO_LIMIT = 10_000
 
@@ -63,7 +78,7 @@ def _add_make(commands: Any) -> None:
     )
     parser.add_argument(
         "--num-levels",
-        type=integer_from(1),
+        type=integer_from(1, MAX_LEVELS),
         default=1000,
         metavar="N",
         help="levels to generate (default: %(default)s)",
@@ -87,13 +102,13 @@ def _add_show(commands: Any) -> None:
         description=DESCRIPTIONS["show"],
         epilog=EPILOGS["show"],
     )
-    _add_source(parser, f"the first {_SHEET}")
+    _add_source(parser, f"the first {_SHEET}", MAX_BOARDS)
     parser.add_argument(
         "--out",
-        type=Path,
+        type=PathArgument(*PICTURE_SUFFIXES),
         default=Path("levels.png"),
         metavar="FILE",
-        help="the picture: .png, .jpg, .gif or .bmp; -o render_scale=N sizes its "
+        help=f"the picture: {', '.join(PICTURE_SUFFIXES)}; -o render_scale=N sizes its "
         "boards (default: %(default)s)",
     )
     parser.add_argument(
@@ -112,7 +127,7 @@ def _add_stats(commands: Any) -> None:
     _add_source(parser, "all of a file, the first 100 of an id")
     parser.add_argument(
         "--random-episodes",
-        type=integer_from(0),
+        type=integer_from(0, MAX_PLAYERS),
         default=100,
         metavar="N",
         help="episodes of random actions in each level (default: %(default)s)",
@@ -145,7 +160,10 @@ def _add_stats(commands: Any) -> None:
         help="levels in the table on the screen (default: %(default)s)",
     )
     parser.add_argument(
-        "--csv", type=Path, metavar="FILE", help="write a row for each level"
+        "--csv",
+        type=PathArgument(".csv"),
+        metavar="FILE",
+        help="write a row for each level",
     )
     parser.set_defaults(run=_stats)
 
@@ -162,7 +180,7 @@ def _add_export(commands: Any) -> None:
     parser.set_defaults(run=_export)
 
 
-def _add_source(parser: Any, default: str) -> None:
+def _add_source(parser: Any, default: str, most: int = MAX_LEVELS) -> None:
     parser.add_argument(
         "source",
         metavar="SOURCE",
@@ -170,9 +188,9 @@ def _add_source(parser: Any, default: str) -> None:
     )
     parser.add_argument(
         "--levels",
-        type=level_numbers,
+        type=number_ranges(most),
         metavar="NUMBERS",
-        help=f"such as 0-15 or 3,7,10-12: numbers of a file's levels, from 0, or seeds "
+        help=f"such as 0-15,40: numbers of a file's levels, from 0, or seeds "
         f"of an id (default: {default})",
     )
     add_option_argument(parser)
@@ -181,10 +199,11 @@ def _add_source(parser: Any, default: str) -> None:
 def _add_out(parser: Any) -> None:
     parser.add_argument(
         "--out",
-        type=Path,
+        type=PathArgument(*LEVEL_SUFFIXES),
         required=True,
         metavar="FILE",
-        help="the file, in the format of its suffix: .npz, or text as .txt, .xsb, .sok",
+        help="the file, in the format of its suffix: "
+        f"{SUFFIX}, or text as {', '.join(LEVEL_SUFFIXES[1:])}",
     )
 
 
@@ -201,9 +220,6 @@ def _make(arguments: argparse.Namespace) -> int:
             hint = "make generates levels" if name == "levels" else flag
             text = f"{name} cannot be used here: {hint}"
             raise argument_error("-o", text)
-    if count > MAX_LEVELS:
-        text = f"expected at most {MAX_LEVELS:,}, got {count:,}"
-        raise argument_error("--num-levels", text)
     options = {**arguments.options, "num_levels": count, "start_level": start}
     require("rich", "roll-vec levels")
     with progress_bars() as progress, listen(progress):
@@ -215,7 +231,9 @@ def _make(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    if not arguments.text:
+    if arguments.text:
+        refuse_arguments(arguments, ["out"], "with --text")
+    else:
         check_target("--out", arguments.out)
         check_suffix("--out", arguments.out)
         require("pillow", "a sheet of levels without --text", module="PIL.Image")
@@ -226,9 +244,6 @@ def _show(arguments: argparse.Namespace) -> int:
         _say(source.game.format_text(source.levels, source.numbers), end="")
         return 0
     count = len(source.levels)
-    if count > _MAX_BOARDS:
-        text = f"expected at most {_MAX_BOARDS:,} boards of one sheet, got {count:,}"
-        raise argument_error("--levels", text)
     name = source.game.ENV_ID
     env: Any = make_vector(name, count, options=source.options, render_mode="rgb_array")
     try:
@@ -244,9 +259,16 @@ def _show(arguments: argparse.Namespace) -> int:
 
 def _stats(arguments: argparse.Namespace) -> int:
     check_target("--csv", arguments.csv)
+    levels, rows = Path(arguments.source), arguments.csv
+    if rows is not None and rows.exists() and levels.exists() and rows.samefile(levels):
+        raise argument_error("--csv", f"{str(levels)!r} is the file of the levels")
+    if not arguments.random_episodes:
+        refuse_arguments(arguments, ["seed"], "with --random-episodes 0")
     require("rich", "roll-vec levels stats")
     with progress_bars() as progress, listen(progress):
         source = open_source(arguments.source, arguments.options, arguments.levels)
+        if not isinstance(source.game, SokobanLevels):
+            refuse_arguments(arguments, ["max_states"], "with lakes")
         result: Measurement = measure(
             source,
             episodes=arguments.random_episodes,
@@ -285,14 +307,14 @@ def _export(arguments: argparse.Namespace) -> int:
 def _check_out(game: LevelGame, path: Path) -> None:
     check_target("--out", path)
     suffixes = (SUFFIX, *game.TEXT_SUFFIXES)
-    if path.suffix not in suffixes:
+    if path.suffix.lower() not in suffixes:
         text = f"expected a file {', '.join(suffixes)}, got {str(path)!r}"
         raise argument_error("--out", text)
 
 
 def _write(game: LevelGame, levels: Any, path: Path) -> None:
     with new_file("--out", path) as file:
-        if path.suffix == SUFFIX:
+        if path.suffix.lower() == SUFFIX:
             write_archive(file, game.ENV_ID, levels.grids)
         else:
             numbers = np.arange(len(levels))

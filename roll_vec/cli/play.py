@@ -18,19 +18,22 @@ from roll_vec.cli._line_player import COMMANDS, LinePlayer, is_typed
 __all__ = ["add_parser"]
 
 _DESCRIPTION = """\
-Play an environment in the terminal. If the actions are Up, Down, Left and Right, keys
-move. If they are text, or have other names, you type one answer a line.
+Play an environment in the terminal. If the actions are Up, Down, Left and
+Right, keys move. If they are text, or have other names, you type one answer a
+line.
 """
 
 _EPILOG = f"""\
 {KEYS}
 {COMMANDS}
-With -o levels=FILE, or a list, --seed N begins with level N of it, counted from 0, and
-new levels are the next ones. Without it, --seed N plays what reset(seed=N) begins with;
-for Sokoban and random lakes, roll-vec levels show ID --levels N draws it.
+With -o levels=FILE, or a list, --seed N begins with level N of it, counted from
+0, and new levels are the next ones. Without it, --seed N plays what
+reset(seed=N) begins with; for Sokoban and random lakes, roll-vec levels show ID
+--levels N draws it.
 
-Keys are also read from the lines of a pipe, where the board is shown after each line,
-and so are answers. Colours follow the terminal; NO_COLOR=1 turns them off.
+Keys are also read from the lines of a pipe, where the board is shown after each
+line, and so are answers. Colours follow the terminal; NO_COLOR=1 turns them
+off.
 
 examples:
   roll-vec play roll_vec/Sokoban-v0 --seed 1010
@@ -40,7 +43,8 @@ examples:
   roll-vec play roll_vec/Countdown-v0 -o max_steps=3
   roll-vec play my_module:mine/Env-v0
   printf 'ddss\\nq\\n' | roll-vec play roll_vec/FrozenLake-v1
-  printf '79 + 64 / (99 - 67)\\n:quit\\n' | roll-vec play roll_vec/Countdown-v0 --seed 3
+  printf '79 + 64 / (99 - 67)\\n:quit\\n' | roll-vec play roll_vec/Countdown-v0 \\
+      --seed 3
 """
 
 

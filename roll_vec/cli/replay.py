@@ -27,24 +27,24 @@ from roll_vec.errors import InvalidFileError, InvalidOptionError
 __all__ = ["StepView", "add_parser", "replay"]
 
 _DESCRIPTION = """\
-Make the batch of a file of roll-vec rollout --save again, reset it with the same
-seeds, take the same actions, and compare the results of every reset and step, bit by
-bit: observations, rewards, terminations, truncations and infos.
+Make the batch of a file of roll-vec rollout --save again, reset it with the
+same seeds, take the same actions, and compare the results of every reset and
+step, bit by bit: observations, rewards, terminations, truncations and infos.
 
-It prints "identical" and exits with 0; or it prints the first difference (the step,
-the first environment in it, the field and both values) and exits with 1. Versions
-that differ from those of the file are printed as well.
+It prints "identical" and exits with 0; or it prints the first difference (the
+step, the first environment in it, the field and both values) and exits with 1.
+Versions that differ from those of the file are printed as well.
 """
 
 _EPILOG = """\
-The file says everything: the id, the keywords, the seed and the actions. An id of your
-own needs its module, which is imported as roll-vec rollout imported it, also from the
-working directory. Data files in the keywords have to have the same content as then;
-their paths may change: -o data=PATH.
+The file says everything: the id, the keywords, the seed and the actions. An id
+of your own needs its module, which is imported as roll-vec rollout imported it,
+also from the working directory. Data files in the keywords have to have the
+same content as then; their paths may change: -o data=PATH.
 
-Steps are counted from 1; step 0 is the first reset. Where the file has no values of a
-step, but only digests (see roll-vec rollout --save-values), the digest of the recorded
-value is shown in its place.
+Steps are counted from 1; step 0 is the first reset. Where the file has no
+values of a step, but only digests (see roll-vec rollout --save-values), the
+digest of the recorded value is shown in its place.
 
 examples:
   roll-vec rollout roll_vec/Sokoban-v0 --save run.npz

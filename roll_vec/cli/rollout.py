@@ -10,9 +10,11 @@ from typing import Any
 from gymnasium.vector import AutoresetMode
 
 from roll_vec.cli._arguments import (
+    PathArgument,
     add_environment_arguments,
     autoreset_mode,
     integer_from,
+    refuse_arguments,
 )
 from roll_vec.cli._environments import full_id, make_vector
 from roll_vec.cli._episodes import RolloutSummary, roll_out
@@ -25,7 +27,7 @@ from roll_vec.cli._errors import (
 )
 from roll_vec.cli._files import check_suffix, check_target, write_errors
 from roll_vec.cli._imports import require
-from roll_vec.cli._picture import NoPictureError, draw_boards
+from roll_vec.cli._picture import MAX_BOARDS, NoPictureError, draw_boards
 from roll_vec.cli._policies import FORMS, Policy, make_policy
 from roll_vec.cli._progress import stepping_bar, waiting
 from roll_vec.cli._recorder import RunRecorder
@@ -42,7 +44,7 @@ from roll_vec.cli._shards import (
 )
 from roll_vec.cli._transcript import Transcript, is_text
 from roll_vec.errors import InvalidActionError
-from roll_vec.render.mosaic import save_picture
+from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
 
 __all__ = ["add_parser"]
 
@@ -52,58 +54,65 @@ _NOTES = 8
 
 _DESCRIPTION = """\
 Step many environments of one id at once and report what happened: environment
-steps, steps a second, episodes, returns, success rate, lengths. The boards at the
-end are saved as a picture; without a picture the last texts are shown.
+steps, steps a second, episodes, returns, success rate, lengths. The boards at
+the end are saved as a picture; without a picture the last texts are shown.
 
-Any registered gymnasium id will do. An id with its own vector environment is stepped
-by that, others by gymnasium's SyncVectorEnv.
+Any registered gymnasium id will do. An id with its own vector environment is
+stepped by that, others by gymnasium's SyncVectorEnv.
 
-Steps a second cover everything after the first reset and step (which may compile and
-are shown on a row of their own): the environments, the policy, the bookkeeping and
---save. The resets that next_step mode spends a step on are not counted as steps.
+Steps a second cover everything after the first reset and step (which may
+compile and are shown on a row of their own): the environments, the policy, the
+bookkeeping and --save. The resets that next_step mode spends a step on are not
+counted as steps.
 """
 
 _EPILOG = """\
 policies:
-  random            uniform over the actions, or over examples of texts; its stream is
-                    derived from --seed
-  oracle            the right action, of an environment that knows it: a shortest
-                    solution of Sokoban, the best policy of a lake, the answers of
-                    roll_vec/Countdown-v0 and roll_vec/WebShop-v0, the property
-                    oracle_action of your own class; with action_mode=text it writes
-                    the tags of action_pattern, such as <answer>(.*?)</answer>
-  constant:A        always the action A, a Python literal, or a text without quotes
-  module:attribute  a Python callable: batch of observations -> batch of actions,
-                    tuple of str -> list of str for texts; modules are also looked for
-                    in the working directory
+  random            uniform over the actions, or over examples of texts; its
+                    stream is derived from --seed
+  oracle            the right action, of an environment that knows it: a
+                    shortest solution of Sokoban, the best policy of a lake, the
+                    answers of roll_vec/Countdown-v0 and roll_vec/WebShop-v0,
+                    the property oracle_action of your own class; with
+                    action_mode=text it writes the tags of action_pattern, such
+                    as <answer>(.*?)</answer>
+  constant:A        always the action A, a Python literal, or a text without
+                    quotes
+  module:attribute  a Python callable: batch of observations -> batch of
+                    actions, tuple of str -> list of str for texts; modules are
+                    also looked for in the working directory
 
-language environments, and those of your own, run as a pool of objects. Its keywords
-are given with -o, too: workers=N (0: none), executor=thread or process,
-step_timeout=SECONDS, reset_timeout=SECONDS, on_error=truncate or raise; environments
-that failed are counted in the report.
+language environments, and those of your own, run as a pool of objects. Its
+keywords are given with -o, too: workers=N (0: none), executor=thread or
+process, step_timeout=SECONDS, reset_timeout=SECONDS, on_error=truncate or
+raise; environments that failed are counted in the report.
 
-with --shards the environments run in processes of Ray (extra ray), here or on the nodes
-of a cluster; results are the same. A shard that dies is restarted and repeats its steps
-since its last snapshot. Keywords are given with -o: snapshot_interval=STEPS,
-max_restarts=N, render_on=head or shard, num_cpus=N a shard. roll-vec replay plays the
-file of --save without shards.
+with --shards the environments run in processes of Ray (extra ray), here or on
+the nodes of a cluster; results are the same. A shard that dies is restarted and
+repeats its steps since its last snapshot. Keywords are given with -o:
+snapshot_interval=STEPS, max_restarts=N, render_on=head or shard, num_cpus=N a
+shard. roll-vec replay plays the file of --save without shards.
 
-the file of --save is for roll-vec replay, and numpy.load reads it, too. It has, one
-entry an episode that ended:
-  env_index int64, returns float64, lengths int64, terminated bool, truncated bool,
-  success int8 (1, 0, or -1 where the environment does not say);
+the file of --save is for roll-vec replay, and numpy.load reads it, too. It has,
+one entry an episode that ended:
+  env_index int64, returns float64, lengths int64, terminated bool, truncated
+  bool, success int8 (1, 0, or -1 where the environment does not say);
 the strings id, seed, config (JSON), versions (JSON);
-  actions (steps, num_envs), where they are arrays; a digest of each reset and step;
+  actions (steps, num_envs), where they are arrays; a digest of each reset and
+  step;
 and, for roll-vec replay, all results.
 
 examples:
   roll-vec rollout roll_vec/Sokoban-v0 --num-envs 4096 --steps 1000
   roll-vec rollout roll_vec/Sokoban-v0 -o dim_room="(10, 10)" -o num_boxes=4
   roll-vec rollout roll_vec/Sokoban-v0 -o num_levels=4096 --save run.npz
-  roll-vec rollout roll_vec/FrozenLake-v1 --policy constant:2 --autoreset same_step
-  roll-vec rollout roll_vec/Countdown-v0 --num-envs 1024 --steps 100 --policy oracle
+  roll-vec rollout roll_vec/FrozenLake-v1 --policy constant:2 \\
+      --autoreset same_step
+  roll-vec rollout roll_vec/Countdown-v0 --num-envs 1024 --steps 100 \\
+      --policy oracle
   roll-vec rollout roll_vec/Countdown-v0 --num-envs 1024 --steps 100 --shards 4
-  roll-vec rollout roll_vec/Sokoban-v0 --shards 64 --address auto -o max_restarts=-1
+  roll-vec rollout roll_vec/Sokoban-v0 --shards 64 --address auto \\
+      -o max_restarts=-1
   roll-vec rollout roll_vec/Sokoban-v0 --policy oracle -o action_mode=text \\
       -o "action_pattern=<answer>(.*?)</answer>" --num-envs 64 --steps 100
   roll-vec rollout my_module:mine/Env-v0 --num-envs 64 --policy my_agent:act \\
@@ -190,11 +199,12 @@ def add_parser(commands: Any) -> None:
     picture = parser.add_mutually_exclusive_group()
     picture.add_argument(
         "--image",
-        type=Path,
+        type=PathArgument(*PICTURE_SUFFIXES),
         default=Path("rollout.png"),
         metavar="FILE",
-        help="where the picture of the boards goes, as the suffix says: .png, .jpg, "
-        ".gif or .bmp; -o render_scale=N sizes its boards (default: %(default)s)",
+        help="where the picture of the boards goes, as the suffix says: "
+        f"{', '.join(PICTURE_SUFFIXES)}; -o render_scale=N sizes its boards (default: "
+        "%(default)s)",
     )
     picture.add_argument(
         "--no-image",
@@ -205,7 +215,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "--boards",
-        type=positive,
+        type=integer_from(1, MAX_BOARDS),
         default=16,
         metavar="N",
         help="boards in the picture (default: %(default)s)",
@@ -220,6 +230,12 @@ def add_parser(commands: Any) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     """Run the command; check everything that can be wrong before the first step."""
+    if arguments.image is None:
+        refuse_arguments(arguments, ["boards"], "with --no-image")
+    if arguments.save is None:
+        refuse_arguments(arguments, ["save_values"], "without --save FILE.npz")
+    if arguments.shards is None:
+        refuse_arguments(arguments, ["address"], "without --shards N")
     arguments.id = full_id(arguments.id)
     check_target("--save", arguments.save)
     check_target("--image", arguments.image)
@@ -299,9 +315,6 @@ def _make_batch(arguments: argparse.Namespace) -> Any:
         "render_mode": None if arguments.image is None else "rgb_array",
     }
     if arguments.shards is None:
-        if arguments.address is not None:
-            text = "expected --shards N, too: without it all runs in this process"
-            raise argument_error("--address", text)
         return make_vector(arguments.id, arguments.num_envs, **keywords)
     if arguments.save is not None:
         check_recording(arguments.id)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from roll_vec.cli._arguments import (
+    PathArgument,
     add_option_argument,
     autoreset_mode,
     integer_from,
-)
-from roll_vec.cli._errors import (
-    argument_error,
+    number_ranges,
+    refuse_arguments,
 )
 from roll_vec.cli._files import new_file
 from roll_vec.cli._imports import require
@@ -29,44 +29,48 @@ from roll_vec.cli._watch_files import (
     positive_number,
 )
 from roll_vec.cli._watch_player import KEYS, LETTERS, RecordingPlayer, write_ticks
-from roll_vec.cli._watch_sources import NUM_ENVS, record_policy, record_run
+from roll_vec.cli._watch_sources import MAX_ENVS, NUM_ENVS, record_policy, record_run
 from roll_vec.watch import Recording
 from roll_vec.watch.video import DEFAULT_FPS
 
 __all__ = ["add_parser"]
 
 _DESCRIPTION = """\
-Write environments and what happened in them to a file that shows it, or show it in the
-terminal: a grid of boards, pictures or conversations. The suffix of --out says the
-form of the file:
+Write environments and what happened in them to a file that shows it, or show it
+in the terminal: a grid of boards, pictures or conversations. The suffix of
+--out says the form of the file:
 
   .html   one page for a browser, without other files and without network
-  .gif    an animated picture: a grid of boards, and below each the action, the reward,
-          the end of the episode and its return so far; it repeats
+  .gif    an animated picture: a grid of boards, and below each the action, the
+          reward, the end of the episode and its return so far; it repeats
   .mp4    the same as a video with H.264 (extra render)
 
-The environments are those of a saved run, which is played again and compared with its
-file as roll-vec replay does it; or they are made here and played by a policy.
+The environments are those of a saved run, which is played again and compared
+with its file as roll-vec replay does it; or they are made here and played by a
+policy.
 """
 
 _EPILOG = f"""\
 {KEYS}
-a file of roll-vec rollout --save is played to its end, or to the first difference from
-the file, which is marked: its environment, step and field. The exit code is then 1, as
-that of roll-vec replay. A replay computes all values again, also those of which the
-file has digests alone.
+a file of roll-vec rollout --save is played to its end, or to the first
+difference from the file, which is marked: its environment, step and field. The
+exit code is then 1, as that of roll-vec replay. A replay computes all values
+again, also those of which the file has digests alone.
 
 examples:
   roll-vec watch roll_vec/Sokoban-v0 --policy oracle --out page.html
-  roll-vec watch roll_vec/Countdown-v0 --policy random -o group_size=8 --out page.html
+  roll-vec watch roll_vec/Countdown-v0 --policy random -o group_size=8 \\
+      --out page.html
   roll-vec watch CartPole-v1 --num 4 --steps 200 --out page.html --open
   roll-vec watch roll_vec/Sokoban-v0 --policy oracle --terminal
-  roll-vec watch roll_vec/Sokoban-v0 --policy oracle --steps 40 --out sokoban.gif
-  roll-vec rollout roll_vec/Sokoban-v0 --num-envs 1000 --steps 120 --save run.npz
+  roll-vec watch roll_vec/Sokoban-v0 --policy oracle --steps 40 \\
+      --out sokoban.gif
+  roll-vec rollout roll_vec/Sokoban-v0 --num-envs 1000 --steps 120 \\
+      --save run.npz
   roll-vec watch run.npz --envs 0-15,40 --out page.html
 
-By default the first {NUM_ENVS} environments of a run are shown; the whole batch is
-played all the same.
+By default the first {NUM_ENVS} environments of a run are shown; the whole batch
+is played all the same.
 """
 
 
@@ -88,7 +92,7 @@ def add_parser(commands: Any) -> None:
     place = parser.add_mutually_exclusive_group(required=True)
     place.add_argument(
         "--out",
-        type=Path,
+        type=PathArgument(*FILE_FORMS),
         metavar="FILE",
         help=f"the file to write, with one of these suffixes: {', '.join(FILE_FORMS)}",
     )
@@ -99,14 +103,14 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "--num",
-        type=positive,
+        type=integer_from(1, MAX_ENVS),
         metavar="N",
         help="environments to show: the first N of a run; of an ID, so many are made "
         f"(default: {NUM_ENVS})",
     )
     parser.add_argument(
         "--envs",
-        type=_number_ranges,
+        type=number_ranges(MAX_ENVS),
         metavar="I-J,K",
         help="of a run, the environments to show by their numbers: 0-15,40",
     )
@@ -162,27 +166,12 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(run=_run)
 
 
-def _number_ranges(text: str) -> list[int]:
-    """Return the numbers of ``0-15,40``, without repetitions, in order."""
-    numbers: set[int] = set()
-    try:
-        for part in text.split(","):
-            low, dash, high = part.partition("-")
-            last = int(high) if dash else int(low)
-            if not 0 <= int(low) <= last < 1 << 32:
-                raise ValueError(part)
-            numbers.update(range(int(low), last + 1))
-    except ValueError:
-        message = f"expected numbers and ranges such as 0-15,40, got {text!r}"
-        raise argparse.ArgumentTypeError(message) from None
-    return sorted(numbers)
-
-
 def _run(arguments: argparse.Namespace) -> int:
     """Run the command; check everything that can be wrong before the first step."""
     writer = None
     if arguments.out is None:
-        _check_terminal(arguments)
+        unread = ["scale", "open"]
+        refuse_arguments(arguments, unread, "with argument --terminal")
     else:
         writer = file_writer(arguments.out, arguments.fps, arguments.scale)
     if not arguments.quiet:
@@ -200,16 +189,6 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         write_ticks(recording, sys.stdout)
     return code
-
-
-def _check_terminal(arguments: argparse.Namespace) -> None:
-    """Raise UsageError for an option that --terminal does not have."""
-    for argument, is_used in (
-        ("--scale", arguments.scale is not None),
-        ("--open", arguments.open),
-    ):
-        if is_used:
-            raise argument_error(argument, "not allowed with argument --terminal")
 
 
 def _write(arguments: argparse.Namespace, recording: Recording, writer: Writer) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roll_vec.cli._arguments import integer_from
+from roll_vec.cli._arguments import integer_from, refuse_arguments
 from roll_vec.cli._errors import UsageError
 from roll_vec.cli._imports import require
 from roll_vec.cli._progress import progress_bars
@@ -26,8 +26,9 @@ _MAX_OBSTACLES = 5
 
 _DESCRIPTION = """\
 Make the catalogue of a shop from WebShop's files and store it in a folder:
-products, goals, title nouns and search index. An environment opens it in a moment,
--o products=DIR, and with -o memory_map=True all processes of a machine share it.
+products, goals, title nouns and search index. An environment opens it in a
+moment, -o products=DIR, and with -o memory_map=True all processes of a machine
+share it.
 """
 
 _EPILOG = """\
@@ -38,12 +39,13 @@ files are told apart by their names, as WebShop has them:
   any other          the products, such as items_shuffle_1000.json
 plain JSON or .json.gz; no file at all: the demo shop.
 
-Rewards depend on which words of a title are nouns: from the file of them, else from
-spaCy's en_core_web_sm where it is installed (and then kept in that file), else by a
-rule. --check says which.
+Rewards depend on which words of a title are nouns: from the file of them, else
+from spaCy's en_core_web_sm where it is installed (and then kept in that file),
+else by a rule. --check says which.
 
 examples:
-  roll-vec webshop index items_shuffle_1000.json items_ins_v2_1000.json --out shop
+  roll-vec webshop index items_shuffle_1000.json items_ins_v2_1000.json \\
+      --out shop
   roll-vec webshop index --num-products 50000 --out big --check
   roll-vec webshop index shop --check
   roll-vec play roll_vec/WebShop-v0 -o products=shop
@@ -138,7 +140,11 @@ def _run(arguments: argparse.Namespace) -> int:
         if target.is_dir() and any(target.iterdir()):
             message = f"argument --out: {target} is not empty; --force replaces it"
             raise UsageError(message)
+    if not arguments.out:
+        refuse_arguments(arguments, ["force"], "without --out DIR")
     # A stored catalogue is opened with the options that it was built with.
+    if is_stored:
+        refuse_arguments(arguments, FIXED_OPTIONS, "with a stored catalogue")
     options = (
         stored_options(source)
         if is_stored

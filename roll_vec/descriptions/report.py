@@ -12,13 +12,13 @@ from roll_vec.game_descriptions import GameDescription
 
 __all__ = ["format_description"]
 
-WIDTH = 88
+WIDTH = 80
 # A row's first columns have at most this width; longer ones get a line of their own.
 _MAX_COLUMN = 31
 
 
 def format_description(description: EnvDescription) -> str:
-    """Return a description as lines of at most 88 characters, mostly."""
+    """Return a description as lines of at most 80 characters, mostly."""
     game = description.game
     parts = [description.id]
     if description.summary:

@@ -81,6 +81,8 @@ class Description(NamedTuple):
     configuration: dict[str, Any]
     accepts_noop: bool
     """Of a pool; see `roll_vec.pool.actions.check_action_batch`."""
+    raises_faults: bool
+    """Whether a fault of one environment is an error of all; see `PoolEngine`."""
     spec: Any
 
 

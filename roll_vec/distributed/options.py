@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_bool, check_choice, check_int, check_number
+from roll_vec.options import (
+    check_bool,
+    check_choice,
+    check_int,
+    check_number,
+    check_seconds,
+)
 
 __all__ = ["RayOptions", "split_sizes"]
 
@@ -97,11 +103,7 @@ class RayOptions:
         check_choice("render_on", self.render_on, RENDER_ON)
         for name in ("shard_timeout", "start_timeout"):
             value = getattr(self, name)
-            if value is not None:
-                checked[name] = check_number(name, value, 0.0, 1e9)
-                if checked[name] <= 0.0:
-                    accepted = "None or seconds above 0"
-                    raise InvalidOptionError.expected(name, accepted, value)
+            checked[name] = check_seconds(name, value, allows_zero=False)
         for name in (*_OWN_KEYWORDS, *_UNUSABLE):
             if name in checked["actor_options"]:
                 accepted = f"options of ray.remote other than {name}"

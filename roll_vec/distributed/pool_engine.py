@@ -39,6 +39,7 @@ class PoolShardsEngine(ShardsEngine):
         self.set_spaces(description)
         self.spec = description.spec
         self.accepts_noop = description.accepts_noop
+        self.raises_faults = description.raises_faults
         self._configuration = description.configuration
         self.observations = Observations(self.single_observation_space, self.num_envs)
 

@@ -123,6 +123,8 @@ class Shard:
             if isinstance(self._engine, PoolEngine):
                 self._pending_steps = PoolSteps(self._engine, self._mode, None)
                 self._engine.faults.is_part_from(self._first_env_id)
+                # What one environment returns must not keep back the others' results.
+                self._engine.operations.transmit = _transmit
         for operation in restore.settings:
             self._run(operation)
         if restore.state is not None:
@@ -150,6 +152,7 @@ class Shard:
             engine.render_mode,
             engine.configuration(),
             getattr(engine, "accepts_noop", False),
+            getattr(engine, "raises_faults", False),
             env.spec,
         )
 
@@ -227,6 +230,8 @@ class Shard:
 
     def _observe(self) -> Any:
         if isinstance(self._engine, PoolEngine):
+            # A fault of the next step shows what is in the batch.
+            self._engine.observe_without_copy()
             return self._engine.observe_envs(np.arange(self._num_envs))
         return self._engine.observe()
 
@@ -355,11 +360,16 @@ class Shard:
         self._env = self._pending_steps = None
 
 
+def _transmit(value: Any) -> Any:
+    """Return a value as the head gets it."""
+    return unpack(pack(value))
+
+
 def _failure(error: Exception, *, is_restored: bool = True) -> Reply:
     """Return the reply for an exception; one that cannot travel becomes a text."""
     trace = traceback.format_exc()
     try:
-        unpack(pack(error))
+        _transmit(error)
     except Exception:
         error = RuntimeError(f"{type(error).__name__}: {error}")
     return Reply(error=error, trace=trace, is_restored=is_restored)

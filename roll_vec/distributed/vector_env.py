@@ -18,23 +18,19 @@ from roll_vec.distributed.pool_engine import PoolShardsEngine
 from roll_vec.distributed.recipe import EnvRecipe
 from roll_vec.distributed.shards import Shards
 from roll_vec.distributed.stacked_engine import StackedShardsEngine
-from roll_vec.errors import (
-    EnvironmentFaultError,
-    InvalidOptionError,
-    ResetNeededError,
-)
+from roll_vec.errors import EnvironmentFaultError, InvalidOptionError
 from roll_vec.options import (
     MAX_INT,
     check_int,
     take_options,
     takes_keywords_of,
 )
-from roll_vec.pool.send_recv import ALL_NEED_RESET, SendRecv
+from roll_vec.pool.send_recv import SendRecv
 from roll_vec.stacked.engine import StackedEngine
+from roll_vec.vector.calls import one_at_a_time
 from roll_vec.vector.env import BatchOptions
 from roll_vec.vector.infos import Infos
 from roll_vec.vector.send_recv import BatchSendRecv
-from roll_vec.vector.state import VectorState
 
 __all__ = ["RayVectorEnv"]
 
@@ -125,8 +121,7 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
                 translate,
             )
 
-        self._needs_reset = False
-        self._pending_steps: Any = ()
+        self._pending_steps: Any = {}
         mode = batch.autoreset_mode
         try:
             engine: Any
@@ -187,32 +182,25 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
 
     # ------------------------------------------------------------- steps
 
+    @one_at_a_time
     def send(self, actions: Any, env_ids: Any) -> None:
         """Let some environments step; see `RollVectorEnv.send`."""
         if self._is_pool:
             super().send(actions, env_ids)
         else:
-            self._check_usable()
             BatchSendRecv.send(self, actions, env_ids)
 
+    @one_at_a_time
     def recv(
         self, min_envs: int | None = 1, timeout: float | None = None
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]:
         """Return the results of environments; see `RollVectorEnv.recv`."""
         if self._is_pool:
             return super().recv(min_envs, timeout)
-        self._check_usable()
         with self._interruptible():
             result = BatchSendRecv.recv(self, min_envs, timeout)
         self._warn_of_faults()
         return result
-
-    def _check_usable(self) -> None:
-        """Check that no full reset is demanded; it makes sent actions worthless."""
-        self._check_open()
-        if self._needs_full_reset():
-            self._pending_actions.clear()
-            raise ResetNeededError(ALL_NEED_RESET)
 
     def _observe(self) -> Any:
         if self._is_pool and not self.copy:
@@ -226,15 +214,11 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
     # ------------------------------------------------------------- interrupts
 
     @contextmanager
-    def _interruptible(self) -> Iterator[None]:
+    def _step_context(self) -> Iterator[None]:
         count = len(self._pending_steps)
         try:
-            yield
-        except KeyboardInterrupt:
-            if len(self._pending_steps):
-                self._pending_steps.clear()
-                self._demand_reset()
-            raise
+            with self._interruptible():
+                yield
         except Exception as error:
             # Results that were not received are gone.
             has_lost_results = len(self._pending_steps) < count
@@ -242,14 +226,8 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
                 self._demand_reset()
             raise
 
-    def _demand_reset(self) -> None:
-        self._needs_reset = True
-
-    def _end_full_reset(self) -> None:
-        self._needs_reset = False
-
     def _needs_full_reset(self) -> bool:
-        return self._needs_reset or self.engine.shards.need_reset
+        return self.engine.shards.need_reset or super()._needs_full_reset()
 
     def _warn_of_faults(self) -> None:
         """Give the warnings of shards, after the results of a call were taken."""
@@ -257,6 +235,7 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
 
     # ------------------------------------------------------------- attributes
 
+    @one_at_a_time
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return an attribute of each environment, called if it is a method.
 
@@ -275,6 +254,7 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
             return super().get_attr(name)
         return self.call(name)
 
+    @one_at_a_time
     def set_attr(self, name: str, values: Any) -> None:
         """Set an attribute of each environment of a pool; see `PoolVectorEnv.set_attr`.
 
@@ -301,54 +281,9 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
             return tuple(self._seeds.values)
         return self.get_attr("np_random_seed")
 
-    # ------------------------------------------------------------- snapshots
-
-    def get_state(self) -> VectorState:
-        """Return a snapshot of all environments; see `RollVectorEnv.get_state`.
-
-        Raises
-        ------
-        EnvironmentFaultError
-            If a shard is lost, or its episodes are.
-        PendingResultsError
-            If results were not received.
-        ResetNeededError
-            Before the first reset, or if a fault demands one.
-        """
-        self._check_idle("get_state")
-        if self._needs_full_reset():
-            raise ResetNeededError(ALL_NEED_RESET)
-        return super().get_state()
-
-    def set_state(
-        self,
-        state: VectorState,
-        *,
-        mask: NDArray[np.bool_] | None = None,
-        rows: Sequence[int] | NDArray[np.integer[Any]] | None = None,
-    ) -> Any:
-        """Go back to a snapshot; see `RollVectorEnv.set_state`.
-
-        Raises
-        ------
-        EnvironmentFaultError
-            If a shard of these environments is lost, or if their `set_state` fails.
-        PendingResultsError
-            If results were not received.
-        ResetNeededError
-            If a fault demands a reset of all environments and a mask leaves some out.
-        """
-        self._check_idle("set_state")
-        is_full = bool(np.all(True if mask is None else mask))
-        if self._needs_full_reset() and not is_full:
-            raise ResetNeededError(ALL_NEED_RESET)
-        observations = super().set_state(state, mask=mask, rows=rows)
-        if is_full:
-            self._end_full_reset()
-        return observations
-
     # ------------------------------------------------------------- frames, faults
 
+    @one_at_a_time
     def render(self) -> tuple[Any, ...] | None:
         """Return a frame of each environment; see `RollVectorEnv.render`.
 
@@ -358,6 +293,7 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
         self._check_idle("render")
         return self.call("render") if self._is_pool else super().render()
 
+    @one_at_a_time
     def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
         """Return a frame of some environments, as `render` does of all."""
         self._check_idle("render")

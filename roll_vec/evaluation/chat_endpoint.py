@@ -25,6 +25,7 @@ API_KEY = "OPENAI_API_KEY"
 _NO_KEY = "none"
 # Wrong key, no permission, no such path or model: every other request fails likewise.
 _REFUSALS = (401, 403, 404)
+_REDIRECTS = (301, 302, 303, 307, 308)
 
 _MAX_TEMPERATURE = 100
 # Characters of the reason of a failure: some servers answer with a page of HTML.
@@ -44,7 +45,7 @@ class ChatError(RollVecError, RuntimeError):
     message : str
     is_refusal : bool
         Whether every other request to the endpoint would fail likewise: the key, the
-        address or the name of the model is wrong.
+        address or the name of the model is wrong, or it redirects to another address.
     """
 
     def __init__(self, message: str, is_refusal: bool = False) -> None:
@@ -146,7 +147,7 @@ class ChatClient:
     """An open connection to an endpoint; `open` makes it, within an event loop."""
 
     def __init__(self, endpoint: ChatEndpoint, client: Any, key: str | None) -> None:
-        self._client, self._key = client, key
+        self._client, self._key, self._url = client, key, endpoint.url
         retries = endpoint.retries
         self._seconds = 2 * endpoint.timeout * (retries + 1) + _MAX_WAIT * retries
         self._keywords: dict[str, Any] = {
@@ -175,6 +176,8 @@ class ChatClient:
             api_key=key or _NO_KEY,
             timeout=endpoint.timeout,
             max_retries=endpoint.retries,
+            # It would send the observations on, to any host.
+            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
         ) as client:
             yield cls(endpoint, client, key)
 
@@ -203,6 +206,10 @@ class ChatClient:
         except Exception as error:
             # The library raises errors of its own, and those of a broken response.
             status = getattr(error, "status_code", None)
+            if status in _REDIRECTS:
+                target = error.response.headers.get("Location")  # type: ignore[attr-defined]
+                message = f"{self._url} redirects to {target}, which is not followed"
+                raise ChatError(message, is_refusal=True) from error
             raise ChatError(self._describe(error), status in _REFUSALS) from error
         if content is not None and not isinstance(content, str):
             message = f"the answer is no text, its type is {type(content).__name__}"

@@ -15,7 +15,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any, Literal
 
 import numpy as np
@@ -35,6 +35,8 @@ from roll_vec.options import check_choice, check_int
 from roll_vec.sessions import Session, Sessions
 from roll_vec.trajectories import Trajectory
 from roll_vec.trajectories.play import SKIPPED, fault_counts
+from roll_vec.trajectories.trajectory import instruction_of
+from roll_vec.vector.successes import episode_success
 
 __all__ = ["OnError", "chat_keywords", "play_chat", "play_chat_episodes"]
 
@@ -76,7 +78,7 @@ def play_chat(
     on_error : str
         ``fault``: a request that fails for good ends its episode, whose ``fault`` is
         the reason.  ``raise``: it ends all.  An endpoint that refuses the key, the path
-        or the model always ends all.
+        or the model, or redirects, always ends all.
     in_order : bool
         True: the episodes come in the order of the seeds.  False: each comes when it
         has ended.
@@ -172,10 +174,9 @@ def chat_keywords(split: Split, keywords: dict[str, Any]) -> dict[str, Any]:
     keywords = {**defaults, **keywords}
     if "env_instruction" in keywords or keywords["action_pattern"] is None:
         return keywords
-    envs = split.make_vec(1, **keywords)
-    _, infos = envs.reset(seed=[split.seeds[0]])
-    examples = getattr(envs.single_action_space, "examples", None)
-    envs.close()
+    with closing(split.make_vec(1, **keywords)) as envs:
+        _, infos = envs.reset(seed=[split.seeds[0]])
+        examples = getattr(envs.single_action_space, "examples", None)
     instruction = str(infos["env_instruction"][0])
     # Those of grids say it themselves.
     if examples and examples[0] not in instruction:
@@ -300,9 +301,10 @@ class _Conversations:
         if fault_counts(self._envs)[env_id] > old_count:
             # Another episode begins in its place: nobody has to play it.
             fault, truncated = info.get("error", SKIPPED), True
+        instruction = instruction_of(info)
         system = []
-        if info.get("env_instruction") is not None:
-            system = [{"role": "system", "content": str(info["env_instruction"])}]
+        if instruction is not None:
+            system = [{"role": "system", "content": instruction}]
         turns: list[dict[str, str]] = []
         while not (terminated or truncated):
             turns.append({"role": "user", "content": observation})
@@ -324,8 +326,8 @@ class _Conversations:
             actions.append(action)
             rewards.append(reward)
             infos.append(info)
-        # An episode that a request has ended is no success, whatever its last step was.
-        success = infos[-1].get("success") if fault is None else False
+        fault = fault or infos[-1].get("error")
+        success = episode_success(self._envs, env_id, infos[-1])
         return Trajectory(
             id=self._id,
             seed=seed,
@@ -334,9 +336,10 @@ class _Conversations:
             rewards=np.array(rewards, np.float64),
             terminated=terminated,
             truncated=truncated,
-            success=None if success is None else bool(success),
+            # Whatever its last step was.
+            success=success if fault is None else False,
             infos=infos,
-            fault=fault or infos[-1].get("error"),
+            fault=fault,
         )
 
 

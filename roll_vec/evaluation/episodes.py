@@ -14,6 +14,7 @@ from roll_vec.evaluation.intervals import Interval, mean_interval, wilson_interv
 from roll_vec.evaluation.split import FREE_KEYWORDS, Split
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.trajectories import Policy, Turn, play_steps
+from roll_vec.vector.successes import episode_successes
 
 __all__ = ["EpisodeRecord", "EpisodeResults", "play_episodes", "play_split"]
 
@@ -163,8 +164,9 @@ def play_episodes(
         # Each environment plays an episode of its own.
         returns[places[playing]] += step.rewards[playing]
         lengths[places[playing]] += 1
-        ended = playing & (step.terminations | step.truncations)
-        for env_id in np.flatnonzero(ended).tolist():
+        ended = np.flatnonzero(playing & (step.terminations | step.truncations))
+        successes = episode_successes(envs, step.infos, ended) == 1
+        for env_id, is_success in zip(ended.tolist(), successes.tolist(), strict=True):
             place = places[env_id]
             # The episode that a pool plays in its place does not count.
             is_own = not step.skipped[env_id]
@@ -172,7 +174,7 @@ def play_episodes(
                 episode=int(numbers[place]),
                 seed=seeds[place],
                 total_reward=float(returns[place]) if is_own else 0.0,
-                success=bool(envs.unwrapped.successes[env_id] and is_own),
+                success=is_success and is_own,
                 length=int(lengths[place]) if is_own else 0,
                 terminated=bool(step.terminations[env_id] and is_own),
                 truncated=bool(step.truncations[env_id] or not is_own),

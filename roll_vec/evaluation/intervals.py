@@ -58,9 +58,18 @@ def mean_interval(values: NDArray[np.float64]) -> Interval:
     values : (n,) float64
         At least 1.  The interval of a single value has no ends.
     """
-    mean = math.fsum(values) / len(values)
+    try:
+        mean = math.fsum(values) / len(values)
+    except OverflowError:
+        mean = math.fsum(values / len(values))
     if len(values) == 1:
         return Interval(mean, -math.inf, math.inf)
-    variance = math.fsum((values - mean) ** 2) / (len(values) - 1)
+    # Of values beyond 1e154 the squares are infinite, and so are the ends.
+    with np.errstate(over="ignore"):
+        squares = (values - mean) ** 2
+    try:
+        variance = math.fsum(squares) / (len(values) - 1)
+    except OverflowError:
+        variance = math.inf
     half = _Z * math.sqrt(variance / len(values))
     return Interval(mean, mean - half, mean + half)

@@ -15,18 +15,20 @@ the batch, or on interruptions.  A last line without its end, after a crash, is 
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 from roll_vec.errors import InvalidFileError, InvalidOptionError, shorten
 from roll_vec.evaluation.episodes import EpisodeRecord
 from roll_vec.evaluation.split import Split
 from roll_vec.factories import WORK_KEYWORDS
 from roll_vec.file_locks import WriteLock
+from roll_vec.files import check_regular, find_target, replace_file
 from roll_vec.plain_data import encode
 from roll_vec.version import __version__
 
@@ -198,6 +200,7 @@ def read_results(path: str | os.PathLike[str]) -> ResultFile:
     """
     path = Path(path)
     try:
+        check_regular(path)
         content = path.read_bytes()
     except OSError as error:
         message = f"{str(path)!r} cannot be read: {error.strerror}"
@@ -257,6 +260,8 @@ class ResultLog:
         self._path, self._header = Path(path), header
         self.records: dict[int, EpisodeRecord] = {}
         with self._write_errors():
+            check_regular(path, "written")
+            self._path = find_target(path)
             lock_path = self._path.with_name(f".{self._path.name}.lock")
             self._lock = WriteLock(lock_path, self._path)
         try:
@@ -310,13 +315,9 @@ class ResultLog:
         """Write the whole file, ordered, in the place of the old one."""
         # The lock keeps others out: what a killed process left is overwritten.
         partial = self._path.with_name(f".{self._path.name}.part")
-        with self._write_errors():
-            try:
-                with partial.open("w", encoding="utf-8", newline="\n") as file:
-                    file.writelines(_to_lines(self._header, self.records.values()))
-                partial.replace(self._path)
-            finally:
-                partial.unlink(missing_ok=True)
+        with self._write_errors(), replace_file(self._path, partial) as file:
+            lines = _to_lines(self._header, self.records.values())
+            file.writelines(line.encode() for line in lines)
 
     @contextmanager
     def _write_errors(self) -> Iterator[None]:
@@ -334,7 +335,7 @@ def _to_lines(header: ResultHeader, records: Iterable[EpisodeRecord]) -> Iterabl
 
 
 def _to_line(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, ensure_ascii=True) + "\n"
+    return json.dumps(content, ensure_ascii=True, allow_nan=False) + "\n"
 
 
 def _plain(record: EpisodeRecord) -> dict[str, Any]:
@@ -343,7 +344,7 @@ def _plain(record: EpisodeRecord) -> dict[str, Any]:
 
 def _parse(line: bytes) -> dict[str, Any]:
     try:
-        content = json.loads(line)
+        content = json.loads(line, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         message = "it is not JSON"
         raise ValueError(message) from None
@@ -351,6 +352,11 @@ def _parse(line: bytes) -> dict[str, Any]:
         message = "it is no JSON object"
         raise TypeError(message)
     return content
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    """Refuse NaN and Infinity, which Python's reader accepts."""
+    raise ValueError(name)
 
 
 def _parse_header(content: dict[str, Any]) -> ResultHeader:
@@ -366,6 +372,8 @@ def _parse_header(content: dict[str, Any]) -> ResultHeader:
         if not isinstance(content[name], kind):
             message = f"{name} is no {kind.__name__}"
             raise TypeError(message)
+    # 1e999 is JSON, and infinite: no file could be written with this header.
+    json.dumps(content, allow_nan=False)
     return ResultHeader(**{name: content[name] for name in names})
 
 
@@ -378,5 +386,9 @@ def _parse_record(content: dict[str, Any]) -> EpisodeRecord:
     if not 0 <= content["length"] < 1 << 63:
         message = f"length is {shorten(content['length'])}"
         raise ValueError(message)
+    total_reward = float(content["return"])
+    if not math.isfinite(total_reward):
+        message = f"return is {total_reward}"
+        raise ValueError(message)
     values = {field: content[name] for name, field in _FIELDS.items()}
-    return EpisodeRecord(**{**values, "total_reward": float(content["return"])})
+    return EpisodeRecord(**{**values, "total_reward": total_reward})

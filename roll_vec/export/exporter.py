@@ -14,6 +14,7 @@ from roll_vec.errors import InvalidOptionError, RollVecError
 from roll_vec.export.formats import Format, find_format
 from roll_vec.export.journal import Journal, Totals
 from roll_vec.export.source import MAX_SEED, Source, encode_keywords
+from roll_vec.files import find_target, keep_mode
 from roll_vec.options import check_bool, check_int
 from roll_vec.trajectories import Trajectory
 from roll_vec.version import __version__
@@ -52,7 +53,7 @@ class ExportResult:
 
 def partial_folder(out: str | os.PathLike[str]) -> Path:
     """Return the folder of the parts of an unfinished export."""
-    out = Path(out)
+    out = find_target(out)
     return out.with_name(f"{out.name}.partial")
 
 
@@ -231,10 +232,10 @@ class _Export:
 
 def _check_out(path: Path, writer: Format, overwrite: bool) -> None:
     """Raise an error for an output that cannot be written."""
-    name = str(path)
-    if path.name == "..":
+    name, end = str(path), path.name.lower()
+    if end == "..":
         raise InvalidOptionError.expected("out", "the name of a file or folder", name)
-    if not path.name.endswith(writer.suffix) or path.name == writer.suffix:
+    if not end.endswith(writer.suffix) or end == writer.suffix:
         accepted = f"a name that ends with {writer.suffix}"
         raise InvalidOptionError.expected("out", accepted, name)
     if not path.absolute().parent.is_dir():
@@ -253,9 +254,11 @@ def _finish(path: Path, source: Source, writer: Format, journal: Journal) -> Non
     complete = journal.folder / "complete"
     _delete(complete)
     writer.finish(journal.parts, complete, source, path)
-    if path.is_dir() or complete.is_dir():
-        _delete(path)
-    complete.replace(path)
+    target = find_target(path)
+    keep_mode(target, complete)
+    if target.is_dir() or complete.is_dir():
+        _delete(target)
+    complete.replace(target)
     journal.remove()
 
 

@@ -16,12 +16,16 @@ from roll_vec.trajectories import Trajectory
 
 __all__ = [
     "FORMATS",
+    "MALFORMED",
     "Format",
     "Row",
     "check_unicode",
     "find_format",
     "register_format",
 ]
+
+MALFORMED = ValueError, TypeError, LookupError, AttributeError, RecursionError
+"""What readers of rows meet in JSON that no export writes."""
 
 
 @dataclass(frozen=True)

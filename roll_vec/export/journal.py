@@ -25,6 +25,7 @@ from typing import Any
 
 from roll_vec.errors import InvalidOptionError, shorten
 from roll_vec.file_locks import WriteLock
+from roll_vec.files import replace_file
 
 __all__ = ["Journal", "Totals"]
 
@@ -121,29 +122,37 @@ class Journal:
             checksum, _, text = line.partition(b" ")
             if checksum != _checksum(text):
                 break
-            lines.append(json.loads(text))
+            try:
+                content = json.loads(text)
+            except (ValueError, RecursionError):
+                break
+            if not isinstance(content, dict):
+                break
+            lines.append(content)
         return lines
 
     def _take(self, line: dict[str, Any]) -> bool:
         """Take over the next part; False if it is not as its line says."""
         path = self._next_part()
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
+        if not path.is_file():
             return False
-        if [len(content), zlib.crc32(content)] != [line["size"], line["crc"]]:
+        content = path.read_bytes()
+        try:
+            if [len(content), zlib.crc32(content)] != [line["size"], line["crc"]]:
+                return False
+            totals = Totals(**line["totals"])
+        except (LookupError, TypeError):
             return False
         self.parts.append(path)
-        self.totals = Totals(**line["totals"])
+        self.totals = totals
         return True
 
     def _next_part(self) -> Path:
         return self.folder / f"{len(self.parts):05}"
 
     def _replace(self, path: Path, content: bytes) -> None:
-        partial = self.folder / _INCOMPLETE
-        partial.write_bytes(content)
-        partial.replace(path)
+        with replace_file(path, self.folder / _INCOMPLETE) as file:
+            file.write(content)
 
     def add(self, content: bytes, totals: Totals) -> None:
         """Add a part, and the totals after it.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from roll_vec.errors import InvalidFileError, InvalidOptionError, shorten
-from roll_vec.export.formats import Format, Row
+from roll_vec.export.formats import MALFORMED, Format, Row
 from roll_vec.export.source import Source, encode_keywords
 from roll_vec.trajectories import Trajectory, to_messages
 
@@ -78,7 +78,7 @@ class MessagesFormat(Format):
             for number, line in enumerate(file, 1):
                 try:
                     row = _read(json.loads(line))
-                except (ValueError, TypeError, LookupError, AttributeError) as error:
+                except MALFORMED as error:
                     message = f"{path}, line {number}: no row of format messages"
                     raise InvalidFileError(message) from error
                 yield row

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -13,6 +12,7 @@ from typing import Any
 from gymnasium.spaces import Space
 from gymnasium.vector import AutoresetMode
 
+from roll_vec.data_files import hash_file
 from roll_vec.errors import InvalidOptionError
 from roll_vec.factories import WORK_KEYWORDS, make_vec
 from roll_vec.options import check_int
@@ -238,8 +238,7 @@ def recorded_source(
     ------
     OSError
     """
-    with path.open("rb") as file:
-        digest = hashlib.sha256(file.read()).hexdigest()
+    digest = hash_file(path)
 
     def episodes(first: int, count: int) -> Iterator[Trajectory]:
         return islice(read(), first, first + count)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from roll_vec.errors import InvalidFileError
-from roll_vec.export.formats import Format, Row
+from roll_vec.export.formats import MALFORMED, Format, Row
 from roll_vec.export.source import Source
 from roll_vec.trajectories import Trajectory, to_atif
 from roll_vec.trajectories.inspect_log import (
@@ -66,7 +66,7 @@ class InspectFormat(Format):
         try:
             log = json.loads(path.read_bytes())
             rows = [_read_sample(log["eval"], sample) for sample in log["samples"]]
-        except (ValueError, TypeError, LookupError, AttributeError) as error:
+        except MALFORMED as error:
             message = f"{path}: no log of format inspect"
             raise InvalidFileError(message) from error
         yield from rows
@@ -113,7 +113,7 @@ class AtifFormat(Format):
         for name in names:
             try:
                 row = _read_document(json.loads(name.read_bytes()))
-            except (ValueError, TypeError, LookupError, AttributeError) as error:
+            except MALFORMED as error:
                 message = f"{name}: no document of format atif"
                 raise InvalidFileError(message) from error
             yield row

@@ -11,9 +11,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from roll_vec.errors import InvalidFileError, RollVecError
+from roll_vec.errors import InvalidFileError, RollVecError, shorten
 from roll_vec.export.formats import Row, find_format
 from roll_vec.export.source import NUM_ENVS, encode_keywords, make_batch
+from roll_vec.files import check_regular
 from roll_vec.trajectories import Trajectory, Turn, play_seeds
 
 __all__ = ["VerificationError", "verify"]
@@ -61,10 +62,15 @@ def verify(
     InvalidOptionError, UnknownOptionError
         If the environment cannot be made here.
     """
-    rows = find_format(format).read(Path(path))
+    path = Path(path)
+    if not path.is_dir():
+        check_regular(path)
+    rows = find_format(format).read(path)
     count = without_seed = 0
     while block := list(islice(rows, _BLOCK)):
         numbered = [(count + i, row) for i, row in enumerate(block)]
+        for number, row in numbered:
+            _check_row(str(path), number, row)
         playable = [pair for pair in numbered if pair[1].seed is not None]
         without_seed += len(block) - len(playable)
         for _, group in groupby(playable, lambda pair: _recipe(pair[1])):
@@ -73,6 +79,25 @@ def verify(
         if on_progress is not None:
             on_progress(count)
     return count, without_seed
+
+
+def _check_row(path: str, number: int, row: Row) -> None:
+    """Raise an InvalidFileError for values that no export writes."""
+    is_valid = {
+        "id": isinstance(row.id, str),
+        "keywords": isinstance(row.keywords, dict) and "num_envs" not in row.keywords,
+        "seed": row.seed is None or (_is_number(row.seed) and row.seed >= 0),
+        "rewards": np.iterable(row.rewards) and all(map(_is_number, row.rewards)),
+    }
+    for name, each in is_valid.items():
+        if not each:
+            value = shorten(getattr(row, name))
+            message = f"{path}: row {number}: {name} of no export: {value}"
+            raise InvalidFileError(message)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 def _recipe(row: Row) -> tuple[str, str]:

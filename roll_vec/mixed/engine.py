@@ -309,6 +309,11 @@ class MixedEngine:
         """(n,) bool: whether the last step of each environment was a success."""
         return np.concatenate([engine.successes for engine in self.engines])
 
+    @property
+    def raises_faults(self) -> bool:
+        """Whether a fault of one environment is an error of all."""
+        return any(self.engines[k].raises_faults for k in self.pool_ids)
+
     # ------------------------------------------------- observations, frames
 
     def observe(self, out: Any = None) -> tuple[str, ...]:  # noqa: ARG002

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.mixed.engine import MixedEngine
@@ -17,8 +17,10 @@ from roll_vec.vector.info_parts import list_infos
 
 __all__ = ["MixedSteps"]
 
-# Seconds of a look at one of several pools.
-_TURN = 0.001
+# Threads and processes cannot be awaited together.  While several pools are busy, each
+# has its turn: this share of the time waited so far, so that a result is late by as
+# much and looks get rarer; and so many seconds at least.
+_SHARE, _SHORTEST = 0.02, 0.001
 
 
 class MixedSteps(PendingSteps):
@@ -30,22 +32,25 @@ class MixedSteps(PendingSteps):
     Parameters
     ----------
     engine : MixedEngine
-    mode : AutoresetMode
+    autoreset : Autoreset
+        Of the batch; its ``has_ended`` gets the episodes that ended in a step that
+        raised.
     """
 
-    def __init__(self, engine: MixedEngine, mode: AutoresetMode) -> None:
+    def __init__(self, engine: MixedEngine, autoreset: Autoreset) -> None:
         super().__init__(
             engine.num_envs,
             engine.single_action_space,
             engine.single_observation_space,
             False,
         )
-        self._engine, self._mode = engine, mode
+        self._engine, self._autoreset = engine, autoreset
         self._pools = {
-            k: PoolSteps(engine.engines[k], mode, None) for k in engine.pool_ids
+            k: PoolSteps(engine.engines[k], autoreset.mode, None)
+            for k in engine.pool_ids
         }
         self._stacked = {
-            k: Autoreset(engine.engines[k], mode) for k in engine.stacked_ids
+            k: Autoreset(engine.engines[k], autoreset.mode) for k in engine.stacked_ids
         }
         # By stacked family: the actions that wait, by local id.
         self._actions: dict[int, dict[int, Any]] = {k: {} for k in self._stacked}
@@ -84,22 +89,20 @@ class MixedSteps(PendingSteps):
     def _wait_for_some(self, seconds: float | None) -> None:
         for k in [k for k, actions in self._actions.items() if actions]:
             self._step_family(k)
-        end = None if seconds is None else time.monotonic() + seconds
+        start = time.monotonic()
+        end = math.inf if seconds is None else start + seconds
         while True:
             busy = [k for k, pool in self._pools.items() if len(pool)]
-            patience: float | None = 0.0
-            if not self._ready:
-                remaining = None if end is None else max(end - time.monotonic(), 0.0)
-                turn = _TURN if remaining is None else min(remaining, _TURN)
-                patience = remaining if len(busy) == 1 else turn
             for k in busy:
-                for env_id, result in self._pools[k].take_ready(patience):
+                now, turn = time.monotonic(), math.inf
+                if len(busy) > 1:
+                    turn = max(_SHARE * (now - start), _SHORTEST)
+                patience = 0.0 if self._ready else max(min(turn, end - now), 0.0)
+                for env_id, result in self._pools[k].take_ready(
+                    None if patience == math.inf else patience
+                ):
                     self._set_ready(k, env_id, result)
-                if self._ready:
-                    patience = 0.0
-            if self._ready or not busy:
-                return
-            if end is not None and time.monotonic() >= end:
+            if self._ready or not busy or time.monotonic() >= end:
                 return
 
     def _step_family(self, k: int) -> None:
@@ -114,8 +117,13 @@ class MixedSteps(PendingSteps):
             rewards, terminations, truncations, infos = autoreset.step(texts, mask)
         except BaseException:
             # A level cannot be generated: other calls are possible again.
+            has_ended = self._autoreset.has_ended.copy()
             for local_id in actions:
-                del self._active[local_id + self._engine.starts[k]]
+                env_id = local_id + self._engine.starts[k]
+                has_ended[env_id] = autoreset.has_ended[local_id]
+                self._resetting.discard(env_id)
+                del self._active[env_id]
+            self._autoreset.has_ended = has_ended
             raise
         env_ids = mask.nonzero()[0]
         observations = autoreset.engine.observe_envs(env_ids)

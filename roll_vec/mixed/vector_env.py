@@ -9,15 +9,15 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError, ResetNeededError
+from roll_vec.errors import InvalidOptionError
 from roll_vec.mixed.engine import Family, MixedEngine
 from roll_vec.mixed.pending_steps import MixedSteps
-from roll_vec.pool.send_recv import ALL_NEED_RESET, SendRecv
+from roll_vec.pool.send_recv import SendRecv
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.seeding import draw_missing_seeds, expand_seeds
 from roll_vec.vector.attributes import BatchAttributes
+from roll_vec.vector.calls import one_at_a_time
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
-from roll_vec.vector.state import VectorState
 
 __all__ = ["MixedVectorEnv"]
 
@@ -58,11 +58,10 @@ class MixedVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
         options: BatchOptions,
     ) -> None:
         engine = MixedEngine(families, batches, options.group_id_info)
-        self._pending_steps = MixedSteps(engine, options.autoreset_mode)
-        self._needs_reset = False
         # The engine itself knows the groups.
         own = {"group_size": 1, "group_id_info": False}
         super().__init__(engine, **{**vars(options), **own})
+        self._pending_steps = MixedSteps(engine, self._autoreset)
         self.group_id_info = options.group_id_info
         self.families = {family.name: family for family in families}
         self.group_ids = engine.group_ids.copy()
@@ -93,18 +92,15 @@ class MixedVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
 
     # --------------------------------------------------------------- faults
 
-    def _demand_reset(self) -> None:
-        self._needs_reset = True
+    def _drop_pending(self) -> None:
+        super()._drop_pending()
         for pool in self._pools:
-            pool.engine.operations.demand_reset()
+            pool._drop_pending()
 
     def _needs_full_reset(self) -> bool:
-        return self._needs_reset or any(
+        return super()._needs_full_reset() or any(
             pool._needs_full_reset() for pool in self._pools
         )
-
-    def _end_full_reset(self) -> None:
-        self._needs_reset = False
 
     def _warn_of_faults(self) -> None:
         for pool in self._pools:
@@ -139,42 +135,12 @@ class MixedVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
         """Number of threads that were left to environments that took too long."""
         return sum(pool.abandoned_threads for pool in self._pools)
 
-    # ----------------------------------------------------------- snapshots
-
-    def get_state(self) -> VectorState:
-        """Return a snapshot of all environments; see `PoolVectorEnv.get_state`."""
-        self._check_idle("get_state")
-        if self._needs_full_reset():
-            raise ResetNeededError(ALL_NEED_RESET)
-        with self._interruptible():
-            return super().get_state()
-
-    def set_state(
-        self,
-        state: VectorState,
-        *,
-        mask: NDArray[np.bool_] | None = None,
-        rows: Sequence[int] | NDArray[np.integer[Any]] | None = None,
-    ) -> Any:
-        """Go back to a snapshot; see `PoolVectorEnv.set_state`.
-
-        An environment goes to rows of its own family.
-        """
-        self._check_idle("set_state")
-        is_full = bool(np.all(True if mask is None else mask))
-        if self._needs_full_reset() and not is_full:
-            raise ResetNeededError(ALL_NEED_RESET)
-        with self._interruptible():
-            observations = super().set_state(state, mask=mask, rows=rows)
-        if is_full:
-            self._end_full_reset()
-        return observations
-
     def _snapshot_id(self) -> str:
         return "mixed"
 
     # ---------------------------------------------------------- attributes
 
+    @one_at_a_time
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return an attribute of each environment, called if it is a method."""
         self._check_idle("call")
@@ -194,6 +160,7 @@ class MixedVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
                 values += own
         return tuple(values)
 
+    @one_at_a_time
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each environment, as `make_vec`'s batches do."""
         self._check_idle("get_attr")
@@ -216,6 +183,7 @@ class MixedVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
             return batch.engine.get_attribute(name)
         return batch.get_attr(name)
 
+    @one_at_a_time
     def set_attr(self, name: str, values: Any) -> None:
         """Set an attribute of each environment of pools; see `PoolVectorEnv.set_attr`.
 
@@ -248,6 +216,7 @@ class MixedVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
         self._pending_steps.clear()
         super().close_extras(**kwargs)
 
+    @one_at_a_time
     def __getstate__(self) -> dict[str, Any]:
         self._check_idle("pickle")
         return super().__getstate__()

@@ -26,7 +26,7 @@ from roll_vec.pool.serial import SerialWorkers, StepLists
 from roll_vec.pool.spaces import ObservationMode, pool_spaces
 from roll_vec.pool.tasks import EnvDescription, EnvFns
 from roll_vec.vector.engine import EngineState, StepResult
-from roll_vec.vector.infos import InfoList, find_unstackable
+from roll_vec.vector.infos import InfoList
 
 __all__ = ["PoolEngine"]
 
@@ -227,14 +227,16 @@ class PoolEngine:
         stalled_ids = [env_id for env_id in stalled if not skip_list[env_id]]
         for env_id in stalled_ids:
             skip_list[env_id] = True
-        lists = workers.step_all(actions, skip_list, self.observations.latest)
-        for env_id, reason in find_unstackable(lists.infos).items():
-            lists.faults[env_id] = misfit_fault("step", reason)
+        latest = self.observations.latest
+        lists = workers.step_all(actions, skip_list, latest)
+        lists.faults.update(self.operations.find_misfits("step", latest, lists.infos))
         self.observations.mark_stale()
+        counted_mask = ~skip_mask
         for env_id in stalled_ids:
+            counted_mask[env_id] = False
             lists.truncations[env_id] = True
             lists.infos[env_id] = {"error": stalled[env_id]}
-        for env_id in self.operations.count_steps(~skip_mask):
+        for env_id in self.operations.count_steps(counted_mask):
             lists.truncations[env_id] = True
         for env_id, fault in lists.faults.items():
             result = self.operations.end_step(env_id, None, fault)
@@ -288,6 +290,11 @@ class PoolEngine:
         """(n,) bool: whether the info of each last step had a true ``success``."""
         values = [info.get("success") for info in self._step_infos]
         return np.array([type(x) in (bool, np.bool_) and bool(x) for x in values])
+
+    @property
+    def raises_faults(self) -> bool:
+        """Whether a fault of one environment is an error of all."""
+        return self.faults.raises
 
     # ------------------------------------------------------------ snapshots
 

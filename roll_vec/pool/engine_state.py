@@ -6,7 +6,7 @@ The arrays, with a row for each environment::
     records, record_lengths, record_kinds      a dict: see `_RECORD`
     first_seeds          bytes, hexadecimal    see `pool.episodes`; empty: none
     episode_numbers      int64                 from 0
-    elapsed_steps        int64                 0 if there is no step limit
+    elapsed_steps        int64                 see `pool.operations`
     needs_replacement    bool                  the next reset builds a new object
     successes            bool                  of the last step
 
@@ -29,6 +29,7 @@ from roll_vec.pool.fault_handling import FaultHandler
 from roll_vec.pool.observations import Observations
 from roll_vec.pool.operations import EnvOperations
 from roll_vec.pool.snapshots import EnvSnapshot
+from roll_vec.seeding import MAX_COUNT
 from roll_vec.vector.engine import EngineState
 from roll_vec.vector.packed_values import (
     COPY,
@@ -36,6 +37,7 @@ from roll_vec.vector.packed_values import (
     PICKLED,
     PLAIN,
     array_names,
+    check_numbers,
     check_packed,
     from_bytes,
     pack,
@@ -46,16 +48,17 @@ from roll_vec.vector.stream_seeds import StreamSeeds, decode_seed, encode_seeds
 
 __all__ = ["PoolSnapshots"]
 
-_DTYPES = {
-    "episode_numbers": np.int64,
-    "elapsed_steps": np.int64,
-    "needs_replacement": np.bool_,
-    "successes": np.bool_,
+# Dtypes, and the lowest and the highest value.
+_LIMITS = {
+    "episode_numbers": (np.int64, -1, MAX_COUNT),
+    "elapsed_steps": (np.int64, 0, MAX_COUNT),
+    "needs_replacement": (np.bool_, 0, 1),
+    "successes": (np.bool_, 0, 1),
 }
 _RECORD = {"observation", "error", "level_options"}
 """The latest observation; the error of a stalled environment, or None; the keywords of
 `set_level_options` for new objects, or None."""
-_NAMES = {*array_names("state"), *array_names("record"), "first_seeds", *_DTYPES}
+_NAMES = {*array_names("state"), *array_names("record"), "first_seeds", *_LIMITS}
 
 
 class PoolSnapshots:
@@ -159,12 +162,8 @@ class PoolSnapshots:
             )
         check_packed("state", arrays, LOST)
         check_packed("record", arrays, PICKLED)
-        for name, dtype in _DTYPES.items():
-            array = arrays[name]
-            if array.dtype != dtype or array.ndim != 1 or (array < -1).any():
-                accepted = f"{np.dtype(dtype)} of shape (n,), not negative"
-                value = f"{array.dtype} of shape {array.shape}: {array}"
-                raise InvalidStateError.of_array(name, accepted, value)
+        for name, (dtype, lowest, highest) in _LIMITS.items():
+            check_numbers(name, arrays[name], dtype, lowest, highest)
         StreamSeeds.check(arrays, "first_seeds")
         is_lost = arrays["state_kinds"] == LOST
         if (arrays["needs_replacement"] & ~is_lost).any():
@@ -175,7 +174,7 @@ class PoolSnapshots:
         snapshots: dict[int, EnvSnapshot] = {}
         for row, (kind, content) in enumerate(unpack("state", arrays, rows)):
             if kind == PLAIN:
-                _read_value("state", row, kind, content)
+                from_bytes(kind, content, f"states[{row}]")
             if kind in (PLAIN, PICKLED):
                 snapshots[row] = EnvSnapshot(kind, content)
             elif kind == COPY and (objects[row : row + 1] or (None,))[0] is None:
@@ -191,8 +190,8 @@ class PoolSnapshots:
 
     def _read_record(self, row: int, kind: int, content: bytes) -> dict[str, Any]:
         """Return a record, checked."""
-        record = _read_value("record", row, kind, content)
         name = f"records[{row}]"
+        record = from_bytes(kind, content, name)
         if not isinstance(record, dict) or record.keys() != _RECORD:
             accepted = f"a dict with {sorted(_RECORD)}"
             raise InvalidStateError.of_array(name, accepted, record)
@@ -266,12 +265,3 @@ class PoolSnapshots:
                     f"{row}: they are different"
                 )
                 raise InvalidStateError(message)
-
-
-def _read_value(name: str, row: int, kind: int, content: bytes) -> Any:
-    """Return a value of a row; raise InvalidStateError if it cannot be read."""
-    try:
-        return from_bytes(kind, content)
-    except Exception as error:
-        array = f"{name}s[{row}]"
-        raise InvalidStateError.of_array(array, "a value", str(error)) from None

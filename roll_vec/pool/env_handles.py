@@ -124,6 +124,9 @@ class EnvHandles:
         """Run one operation on some environments; return the results and the faults."""
         values: dict[int, Any] = {}
         faults: dict[int, Fault] = {}
+        needed_reset = self._faults.needs_full_reset
+        # Already now: Ctrl-C may come again, before the tasks are dropped.
+        self._faults.needs_full_reset = True
         try:
             for env_id, argument in zip(env_ids, arguments, strict=True):
                 self.workers.submit(Task(env_id, operation, argument))
@@ -138,6 +141,7 @@ class EnvHandles:
         except BaseException:
             self.demand_reset()
             raise
+        self._faults.needs_full_reset = needed_reset
         return values, faults
 
     def _save_attribute(self, env_id: int, name: str, value: Any) -> None:
@@ -279,7 +283,20 @@ class EnvHandles:
         """
         count = len(env_ids)
         self.run("check_level_options", [level_options] * count, env_ids)
-        self.run("set", [(LEVEL_OPTIONS, level_options)] * count, env_ids)
+        before = [dict(self.attributes[env_id]) for env_id in env_ids]
+        try:
+            item = LEVEL_OPTIONS, level_options
+            faults = self._run("set", [item] * count, env_ids)[1]
+        except BaseException:
+            # Ctrl-C: nobody knows which have changed.  All get new objects, with the
+            # level options that they had.
+            self.demand_reset()
+            for env_id, attributes in zip(env_ids, before, strict=True):
+                self.attributes[env_id] = attributes
+                self._faults.needs_replacement[env_id] = True
+            raise
+        if faults:
+            raise_faults(faults, unchanged=True)
 
     def render(self, env_ids: Sequence[int]) -> tuple[Any, ...]:
         """Return the results of `render` of some environments."""

@@ -41,8 +41,8 @@ def same_data(one: Any, other: Any) -> bool:
         )
     if isinstance(one, (tuple, list)):
         return len(one) == len(other) and all(map(same_data, one, other))
-    if isinstance(one, np.generic):
-        return bool(one.tobytes() == other.tobytes())
+    if isinstance(one, (float, complex, np.generic)):
+        return np.asarray(one).tobytes() == np.asarray(other).tobytes()
     return bool(one == other)
 
 

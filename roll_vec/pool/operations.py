@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from roll_vec.pool.episodes import Episodes
 from roll_vec.pool.fault_handling import FaultHandler
 from roll_vec.pool.observations import Observations
 from roll_vec.pool.options import PoolOptions
-from roll_vec.pool.tasks import Fault, Outcome, Task
+from roll_vec.pool.tasks import Fault, Outcome, Task, unsendable_fault
 from roll_vec.vector.infos import InfoList, find_unstackable
 
 __all__ = ["EnvOperations", "Result", "misfit_fault"]
@@ -24,15 +26,11 @@ Result = tuple[float, bool, bool, dict[str, Any]]
 """Reward, terminated, truncated, info."""
 
 
-def misfit_fault(operation: str, unstackable: str = "") -> Fault:
-    """Return the fault of a result that cannot be part of a batch.
-
-    ``unstackable`` is the reason for an info; otherwise it is the observation.
-    """
-    message = "the observation is not one of the observation space"
-    if unstackable:
-        message = f"the info cannot be stacked: {unstackable}"
-    return Fault("exception", f"exception in {operation}: {message}")
+def misfit_fault(
+    operation: str, reason: str = "the observation is not one of the observation space"
+) -> Fault:
+    """Return the fault of a result that cannot be part of a batch."""
+    return Fault("exception", f"exception in {operation}: {reason}")
 
 
 class EnvOperations:
@@ -50,7 +48,10 @@ class EnvOperations:
     ----------
     last_reset_infos : list of num_envs dicts
     elapsed_steps : (num_envs,) int64
-        Steps in the present episodes; 0 if there is no limit.
+        Steps in the present episodes; 0 if there is no limit, and after a fault.
+    transmit : callable or None
+        Pickles and unpickles a value, to raise the error that it would meet on its way
+        to another process.  None: results stay in this process.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class EnvOperations:
         self._max_episode_steps = options.max_episode_steps
         self.elapsed_steps = np.zeros(num_envs, np.int64)
         self.last_reset_infos: InfoList = [{}] * num_envs
+        self.transmit: Callable[[Any], Any] | None = None
         self._results: list[Result] = [(0.0, False, False, {})] * num_envs
         # Environments whose step or reset has started and not ended.
         self._active_ids: set[int] = set()
@@ -139,6 +141,8 @@ class EnvOperations:
             info = self._faults.handle_step_fault(env_id, fault)
             last_valid = self._observations.last_valid(env_id)
             self._observations.set_latest(env_id, last_valid)
+            # It may have been counted before the fault was found.
+            self.elapsed_steps[env_id] = 0
             return 0.0, False, True, info
         observation, reward, terminated, truncated, info = value
         self._observations.set_latest(env_id, observation)
@@ -161,8 +165,30 @@ class EnvOperations:
         """Return a fault if a result does not fit into a batch."""
         if not self._observations.fits(observation):
             return misfit_fault(operation)
-        reasons = find_unstackable([info])
-        return misfit_fault(operation, reasons[0]) if reasons else None
+        return self.find_misfits(operation, [observation], [info]).get(0)
+
+    def find_misfits(
+        self, operation: str, observations: Sequence[Any], infos: InfoList
+    ) -> dict[int, Fault]:
+        """Return the faults of infos that cannot be stacked or sent, by index.
+
+        ``observations``, which are sent with them, fit into a batch.
+        """
+        faults = {
+            i: misfit_fault(operation, f"the info cannot be stacked: {reason}")
+            for i, reason in find_unstackable(infos).items()
+        }
+        if self.transmit is None:
+            return faults
+        with suppress(Exception):
+            self.transmit((observations, infos))
+            return faults
+        for i, result in enumerate(zip(observations, infos, strict=True)):
+            try:
+                self.transmit(result)
+            except Exception as error:
+                faults[i] = unsendable_fault(operation, error)
+        return faults
 
     # ------------------------------------------------------------ outcomes
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_choice, check_int, check_number
+from roll_vec.options import check_choice, check_int, check_seconds
 
 __all__ = ["PoolOptions"]
 
@@ -76,9 +76,7 @@ class PoolOptions:
     def _check_timeout(self, name: str, value: Any) -> None:
         if value is None:
             return
-        seconds = check_number(name, value, 0.0, 1e9)
-        if isinstance(value, (bool, str)) or seconds <= 0.0:
-            raise InvalidOptionError.expected(name, "None or seconds above 0", value)
+        seconds = check_seconds(name, value, allows_zero=False)
         if not self.workers:
             message = (
                 f"{name}: workers=0 runs the environments in the calling thread, which "

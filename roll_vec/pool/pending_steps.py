@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from roll_vec.options import check_seconds
 from roll_vec.pool.actions import check_action_batch
 from roll_vec.pool.engine import PoolEngine
 from roll_vec.pool.observations import batch_observations, copy_data
@@ -20,7 +21,6 @@ from roll_vec.vector.send_recv import (
     StepBatch,
     check_env_ids,
     check_min_envs,
-    check_timeout,
 )
 
 __all__ = ["PendingResult", "PendingSteps", "PoolSteps"]
@@ -129,7 +129,8 @@ class PendingSteps:
         ------
         InvalidOptionError
         """
-        count, seconds = check_min_envs(min_envs, len(self)), check_timeout(timeout)
+        count = check_min_envs(min_envs, len(self))
+        seconds = check_seconds("timeout", timeout)
         end = None if seconds is None else time.monotonic() + seconds
         while len(self._ready) < count:
             seconds = None if end is None else max(end - time.monotonic(), 0.0)

@@ -23,7 +23,7 @@ from gymnasium.vector.utils import CloudpickleWrapper
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.pool.fault_handling import INTERNAL_TASKS, ProcessRecovery
-from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Task
+from roll_vec.pool.tasks import EnvFns, Fault, Outcome, Task, unsendable_fault
 from roll_vec.pool.worker_process import READY, STOP, run_worker
 from roll_vec.pool.worker_queue import QueuedWorkers, WorkerQueue
 
@@ -79,8 +79,11 @@ class ProcessQueue(WorkerQueue):
             process.kill()
         process.join()
         exit_code: int | None = process.exitcode
-        process.close()
+        # In this order: after Ctrl-C `kill` may be called again.
         self.process = None
+        # One whose exit code Ctrl-C has lost is taken for alive.
+        with suppress(ValueError):
+            process.close()
         self.task_pipe.close()
         self.result_pipe.close()
         return exit_code
@@ -143,6 +146,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         self._recovery = ProcessRecovery(attributes)
         # Outcomes of tasks that cannot be pickled.
         self._unsendable: list[Outcome] = []
+        self._last_check = time.monotonic()
         # Reader and writer; a message ends a wait for results.
         self._wake_pipe: tuple[Connection, Connection] | None = None
         self._queues = []
@@ -199,15 +203,13 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         if queue.process is None:
             self._start_process(queue)
         try:
-            queue.pickled_tasks.append(pickle.dumps(task))
+            pickled = pickle.dumps(task)
         except Exception as error:
             queue.tasks.pop()
-            message = (
-                f"exception in {task.operation}: its argument cannot be pickled: "
-                f"{type(error).__name__}: {error}"
-            )
-            fault = Fault("exception", message, error)
+            fault = unsendable_fault(task.operation, error)
             self._unsendable.append(Outcome(task, None, fault))
+            return
+        queue.pickled_tasks.append(pickled)
 
     @property
     def num_outstanding(self) -> int:
@@ -253,10 +255,11 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
                 ready.remove(reader)
                 while reader.poll(0):
                     reader.recv_bytes()
-                longest = 0.0
         for connection in ready:
             outcomes += self._read_results(busy[connection])  # type: ignore[index]
-        if not ready and longest == ALIVE_CHECK_INTERVAL:
+        now = time.monotonic()
+        if not ready and now - self._last_check >= ALIVE_CHECK_INTERVAL:
+            self._last_check = now
             for queue in busy.values():
                 if not queue.process.is_alive():
                     outcomes += self._replace_worker(queue, None)
@@ -291,8 +294,7 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            text = f"exception: a result cannot be unpickled: {error}"
-            value, fault = None, Fault("exception", text, error)
+            value, fault = None, unsendable_fault(queue.tasks[0].operation, error)
         task, pickled = queue.tasks[0], queue.pickled_tasks[0]
         fault = self._recovery.record(task, pickled, value, fault)
         return self._finish(queue, value, fault)

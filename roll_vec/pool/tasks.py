@@ -26,6 +26,7 @@ __all__ = [
     "Task",
     "exception_fault",
     "format_traceback",
+    "unsendable_fault",
 ]
 
 EnvFns = Sequence[Callable[[], gymnasium.Env[Any, Any]]]
@@ -136,6 +137,15 @@ def exception_fault(operation: str, error: BaseException) -> Fault:
         text = "(its text could not be had)"
     message = f"exception in {operation}: {type(error).__name__}"
     return Fault("exception", f"{message}: {text}" if text else message, error)
+
+
+def unsendable_fault(operation: str, error: BaseException) -> Fault:
+    """Return the fault of a task whose argument or result cannot be pickled."""
+    message = (
+        f"exception in {operation}: what passes between the processes cannot be "
+        f"pickled: {type(error).__name__}: {error}"
+    )
+    return Fault("exception", message, error)
 
 
 def format_traceback(error: BaseException) -> str:

@@ -11,17 +11,14 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
-from roll_vec.errors import (
-    ResetNeededError,
-)
 from roll_vec.options import check_unknown, take_options, takes_keywords_of
 from roll_vec.pool.engine import PoolEngine
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.pending_steps import PoolSteps
-from roll_vec.pool.send_recv import ALL_NEED_RESET, SendRecv
+from roll_vec.pool.send_recv import SendRecv
 from roll_vec.pool.spaces import ObservationMode
+from roll_vec.vector.calls import one_at_a_time
 from roll_vec.vector.env import BatchOptions
-from roll_vec.vector.state import VectorState
 
 __all__ = ["PoolVectorEnv"]
 
@@ -121,11 +118,12 @@ context
             raise
         self.observation_mode = observation_mode
 
-    def _demand_reset(self) -> None:
+    def _drop_pending(self) -> None:
+        super()._drop_pending()
         self.engine.operations.demand_reset()
 
     def _needs_full_reset(self) -> bool:
-        return self.engine.faults.needs_full_reset
+        return self.engine.faults.needs_full_reset or super()._needs_full_reset()
 
     def _warn_of_faults(self) -> None:
         self.engine.faults.warn_once()
@@ -152,63 +150,6 @@ context
 
     def _show_window(self) -> None:
         """Do nothing: environments in human mode show themselves."""
-
-    # ------------------------------------------------------- snapshots
-
-    def get_state(self) -> VectorState:
-        """Return a snapshot of all environments; see `RollVectorEnv.get_state`.
-
-        The state of each is what its own `get_state` returns.  An environment without
-        one is pickled; one that cannot be pickled is copied, for this process alone.
-        Counts of faults, and attributes of `set_attr`, are no part of a snapshot,
-        unless an object itself is pickled or copied.  There is no time limit.
-
-        Raises
-        ------
-        UnsupportedError
-            Names an environment that allows none of these.
-        PendingResultsError
-            If results were not received.
-        ResetNeededError
-            Before the first reset, or if a fault demands one.
-        EnvironmentFaultError
-            If a worker died.  An exception of an environment is raised as it is.
-        """
-        self._check_idle("get_state")
-        if self._needs_full_reset():
-            raise ResetNeededError(ALL_NEED_RESET)
-        with self._interruptible():
-            return super().get_state()
-
-    def set_state(
-        self,
-        state: VectorState,
-        *,
-        mask: NDArray[np.bool_] | None = None,
-        rows: Sequence[int] | NDArray[np.integer[Any]] | None = None,
-    ) -> Any:
-        """Go back to a snapshot; see `RollVectorEnv.set_state`.
-
-        Environments with `set_state` stay the same objects, others are replaced.  With
-        different environments in a pool each goes to rows of its like.
-
-        Raises
-        ------
-        PendingResultsError
-            If results were not received.
-        ResetNeededError
-            If a fault demands a reset of all environments and a mask leaves some out.
-        EnvironmentFaultError
-            If `set_state` of environments fails, or a worker dies.  The others have
-            moved then, and every environment must be reset, or set without a mask.
-        """
-        self._check_idle("set_state")
-        if self.engine.faults.needs_full_reset and not np.all(
-            True if mask is None else mask
-        ):
-            raise ResetNeededError(ALL_NEED_RESET)
-        with self._interruptible():
-            return super().set_state(state, mask=mask, rows=rows)
 
     # ---------------------------------------------------------- faults
 
@@ -259,6 +200,7 @@ context
         """``np_random`` of each environment; from worker processes, copies."""
         return self.get_attr("np_random")
 
+    @one_at_a_time
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return an attribute of each environment, called if it can be called.
 
@@ -273,6 +215,7 @@ context
         """Return an attribute of each environment, as `call`."""
         return self.call(name)
 
+    @one_at_a_time
     def set_attr(self, name: str, values: Any) -> None:
         """Set an attribute of each environment, now and when it is replaced.
 
@@ -302,6 +245,7 @@ context
         """Return the result of `render` of each environment."""
         return self.call("render")
 
+    @one_at_a_time
     def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...]:
         """Return the results of `render` of some environments."""
         self._check_idle("render")
@@ -313,6 +257,7 @@ context
         self._pending_steps.clear()
         self.engine.close()
 
+    @one_at_a_time
     def __getstate__(self) -> dict[str, Any]:
         self._check_idle("pickle")
         return super().__getstate__()

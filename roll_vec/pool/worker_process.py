@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from roll_vec.pool.env_runner import EnvRunner
-from roll_vec.pool.tasks import Fault, Task, format_traceback
+from roll_vec.pool.tasks import Fault, Task, format_traceback, unsendable_fault
 
 __all__ = ["READY", "STOP", "run_worker"]
 
@@ -92,11 +92,7 @@ def _run_task(runner: EnvRunner, pickled: bytes) -> bytes:
             fault = _make_picklable(fault, operation)
         return pickle.dumps((value, fault))
     except BaseException as error:
-        message = (
-            f"exception in {operation}: what passes between the processes cannot be "
-            f"pickled: {type(error).__name__}: {error}"
-        )
-        fault = _make_picklable(Fault("exception", message, error), operation)
+        fault = _make_picklable(unsendable_fault(operation, error), operation)
         return pickle.dumps((None, fault))
 
 

@@ -11,8 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError, MissingExtraError
+from roll_vec.files import replace_file
 
-__all__ = ["mosaic", "picture_format", "save_picture", "upscale"]
+__all__ = [
+    "PICTURE_SUFFIXES",
+    "mosaic",
+    "picture_format",
+    "save_picture",
+    "upscale",
+]
 
 # Pillow's names of the formats, by the suffix of a file.
 _FORMATS = {
@@ -22,6 +29,7 @@ _FORMATS = {
     ".jpg": "JPEG",
     ".png": "PNG",
 }
+PICTURE_SUFFIXES = tuple(_FORMATS)
 
 _BACKGROUND = (24, 26, 34)
 
@@ -112,7 +120,7 @@ def picture_format(path: str | PathLike[str]) -> str:
     suffix = Path(path).suffix
     if suffix.lower() not in _FORMATS:
         message = (
-            f"a picture's file name ends in one of {', '.join(_FORMATS)}, "
+            f"a picture's file name ends in one of {', '.join(PICTURE_SUFFIXES)}, "
             f"got {str(path)!r}"
         )
         raise InvalidOptionError(message)
@@ -128,6 +136,8 @@ def save_picture(path: str | PathLike[str], picture: NDArray[np.uint8]) -> None:
         The suffix stands for no format.
     MissingExtraError
         Pillow is not installed.
+    InvalidFileError
+        The path is that of a directory, a device, a pipe or a socket.
     OSError
         The file cannot be written.
     """
@@ -137,4 +147,5 @@ def save_picture(path: str | PathLike[str], picture: NDArray[np.uint8]) -> None:
     except ImportError as error:
         feature = "saving a picture"
         raise MissingExtraError(feature, extra="cli", package="pillow") from error
-    Image.fromarray(np.ascontiguousarray(picture)).save(path, format=file_format)
+    with replace_file(path) as file:
+        Image.fromarray(np.ascontiguousarray(picture)).save(file, format=file_format)

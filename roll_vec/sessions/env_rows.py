@@ -64,9 +64,7 @@ class EnvRows:
 
     def demand_reset(self) -> None:
         """Drop all that was started: every environment is reset next."""
-        demand = getattr(self.envs, "_demand_reset", None)
-        if demand is not None:
-            demand()
+        self.envs._drop_pending()
 
     # -------------------------------------------------------------- resets
 

@@ -114,7 +114,7 @@ class PoolRows:
     def demand_reset(self) -> None:
         """Drop all that was started: every environment is reset next."""
         self._active.clear()
-        self._envs._demand_reset()
+        self._engine.operations.demand_reset()
 
     def first_seed(self, row: int) -> int | None:
         """Return the seed of a session's first episode, if the caller gives none."""

@@ -22,6 +22,7 @@ from roll_vec.errors import (
     SessionsFullError,
     UnsupportedError,
 )
+from roll_vec.options import check_seconds
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.seeding import check_seed
 from roll_vec.sessions.calls import Call, Operation, TaskCall, ThreadCall
@@ -47,9 +48,10 @@ class Sessions:
     Parameters
     ----------
     envs : RollVectorEnv
-        With ``autoreset_mode="Disabled"`` and without wrappers.  It belongs to the
-        sessions from now on: nobody else may use it, and `close` closes it.  The
-        keywords ``group_size``, ``group_id_info`` and ``episode_info`` have no effect.
+        With ``autoreset_mode="Disabled"`` and without wrappers; its pools with
+        ``on_error="truncate"``.  It belongs to the sessions from now on: nobody else
+        may use it, and `close` closes it.  The keywords ``group_size``,
+        ``group_id_info`` and ``episode_info`` have no effect.
 
     Attributes
     ----------
@@ -80,9 +82,9 @@ class Sessions:
         if envs.closed:
             message = f"{envs!r} is closed"
             raise ClosedError(message)
-        if getattr(getattr(envs.engine, "faults", None), "raises", False):
+        if getattr(envs.engine, "raises_faults", False):
             # Such a pool asks for a reset of all environments after the fault of one.
-            accepted = "a pool with on_error='truncate'"
+            accepted = "pools with on_error='truncate'"
             raise InvalidOptionError.expected("envs", accepted, "on_error='raise'")
         self.envs, self.num_envs = envs, envs.num_envs
         self._rows: EnvRows | PoolRows
@@ -118,7 +120,7 @@ class Sessions:
         InvalidOptionError, ClosedError, UnsupportedError
         """
         self._check_process()
-        seconds = self._check_timeout(timeout)
+        seconds = check_seconds("timeout", timeout)
         try:
             row = self._free_rows.get(seconds != 0, seconds)
         except queue.Empty:
@@ -136,8 +138,8 @@ class Sessions:
     async def open_async(self, timeout: float | None = None) -> Session:
         """Return a session, from a coroutine; see `open`."""
         loop = asyncio.get_running_loop()
-        self._check_timeout(timeout)
-        end = None if timeout is None else loop.time() + timeout
+        seconds = check_seconds("timeout", timeout)
+        end = None if seconds is None else loop.time() + seconds
         while True:
             try:
                 return self.open(0)
@@ -171,14 +173,6 @@ class Sessions:
             "new ones in the other process"
         )
         raise UnsupportedError(message)
-
-    def _check_timeout(self, timeout: Any) -> float | None:
-        if timeout is None:
-            return None
-        if not isinstance(timeout, (int, float)) or not timeout >= 0:
-            accepted = "None or seconds from 0"
-            raise InvalidOptionError.expected("timeout", accepted, timeout)
-        return min(timeout, threading.TIMEOUT_MAX)
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
@@ -350,6 +344,8 @@ class Session:
         if isinstance(space, Discrete):
             # The range is checked with the batch.
             try:
+                if isinstance(action, bool):
+                    raise TypeError
                 return int(operator.index(action))
             except TypeError:
                 accepted = f"an integer of {space}"

@@ -68,6 +68,9 @@ class ActionCodes:
         InvalidActionError
         """
         try:
+            # True is the int 1, and never meant as an action.
+            if action is True or action is False:
+                raise TypeError
             code = operator.index(action)
         except TypeError:
             code = self.lowest - 1

@@ -182,7 +182,8 @@ class StackedEngine:
             )
             self.elapsed_steps[:] = elapsed_steps
             # As the kernel `reaches_limit`, which is compiled for numbers alone.
-            truncations = ~skip_mask & (elapsed_steps == self.max_steps)
+            is_over = (elapsed_steps >= self.max_steps) & (self.max_steps > 0)
+            truncations = ~skip_mask & is_over
         if self.options.action_mask:
             masks = self._action_masks(np.arange(self.num_envs))
             masks[skip_mask] = 0

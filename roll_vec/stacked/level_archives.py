@@ -10,7 +10,6 @@ Such a file is written by `numpy.savez_compressed`, and it is read without pickl
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
+from roll_vec.npz_files import open_archive, read_array
 
 __all__ = ["SUFFIX", "read_archive", "write_archive"]
 
@@ -56,14 +56,13 @@ def read_archive(
         is of another id.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_archive(path) as archive:
             names = [name.removesuffix(".npy") for name in archive.namelist()]
-        if _LEVELS not in names:
-            message = f"it has no array {_LEVELS!r}, only {names}"
-            raise ValueError(message)
-        with np.load(path, allow_pickle=False) as arrays:
-            levels = arrays[_LEVELS]
-            file_id = str(arrays[_ID]) if _ID in names else None
+            if _LEVELS not in names:
+                message = f"it has no array {_LEVELS!r}, only {names}"
+                raise ValueError(message)
+            levels = read_array(archive, _LEVELS)
+            file_id = str(read_array(archive, _ID)) if _ID in names else None
     except Exception as error:
         # `zipfile`, `zlib` and numpy raise a dozen kinds of exceptions for damage.
         message = f"levels: {path} cannot be read: {error}"

@@ -35,6 +35,9 @@ __all__ = [
 Grids = NDArray[np.uint8]
 Set = TypeVar("Set", bound="LevelSet")
 
+# Most boards are filled after so many.
+_SWEEPS = 64
+
 
 def refuse(where: str, problem: str) -> NoReturn:
     """Raise the error about levels; ``where`` follows the word "levels".
@@ -222,7 +225,9 @@ class LevelSet:
             if files[0].is_dir():
                 in_folder = files[0].iterdir()
                 files = sorted(
-                    f for f in in_folder if f.suffix in cls.SUFFIXES and f.is_file()
+                    f
+                    for f in in_folder
+                    if f.suffix.lower() in cls.SUFFIXES and f.is_file()
                 )
             key = tuple((str(file), fingerprint("levels", str(file))) for file in files)
         except InvalidOptionError:
@@ -242,7 +247,7 @@ class LevelSet:
 
     @classmethod
     def _read_file(cls, file: Path) -> Grids:
-        if file.suffix == SUFFIX:
+        if file.suffix.lower() == SUFFIX:
             codes, _ = read_archive(file, cls.ID)
             return cls.parse_array(codes, f": {file}")
         try:
@@ -317,7 +322,7 @@ def flood_fill(region: NDArray[np.bool_], is_open: NDArray[np.bool_]) -> None:
         Open cells; updated.
     is_open : (l, H, W) bool
     """
-    while True:
+    for _ in range(_SWEEPS):
         larger = region.copy()
         larger[:, 1:] |= region[:, :-1]
         larger[:, :-1] |= region[:, 1:]
@@ -327,6 +332,20 @@ def flood_fill(region: NDArray[np.bool_], is_open: NDArray[np.bool_]) -> None:
         if np.array_equal(larger, region):
             return
         region[:] = larger
+    # In a maze the way is as long as the board is large: from here on each cell costs
+    # once, and no longer every cell in each step.
+    layers, height, width = region.shape
+    padded = np.zeros((layers, height + 2, width + 2), bool)
+    padded[:, 1:-1, 1:-1] = region
+    border = np.flatnonzero(padded)
+    padded[:, 1:-1, 1:-1] = is_open & ~region
+    is_left = padded.reshape(-1)
+    steps = np.array([-width - 2, -1, 1, width + 2])
+    while len(border):
+        cells = (border[:, np.newaxis] + steps).reshape(-1)
+        border = np.unique(cells[is_left[cells]])
+        is_left[border] = False
+    region |= is_open & ~padded[:, 1:-1, 1:-1]
 
 
 def split_text(text: str) -> Iterator[tuple[int, list[str]]]:

@@ -176,5 +176,11 @@ class OptionSets:
                 else:
                     providers.append(self._make_provider(candidates[k]))
             numbers[j] = values.index(value)
-        self.indices[:] = numbers[inverse]
-        self.options, self.providers, self.values = options, providers, values
+        indices = numbers[inverse]
+        # In one statement that calls nothing: an interrupt comes before or after it.
+        self.indices, self.options, self.providers, self.values = (
+            indices,
+            options,
+            providers,
+            values,
+        )

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from roll_vec.progress import report
 from roll_vec.stacked import row_threads
-from roll_vec.stacked.row_threads import SliceSizer, count_cores
+from roll_vec.stacked.row_threads import SliceSizer, count_cores, start_thread
 
 __all__ = ["LevelSource", "Prefetcher", "make_prefetcher"]
 
@@ -85,11 +85,11 @@ def make_prefetcher(
     prefetch : bool or None
         None: with several threads and cores, and as long as that saves time.
     num_envs, num_threads : int
+        No more threads than cores are used.
     """
-    if prefetch is None:
-        # With two cores 4096 rooms take 0.6 ms a step with 2 threads, 1.3 with 8, which
-        # also compete for the interpreter's lock.
-        num_threads = min(num_threads, count_cores())
+    # With two cores 4096 rooms take 0.6 ms a step with 2 threads, 1.3 with 8, which
+    # also compete for the interpreter's lock.
+    num_threads = min(num_threads, count_cores())
     if prefetch is False or (prefetch is None and num_threads == 1):
         return None
     return Prefetcher(num_envs, num_threads, is_forced=prefetch is True)
@@ -231,18 +231,12 @@ class _Background:
 
     def start(self) -> None:
         """Start the threads."""
-        self.is_stopped = _is_exiting
-        try:
-            for _ in range(0 if _is_exiting else self.num_threads):
-                thread = threading.Thread(
-                    target=self._run, name="roll_vec levels", daemon=True
-                )
-                thread.start()
-                self.threads.append(thread)
-        except RuntimeError:
-            # No further thread can be started, or the interpreter is about to exit.
-            if not self.threads:
-                self.is_stopped = True
+        for _ in range(0 if _is_exiting else self.num_threads):
+            thread = start_thread("roll_vec levels", self._run)
+            if thread is None:
+                break
+            self.threads.append(thread)
+        self.is_stopped = not self.threads
 
     def stop(self) -> None:
         """Tell all threads to end; each first ends the chunk that it draws."""

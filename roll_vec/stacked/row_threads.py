@@ -1,7 +1,8 @@
 """Ranges of rows on several threads, for kernels that release the GIL.
 
-The thread pools belong to the process, not to an environment: they are never pickled or
-copied, and a forked child makes its own.
+The threads belong to the process, not to an environment: they are never pickled or
+copied, and a forked child starts its own.  Nothing here holds a lock of Python's
+`threading`, also not within a pool of `concurrent.futures`: Ctrl-C can leave it locked.
 
 Python notices Ctrl-C only between two of its own instructions, never inside compiled
 code.  Work that may take seconds therefore runs in slices, see `SliceSizer`.
@@ -11,14 +12,17 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from roll_vec.errors import InvalidOptionError
+from roll_vec.kernels.signals import signal_delay
 from roll_vec.progress import report
 
 __all__ = [
@@ -27,6 +31,7 @@ __all__ = [
     "count_cores",
     "for_row_ranges",
     "resolve_num_threads",
+    "start_thread",
 ]
 
 ENVIRONMENT_VARIABLE = "ROLL_VEC_NUM_THREADS"
@@ -42,11 +47,56 @@ _GROWTH = 16
 # leaves their cores to them.
 background_threads: set[int] = set()
 
-_pools: dict[int, ThreadPoolExecutor] = {}
+
+class _Helpers:
+    """The threads that take part in runs, and the runs that they are asked for."""
+
+    def __init__(self) -> None:
+        self.threads: list[threading.Thread] = []
+        self.runs: SimpleQueue[_Run] = SimpleQueue()
+
+    def call(self, run: _Run, number: int) -> None:
+        """Ask so many threads for help, or as many as can be started."""
+        while len(self.threads) < number:
+            thread = start_thread(f"roll_vec-{len(self.threads)}", _help, self.runs)
+            if thread is None:
+                break
+            self.threads.append(thread)
+        for _ in self.threads[:number]:
+            self.runs.put(run)
+
+
+def _help(runs: SimpleQueue[_Run]) -> None:
+    while True:
+        runs.get().help()
+
+
+def _forget_threads() -> None:
+    # A forked child has the lists but none of the threads.
+    global _helpers
+    _helpers = _Helpers()
+    background_threads.clear()
+
+
+_helpers = _Helpers()
 if hasattr(os, "register_at_fork"):
-    # A forked child has the pool objects but none of their threads.
-    os.register_at_fork(after_in_child=_pools.clear)
-    os.register_at_fork(after_in_child=background_threads.clear)
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
+def start_thread(
+    name: str, function: Callable[..., object], *args: Any
+) -> threading.Thread | None:
+    """Start a thread that ends with the process; return None if there can be no more.
+
+    Ctrl-C waits until it has started.
+    """
+    thread = threading.Thread(target=function, args=args, name=name, daemon=True)
+    with signal_delay():
+        try:
+            thread.start()
+        except RuntimeError:  # of a limit, or because the interpreter is exiting
+            return None
+    return thread
 
 
 def count_cores() -> int:
@@ -135,7 +185,8 @@ def for_row_ranges(
         Must use only the rows from start to stop.
     num_rows : int
     num_threads : int
-        The largest number of threads, each with a part of the rows.
+        The largest number of threads, each with a part of the rows; no more than cores
+        are used, or can be started.
     rows_per_thread : int
         The smallest number of rows in a part: for fewer, handing work to a thread
         costs more than it saves.
@@ -153,6 +204,8 @@ def for_row_ranges(
     Threads first finish the slices that they have started.
     """
     num_parts = min(num_threads, num_rows // rows_per_thread)
+    if num_parts > 1:
+        num_parts = min(num_parts, count_cores())
     if num_parts <= 1 and slices is None:
         work(0, num_rows, *args)
         return
@@ -162,44 +215,37 @@ def for_row_ranges(
         slices.add(num_rows, perf_counter() - begin)
         return
     run = _Run(work, args, num_rows, max(num_parts, 1), slices)
-    if num_parts <= 1:
-        run.do_part(0)
-        return
-    pool = _pools.get(num_parts)
-    if pool is None:
-        pool = _pools[num_parts] = ThreadPoolExecutor(num_parts - 1, "roll_vec")
-    futures: list[Future[None]] = []
     try:
-        for part in range(num_parts - 1):
-            futures.append(pool.submit(run.do_part, part))
-        # The calling thread does the last part itself.
-        run.do_part(num_parts - 1)
-        while wait(futures, SLICE_SECONDS).not_done:
-            run.report()
-    except BaseException as error:
+        _helpers.call(run, num_parts - 1)
+        run.do_parts(from_end=False)
+        run.wait()
+    except BaseException:
         run.is_cancelled = True
-        if not isinstance(error, Exception):
-            # Parts that wait behind the work of another caller are never started.
-            futures = [future for future in futures if not future.cancel()]
-        _wait_for_all(futures)
-        raise
-    for future in futures:
-        future.result()
-
-
-def _wait_for_all(futures: list[Future[None]]) -> None:
-    """Wait until all threads are idle, also when Ctrl-C interrupts the wait."""
-    while True:
         try:
-            wait(futures)
-        except KeyboardInterrupt:
-            # The first KeyboardInterrupt is raised already.
-            continue
-        return
+            with signal_delay():
+                run.wait()
+        finally:
+            # Ctrl-C may have come again before signals waited.
+            run.wait()
+        raise
+    if run.errors:
+        # Not left there: its traceback refers to the run, and that to the arrays.
+        raise run.errors.pop()
 
 
 class _Run:
-    """One call of `for_row_ranges`: its parts and their progress."""
+    """One call of `for_row_ranges`: its parts and their progress.
+
+    The caller and its helpers take parts until none is left.  So a helper that comes
+    late, or never, does no harm.
+
+    Attributes
+    ----------
+    is_cancelled : bool
+        True: no part is taken, and no slice begun, any more.
+    errors : list of BaseException
+        Of helpers.
+    """
 
     def __init__(
         self,
@@ -214,9 +260,46 @@ class _Run:
         self._cuts = [num_rows * part // num_parts for part in range(num_parts + 1)]
         self._rows_done = [0] * num_parts
         self._caller = threading.get_ident()
+        self._parts = deque(range(num_parts))
+        # The identifiers of helpers at work; each puts None into the queue at its end.
+        self._helpers: set[int] = set()
+        self._ends: SimpleQueue[None] = SimpleQueue()
         self.is_cancelled = False
+        self.errors: list[BaseException] = []
 
-    def do_part(self, part: int) -> None:
+    def do_parts(self, from_end: bool) -> None:
+        """Do parts until none is left."""
+        take = self._parts.pop if from_end else self._parts.popleft
+        while not self.is_cancelled:
+            try:
+                part = take()
+            except IndexError:
+                return
+            self._do_part(part)
+
+    def help(self) -> None:
+        """Do parts in a thread that is not the caller's."""
+        number = threading.get_ident()
+        # In this order: a caller that sees no helper has set `is_cancelled`, or taken
+        # the last part, before.
+        self._helpers.add(number)
+        try:
+            self.do_parts(from_end=True)
+        except BaseException as error:
+            self.errors.append(error)
+        finally:
+            self._helpers.discard(number)
+            self._ends.put(None)
+
+    def wait(self) -> None:
+        """Wait until no helper is at work."""
+        while self._helpers:
+            with suppress(Empty):
+                self._ends.get(timeout=SLICE_SECONDS)
+            if not self.is_cancelled:
+                self.report()
+
+    def _do_part(self, part: int) -> None:
         """Do the rows of one part, in slices where there may be several."""
         start, stop = self._cuts[part : part + 2]
         slices = self._slices

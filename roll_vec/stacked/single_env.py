@@ -121,8 +121,9 @@ class GridEnv(SingleState):
                 self.action_parser, action, self._take_code, MULTIPLIED_INFOS
             )
         self.num_env_steps += 1
-        # As the kernel `reaches_limit`, without the time of a call; None is no limit.
-        truncated = self.num_env_steps == self._max_steps
+        # As the kernel `reaches_limit`, without the time of a call.
+        limit = self._max_steps
+        truncated = limit is not None and self.num_env_steps >= limit
         self._show()
         if self._has_state_infos:
             info.update(self._state_infos())

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from roll_vec.base_envs import ClosableEnv, SeededEnv
 from roll_vec.errors import InvalidStateError
 from roll_vec.options import MAX_INT
-from roll_vec.seeding import check_seed, episode_seed
+from roll_vec.seeding import MAX_COUNT, check_seed, episode_seed
 from roll_vec.vector.state import fit_value
 
 __all__ = ["LevelState", "SingleState", "check_array"]
@@ -168,8 +168,7 @@ class LevelState(SingleState, SeededEnv):
         """Check the arrays; see `SingleState.check_values`."""
         super().check_values(arrays)
         check_array(arrays, "episodes_first_seeds", 0, (1 << 32) - 1)
-        # The next number must be a uint64, too.
-        check_array(arrays, "episodes_numbers", 0, (1 << 63) - 1)
+        check_array(arrays, "episodes_numbers", 0, MAX_COUNT)
         levels = self.options.levels
         num_levels = 1 << 32 if levels is None else len(levels)
         check_array(arrays, "level_numbers", 0, num_levels - 1)

@@ -19,6 +19,7 @@ import numpy as np
 
 from roll_vec.kernels import thread_team as kernels
 from roll_vec.kernels._atomics import FUTEX_NUMBER
+from roll_vec.stacked.row_threads import start_thread
 
 __all__ = ["SPIN_SECONDS", "ThreadTeam", "process_team"]
 
@@ -124,17 +125,11 @@ class ThreadTeam:
     def _start(self, num_workers: int) -> None:
         with self._lock:
             while len(self.threads) < num_workers:
-                thread = threading.Thread(
-                    target=_serve,
-                    args=(self.control, self._num_pauses, self._sleeps, self._wakeups),
-                    name=f"roll_vec-rows-{len(self.threads)}",
-                    daemon=True,
-                )
-                try:
-                    thread.start()
-                except RuntimeError:
-                    # No further thread can be started: callers work alone.
-                    return
+                name = f"roll_vec-rows-{len(self.threads)}"
+                args = self.control, self._num_pauses, self._sleeps, self._wakeups
+                thread = start_thread(name, _serve, *args)
+                if thread is None:
+                    return  # Callers do the rows.
                 self.threads.append(thread)
 
     def are_asleep(self) -> bool:

@@ -48,11 +48,11 @@ def to_atif(
     InvalidOptionError
         If an observation or an action is no text.
     """
-    messages = to_messages(trajectory)
+    messages = to_messages(trajectory, last_observation=True)
     num_first = len(messages) - 2 * trajectory.num_steps
     steps: list[dict[str, Any]] = [
         {"source": each["role"], "message": to_json(each["content"])}
-        for each in messages[: num_first + 1]
+        for each in messages[:num_first]
     ]
     for number in range(trajectory.num_steps):
         info = to_json(trajectory.infos[number + 1])

@@ -132,6 +132,8 @@ def to_inspect_sample(
         If an observation or an action is no text.
     """
     messages = _to_messages(trajectory)
+    # After it comes an observation.  A policy may fail before its first one.
+    completion = messages[-2]["content"] if trajectory.num_steps else ""
     scores: dict[str, Any] = {"return": {"value": to_json(trajectory.total_reward)}}
     if trajectory.success is not None:
         scores["success"] = {"value": int(trajectory.success)}
@@ -139,7 +141,7 @@ def to_inspect_sample(
         "epoch": 1,
         "target": "",
         "messages": messages,
-        "output": {"model": agent, "completion": messages[-2]["content"]},
+        "output": {"model": agent, "completion": completion},
         "scores": scores,
         "metadata": {
             "seed": trajectory.seed,
@@ -172,8 +174,9 @@ def with_sample_number(sample: dict[str, Any], number: int) -> dict[str, Any]:
         {"id": f"{name} {place}", **message}
         for place, message in enumerate(sample["messages"])
     ]
-    first_answer = [message["role"] for message in messages].index("assistant")
-    choices = [{"message": messages[-2], "stop_reason": "stop"}]
+    answers = [each for each in messages if each["role"] == "assistant"]
+    first_answer = messages.index(answers[0]) if answers else len(messages)
+    choices = [{"message": each, "stop_reason": "stop"} for each in answers[-1:]]
     return {
         "id": name,
         "uuid": name,

@@ -21,6 +21,7 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.trajectories.trajectory import Trajectory
 from roll_vec.trajectories.turn import Policy, Turn
 from roll_vec.vector.info_lists import split_infos
+from roll_vec.vector.successes import episode_success
 
 __all__ = ["SKIPPED", "BatchStep", "fault_counts", "play_seeds", "play_steps"]
 
@@ -202,6 +203,8 @@ def play_seeds(
         for env_id in ended.tolist():
             episode = int(step.turn.episodes[env_id])
             record = open_episodes.pop(env_id)
+            fault = step.fault_of(env_id)
+            success = episode_success(envs, env_id, record.infos[-1])
             complete[episode] = Trajectory(
                 id=id,
                 seed=seeds[episode],
@@ -210,11 +213,9 @@ def play_seeds(
                 rewards=np.array(record.rewards, np.float64),
                 terminated=bool(step.terminations[env_id]),
                 truncated=bool(step.truncations[env_id]),
-                success=bool(
-                    envs.unwrapped.successes[env_id] and not step.skipped[env_id]
-                ),
+                success=success if fault is None else False,
                 infos=record.infos,
-                fault=step.fault_of(env_id),
+                fault=fault,
             )
         num_ended += len(ended)
         if on_progress is not None and len(ended):

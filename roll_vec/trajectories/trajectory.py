@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Trajectory"]
+__all__ = ["Trajectory", "instruction_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,7 @@ class Trajectory:
     terminated, truncated : bool
         The end of the last step.
     success : bool or None
-        None: the environment does not say.
+        None: the environment does not say.  False: not, or a fault ended the episode.
     infos : list of T + 1 dicts
         That of the reset, then one of each step.
     fault : str or None
@@ -67,5 +68,10 @@ class Trajectory:
     @property
     def instruction(self) -> str | None:
         """The environment's instruction for a language model; None: it has none."""
-        instruction = self.infos[0].get("env_instruction")
-        return None if instruction is None else str(instruction)
+        return instruction_of(self.infos[0])
+
+
+def instruction_of(info: Mapping[str, Any]) -> str | None:
+    """Return the instruction in the info of a reset; None: there is none, or ``""``."""
+    instruction = info.get("env_instruction")
+    return None if instruction is None else str(instruction) or None

@@ -23,6 +23,7 @@ Files, in reading order:
 - ``engine.py``: the interfaces `Engine` and `SupportsUnroll`
 - ``infos.py``: Gymnasium's layout of infos
 - ``info_lists.py``: from that layout to one dict an environment
+- ``successes.py``: whether an episode that has ended was a success
 - ``episode_statistics.py``: return and length of episodes, for ``infos["episode"]``
 - ``state.py``: `VectorState`, a snapshot as data
 - ``stream_seeds.py``, ``packed_values.py``, ``shared_tables.py``: parts of it: seeds of

@@ -13,6 +13,7 @@ from roll_vec.errors import (
     FrozenAttributeError,
     InvalidOptionError,
 )
+from roll_vec.vector.calls import one_at_a_time
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.stream_seeds import StreamSeeds
 
@@ -53,6 +54,7 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
     def np_random(self, value: Any) -> None:
         self.set_attr("np_random", value)
 
+    @one_at_a_time
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return the attribute ``name`` of each environment, called if it is a method.
 
@@ -66,6 +68,7 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
             return values
         return tuple(value(*args, **kwargs) for value in values)
 
+    @one_at_a_time
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each environment as a tuple.
 

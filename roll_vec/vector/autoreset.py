@@ -8,15 +8,22 @@ into a batch.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidStateError, ResetNeededError, list_env_ids
+from roll_vec.errors import (
+    InvalidOptionError,
+    InvalidOptionTypeError,
+    ResetNeededError,
+    RollVecError,
+    list_env_ids,
+)
 from roll_vec.options import check_choice
-from roll_vec.vector.engine import Engine
+from roll_vec.seeding import MAX_COUNT
+from roll_vec.vector.engine import Engine, SupportsUnroll
 from roll_vec.vector.episode_statistics import EpisodeStatistics
 from roll_vec.vector.info_parts import (
     InfoParts,
@@ -26,6 +33,7 @@ from roll_vec.vector.info_parts import (
 )
 from roll_vec.vector.infos import InfoList, Infos
 from roll_vec.vector.masks import list_rows
+from roll_vec.vector.packed_values import check_numbers
 
 __all__ = [
     "NEXT_STEP",
@@ -42,9 +50,31 @@ NEXT_STEP, SAME_STEP = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP
 
 _NO_IDS = np.zeros(0, np.int64)
 
+# Of the arrays of a snapshot: dtype, the lowest and the highest value.
+_LIMITS: dict[str, tuple[type, float, float]] = {
+    "has_ended": (np.bool_, 0, 1),
+    "episode_returns": (np.float64, -np.inf, np.inf),
+    "episode_lengths": (np.int64, 0, MAX_COUNT),
+}
+
 StepArrays: TypeAlias = tuple[
     NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos
 ]
+
+
+class Point(NamedTuple):
+    """A moment of a batch whose engine can go back."""
+
+    autoreset: Autoreset
+    engine: SupportsUnroll
+    engine_point: Any
+    state: dict[str, NDArray[Any]]
+
+    def go_back(self) -> None:
+        """Undo what engine and autoreset have done since."""
+        self.engine.go_back(self.engine_point)
+        env_ids = np.arange(self.autoreset.engine.num_envs)
+        self.autoreset.set_state(self.state, env_ids, env_ids)
 
 
 class Autoreset:
@@ -74,6 +104,10 @@ class Autoreset:
     has_ended : (num_envs,) bool
         Environments whose episode has ended and that were not reset.  Always replaced
         and never written to: other code keeps references to it.
+    is_ready : bool
+        False before the first reset, while environments move, and after a call that
+        was broken off on its way: then every environment must be reset.  `step` leaves
+        it False: its caller sets it when the results are complete.
     """
 
     def __init__(
@@ -87,6 +121,7 @@ class Autoreset:
         self.statistics = EpisodeStatistics(engine.num_envs) if episode_info else None
         self._none = np.zeros(engine.num_envs, np.bool_)
         self.has_ended = self._none
+        self.is_ready = False
 
     def reset(
         self,
@@ -144,29 +179,35 @@ class Autoreset:
         # Everything that can be refused is refused before any environment moves.
         actions = engine.check_actions(actions, skip_mask)
 
-        if len(env_ids):
-            engine.advance(env_ids)
-        rewards, terminations, truncations, infos = engine.step(
-            actions, skip_mask, idle_mask
-        )
-        ends = terminations | truncations
-        self.has_ended = (
-            ends if idle_mask is None else ends | (self.has_ended & idle_mask)
-        )
-        if len(env_ids):
-            infos = self._add_reset_infos(infos, env_ids)
-        entry: Infos | None = None
-        if self.statistics is not None:
-            # Before a reset, which can raise.
-            entry = self.statistics.count_step(rewards, resetting, ends, mask=mask)
-        if mode is SAME_STEP and np.count_nonzero(ends):
-            infos = self._reset_ended(infos, ends)
+        self.is_ready = False
+        try:
+            if len(env_ids):
+                engine.advance(env_ids)
+            rewards, terminations, truncations, infos = engine.step(
+                actions, skip_mask, idle_mask
+            )
+            ends = terminations | truncations
+            self.has_ended = (
+                ends if idle_mask is None else ends | (self.has_ended & idle_mask)
+            )
+            if len(env_ids):
+                infos = self._add_reset_infos(infos, env_ids)
+            entry: Infos | None = None
             if self.statistics is not None:
-                self.statistics.start(ends)
-        if not isinstance(infos, dict):
-            infos = finish_infos(infos, engine.num_envs)
-        if entry:
-            (infos["final_info"] if mode is SAME_STEP else infos).update(entry)
+                # Before a reset, which can raise.
+                entry = self.statistics.count_step(rewards, resetting, ends, mask=mask)
+            if mode is SAME_STEP and np.count_nonzero(ends):
+                infos = self._reset_ended(infos, ends)
+                if self.statistics is not None:
+                    self.statistics.start(ends)
+            if not isinstance(infos, dict):
+                infos = finish_infos(infos, engine.num_envs)
+            if entry:
+                (infos["final_info"] if mode is SAME_STEP else infos).update(entry)
+        except RollVecError:
+            # A missing level or a fault: their pages say what has moved then.
+            self.is_ready = True
+            raise
         return rewards, terminations, truncations, infos
 
     def _reset_ended(
@@ -212,12 +253,20 @@ class Autoreset:
             for info, group_id in zip(infos, group_ids.tolist(), strict=True)
         ]
 
+    def demand_reset(self) -> None:
+        """Demand a reset of all environments."""
+        self.is_ready = False
+
     # ---------------------------------------------------------------- snapshots
+
+    def save_point(self, engine: SupportsUnroll) -> Point:
+        """Return the present moment of `engine`, the attribute of this name."""
+        return Point(self, engine, engine.save_point(), self.get_state())
 
     @property
     def state_names(self) -> frozenset[str]:
         """The names of the arrays of `get_state`."""
-        return frozenset(self.get_state())
+        return frozenset(_LIMITS if self.statistics is not None else ["has_ended"])
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """Return the ended environments and the statistics, as arrays of a snapshot."""
@@ -234,11 +283,8 @@ class Autoreset:
         ------
         InvalidStateError
         """
-        for name, own in self.get_state().items():
-            array = arrays.get(name)
-            if array is None or array.dtype != own.dtype or array.ndim != 1:
-                accepted = f"an array of {own.dtype}"
-                raise InvalidStateError.of_array(name, accepted, array)
+        for name in sorted(self.state_names):
+            check_numbers(name, arrays.get(name), *_LIMITS[name])
 
     def set_state(
         self,
@@ -283,34 +329,38 @@ def parse_reset_mask(
 
     Raises
     ------
-    TypeError
-        If it is no array of bool.
-    ValueError
+    InvalidOptionTypeError
+        If ``options`` is no dict, or the mask no array of bool.
+    InvalidOptionError
         If its shape is not ``(num_envs,)`` or it has no True.
     """
-    if options is None or "reset_mask" not in options:
+    if options is None:
+        return None
+    if not isinstance(options, Mapping):
+        raise InvalidOptionTypeError.expected("options", "a dict or None", options)
+    if "reset_mask" not in options:
         return None
     mask = options["reset_mask"]
     # Gymnasium's checks in their order and their words, which its tests look for.
     if not isinstance(mask, np.ndarray):
         message = f"`options['reset_mask']` must be a numpy array, got {type(mask)}"
-        raise TypeError(message)
+        raise InvalidOptionTypeError(message)
     if mask.shape != (num_envs,):
         message = (
             f"`options['reset_mask']` must have shape `({num_envs},)`, got {mask.shape}"
         )
-        raise ValueError(message)
+        raise InvalidOptionError(message)
     if mask.dtype != np.bool_:
         message = (
             f"`options['reset_mask']` must have `dtype=np.bool_`, got {mask.dtype}"
         )
-        raise TypeError(message)
+        raise InvalidOptionTypeError(message)
     if not mask.any():
         message = (
             "`options['reset_mask']` must contain a boolean array with at least one "
             f"True value, got reset_mask={mask}"
         )
-        raise ValueError(message)
+        raise InvalidOptionError(message)
     return mask
 
 

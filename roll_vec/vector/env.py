@@ -6,9 +6,10 @@ handles seeds, observations, rendering and errors; `Autoreset` steps the engine.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from roll_vec.errors import (
     ClosedError,
     InvalidOptionError,
     ResetNeededError,
+    RollVecError,
     list_env_ids,
 )
 from roll_vec.options import check_bool, check_int, parse_options, takes_keywords_of
@@ -32,6 +34,7 @@ from roll_vec.vector.autoreset import (
     parse_autoreset_mode,
     parse_reset_mask,
 )
+from roll_vec.vector.calls import ALL_NEED_RESET, check_caller, one_at_a_time
 from roll_vec.vector.engine import Engine, SupportsUnroll
 from roll_vec.vector.idle_actions import drop_idle_integers
 from roll_vec.vector.infos import Infos
@@ -124,10 +127,13 @@ class RollVectorEnv(
 
     # Until the constructor has ended, so that `close` does nothing before.
     closed = True
+    # The thread that is in a call, see `one_at_a_time`.
+    _caller = 0
 
     @takes_keywords_of(BatchOptions)
     def __init__(self, engine: Engine, **keywords: Any) -> None:
         options = parse_options(BatchOptions, keywords)
+        self._process_id = os.getpid()
         self.engine = engine
         self.num_envs = engine.num_envs
         if self.num_envs % options.group_size:
@@ -169,6 +175,7 @@ class RollVectorEnv(
 
     # ------------------------------------------------------------- reset
 
+    @one_at_a_time
     def reset(
         self,
         *,
@@ -196,21 +203,25 @@ class RollVectorEnv(
 
         Raises
         ------
-        InvalidSeedError, TypeError, ValueError
+        InvalidSeedError, InvalidOptionError
             Bad arguments.
         ResetNeededError
-            If a mask leaves out environments that were never reset.
+            If a mask leaves out environments that were never reset, or must be.
         LevelGenerationError
             If the configuration has no levels.
         KeyboardInterrupt
             Also while levels are drawn.
         PendingResultsError
             If results of `send` were not received.
+        BatchInUseError
+            If another thread is in a call.
         ClosedError
 
         Notes
         -----
-        If a reset raises, array environments have not moved.
+        If this raises, array environments have not moved.  After a KeyboardInterrupt
+        this holds for a reset of the whole batch while its levels are drawn; at another
+        moment all environments must be reset.
         """
         self._check_idle("reset")
         mask = parse_reset_mask(options, self.num_envs)
@@ -220,32 +231,31 @@ class RollVectorEnv(
             env_ids = np.flatnonzero(mask)
             seeds = [seeds[env_id] for env_id in env_ids]
             options = {k: v for k, v in (options or {}).items() if k != "reset_mask"}
+        self._check_others(env_ids, "the first reset", "reset_mask")
         if not self._is_started:
-            if mask is not None and not mask.all():
-                message = (
-                    f"environments {list_env_ids(np.flatnonzero(~mask))} were never "
-                    "reset: the first reset cannot leave any out by reset_mask"
-                )
-                raise ResetNeededError(message)
             seeds = self._draw_missing_seeds(seeds)
-        # Ctrl-C may interrupt the engine's reset: change a copy, and assign it after.
         stream_seeds = self._seeds.replace(env_ids.tolist(), seeds)
-        go_back = None
+        autoreset, point = self._autoreset, None
+        was_ready = autoreset.is_ready
+        self._drop_leftovers()
         if mask is None and isinstance(self.engine, SupportsUnroll):
-            go_back = partial(self.engine.go_back, self.engine.save_point())
+            point = autoreset.save_point(self.engine)
         try:
-            infos = self._autoreset.reset(env_ids, seeds, options)
-        except BaseException:
-            # Ctrl-C may also strike while the engine stores the levels of a reset.
-            if go_back is not None:
-                go_back()
+            autoreset.is_ready = False
+            infos = autoreset.reset(env_ids, seeds, options)
+        except BaseException as error:
+            if point is not None:
+                point.go_back()
+            if point is not None or isinstance(error, RollVecError):
+                autoreset.is_ready = was_ready
             raise
         # Observations need the memory.
-        del go_back
+        del point
 
         self._seeds, self._is_started = stream_seeds, True
         observations = self._observe()
         self._show_window()
+        autoreset.is_ready = True
         return observations, infos
 
     def _expand_seeds(self, seed: Any) -> list[int | None]:
@@ -296,22 +306,43 @@ class RollVectorEnv(
             If a next episode has no level; see `Autoreset.step`.
         PendingResultsError
             If results of `send` were not received.
+        BatchInUseError
+            If another thread is in a call.
         ClosedError
-        """
-        # Calls of the checks alone would take 5 % of a step of one environment.
-        if self.closed or not self._is_started:
-            self._check_started("the first step")
-        if self._pending_actions.count:
-            self._check_idle("step")
-        if mask is not None:
-            mask = parse_mask(mask, self.num_envs)
-            if mask is not None and isinstance(self.single_action_space, Discrete):
-                actions = drop_idle_integers(actions, mask)
-        rewards, terminations, truncations, infos = self._autoreset.step(actions, mask)
-        observations = self._observe()
-        self._show_window()
-        return observations, rewards, terminations, truncations, infos
 
+        Notes
+        -----
+        After any other exception, such as a KeyboardInterrupt, the batch is as before,
+        or all environments must be reset: until then calls raise a ResetNeededError.
+        """
+        # The lines of `one_at_a_time`.  The interpreter lets no other thread run
+        # between the question for the caller and the answer.
+        caller, outer = get_ident(), self._caller
+        if not outer:
+            self._caller = caller
+        elif outer != caller:
+            check_caller(self, outer)
+            outer, self._caller = 0, caller
+        try:
+            autoreset = self._autoreset
+            # Calls of the checks alone would take 5 % of a step of one environment.
+            if self.closed or not autoreset.is_ready:
+                self._check_started("the first step")
+            if self._pending_actions.count:
+                self._check_idle("step")
+            if mask is not None:
+                mask = parse_mask(mask, self.num_envs)
+                if mask is not None and isinstance(self.single_action_space, Discrete):
+                    actions = drop_idle_integers(actions, mask)
+            rewards, terminations, truncations, infos = autoreset.step(actions, mask)
+            observations = self._observe()
+            self._show_window()
+            autoreset.is_ready = True
+            return observations, rewards, terminations, truncations, infos
+        finally:
+            self._caller = outer
+
+    @one_at_a_time
     def unroll(
         self,
         actions: Any,
@@ -361,7 +392,7 @@ class RollVectorEnv(
         -----
         A message names the step, from 0.  If this raises, or the function does, array
         environments are as they were before the call; pooled environments stay at the
-        step that raised.
+        step that raised, and after a KeyboardInterrupt all must be reset.
 
         With integer actions array environments take all steps in compiled code, which
         saves most with few environments.  With thousands it saves time if their levels
@@ -402,6 +433,7 @@ class RollVectorEnv(
         self._show_window()
         return None
 
+    @one_at_a_time
     def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
         """Return a frame of some environments, as `render` does of all."""
         self._check_started("they are rendered")
@@ -440,12 +472,50 @@ class RollVectorEnv(
             raise ClosedError(message)
 
     def _check_started(self, use: str) -> None:
-        """Check that the batch is open, and was reset before this use."""
+        """Check that the batch is open, was reset before this use, and is ready."""
         self._check_open()
         if not self._is_started:
             message = f"the environments must be reset before {use}"
             raise ResetNeededError(message)
+        self._check_ready()
 
+    def _check_others(
+        self, env_ids: NDArray[np.int64], call: str, mask_name: str
+    ) -> None:
+        """Check that a call may leave out all but some environments by its mask."""
+        if len(env_ids) == self.num_envs:
+            return
+        if not self._is_started:
+            others = np.setdiff1d(np.arange(self.num_envs), env_ids)
+            message = (
+                f"environments {list_env_ids(others)} were never reset: {call} cannot "
+                f"leave any out by {mask_name}"
+            )
+            raise ResetNeededError(message)
+        self._check_ready()
+
+    def _check_ready(self) -> None:
+        """Check that no interrupted call, and no fault, demands a full reset."""
+        if self._needs_full_reset():
+            raise ResetNeededError(ALL_NEED_RESET)
+
+    def _needs_full_reset(self) -> bool:
+        """Return whether an interrupted call, or a fault, demands a full reset."""
+        return self._is_started and not self._autoreset.is_ready
+
+    def _drop_leftovers(self) -> None:
+        """Drop what a call may have left behind that was interrupted, or had a fault.
+
+        Ctrl-C may have come again before that call could drop it.
+        """
+        if not self._autoreset.is_ready or self._needs_full_reset():
+            self._drop_pending()
+
+    def _drop_pending(self) -> None:
+        """Drop all actions and tasks whose results were not received."""
+        self._pending_actions.clear()
+
+    @one_at_a_time
     def __getstate__(self) -> dict[str, Any]:
-        # A window belongs to its process.
-        return {**self.__dict__, "_window": None}
+        # A window belongs to its process, a call to its thread.
+        return {**self.__dict__, "_window": None, "_caller": 0}

@@ -9,6 +9,7 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.options import check_choice
+from roll_vec.vector.calls import one_at_a_time
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.masks import check_mask
 
@@ -22,6 +23,7 @@ class BatchLevels(VectorEnv[Any, Any, Any]):
 
     engine: Engine
 
+    @one_at_a_time
     def solve(
         self, objective: str = "moves", *, mask: NDArray[np.bool_] | None = None
     ) -> tuple[Any, ...]:
@@ -68,6 +70,7 @@ class BatchLevels(VectorEnv[Any, Any, Any]):
             solutions[env_id] = solution
         return tuple(solutions)
 
+    @one_at_a_time
     def set_level_options(
         self, *, mask: NDArray[np.bool_] | None = None, **level_options: Any
     ) -> None:

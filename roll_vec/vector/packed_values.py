@@ -30,6 +30,8 @@ __all__ = [
     "PICKLED_ENV",
     "PLAIN",
     "array_names",
+    "check_all_packed",
+    "check_numbers",
     "check_packed",
     "concatenate_rows",
     "from_bytes",
@@ -59,22 +61,28 @@ def to_bytes(value: Any) -> tuple[int, bytes]:
         return PICKLED, pickle.dumps(value)
 
 
-def from_bytes(kind: int, content: bytes) -> Any:
+def from_bytes(kind: int, content: bytes, name: str = "state") -> Any:
     """Return the value that `to_bytes` wrote, in new objects.
+
+    Parameters
+    ----------
+    kind : int
+        `PLAIN`; or `PICKLED`, of a snapshot whose pickles are allowed.
+    content : bytes
+    name : str
+        Of the value, for messages.
 
     Raises
     ------
-    ValueError
-        If the bytes are no plain data, or the kind is neither `PLAIN` nor `PICKLED`.  A
-        pickle may raise anything.
+    InvalidStateError
+        If they are the bytes of no value.
     """
-    if kind == PLAIN:
-        return decode(content)
-    # Not by default: `load` refuses files by this kind.
-    if kind == PICKLED:
-        return pickle.loads(content)
-    message = f"a value of the kind {kind} has no bytes to read"
-    raise ValueError(message)
+    if kind not in (PLAIN, PICKLED):
+        raise InvalidStateError.of_array(name, "bytes of a value", f"kind {kind}")
+    try:
+        return decode(content) if kind == PLAIN else pickle.loads(content)
+    except Exception as error:
+        raise InvalidStateError.of_array(name, "a value", error) from None
 
 
 def array_names(name: str) -> tuple[str, str, str]:
@@ -101,25 +109,44 @@ def check_packed(name: str, arrays: Mapping[str, NDArray[Any]], max_kind: int) -
     ------
     InvalidStateError
     """
-    bytes_name, lengths_name, kinds_name = array_names(name)
+    bytes_name, lengths_name, kinds_name = names = array_names(name)
+    if not arrays.keys() >= set(names):
+        accepted = f"the arrays {', '.join(names)}"
+        raise InvalidStateError.expected("state", accepted, sorted(arrays))
     matrix = arrays[bytes_name]
     if matrix.dtype != np.uint8 or matrix.ndim != 2:
         value = f"{matrix.dtype} of shape {matrix.shape}"
         accepted = "uint8 of shape (n, longest)"
         raise InvalidStateError.of_array(bytes_name, accepted, value)
-    limits: tuple[tuple[str, type, int], ...] = (
-        (lengths_name, np.int64, matrix.shape[1]),
-        (kinds_name, np.int8, max_kind),
-    )
-    for array_name, dtype, highest in limits:
-        array = arrays[array_name]
-        accepted = f"{np.dtype(dtype)} of shape (n,), from 0 to {highest}"
-        if array.dtype != dtype or array.ndim != 1:
-            value = f"{array.dtype} of shape {array.shape}"
-            raise InvalidStateError.of_array(array_name, accepted, value)
-        outside = array[(array < 0) | (array > highest)]
-        if len(outside):
-            raise InvalidStateError.of_array(array_name, accepted, int(outside[0]))
+    lengths, kinds = arrays[lengths_name], arrays[kinds_name]
+    check_numbers(lengths_name, lengths, np.int64, 0, matrix.shape[1])
+    check_numbers(kinds_name, kinds, np.int8, 0, max_kind)
+
+
+def check_numbers(
+    name: str, array: NDArray[Any] | None, dtype: type, lowest: float, highest: float
+) -> None:
+    """Check an array that has a number for each row of a state.
+
+    Raises
+    ------
+    InvalidStateError
+        For another dtype or shape, or a number below ``lowest`` or above ``highest``.
+    """
+    accepted = f"{np.dtype(dtype)} of shape (n,), from {lowest} to {highest}"
+    if array is None or array.dtype != dtype or array.ndim != 1:
+        value = array if array is None else f"{array.dtype} of shape {array.shape}"
+        raise InvalidStateError.of_array(name, accepted, value)
+    outside = array[(array < lowest) | (array > highest)]
+    if len(outside):
+        raise InvalidStateError.of_array(name, accepted, outside[0])
+
+
+def check_all_packed(arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Check the arrays of all values of a snapshot; see `check_packed`."""
+    for name in arrays:
+        if name.endswith("_kinds"):
+            check_packed(name.removesuffix("_kinds"), arrays, LOST)
 
 
 def unpack(
@@ -159,14 +186,21 @@ def concatenate_rows(
             width = max(array.shape[1] for array in arrays)
             fills = [((0, 0), (0, width - array.shape[1])) for array in arrays]
             arrays = [np.pad(*pair) for pair in zip(arrays, fills, strict=True)]
-        whole[name] = np.concatenate(arrays)
+        try:
+            whole[name] = np.concatenate(arrays)
+        except (TypeError, ValueError) as error:
+            accepted = "arrays of one dtype and shape of rows"
+            raise InvalidStateError.of_array(name, accepted, str(error)) from None
     return whole
 
 
 def has_pickles(arrays: Mapping[str, NDArray[Any]]) -> bool:
-    """Return whether some values of a snapshot are pickles, which may run any code."""
+    """Return whether some values of a snapshot may be pickles, which run any code.
+
+    Kinds of another dtype may be: what numpy compares is not what `unpack` returns.
+    """
     return any(
-        bool(np.isin(array, (PICKLED, PICKLED_ENV)).any())
+        array.dtype != np.int8 or bool(np.isin(array, (PICKLED, PICKLED_ENV)).any())
         for name, array in arrays.items()
         if name.endswith("_kinds")
     )
@@ -178,7 +212,7 @@ def read_value(name: str, arrays: Mapping[str, NDArray[Any]], row: int) -> Any:
     Raises
     ------
     InvalidStateError
-        If it is an environment object, or lost.
+        If it is an environment object, lost, or cannot be read.
     """
     ((kind, content),) = unpack(name, arrays, np.array([row]))
     if kind not in (PLAIN, PICKLED):
@@ -187,7 +221,7 @@ def read_value(name: str, arrays: Mapping[str, NDArray[Any]], row: int) -> Any:
             "get_state, or was lost in a fault"
         )
         raise InvalidStateError(message)
-    return from_bytes(kind, content)
+    return from_bytes(kind, content, f"{name}s[{row}]")
 
 
 def replace_value(

@@ -19,9 +19,12 @@ from roll_vec.errors import (
     InvalidOptionError,
     PendingResultsError,
     ResetNeededError,
+    RollVecError,
     list_env_ids,
 )
+from roll_vec.options import check_seconds
 from roll_vec.vector.autoreset import NEXT_STEP, Autoreset, describe_ended
+from roll_vec.vector.calls import one_at_a_time
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.infos import Infos, take_infos
 
@@ -31,11 +34,7 @@ __all__ = [
     "StepBatch",
     "check_env_ids",
     "check_min_envs",
-    "check_timeout",
 ]
-
-# Locks and pipes overflow at timeouts that are a little longer.
-MAX_SECONDS = 1e9
 
 StepBatch: TypeAlias = tuple[
     Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos
@@ -61,23 +60,23 @@ class PendingActions:
     """
 
     def __init__(self, num_envs: int, is_text: bool) -> None:
-        self.mask = np.zeros(num_envs, np.bool_)
         self.actions = np.zeros(num_envs, object if is_text else np.int64)
-        self.count = 0
+        self.mask, self.count = np.zeros(num_envs, np.bool_), 0
 
     def __len__(self) -> int:
         return self.count
 
     def add(self, env_ids: NDArray[np.int64], actions: Any) -> None:
         """Add one action for each of some environments that have none."""
-        self.mask[env_ids] = True
         self.actions[env_ids] = actions
-        self.count += len(env_ids)
+        mask = self.mask.copy()
+        mask[env_ids] = True
+        # An interrupt comes before or after both.
+        self.mask, self.count = mask, self.count + len(env_ids)
 
     def clear(self) -> None:
         """Forget all actions."""
-        self.mask[:] = False
-        self.count = 0
+        self.mask, self.count = np.zeros(len(self.actions), np.bool_), 0
 
 
 class BatchSendRecv(VectorEnv[Any, Any, Any]):
@@ -88,6 +87,7 @@ class BatchSendRecv(VectorEnv[Any, Any, Any]):
     _is_started: bool
     _pending_actions: PendingActions
 
+    @one_at_a_time
     def send(self, actions: Any, env_ids: Any) -> None:
         """Give some environments their actions; `recv` returns the results.
 
@@ -108,10 +108,7 @@ class BatchSendRecv(VectorEnv[Any, Any, Any]):
             Nothing has moved then.
         ClosedError
         """
-        self._check_open()
-        if not self._is_started:
-            message = "every environment must be reset before the first action"
-            raise ResetNeededError(message)
+        self._check_started("the first action")
         busy_ids = (
             set(self._pending_actions.mask.nonzero()[0].tolist())
             if self._pending_actions
@@ -126,6 +123,7 @@ class BatchSendRecv(VectorEnv[Any, Any, Any]):
             checked_ids, list(actions) if is_text else checked_actions
         )
 
+    @one_at_a_time
     def recv(self, min_envs: int | None = 1, timeout: float | None = None) -> StepBatch:
         """Return the results of environments that actions were sent to.
 
@@ -155,15 +153,19 @@ class BatchSendRecv(VectorEnv[Any, Any, Any]):
         ClosedError
         """
         self._check_open()
+        self._check_ready()
         check_min_envs(min_envs, len(self._pending_actions))
-        check_timeout(timeout)
-        mask, actions = (
-            self._pending_actions.mask.copy(),
-            self._pending_actions.actions.copy(),
-        )
-        # Before the step, which can raise: other calls are possible again.
+        check_seconds("timeout", timeout)
+        mask, actions = self._pending_actions.mask, self._pending_actions.actions
+        try:
+            rewards, terminations, truncations, infos = self._autoreset.step(
+                actions, mask
+            )
+        except RollVecError:
+            # Other calls are possible again.
+            self._pending_actions.clear()
+            raise
         self._pending_actions.clear()
-        rewards, terminations, truncations, infos = self._autoreset.step(actions, mask)
         env_ids = mask.nonzero()[0]
         observations = self._observe()
         self._show_window()
@@ -173,13 +175,9 @@ class BatchSendRecv(VectorEnv[Any, Any, Any]):
             part = observations[env_ids]
         infos = take_infos(infos, env_ids)
         infos["env_id"], infos["_env_id"] = env_ids, np.ones(len(env_ids), np.bool_)
-        return (
-            part,
-            rewards[env_ids],
-            terminations[env_ids],
-            truncations[env_ids],
-            infos,
-        )
+        arrays = (rewards[env_ids], terminations[env_ids], truncations[env_ids])
+        self._autoreset.is_ready = True
+        return part, *arrays, infos
 
     def _check_ended(self, env_ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return, for some environments, whether `recv` resets them, (m,) bool.
@@ -202,13 +200,22 @@ class BatchSendRecv(VectorEnv[Any, Any, Any]):
         """Check that method ``name`` may be called: all results were received."""
         self._check_open()
         count = self._num_pending()
-        if count:
+        if count and not self._needs_full_reset():
             message = (
                 f"{name}: {count} environments have results that were not received"
             )
             raise PendingResultsError(message, name)
 
     def _check_open(self) -> None:
+        raise NotImplementedError
+
+    def _check_started(self, use: str) -> None:
+        raise NotImplementedError
+
+    def _check_ready(self) -> None:
+        raise NotImplementedError
+
+    def _needs_full_reset(self) -> bool:
         raise NotImplementedError
 
     def _observe(self) -> Any:
@@ -263,6 +270,8 @@ def check_min_envs(min_envs: Any, total: int) -> int:
     count = total
     if min_envs is not None:
         try:
+            if isinstance(min_envs, bool):
+                raise TypeError
             count = operator.index(min_envs)
         except TypeError:
             raise InvalidOptionError.expected(
@@ -276,17 +285,3 @@ def check_min_envs(min_envs: Any, total: int) -> int:
             min_envs,
         )
     return count
-
-
-def check_timeout(value: Any) -> float | None:
-    """Return a timeout in seconds, or None for one that no clock can measure.
-
-    Raises
-    ------
-    InvalidOptionError
-    """
-    if value is None:
-        return None
-    if isinstance(value, (int, float, np.integer, np.floating)) and value >= 0:
-        return float(value) if value < MAX_SECONDS else None
-    raise InvalidOptionError.expected("timeout", "None or seconds from 0", value)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidStateError
 
-__all__ = ["join_tables", "sort_tables"]
+__all__ = ["check_indices", "join_tables", "sort_tables"]
 
 Tables = dict[str, Any]
 Arrays = Mapping[str, NDArray[Any]]
@@ -76,7 +76,7 @@ def sort_tables(tables: Tables, arrays: Arrays) -> tuple[Tables, Arrays]:
     for name, values in tables.items():
         order: list[Any] = []
         positions = [0] * len(values)
-        for index in _check_indices(arrays, name, len(values)):
+        for index in check_indices(arrays, name, len(values)):
             if values[index] not in order:
                 order.append(values[index])
             positions[index] = order.index(values[index])
@@ -85,24 +85,29 @@ def sort_tables(tables: Tables, arrays: Arrays) -> tuple[Tables, Arrays]:
     return joined, arrays
 
 
-def _check_indices(arrays: Arrays, name: str, count: int) -> list[int]:
+def check_indices(arrays: Arrays, name: str, count: int) -> list[int]:
     """Return the different indices of an array in the order of its rows.
 
     Raises
     ------
     InvalidStateError
+        If they are no integers below ``count``.
     """
-    indices = dict.fromkeys(arrays[name].tolist()) if name in arrays else {}
+    array = arrays.get(name, np.zeros(0, np.int64))
+    accepted = f"integers of shape (n,), from 0 to {count - 1}"
+    if array.dtype.kind not in "iu" or array.ndim != 1:
+        value = f"{array.dtype} of shape {array.shape}"
+        raise InvalidStateError.of_array(name, accepted, value)
+    indices = list(dict.fromkeys(array.tolist()))
     for index in indices:
         if not 0 <= index < count:
-            accepted = f"indices from 0 to {count - 1}"
             raise InvalidStateError.of_array(name, accepted, index)
-    return list(indices)
+    return indices
 
 
 def _replace_indices(arrays: Arrays, name: str, positions: list[int]) -> Arrays:
     """Return the arrays with index k of one of them replaced by ``positions[k]``."""
-    if not _check_indices(arrays, name, len(positions)):
+    if not check_indices(arrays, name, len(positions)):
         return arrays
     indices = arrays[name]
     return {**arrays, name: np.array(positions, indices.dtype)[indices]}

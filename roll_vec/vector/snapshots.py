@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from roll_vec.errors import (
     InvalidOptionError,
     InvalidStateError,
-    ResetNeededError,
-    list_env_ids,
 )
 from roll_vec.vector.autoreset import Autoreset
+from roll_vec.vector.calls import one_at_a_time
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.masks import check_mask
 from roll_vec.vector.state import (
@@ -40,6 +39,7 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
     group_id_info: bool
     episode_info: bool
 
+    @one_at_a_time
     def get_state(self) -> VectorState:
         """Return a snapshot of all environments.
 
@@ -65,6 +65,7 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
             state.objects,
         )
 
+    @one_at_a_time
     def set_state(
         self,
         state: VectorState,
@@ -98,7 +99,7 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
         InvalidOptionError
             If ``mask`` or ``rows`` do not fit.  No environment has moved then.
         ResetNeededError
-            If a mask leaves out environments that were never reset.
+            If a mask leaves out environments that were never reset, or must be.
         ClosedError
         """
         self._check_idle("set_state")
@@ -107,32 +108,28 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
         configuration, digest = self._configuration()
         state.check_configuration(self._snapshot_id(), configuration, digest)
         engine_state = state.engine_state(self._autoreset.state_names | {"seeds"})
+        self._drop_leftovers()
         if state._valid_for != digest:
             self._check_own_arrays(state)
             self.engine.check_state(engine_state)
             state._valid_for = digest
         env_ids = check_mask(mask, self.num_envs)
-        if not self._is_started and len(env_ids) < self.num_envs:
-            others = np.setdiff1d(np.arange(self.num_envs), env_ids)
-            message = (
-                f"environments {list_env_ids(others)} were never reset: set_state "
-                "cannot leave any out by mask"
-            )
-            raise ResetNeededError(message)
+        self._check_others(env_ids, "set_state", "mask")
         indices = self._check_state_rows(state, rows)[env_ids]
+        autoreset = self._autoreset
+        was_ready = autoreset.is_ready
         try:
+            autoreset.is_ready = False
             self.engine.set_state(engine_state, indices, env_ids)
-            self._autoreset.set_state(state.arrays, indices, env_ids)
-            self._seeds = self._seeds.copy_rows(state.arrays["seeds"], indices, env_ids)
         except InvalidStateError:
-            raise  # nothing has moved
-        except BaseException:
-            # Ctrl-C, or a fault in a pool: some environments may have moved.
-            self._is_started = False
+            autoreset.is_ready = was_ready  # nothing has moved
             raise
+        autoreset.set_state(state.arrays, indices, env_ids)
+        self._seeds = self._seeds.copy_rows(state.arrays["seeds"], indices, env_ids)
         self._is_started = True
         observations = self._observe()
         self._show_window()
+        autoreset.is_ready = True
         return observations
 
     # ------------------------------------------------------------------ checks
@@ -190,6 +187,14 @@ class BatchSnapshots(VectorEnv[Any, Any, Any]):
         raise NotImplementedError
 
     def _check_started(self, use: str) -> None:
+        raise NotImplementedError
+
+    def _check_others(
+        self, env_ids: NDArray[np.int64], call: str, mask_name: str
+    ) -> None:
+        raise NotImplementedError
+
+    def _drop_leftovers(self) -> None:
         raise NotImplementedError
 
     def _observe(self) -> Any:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidFileError, InvalidOptionError, InvalidStateError
 from roll_vec.npz_files import read_npz, write_npz
+from roll_vec.options import MAX_INT
 from roll_vec.seeding import check_seed
 from roll_vec.vector.engine import EngineState
 from roll_vec.vector.family_states import (
@@ -25,14 +26,15 @@ from roll_vec.vector.family_states import (
     take_family,
 )
 from roll_vec.vector.packed_values import (
+    check_all_packed,
     concatenate_rows,
     has_pickles,
     read_value,
     replace_value,
     take_rows,
 )
-from roll_vec.vector.shared_tables import join_tables, sort_tables
-from roll_vec.vector.stream_seeds import decode_seed, encode_seeds
+from roll_vec.vector.shared_tables import check_indices, join_tables, sort_tables
+from roll_vec.vector.stream_seeds import StreamSeeds, decode_seed, encode_seeds
 
 __all__ = [
     "STATE_VERSION",
@@ -69,6 +71,10 @@ class VectorState:
         name has indices into the list.
     objects : tuple or None
         Copies of environments that only this process can use.
+    allow_pickle : bool
+        Whether pickles in ``arrays`` may be read, see `load`.  `set_state` and `row`
+        raise for them otherwise.  A snapshot that a batch returned has the permission;
+        one that is made of others has it if they all have it.
 
     Attributes
     ----------
@@ -80,7 +86,7 @@ class VectorState:
     Raises
     ------
     InvalidStateError
-        Without arrays.
+        Without arrays, or for a single number in place of one.
     """
 
     def __init__(
@@ -90,13 +96,18 @@ class VectorState:
         arrays: Mapping[str, NDArray[Any]],
         shared: Mapping[str, Any] | None = None,
         objects: tuple[Any, ...] | None = None,
+        *,
+        allow_pickle: bool = False,
     ) -> None:
-        if not arrays:
-            raise InvalidStateError.expected("arrays", "at least one array", arrays)
         own_configuration = copy.deepcopy(dict(configuration))
         copies = {name: np.array(array, order="K") for name, array in arrays.items()}
+        if not copies or not all(array.ndim for array in copies.values()):
+            accepted = "at least one array, and a row for each environment in all"
+            raise InvalidStateError.expected("arrays", accepted, arrays)
         digest = digest_configuration(id, own_configuration)
-        self._set(id, own_configuration, digest, copies, shared, objects, "")
+        self._set(
+            id, own_configuration, digest, copies, shared, objects, "", allow_pickle
+        )
 
     @classmethod
     def of_batch(
@@ -121,7 +132,7 @@ class VectorState:
         """
         state = cls.__new__(cls)
         values, digest = configuration
-        state._set(id, values, digest, arrays, shared, objects, digest)
+        state._set(id, values, digest, arrays, shared, objects, digest, True)
         return state
 
     def _set(
@@ -133,6 +144,7 @@ class VectorState:
         shared: Mapping[str, Any] | None,
         objects: tuple[Any, ...] | None,
         valid_for: str,
+        allow_pickle: bool,
     ) -> None:
         views = {name: array.view() for name, array in arrays.items()}
         for array in views.values():
@@ -142,13 +154,15 @@ class VectorState:
         self._shared = copy.deepcopy(dict(shared or {}))
         # The digest of a batch that has returned or checked this snapshot.
         self._valid_for = valid_for
+        self._is_checked = bool(valid_for)
+        self._allow_pickle = allow_pickle
 
     def _with_rows(
         self,
         arrays: Mapping[str, NDArray[Any]],
         objects: tuple[Any, ...] | None,
         valid_for: str,
-        shared: dict[str, Any] | None = None,
+        shared: Mapping[str, Any] | None = None,
     ) -> VectorState:
         """Return a snapshot of the same configuration with other rows.
 
@@ -164,7 +178,9 @@ class VectorState:
             self._shared if shared is None else shared,
             objects,
             valid_for,
+            self._allow_pickle,
         )
+        state._is_checked = self._is_checked
         return state
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -175,6 +191,7 @@ class VectorState:
             dict(self._arrays),
             self._shared,
             self._objects,
+            self._allow_pickle,
         )
         return _restore, (STATE_VERSION, *arguments)
 
@@ -248,6 +265,8 @@ class VectorState:
         if shared != other_shared:
             # The order of the tables, and values that no row uses, mean nothing.
             try:
+                self._check()
+                other._check()
                 shared, arrays = sort_tables(shared, arrays)
                 other_shared, others = sort_tables(other_shared, others)
             except InvalidStateError:
@@ -269,7 +288,10 @@ class VectorState:
         ------
         InvalidOptionError
             If ``rows`` are not integers from 0 to num_envs - 1.
+        InvalidStateError
+            If the arrays are none of a snapshot.
         """
+        self._check()
         indices = check_rows(rows, self.num_envs)
         return self._with_rows(
             take_rows(self.arrays, indices),
@@ -289,20 +311,27 @@ class VectorState:
         Raises
         ------
         InvalidStateError
-            If there is no such row, or a pool's environment has no `get_state`.
+            If a pool's environment has no `get_state`, its value cannot be read, or is
+            a pickle that is not allowed; or if the arrays are none of a snapshot.
+        InvalidOptionError
+            If there is no such row.
         """
+        self._check()
         index = operator.index(index)
         check_rows([index], self.num_envs)
         if FAMILIES in self.arrays:
             return self._family_row(index).row(0)
         if self._is_packed:
+            self._check_pickles()
             value: dict[str, Any] = read_value("state", self.arrays, index)
             return value
         row = {name: array[index] for name, array in self.arrays.items()}
         # Arrays with the name of a shared table are indices into it.
         for name in self._shared.keys() & row.keys():
             row[name] = copy.deepcopy(self._shared[name][row[name]])
-        return {**row, "seeds": decode_seed(bytes(row["seeds"]))}
+        if "seeds" in row:
+            row["seeds"] = decode_seed(bytes(row["seeds"]))
+        return row
 
     def replace_row(self, index: int, row: Mapping[str, Any]) -> VectorState:
         """Return a snapshot whose environment ``index`` is in another state.
@@ -313,7 +342,8 @@ class VectorState:
         row : mapping
             As the environment's own `get_state` returned it.  A name that it lacks
             keeps its value.  In a pool the observation that `set_state` returns stays
-            as it was until the environment's next step.
+            as it was until the environment's next step, and a value that is no plain
+            data becomes a pickle, which this snapshot must be allowed to have.
 
         Raises
         ------
@@ -322,6 +352,7 @@ class VectorState:
             that the array cannot have.
         InvalidSeedError
         """
+        self._check()
         index = operator.index(index)
         check_rows([index], self.num_envs)
         if FAMILIES in self.arrays:
@@ -346,7 +377,7 @@ class VectorState:
                 arrays[name][index] = shared[name].index(value)
             else:
                 arrays[name][index] = fit_value(name, value, arrays[name][index])
-        return VectorState(self.id, self.configuration, arrays, shared, self.objects)
+        return self._with_rows(arrays, self.objects, "", shared)
 
     def _family_row(self, index: int) -> VectorState:
         """Return one row of a batch of families as a snapshot of its family alone."""
@@ -354,7 +385,7 @@ class VectorState:
         family = int(one.arrays[FAMILIES][0])
         own = take_family(EngineState(dict(one.arrays), one._shared), family)
         arrays = {**own_arrays(one.arrays), **own.arrays}
-        return VectorState("", {}, arrays, own.shared, one.objects)
+        return one._with_rows(arrays, one.objects, "", own.shared)
 
     def _replace_family_row(self, index: int, row: Mapping[str, Any]) -> VectorState:
         """Return a snapshot of a batch of families with one row in another state."""
@@ -381,7 +412,7 @@ class VectorState:
         ------
         InvalidStateError
             If there is none, or one has another configuration or other arrays than the
-            first.
+            first, or the arrays of one are none of a snapshot.
         """
         states = list(states)
         if not states or not all(isinstance(state, VectorState) for state in states):
@@ -389,6 +420,7 @@ class VectorState:
             raise InvalidStateError.expected("states", accepted, states)
         first = states[0]
         for state in states:
+            state._check()
             first.check_configuration(state.id, state._configuration, state.digest)
             if state.arrays.keys() != first.arrays.keys():
                 accepted = f"the arrays {sorted(first.arrays)} in every state"
@@ -402,12 +434,14 @@ class VectorState:
         shared, arrays = join_tables(
             [state._shared for state in states], [state.arrays for state in states]
         )
-        return first._with_rows(
+        whole = first._with_rows(
             concatenate_rows(arrays),
             tuple(objects) if any(state.objects for state in states) else None,
             first._valid_for if is_valid else "",
             shared,
         )
+        whole._allow_pickle = all(state._allow_pickle for state in states)
+        return whole
 
     # ----------------------------------------------------------------- files
 
@@ -420,6 +454,8 @@ class VectorState:
         ------
         InvalidStateError
             If it has objects that only this process can use; nothing is written then.
+        InvalidFileError
+            If the path is that of a directory, a device, a pipe or a socket.
         OSError
         """
         if self.objects is not None:
@@ -460,27 +496,79 @@ class VectorState:
         OSError
         """
         header, arrays = read_npz(path, _KIND, STATE_VERSION)
-        if not arrays or len({array.shape[:1] for array in arrays.values()}) != 1:
-            message = f"{os.fspath(path)} cannot be read: its arrays differ in length"
-            raise InvalidFileError(message)
-        if has_pickles(arrays) and not allow_pickle:
-            message = (
-                f"{os.fspath(path)} cannot be read: it has pickled environments, and a "
-                "pickle can run any code: pass allow_pickle=True if you trust the file"
-            )
-            raise InvalidFileError(message)
         kinds = {"id": str, "configuration": dict, "shared": dict}
         if not isinstance(header, dict) or any(
             not isinstance(header.get(name), kind) for name, kind in kinds.items()
         ):
             message = f"{os.fspath(path)} cannot be read: its header is no snapshot's"
             raise InvalidFileError(message)
-        return cls(header["id"], header["configuration"], arrays, header["shared"])
+        id, configuration, shared = (header[name] for name in kinds)
+        state = cls.__new__(cls)
+        try:
+            digest = digest_configuration(id, configuration)
+            state._set(
+                id, configuration, digest, arrays, shared, None, "", allow_pickle
+            )
+            state._check()
+            state._check_pickles()
+        except InvalidStateError as error:
+            message = f"{os.fspath(path)} cannot be read: {error}"
+            raise InvalidFileError(message) from None
+        return state
 
     # ---------------------------------------------------------------- checks
 
+    def _check(self) -> None:
+        """Check what the snapshots of all batches have, once.
+
+        A batch checks the rest, see `Engine.check_state`.
+
+        Raises
+        ------
+        InvalidStateError
+        """
+        if self._is_checked:
+            return
+        arrays = self.arrays
+        shapes = {array.shape[:1] for array in arrays.values()}
+        # A file may have no arrays, or single numbers.
+        if len(shapes) != 1 or () in shapes:
+            message = f"state: its arrays differ in length: {sorted(shapes)}"
+            raise InvalidStateError(message)
+        if "seeds" in arrays:
+            StreamSeeds.check(arrays)
+        if FAMILIES in arrays:
+            check_indices(arrays, FAMILIES, MAX_INT)
+        for name, values in self._shared.items():
+            if not isinstance(values, list):
+                raise InvalidStateError.of_array(name, "a list of values", values)
+            check_indices(arrays, name, len(values))
+        check_all_packed(arrays)
+        self._is_checked = True
+
+    def _check_pickles(self) -> None:
+        """Check that the snapshot may have pickles, or has none.
+
+        Raises
+        ------
+        InvalidStateError
+        """
+        if not self._allow_pickle and has_pickles(self.arrays):
+            message = (
+                "state: it has pickled environments, and a pickle can run any code: "
+                "pass allow_pickle=True where it is loaded or made, if you trust it"
+            )
+            raise InvalidStateError(message)
+
     def engine_state(self, own_names: frozenset[str]) -> EngineState:
-        """Return the part of the engine: all arrays but those with some names."""
+        """Return the part of the engine: all arrays but those with some names.
+
+        Raises
+        ------
+        InvalidStateError
+            If it has pickles that are not allowed.
+        """
+        self._check_pickles()
         arrays = {k: v for k, v in self.arrays.items() if k not in own_names}
         return EngineState(arrays, self._shared, self.objects)
 
@@ -569,7 +657,15 @@ def check_rows(rows: Any, num_rows: int) -> NDArray[np.int64]:
     return array.astype(np.int64, copy=False)
 
 
-def _restore(version: int, *arguments: Any) -> VectorState:
+def _restore(
+    version: int,
+    id: str,
+    configuration: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    shared: Mapping[str, Any] | None,
+    objects: tuple[Any, ...] | None,
+    allow_pickle: bool = True,
+) -> VectorState:
     """Return the snapshot of a pickle.
 
     Raises
@@ -580,7 +676,9 @@ def _restore(version: int, *arguments: Any) -> VectorState:
     if version != STATE_VERSION:
         accepted = f"version {STATE_VERSION} of the format"
         raise InvalidStateError.expected("state", accepted, version)
-    return VectorState(*arguments)
+    return VectorState(
+        id, configuration, arrays, shared, objects, allow_pickle=allow_pickle
+    )
 
 
 def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:

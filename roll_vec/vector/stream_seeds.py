@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,10 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidStateError
 
 __all__ = ["StreamSeeds", "decode_seed", "encode_seeds"]
+
+
+# What `encode_seeds` writes.
+_DIGITS = re.compile(rb"|0|[1-9a-f][0-9a-f]*")
 
 
 class StreamSeeds:
@@ -82,16 +87,14 @@ class StreamSeeds:
         InvalidStateError
         """
         array = arrays.get(name)
-        try:
-            if array is None or array.dtype.kind != "S" or array.ndim != 1:
-                raise ValueError
-            for digits in array.tolist():
-                seed = decode_seed(digits)
-                if (seed or 0) < 0 or encode_seeds([seed])[0] != digits:
-                    raise ValueError
-        except ValueError:
+        if (
+            array is None
+            or array.dtype.kind != "S"
+            or array.ndim != 1
+            or not all(map(_DIGITS.fullmatch, array.tolist()))
+        ):
             accepted = "hexadecimal digits of seeds, an array of bytes"
-            raise InvalidStateError.of_array(name, accepted, array) from None
+            raise InvalidStateError.of_array(name, accepted, array)
 
 
 def encode_seeds(seeds: Sequence[int | None]) -> NDArray[np.bytes_]:

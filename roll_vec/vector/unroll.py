@@ -27,6 +27,7 @@ from roll_vec.vector.autoreset import (
     Autoreset,
     describe_ended,
 )
+from roll_vec.vector.calls import interruptible
 from roll_vec.vector.engine import SupportsUnroll, UnrollResult
 from roll_vec.vector.infos import Infos, add_infos, cut_final_infos, masked_infos
 from roll_vec.vector.rollout import (
@@ -72,8 +73,9 @@ class Unroller(NamedTuple):
             space = engine.single_observation_space
             check_out(out, space, engine.num_envs, num_steps)
         if not isinstance(engine, SupportsUnroll):
-            return self._run_steps(actions, num_steps, out)
-        point, own_state = engine.save_point(), self.autoreset.get_state()
+            with interruptible(self.autoreset.demand_reset):
+                return self._run_steps(actions, num_steps, out)
+        point = self.autoreset.save_point(engine)
         try:
             if not callable(actions) and not step_by_step:
                 rollout = self._run_at_once(engine, actions, out)
@@ -81,11 +83,12 @@ class Unroller(NamedTuple):
                     return rollout
             return self._run_steps(actions, num_steps, out)
         except BaseException:
-            engine.go_back(point)
-            env_ids = np.arange(engine.num_envs)
-            self.autoreset.set_state(own_state, env_ids, env_ids)
+            # Ctrl-C may come again, on the way back.
+            self.autoreset.is_ready = False
+            point.go_back()
             if self.reuses_batch:
                 self.observe()
+            self.autoreset.is_ready = True
             raise
 
     # --------------------------------------------------------- step by step
@@ -152,8 +155,10 @@ class Unroller(NamedTuple):
         if mode is not NEXT_STEP and has_ended.any():
             message = f"step 0: {describe_ended(np.flatnonzero(has_ended))}"
             raise ResetNeededError(message)
+        self.autoreset.is_ready = False
         result = engine.unroll(actions, has_ended, mode, out)
         if result is None:
+            self.autoreset.is_ready = True
             return None
         first_stop = result.times.min()
         if first_stop < len(result.rewards):
@@ -164,6 +169,7 @@ class Unroller(NamedTuple):
         infos = self._layout(result, ends)
         if mode is not SAME_STEP:
             self.autoreset.has_ended = ends[-1].copy()
+        self.autoreset.is_ready = True
         return Rollout(
             result.observations,
             result.rewards,

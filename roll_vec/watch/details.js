@@ -1,8 +1,9 @@
 // ------------------------------------------------------------------ one environment
 
 class Detail {
-  constructor(recording, painter, timeline, neighbours) {
-    Object.assign(this, { recording, painter, timeline, neighbours });
+  // `changed` is called whenever another environment, or none, is enlarged.
+  constructor(recording, painter, timeline, neighbours, changed) {
+    Object.assign(this, { recording, painter, timeline, neighbours, changed });
     this.dialog = byId("detail");
     this.e = -1;
     this.tick = -1;
@@ -14,6 +15,7 @@ class Detail {
         `.card[data-env="${recording.envs[this.e]}"] .open`);
       this.e = -1;
       if (opener) opener.focus();
+      this.changed();
     });
     this.#build();
   }
@@ -61,6 +63,7 @@ class Detail {
     this.lastStart = -2;
     if (!this.dialog.open) this.dialog.showModal();
     this.update(this.timeline.tick);
+    this.changed();
   }
 
   #move(by) {

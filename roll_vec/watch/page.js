@@ -21,15 +21,17 @@ class Page {
     this.painter = new Painter(recording);
     this.timeline = new Timeline(recording, (tick) => this.show(tick));
     this.shown = recording.envs.map((_, e) => e);
-    this.detail = new Detail(recording, this.painter, this.timeline, () => this.shown);
+    this.detail = new Detail(recording, this.painter, this.timeline, () => this.shown,
+      () => this.link());
     this.cards = recording.envs.map((_, e) =>
-      new Card(recording, this.painter, e, (env) => this.open(env)));
+      new Card(recording, this.painter, e, (env) => this.detail.open(env)));
     this.#head();
     this.#layOut();
     this.controls = new Controls(this);
     this.show(0);
     this.#followLink();
     this.isReady = true;
+    addEventListener("hashchange", () => this.#followLink());
   }
 
   // ---- what stands above the environments
@@ -138,11 +140,14 @@ class Page {
     const step = link.get("step"), e = recording.envs.indexOf(Number(link.get("env") ?? -1));
     if (step !== null) {
       const tick = recording.arrays.steps.indexOf(Number(step));
-      if (tick >= 0) timeline.go(tick);
+      timeline.isPlaying = false;
+      timeline.go(tick >= 0 ? tick : timeline.tick);
     }
     if (e >= 0) {
       this.cards[e].root.scrollIntoView({ block: "center" });
-      this.open(e);
+      this.detail.open(e);
+    } else {
+      this.detail.dialog.close();
     }
   }
 
@@ -211,11 +216,6 @@ class Page {
       void root.offsetWidth; // starts the animation anew
       root.classList.add("flash");
     }
-  }
-
-  open(e) {
-    this.detail.open(e);
-    this.link();
   }
 
   // ---- which environments

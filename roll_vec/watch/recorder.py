@@ -11,6 +11,7 @@ from gymnasium.spaces import Text
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from roll_vec.vector.info_lists import split_infos
+from roll_vec.vector.successes import episode_success
 from roll_vec.watch.frames import FirstDifference, Frame, Recording, Tick
 from roll_vec.watch.views import View, Views, row_of
 
@@ -152,11 +153,8 @@ class FrameRecorder:
         state.total_reward += reward
         state.needs_reset = terminated or truncated
         success = infos.get("success")
-        if success is None and state.needs_reset:
-            # FrozenLake has Gymnasium's infos, which do not have the key.
-            successes = getattr(self._env.unwrapped, "successes", None)
-            if successes is not None and not hasattr(self._env.unwrapped, "faults"):
-                success = bool(np.asarray(successes)[self._env_ids[row]])
+        if state.needs_reset:
+            success = episode_success(self._env, self._env_ids[row], infos)
         fault = infos.pop("error", None)
         frame = Frame(
             is_reset=False,

@@ -139,7 +139,7 @@ def _turn(
     if frame.is_reset:
         yield f"#{number}, episode {frame.episode}", _BOLD
         instruction = frame.infos.get("env_instruction")
-        if instruction is not None:
+        if instruction:
             yield _plain(str(instruction)), _DIM
     else:
         yield f"> {_plain(frame.action_name)}", _ANSWER

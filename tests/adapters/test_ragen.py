@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 
 from roll_vec.adapters import ragen
 from roll_vec.adapters.ragen.metrics import measure_rollout
@@ -125,6 +126,20 @@ def test_pictures():
     assert env.render("grid") in env.render("grid_coord")
     with pytest.raises(InvalidOptionError, match="mode: expected"):
         env.render("ansi")
+
+
+@pytest.mark.parametrize("size", [4, 12])
+def test_pictures_of_lakes_have_gymnasiums_size_as_ragens_have(size):
+    # RAGEN's environment is a subclass of Gymnasium's, and shows its pictures.
+    shape = (*FrozenLakeEnv(desc=["S" * size] * size).window_size, 3)
+    keywords = {"render_mode": "rgb_array", "size": size}
+    env = ragen.FrozenLakeEnv(ragen.FrozenLakeEnvConfig(**keywords))
+    text = ragen.FrozenLakeEnv(ragen.FrozenLakeEnvConfig(size=size))
+    text.reset(seed=1)
+    pictures = [env.reset(seed=1), env.render("rgb_array"), text.render("rgb_array")]
+    assert [picture.shape for picture in pictures] == [shape] * 3
+    np.testing.assert_array_equal(pictures[0], pictures[2])
+    assert env.step(1)[0].shape == shape
 
 
 def test_a_turn_is_refused_before_anything_moves():

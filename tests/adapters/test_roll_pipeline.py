@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 
 from roll_vec.adapters.roll import (
     GemCountdownEnv,
@@ -25,6 +26,7 @@ from roll_vec.adapters.roll import (
     register_gem_envs,
 )
 from roll_vec.adapters.roll.registration import GEM_IDS
+from roll_vec.envs.frozen_lake import RandomFrozenLake
 from roll_vec.errors import (
     EnvironmentFaultError,
     InvalidActionError,
@@ -277,6 +279,43 @@ def test_pixels_can_be_observed():
     assert after is not pixels
 
 
+@pytest.mark.parametrize(("height", "width"), [(4, 4), (8, 3), (12, 40)])
+def test_pictures_of_lakes_have_gymnasiums_size_as_rolls_have(height, width):
+    rows = ["S" + "F" * (width - 1)] + ["F" * width] * (height - 2)
+    rows.append("F" * (width - 1) + "G")
+    # ROLL's environment is a subclass of Gymnasium's, and shows its pictures.
+    shape = (*FrozenLakeEnv(desc=rows).window_size[::-1], 3)
+    env = GemFrozenLakeEnv(levels=[rows], render_mode="rgb_array")
+    pixels, _ = env.reset(0)
+    assert (pixels.shape, pixels.dtype) == (shape, np.uint8)
+    after, *_ = env.step("<answer>Right</answer>")
+    assert after.shape == pixels.shape
+    np.testing.assert_array_equal(env.step("")[0], after)
+    # Each pixel is the nearest one of the tiles.
+    tiles = RandomFrozenLake(levels=[rows], obs_mode="rgb", action_start=1).reset()[0]
+    y, x = (np.arange(n) * m // n for n, m in zip(shape, tiles.shape[:2], strict=False))
+    np.testing.assert_array_equal(pixels, tiles[np.ix_(y, x)])
+
+
+@pytest.mark.parametrize("env_class", [GemSokobanEnv, GemFrozenLakeEnv])
+def test_any_mode_can_be_rendered_beside_the_environments_own(env_class):
+    modes = ("text", "rgb_array")
+    envs = [env_class(render_mode=mode) for mode in modes]
+    assert [env.render(mode) for env in envs for mode in modes] == [None] * 4
+    for env in envs:
+        env.reset(3)
+        env.step("<answer>Up</answer>")
+    for mode in (None, *modes):
+        own = envs[mode == "rgb_array"].render()
+        for env in envs:
+            expected = env.render() if mode is None else own
+            np.testing.assert_array_equal(env.render(mode), expected)
+        with pytest.raises(InvalidOptionError, match=r"mode: .*'rgb_array'.*'human'"):
+            env.render("human")
+    assert isinstance(envs[0].render(), str)
+    assert envs[1].render().ndim == 3
+
+
 @pytest.mark.parametrize(
     ("env_class", "name", "value"),
     [
@@ -313,7 +352,9 @@ def test_a_typo_in_a_yaml_is_answered_by_rolls_own_key(env_class, name, key):
         env_class(**{name: 1})
 
 
-@pytest.mark.parametrize("name", ["obs_mode", "action_mode", "action_start", "match"])
+@pytest.mark.parametrize(
+    "name", ["obs_mode", "action_mode", "action_start", "match", "render_scale"]
+)
 def test_keywords_that_the_class_sets_itself_are_refused(name):
     with pytest.raises(UnknownOptionError, match=name) as refusal:
         GemSokobanEnv(**{name: "text"})

@@ -253,9 +253,23 @@ def test_address_leads_to_a_step_and_an_environment(open_page):
     page.wait("return Boolean(window.watchPage)")
     assert page.tick == 3
     assert page.text("#detail-title") == "Environment 1"
+    page.press("]")
+    assert page.browser.current_url.endswith("#step=3&env=2")
     page.press("\ue00c")  # Esc
+    page.wait("return location.hash === '#step=3'")
     page.click("#next")
     assert page.browser.current_url.endswith("#step=4")
+    # A link to another place of the page that is open.
+    for hash, text in (
+        ("#step=5&env=2", "step 5 of 6"),
+        ("#step=1", "step 1 of 6"),
+        ("#step=x&env=99", "step 1 of 6"),
+    ):
+        page.run("watchPage.timeline.play(); location.hash = arguments[0]", hash)
+        page.wait("return !watchPage.timeline.isPlaying")
+        assert page.text("#position") == text
+        assert page.one("#detail").is_displayed() == ("env=2" in hash)
+    page.wait("return location.hash === '#step=1'")
     # Nonsense in an address is no error.
     page.browser.get("about:blank")
     page.browser.get(address.replace("#step=3&env=1", "#step=x&env=99"))
@@ -449,6 +463,19 @@ def test_narrow_screen_has_no_sideways_scrolling(open_page):
     assert page.run("return document.documentElement.scrollWidth") <= 360
     page.click('[data-env="0"] .open')
     assert page.run("return document.getElementById('detail').scrollWidth") <= 360
+
+
+@pytest.mark.parametrize("size", [(1280, 560), (740, 360)])
+def test_player_of_a_low_screen_stays_at_its_bottom(open_page, size):
+    page = open_page(recordings.many())
+    set_page_size(page.browser, *size)
+    top, bottom = page.run(
+        "const { top, bottom } = document.getElementById('player')"
+        ".getBoundingClientRect(); return [top, bottom]"
+    )
+    assert bottom == size[1]
+    assert bottom - top < size[1] / 4
+    assert page.one("#play").is_displayed()
 
 
 def test_thousand_environments_are_drawn_as_they_come_near(open_page):

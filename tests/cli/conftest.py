@@ -128,7 +128,7 @@ class Hall(Corridor):
 class Guide(Hall):
     @property
     def oracle_action(self):
-        return 2
+        return None if self.position in (0, self.length - 1) else 2
 
     @property
     def oracle_note(self):

@@ -125,8 +125,11 @@ def test_quick_leaves_the_slow_ones_out(run, checkout, tmp_path):
         (["--cases", "nothing"], "nothing"),
         (["--rounds", "0"], "expected an integer from 1 up"),
         (["--out", "result.txt"], "--out: expected a file .json"),
-        (["--out", "no/such/folder/x.json"], "--out: expected a file .json"),
-        (["--out", "folder.json"], "--out: folder.json cannot be written: "),
+        (
+            ["--out", "no/such/folder/x.json"],
+            "--out: cannot write 'no/such/folder/x.js",
+        ),
+        (["--out", "folder.json"], "--out: cannot write 'folder.json': it is a d"),
         (["--peer-python", "envpool"], "expected PEER=PYTHON"),
         (["--peer-python", "someone=/bin/python"], "one of gymnasium, envpool"),
     ],
@@ -182,4 +185,4 @@ def test_figures_are_shown_even_if_the_file_cannot_be_written(
     outcome = run("bench", "--out", folder / "x.json")
     assert outcome.code == 2
     assert "2.00M steps/s" in outcome.out
-    assert "cannot be written: No such file" in outcome.err
+    assert "x.json': No such file" in outcome.err

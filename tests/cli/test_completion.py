@@ -34,6 +34,10 @@ WORDS = {
     "watch roll_vec/S": "roll_vec/Sokoban-v0",
     "watch ru": "run.npz",
     "levels show roo": "rooms.txt",
+    "levels stats b": "boxes.sok",
+    "export t": "train.jsonl",
+    "rollout --image p": "picture.bmp",
+    "levels make --out b": "boxes.sok",
     "export roll_vec/S": "roll_vec/Sokoban-v0",
     "completion b": "bash",
 }
@@ -49,7 +53,10 @@ def shell(name):
 @pytest.fixture
 def folder(run):
     """The working directory, with files to complete."""
-    for name in ("run.npz", "rooms.txt"):
+    for name in (
+        *("run.npz", "rooms.txt", "boxes.sok", "train.jsonl"),
+        *("picture.bmp", "picture.webp"),
+    ):
         Path(name).touch()
 
     def write(name):

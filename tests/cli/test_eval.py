@@ -163,19 +163,12 @@ def test_a_model_behind_an_endpoint_is_evaluated(run, monkeypatch):
     [
         (("--split", "test"), "argument ID: expected the id"),
         ((LAKE, "--split", "tests"), "--split: expected a split of roll_vec/Random"),
-        (
-            (LAKE, "--policy", "oracle"),
-            "--split: expected the name of a split, with --policy",
-        ),
-        ((LAKE, "--check"), "--split: expected the name of a split, with --check"),
         (("CartPole-v1",), "ID: expected an id with splits: roll_vec/Sokoban-v0"),
         ((*LAKE_TEST[1:], "--num", 1001), "--num: expected at most 1,000, the epis"),
         ((*LAKE_TEST[1:], "-o", "size=5"), "0 would change test-no-slip"),
         ((*LAKE_TEST[1:], "--out", "no/a"), "there is no directory 'no'"),
-        ((*LAKE_TEST[1:], "--retry-faults"), "expected --out FILE.jsonl, too"),
         ((*LAKE_TEST[1:], "--policy", "no"), "module:attribute, or http(s)://..., got"),
         ((*LAKE_TEST[1:], "--policy", ""), "--policy: expected random, oracle"),
-        ((*LAKE_TEST[1:], "--model", "m"), "--model: expected --policy http(s)://"),
         ((*LAKE_TEST[1:], "--policy", "http://h/v1"), "--model: expected the name"),
         (
             (*LAKE_TEST[1:], "--policy", "http://u:p@h/v1", "--model", "m"),
@@ -191,8 +184,6 @@ def test_a_model_behind_an_endpoint_is_evaluated(run, monkeypatch):
             (COUNTDOWN, "--split", "test", "--threads", 2),
             "--threads: roll_vec/Countdown-v0 is a pool",
         ),
-        ((LAKE, "--compare", "a", "b"), "--compare: expected two files, and no id"),
-        (("--common",), "--common: expected --compare A B"),
         (("--compare", "a", "b"), "'a' cannot be read"),
     ],
 )

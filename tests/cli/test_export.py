@@ -106,6 +106,19 @@ def test_a_recorded_run_is_exported(run, tmp_path):
     )
 
 
+def test_environments_that_do_not_say_success_are_verified(run, user_module, tmp_path):
+    id = f"{user_module}:mine/Echo-v0"
+    policy = ("--policy", "constant:silent")
+    size = ("--num-envs", 2, "--steps", 7, "--no-image", "--quiet")
+    run("rollout", id, *policy, *size, "--save", "RUN.NPZ")
+    for source, arguments in (("RUN.NPZ", ()), (id, (*policy, "--num", 2))):
+        out = ("--out", "rows.jsonl", "--verify", "--overwrite")
+        outcome = run("export", source, *arguments, *out)
+        assert outcome.code == 0, outcome.err
+        rows = read_lines(tmp_path / "rows.jsonl")
+        assert {row["success"] for row in rows} == {None}
+
+
 def test_seeds_that_readers_would_round_are_refused(run, tmp_path):
     seed = 1 << 63
     run(
@@ -192,16 +205,36 @@ def test_a_changed_row_is_a_failure(run, tmp_path):
             ),
             "argument --policy: actions: expected 0 to 3, got",
         ),
-        ((LAKE, "--out", "x.jsonl", "--model", "m"), "--model: expected --policy http"),
         (
             (LAKE, "--out", "x.jsonl", "--policy", "http://localhost:1/v1"),
             "--model: expected the name of the model",
         ),
         (("no.npz", "--out", "x.jsonl"), "argument FILE: cannot read 'no.npz'"),
-        (("no.npz", "--out", "x.jsonl", "--policy", "oracle"), "--policy: a recorded"),
         (("no.jsonl", "--verify"), "argument FILE: cannot read 'no.jsonl'"),
     ],
 )
 def test_errors_are_one_line(fails, tmp_path, arguments, text):
     assert text in fails("export", *arguments)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"keywords": "[]"}, "row 0: keywords of no export: []"),
+        ({"keywords": '{"num_envs": 3}'}, "row 0: keywords of no export"),
+        ({"seed": True}, "row 0: seed of no export: True"),
+        ({"rewards": None}, "row 0: rewards of no export: None"),
+        ({"rewards": [[1.0]]}, "row 0: rewards of no export: [[1.0]]"),
+    ],
+)
+def test_rows_that_no_export_writes_are_refused(run, fails, tmp_path, values, message):
+    path = tmp_path / "rows.jsonl"
+    export = ("export", "roll_vec/Countdown-v0", "--num", 1, "--out", path, "--quiet")
+    assert run(*export).code == 0
+    row = {**json.loads(path.read_text()), **values}
+    path.write_text(json.dumps(row) + "\n")
+    assert f"{path}: {message}" in fails("export", path, "--verify", "--quiet")
+    path.write_text("[" * 100_000 + "\n")
+    line = fails("export", path, "--verify", "--quiet")
+    assert f"{path}, line 1: no row of format messages" in line

@@ -1,5 +1,8 @@
 """Frames and columns of a recorded run: digests notice every bit, columns keep it."""
 
+import tracemalloc
+import zlib
+
 import numpy as np
 import pytest
 from gymnasium.spaces import Discrete
@@ -52,6 +55,32 @@ def test_columns_copy_their_entries():
         [2, 2],
         [3, 3],
     ]
+
+
+def test_a_block_of_another_size_is_refused_before_it_is_inflated():
+    column = Column(np.dtype(np.uint8), (3,))
+    column.append(0, np.zeros(3, np.uint8))
+    description, data = column.finish()
+    bomb = np.frombuffer(zlib.compress(bytes(50 << 20), 1), np.uint8)
+    changes = [
+        (description | {"sizes": [257]}, data),
+        (description | {"sizes": [1 << 40]}, data),
+        (description | {"shape": [1 << 40]}, data),
+        (description | {"bytes": [len(bomb), 0]}, bomb),
+    ]
+    tracemalloc.start()
+    for changed, changed_data in changes:
+        with pytest.raises(ValueError, match=r"a block|expected \d+ bytes"):
+            list(read_column(changed, changed_data))
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+
+
+def test_texts_that_overlap_are_refused():
+    arrays = pack_texts([b"one", b"two"])
+    for ends in ([6, 0, 6], [3, 7], [-1, 6]):
+        with pytest.raises(ValueError, match="overlap"):
+            read_texts({**arrays, "text_ends": np.array(ends)})
 
 
 def test_texts_are_numbered_once_and_read_back():

@@ -13,9 +13,11 @@ roll_vec/Sokoban-v0
 
 observations, by obs_mode; the first is the default
   grid      Box(0, 6, (6, 6), uint8)         the code of each cell
-  planes    Box(0, 1, (7, 6, 6), uint8)      a plane for each code: 1 where it is
+  planes    Box(0, 1, (7, 6, 6), uint8)      a plane for each code: 1 where it
+                                             is
   tiny_rgb  Box(0, 255, (6, 6, 3), uint8)    a pixel for each cell
-  rgb       Box(0, 255, (96, 96, 3), uint8)  a tile of 16 by 16 pixels for each cell
+  rgb       Box(0, 255, (96, 96, 3), uint8)  a tile of 16 by 16 pixels for each
+                                             cell
   text      UnicodeText(41, 41)              the glyphs, a line for each row
 
 actions
@@ -24,8 +26,8 @@ actions
   0 is "no valid action": nothing moves, the step counts.
 
 cell codes
-  0 # wall, 1 _ empty, 2 O target, 3 √ box on target, 4 X box, 5 P player, 6 S player on
-  target
+  0 # wall, 1 _ empty, 2 O target, 3 √ box on target, 4 X box, 5 P player, 6 S
+  player on target
 
 rewards
   -0.1  Each step.
@@ -42,11 +44,14 @@ roll_vec/FrozenLake-v1
   Gymnasium's FrozenLake-v1, equal step for step.
 
 observations, by obs_mode; the first is the default
-  position  Discrete(16)                     the player's cell: row * columns + column
+  position  Discrete(16)                     the player's cell: row * columns +
+                                             column
   grid      Box(0, 5, (4, 4), uint8)         the code of each cell
-  planes    Box(0, 1, (6, 4, 4), uint8)      a plane for each code: 1 where it is
+  planes    Box(0, 1, (6, 4, 4), uint8)      a plane for each code: 1 where it
+                                             is
   tiny_rgb  Box(0, 255, (4, 4, 3), uint8)    a pixel for each cell
-  rgb       Box(0, 255, (64, 64, 3), uint8)  a tile of 16 by 16 pixels for each cell
+  rgb       Box(0, 255, (64, 64, 3), uint8)  a tile of 16 by 16 pixels for each
+                                             cell
   text      UnicodeText(19, 19)              the glyphs, a line for each row
 
 actions
@@ -54,7 +59,8 @@ actions
   0 Left, 1 Down, 2 Right, 3 Up
 
 cell codes
-  0 P player, 1 _ empty, 2 O hole, 3 G goal, 4 X player in hole, 5 √ player on goal
+  0 P player, 1 _ empty, 2 O hole, 3 G goal, 4 X player in hole, 5 √ player on
+  goal
 
 rewards
   1  The player enters the goal.
@@ -85,18 +91,20 @@ rewards
 ends
   terminated  A correct answer: success.
   terminated  The answer, also a wrong one.
-  truncated   A fault of the object in a pool: an exception, a time limit, a dead
-              process.
+  truncated   A fault of the object in a pool: an exception, a time limit, a
+              dead process.
 """
 WEBSHOP = """\
 rewards
-  0 to 1  The order: the share of attributes, options and price limit that it meets,
-          times a factor for the kind of product.
+  0 to 1  The order: the share of attributes, options and price limit that it
+          meets, times a factor for the kind of product.
   0       All other steps.
 
 ends
   terminated  The order, click[buy now]: success if its reward is 1.
   truncated   After 50 steps (max_episode_steps).
+  truncated   A fault of the object in a pool: an exception, a time limit, a
+              dead process.
 """
 
 

@@ -1,6 +1,8 @@
 """The program as a whole: help, misspelt words, versions, output that fails."""
 
+import argparse
 import importlib
+import importlib.abc
 import os
 import re
 import subprocess
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import roll_vec
-from roll_vec.cli import _warnings_for_users
+from roll_vec.cli import _warnings_for_users, make_parser
 from roll_vec.registration import ENVIRONMENTS
 from tests.cli.small_envs import LINE
 
@@ -33,6 +35,19 @@ def test_help_of_a_command_has_examples(run, command):
     assert "example" in outcome.out
 
 
+def test_ctrl_c_while_the_commands_are_imported_is_one_line(run, monkeypatch):
+    class Interrupt(importlib.abc.MetaPathFinder):
+        def find_spec(self, name, path, target=None):
+            if name == "roll_vec.cli.bench":
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "meta_path", [Interrupt(), *sys.meta_path])
+    monkeypatch.delitem(sys.modules, "roll_vec.cli.bench", raising=False)
+    monkeypatch.delattr("roll_vec.cli.bench", raising=False)
+    outcome = run("envs")
+    assert (outcome.code, outcome.err) == (130, "roll-vec: interrupted\n")
+
+
 def test_help_says_what_every_option_is(run):
     text = " ".join(run("webshop", "index", "--help").out.split())
     for option in (
@@ -43,18 +58,19 @@ def test_help_says_what_every_option_is(run):
         assert option in text
 
 
-COMMANDS = [
-    *("rollout", "replay", "play", "envs", "info", "bench", "webshop", "webshop index"),
-    *("levels", "levels make", "levels show", "levels stats", "levels export"),
-    *("doctor", "completion"),
-]
+def commands(parser):
+    """Yield the parsers of a program and of all its commands."""
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from commands(command)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_fits_into_88_columns(run, command, monkeypatch):
+@pytest.mark.parametrize("parser", [*commands(make_parser())], ids=lambda one: one.prog)
+def test_help_fits_into_80_columns(parser, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    lines = run(*command.split(), "--help").out.splitlines()
-    assert max(map(len, lines)) <= 88
+    assert max(map(len, parser.format_help().splitlines())) <= 80
 
 
 @pytest.mark.parametrize("name", ["make", "show", "stats", "export"])
@@ -129,6 +145,56 @@ def test_misspelt_words_are_answered_with_the_likely_ones(fails, arguments, mess
         assert message in line
 
 
+LAKE = "roll_vec/RandomFrozenLake-v0"
+
+
+@pytest.mark.parametrize(
+    ("command", "argument", "reason"),
+    [
+        ("eval --compare a b", "--out c.jsonl", "with --compare"),
+        ("eval --compare a b", "--num 3", "with --compare"),
+        ("eval --compare a b", "--policy random", "with --compare"),
+        ("eval --compare a b", LAKE, "with --compare"),
+        ("eval", "--common", "without --compare A B"),
+        (f"eval {LAKE} --list", "--split test", "with --list"),
+        (f"eval {LAKE}", "--policy oracle", "without --split NAME"),
+        (f"eval {LAKE}", "--check", "without --split NAME"),
+        (f"eval {LAKE} --split test --check", "--out c.jsonl", "with --check"),
+        (f"eval {LAKE} --split test", "--retry-faults", "without --out FILE.jsonl"),
+        (f"eval {LAKE} --split test", "--temperature 1", "without --policy http"),
+        (f"eval {LAKE} --split test", "--history 3", "without --policy http"),
+        (
+            f"eval {LAKE} --split test --policy http://h --model m",
+            "--seed 3",
+            "with --policy http",
+        ),
+        (f"export {LAKE} --out x.jsonl", "--model m", "without --policy http"),
+        ("export x.jsonl --verify", "--num 3", "without --out PATH"),
+        ("export x.npz --out x.jsonl", "--policy oracle", "with a recorded run"),
+        ("export x.npz --out x.jsonl", "--max-episodes 3", "with a recorded run"),
+        ("export x.npz --out x.jsonl", "--num-envs 3", "with a recorded run"),
+        (f"rollout {LAKE} --no-image", "--boards 3", "with --no-image"),
+        (f"rollout {LAKE}", "--save-values 3", "without --save FILE.npz"),
+        (f"rollout {LAKE}", "--address auto", "without --shards N"),
+        (f"watch {LAKE} --out x.html", "--envs 0-3", "with an ID"),
+        ("watch x.npz --out x.html", "--seed 3", "with a saved run"),
+        (f"levels show {LAKE} --text", "--out x.png", "with --text"),
+        (f"levels stats {LAKE}", "--max-states 3", "with lakes"),
+        (
+            f"levels stats {LAKE} --random-episodes 0",
+            "--seed 3",
+            "with --random-episodes 0",
+        ),
+        ("webshop index --check", "--force", "without --out DIR"),
+        ("webshop index . --check", "--catalog-seed 3", "with a stored catalogue"),
+    ],
+)
+def test_arguments_that_would_be_ignored_are_refused(fails, command, argument, reason):
+    line = fails(*command.split(), *argument.split())
+    name = argument.split()[0] if argument.startswith("-") else "ID"
+    assert f"argument {name}: not allowed {reason}" in line
+
+
 def test_id_without_a_version_is_the_newest(run, user_module, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     assert run("envs", "roll_vec/Sokoban").out == run("envs", SOKOBAN).out
@@ -154,6 +220,16 @@ def test_envs_lists_every_id_with_its_limit(run):
         assert f" {environment.max_episode_steps or '-'}  " in lines[environment.id]
         assert environment.summary in lines[environment.id]
     assert "roll-vec info ID" in outcome.out
+
+
+@pytest.mark.parametrize("command", ["envs", "eval"])
+def test_a_list_fits_into_a_terminal(run, command, monkeypatch):
+    words = run(command).out.split()
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    outcome = run(command)
+    assert max(map(len, outcome.out.splitlines())) <= 80
+    assert sorted(outcome.out.split()) == sorted(words)
 
 
 def test_envs_explains_one_id_or_lists_those_of_a_module(run, user_module, fails):
@@ -230,7 +306,7 @@ def test_output_that_cannot_be_written_is_one_line(arguments, tmp_path):
             check=False,
         )
     assert process.returncode == 1
-    lines = [line for line in process.stderr.splitlines() if "compiling" not in line]
+    lines = [line for line in process.stderr.splitlines() if "compil" not in line]
     assert lines == [
         "roll-vec: error: cannot write the output: No space left on device"
     ]
@@ -244,7 +320,7 @@ def test_warnings_are_lines_of_the_program():
         text=True,
         check=True,
     )
-    lines = [line for line in process.stderr.splitlines() if "compiling" not in line]
+    lines = [line for line in process.stderr.splitlines() if "compil" not in line]
     assert len(lines) == 1
     assert lines[0].startswith("roll-vec: warning: the action 0 is")
 

@@ -29,8 +29,8 @@ def test_answer_is_judged_and_the_task_shown_first(play):
     start, end, last = blocks(play(f"{answer}\n", COUNTDOWN, "--seed", 3))
     assert start.startswith(f"{COUNTDOWN} · seed 3\nYou are given some whole numbers")
     assert start.endswith(f":quit ends\n\n{observation}\n")
-    # The typed line is echoed; the task is not shown again.
-    assert end.startswith(f"{answer}\nreward +1 · ")
+    # The typed line is echoed; an observation is shown even if it is that before.
+    assert end.startswith(f"{answer}\n\n{observation}\nreward +1 · ")
     assert "reason correct" in end
     assert "\nSolved in 1 step, return 1\n" in end
     assert last == "\n"

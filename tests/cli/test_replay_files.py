@@ -1,6 +1,7 @@
 """`roll-vec replay`: files that cannot be played, each refused by its name."""
 
 import json
+import zlib
 
 import numpy as np
 import pytest
@@ -113,6 +114,32 @@ def test_false_content_behind_a_true_digest_is_no_traceback(run, small_file):
         parent.update(old)
     assert codes <= {0, 1, 2}
     assert {1, 2} <= codes
+
+
+def test_default_that_is_no_plain_data_is_refused(fails, file):
+    def damage(header, arrays):
+        header["setup"]["defaults"]["num_boxes"] = "{"
+
+    rewrite(file, damage)
+    assert f"{file} cannot be read: it is damaged" in fails("replay", file)
+
+
+def test_small_file_with_a_giant_entry_is_refused(fails, small_file):
+    size = 1 << 30
+    parts = zlib.compress(bytes(size // 8)), zlib.compress(b"")
+
+    def enlarge(header, arrays):
+        column = header["columns"][0]
+        column |= {"dtype": "|u1", "shape": [2, size // 2], "frames": [[0, 1]]}
+        column |= {"sizes": [1], "bytes": [len(part) for part in parts]}
+        # It is compressed once more.
+        arrays["column_0"] = np.frombuffer(b"".join(parts), np.uint8)
+
+    rewrite(small_file, enlarge)
+    assert small_file.stat().st_size < 20_000
+    line = fails("replay", small_file)
+    assert f"{small_file} cannot be read: it is damaged" in line
+    assert "column ['observations']" in line
 
 
 def test_id_that_is_not_registered_here_is_named(fails, file):

@@ -330,7 +330,7 @@ def test_policy_of_the_user_sees_observations_and_acts(run, tmp_path):
         ((SOKOBAN, "--num-envs", 0), ["--num-envs", "from 1 up", "'0'"]),
         ((SOKOBAN, "--steps", "many"), ["--steps", "from 1 up", "'many'"]),
         ((SOKOBAN, "--seed", -1), ["--seed", "from 0 up", "'-1'"]),
-        ((SOKOBAN, "--boards", 0), ["--boards", "from 1 up", "'0'"]),
+        ((SOKOBAN, "--boards", 9999), ["--boards", "from 1 to 1,024", "'9999'"]),
         ((SOKOBAN, "--autoreset", "no"), ["--autoreset", "same_step", "'no'"]),
         ((SOKOBAN, "--policy", "best"), ["--policy", "module:attribute", "'best'"]),
         (

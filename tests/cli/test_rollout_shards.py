@@ -106,7 +106,6 @@ def test_arguments_are_passed_to_ray(run, local_shards):
     [
         (SOKOBAN, ("--shards", 0), "argument --shards: expected an integer from 1 up"),
         (SOKOBAN, ("--shards", 9), "argument --shards: expected at most 6, the number"),
-        (SOKOBAN, ("--address", "auto"), "argument --address: expected --shards N"),
         (SOKOBAN, ("--shards", 2, "-o", "size=3"), "size"),
         (SOKOBAN, ("--shards", 2, "-o", "max_restarts=-2"), "max_restarts: expected"),
         (

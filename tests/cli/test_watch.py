@@ -143,6 +143,15 @@ def test_run_that_an_exception_ended(run, watch, user_module):
         (("roll_vec/Lake-v0", "--out", "p.html"), ["no environment roll_vec/Lake-v0"]),
         ((LAKE, "--envs", "1", "--out", "p.html"), ["--envs", "--num N"]),
         ((LAKE, "--envs", "3-1", "--out", "p.html"), ["--envs", "0-15,40", "'3-1'"]),
+        (
+            (LAKE, "--envs", "0-400000000", "--out", "p.html"),
+            ["--envs", "at most 4,096 numbers, got 400,000,001"],
+        ),
+        ((LAKE, "--num", 100_000, "--out", "p.html"), ["--num", "from 1 to 4,096"]),
+        (
+            (LAKE, "--steps", 1_000_000, "--out", "p.html"),
+            ["--steps", "16 environments of 1,000,000 steps take about 16 GB"],
+        ),
         ((LAKE, "--policy", "best", "--out", "p.html"), ["--policy", "'best'"]),
         ((LAKE, "-o", "ice=1", "--out", "p.html"), ["ice"]),
         (("no.npz", "--out", "p.html"), ["RUN.npz", "'no.npz'", "No such file"]),
@@ -159,8 +168,8 @@ def test_errors_name_the_argument(fails, arguments, words, tmp_path):
     [
         (("--envs", "0,8"), ["--envs", "0 to 7", "8"]),
         (("--envs", "1", "--num", 2), ["--num", "not allowed with argument --envs"]),
-        (("--seed", 1), ["--seed", "a run has its own"]),
-        (("--policy", "random"), ["--policy", "a run has its own"]),
+        (("--seed", 1), ["--seed", "a saved run, which has its own"]),
+        (("--policy", "random"), ["--policy", "a saved run"]),
         (("-o", "map_name=8x8"), ["run.npz cannot be played here", "map_name"]),
     ],
 )

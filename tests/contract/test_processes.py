@@ -12,7 +12,7 @@ import pytest
 from gymnasium.vector import AsyncVectorEnv
 from numba.core.compiler_lock import global_compiler_lock
 
-from roll_vec.errors import RollVecError
+from roll_vec.errors import BatchInUseError, ResetNeededError, RollVecError
 from roll_vec.stacked import row_threads as threads
 from roll_vec.stacked.thread_team import process_team
 from tests.conftest import JIT_OFF
@@ -229,17 +229,18 @@ def num_alive():
     return counts
 
 
-def test_forked_child_forgets_the_pools_and_the_team():
+def test_forked_child_forgets_the_threads_and_the_team(monkeypatch):
     if "fork" not in METHODS:
         pytest.skip("there is no fork here")
     process_team().wake(3)
     before = len(process_team().threads)
     assert run_in_child("fork", num_alive) == [0, 3]
     assert num_alive() == [before, before]
+    monkeypatch.setattr(threads, "count_cores", lambda: 2)
     threads.for_row_ranges(lambda start, stop: None, 8, 2, 1)
-    assert threads._pools
-    assert run_in_child("fork", lambda: len(threads._pools)) == 0
-    assert threads._pools
+    assert threads._helpers.threads
+    assert run_in_child("fork", lambda: len(threads._helpers.threads)) == 0
+    assert threads._helpers.threads
 
 
 def make_env_fns(case, num_envs, **more):
@@ -330,3 +331,35 @@ def first_observations(first, size):
     """Return the first observations of a part of a batch."""
     env = make_batch("roll_vec/Sokoban-v0", size)
     return env.reset(seed=20 + first)[0]
+
+
+@pytest.mark.skipif("fork" not in METHODS, reason="there is no fork")
+@pytest.mark.parametrize("case", ["roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"])
+def test_child_of_a_fork_within_the_call_of_another_thread_can_reset(case):
+    env = make_batch(case, 4)
+    actions = draw_actions(env, 4)
+    env.reset(seed=0)
+    has_begun, release = threading.Event(), threading.Event()
+
+    def policy(_):
+        has_begun.set()
+        release.wait(SECONDS)
+        return actions[0]
+
+    def work():
+        # Nobody ends that call here.
+        with pytest.raises(ResetNeededError):
+            env.step(actions[0])
+        return [env.reset(seed=1), play(env, actions)]
+
+    thread = threading.Thread(target=env.unroll, args=(policy, 1))
+    thread.start()
+    try:
+        assert has_begun.wait(SECONDS)
+        results = run_in_child("fork", work)
+        with pytest.raises(BatchInUseError):
+            env.step(actions[0])
+    finally:
+        release.set()
+        thread.join()
+    assert_same([env.reset(seed=1), play(env, actions)], results)

@@ -333,9 +333,7 @@ def test_wrong_number_of_seeds_is_refused(seed):
         env.step([1, 1, 1])
 
 
-def test_bool_is_no_seed_that_surprises():
-    # As in Gymnasium, where True is the int 1.
-    assert_same(
-        make_batch(ARRAY_IDS[0]).reset(seed=True),
-        make_batch(ARRAY_IDS[0]).reset(seed=1),
-    )
+def test_a_bool_is_no_seed():
+    for seed in (True, [True, None, None, None]):
+        with pytest.raises(InvalidSeedError, match="got True"):
+            make_batch(ARRAY_IDS[0]).reset(seed=seed)

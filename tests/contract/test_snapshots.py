@@ -1,6 +1,7 @@
 """Snapshots: a batch that goes back to one repeats what followed it, to the bit."""
 
 import copy
+import functools
 import pickle
 
 import numpy as np
@@ -14,9 +15,11 @@ from roll_vec.errors import (
     InvalidSeedError,
     InvalidStateError,
     ResetNeededError,
+    RollVecError,
 )
 from roll_vec.npz_files import write_npz
 from tests.contract.cases import (
+    ARRAY_AND_POOL,
     ARRAY_CASES,
     CASES,
     DISABLED,
@@ -246,7 +249,9 @@ def bad_calls(envs, case):
     )
     for name, array in state.arrays.items():
         arrays = {**state.arrays, name: array[:-1]}
-        wrong = VectorState(state.id, state.configuration, arrays, state.shared)
+        wrong = VectorState(
+            state.id, state.configuration, arrays, state.shared, allow_pickle=True
+        )
         yield InvalidStateError, name, lambda wrong=wrong: set_state(wrong)
 
 
@@ -327,6 +332,49 @@ def test_a_changed_snapshot_is_checked_again(case):
     assert_undisturbed(envs, twin)
 
 
+def forged_states(state):
+    """Yield snapshots with one array or table that no batch returns."""
+
+    def forge(arrays, shared=state.shared):
+        return VectorState(state.id, state.configuration, arrays, shared)
+
+    for name, array in state.arrays.items():
+        yield forge({key: own for key, own in state.arrays.items() if key != name})
+        others = [array[:0], array[..., np.newaxis]]
+        for dtype in ("i1", "i8", "u8", "f8", "S4", "U3", "M8[ns]", "V3"):
+            others += [np.zeros(len(array), dtype)]
+        others += [np.full(len(array), value) for value in (-1, 10**12, np.nan)]
+        for other in others:
+            yield forge({**state.arrays, name: other})
+    for name, table in state.shared.items():
+        for other in ([], None, 3, {"a": 1}, table * 2):
+            yield forge(state.arrays, {**state.shared, name: other})
+
+
+@pytest.mark.parametrize("case", ARRAY_AND_POOL)
+def test_forged_arrays_are_no_foreign_errors(case, tmp_path):
+    envs = make_batch(case, 4)
+    envs.reset(seed=8)
+    state, path = envs.get_state(), tmp_path / "state.npz"
+    row, num_refused = state.row(1), 0
+    calls = (
+        lambda one: [one.row(i) for i in range(len(one))],
+        lambda one: one.replace_row(0, row),
+        lambda one: one.take([1]),
+        lambda one: VectorState.concatenate([one, state]),
+        lambda one: one == state,
+        lambda one: (one.save(path), VectorState.load(path)),
+        envs.set_state,
+    )
+    for forged in forged_states(state):
+        for call in calls:
+            try:
+                call(forged)
+            except RollVecError:
+                num_refused += 1
+    assert num_refused > 50
+
+
 def test_a_snapshot_of_another_format_version_is_not_unpickled(case, monkeypatch):
     envs = make_batch(case, 4)
     envs.reset(seed=8)
@@ -364,11 +412,21 @@ def test_equal_content_is_equal_whatever_the_width_of_seeds():
     assert envs.get_state() != twin.get_state()
 
 
-@pytest.mark.parametrize("header", [None, [], {"id": "a"}, {"id": "a", "shared": 1}])
+DEEP = functools.reduce(lambda inner, _: {"a": inner}, range(400), {})
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        *(None, [], {"id": "a"}, {"id": "a", "shared": 1}),
+        {"id": "a", "configuration": DEEP, "shared": {}},
+    ],
+)
 def test_a_file_with_another_header_is_refused(header, tmp_path):
     path = tmp_path / "odd.npz"
     write_npz(path, "snapshot", 1, header, {"has_ended": np.zeros(3, bool)})
     with pytest.raises(InvalidFileError, match=r"odd\.npz"):
         VectorState.load(path)
-    with pytest.raises(InvalidStateError, match="arrays: expected at least one"):
-        VectorState("a", {}, {})
+    for arrays in ({}, {"has_ended": np.array(True)}):
+        with pytest.raises(InvalidStateError, match="arrays: expected at least one"):
+            VectorState("a", {}, arrays)

@@ -10,6 +10,7 @@ import pytest
 import roll_vec
 from roll_vec.distributed.ray_actors import RayActors
 from roll_vec.distributed.recipe import EnvRecipe
+from roll_vec.distributed.shard import Shard
 from roll_vec.errors import (
     EnvironmentFaultError,
     EnvironmentFaultWarning,
@@ -89,6 +90,9 @@ def test_a_replay_sets_attributes_at_their_time(is_interrupted):
         interrupt_next_wait(sharded)
         with pytest.raises(KeyboardInterrupt):
             sharded.step(actions)
+        with pytest.raises(ResetNeededError, match="interrupted"):
+            sharded.step(actions)
+        assert_same(sharded.reset(seed=1), local.reset(seed=1))
     for _ in range(3):
         assert_same(sharded.step(actions), local.step(actions))
     assert sum(sharded.restarts) == len(deaths)
@@ -191,20 +195,17 @@ def test_an_error_tells_that_no_environment_can_be_reset(mode, monkeypatch):
     assert_same(sharded.step([0] * 4), local.step([0] * 4))
 
 
-class Stuck(Sum):
-    """Its info cannot be pickled after action 1."""
+def test_results_that_are_gone_demand_a_reset(monkeypatch):
+    def fail(*_):
+        raise TypeError
 
-    def step(self, action):
-        results = super().step(0)
-        return *results[:4], {"lock": threading.Lock()} if action else {}
-
-
-def test_results_that_are_gone_demand_a_reset():
-    env = make_env(Stuck, 4, 2)
+    env = make_env(Sum, 4, 2)
     env.reset(seed=0)
-    env.send([0, 0, 1, 0], range(4))
-    with pytest.raises(TypeError, match="pickle"):
-        env.recv(None, 9.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(Shard, "exchange", fail)
+        env.send([0] * 4, range(4))
+        with pytest.raises(TypeError):
+            env.recv(None, 9.0)
     with pytest.raises(ResetNeededError):
         env.send([0] * 4, range(4))
     env.reset(seed=0)

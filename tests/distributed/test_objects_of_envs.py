@@ -10,6 +10,7 @@ import roll_vec
 from roll_vec.distributed.shards import ShardTraceback
 from tests.contract.cases import assert_same
 from tests.distributed.local_actors import actors_of, make_env
+from tests.pool.cases import FAULTS_ON_PURPOSE, PROCESSES
 
 
 class Counter(gymnasium.Env):
@@ -56,6 +57,63 @@ def test_a_reply_that_cannot_travel_is_an_error():
     assert isinstance(error.value.__cause__, ShardTraceback)
     assert_same(sharded.reset(seed=1), results)
     sharded.close()
+
+
+class Stubborn(Exception):
+    """An error that can be pickled, and not be had back."""
+
+    def __init__(self, place, reason):
+        super().__init__(f"{place}: {reason}")
+
+
+class Note(str):
+    """A text with an attribute."""
+
+    def __new__(cls, text, attribute):
+        note = super().__new__(cls, text)
+        note.attribute = attribute
+        return note
+
+
+RESULTS = {
+    "lock": lambda: ("ok", {"lock": threading.Lock()}),
+    "error": lambda: ("ok", {"error": Stubborn("here", "so")}),
+    "note": lambda: (Note("ok", threading.Lock()), {}),
+}
+
+
+class Holder(roll_vec.BaseLanguageBasedEnv):
+    """Returns what its action names, of `RESULTS`; the action "end" ends it."""
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return RESULTS.get(options, lambda: ("start", {"level": self.level_seed}))()
+
+    def step(self, action):
+        observation, info = RESULTS.get(action, lambda: (action, {"why": action}))()
+        return observation, 1.0, action == "end", False, info
+
+
+@FAULTS_ON_PURPOSE
+@pytest.mark.parametrize("result", RESULTS)
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_result_that_cannot_travel_is_a_fault_of_one(result, mode, workers):
+    """As in the processes of a local pool."""
+    keywords = {"autoreset_mode": mode}
+    shared = make_env(Holder, 4, 2, workers=workers, **keywords)
+    local = roll_vec.PoolVectorEnv([Holder] * 4, **PROCESSES, **keywords)
+    assert_same(shared.reset(seed=1), local.reset(seed=1))
+    for actions in (["a", "b", result, "end"], ["a", "b", "c", "d"], [result] * 4):
+        step = shared.step(actions)
+        assert_same(step, local.step(actions))
+    infos = step[4].get("final_info", step[4])
+    assert "cannot be pickled" in infos["error"][2]
+    for env in (shared, local):
+        env.send([result, "a"], [0, 1])
+    assert_same(shared.recv(2), local.recv(2))
+    shared.close()
+    local.close()
 
 
 class Page(gymnasium.Env):

@@ -12,7 +12,7 @@ import gymnasium
 import pytest
 
 import roll_vec
-from roll_vec.errors import InvalidOptionError
+from roll_vec.errors import InvalidOptionError, RollVecError
 from roll_vec.evaluation import (
     ChatEndpoint,
     ChatError,
@@ -252,6 +252,35 @@ def test_the_memory_holds_a_bounded_number_of_episodes(words):
         assert len(list(trajectories)) == 19
 
 
+@pytest.mark.parametrize("instruction", ["", None])
+def test_no_instruction_no_system_message(words, monkeypatch, instruction):
+    monkeypatch.setattr(Words, "get_instructions", lambda _: instruction)
+    with ChatServer(add) as server:
+        endpoint = ChatEndpoint(server.url, "m")
+        (trajectory,) = play_chat(make(words, 1), [102], endpoint)
+    for messages in (server.requests[0]["messages"], to_messages(trajectory)):
+        assert messages[0]["role"] == "user"
+
+
+@pytest.mark.filterwarnings("ignore::roll_vec.errors.EnvironmentFaultWarning")
+def test_keywords_of_a_chat_leave_no_batch_open(words, monkeypatch):
+    batches = []
+    make_vec = Split.make_vec
+
+    def make(*arguments, **keywords):
+        batches.append(make_vec(*arguments, **keywords))
+        return batches[-1]
+
+    def reset(self, *, seed=None, options=None):
+        raise RuntimeError
+
+    monkeypatch.setattr(Split, "make_vec", make)
+    monkeypatch.setattr(Words, "reset", reset)
+    with pytest.raises(RollVecError):
+        chat_keywords(words, {})
+    assert [batch.closed for batch in batches] == [True]
+
+
 def test_history_is_the_turns_that_a_request_has(words):
     for history, longest in ((0, 1), (1, 3), (None, 5)):
         _, server = records_of(words, history=history, episodes=[1])
@@ -379,6 +408,17 @@ def test_an_endpoint_that_refuses_ends_the_run(words, status):
     with pytest.raises(ChatError, match="no such model") as caught:
         records_of(words, lambda *_: Reply(status=status, body=body))
     assert caught.value.is_refusal
+
+
+def test_observations_are_sent_to_no_other_host(words):
+    with ChatServer(add) as other:
+        headers = {"Location": f"{other.url}/chat/completions"}
+        with pytest.raises(ChatError) as caught:
+            records_of(words, lambda *_: Reply(status=307, headers=headers))
+        assert not other.requests
+    assert caught.value.is_refusal
+    text = rf"http://127.0.0.1:\d+/v1 redirects to {headers['Location']}, which is not"
+    assert re.search(text, str(caught.value))
 
 
 def test_an_endpoint_that_is_not_there_is_a_fault():

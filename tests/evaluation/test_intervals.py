@@ -42,3 +42,10 @@ def test_a_mean_has_its_standard_error():
     half = Z * statistics.stdev(values) / 2
     assert (low, high) == (pytest.approx(4 - half), pytest.approx(4 + half))
     assert mean_interval(np.full(5, 0.5)) == (0.5, 0.5, 0.5)
+
+
+def test_a_mean_of_giant_values_is_no_error():
+    values = np.array([1.5e308, 1.5e308, 0.0])
+    mean, low, high = mean_interval(values)
+    assert mean == pytest.approx(1e308)
+    assert (low, high) == (-np.inf, np.inf)

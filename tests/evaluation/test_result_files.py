@@ -181,6 +181,12 @@ def test_other_packages_of_other_versions_go_on(tmp_path):
             lambda lines: [lines[0].replace(b'"digest"', b'"other"')],
             "line 1: no 'digest'",
         ),
+        (
+            lambda lines: [
+                lines[0].replace(b'"versions": {', b'"versions": {"a": 1e999, ')
+            ],
+            "line 1: Out of range float",
+        ),
         (lambda lines: [lines[0], b"x", lines[1]], "line 2: it is not JSON"),
         (lambda lines: [lines[0], b"[" * 100_000], "line 2: it is not JSON"),
         (
@@ -190,6 +196,14 @@ def test_other_packages_of_other_versions_go_on(tmp_path):
         (
             lambda lines: [lines[0], lines[1].replace(b"0.0", b"1" + b"0" * 999)],
             "line 2: int too large",
+        ),
+        (
+            lambda lines: [lines[0], lines[1].replace(b"0.0", b"NaN")],
+            "line 2: it is not JSON",
+        ),
+        (
+            lambda lines: [*lines[:2], lines[2].replace(b"0.0", b"-1e999")],
+            "line 3: return is -inf",
         ),
         (lambda lines: [*lines, lines[1]], "line 4: episode 0 stands there twice"),
         (

@@ -351,6 +351,10 @@ def test_overwrite_deletes_nothing_but_older_outputs(tmp_path, monkeypatch):
     for num in (3, 2):
         export(home / "chats", lakes(), num=num, format="atif", overwrite=True)
         assert len([*(home / "chats").iterdir()]) == num
+    (home / "link").symlink_to("chats")
+    export(home / "link", lakes(), num=3, format="atif", overwrite=True)
+    assert (home / "link").is_symlink()
+    assert len([*(home / "chats").iterdir()]) == 3
     (home / "chats" / "notes.json").write_text("{}")
     with pytest.raises(InvalidOptionError, match="an older output of the format atif"):
         export(home / "chats", lakes(), num=2, format="atif", overwrite=True)

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from types import SimpleNamespace
 
 import gymnasium
 import numpy as np
@@ -18,15 +19,19 @@ from roll_vec.errors import (
     InvalidOptionError,
     InvalidStateError,
     LevelGenerationError,
+    ResetNeededError,
     UnknownOptionError,
     UnsupportedError,
 )
+from roll_vec.mixed import pending_steps
+from roll_vec.pool.pending_steps import PendingResult
 from roll_vec.sessions import Sessions
 from tests.contract.cases import assert_same, single_info
 from tests.mixed.families import FAMILIES, NUM_ENVS, TEXTS, make
 
 LAKES = {"id": "roll_vec/RandomFrozenLake-v0", "size": 4}
 COUNTDOWN = "roll_vec/Countdown-v0"
+BRITTLE = {"id": "tests_mixed/Brittle-v0", "workers": 1}
 
 
 class Brittle(BaseLanguageBasedEnv):
@@ -213,6 +218,9 @@ def test_snapshots(tmp_path):
         env.set_state(state, rows=[0] * NUM_ENVS)
     with pytest.raises(InvalidStateError, match="families"):
         env.set_state(make_other(state, "families", np.full(NUM_ENVS, 9)))
+    for families in (np.full(NUM_ENVS, np.nan), np.zeros((NUM_ENVS, 1), int)):
+        with pytest.raises(InvalidStateError, match="families"):
+            make_other(state, "families", families).row(0)
     with pytest.raises(InvalidStateError, match="elapsed_steps"):
         env.set_state(make_other(state, "0.elapsed_steps", np.full(NUM_ENVS, -1, "i4")))
 
@@ -220,7 +228,9 @@ def test_snapshots(tmp_path):
 def make_other(state, name, array):
     """Return a snapshot with another array."""
     arrays = {**state.arrays, name: array}
-    return VectorState(state.id, state.configuration, arrays, state.shared)
+    return VectorState(
+        state.id, state.configuration, arrays, state.shared, allow_pickle=True
+    )
 
 
 def test_rows_of_snapshots_are_those_of_single_environments():
@@ -330,6 +340,56 @@ def test_a_family_that_raises_leaves_the_others_where_they_are(mode, monkeypatch
         assert_same(env.step(["Right"] * 4), twin.step(["Right"] * 4), f"step {step}")
 
 
+def test_recv_looks_at_busy_pools_less_and_less_often(monkeypatch):
+    """A result is late by a few percent of the time waited."""
+    env = make(2, {"one": BRITTLE, "two": BRITTLE})
+    env.reset(seed=3)
+    count, now = 0, 0.0
+
+    def look(patience):
+        nonlocal count, now
+        count, now = count + 1, now + patience
+        return [] if now < 100 else [(0, PendingResult("late"))]
+
+    clock = SimpleNamespace(monotonic=lambda: now)
+    monkeypatch.setattr(pending_steps, "time", clock)
+    for pool in env._pending_steps._pools.values():
+        monkeypatch.setattr(pool, "take_ready", look)
+    env.send(["a", "b"], [0, 1])
+    env.recv()
+    assert 100 <= now < 105
+    assert count < 600
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_a_next_episode_without_a_level_in_recv(mode, monkeypatch):
+    """The environment needs a reset, as after a step that raises; others go on."""
+    families = {"lakes": LAKES, COUNTDOWN: {}}
+    env = make(4, families, autoreset_mode=mode, group_id_info=True)
+    env.reset(seed=3)
+
+    def fail(*args):
+        raise LevelGenerationError("no level")
+
+    def play():
+        for _ in range(100):
+            env.send(["Right"], [lake])
+            env.recv()
+
+    lake = env.families["lakes"].env_ids[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(env.engine.engines[0], "advance", fail)
+        with pytest.raises(LevelGenerationError):
+            play()
+    if mode == "SameStep":
+        with pytest.raises(ResetNeededError, match=rf"\[{lake}\] have ended"):
+            env.step(["Right"] * 4)
+    env.reset(options={"reset_mask": np.arange(4) == lake})
+    env.send([""], [lake])
+    # It has stepped, and was not reset.
+    assert "group_id" not in env.recv()[4]
+
+
 @pytest.mark.parametrize(
     ("families", "message"),
     [
@@ -346,3 +406,24 @@ def test_ids_are_read_as_by_gymnasium():
     families = {"roll_vec:roll_vec/Sokoban-v0": {}, "roll_vec/Countdown-v0": {}}
     envs = roll_vec.make_mixed(families, num_envs=2)
     assert all(isinstance(text, str) for text in envs.reset(seed=0)[0])
+
+
+def test_an_exception_within_recv_demands_a_reset(monkeypatch):
+    """As of a signal's handler, or of memory."""
+    env = roll_vec.make_mixed({"lakes": LAKES, COUNTDOWN: {}}, 4)
+    env.reset(seed=1)
+    state = env.get_state()
+    env.send(["Up", "1 + 1"], [0, 2])
+
+    def run_out_of_memory(*_):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(env.engine.engines[0], "observe_envs", run_out_of_memory)
+        with pytest.raises(MemoryError):
+            env.recv(None)
+    for call in (lambda: env.recv(None), env.get_state):
+        with pytest.raises(ResetNeededError):
+            call()
+    env.reset(seed=1)
+    assert env.get_state() == state

@@ -184,9 +184,23 @@ BUGS = [
     Bug(
         "an interrupted reset is not undone",
         "roll_vec/vector/env.py",
-        "            if go_back is not None:\n",
-        "            if go_back is None:\n",
+        "            if point is not None:\n                point.go_back()\n",
+        "",
         ("tests/envs/frozen_lake", "tests/stacked/test_levels.py"),
+    ),
+    Bug(
+        "a step that was interrupted leaves its batch as if it had ended",
+        "roll_vec/vector/autoreset.py",
+        "        self.is_ready = False\n        try:\n",
+        "        try:\n",
+        ("tests/contract/test_interrupts.py",),
+    ),
+    Bug(
+        "two threads step one batch",
+        "roll_vec/vector/env.py",
+        "        elif outer != caller:\n            check_caller(self, outer)\n",
+        "",
+        ("tests/contract/test_interrupts.py",),
     ),
     Bug(
         "a first reset without seeds gives all environments one seed",
@@ -465,8 +479,8 @@ BUGS = [
     Bug(
         "an episode is one step too long",
         "kernels/outcomes.py",
-        "    return elapsed_steps == max_steps\n",
-        "    return elapsed_steps == max_steps + 1\n",
+        "    return (elapsed_steps >= max_steps) & (max_steps > 0)\n",
+        "    return (elapsed_steps > max_steps) & (max_steps > 0)\n",
         ("tests/kernels/frozen_lake",),
     ),
     Bug(
@@ -771,11 +785,25 @@ BUGS = [
         ("tests/cli/test_levels.py",),
     ),
     Bug(
+        "a pipe is replaced by a file",
+        "roll_vec/files.py",
+        '    check_regular(path, "written")\n',
+        "",
+        ("tests/test_files.py",),
+    ),
+    Bug(
+        "a link is replaced by a file",
+        "roll_vec/files.py",
+        "if path.is_symlink() else path",
+        "if path is None else path",
+        ("tests/test_files.py",),
+    ),
+    Bug(
         "an interrupted command leaves half a file",
-        "roll_vec/cli/_files.py",
-        "            partial.unlink(missing_ok=True)\n",
-        "            partial.exists()\n",
-        ("tests/cli/test_levels.py",),
+        "roll_vec/files.py",
+        "    finally:\n        with suppress(OSError):\n            partial.unlink()\n",
+        "    finally:\n        pass\n",
+        ("tests/test_files.py",),
     ),
     Bug(
         "--levels takes the first levels of a file",
@@ -842,9 +870,9 @@ BUGS = [
     ),
     Bug(
         "Ctrl-C splits a step of a rollout",
-        "roll_vec/cli/_signals.py",
-        "        if not self._is_inside:\n",
-        "        if not self._is_due:\n",
+        "kernels/signals.py",
+        "        if self._is_inside:\n",
+        "        if self._waiting:\n",
         ("tests/cli/test_replay.py",),
     ),
     Bug(
@@ -912,7 +940,7 @@ BUGS = [
     Bug(
         "a snapshot that is set leaves ended environments as they were",
         "roll_vec/vector/snapshots.py",
-        "            self._autoreset.set_state(state.arrays, indices, env_ids)\n",
+        "        autoreset.set_state(state.arrays, indices, env_ids)\n",
         "",
         ("tests/contract/test_snapshot_mixtures.py",),
     ),
@@ -982,8 +1010,8 @@ BUGS = [
     Bug(
         "a failed request counts as the success of the step before",
         "roll_vec/evaluation/chat_episodes.py",
-        'infos[-1].get("success") if fault is None else False',
-        'infos[-1].get("success")',
+        "            success=success if fault is None else False,\n",
+        "            success=success,\n",
         ("tests/evaluation/test_chat.py",),
     ),
     Bug(

@@ -1,17 +1,21 @@
 """Ctrl-C, forks, and programs that end or are killed with a pool."""
 
 import contextlib
+import gc
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from collections import deque
 from pathlib import Path
 
 import pytest
 
-from roll_vec.errors import ResetNeededError
+import roll_vec
+from roll_vec.errors import EnvironmentFaultWarning, ResetNeededError
 from roll_vec.seeding import episode_seed
 from tests.pool.cases import (
     EACH_EXECUTOR,
@@ -243,3 +247,154 @@ def test_an_interrupt_of_a_recv_loses_no_result_in_silence(workers, monkeypatch)
     with pytest.raises(ResetNeededError):
         env.send(("a",) * 3, [0, 1, 2])
     assert env.reset(seed=5)[1]["level"].tolist() == [5, 6, 7]
+
+
+def run_out_of_memory(*_):
+    raise MemoryError
+
+
+@EACH_EXECUTOR
+@pytest.mark.parametrize("name", ["send", "recv"])
+def test_an_exception_within_send_or_recv_demands_a_reset(workers, name, monkeypatch):
+    """As of a signal's handler, or of memory; it is no fault of an environment."""
+    env = step_once(workers)
+    with monkeypatch.context() as patch:
+        if name == "recv":
+            env.send(("a", "b"), [0, 1])
+            patch.setattr(env.engine.observations, "copy_latest", run_out_of_memory)
+        else:
+            patch.setattr(env.engine.handles.workers, "flush", run_out_of_memory)
+        with pytest.raises(MemoryError):
+            env.recv(2) if name == "recv" else env.send(("a", "b"), [0, 1])
+    for call in (lambda: env.recv(2), env.get_state, lambda: env.step(("a",) * 3)):
+        with pytest.raises(ResetNeededError):
+            call()
+    assert env.reset(seed=5)[1]["level"].tolist() == [5, 6, 7]
+    assert env.step(("a",) * 3)[0] == ("1: a",) * 3
+    env.close()
+
+
+@EACH_EXECUTOR
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_a_second_exception_before_tasks_are_dropped(workers, error, monkeypatch):
+    env = step_once(workers)
+    state = env.get_state()
+
+    def fail(*_):
+        raise error
+
+    for recover in (lambda: env.reset(seed=1), lambda: env.set_state(state)):
+        with monkeypatch.context() as patch:
+            patch.setattr(env.engine.handles.workers, "collect", fail)
+            patch.setattr(env.engine.handles, "demand_reset", fail)
+            with pytest.raises(error):
+                env.get_state()
+        with pytest.raises(ResetNeededError):
+            env.step(("a",) * 3)
+        recover()
+        env.step(("a",) * 3)
+    assert env.reset(seed=5)[1]["level"].tolist() == [5, 6, 7]
+    env.close()
+
+
+def test_an_interrupt_while_a_worker_is_killed(monkeypatch):
+    env = step_once(PROCESSES)
+    env.send(("fault:loop",), [0])
+    close = multiprocessing.process.BaseProcess.close
+
+    def interrupt(process):
+        close(process)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(multiprocessing.process.BaseProcess, "close", interrupt)
+        patch.setattr(env._pending_steps, "wait", run_out_of_memory)
+        with pytest.raises(MemoryError):
+            env.recv(1)
+        with pytest.raises(KeyboardInterrupt):
+            env.reset(seed=5)
+    assert env.reset(seed=5)[1]["level"].tolist() == [5, 6, 7]
+    env.close()
+
+
+def test_a_worker_whose_exit_code_an_interrupt_has_lost():
+    env = step_once(PROCESSES)
+    process = env.engine.handles.workers._queues[0].process
+    process.kill()
+    os.waitpid(process.pid, 0)
+    with pytest.warns(EnvironmentFaultWarning, match="exit code None"):
+        truncations = env.step(("a",) * 3)[3]
+    assert truncations.tolist() == [True, False, False]
+    assert env.reset(seed=5)[1]["level"].tolist() == [5, 6, 7]
+    env.close()
+    # `multiprocessing` takes it for alive.
+    multiprocessing.process._children.discard(process)
+
+
+@EACH_EXECUTOR
+def test_garbage_collection_after_an_interrupt_demands_nothing(workers):
+    """Ctrl-C may come within `contextlib`, between the package's own lines."""
+    env = step_once(workers)
+    context = env._interruptible()
+    context.__enter__()
+    env.reset(seed=5)
+    del context
+    gc.collect()
+    assert env.step(("a",) * 3)[0] == ("1: a",) * 3
+    env.close()
+
+
+@pytest.mark.parametrize("workers", [{}, {"workers": 2}], ids=["serial", "threads"])
+@pytest.mark.parametrize("goes_back", [False, True])
+def test_an_interrupt_of_set_level_options_changes_none(
+    workers, goes_back, monkeypatch
+):
+    env, fresh = (
+        roll_vec.make_vec("roll_vec/Countdown-v0", 4, max_episode_steps=1, **workers)
+        for _ in range(2)
+    )
+    for one in (env, fresh):
+        one.reset(seed=1)
+    state, handles = env.get_state(), env.engine.handles
+    save, calls = handles._save_attribute, []
+
+    def interrupt(*arguments):
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        save(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(handles, "_save_attribute", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            env.set_level_options(number_range=(1, 2), target_range=(1, 4))
+    with pytest.raises(ResetNeededError):
+        env.step(["1"] * 4)
+    if goes_back:
+        env.set_state(state)
+    else:
+        env.reset(seed=1)
+    for _ in range(6):
+        assert env.step(["1"] * 4)[0] == fresh.step(["1"] * 4)[0]
+    assert env.get_state() == fresh.get_state()
+    env.close()
+    fresh.close()
+
+
+def test_an_exception_after_a_task_was_queued_is_no_fault_of_the_task():
+    """As of a signal's handler: the queue would have a task more than it knows of."""
+
+    class Tasks(deque):
+        def append(self, pickled):
+            super().append(pickled)
+            raise MemoryError
+
+    env = step_once(PROCESSES)
+    env.engine.handles.workers._queues[0].pickled_tasks = Tasks()
+    with pytest.raises(MemoryError):
+        env.step(("a",) * 3)
+    with pytest.raises(ResetNeededError):
+        env.step(("a",) * 3)
+    assert env.reset(seed=5)[1]["level"].tolist() == [5, 6, 7]
+    assert env.step(("a",) * 3)[0] == ("1: a",) * 3
+    env.close()

@@ -200,7 +200,10 @@ def changed_arrays(state):
     yield "needs_replacement", {"needs_replacement": np.array([True, False])}
     yield "first_seeds", {"first_seeds": np.array([b"x", b"1"], "S16")}
     yield "first_seeds", {"first_seeds": np.array([b"-1", b"1"], "S16")}
-    yield "elapsed_steps", {"elapsed_steps": np.array([0, -2])}
+    for value in (-1, (1 << 63) - 1):
+        yield "elapsed_steps", {"elapsed_steps": np.array([0, value])}
+    for value in (-2, (1 << 63) - 1):
+        yield "episode_numbers", {"episode_numbers": np.array([0, value])}
     yield "arrays", {"more": np.zeros(2)}
 
 
@@ -208,8 +211,9 @@ def test_a_changed_state_is_refused_before_anything_moves():
     env, twin = (started([Stateful] * 2) for _ in range(2))
     state = env.get_state()
     for words, arrays in changed_arrays(state):
+        arrays = {**state.arrays, **arrays}
         changed = VectorState(
-            state.id, state.configuration, {**state.arrays, **arrays}, state.shared
+            state.id, state.configuration, arrays, state.shared, allow_pickle=True
         )
         with pytest.raises(InvalidStateError, match=words):
             env.set_state(changed)
@@ -259,7 +263,8 @@ def test_a_pickle_that_cannot_be_read_is_a_fault():
         env.reset(seed=1)
         state = env.get_state()
         arrays = rewritten(state, "state", 1, lambda content: content[:9])
-        changed = VectorState(state.id, state.configuration, {**state.arrays, **arrays})
+        arrays = {**state.arrays, **arrays}
+        changed = VectorState(state.id, state.configuration, arrays, allow_pickle=True)
         with pytest.raises(EnvironmentFaultError, match=r"environments \[1\] failed"):
             env.set_state(changed)
         env.set_state(state)
@@ -338,6 +343,9 @@ class Spy:
         np.array([1.0, 1.0]),
         np.array(["1", "1"]),
         np.array([True, True]),
+        np.array([1, 1], "M8[ns]"),
+        np.array([1, 1], "m8[ns]"),
+        np.array([[1], [1]], np.int8),
     ],
     ids=lambda kinds: str(kinds.dtype),
 )
@@ -352,6 +360,43 @@ def test_no_kind_of_a_file_makes_a_pickle_run(name, kinds, tmp_path):
         f"{name}_kinds": kinds,
     }
     path = tmp_path / "odd.npz"
-    VectorState(state.id, state.configuration, arrays, state.shared).save(path)
-    with pytest.raises((InvalidFileError, InvalidStateError)):
-        envs.set_state(VectorState.load(path))
+    forged = VectorState(state.id, state.configuration, arrays, state.shared)
+    forged.save(path)
+    with pytest.raises(InvalidFileError):
+        VectorState.load(path)
+    with pytest.raises(InvalidStateError):
+        forged.row(0)
+    with pytest.raises(InvalidStateError):
+        envs.set_state(forged)
+
+
+def test_the_permission_for_pickles_belongs_to_the_snapshot(tmp_path):
+    """Kinds that are changed in memory, and snapshots that are made of others."""
+    path = tmp_path / "state.npz"
+    with pool([Stateful] * 2) as env:
+        env.reset(seed=1)
+        own = env.get_state()
+        own.save(path)
+        loaded = VectorState.load(path)
+        allowed = [own, own.take([1, 0]), VectorState.load(path, allow_pickle=True)]
+        refused = [
+            loaded,
+            loaded.take([0, 1]),
+            loaded.replace_row(0, loaded.row(1)),
+            VectorState.concatenate([own, loaded]),
+            VectorState(own.id, own.configuration, own.arrays),
+        ]
+        for state in allowed + refused:
+            env.set_state(state, rows=[0, 1])
+            # The arrays of a pickle can be made writable.
+            changed = pickle.loads(pickle.dumps(state))
+            kinds = changed.arrays["state_kinds"]
+            kinds.flags.writeable = True
+            kinds[:] = PICKLED
+            is_allowed = any(state is one for one in allowed)
+            words = "UnpicklingError" if is_allowed else "allow_pickle=True"
+            with pytest.raises(InvalidStateError, match=words):
+                changed.row(0)
+            if not is_allowed:
+                with pytest.raises(InvalidStateError, match=words):
+                    env.set_state(changed, rows=[0, 1])

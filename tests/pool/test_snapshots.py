@@ -225,6 +225,28 @@ def test_an_environment_that_has_just_failed(kind, mode, workers):
         target.close()
 
 
+class Wordless(Stateful):
+    """Observes nothing after an empty action."""
+
+    def step(self, action):
+        results = super().step(action)
+        return results if action else (None, *results[1:])
+
+
+@FAULTS_ON_PURPOSE
+def test_a_snapshot_after_faults_is_the_same_with_any_workers():
+    batches = [("a",) * 4, ("fault:raise", "", "b", "fault:raise")]
+    # The last environment is stalled by its reset, and ends with its step.
+    batches += [("c",) * 4] * 2
+    states = []
+    for workers in EXECUTORS:
+        with pool([Wordless] * 4, max_episode_steps=9, **workers) as env:
+            env.reset(seed=SEED)
+            env.set_attr("fail_resets", [0, 0, 0, 1])
+            states.append([(env.step(batch), env.get_state())[1] for batch in batches])
+    assert states[0] == states[1] == states[2]
+
+
 @FAULTS_ON_PURPOSE
 def test_a_stalled_environment_stays_stalled():
     actions = draw("text", 2, 6)

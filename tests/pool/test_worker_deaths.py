@@ -3,11 +3,17 @@
 import itertools
 import multiprocessing
 import os
+import signal
 import threading
+import warnings
 
+import gymnasium
+import numpy as np
 import pytest
 
 from roll_vec.errors import ResetNeededError
+from roll_vec.pool import processes
+from roll_vec.pool.observations import same_data
 from roll_vec.seeding import episode_seed
 from tests.contract.cases import assert_same
 from tests.pool.cases import (
@@ -149,6 +155,80 @@ def test_an_environment_that_dies_in_its_resets_is_stalled():
         for batch in draw_actions("text", 2, 5):
             result, twin_result = env.step(batch), twin.step(batch)
             assert values_of(result, [1]) == values_of(twin_result, [1])
+
+
+class Forking(gymnasium.Wrapper):
+    """Leaves a process that holds its pipes, and ends its own."""
+
+    def __init__(self, env, file):
+        super().__init__(env)
+        self.file = file
+
+    def step(self, action):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pid = os.fork()
+        if pid == 0:
+            signal.pause()
+        self.file.write_text(str(pid))
+        os._exit(1)
+
+
+def test_a_death_is_noticed_though_the_pipe_stays_open(monkeypatch, tmp_path):
+    monkeypatch.setattr(processes, "ALIVE_CHECK_INTERVAL", 0.05)
+    file = tmp_path / "pid"
+    make_env = talkers(1)[0]
+    with pool([lambda: Forking(make_env(), file)], **ONE_PROCESS) as env:
+        env.reset(seed=0)
+        env.send(["a"], [0])
+        try:
+            for _ in range(500):
+                *_, truncations, _ = env.recv(1, 0.01)
+                if len(truncations):
+                    break
+        finally:
+            os.kill(int(file.read_text()), signal.SIGKILL)
+    assert truncations.tolist() == [True]
+
+
+def arrange(number):
+    """Return an observation with a number in all kinds of places."""
+    boxed = np.empty(1, object)
+    boxed[0] = [number]
+    return {"part": (number, complex(0, number)), "boxed": boxed, "list": [number]}
+
+
+def test_numbers_of_observations_are_compared_by_their_bits():
+    assert same_data(arrange(float("nan")), arrange(float("nan")))
+    assert not same_data(arrange(float("nan")), arrange(-float("nan")))
+    assert not same_data(arrange(0.0), arrange(-0.0))
+
+
+class Blind(gymnasium.Env):
+    """Observes nothing; the action 1 ends its process."""
+
+    observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (), np.float64)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.turn = 0
+        return float("nan"), {}
+
+    def step(self, action):
+        if action == 1:
+            os._exit(1)
+        self.turn += 1
+        return float("nan"), self.turn, False, False, {}
+
+
+def test_an_environment_that_observes_nan_is_restored():
+    with pool([Blind] * 2, **ONE_PROCESS) as env:
+        env.reset(seed=0)
+        env.step([0, 0])
+        _, rewards, _, truncations, _ = env.step([1, 0])
+        assert truncations.tolist() == [True, False]
+        assert rewards.tolist() == [0, 2]
 
 
 def test_an_environment_that_repeats_otherwise_is_not_restored():

@@ -28,6 +28,7 @@ from roll_vec.pool.observations import same_data
 from roll_vec.sessions import Sessions
 from roll_vec.sessions.calls import TaskCall, ThreadCall
 from roll_vec.sessions.micro_batches import MicroBatches
+from tests.distributed.local_actors import make_env
 
 IDS = [
     ("roll_vec/FrozenLake-v1", {}),
@@ -319,6 +320,13 @@ def test_a_new_session_does_not_go_on_with_the_stream_of_the_one_before():
         assert lakes[0] != lakes[1]
 
 
+def test_a_timeout_may_be_longer_than_a_clock_can_measure():
+    with make_sessions(num_envs=1) as sessions:
+        for timeout in (2e9, float("inf"), 10**400):
+            sessions.open(timeout).close()
+            asyncio.run(sessions.open_async(timeout)).close()
+
+
 def test_open_waits_for_an_environment():
     with make_sessions(num_envs=1) as sessions:
         session = sessions.open()
@@ -439,12 +447,24 @@ def test_they_belong_to_their_process():
         sessions._process = os.getpid()
 
 
+RAISING = {"autoreset_mode": "Disabled", "on_error": "raise"}
+
+
 @pytest.mark.parametrize(
     "make_envs",
     [
         lambda: gymnasium.make_vec("CartPole-v1", 2, vectorization_mode="sync"),
         lambda: roll_vec.make_vec("roll_vec/FrozenLake-v1", 2),
-        lambda: PoolVectorEnv([Gate], autoreset_mode="Disabled", on_error="raise"),
+        lambda: PoolVectorEnv([Gate], **RAISING),
+        lambda: make_env(Gate, 2, 2, **RAISING),
+        lambda: roll_vec.make_mixed(
+            {
+                "one": {"id": "roll_vec/Countdown-v0"},
+                "two": {"id": "roll_vec/Countdown-v0", "on_error": "raise"},
+            },
+            2,
+            autoreset_mode="Disabled",
+        ),
         lambda: gymnasium.wrappers.vector.RecordEpisodeStatistics(
             roll_vec.make_vec("roll_vec/FrozenLake-v1", autoreset_mode="Disabled")
         ),

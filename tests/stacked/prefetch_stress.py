@@ -20,9 +20,9 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from numba.core.compiler_lock import global_compiler_lock
 
 import roll_vec
+from roll_vec.stacked import prefetch
 
 # Only a hang takes so long.
 SECONDS = 120
@@ -65,14 +65,7 @@ def make(random_state):
 def play_interrupted(env, random_state):
     """Take steps and resets for half a second, with Ctrl-C at random times."""
 
-    def interrupt(number, frame):
-        # numba does not survive an interrupt while it loads a kernel: try again later.
-        if global_compiler_lock.is_locked():
-            signal.setitimer(signal.ITIMER_REAL, 0.001)
-        else:
-            raise KeyboardInterrupt
-
-    signal.signal(signal.SIGALRM, interrupt)
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
     until = time.perf_counter() + 0.5
     env.reset()
     while time.perf_counter() < until:
@@ -167,6 +160,8 @@ if __name__ == "__main__":
         import faulthandler
 
         faulthandler.enable()
+        # More threads than this machine has cores.
+        prefetch.count_cores = lambda: 6
         state = random.Random(sys.argv[3])
         for _ in range(4):
             end(sys.argv[2], state)

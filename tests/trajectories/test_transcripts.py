@@ -4,6 +4,7 @@
 """
 
 import json
+from dataclasses import replace
 from datetime import datetime
 
 import gymnasium
@@ -105,6 +106,15 @@ def test_logs_have_what_the_format_requires(trajectories, failure):
     assert log["results"]["completed_samples"] == 0
     # A mean of a number and of no number is none.
     assert log["results"]["scores"] == []
+
+
+def test_an_episode_without_a_step_is_written(failure):
+    episode = replace(failure, observations=["hello"], actions=[], infos=[{}])
+    assert [step["message"] for step in to_atif(episode)["steps"]] == ["hello"]
+    (sample,) = to_inspect_log([episode])["samples"]
+    assert [message["content"] for message in sample["messages"]] == ["hello"]
+    assert sample["input"] == sample["messages"]
+    assert sample["output"] == {"model": "policy", "completion": "", "choices": []}
 
 
 def test_logs_have_the_episodes(trajectories):

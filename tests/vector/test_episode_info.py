@@ -6,7 +6,8 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import roll_vec
-from roll_vec.errors import LevelGenerationError
+from roll_vec import VectorState
+from roll_vec.errors import InvalidStateError, LevelGenerationError
 from roll_vec.testing import check_vector_env
 from tests.contract.cases import assert_same
 
@@ -158,6 +159,16 @@ def test_counts_are_right_after_a_level_that_cannot_be_drawn():
     arrays = envs.get_state().arrays
     np.testing.assert_array_equal(arrays["elapsed_steps"], arrays["episode_lengths"])
     assert arrays["episode_lengths"][1] == 2
+
+
+def test_lengths_that_no_episode_has_are_refused():
+    envs = roll_vec.make_vec("roll_vec/FrozenLake-v1", 2, episode_info=True)
+    envs.reset(seed=0)
+    state = envs.get_state()
+    for length in (-1, (1 << 63) - 1):
+        arrays = {**state.arrays, "episode_lengths": np.array([0, length])}
+        with pytest.raises(InvalidStateError, match=r"episode_lengths: .* got"):
+            envs.set_state(VectorState(state.id, state.configuration, arrays))
 
 
 def test_the_public_checker_accepts_the_entries():

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from roll_vec.adapters.lake_pictures import resize_lake
 from roll_vec.adapters.roll.countdown import signed_rows
 from roll_vec.envs.countdown.task_files import load_tasks
 from roll_vec.errors import InvalidActionError
@@ -41,7 +42,7 @@ class Batch:
     Attributes
     ----------
     config
-    observations : list of str or (16 H, 16 W, 3) uint8
+    observations : list of str or (height, width, 3) uint8
         The results of RAGEN's ``render()``, by environment.
     """
 
@@ -69,7 +70,7 @@ class Batch:
         ``mode``, of RAGEN's managers, matters to WebShop alone.
         """
         observations, _ = self.envs.reset(seed=list(seeds))
-        self.observations = list(observations)
+        self.observations = list(map(self.show, observations))
 
     def step(self, actions: Mapping[int, Any]) -> dict[int, Result]:
         """Take one action in some environments, which have not ended.
@@ -102,6 +103,10 @@ class Batch:
         """Return our form of an action."""
         return action
 
+    def show(self, observation: Any) -> Any:
+        """Return RAGEN's form of an observation."""
+        return observation
+
     def result(
         self,
         row: int,
@@ -112,7 +117,7 @@ class Batch:
         infos: Mapping[str, Any],
     ) -> Result:
         """Return the results of an action, and take over the observation."""
-        self.observations[row] = observation
+        self.observations[row] = self.show(observation)
         keys = ("action_is_effective", "action_is_valid", "success")
         return Result(reward, has_ended, {key: bool(infos[key][row]) for key in keys})
 
@@ -144,6 +149,10 @@ class FrozenLakeBatch(Batch):
         if action not in accepted:
             raise InvalidActionError.expected("action", f"one of {accepted}", action)
         return self.config.action_map[action] + 1
+
+    def show(self, observation: Any) -> Any:
+        """Return a picture in RAGEN's size."""
+        return resize_lake(observation)
 
     def result(self, row: int, *values: Any) -> Result:
         """Return the results with a reward of type int, as RAGEN's prompts show it."""

@@ -108,7 +108,7 @@ class GemEnv(ABC):
         self._note(result[0], result[4])
         self._turn += 1
         self._is_running = not (result[2] or result[3])
-        return result
+        return self._observation, *result[1:]
 
     def _note(self, observation: Any, info: Mapping[str, Any]) -> None:
         """Keep a result of the batch; raise an error if its environment has failed."""
@@ -200,7 +200,7 @@ class GemEnv(ABC):
         )
 
     def render(self, mode: str | None = None) -> Any:  # noqa: ARG002
-        """Return the latest observation; None before a reset."""
+        """Return the latest observation, for any mode; None before a reset."""
         return self._observation
 
     @property

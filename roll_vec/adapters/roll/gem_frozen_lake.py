@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from roll_vec.adapters.lake_pictures import resize_lake
 from roll_vec.adapters.roll.gem_grid_env import GemGridEnv, GemGridOptions
 from roll_vec.envs.frozen_lake.options import RandomFrozenLakeOptions
 from roll_vec.options import takes_keywords_of
@@ -14,6 +15,8 @@ __all__ = ["GemFrozenLakeEnv"]
 
 class GemFrozenLakeEnv(GemGridEnv):
     """ROLL's ``frozen_lake``: an answer without an action moves nothing.
+
+    Pictures have 64 pixels a cell, and at most 512 a side, as ROLL's.
 
     As in ROLL the step limit ends no episode: ROLL's environment manager has its own.
     An episode that ends in a hole at the limit or later is truncated as well.
@@ -70,3 +73,6 @@ class GemFrozenLakeEnv(GemGridEnv):
         truncated = terminated and not self._success and self._turn >= self.max_steps
         info = self._valid_info(parsed, outcome, self.format_penalty)
         return observation, reward, terminated, truncated, info
+
+    def _resize(self, frame: Any) -> Any:
+        return resize_lake(frame)

@@ -24,7 +24,10 @@ from roll_vec.text.options import TextOptions
 __all__ = ["GemGridEnv", "GemGridOptions"]
 
 # Keywords of our environments that the classes below set themselves.
-_FIXED_KEYWORDS = {"action_mode", "action_start", "obs_mode", *keywords_of(TextOptions)}
+_FIXED_KEYWORDS = {
+    *("action_mode", "action_start", "obs_mode", "render_scale"),
+    *keywords_of(TextOptions),
+}
 # By ROLL's render mode.
 _OBS_MODES = {"text": "text", "rgb_array": "rgb"}
 
@@ -36,7 +39,8 @@ class GemGridOptions(AnswerOptions):
     Parameters
     ----------
     render_mode : str
-        ``text``, or ``rgb_array`` for pixels as observations; the tiles are ours.
+        ``text``, or ``rgb_array`` for pixels as observations: (height, width, 3) uint8
+        of ROLL's size.  The tiles are ours.
     max_steps : int
     grid_lookup, grid_vocab, action_lookup : mapping or None
         Symbols by code, meanings by symbol, names of actions by code; None: ROLL's.
@@ -91,6 +95,8 @@ class GemGridEnv(GemEnv):
             "action_start": start,
             "grid_lookup": self.GRID_LOOKUP,
             "obs_mode": _OBS_MODES[options.render_mode],
+            # That of the frames which are no observations, see `render`.
+            "render_mode": "text" if options.render_mode != "text" else "rgb_array",
         }
         # Validated now, so that a bad keyword fails where it is written.
         parse_options(self.OPTIONS, keywords)
@@ -123,6 +129,34 @@ class GemGridEnv(GemEnv):
     def sample_random_action(self) -> str:
         """Return the name of an action."""
         return self._random.choice(list(self.ACTION_LOOKUP.values()))
+
+    def render(self, mode: str | None = None) -> Any:
+        """Return the grid in one of ROLL's render modes; None before a reset.
+
+        Parameters
+        ----------
+        mode : str or None
+            ``text`` or ``rgb_array``; None: the environment's own ``render_mode``.
+
+        Returns
+        -------
+        str, or (height, width, 3) uint8
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+        check_choice("mode", mode, (None, *_OBS_MODES))
+        if mode in (None, self.render_mode) or self._session is None:
+            return self._observation
+        return self._resize(self._session.render())
+
+    def _note(self, observation: Any, info: Mapping[str, Any]) -> None:
+        super()._note(self._resize(observation), info)
+
+    def _resize(self, frame: Any) -> Any:
+        """Return pixels in ROLL's size, and a text as it is."""
+        return frame
 
     def _valid_info(
         self, parsed: Mapping[str, Any], result: Mapping[str, Any], penalty: float

@@ -302,7 +302,9 @@ def _check_band(value: Any) -> tuple[int, int] | None:
 def _check_data(value: Any) -> str | None:
     """Return the absolute path of a data file as a str."""
     path = check_path("data", value)
-    if path is not None and not path.endswith((".parquet", ".jsonl", ".jsonl.gz")):
+    if path is not None and not path.lower().endswith(
+        (".parquet", ".jsonl", ".jsonl.gz")
+    ):
         # Not cut to a length: the end of the path is what is wrong.
         message = f"data: expected a .parquet, .jsonl or .jsonl.gz file, got {value}"
         raise InvalidOptionError(message)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib
 import json
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.data_files import fingerprint, refuse_change, refuse_unreadable
+from roll_vec.data_files import (
+    fingerprint,
+    max_text_size,
+    open_text,
+    refuse_change,
+    refuse_unreadable,
+)
 from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.errors import InvalidOptionError, MissingExtraError
 from roll_vec.process_cache import ProcessCache
@@ -144,7 +150,7 @@ def load_tasks(path: str, digest: str | None = None) -> TaskFile:
 
 
 def _read_tasks(path: str, digest: str) -> TaskFile:
-    read_columns = _read_parquet if path.endswith(".parquet") else _read_jsonl
+    read_columns = _read_parquet if path.lower().endswith(".parquet") else _read_jsonl
     try:
         columns = read_columns(path)
     except OSError as error:
@@ -179,8 +185,7 @@ def _row_of(index: int, counts: NDArray[np.int64]) -> int:
 
 
 def _read_lines(path: str) -> Iterator[str]:
-    open_text: Any = gzip.open if path.endswith(".gz") else open
-    with open_text(path, "rt", encoding="utf-8") as file:
+    with open_text(path) as file:
         yield from file
 
 
@@ -251,6 +256,7 @@ def _read_parquet(path: str) -> Columns:
                         f"data: {path}: expected one column {field!r}, got {count}"
                     )
                     raise InvalidOptionError(message)
+            _check_size(path, file.metadata)
             columns = file.read(columns=["nums", "target"])
             nums = columns["nums"].combine_chunks()
             target = columns["target"].combine_chunks()
@@ -289,3 +295,16 @@ def _read_parquet(path: str) -> Columns:
         message = f"data: {path} is no parquet file of tasks: {problem}"
         raise InvalidOptionError(message) from error
     return counts, numbers, target
+
+
+def _check_size(path: str, metadata: Any) -> None:
+    """Refuse a parquet file that is small and has very many numbers."""
+    count = sum(
+        group.column(j).num_values
+        for group in map(metadata.row_group, range(metadata.num_row_groups))
+        for j in range(metadata.num_columns)
+        if group.column(j).path_in_schema.partition(".")[0] in ("nums", "target")
+    )
+    if 8 * count > max_text_size(Path(path).stat().st_size):
+        message = f"data: {path} has {count} numbers, which a file of its size has not"
+        raise InvalidOptionError(message)

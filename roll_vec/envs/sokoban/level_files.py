@@ -10,12 +10,14 @@ begins with ``;``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.data_files import max_text_size
 from roll_vec.kernels.sokoban import rules as kernels
 from roll_vec.stacked.level_sets import (
     Grids,
@@ -66,6 +68,7 @@ class RoomSet(LevelSet):
             refuse(where, "there are no levels")
         height = max(len(rows) for _, rows in levels)
         width = max(len(row) for _, rows in levels for row in rows)
+        _check_padding(where, (len(levels), height, width), len(text))
         # Short rows are filled with spaces, not walls: a gap in the walls stays a gap.
         blank = " " * width
         letters = "".join(
@@ -130,7 +133,9 @@ class RoomSet(LevelSet):
         """Return all levels in one array, padded with wall to the largest."""
         height = max(grids.shape[1] for grids in parts.values())
         width = max(grids.shape[2] for grids in parts.values())
-        cells = np.zeros((sum(map(len, parts.values())), height, width), np.uint8)
+        shape = sum(map(len, parts.values())), height, width
+        _check_padding("", shape, sum(grids.size for grids in parts.values()))
+        cells = np.zeros(shape, np.uint8)
         start = 0
         for grids in parts.values():
             stop = start + len(grids)
@@ -147,6 +152,21 @@ def load_levels(levels: Any) -> RoomSet:
     InvalidOptionError
     """
     return RoomSet.load(levels)
+
+
+def _check_padding(where: str, shape: tuple[int, int, int], size: int) -> None:
+    """Refuse levels that differ so much in size that few cells become very many.
+
+    ``shape`` is that of all levels with their padding, ``size`` the cells without it.
+    """
+    number, height, width = shape
+    if math.prod(shape) > max_text_size(size):
+        refuse(
+            where,
+            f"{number} levels, each padded to {height} rows and {width} columns, the "
+            "largest of each, do not fit into one set; expected levels of similar "
+            "sizes",
+        )
 
 
 def _find_outside(grids: Grids) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.envs.webshop.records import Records
+from roll_vec.plain_data import check_elements
 
 __all__ = ["Product", "Products", "Purchase"]
 
@@ -115,7 +116,9 @@ class Products(Sequence[Product]):
         records = Records.open(
             directory / "products.jsonl", _decode_product, memory_map
         )
-        return cls(records, np.load(directory / "asins.npy", mmap_mode=mode))
+        asins = np.load(directory / "asins.npy", mmap_mode=mode)
+        check_elements(asins)
+        return cls(records, asins)
 
     def save(self, directory: Path) -> None:
         """Store the products in a folder."""

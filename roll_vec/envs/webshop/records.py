@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.envs.webshop.manifest import refuse_damage
+from roll_vec.errors import InvalidOptionError
 
 __all__ = ["Records"]
 
@@ -21,6 +22,7 @@ T = TypeVar("T")
 
 # Number of cached objects; a product with its strings is some 10 KB.
 _CACHE_SIZE = 4096
+_MALFORMED = ValueError, LookupError, TypeError, AttributeError, RecursionError
 
 
 class Records(Sequence[T], Generic[T]):
@@ -148,4 +150,11 @@ class Records(Sequence[T], Generic[T]):
         if self._checks is not None and zlib.crc32(line) != self._checks[number]:
             problem = f"record {number} has changed since it was stored"
             refuse_damage(Path(str(self._path)), problem)
-        return self._decode(number, json.loads(line))
+        if self._path is None:
+            return self._decode(number, json.loads(line))
+        try:
+            return self._decode(number, json.loads(line))
+        except InvalidOptionError:
+            raise
+        except _MALFORMED as error:
+            refuse_damage(self._path, f"record {number} is malformed ({error!r})")

@@ -129,8 +129,10 @@ def test_a_state_that_does_not_fit_moves_nothing():
     before = env.get_state()
     states = [{k: v for k, v in before.items() if k != key} for key in before]
     states += [{**before, **entry} for entry in BAD_ENTRIES]
-    stream = {**before["stream"], "episode": "1"}
-    states += [{}, None, [before], {**before, "stream": stream}]
+    states += [{}, None, [before]]
+    for episode in ("1", (1 << 63) - 1):
+        stream = {**before["stream"], "episode": episode}
+        states.append({**before, "stream": stream})
     for state in states:
         for method in (env.check_state, env.set_state):
             with pytest.raises(InvalidStateError, match="state: "):

@@ -26,7 +26,7 @@ ROWS = [
 
 def write_jsonl(path, rows):
     """Write a file with a JSON object for each row; return its path."""
-    open_text = gzip.open if path.suffix == ".gz" else open
+    open_text = gzip.open if path.suffix == ".GZ" else open
     with open_text(path, "wt", encoding="utf-8") as file:
         for nums, target in rows:
             file.write(json.dumps({"target": target, "id": "é", "nums": nums}) + "\n")
@@ -48,7 +48,7 @@ def write_parquet(path, rows, nums_type=None, target_type=None):
     return path
 
 
-@pytest.fixture(params=["tasks.jsonl", "tasks.jsonl.gz", "tasks.parquet"])
+@pytest.fixture(params=["tasks.jsonl", "tasks.JSONL.GZ", "tasks.parquet"])
 def path(request, tmp_path):
     """A file with `ROWS`, of each kind."""
     write = write_parquet if request.param.endswith("parquet") else write_jsonl
@@ -255,3 +255,16 @@ def test_a_parquet_file_without_pyarrow(tmp_path, monkeypatch):
     path.write_bytes(b"")
     with pytest.raises(MissingExtraError, match=r'pip install "\.\[parquet\]"'):
         Countdown(data=path)
+
+
+def test_a_small_parquet_file_of_very_many_numbers_is_refused(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "tasks.parquet"
+    rows = {"nums": [[1, 2, 3]] * 3_000_000, "target": [6] * 3_000_000}
+    parquet.write_table(arrow.table(rows), path, compression="zstd")
+    assert path.stat().st_size < 100_000
+    with pytest.raises(
+        InvalidOptionError, match=r"tasks\.parquet has 12000000 numbers"
+    ):
+        load_tasks(str(path))

@@ -11,6 +11,7 @@ import pytest
 
 from roll_vec.envs.frozen_lake import RandomFrozenLakeOptions
 from roll_vec.envs.frozen_lake.level_files import load_levels
+from roll_vec.envs.frozen_lake.maps import can_reach_goal, tile_codes
 from roll_vec.errors import InvalidOptionError
 from roll_vec.seeding import episode_seed, level_for_seed
 from roll_vec.testing import check_vector_env
@@ -158,3 +159,18 @@ def test_maps_are_ours():
     assert [desc.tolist() for desc in env.get_attr("desc")] == [
         [[c.encode() for c in row] for row in rows] for rows in MAPS
     ]
+
+
+def test_a_way_through_a_maze_is_found():
+    size = 201
+    maze = np.full((size, size), "H")
+    maze[1::2, 1:-1] = "F"
+    maze[2:-1:4, -2] = "F"
+    maze[4:-1:4, 1] = "F"
+    maze[1, 1], maze[-2, 1:-1] = "S", "G"
+    tiles = tile_codes(maze.astype("S1"))[np.newaxis]
+    starts = (maze == "S")[np.newaxis]
+    assert can_reach_goal(starts, tiles).all()
+    maze[100, [1, -2]] = "H"
+    tiles = tile_codes(maze.astype("S1"))[np.newaxis]
+    assert not can_reach_goal(starts, tiles).any()

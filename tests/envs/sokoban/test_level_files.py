@@ -1,5 +1,6 @@
 """Levels from files, texts and arrays: every accepted form, and refused levels."""
 
+import zipfile
 from functools import partial
 
 import gymnasium
@@ -208,6 +209,18 @@ def test_what_are_no_levels_is_refused(levels, told):
         gymnasium.make(ID, levels=levels)
 
 
+def test_a_large_level_beside_many_small_ones_is_refused(tmp_path):
+    wide = f"{'#' * 5000}\n#@$.{' ' * 4995}#\n{'#' * 5000}\n"
+    small = "\n".join(["#####\n#@$.#\n#####\n"] * 5000)
+    (tmp_path / "both.txt").write_text(f"{small}\n{wide}")
+    with pytest.raises(
+        InvalidOptionError, match=r"both\.txt: 5001 levels, each padded"
+    ):
+        load_levels(tmp_path / "both.txt")
+    with pytest.raises(InvalidOptionError, match="levels: 5001 levels, each padded"):
+        load_levels([small, wide])
+
+
 def test_files_that_hold_no_text_are_refused(tmp_path):
     with pytest.raises(InvalidOptionError, match=r"has no files \.txt, \.xsb, \.sok"):
         load_levels(tmp_path)
@@ -225,7 +238,7 @@ def test_files_that_hold_no_text_are_refused(tmp_path):
         ({"levels": EXPECTED.astype(float)}, "an array .* got float64 of shape"),
         ({"levels": EXPECTED[0, 0]}, "of shape"),
         ({"levels": EXPECTED[:0]}, "of shape"),
-        ({"levels": np.array([None, 3])}, "cannot be read: Object arrays"),
+        ({"levels": np.array([None, 3])}, "cannot be read: levels has Python objects"),
         ({"levels": EXPECTED + 2}, r"\[0\]: expected codes from 0 to 6, got 7"),
         ({"levels": EXPECTED * 0}, r"\[0\]: expected exactly one player"),
     ],
@@ -234,6 +247,17 @@ def test_archives_without_levels_are_refused_by_name(tmp_path, arrays, problem):
     np.savez(tmp_path / "set.npz", **arrays)
     with pytest.raises(InvalidOptionError, match=rf"levels: .*set\.npz.*{problem}"):
         load_levels(tmp_path / "set.npz")
+
+
+def test_an_archive_of_another_method_is_refused_before_it_is_inflated(tmp_path):
+    path = tmp_path / "set.npz"
+    np.savez(path, levels=EXPECTED)
+    with zipfile.ZipFile(path) as archive:
+        data = archive.read("levels.npy")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("levels.npy", data)
+    with pytest.raises(InvalidOptionError, match=r"set\.npz .*another method"):
+        load_levels(path)
 
 
 def test_a_damaged_archive_is_refused_by_name_or_harmless(tmp_path):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from roll_vec.data_files import refuse_unreadable
+from roll_vec.data_files import open_text, refuse_unreadable
 from roll_vec.errors import InvalidOptionError, shorten
 
 __all__ = ["HumanInstruction", "Listing", "Shop", "read_json", "read_listings"]
@@ -106,9 +105,8 @@ def read_json(argument: str, path: str) -> Any:
     InvalidOptionError
         If it cannot be read: names the argument and the file.
     """
-    open_file: Any = gzip.open if path.endswith(".gz") else open
     try:
-        with open_file(path, "rt", encoding="utf-8") as file:
+        with open_text(path) as file:
             return json.load(file)
     except OSError as error:
         refuse_unreadable(argument, path, error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from roll_vec.envs.webshop.goals import Goals
 from roll_vec.envs.webshop.manifest import (
     MANIFEST,
     check_at_opening,
+    has_other_files,
     read_manifest,
     refuse_damage,
     write_manifest,
@@ -20,6 +22,7 @@ from roll_vec.envs.webshop.manifest import (
 from roll_vec.envs.webshop.products import Products
 from roll_vec.envs.webshop.search.backends import backend_class
 from roll_vec.errors import InvalidOptionError
+from roll_vec.files import find_target
 
 __all__ = ["FIXED_OPTIONS", "open_stored", "save", "stored_options"]
 
@@ -38,10 +41,11 @@ def save(data: CatalogueData, options: CatalogueOptions, directory: Path) -> Non
     InvalidOptionError
         If the folder has other files, or cannot be written.
     """
+    directory = find_target(directory)
     if directory.exists() and not _is_replaceable(directory):
         message = (
-            f"directory: {directory} is there and is no stored catalogue; expected a "
-            "new or an empty folder"
+            f"directory: {directory} is there and is no stored catalogue, or has other "
+            "files beside it; expected a new or an empty folder, or a catalogue alone"
         )
         raise InvalidOptionError(message)
     try:
@@ -60,18 +64,21 @@ def save(data: CatalogueData, options: CatalogueOptions, directory: Path) -> Non
                 "num_skipped": data.num_skipped,
             }
             write_manifest(new, content)
-            if directory.exists():
-                directory.rename(old)
-            new.rename(directory)
+            try:
+                if directory.exists():
+                    directory.rename(old)
+                new.rename(directory)
+            except BaseException:
+                if old.exists() and not directory.exists():
+                    old.rename(directory)
+                raise
     except OSError as error:
         message = f"directory: {directory} cannot be written: {error}"
         raise InvalidOptionError(message) from error
 
 
 def _is_replaceable(directory: Path) -> bool:
-    return directory.is_dir() and (
-        (directory / MANIFEST).is_file() or not any(directory.iterdir())
-    )
+    return directory.is_dir() and not has_other_files(directory)
 
 
 def open_stored(options: CatalogueOptions) -> CatalogueData:
@@ -84,8 +91,8 @@ def open_stored(options: CatalogueOptions) -> CatalogueData:
     """
     directory = Path(str(options.products))
     manifest = read_manifest(directory)
-    for name in FIXED_OPTIONS:
-        stored_value, value = manifest["options"][name], getattr(options, name)
+    for name, stored_value in _fixed_options(directory, manifest).items():
+        value = getattr(options, name)
         if value != stored_value:
             message = (
                 f"{name}: {directory} was stored with {stored_value!r}, got {value!r}; "
@@ -99,9 +106,9 @@ def open_stored(options: CatalogueOptions) -> CatalogueData:
         products = Products.open(directory, options.memory_map)
         goals = Goals.open(directory, products, options.memory_map)
         index = backend.open(directory, options.memory_map)
-    except (OSError, ValueError) as error:
-        if isinstance(error, InvalidOptionError):
-            raise
+    except InvalidOptionError:
+        raise
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         refuse_damage(directory, str(error))
     nouns_source, num_skipped = manifest["title_nouns"], manifest["num_skipped"]
     return CatalogueData(products, goals, index, nouns_source, num_skipped)
@@ -115,5 +122,12 @@ def stored_options(directory: Path) -> dict[str, Any]:
     InvalidOptionError
         If the folder has no stored catalogue.
     """
-    options = read_manifest(directory)["options"]
-    return {name: options[name] for name in FIXED_OPTIONS}
+    return _fixed_options(directory, read_manifest(directory))
+
+
+def _fixed_options(directory: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `FIXED_OPTIONS` of a manifest."""
+    try:
+        return {name: manifest["options"][name] for name in FIXED_OPTIONS}
+    except KeyError as error:
+        refuse_damage(directory / MANIFEST, f"it has no option {error}")

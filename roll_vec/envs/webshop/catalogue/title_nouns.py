@@ -29,6 +29,7 @@ from typing import Any, NoReturn
 from roll_vec.envs.webshop.catalogue.files import read_json
 from roll_vec.envs.webshop.search.english_analyzer import STOP_WORDS
 from roll_vec.errors import InvalidOptionError
+from roll_vec.files import replace_file
 
 __all__ = ["load_title_nouns", "nouns_by_rule"]
 
@@ -187,16 +188,12 @@ def _check_folder(path: str) -> None:
 
 def _write_file(path: str, nouns: Nouns, source: str) -> None:
     """Replace the file in one step."""
-    target = Path(path).resolve()
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    open_file: Any = gzip.open if path.endswith(".gz") else open
+    content = json.dumps({"source": source, "title_nouns": nouns}).encode()
     try:
-        try:
-            with open_file(temporary, "wt", encoding="utf-8") as file:
-                json.dump({"source": source, "title_nouns": nouns}, file)
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replace_file(path) as file:
+            file.write(
+                gzip.compress(content) if path.lower().endswith(".gz") else content
+            )
     except OSError as error:
         message = f"title_nouns: {path} cannot be written: {error}"
         raise InvalidOptionError(message) from error

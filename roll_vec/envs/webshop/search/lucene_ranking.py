@@ -167,6 +167,10 @@ class LuceneIndex:
                     path = Path(str(self._folder)) / f"{name}.bin"
                     problem = f"postings of term {term} have changed since they were"
                     refuse_damage(path, f"{problem} stored")
+            documents = self._arrays["documents"][start:stop]
+            if _is_outside(documents, len(self._arrays["numbers"])):
+                path = Path(str(self._folder)) / "documents.bin"
+                refuse_damage(path, f"postings of term {term} are of no product")
             self._verified_terms.add(term)
 
     def save(self, directory: Path) -> None:
@@ -201,7 +205,37 @@ class LuceneIndex:
             )
         texts = [(folder / f"{name}.txt").read_bytes() for name in ("terms", "forms")]
         terms, forms = [text.decode().split("\n") if text else [] for text in texts]
+        _check_arrays(arrays, len(terms), folder)
         return cls(arrays, terms, forms, folder)
+
+
+def _check_arrays(
+    arrays: dict[str, NDArray[Any]], num_terms: int, folder: Path
+) -> None:
+    """Check that indices of a stored index are within the arrays; not of postings.
+
+    The kernels check none: whoever forges an index would read and write any memory.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    starts, num_postings = arrays["starts"], len(arrays["documents"])
+    limits = {"numbers": len(arrays["numbers"]), "form_terms": num_terms}
+    if (
+        len(starts) != num_terms + 1
+        or starts[0] != 0
+        or starts[-1] != num_postings
+        or (starts[1:] < starts[:-1]).any()
+        or len(arrays["saturations"]) != num_postings
+        or any(len(arrays[name]) != num_terms for name in ("idf", *_CHECKS.values()))
+        or any(_is_outside(arrays[name], limit) for name, limit in limits.items())
+    ):
+        refuse_damage(folder, "its arrays do not fit together")
+
+
+def _is_outside(indices: NDArray[Any], limit: int) -> bool:
+    return bool(len(indices)) and not 0 <= indices.min() <= indices.max() < limit
 
 
 class _FormTerms(dict[str, int]):

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import pickle
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -193,11 +194,45 @@ def test_saving_never_replaces_other_files(small, tmp_path):
     (other / "file").unlink()
     small.save(other)
     assert len(Catalogue.load(products=other).products) == 3
+    # Beside a catalogue, or a manifest that is none.
+    manifest = (other / "catalogue.json").read_text()
+    for text in (manifest, "{}", "x"):
+        (other / "catalogue.json").write_text(text)
+        (other / "lucene" / "notes").write_text("mine")
+        with pytest.raises(InvalidOptionError, match="has other files"):
+            small.save(other)
+        assert (other / "lucene" / "notes").read_text() == "mine"
+    (other / "lucene" / "notes").unlink()
+    (other / "catalogue.json").write_text(manifest)
+    link = tmp_path / "link"
+    link.symlink_to(other)
+    small.save(link)
+    assert link.is_symlink()
+    assert len(Catalogue.load(products=other).products) == 3
+    link.unlink()
     with pytest.raises(InvalidOptionError, match=r"directory: .* cannot be written"):
         small.save(tmp_path / "products.json" / "folder")
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == [
         "other"
     ]
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left"), KeyboardInterrupt()])
+def test_a_catalogue_that_cannot_be_replaced_stays(
+    small, shop_folder, error, monkeypatch
+):
+    rename = Path.rename
+
+    def fail(self, target):
+        if self.name == "new":
+            raise error
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises((InvalidOptionError, KeyboardInterrupt)):
+        small.save(shop_folder)
+    assert contents(Catalogue.load(products=shop_folder)) == contents(small)
+    assert [each.name for each in shop_folder.parent.glob(".stored*")] == []
 
 
 def test_options_of_a_stored_catalogue_cannot_change(shop_folder):

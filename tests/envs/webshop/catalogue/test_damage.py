@@ -1,7 +1,10 @@
 """Damaged files of a shop: the contents are unchanged, or an error names the file."""
 
 import json
+import os
 import re
+import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -123,6 +126,69 @@ def test_a_damaged_record_is_refused_when_it_is_read_and_changes_nothing(shop_fo
         env.step("search[table]")
     assert env.get_state() == before
     assert env.step("search[shirt]")[4]["action_is_valid"]
+
+
+def rewrite_manifest(shop_folder, edit):
+    """Edit the fields of a manifest by a function, and make its checksum true."""
+    path = shop_folder / "catalogue.json"
+    fields = json.loads(path.read_text())
+    del fields["check"]
+    edit(fields)
+    check = zlib.crc32(json.dumps(fields, sort_keys=True).encode())
+    path.write_text(json.dumps({**fields, "check": check}))
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda fields: fields.pop("options"),
+        lambda fields: fields["options"].pop("human_goals"),
+        lambda fields: fields.pop("num_skipped"),
+        lambda fields: fields.update(title_nouns=5),
+        lambda fields: fields.update(files=[]),
+        lambda fields: fields["files"].update({"asins.npy": {}}),
+        lambda fields: fields["files"]["asins.npy"].update(bytes="x"),
+        lambda fields: fields["files"].update({"a\0b": fields["files"]["asins.npy"]}),
+        lambda fields: fields["files"].update(
+            {"/dev/zero": {"bytes": 0, "crc32": 0, "sha256": ""}}
+        ),
+    ],
+)
+def test_false_fields_behind_a_true_checksum_are_refused(shop_folder, edit):
+    rewrite_manifest(shop_folder, edit)
+    with pytest.raises(InvalidOptionError, match=r"^products: .* cannot be read: "):
+        Catalogue.load(products=shop_folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no pipes in folders")
+@pytest.mark.parametrize("name", ["catalogue.json", "goals.jsonl", "lucene/forms.txt"])
+def test_pipes_in_a_stored_shop_are_refused(shop_folder, name):
+    rewrite_manifest(shop_folder, lambda fields: fields["files"].pop(name, None))
+    (shop_folder / name).unlink()
+    os.mkfifo(shop_folder / name)
+    with pytest.raises(InvalidOptionError, match=f"{name} cannot be read: it is a pip"):
+        Catalogue.load(products=shop_folder)
+
+
+@pytest.mark.parametrize("name", ["products", "goals"])
+@pytest.mark.parametrize("record", [b"{}", b"[]", b"[" * 50_000, b"x"])
+def test_malformed_records_behind_true_checksums_are_refused(shop_folder, name, record):
+    lines = (shop_folder / f"{name}.jsonl").read_bytes().splitlines(keepends=True)
+    lines[0] = record + b"\n"
+    (shop_folder / f"{name}.jsonl").write_bytes(b"".join(lines))
+    ends = np.cumsum([len(line) for line in lines], dtype=np.int64)
+    np.save(shop_folder / f"{name}.npy", ends)
+    checks = np.array([zlib.crc32(line) for line in lines], np.uint32)
+    np.save(shop_folder / f"{name}.crc32.npy", checks)
+
+    def correct(fields):
+        for file, entry in fields["files"].items():
+            content = (shop_folder / file).read_bytes()
+            entry.update(bytes=len(content), crc32=zlib.crc32(content))
+
+    rewrite_manifest(shop_folder, correct)
+    with pytest.raises(InvalidOptionError, match=rf"{name}\.jsonl .* record 0 is malf"):
+        visit(Catalogue.load(products=shop_folder))
 
 
 def test_files_of_malformed_entries_are_read_or_refused(tmp_path):

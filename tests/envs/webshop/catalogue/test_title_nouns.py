@@ -9,7 +9,7 @@ import pytest
 
 from roll_vec.envs.webshop.catalogue import title_nouns
 from roll_vec.envs.webshop.catalogue.title_nouns import load_title_nouns, nouns_by_rule
-from roll_vec.errors import InvalidOptionError
+from roll_vec.errors import InvalidFileError, InvalidOptionError
 
 TITLES = {"B1": "Red Shoes for the Party, 2 Pack", "B2": "Oak Table", "B3": ""}
 NOUNS = {"B1": ["shoes", "party", "shoes"], "B2": ["oak", "table"], "B3": []}
@@ -196,7 +196,7 @@ def test_a_failed_replacement_leaves_no_temporary_file(tmp_path, fake_spacy):
         if counts == 1:
             (path / "x").mkdir(parents=True)
 
-    with pytest.raises(InvalidOptionError, match=r"nouns\.json.*cannot be written"):
+    with pytest.raises(InvalidFileError, match=r"nouns\.json.*cannot be written"):
         load_title_nouns(TITLES, path, occupy)
     assert [p.name for p in tmp_path.iterdir()] == ["nouns.json"]
 

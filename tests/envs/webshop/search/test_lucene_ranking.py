@@ -270,6 +270,40 @@ def test_damaged_postings_are_refused_when_their_term_is_searched(
     assert hits(index, "dress") == hits(built_index, "dress")
 
 
+FORGERIES = {
+    "starts": ([0, 9, 3, 6], [0, 2, 3], [1, 2, 4, 6], [0, 4, 2, 6], [0, 2, 4, -6]),
+    "numbers": ([0, 1, 3], [-1, 0, 1]),
+    "form_terms": ([0, 1, 2, 4], [0, -1, 2, 3]),
+    "idf": ([1.0],),
+    "saturations": ([1.0] * 5,),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "values"), [(name, v) for name in FORGERIES for v in FORGERIES[name]]
+)
+def test_a_forged_index_is_refused_before_a_kernel_reads_it(name, values, tmp_path):
+    """Whoever forges an index has written new checksums, too."""
+    index = LuceneIndex.build(["red dress", "red lamp", "blue lamp"], list("abc"))
+    index.save(tmp_path)
+    forged = np.array(values, index._arrays[name].dtype)
+    forged.tofile(tmp_path / f"lucene/{name}.bin")
+    for memory_map in (True, False):
+        with pytest.raises(InvalidOptionError, match="arrays do not fit together"):
+            LuceneIndex.open(tmp_path, memory_map)
+
+
+@pytest.mark.parametrize("document", [-1, 3])
+def test_forged_postings_are_refused_before_a_kernel_reads_them(document, tmp_path):
+    index = LuceneIndex.build(["red dress", "red lamp", "blue lamp"], list("abc"))
+    arrays = index._arrays
+    arrays["documents"] = arrays["documents"].copy()
+    arrays["documents"][1] = document
+    index.save(tmp_path)
+    with pytest.raises(InvalidOptionError, match=r"documents\.bin .*of no product"):
+        LuceneIndex.open(tmp_path, memory_map=True).search("red")
+
+
 def test_threads_find_the_same():
     indexes = [LuceneIndex.build(*random_shop(seed)) for seed in (1, 2, 3)]
     rng = random.Random(0)
