@@ -57,6 +57,11 @@ def allocated_by(case, num_envs, **more):
     return kept, peak
 
 
+def least_allocated_by(case, num_envs, **more):
+    """Return the smallest of two measurements, each of both figures."""
+    return np.min([allocated_by(case, num_envs, **more) for _ in range(2)], axis=0)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "mode"),
@@ -72,10 +77,9 @@ def allocated_by(case, num_envs, **more):
     ],
 )
 def test_environment_takes_less_than_a_kibibyte(case, mode):
-    # What is made once is there before anything is counted.
-    allocated_by(case, 2)
-    few, few_peak = allocated_by(case, FEW, autoreset_mode=mode)
-    many, many_peak = allocated_by(case, MANY, autoreset_mode=mode)
+    # A kernel that is compiled meanwhile, by any thread, is counted in one run alone.
+    few, few_peak = least_allocated_by(case, FEW, autoreset_mode=mode)
+    many, many_peak = least_allocated_by(case, MANY, autoreset_mode=mode)
     # Besides, a level ahead of time: a grid of 6 by 6, its start and its order.
     assert (many - few) / (MANY - FEW) < KIBIBYTE + LEVEL_AHEAD
     assert (many_peak - few_peak) / (MANY - FEW) < 2 * KIBIBYTE + LEVEL_AHEAD
@@ -83,9 +87,8 @@ def test_environment_takes_less_than_a_kibibyte(case, mode):
 
 @pytest.mark.parametrize("case", [case for case in SINGLES if is_pooled(case)])
 def test_pooled_environment_takes_a_few_kibibytes(case):
-    allocated_by(case, 2)
-    few, few_peak = allocated_by(case, 64)
-    many, many_peak = allocated_by(case, 256)
+    few, few_peak = least_allocated_by(case, 64)
+    many, many_peak = least_allocated_by(case, 256)
     # Two spaces, a parser, attributes and names of each object.
     assert (many - few) / 192 < 6 * KIBIBYTE
     assert (many_peak - few_peak) / 192 < 8 * KIBIBYTE
