@@ -1,0 +1,102 @@
+"""Changes of one function's syntax tree: what a planted bug does to the code."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import NamedTuple
+
+__all__ = ["Change", "change", "drop", "negate", "plant", "swap"]
+
+
+class Change(NamedTuple):
+    """Code of one node, as Python writes it, and what comes in its place.
+
+    Layout, comments and quotes of the source make no difference.
+    """
+
+    code: str
+    rewrite: Callable[[ast.AST], str]
+
+
+def negate(condition: str) -> Change:
+    """Return the change that makes a condition its opposite."""
+    return Change(condition, lambda node: f"(not ({ast.unparse(node)}))")
+
+
+def drop(statement: str) -> Change:
+    """Return the change that leaves out a simple statement."""
+    return Change(statement, lambda node: "pass")
+
+
+def change(old: str, new: str) -> Change:
+    """Return the change of one expression or statement to another."""
+    return Change(old, lambda node: new)
+
+
+def swap(expression: str) -> Change:
+    """Return the change that swaps the first two arguments or operands."""
+
+    def rewrite(node: ast.AST) -> str:
+        if isinstance(node, ast.Call):
+            node.args[:2] = node.args[1::-1]
+        elif isinstance(node, ast.BinOp):
+            node.left, node.right = node.right, node.left
+        elif isinstance(node, ast.IfExp):
+            node.body, node.orelse = node.orelse, node.body
+        elif isinstance(node, ast.Tuple):
+            node.elts[:2] = node.elts[1::-1]
+        else:
+            message = f"nothing to swap in {ast.unparse(node)}"
+            raise ValueError(message)
+        return f"({ast.unparse(node)})"
+
+    return Change(expression, rewrite)
+
+
+def _find_function(tree: ast.Module, name: str) -> ast.AST:
+    """Return the function or class of a dotted name, or the module for ``""``."""
+    place: ast.AST = tree
+    for part in filter(None, name.split(".")):
+        inside = [
+            node
+            for node in ast.walk(place)
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == part
+        ]
+        if len(inside) != 1:
+            message = f"{name}: {part} stands {len(inside)} times"
+            raise ValueError(message)
+        place = inside[0]
+    return place
+
+
+def plant(source: str, function: str, bug: Change) -> str:
+    """Return the source of a module with a change in one of its functions.
+
+    Raises
+    ------
+    ValueError
+        If the function or the code is not there exactly once.
+    """
+    tree = ast.parse(source)
+    (wanted,) = ast.parse(bug.code).body
+    is_expression = isinstance(wanted, ast.Expr)
+    code = ast.unparse(wanted)
+    nodes = [
+        node
+        for node in ast.walk(_find_function(tree, function))
+        if isinstance(node, ast.expr if is_expression else ast.stmt)
+        and ast.unparse(node) == code
+    ]
+    if len(nodes) != 1:
+        message = f"{function} has `{code}` {len(nodes)} times"
+        raise ValueError(message)
+    (node,) = nodes
+    lines = source.encode().splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    first = starts[node.lineno - 1] + node.col_offset
+    last = starts[node.end_lineno - 1] + node.end_col_offset
+    text = b"".join(lines)
+    return (text[:first] + bug.rewrite(node).encode() + text[last:]).decode()
