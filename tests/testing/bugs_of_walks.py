@@ -442,25 +442,25 @@ GROUPS = """\
 NotSameStep IgnoresTheMode SharedMetadata WrongBatchedSpace BornClosed FixedSpec \
 NoResetInfos
 NoMetadata UnwrapsToAnother ReportsItsFailures Float16 Float32Rewards \
-InfiniteRewards FlagsAsNumbers ListInfo NoInnerMask FirstWriterDtype WritesActions \
-ClockGoesOn NeedsSeed SeedsByBatchSize NoneSeedsAnew AnyNumberOfSeeds InfosOfAll \
-AnyMask OptionsPopped RewardAfterEnd MaskedStaysPending AnyNumberOfActions \
-StepsUnreset StaysOpen NoAttributes
+InfiniteRewards FlagsAsNumbers ListInfo
 TakesNoMode ModeAsString ResetInfosAsList
-NumberedRenderMode OutOfSpace FilledOutsideMask ReadOnlyRewards OneArrayForBothFlags \
-LiveFlags OneGenerator AbsoluteSeeds SameEpisodeForEver WrongSeedReported \
-MaskedSeedsIgnored ActionAfterEnd ListFinalInfo AlwaysFinal StepsOnAfterEnd \
-MovesBeforeChecking ClipsActions ClosesOnce GoesOnClosed AttributesAsList \
-AnyRenderMode
-OneBuffer IntSeedsDiffer UnseededDrawsEntropy MaskShakesTheOthers NoFinalObs \
-RaisesInTheMiddle NumbersAsFrames
-MaskIgnored DenseFinalObs
-MaskResetsOnlyTheLast AutoresetSkipsOne
+NumberedRenderMode OutOfSpace NoInnerMask FirstWriterDtype ReadOnlyRewards \
+OneArrayForBothFlags LiveFlags WritesActions
+FilledOutsideMask OneBuffer ClockGoesOn NeedsSeed IntSeedsDiffer NoneSeedsAnew \
+AnyNumberOfSeeds InfosOfAll
+SeedsByBatchSize SameEpisodeForEver MaskedSeedsIgnored AnyMask OptionsPopped \
+RewardAfterEnd ActionAfterEnd NoFinalObs
+OneGenerator AbsoluteSeeds WrongSeedReported AutoresetSkipsOne DenseFinalObs \
+ListFinalInfo AlwaysFinal StepsOnAfterEnd
+UnseededDrawsEntropy MaskShakesTheOthers RaisesInTheMiddle AnyNumberOfActions \
+StepsUnreset StaysOpen NoAttributes AnyRenderMode
+MaskIgnored MovesBeforeChecking ClipsActions ClosesOnce GoesOnClosed \
+AttributesAsList
+MaskResetsOnlyTheLast FinalObsOfNextEpisode NumbersAsFrames
 AcceptsOneText AcceptsAnything StripsTheCallersTexts KeepsTheCallersList \
-ReturnsAnArray ReturnsOtherCharacters InfosOfFixedWidth ValuesOutsideTheMask \
-SamplesOutside
+ReturnsAnArray ReturnsOtherCharacters InfosOfFixedWidth ValuesOutsideTheMask
 AcceptsWhatIsThere MovesUntilABadText ReturnsAList EmptyTextsOutsideTheMask \
-SamplesWithoutASeed
+SamplesOutside
 """
 
 BUGS = {**read_rows(WALKS, "Walk"), **read_rows(TALKS, "Talk")}
