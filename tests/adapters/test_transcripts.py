@@ -14,7 +14,8 @@ from roll_vec.adapters import ragen
 from roll_vec.adapters.roll import GemFrozenLakeEnv, GemSokobanEnv, GemWebShopEnv
 from roll_vec.adapters.trl import environment_factory
 from roll_vec.adapters.verl_agent import build_sokoban_envs, build_webshop_envs
-from tests.adapters.transcripts import DATA, FILES, replay
+from tests.adapters.stand_ins import read_json
+from tests.adapters.transcripts import FILES, replay
 
 SECTIONS = {
     f"{path.stem}: {section.partition(chr(10))[0][2:40]}": section
@@ -26,17 +27,11 @@ GEM_CLASSES = {
     "frozen_lake": GemFrozenLakeEnv,
     "webshop": GemWebShopEnv,
 }
-
-
-def read_json(name):
-    return json.loads((DATA / f"{name}.json").read_text("utf-8"))
-
-
 ROLL, RAGEN, VERL_AGENT, TRL = map(read_json, ("roll", "ragen", "verl_agent", "trl"))
 
 
 @pytest.mark.parametrize("section", SECTIONS.values(), ids=SECTIONS)
-def test_results_are_those_of_the_file(section, tmp_path, monkeypatch):
+def test_results_are_those_of_the_file(section, stand_ins, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lines = section.split("\n")
     assert list(replay(lines)) == lines

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from roll_vec.errors import RollVecWarning
+from tests.adapters.stand_ins import DATA, installed
 
-DATA = Path(__file__).parent / "data"
 FILES = sorted(DATA.glob("*.txt"))
 LONGEST = 400
 # What all transcripts can name.
@@ -23,11 +23,13 @@ IMPORTS = """
 import collections, copy, dataclasses, inspect, json, pickle, pydoc, sys
 from pathlib import Path
 import gymnasium
+import numpy as np
 from gymnasium.utils.env_checker import check_env
 import roll_vec
 from roll_vec.adapters import ragen, trl
 from roll_vec.adapters.roll import *
 from roll_vec.adapters.verl_agent import *
+from tests.adapters.transcripts import show
 """
 
 
@@ -90,7 +92,7 @@ def replay(lines):
 
 def main():
     """Write the results of all files again."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, installed():
         os.chdir(folder)
         for path in FILES:
             lines = list(replay(path.read_text("utf-8").splitlines()))
