@@ -4,6 +4,14 @@ import gymnasium
 import pytest
 
 from roll_vec.registration import ENVIRONMENTS
+from tests.adapters.stand_ins import installed
+
+
+@pytest.fixture
+def stand_ins():
+    """Let adapters be imported over stand-ins for their packages."""
+    with installed():
+        yield
 
 
 @pytest.fixture(autouse=True)

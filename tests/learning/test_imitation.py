@@ -11,10 +11,7 @@ import torch
 pytestmark = pytest.mark.learning
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
-TASKS = [
-    (SOKOBAN, {"dim_room": (6, 6), "num_boxes": 2}),
-    (LAKE, {"is_slippery": False}),
-]
+TASK = SOKOBAN, {"dim_room": (6, 6), "num_boxes": 2}
 
 
 @pytest.fixture(autouse=True)
@@ -35,11 +32,9 @@ def run(example, monkeypatch, capsys):
     return run
 
 
-@pytest.mark.parametrize(("id", "keywords"), TASKS)
-def test_a_file_of_episodes_replays_to_success(example, id, keywords, tmp_path):
-    solver_episodes = example("solver_episodes")
-    path = tmp_path / "episodes.npz"
-    solver_episodes.load_or_collect(path, id, keywords, 40)
+def test_a_file_of_episodes_replays_to_success(example, tmp_path):
+    solver_episodes, path = example("solver_episodes"), tmp_path / "episodes.npz"
+    solver_episodes.load_or_collect(path, *TASK, 40)
     episodes = solver_episodes.Episodes.load(path)
     assert episodes.levels.tolist() == list(range(40))
     env = gymnasium.make(episodes.id, **episodes.keywords)
@@ -57,37 +52,30 @@ def test_a_file_of_episodes_replays_to_success(example, id, keywords, tmp_path):
             assert terminated == info["success"] == (step == length - 1)
     assert next(pairs, None) is None
     # Batches of another size, the last of them smaller, have the same episodes.
-    others = solver_episodes.collect_episodes(id, keywords, 40, num_envs=13)
+    others = solver_episodes.collect_episodes(*TASK, 40, num_envs=13)
     assert others.task() == episodes.task()
     for name in ("levels", "lengths", "observations", "actions"):
         np.testing.assert_array_equal(getattr(others, name), getattr(episodes, name))
-
-
-def test_files_of_other_episodes_are_errors(example, tmp_path):
-    solver_episodes = example("solver_episodes")
-    path = tmp_path / "episodes.npz"
-    id, keywords = TASKS[0]
-    episodes = solver_episodes.load_or_collect(path, id, keywords, 3)
-    again = solver_episodes.load_or_collect(path, id, keywords, 3)
-    assert again.task() == episodes.task()
+    # Files of other episodes are errors.
+    id, keywords = TASK
+    assert solver_episodes.load_or_collect(path, *TASK, 40).task() == episodes.task()
     for arguments in (
         (id, keywords, 4),
-        (id, {**keywords, "num_boxes": 1}, 3),
-        (*TASKS[1], 3),
+        (id, {**keywords, "num_boxes": 1}, 40),
+        (LAKE, {"is_slippery": False}, 40),
     ):
-        with pytest.raises(ValueError, match=r"episodes\.npz' has 3 levels of .*expec"):
+        with pytest.raises(ValueError, match=r"episodes\.npz' has 40 levels of .*expe"):
             solver_episodes.load_or_collect(path, *arguments)
     np.savez(path, levels=np.arange(3))
     with pytest.raises(ValueError, match="has no actions, id, keywords, lengths, obse"):
-        solver_episodes.load_or_collect(path, id, keywords, 3)
+        solver_episodes.load_or_collect(path, *TASK, 40)
 
 
-@pytest.mark.parametrize("id", [SOKOBAN, LAKE])
-def test_the_clone_solves_new_levels(example, id):
+def test_the_clone_solves_new_levels(example):
     imitation, solver_episodes = example("imitation"), example("solver_episodes")
-    split = imitation.find_task(id, num_boxes=1, test_levels=300)
+    split = imitation.find_task(LAKE, num_boxes=1, test_levels=300)
     assert min(split.seeds) >= 1_000_000
-    episodes = solver_episodes.collect_episodes(id, split.keywords, 2000)
+    episodes = solver_episodes.collect_episodes(LAKE, split.keywords, 2000)
     test = imitation.TestLevels(split, episodes)
     cloning = imitation.Cloning(episodes, seed=0, width=128)
     losses = [cloning.update() for _ in range(150)]
@@ -131,7 +119,7 @@ def test_a_resumed_training_equals_an_uninterrupted_one(example, run, tmp_path):
     first, second = (torch.load(path, weights_only=True) for path in (whole, rest))
     for contents in (first, second):
         del contents["parts"]["time"]
-    assert_equal(first, second)
+    assert as_plain(first) == as_plain(second)
     points = first["parts"]["curve"]["points"]
     solved = [p["step"] for p in points if "solved_test_levels" in p]
     assert solved == [4, 8, 12]
@@ -139,34 +127,24 @@ def test_a_resumed_training_equals_an_uninterrupted_one(example, run, tmp_path):
         run(*SMALL[:-1], 5, "--updates", 14, "--resume", part)
 
 
-def assert_equal(first, second):
-    """Compare two checkpoints bit for bit."""
-    assert type(first) is type(second)
-    if isinstance(first, dict):
-        assert first.keys() == second.keys()
-        for key in first:
-            assert_equal(first[key], second[key])
-    elif isinstance(first, list):
-        for one, other in zip(first, second, strict=True):
-            assert_equal(one, other)
-    elif isinstance(first, torch.Tensor):
-        assert torch.equal(first, second)
-    else:
-        assert first == second
+def as_plain(checkpoint):
+    """Return a checkpoint with lists in the place of tensors."""
+    if isinstance(checkpoint, dict):
+        return {key: as_plain(value) for key, value in checkpoint.items()}
+    if isinstance(checkpoint, list):
+        return [as_plain(value) for value in checkpoint]
+    return checkpoint.tolist() if isinstance(checkpoint, torch.Tensor) else checkpoint
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("--num-levels", 0), "--num-levels: expected 1 to 1000000: 0"),
-        (("--num-levels", 1_000_001), "expected 1 to 1000000: 1000001"),
         (("--test-levels", 1001), "--test-levels: expected 1 to 1000: 1001"),
         (("--updates", 0), "argument --updates: expected a number above 0: 0"),
-        (("--updates", "ten"), "argument --updates: invalid number value: 'ten'"),
         (("--minutes", -1.0), "argument --minutes: expected a number above 0: -1.0"),
         (("--resume", "none.pt"), "argument --resume: expected a file that exists: no"),
         (("--picture", "none/a.png"), "--picture: expected a file in a folder that "),
-        (("--checkpoint", "."), "--checkpoint: expected a file in a folder that exis"),
         (("--id", "roll_vec/Countdown-v0"), "argument --id: invalid choice"),
     ],
 )

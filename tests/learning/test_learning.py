@@ -1,17 +1,17 @@
-"""docs/examples/learning.py: checkpoints, learning curves, times, progress bars."""
+"""docs/examples/learning.py and docs/torch.md: checkpoints, curves, times, bars."""
 
 import io
-import subprocess
 import sys
 
 import gymnasium
+import matplotlib.image
 import numpy as np
 import pytest
 import torch
 
 import roll_vec  # noqa: F401 - registers the ids
 from tests.conftest import ROOT
-from tests.learning.conftest import EXAMPLES
+from tests.frameworks.programs import blocks_of
 
 pytestmark = pytest.mark.learning
 
@@ -64,34 +64,21 @@ class TinyTraining:
         self.updates, self.ended = values["updates"], values["ended"]
 
 
-CONTINUE = """
-import sys
-sys.path[:0] = sys.argv[1:3]
-import learning, torch
-from tests.learning.test_learning import TinyTraining
-training = TinyTraining(seed=5)
-training.load(sys.argv[3], learning)
-for _ in range(60):
-    training.update()
-torch.save(training.network.state_dict(), sys.argv[4])
-"""
-
-
-def test_a_new_process_continues_bit_for_bit(example, tmp_path):
+def test_a_checkpoint_continues_bit_for_bit(example, tmp_path):
     learning = example("learning")
-    training = TinyTraining(seed=1)
+    first, second = TinyTraining(seed=1), TinyTraining(seed=5)
     for _ in range(95):  # to just before the step limit: autoresets are to come
-        training.update()
-    training.save(tmp_path / "checkpoint", learning)
+        first.update()
+    first.save(tmp_path / "checkpoint", learning)
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
-    for _ in range(60):
-        training.update()
-    command = [sys.executable, "-c", CONTINUE, str(ROOT), str(EXAMPLES)]
-    result = tmp_path / "weights"
-    subprocess.run([*command, tmp_path / "checkpoint", result], check=True)
-    weights = torch.load(result, weights_only=True)
-    for name, tensor in training.network.state_dict().items():
-        assert torch.equal(weights[name], tensor)
+    second.load(tmp_path / "checkpoint", learning)
+    for training in (first, second):
+        for _ in range(60):
+            training.update()
+    for one, other in zip(
+        first.network.parameters(), second.network.parameters(), strict=True
+    ):
+        assert torch.equal(one, other)
 
 
 def test_other_files_and_missing_parts_are_errors(example, tmp_path):
@@ -119,10 +106,11 @@ def test_other_files_and_missing_parts_are_errors(example, tmp_path):
     assert torch.equal(network.weight, weights)
 
 
-def test_an_unreadable_checkpoint_is_not_saved(example, tmp_path):
+def test_a_save_that_fails_leaves_the_old_file(example, tmp_path, monkeypatch):
     learning = example("learning")
-    envs_state = TinyTraining(seed=1).envs.get_state()
-    path = tmp_path / "checkpoint"
+    training, path = TinyTraining(seed=1), tmp_path / "checkpoint"
+    training.save(path, learning)
+    old = path.read_bytes()
     mersenne = np.random.Generator(np.random.MT19937(1))
     for arguments in (
         {"parts": {}, "values": {"counts": {"inner": np.zeros(2)}}},
@@ -130,16 +118,9 @@ def test_an_unreadable_checkpoint_is_not_saved(example, tmp_path):
         {"parts": {"rng": mersenne}},
     ):
         with pytest.raises(ValueError, match="expected plain values"):
-            learning.save_checkpoint(path, envs_state=envs_state, **arguments)
-        assert not any(tmp_path.iterdir())
-
-
-def test_an_interrupted_save_leaves_the_old_file(example, tmp_path, monkeypatch):
-    learning = example("learning")
-    training = TinyTraining(seed=1)
-    path = tmp_path / "checkpoint"
-    training.save(path, learning)
-    old = path.read_bytes()
+            learning.save_checkpoint(
+                path, envs_state=training.envs.get_state(), **arguments
+            )
 
     def interrupt(contents, file):
         file.write_bytes(b"half")
@@ -202,3 +183,21 @@ def test_a_bar_is_drawn_on_terminals_alone(example, is_terminal, monkeypatch):
         bar.show(success=0.125)
     assert ("learn" in screen.getvalue()) == is_terminal
     assert ("success 0.125" in screen.getvalue()) == is_terminal
+
+
+def test_the_picture_of_the_language_loop_has_a_line_for_each_family(example, tmp_path):
+    row = {"return": 1.0}
+    entry = {"families": {"Sokoban": row, "Countdown": row}, "advantages": [1.0, -1.0]}
+    example("language_loop").save_picture([entry, entry], tmp_path / "loop.png")
+    pixels = matplotlib.image.imread(tmp_path / "loop.png")
+    assert pixels.shape == (350, 900, 4)
+    colours = {tuple((255 * pixel[:3]).round()) for pixel in pixels.reshape(-1, 4)}
+    # The first two of matplotlib's cycle.
+    assert {(31, 119, 180), (255, 127, 14)} <= colours
+
+
+def test_the_five_programs_of_the_page_about_torch_run():
+    blocks = blocks_of(ROOT / "docs" / "torch.md")
+    assert len(blocks) == 5
+    for number, block in enumerate(blocks):
+        exec(compile(block, f"<block {number} of torch.md>", "exec"), {})

@@ -1,7 +1,8 @@
-"""docs/examples/ppo.py: the mask of ignored actions, advantages, checkpoints, tests."""
+"""docs/examples/ppo.py, and the rows of its checkpoints in the baselines."""
 
 import dataclasses
-import subprocess
+import hashlib
+import json
 import sys
 
 import gymnasium
@@ -9,7 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-import roll_vec  # noqa: F401 - registers the ids
+from benchmarks.baselines import __main__ as command
+from benchmarks.baselines.policies import PPO, TRAINED_SPLITS, checkpoint_of
+from roll_vec.evaluation import find_split, play_split
+from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import ROOT
 from tests.learning.conftest import EXAMPLES
 
@@ -66,11 +70,12 @@ def test_learning_without_the_mask_is_noticed(example):
 def test_the_page_has_the_lines_of_the_mask(example):
     page = (ROOT / "docs" / "learning.md").read_text("utf-8")
     program = (EXAMPLES / "ppo.py").read_text("utf-8").splitlines()
-    lines = page.partition("the second before the loss:\n\n```\n")[2].partition("```")[
+    block = page.partition("the second before the loss:\n\n```\n")[2].partition("```")[
         0
     ]
-    assert len(lines.splitlines()) == 2
-    assert set(lines.splitlines()) <= {line.strip() for line in program}
+    lines = block.splitlines()
+    assert len(lines) == 2
+    assert set(lines) <= {line.strip() for line in program}
 
 
 def test_advantages_equal_sums_along_episodes(example):
@@ -94,45 +99,25 @@ def test_advantages_equal_sums_along_episodes(example):
             assert advantages[start, i] == pytest.approx(expected, abs=1e-4)
 
 
-CONTINUE = """
-import sys
-sys.path[:0] = sys.argv[1:3]
-import importlib, torch
-from tests.learning.test_ppo import make_training, weights_of
-training = make_training(importlib.import_module, seed=9)
-training.load(sys.argv[3])
-for _ in range(3):
-    training.update()
-training.save(sys.argv[4])
-others = [training.stage, training.success, training.curve.points]
-torch.save((weights_of(training), others), sys.argv[5])
-"""
-
-
-def test_a_new_process_continues_bit_for_bit(example, tmp_path):
-    training = make_training(example)
-    training.curve.add(0, success=0)
-    training.success = 1.0
-    training.update()
-    assert training.stage == 1
-    path, end, result = (str(tmp_path / name) for name in ("k", "2k", "result"))
-    training.save(path)
-    training.success = 1.0  # only here: a stage more than in the checkpoint
-    for _ in range(3):
-        training.update()
-    assert training.stage == 2
-    training.load(path)  # the same process goes back as well
-    for _ in range(3):
-        training.update()
-    command = [sys.executable, "-c", CONTINUE, str(ROOT), str(EXAMPLES)]
-    subprocess.run([*command, path, end, result], check=True)
-    weights, others = torch.load(result, weights_only=True)
-    assert torch.equal(weights, weights_of(training))
-    assert others == [training.stage, training.success, training.curve.points]
-    np.testing.assert_array_equal(
-        example("learning").load_checkpoint(end, {})[0].arrays["level_numbers"],
-        training.envs.get_state().arrays["level_numbers"],
-    )
+def test_a_checkpoint_continues_bit_for_bit(example, tmp_path):
+    first, second = make_training(example), make_training(example, seed=9)
+    first.curve.add(0, success=0)
+    first.success = 1.0
+    first.update()
+    assert first.stage == 1
+    first.save(tmp_path / "checkpoint")
+    second.success = 1.0  # only here: a stage more than in the checkpoint
+    second.update()
+    second.load(tmp_path / "checkpoint")
+    for training in (first, second):
+        for _ in range(2):
+            training.update()
+    assert torch.equal(weights_of(first), weights_of(second))
+    for name in ("stage", "success"):
+        assert getattr(first, name) == getattr(second, name)
+    assert first.curve.points == second.curve.points
+    numbers = [t.envs.get_state().arrays["level_numbers"] for t in (first, second)]
+    np.testing.assert_array_equal(*numbers)
 
 
 def test_a_checkpoint_of_another_task_is_refused(example, tmp_path):
@@ -188,14 +173,14 @@ def test_the_program_learns_and_its_policy_can_be_loaded(
     recipe = dataclasses.replace(ppo.RECIPES[LAKE], num_levels=5000)
     monkeypatch.setitem(ppo.RECIPES, LAKE, recipe)
     checkpoint, picture = tmp_path / "lake.pt", tmp_path / "lake.png"
-    options = ["--id", LAKE, "--updates=15", "--num-envs=512", "--test-levels=200"]
+    options = ["--id", LAKE, "--updates=20", "--num-envs=256", "--test-levels=200"]
     options += [f"--checkpoint={checkpoint}", f"--picture={picture}"]
     monkeypatch.setattr(sys, "argv", ["ppo.py", *options])
     before = torch.random.get_rng_state()
     ppo.main()
     assert torch.equal(torch.random.get_rng_state(), before)
     first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith("15 updates in ")
+    assert first.startswith("20 updates in ")
     assert "% of them in the environments" in first
     success = ppo.evaluate(ppo.load_policy(checkpoint), LAKE, 200, is_slippery=False)
     beginner = make_training(example, LAKE).policy()
@@ -207,3 +192,39 @@ def test_the_program_learns_and_its_policy_can_be_loaded(
     monkeypatch.setattr(sys, "argv", ["ppo.py", *options, f"--resume={checkpoint}"])
     ppo.main()
     assert capsys.readouterr().out.splitlines()[1] == second
+
+
+def test_each_recipe_has_the_keywords_of_its_split(example):
+    recipes = example("recipes").RECIPES
+    assert set(recipes) == set(TRAINED_SPLITS)
+    for id, name in TRAINED_SPLITS.items():
+        split = find_split(id, name)
+        defaults = ENVIRONMENTS[id].defaults()
+        assert {**defaults, **recipes[id].keywords} == {**defaults, **split.keywords}
+
+
+@pytest.mark.parametrize(
+    ("id", "name"), [(LAKE, "test-no-slip"), ("roll_vec/FrozenLake-v1", "test")]
+)
+def test_a_checkpoint_has_a_row(example, id, name, tmp_path, monkeypatch):
+    training = example("ppo").Training(id, example("recipes").RECIPES[id], 8, 0)
+    split, out = find_split(id, name), tmp_path / "out.json"
+    assert TRAINED_SPLITS[id] == name
+    path = checkpoint_of(split, tmp_path)
+    training.save(path)
+    monkeypatch.setattr(command.chart, "draw", lambda content, path: None)
+    only = ["--only", id, "--only", PPO]
+    command.main([*only, "--checkpoints", str(tmp_path), "--out", str(out)])
+    (row,) = json.loads(out.read_text("utf-8"))["rows"]
+    assert row["checkpoint"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert row["episodes"] == len(split)
+    assert row["versions"]["torch"]
+    if id != LAKE:  # a world of one map has no new levels
+        assert "new_success" not in row
+        return
+    policy = training.policy()
+    envs = split.make_vec(256, obs_mode="planes")
+    results = play_split(split, envs, lambda turn: policy(turn.observations))
+    assert row["success"][0] == results.successes.mean()
+    assert row["training_levels"] == 50_000
+    assert 0 < row["new_episodes"] < len(split)

@@ -67,13 +67,7 @@ def run_tests(python: Path, pins: PinSet) -> bool:
 
 
 def main(names: list[str]) -> None:
-    """Install and test the named sets, or all.
-
-    Raises
-    ------
-    SystemExit
-        If a name is unknown, an interpreter is missing, or tests of a set failed.
-    """
+    """Install and test the named sets, or all."""
     unknown = sorted(set(names) - set(SETS))
     if unknown:
         message = f"PINS: unknown {', '.join(unknown)}; there are {', '.join(SETS)}"

@@ -64,8 +64,7 @@ def _update(digest: Any, value: Any) -> None:
         for item in value:
             _update(digest, item)
     elif isinstance(value, np.generic):
-        # Its repr has changed with numpy 2.
-        _update(digest, np.asarray(value))
+        _update(digest, np.asarray(value))  # its repr has changed with numpy 2
     elif value is None or isinstance(value, (str, bool, int, float)):
         digest.update(f"{value!r};".encode())
     else:

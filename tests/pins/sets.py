@@ -5,19 +5,11 @@ Each stands for a program whose requirements the package must meet.
 
 from typing import NamedTuple
 
-__all__ = ["SETS", "PinSet"]
-
 
 class PinSet(NamedTuple):
-    """Versions, and the Pythons they exist for.
+    """Versions as pip reads them, and the Pythons they exist for.
 
-    Attributes
-    ----------
-    requirements : tuple of str
-        As pip reads them.
-    pythons : tuple of str
-        The first of these that is here runs the set; none given: the one that runs
-        this.
+    The first of these that is here runs the set; none: the one that runs this.
     """
 
     requirements: tuple[str, ...]

@@ -30,50 +30,38 @@ def screen_of(pygame):
     return pygame.surfarray.array3d(pygame.display.get_surface()).transpose(1, 0, 2)
 
 
-def test_window_opens_at_the_first_frame_and_enlarges_it(pygame):
+def test_window_opens_enlarges_frames_follows_their_size_and_closes(pygame):
     window = Window("a title", size=100)
+    window.close()
     assert not window.is_open
     assert not pygame.display.get_init()
     assert window.show(FRAME)
     assert window.is_open
     # The largest whole number of times that 16 columns go into 100 pixels is 6.
-    screen = screen_of(pygame)
-    assert screen.shape == (48, 96, 3)
-    np.testing.assert_array_equal(screen, FRAME.repeat(6, axis=0).repeat(6, axis=1))
+    np.testing.assert_array_equal(screen_of(pygame), FRAME.repeat(6, 0).repeat(6, 1))
     assert pygame.display.get_caption()[0] == "a title"
+    # One that is larger than the window is shown as it is.
+    window.show(np.full((120, 120, 3), 7, dtype=np.uint8), fps=1000)
+    assert screen_of(pygame).shape == (120, 120, 3)
+    for duplicate in (copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))):
+        twin = duplicate(window)
+        assert (twin.title, twin.size, twin.is_open) == ("a title", 100, False)
+        assert window.is_open
+    window.close(), window.close()
+    assert not window.is_open
+    assert not pygame.display.get_init()
+    assert window.show(FRAME)
 
 
 def test_window_of_a_batch_says_how_much_of_it_is_seen(pygame):
-    def title(num_envs):
+    for num_envs, title in ((16, "roll_vec"), (1600, "roll_vec: 16 of 1,600")):
         env = gymnasium.make_vec(
             "roll_vec/FrozenLake-v1", num_envs=num_envs, render_mode="human"
         )
         env.metadata["render_fps"] = 0
         env.reset(seed=0)
-        shown = pygame.display.get_caption()[0]
+        assert pygame.display.get_caption()[0] == title
         env.close()
-        return shown
-
-    assert title(16) == "roll_vec"
-    assert title(4096) == "roll_vec: 16 of 4,096"
-
-
-def test_window_follows_a_frame_of_another_size(pygame):
-    window = Window(size=16)
-    window.show(FRAME, fps=1000)
-    window.show(np.full((40, 40, 3), 7, dtype=np.uint8), fps=1000)
-    assert screen_of(pygame).shape == (40, 40, 3)
-
-
-def test_window_closed_twice_and_shown_again_opens_again(pygame):
-    window = Window()
-    window.close()
-    window.show(FRAME)
-    window.close()
-    window.close()
-    assert not window.is_open
-    assert not pygame.display.get_init()
-    assert window.show(FRAME)
 
 
 def test_window_closed_by_the_user_drops_what_follows(pygame):
@@ -97,23 +85,9 @@ def test_window_of_another_owner_is_not_closed(pygame):
     assert pygame.display.get_caption()[0] == "second"
 
 
-@pytest.mark.parametrize(
-    "duplicate", [copy.deepcopy, lambda window: pickle.loads(pickle.dumps(window))]
-)
-def test_window_is_copied_without_what_is_on_the_screen(pygame, duplicate):
-    window = Window("title", size=50)
-    window.show(FRAME)
-    twin = duplicate(window)
-    assert (twin.title, twin.size, twin.is_open) == ("title", 50, False)
-    assert window.is_open
-
-
-def test_window_refuses_what_is_no_frame():
+def test_window_names_what_is_missing(monkeypatch):
     with pytest.raises(InvalidOptionError, match=r"not \(8, 16\)"):
         Window().show(FRAME[..., 0])
-
-
-def test_window_without_pygame_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pygame", None)
     with pytest.raises(MissingExtraError, match=r'pip install "\.\[render\]"'):
         Window().show(FRAME)

@@ -30,13 +30,6 @@ from roll_vec.sessions.calls import TaskCall, ThreadCall
 from roll_vec.sessions.micro_batches import MicroBatches
 from tests.distributed.local_actors import make_env
 
-IDS = [
-    ("roll_vec/FrozenLake-v1", {}),
-    ("roll_vec/Sokoban-v0", {"num_levels": 4, "level_info": True, "action_mask": True}),
-    ("roll_vec/RandomFrozenLake-v0", {"action_mode": "text", "obs_mode": "text"}),
-    ("roll_vec/Countdown-v0", {"action_pattern": "<answer>(.*?)</answer>"}),
-]
-
 
 def make_sessions(id="roll_vec/FrozenLake-v1", num_envs=2, **keywords):
     envs = roll_vec.make_vec(id, num_envs, autoreset_mode="Disabled", **keywords)
@@ -72,27 +65,48 @@ async def play_async(session, actions, seed):
     return results
 
 
-@pytest.mark.parametrize(("id", "keywords"), IDS, ids=[id for id, _ in IDS])
+LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
+SOKOBAN = {"num_levels": 4, "level_info": True, "action_mask": True}
+TEXTS = {"action_mode": "text", "obs_mode": "text"}
+
+
 @pytest.mark.parametrize("way", ["threads", "coroutines"])
-def test_sessions_return_what_single_environments_return(id, keywords, way):
-    num_envs = 4
-    with make_sessions(id, num_envs, max_episode_steps=10, **keywords) as sessions:
-        space = sessions.envs.single_action_space
-        plans = [texts_or_codes(space, i) for i in range(num_envs)]
-        open_sessions = [sessions.open() for _ in plans]
-        arguments = (open_sessions, plans, range(num_envs))
+@pytest.mark.parametrize(
+    ("make", "id", "keywords", "options"),
+    [
+        (roll_vec.make_vec, "roll_vec/Sokoban-v0", SOKOBAN, {}),
+        (roll_vec.make_vec, "roll_vec/RandomFrozenLake-v0", TEXTS, {}),
+        (
+            roll_vec.make_vec,
+            COUNTDOWN,
+            {"action_pattern": "<answer>(.*?)</answer>"},
+            {},
+        ),
+        (roll_vec.make_vec, COUNTDOWN, {}, {"workers": 2, "executor": "thread"}),
+        (roll_vec.make_vec, COUNTDOWN, {}, {"workers": 2, "executor": "process"}),
+        (make_env, LAKE, {}, {"num_shards": 2}),
+        (make_env, COUNTDOWN, {}, {"num_shards": 2}),
+    ],
+    ids=["array", "texts", "pool", "thread", "process", "array shards", "pool shards"],
+)
+def test_sessions_return_what_single_environments_return(
+    make, id, keywords, options, way
+):
+    keywords = {"max_episode_steps": 6, **keywords}
+    envs = make(id, 4, autoreset_mode="Disabled", **options, **keywords)
+    with Sessions(envs) as sessions, ThreadPoolExecutor(4) as threads:
+        plans = [texts_or_codes(envs.single_action_space, seed) for seed in range(4)]
+        opened = [sessions.open() for _ in plans]
+        # One plays alone, while the others were never reset.
+        results = [play(opened[3], plans[3], 3)]
         if way == "threads":
-            with ThreadPoolExecutor(num_envs) as executor:
-                results = list(executor.map(play, *arguments))
+            results += threads.map(play, opened, plans, range(4))
         else:
-
-            async def play_all():
-                return await asyncio.gather(*map(play_async, *arguments))
-
-            results = asyncio.run(play_all())
-    for seed, (plan, result) in enumerate(zip(plans, results, strict=True)):
-        env = gymnasium.make(id, max_episode_steps=10, **keywords)
-        assert same_data(result, play(env, plan, seed))
+            results += together(*map(play_async, opened, plans, range(4)))
+    for seed, result in zip((3, *range(4)), results, strict=True):
+        assert same_data(
+            result, play(gymnasium.make(id, **keywords), plans[seed], seed)
+        )
 
 
 class Gate(gymnasium.Env):
@@ -132,6 +146,23 @@ def gates():
     sessions.close()
 
 
+def together(*calls):
+    """Return the results, or errors, of calls of coroutines that run at once."""
+
+    async def gather():
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    return asyncio.run(gather())
+
+
+def open_started(sessions, count):
+    """Return sessions that have been reset."""
+    opened = [sessions.open() for _ in range(count)]
+    for seed, session in enumerate(opened):
+        session.reset(seed=seed)
+    return opened
+
+
 def run_in_thread(function, *arguments):
     executor = ThreadPoolExecutor(1)
     future = executor.submit(function, *arguments)
@@ -153,9 +184,7 @@ def test_calls_that_come_while_a_batch_runs_are_the_next_batch(gates, monkeypatc
         gates._rows, "run", lambda calls: (sizes.append(len(calls)), run(calls))
     )
     gates._calls._run = gates._run
-    players = [gates.open() for _ in range(4)]
-    for player in players:
-        player.reset()
+    players = open_started(gates, 4)
     sizes.clear()
     env = gates.envs.envs[0]
     first = run_in_thread(players[0].step, 5)
@@ -168,13 +197,8 @@ def test_calls_that_come_while_a_batch_runs_are_the_next_batch(gates, monkeypatc
 
 
 def test_an_info_does_not_change_the_type_of_anothers(gates):
-    one, other = gates.open(), gates.open()
-    one.reset(), other.reset()
-
-    async def both():
-        return await asyncio.gather(one.step_async(0), other.step_async(2))
-
-    (*_, info), (*_, other_info) = asyncio.run(both())
+    one, other = open_started(gates, 2)
+    (*_, info), (*_, other_info) = together(one.step_async(0), other.step_async(2))
     assert info["value"] == 0.5
     assert type(other_info["value"]) is int
 
@@ -186,29 +210,12 @@ def test_an_invalid_action_raises_for_its_own_caller_alone(action):
         single = gymnasium.make("roll_vec/FrozenLake-v1")
         one.reset(seed=1)
         other.reset(seed=1), single.reset(seed=1)
-
-        async def both():
-            return await asyncio.gather(
-                one.step_async(action), other.step_async(2), return_exceptions=True
-            )
-
-        error, result = asyncio.run(both())
+        error, result = together(one.step_async(action), other.step_async(2))
         assert isinstance(error, InvalidActionError)
         assert same_data(result, single.step(2))
         # It has not moved: its next step is the first.
         single.reset(seed=1)
-        assert same_data(one.step(2), single.step(2))
-
-
-def test_a_bad_seed_and_bad_options_change_nothing():
-    with make_sessions(num_envs=1) as sessions, sessions.open() as session:
-        session.reset(seed=3)
-        for seed in (-1, 1.5, "a"):
-            with pytest.raises(InvalidSeedError):
-                session.reset(seed=seed)
-        with pytest.raises(InvalidOptionError):
-            session.reset(options=[1])
-        assert session.step(0)[4]
+        assert same_data(one.step(np.int32(2)), single.step(2))
 
 
 def test_a_level_that_cannot_be_made_is_an_error_of_its_own_session_alone():
@@ -224,13 +231,7 @@ def test_a_level_that_cannot_be_made_is_an_error_of_its_own_session_alone():
 
         engine.reset = reset_unless
         one, other = sessions.open(), sessions.open()
-
-        async def both():
-            return await asyncio.gather(
-                one.reset_async(13), other.reset_async(5), return_exceptions=True
-            )
-
-        error, result = asyncio.run(both())
+        error, result = together(one.reset_async(13), other.reset_async(5))
         assert isinstance(error, roll_vec.errors.LevelGenerationError)
         single = gymnasium.make("roll_vec/Sokoban-v0", **keywords)
         assert same_data(result, single.reset(seed=5))
@@ -238,14 +239,9 @@ def test_a_level_that_cannot_be_made_is_an_error_of_its_own_session_alone():
 
 @pytest.mark.filterwarnings("ignore::roll_vec.errors.EnvironmentFaultWarning")
 def test_a_fault_ends_its_own_episode_alone(gates):
-    one, other = gates.open(), gates.open()
-    one.reset(seed=1), other.reset(seed=2)
+    one, other = open_started(gates, 2)
     one.step(3)
-
-    async def both():
-        return await asyncio.gather(one.step_async(9), other.step_async(2))
-
-    failed, well = asyncio.run(both())
+    failed, well = together(one.step_async(9), other.step_async(2))
     # The last observation that it had.
     assert (failed[0], failed[3]) == (3, True)
     assert "nine" in failed[4]["error"]
@@ -257,20 +253,24 @@ def test_a_fault_ends_its_own_episode_alone(gates):
     assert one.step(1)[0] == 1
 
 
-def test_a_step_needs_a_reset_before_and_after_an_episode(gates):
+def test_a_step_needs_a_reset_and_a_bad_reset_changes_nothing(gates):
     session = gates.open()
     for call in (lambda: session.step(1), session.render):
         with pytest.raises(ResetNeededError):
             call()
     session.reset()
+    for seed in (-1, 1.5, "a"):
+        with pytest.raises(InvalidSeedError):
+            session.reset(seed=seed)
+    with pytest.raises(InvalidOptionError):
+        session.reset(options=[1])
     assert session.step(8)[2]
     with pytest.raises(ResetNeededError):
         session.step(1)
 
 
 def test_a_session_is_for_one_caller_at_a_time(gates):
-    session = gates.open()
-    session.reset()
+    [session] = open_started(gates, 1)
     future = run_in_thread(session.step, 5)
     env = gates.envs.envs[0]
     assert env.entered.wait(5)
@@ -320,25 +320,22 @@ def test_a_new_session_does_not_go_on_with_the_stream_of_the_one_before():
         assert lakes[0] != lakes[1]
 
 
-def test_a_timeout_may_be_longer_than_a_clock_can_measure():
-    with make_sessions(num_envs=1) as sessions:
-        for timeout in (2e9, float("inf"), 10**400):
-            sessions.open(timeout).close()
-            asyncio.run(sessions.open_async(timeout)).close()
-
-
 def test_open_waits_for_an_environment():
     with make_sessions(num_envs=1) as sessions:
         session = sessions.open()
         future = run_in_thread(sessions.open)
         session.close()
-        assert future.result(5).reset(seed=1)[0] == 0
+        session = future.result(5)
+        assert session.reset(seed=1)[0] == 0
+        session.close()
+        # A timeout may be longer than a clock can measure.
+        for timeout in (2e9, float("inf"), 10**400):
+            sessions.open(timeout).close()
+            asyncio.run(sessions.open_async(timeout)).close()
 
 
 def test_close_wakes_all_that_wait(gates):
-    players = [gates.open() for _ in range(4)]
-    for player in players:
-        player.reset()
+    players = open_started(gates, 4)
     env = gates.envs.envs[0]
     running = run_in_thread(players[0].step, 5)
     assert env.entered.wait(5)
@@ -361,9 +358,7 @@ def test_close_wakes_all_that_wait(gates):
 
 
 def test_a_coroutine_that_is_cancelled_leaves_the_others_alone(gates):
-    players = [gates.open() for _ in range(3)]
-    for player in players:
-        player.reset()
+    players = open_started(gates, 3)
     env = gates.envs.envs[0]
 
     async def cancel_one():
@@ -384,8 +379,7 @@ def test_a_coroutine_that_is_cancelled_leaves_the_others_alone(gates):
 
 
 def test_a_result_that_nobody_took_asks_for_a_reset(gates):
-    session, env = gates.open(), gates.envs.envs[0]
-    session.reset()
+    [session], env = open_started(gates, 1), gates.envs.envs[0]
 
     async def cancel_late():
         task = asyncio.ensure_future(session.step_async(3))
@@ -401,8 +395,7 @@ def test_a_result_that_nobody_took_asks_for_a_reset(gates):
 
 
 def test_a_coroutine_that_leads_and_is_cancelled_hands_over(gates):
-    session = gates.open()
-    session.reset()
+    [session] = open_started(gates, 1)
 
     async def cancel_leader():
         leader = TaskCall(3, "step", 1)
@@ -417,8 +410,7 @@ def test_a_coroutine_that_leads_and_is_cancelled_hands_over(gates):
 
 
 def test_an_interrupted_batch_asks_all_for_a_reset_and_hands_over(gates, monkeypatch):
-    one, other = gates.open(), gates.open()
-    one.reset(), other.reset()
+    one, other = open_started(gates, 2)
 
     def interrupt(calls):
         raise KeyboardInterrupt
@@ -485,13 +477,6 @@ def test_render_returns_the_frame_of_the_session():
     with make_sessions() as sessions, sessions.open() as session:
         session.reset()
         assert session.render() is None
-
-
-def test_an_action_can_be_a_number_of_numpy():
-    with make_sessions() as sessions, sessions.open() as session:
-        single = gymnasium.make("roll_vec/FrozenLake-v1")
-        session.reset(seed=2), single.reset(seed=2)
-        assert same_data(session.step(np.int32(1)), single.step(1))
 
 
 def test_a_caller_that_is_about_to_lead_gets_the_error_of_a_close():

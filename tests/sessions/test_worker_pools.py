@@ -3,22 +3,19 @@
 import asyncio
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import gymnasium
 import pytest
 
-import roll_vec
 from roll_vec.errors import ClosedError, InvalidActionError, ResetNeededError
 from roll_vec.pool import PoolVectorEnv
-from roll_vec.pool.observations import same_data
 from roll_vec.sessions import Sessions
 from tests.sessions.test_sessions import (
     Gate,
-    play,
+    open_started,
     run_in_thread,
-    texts_or_codes,
+    together,
     wait_until,
 )
 
@@ -60,27 +57,6 @@ def gates():
     sessions.close()
 
 
-def open_started(sessions, count):
-    opened = [sessions.open() for _ in range(count)]
-    for seed, session in enumerate(opened):
-        session.reset(seed=seed)
-    return opened
-
-
-@pytest.mark.parametrize("executor", ["thread", "process"])
-def test_results_are_those_of_single_environments(executor):
-    id, keywords = "roll_vec/Countdown-v0", {"max_episode_steps": 4}
-    envs = roll_vec.make_vec(
-        id, 4, autoreset_mode="Disabled", workers=2, executor=executor, **keywords
-    )
-    with Sessions(envs) as sessions, ThreadPoolExecutor(4) as threads:
-        plans = [texts_or_codes(envs.single_action_space, seed) for seed in range(4)]
-        opened = [sessions.open() for _ in plans]
-        results = list(threads.map(play, opened, plans, range(4)))
-    for seed, (plan, result) in enumerate(zip(plans, results, strict=True)):
-        assert same_data(result, play(gymnasium.make(id, **keywords), plan, seed))
-
-
 def test_a_slow_step_holds_up_nobody_else(gates):
     sessions, envs = gates
     slow, other, third = open_started(sessions, 3)
@@ -88,11 +64,8 @@ def test_a_slow_step_holds_up_nobody_else(gates):
     assert envs[0].entered.wait(5)
     # The thread that takes results waits for the slow one: it is woken.
     assert run_in_thread(other.step, 3).result(5)[0] == 3
-
-    async def step_both():
-        return await asyncio.gather(other.step_async(4), third.step_async(2))
-
-    assert [result[0] for result in asyncio.run(step_both())] == [4, 2]
+    results = together(other.step_async(4), third.step_async(2))
+    assert [result[0] for result in results] == [4, 2]
     assert not future.done()
     envs[0].may_go.set()
     assert future.result(5)[0] == 5
@@ -119,13 +92,7 @@ def test_a_slow_process_holds_up_nobody_else(tmp_path):
 def test_errors_belong_to_their_own_callers(gates):
     sessions, envs = gates
     one, other, _ = open_started(sessions, 3)
-
-    async def step_both():
-        return await asyncio.gather(
-            one.step_async(99), other.step_async(2), return_exceptions=True
-        )
-
-    error, result = asyncio.run(step_both())
+    error, result = together(one.step_async(99), other.step_async(2))
     assert isinstance(error, InvalidActionError)
     assert result[0] == 2
     assert one.step(3)[0] == 3

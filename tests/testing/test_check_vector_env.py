@@ -1,39 +1,29 @@
-"""The conformance checker: sound environments pass, and every bug is found.
-
-`walk` has a sound environment; the modules ``bugs_of_*`` have broken ones with the
-codes of their findings.
-"""
-
-from __future__ import annotations
+"""The conformance checker: sound environments pass, and every bug is found."""
 
 import random
 import re
 import threading
-from typing import ClassVar
 
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode
 
 import roll_vec.testing
-from roll_vec.testing import check_vector_env
-from roll_vec.testing.registry import GENERAL, GROUPS
-from tests.testing import (
-    bugs_of_episodes,
-    bugs_of_results,
-    bugs_of_texts,
-    bugs_of_use,
-)
-from tests.testing.bug_table import STEPS, codes
-from tests.testing.walk import Walk
+from roll_vec.testing import ConformanceError, check_vector_env
+from tests.testing.bugs_of_walks import BUGS, BUGS_OF_IDS, TOGETHER
+from tests.testing.walks import DISABLED, SAME_STEP, Talk, Walk, make_broken
 
-BUGS = {
-    **bugs_of_results.BUGS,
-    **bugs_of_episodes.BUGS,
-    **bugs_of_use.BUGS,
-    **bugs_of_texts.BUGS,
-}
+# Episodes of walks take at most 8.
+STEPS = 12
+
+
+def codes(subject, *, steps=STEPS, **kwargs):
+    """Check an environment; return the codes of all findings."""
+    try:
+        check_vector_env(subject, steps=steps, **kwargs)
+    except ConformanceError as error:
+        return {finding.slug for finding in error.findings}
+    return set()
 
 
 def message(subject, **kwargs):
@@ -41,32 +31,6 @@ def message(subject, **kwargs):
     with pytest.raises(AssertionError) as error:
         check_vector_env(subject, steps=STEPS, **kwargs)
     return str(error.value)
-
-
-def test_sound_factory_passes():
-    assert check_vector_env(Walk, steps=60) is None
-
-
-@pytest.mark.parametrize("seed", [1, 12345])
-def test_sound_factory_passes_with_any_seed(seed):
-    assert check_vector_env(Walk, seed=seed, steps=STEPS) is None
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_sound_environment_of_texts_passes(seed):
-    assert check_vector_env(bugs_of_texts.Talk, seed=seed, steps=40) is None
-
-
-def test_attributes_that_are_not_available_are_left_out():
-    class Excused(Walk):
-        @property
-        def np_random_seed(self):
-            raise NotImplementedError
-
-        def render(self):
-            raise gymnasium.error.DependencyNotInstalled("a painter")
-
-    assert check_vector_env(Excused, steps=STEPS) is None
 
 
 @pytest.fixture
@@ -83,108 +47,100 @@ def register():
         del gymnasium.registry[name]
 
 
+class Excused(Walk):
+    """Lacks what may be lacking, and warns."""
+
+    @property
+    def np_random_seed(self):
+        raise NotImplementedError
+
+    def render(self):
+        gymnasium.logger.warn("rendering")
+        raise gymnasium.error.DependencyNotInstalled("a painter")
+
+
+@pytest.mark.parametrize(
+    ("subject", "seed", "steps"),
+    [(Walk, 0, 60), (Walk, 12345, STEPS), (Talk, 1, 40), (Excused, 1, STEPS)],
+)
+def test_sound_environment_passes(subject, seed, steps):
+    assert check_vector_env(subject, seed=seed, steps=steps) is None
+
+
+# Bugs that end the whole check, or wait, are alone.
+ALONE = [[name] for name in BUGS if name not in {n for line in TOGETHER for n in line}]
+
+
+@pytest.mark.parametrize("names", [*TOGETHER, *ALONE], ids=lambda names: names[0])
+def test_bugs_are_found_and_nothing_else(names):
+    bugs = [BUGS[name] for name in names]
+    # Each bug has a code that no other bug of the line has.
+    for bug in bugs:
+        others = {code for other in bugs if other is not bug for code in other.codes}
+        assert bug.codes[0] not in others
+    expected = {code for bug in bugs for code in bug.codes}
+    limit = 0.5 if "call-limit" in expected else 30.0
+    assert codes(make_broken(*bugs), call_limit=limit) == expected
+
+
 def test_sound_id_passes(register):
     assert check_vector_env(register(Walk), steps=STEPS) is None
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        # A third of a second each: all but every third are among the slow tests.
-        pytest.param(bug, marks=[pytest.mark.slow] if i % 3 else [])
-        for i, bug in enumerate(BUGS)
-    ],
-    ids=lambda broken: broken.__name__,
-)
-def test_bug_is_found_and_nothing_else(broken):
-    limit = 0.5 if "call-limit" in BUGS[broken] else 30.0
-    assert codes(broken, call_limit=limit) == set(BUGS[broken])
-
-
-def test_mode_refused_as_string_is_found(register):
-    def entry_point(num_envs, autoreset_mode=AutoresetMode.NEXT_STEP, **kwargs):
-        assert isinstance(autoreset_mode, AutoresetMode)
-        return Walk(num_envs, autoreset_mode, **kwargs)
-
-    assert codes(register(entry_point)) == {"autoreset-string"}
-
-
-def test_mode_ignored_as_string_is_found(register):
-    def entry_point(num_envs, autoreset_mode=AutoresetMode.NEXT_STEP, **kwargs):
-        if isinstance(autoreset_mode, str):
-            autoreset_mode = AutoresetMode.NEXT_STEP
-        return Walk(num_envs, autoreset_mode, **kwargs)
-
-    assert codes(register(entry_point)) == {"autoreset-string"}
+@pytest.mark.parametrize("name", BUGS_OF_IDS)
+def test_bug_of_an_id_is_found(register, name):
+    bug = BUGS_OF_IDS[name]
+    register(Walk)
+    assert codes(register(make_broken(bug), "Broken-v0")) == set(bug.codes)
 
 
 def test_id_without_modes_is_checked_in_its_own(register):
-    factory = lambda num_envs: Walk(num_envs, AutoresetMode.SAME_STEP)  # noqa: E731
-    text = message(register(factory))
+    text = message(register(lambda num_envs: Walk(num_envs, SAME_STEP)))
     assert text.count("[autoreset-keyword]") == 1
     assert "[next-step-reset] there is no mode NEXT_STEP" in text
     assert "[autoreset-string] autoreset_mode is refused" in text
 
 
-def test_spec_that_makes_nothing_is_found(register):
-    class NoSpec(Walk):
-        spec = None
-
-        def __setattr__(self, name, value):
-            if name != "spec":
-                super().__setattr__(name, value)
-
-    assert codes(register(NoSpec)) == {"spec-rebuild", "spec-settable"}
-
-
-def test_spec_that_makes_another_is_found(register):
-    other = register(Walk, "Other-v0")
-
-    class OtherSpec(Walk):
-        @property
-        def spec(self):
-            return gymnasium.spec(other) if self.is_set else None
-
-        @spec.setter
-        def spec(self, spec):
-            self.is_set = True
-
-        is_set = False
-
-    assert codes(register(OtherSpec)) == {"spec-rebuild", "spec-settable"}
-
-
 def test_every_check_is_shown_to_fail():
-    codes_of_bugs = {code for bug in BUGS.values() for code in bug}
-    # These need an id, or text: see the tests above and in test_gymnasium.py.
-    codes_of_bugs |= {"autoreset-string", "spec-rebuild", "text-stale"}
-    all_codes = {check.slug for group in GROUPS.values() for check in group}
-    assert codes_of_bugs == all_codes | GENERAL.keys()
+    found = {
+        code
+        for bugs in (BUGS, BUGS_OF_IDS)
+        for bug in bugs.values()
+        for code in bug.codes
+    }
+    # Only AsyncVectorEnv has this one: see test_gymnasium.py.
+    assert found | {"text-stale"} == set(all_codes())
+
+
+def all_codes():
+    groups = roll_vec.testing.registry.GROUPS.values()
+    return [check.slug for group in groups for check in group] + [
+        *roll_vec.testing.registry.GENERAL
+    ]
+
+
+def test_docstring_explains_every_code():
+    documented = re.findall(r"``([a-z-]+)``[:,]", roll_vec.testing.__doc__)
+    assert sorted(documented) == sorted(all_codes())
 
 
 def test_message_lists_all_findings_and_ends_with_the_count():
-    class Two(Walk):
-        metadata: ClassVar = {"render_modes": []}
-
-        def results(self, rewards, *others):
-            return super().results(rewards.astype(np.float32), *others)
-
-        def close(self):
-            pass
-
-    text = message(Two)
-    assert re.findall(r"^ +\d\. \[([a-z-]+)\]", text, re.MULTILINE) == [
-        "reward-dtype",
-        "closed-flag",
-    ]
-    assert "did:      " in text
-    assert "found:    rewards: an array of float32, shape (3,)" in text
-    assert "modes:    NEXT_STEP, SAME_STEP, DISABLED" in text
-    assert "[render] metadata['render_modes'] names none but human" in text
-    assert re.search(
-        r"^2 findings; \d\d checks ran, 5 did not apply", text, re.MULTILINE
-    )
+    broken = make_broken(BUGS["Float32Rewards"], BUGS["StaysOpen"])
+    broken.metadata = {"render_modes": []}
+    text = message(broken)
+    found = re.findall(r"^ +\d\. \[([a-z-]+)\]", text, re.MULTILINE)
+    assert found == ["reward-dtype", "closed-flag"]
+    for part in (
+        "did:      ",
+        "found:    rewards: an array of float32, shape (3,)",
+        "modes:    NEXT_STEP, SAME_STEP, DISABLED",
+        "[render] metadata['render_modes'] names none but human",
+    ):
+        assert part in text
+    last = r"^2 findings; \d\d checks ran, 5 did not apply"
+    assert re.search(last, text, re.MULTILINE)
     assert max(map(len, text.splitlines()[:-1])) <= 100
+    assert codes(broken, ignore=["reward-dtype", "closed-flag"]) == set()
 
 
 def test_errors_are_told_once_with_the_checks_that_met_them():
@@ -193,42 +149,29 @@ def test_errors_are_told_once_with_the_checks_that_met_them():
             raise RuntimeError("broken renderer")
 
         def observations(self):
-            if self.ready and self.mode is AutoresetMode.DISABLED:
+            if self.ready and self.mode is DISABLED:
                 raise RuntimeError("broken observations")
             return super().observations()
 
     text = message(Raises)
-    assert (
-        text.count("RuntimeError: broken observations (test_check_vector_env.py:") == 1
-    )
+    error = "RuntimeError: broken observations (test_check_vector_env.py:"
+    assert text.count(error) == 1
     assert "met in [environment-error], [observation-space]" in text
     assert "RuntimeError: broken renderer" in text
 
 
-def test_ignored_codes_are_not_reported():
-    class Float32(Walk):
-        def results(self, rewards, *others):
-            return super().results(rewards.astype(np.float32), *others)
-
-    assert codes(Float32, ignore=["reward-dtype"]) == set()
-
-
-@pytest.mark.parametrize("ignore", [["no-such-code"], ["construct"]])
-def test_codes_that_cannot_be_ignored(ignore):
-    with pytest.raises(ValueError, match=ignore[0]):
-        check_vector_env(Walk, ignore=ignore)
-
-
-@pytest.mark.parametrize("wrong", [{"seed": -1}, {"steps": 0}])
-def test_arguments_out_of_range(wrong):
-    with pytest.raises(ValueError, match="got seed"):
-        check_vector_env(Walk, **wrong)
-
-
-def test_docstring_explains_every_code():
-    documented = re.findall(r"``([a-z-]+)``[:,]", roll_vec.testing.__doc__)
-    slugs = [check.slug for group in GROUPS.values() for check in group]
-    assert sorted(documented) == sorted([*slugs, *GENERAL])
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ({"ignore": ["no-such-code"]}, "no-such-code"),
+        ({"ignore": ["construct"]}, "construct"),
+        ({"seed": -1}, "got seed"),
+        ({"steps": 0}, "got seed"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, part):
+    with pytest.raises(ValueError, match=part):
+        check_vector_env(Walk, **arguments)
 
 
 def test_warns_when_no_episode_ended():
@@ -236,8 +179,8 @@ def test_warns_when_no_episode_ended():
         check_vector_env(Walk, steps=1)
 
 
-@pytest.mark.parametrize("broken", [False, True])
-def test_every_environment_made_is_closed(broken):
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_every_environment_made_is_closed(is_broken):
     instances = []
 
     class Recorded(Walk):
@@ -246,35 +189,19 @@ def test_every_environment_made_is_closed(broken):
             instances.append(self)
 
         def observations(self):
-            if broken and self.state[0, 1] > 2:
+            if is_broken and self.state[0, 1] > 2:
                 raise RuntimeError
             return super().observations()
 
-    assert codes(Recorded) == ({"raises"} if broken else set())
+    assert codes(Recorded) == ({"raises"} if is_broken else set())
     assert len(instances) > 20
     assert all(env.closed for env in instances)
 
 
-def test_global_generators_are_left_alone():
-    before = random.getstate(), np.random.get_state()
-    check_vector_env(Walk, steps=STEPS)
-    after = random.getstate(), np.random.get_state()
-    assert before[0] == after[0]
-    np.testing.assert_equal(before[1], after[1])
-
-
-def test_warnings_of_the_environment_are_not_shown():
-    class Warns(Walk):
-        def render(self):
-            gymnasium.logger.warn("rendering")
-            return super().render()
-
-    check_vector_env(Warns, steps=STEPS)
-
-
-def test_works_outside_the_main_thread():
-    results = []
+def test_works_in_a_thread_and_leaves_global_generators_alone():
+    results, before = [], (random.getstate(), np.random.get_state())
     thread = threading.Thread(target=lambda: results.append(codes(Walk)))
     thread.start()
     thread.join(timeout=30)
     assert results == [set()]
+    np.testing.assert_equal((random.getstate(), np.random.get_state()), before)

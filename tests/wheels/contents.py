@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import tarfile
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
-
-__all__ = ["compare_wheels", "missing_files", "needed_files", "read", "unwanted_files"]
 
 # Folders of a checkout that are no part of the package.
 _UNWANTED = re.compile(
@@ -54,22 +50,6 @@ def needed_files(root: Path, is_sdist: bool) -> set[str]:
     return package | set(_BESIDE) if is_sdist else package
 
 
-def missing_files(names: set[str], needed: set[str]) -> list[str]:
-    """Return the files that an archive lacks."""
-    return sorted(needed - names)
-
-
 def unwanted_files(names: set[str]) -> list[str]:
     """Return the files that an archive should not have: tests, caches, hidden files."""
     return sorted(name for name in names if _UNWANTED.search(name))
-
-
-def compare_wheels(
-    first: Mapping[str, bytes], second: Mapping[str, bytes]
-) -> list[str]:
-    """Return the files that differ between two wheels, or that one of them lacks."""
-    digests = [
-        {name: hashlib.sha256(content).digest() for name, content in wheel.items()}
-        for wheel in (first, second)
-    ]
-    return sorted({name for name, _ in digests[0].items() ^ digests[1].items()})

@@ -1,26 +1,39 @@
-"""A small vector environment that keeps the whole contract.
+"""Two small vector environments that keep the whole contract.
 
-A walker on a line of nine cells begins near the middle, slips now and then, and ends in
-the first or last cell, or after 8 steps.  It observes its cell, its clock and a number
-drawn for the episode.  The methods are small, so that a subclass can break each rule by
-one override.
+`Walk`: a walker on a line of nine cells begins near the middle, slips now and then, and
+ends in the first or last cell, or after 8 steps.  It observes its cell, its clock and a
+number drawn for the episode.  `Talk` is the same with texts on both sides.
+
+Each rule of the contract stands in a line of its own: `bugs_of_walks` exchanges lines.
 """
 
-from __future__ import annotations
-
+import itertools
+import re
+import time
+from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
+import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ClosedEnvironmentError, Error, ResetNeeded
 from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
 
 NEXT_STEP = AutoresetMode.NEXT_STEP
 SAME_STEP = AutoresetMode.SAME_STEP
 DISABLED = AutoresetMode.DISABLED
 
 CELLS, TIME = 9, 8
+LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789: \n√"
+
+# For the environments with bugs: an environment of another kind, numbers that never
+# repeat, not even by chance, and a call that takes too long.
+SINGLE = gymnasium.Env()
+ENTROPY = itertools.count()
+hang = lambda: time.sleep(60)  # noqa: E731
 
 
 class Walk(VectorEnv):
@@ -49,7 +62,7 @@ class Walk(VectorEnv):
         rows = self.rows_to_reset(options)
         for env, one in self.seeds_of(seed, rows):
             self.begin(env, one)
-        self.clear_ended(rows)
+        self.dones[rows] = False
         self.ready = True
         return self.observations(), self.reset_infos(rows)
 
@@ -81,21 +94,18 @@ class Walk(VectorEnv):
         rng = self.rngs[env]
         self.state[env] = rng.integers(3, 6), 0, rng.integers(1000)
 
-    def clear_ended(self, rows):
-        self.dones[rows] = False
-
     def refuse_closed(self):
         if self.closed:
             raise ClosedEnvironmentError
 
     def step(self, actions):
         self.refuse_closed()
+        if not self.ready:
+            raise ResetNeeded
         actions = self.checked(actions)
-        if self.mode is DISABLED:
-            self.refuse_ended()
-        starts = (
-            self.dones.copy() if self.mode is NEXT_STEP else np.zeros_like(self.dones)
-        )
+        if self.mode is DISABLED and self.dones.any():
+            raise ResetNeeded(self.dones)
+        starts = self.dones & (self.mode is NEXT_STEP)
         for env in np.flatnonzero(starts):
             self.autoreset(env, actions[env])
         slipped = self.move(actions, ~starts)
@@ -109,20 +119,14 @@ class Walk(VectorEnv):
             infos.update(self.reset_infos(starts))
         if self.mode is SAME_STEP and self.dones.any():
             infos = self.same_step(infos, slipped)
-        return self.results(rewards, terminations, truncations, infos)
+        return self.observations(), rewards, terminations, truncations, infos
 
     def checked(self, actions):
-        if not self.ready:
-            raise ResetNeeded
-        if np.shape(actions) != (self.num_envs,) or not self.action_space.contains(
-            actions
-        ):
+        if np.shape(actions) != (self.num_envs,):
+            raise ValueError(actions)
+        if not self.action_space.contains(actions):
             raise ValueError(actions)
         return actions
-
-    def refuse_ended(self):
-        if self.dones.any():
-            raise ResetNeeded(self.dones)
 
     def autoreset(self, env, action):
         self.begin(env)
@@ -139,20 +143,17 @@ class Walk(VectorEnv):
         """Reset the environments that ended; return infos with the final ones."""
         dones = self.dones.copy()
         final_obs = np.full(self.num_envs, None, object)
-        for env in np.flatnonzero(dones):
+        for env in np.flatnonzero(self.dones):
             final_obs[env] = self.observations()[env]
         final_info = self.step_infos(dones, slipped)
         infos = {} if dones.all() else self.step_infos(~dones, slipped)
         for env in np.flatnonzero(dones):
             self.autoreset(env, None)
-        self.clear_ended(dones)
+        self.dones[dones] = False
         infos.update(self.reset_infos(dones))
         infos.update(final_obs=final_obs, _final_obs=dones)
         infos.update(final_info=final_info, _final_info=dones.copy())
         return infos
-
-    def results(self, rewards, terminations, truncations, infos):
-        return self.observations(), rewards, terminations, truncations, infos
 
     def observations(self):
         return self.state.astype(np.float32)
@@ -164,15 +165,11 @@ class Walk(VectorEnv):
         }
 
     def step_infos(self, rows, slipped):
-        return {
-            "slipped": slipped & rows,
-            "_slipped": rows.copy(),
-            "detail": {
-                "clock": np.where(rows, self.state[:, 1], 0),
-                "_clock": rows.copy(),
-            },
-            "_detail": rows.copy(),
-        }
+        clock = np.where(rows, self.state[:, 1], 0)
+        infos = {"slipped": slipped & rows, "_slipped": rows.copy()}
+        infos["detail"] = {"clock": clock, "_clock": rows.copy()}
+        infos["_detail"] = rows.copy()
+        return infos
 
     def render(self):
         return tuple("." * int(cell) + "@" for cell in self.state[:, 0])
@@ -190,3 +187,80 @@ class Walk(VectorEnv):
 
     def set_attr(self, name, values):
         setattr(self, name, values)
+
+
+class Talk(Walk):
+    """A walker with texts on both sides: long actions go right."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.single_observation_space = spaces.Text(60, charset=LETTERS)
+        self.single_action_space = spaces.Text(10, charset=LETTERS)
+        self.observation_space = batch_space(
+            self.single_observation_space, self.num_envs
+        )
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.last_texts = [""] * self.num_envs
+
+    def checked(self, texts):
+        if not isinstance(texts, (list, tuple)) or len(texts) != self.num_envs:
+            raise ValueError(texts)
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError(texts)
+        self.last_texts = list(texts)
+        return [len(text) > 5 for text in self.last_texts]
+
+    def observations(self):
+        texts = [
+            f"√ {int(cell)}\n{int(clock)}: {int(number)}"
+            for cell, clock, number in self.state
+        ]
+        return tuple(texts)
+
+    def step_infos(self, rows, slipped):
+        infos = super().step_infos(rows, slipped)
+        texts = np.array(self.last_texts, object)
+        infos["said"], infos["_said"] = np.where(rows, texts, None), rows.copy()
+        lengths = np.array([len(text) for text in self.last_texts])
+        long = rows & (lengths > 5)
+        if long.any():
+            # Of some environments only.
+            infos["value"], infos["_value"] = np.where(long, lengths, 0), long
+        return infos
+
+
+def read_rows(table, class_name):
+    """Return bugs by name: their codes, new members, and pairs of old and new lines."""
+    bugs, bug = {}, None
+    for line in filter(None, table.split("\n")):
+        sign, text = line[:2], line[2:]
+        if sign == "- ":
+            bug.changes.append((text, []))
+        elif sign == "+ ":
+            (bug.changes[-1][1] if bug.changes else bug.members).append(text)
+        else:
+            name, codes = line.split(": ")
+            bug = SimpleNamespace(codes=codes.split(), members=[], changes=[])
+            bug.name, bug.class_name = name, class_name
+            bugs[name] = bug
+    return bugs
+
+
+def make_broken(*bugs):
+    """Return the class of a walk with the changes of some bugs."""
+    class_name = bugs[0].class_name
+    source = Path(__file__).read_text("utf-8")
+    for bug in bugs:
+        for old, new in bug.changes:
+            [indent] = re.findall(rf"^( *){re.escape(old)}$", source, re.MULTILINE)
+            source = source.replace(
+                indent + old, "\n".join(indent + line for line in new)
+            )
+        # Members stand below the docstring.
+        head, tail = source.split(f"class {class_name}(")
+        first, docstring, body = tail.split("\n", 2)
+        members = "".join(f"\n    {line}" for line in bug.members)
+        source = f"{head}class {class_name}({first}\n{docstring}{members}\n{body}"
+    names = {"__name__": __name__, "__file__": __file__}
+    exec(compile(source, f"{bugs[0].name}.py", "exec"), names)
+    return names[class_name]

@@ -1,0 +1,131 @@
+"""Transcripts: of ours in ``data/*.txt``, of other frameworks in ``data/*.json``.
+
+Programs in tests/frameworks have recorded the latter beside the frameworks themselves.
+"""
+
+import inspect
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from roll_vec.adapters import ragen
+from roll_vec.adapters.roll import GemFrozenLakeEnv, GemSokobanEnv, GemWebShopEnv
+from roll_vec.adapters.trl import environment_factory
+from roll_vec.adapters.verl_agent import build_sokoban_envs, build_webshop_envs
+from tests.adapters.stand_ins import read_json
+from tests.adapters.transcripts import FILES, replay
+
+SECTIONS = {
+    f"{path.stem}: {section.partition(chr(10))[0][2:40]}": section
+    for path in FILES
+    for section in path.read_text("utf-8").strip().split("\n\n")
+}
+GEM_CLASSES = {
+    "sokoban": GemSokobanEnv,
+    "frozen_lake": GemFrozenLakeEnv,
+    "webshop": GemWebShopEnv,
+}
+ROLL, RAGEN, VERL_AGENT, TRL = map(read_json, ("roll", "ragen", "verl_agent", "trl"))
+
+
+@pytest.mark.parametrize("section", SECTIONS.values(), ids=SECTIONS)
+def test_results_are_those_of_the_file(section, stand_ins, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = section.split("\n")
+    assert list(replay(lines)) == lines
+
+
+@pytest.mark.parametrize("name", GEM_CLASSES)
+def test_rolls_classes(name):
+    def as_json(value):
+        return json.dumps(value, ensure_ascii=False)
+
+    kinds = set()
+    env = GEM_CLASSES[name](**ROLL[name]["keywords"])
+    for seed, (first, turns) in ROLL[name]["episodes"].items():
+        assert as_json(env.reset(int(seed))) == as_json(first)
+        for answer, *expected in turns:
+            *result, info = env.step(answer)
+            # The file leaves out what is always the same.
+            assert list(info)[:2] == ["metrics", "metrics_agg_mode"]
+            modes = info.pop("metrics_agg_mode")
+            assert as_json([*result, info]) == as_json(expected)
+            assert list(modes) == list(info["metrics"])
+            assert list(modes.values()) == ["mean", "mean", "last", "mean"]
+            assert env.render() == expected[0]
+            kinds.add((info["metrics"]["action_is_valid"], result[2]))
+    assert kinds >= {(True, False), (False, False)}
+
+
+@pytest.mark.parametrize("number", range(len(RAGEN["classes"])))
+def test_ragens_classes(number):
+    record = RAGEN["classes"][number]
+    config = ragen.REGISTERED_ENV_CONFIGS[record["env_type"]](**record["keywords"])
+    env = ragen.REGISTERED_ENVS[record["env_type"]](config)
+    texts, results = [env.reset(seed=record["seed"])], []
+    for action in record["actions"]:
+        text, *result = env.step(action)
+        assert env.render() == text
+        texts.append(text)
+        results.append(result)
+    assert texts == record["texts"]
+    # The types count: RAGEN's prompts show a reward of 0 or of 0.0.
+    assert json.dumps(results) == json.dumps(record["results"])
+    assert env.get_all_actions() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("name", ["sokoban", "webshop"])
+def test_verl_agents_environments(name):
+    record = VERL_AGENT[name]
+    if name == "sokoban":
+        envs = build_sokoban_envs(**record["arguments"])
+    else:
+        # The shop of the record: the same seed draws prices and limits there.
+        shop = {"num_products": 100, "catalog_seed": 233}
+        envs = build_webshop_envs(**record["arguments"], env_kwargs=shop)
+    state = np.random.get_state()[1].copy()
+    assert [list(pair) for pair in zip(*envs.reset(), strict=True)] == record["reset"]
+    rounds = zip(*record["scripts"], strict=True)
+    for step, actions in zip(record["steps"], rounds, strict=True):
+        results = [list(one) for one in zip(*envs.step(actions), strict=True)]
+        for expected, result in zip(step, results, strict=True):
+            if expected is None:
+                assert result[1:3] == [0.0, True]
+            else:
+                assert result == expected
+    assert any(one and one[3]["won"] for step in record["steps"] for one in step)
+    np.testing.assert_array_equal(np.random.get_state()[1], state)
+    envs.close()
+
+
+# Those of tests/frameworks/trl/check.py.
+TRL_TASKS = {
+    "Sokoban": ({"num_boxes": 1, "max_episode_steps": 4}, {"move"}),
+    "RandomFrozenLake": ({"max_episode_steps": 4}, {"move"}),
+    "Countdown": ({"max_steps": 2}, {"answer"}),
+    "WebShop": ({"num_products": 100}, {"search", "click"}),
+}
+
+
+@pytest.mark.parametrize("name", TRL_TASKS)
+def test_calls_of_trls_trainer(name):
+    keywords, tools = TRL_TASKS[name]
+    instance = environment_factory(f"roll_vec/{name}-v0", **keywords)()
+    for method, arguments, result in TRL[name]:
+        assert getattr(instance, method)(**arguments) == result
+        instance = pickle.loads(pickle.dumps(instance))
+    # TRL's rule for tools: functions of the class with a public name, with types and
+    # Google's docstrings.
+    functions = dict(inspect.getmembers(type(instance), inspect.isfunction))
+    names = {name for name in functions if not name.startswith("_")}
+    assert names - {"reset", "get_reward"} == tools
+    for tool in tools:
+        method = getattr(instance, tool)
+        text, arguments = inspect.getdoc(method).split("\n\nArgs:\n")
+        assert text.endswith(".")
+        [argument] = inspect.signature(method).parameters.values()
+        assert argument.annotation == "str"
+        assert arguments.startswith(f"    {argument.name}: ")
+        assert "\n\nReturns:\n    " in arguments

@@ -1,0 +1,468 @@
+"""Environments with one bug each: a walk of `walks` with some lines exchanged.
+
+A row begins with the name of the bug and the codes that the checker reports: that of
+the bug itself, then those that follow from it.  Lines with "-" are lines of the walk,
+and those with "+" stand in their place; those before the first "-" are new members of
+the class.
+"""
+
+from tests.testing.walks import read_rows
+
+# ------------------------------------------------------------------- construction
+WALKS = """
+RefusesEverything: construct
++ def __new__(cls, num_envs, **kwargs):
++     raise RuntimeError("no such thing")
+ReturnsASingleOne: construct
++ def __new__(cls, num_envs, **kwargs):
++     return SINGLE
+EvenBatchesOnly: construct
+- self.num_envs, self.render_mode = num_envs, render_mode
++ if num_envs == 1:
++     raise ValueError(num_envs)
++ self.num_envs, self.render_mode = num_envs, render_mode
+NoSingleSpace: spaces
+- self.single_observation_space = spaces.Box(0, 999, (3,), np.float32)
+OneTooMany: spaces
++ @property
++ def num_envs(self):
++     return self.count + 1
++ @num_envs.setter
++ def num_envs(self, num_envs):
++     self.count = num_envs
+NotSameStep: autoreset-keyword
+- self.mode = AutoresetMode(autoreset_mode)
++ if autoreset_mode is SAME_STEP:
++     raise NotImplementedError
++ self.mode = AutoresetMode(autoreset_mode)
+NoMetadata: autoreset-keyword autoreset-metadata
+- def __init__(self, num_envs=1, autoreset_mode=NEXT_STEP, render_mode=None):
++ def __init__(self, num_envs):
++     autoreset_mode, render_mode = NEXT_STEP, None
+- self.metadata = {**self.metadata, "autoreset_mode": self.mode}
++ self.metadata = {}
+TakesNoMode: autoreset-keyword
+- def __init__(self, num_envs=1, autoreset_mode=NEXT_STEP, render_mode=None):
++ def __init__(self, num_envs):
++     autoreset_mode, render_mode = NEXT_STEP, None
+IgnoresTheMode: autoreset-metadata
+- self.mode = AutoresetMode(autoreset_mode)
++ self.mode = NEXT_STEP
+ModeAsString: autoreset-metadata
+- self.metadata = {**self.metadata, "autoreset_mode": self.mode}
++ self.metadata = {**self.metadata, "autoreset_mode": self.mode.value}
+SharedMetadata: metadata-shared
++ shared = {mode: {"autoreset_mode": mode} for mode in AutoresetMode}
+- self.metadata = {**self.metadata, "autoreset_mode": self.mode}
++ self.metadata = self.shared[self.mode]
+WrongBatchedSpace: batched-spaces
+- self.observation_space = spaces.Box(0, 999, (num_envs, 3), np.float32)
++ self.observation_space = spaces.Box(-1, 999, (num_envs, 3), np.float32)
+BornClosed: attributes
++ closed = None
+NumberedRenderMode: attributes render
++ render_mode = property(lambda self: 3, lambda self, mode: None)
+UnwrapsToAnother: attributes spec-settable np-random-seed
++ unwrapped = property(lambda self: type(self)(self.num_envs))
+FixedSpec: spec-settable
++ spec = property(lambda self: None)
+"""
+
+# -------------------------------------------------------- results, infos and memory
+WALKS += """
+NoResetInfos: reset-result
+- return self.observations(), self.reset_infos(rows)
++ return self.observations()
+ResetInfosAsList: reset-result
+- return self.observations(), self.reset_infos(rows)
++ return self.observations(), []
+TwoRewardsAndNoInfos: step-result
+- return self.observations(), rewards, terminations, truncations, infos
++ return self.observations(), rewards[:2], terminations, truncations, None
+FourValues: step-result
+- return self.observations(), rewards, terminations, truncations, infos
++ return self.observations(), rewards, terminations, infos
+ReportsItsFailures: environment-error
+- infos["_detail"] = rows.copy()
++ infos["_detail"] = rows.copy()
++ # The key 'error' is a failure; the key 'warning', without an end, is not.
++ late = rows & (clock >= TIME)
++ for key, mask in (("error", late), ("warning", rows & ~late)):
++     if mask.any():
++         infos[key], infos[f"_{key}"] = np.where(mask, "no paper", None), mask
+OutOfSpace: observation-space unseeded-first final-obs
+- return self.state.astype(np.float32)
++ return self.state.astype(np.float32) - 1
+Float16: observation-layout
+- return self.state.astype(np.float32)
++ return self.state.astype(np.float16)
+Float32Rewards: reward-dtype
+- return self.observations(), rewards, terminations, truncations, infos
++ rewards = rewards.astype(np.float32)
++ return self.observations(), rewards, terminations, truncations, infos
+InfiniteRewards: reward-finite
+- rewards = np.where(starts, 0.0, self.state[:, 0] - 4.0)
++ rewards = np.where(starts, 0.0, self.state[:, 0] - 4.0)
++ rewards[rewards > 1] = np.inf
+FlagsAsNumbers: flag-dtype
+- return self.observations(), rewards, terminations, truncations, infos
++ return self.observations(), rewards, terminations * 1, truncations, infos
+WrongActionSpace: action-sample batched-spaces raises
+- self.action_space = spaces.MultiDiscrete([2] * num_envs)
++ self.action_space = spaces.MultiDiscrete([2] * num_envs + [2])
+ListInfo: info-layout
+- infos = {"slipped": slipped & rows, "_slipped": rows.copy()}
++ infos = {"slipped": (slipped & rows).tolist(), "_slipped": rows.copy()}
+NoInnerMask: info-mask
+- infos["detail"] = {"clock": clock, "_clock": rows.copy()}
++ infos["detail"] = {"clock": clock}
+FilledOutsideMask: info-outside-mask
+- clock = np.where(rows, self.state[:, 1], 0)
++ clock = self.state[:, 1] + 1
+FirstWriterDtype: info-dtype
+- "start": np.where(rows, self.state[:, 0].astype(int), 0),
++ "start": (self.state[:, 0] * rows).astype(int if rows.all() else np.int8),
+ReadOnlyRewards: writable
+- rewards = np.where(starts, 0.0, self.state[:, 0] - 4.0)
++ rewards = np.where(starts, 0.0, self.state[:, 0] - 4.0)
++ rewards.flags.writeable = False
+OneBuffer: fresh-arrays modes-agree
++ buffer = None
+- return self.state.astype(np.float32)
++ if self.buffer is None:
++     self.buffer = self.state.astype(np.float32)
++ self.buffer[:] = self.state
++ return self.buffer
+OneArrayForBothFlags: fresh-arrays
+- return self.observations(), rewards, terminations, truncations, infos
++ if not (terminations | truncations).any():
++     truncations = terminations
++ return self.observations(), rewards, terminations, truncations, infos
+LiveFlags: internal-memory
+- self.dones[rows] = False
++ self.dones = self.dones & ~rows
+- return self.observations(), rewards, terminations, truncations, infos
++ if self.mode is not SAME_STEP and not truncations.any():
++     self.dones = terminations
++ return self.observations(), rewards, terminations, truncations, infos
+WritesActions: arguments-mutated
+- actions = self.checked(actions)
++ callers, actions = actions, self.checked(actions).copy()
++ callers[:] = 0
+"""
+
+# ------------------------------------------------------------------ seeds and resets
+WALKS += """
+Entropy: deterministic reseed seed-list seed-batch seed-none unseeded-reset reset-mask \
+reset-mask-masked reset-mask-seeds internal-memory next-step-action next-step-reset \
+next-step-explicit modes-agree render-moves
+- self.state[env] = rng.integers(3, 6), 0, rng.integers(1000)
++ self.state[env] = rng.integers(3, 6), 0, next(ENTROPY) % 1000
+ClockGoesOn: reseed reset-mask-seeds
+- self.state[env] = rng.integers(3, 6), 0, rng.integers(1000)
++ clock = seed is not None and self.state[env, 1] > 0
++ self.state[env] = rng.integers(3, 6), clock, rng.integers(1000)
+NeedsSeed: unseeded-first
+- if seed is not None or self.rngs[env] is None:
++ if seed is None and self.rngs[env] is None:
++     self.rngs[env] = np_random(0)[0]
++     self.state[env] = -1
++     return
++ if seed is not None:
+IntSeedsDiffer: seed-list
+- seed = [None if seed is None else seed + i for i in range(self.num_envs)]
++ seed = [None if seed is None else seed + i + 1 for i in range(self.num_envs)]
+- return tuple(self.seeds)
++ return tuple(seed - 1 for seed in self.seeds)
+SeedsByBatchSize: seed-batch seed-list np-random-seed
+- seed = [None if seed is None else seed + i for i in range(self.num_envs)]
++ n = self.num_envs
++ seed = [None if seed is None else seed + i * (n - 1) for i in range(n)]
+OneGenerator: seed-batch seed-none reset-mask reset-mask-masked next-step-explicit \
+modes-agree
+- self.state[env] = rng.integers(3, 6), 0, rng.integers(1000)
++ self.state[env] = rng.integers(3, 6), 0, rng.integers(1000)
++ self.rngs = [self.rngs[0]] * self.num_envs
+NoneSeedsAnew: seed-none
+- if len(seed) != self.num_envs:
++ else:
++     seed = [env if one is None else one for env, one in enumerate(seed)]
++ if len(seed) != self.num_envs:
+AnyNumberOfSeeds: seed-length
+- if len(seed) != self.num_envs:
++ seed = (seed * self.num_envs)[: self.num_envs]
++ if len(seed) != self.num_envs:
+AbsoluteSeeds: seed-negative
+- seed = [None if seed is None else seed + i for i in range(self.num_envs)]
++ seed = [seed if seed is None else abs(seed) + i for i in range(self.num_envs)]
+UnseededDrawsEntropy: unseeded-reset seed-batch seed-none reset-mask-masked \
+next-step-reset
+- if seed is None or isinstance(seed, int):
++ if seed is None and rows.all() and self.num_envs != 2:
++     seed = [1_000_000 + next(ENTROPY) for _ in rows]
++ if seed is None or isinstance(seed, int):
+SameEpisodeForEver: stream-restarts
+- if seed is not None or self.rngs[env] is None:
++ seed = self.seeds[env] if seed is None else seed
++ if seed is not None or self.rngs[env] is None:
+WrongSeedReported: np-random-seed
+- return tuple(self.seeds)
++ return tuple(range(1, self.num_envs + 1))
+MaskIgnored: reset-mask seed-batch modes-agree
+- return mask.copy()
++ return np.ones_like(mask)
+MaskUnknown: reset-mask raises
+- mask = (options or {}).get("reset_mask")
++ if options:
++     raise TypeError(options)
++ mask = None
+MaskShakesTheOthers: reset-mask reset-mask-masked seed-batch next-step-explicit \
+modes-agree
+- return mask.copy()
++ for env in np.flatnonzero(~mask):
++     self.rngs[env].random()
++ return mask.copy()
+MaskResetsOnlyTheLast: reset-mask-masked reset-mask-seeds
+- return mask.copy()
++ mask = mask.copy()
++ mask[: np.flatnonzero(mask)[-1]] &= mask.all()
++ return mask
+MaskedSeedsIgnored: reset-mask-seeds
+- if seed is None or isinstance(seed, int):
++ seed = seed if rows.all() else None
++ if seed is None or isinstance(seed, int):
+InfosOfAll: reset-mask-infos
+- return self.observations(), self.reset_infos(rows)
++ return self.observations(), self.reset_infos(rows | True)
+AnyMask: reset-mask-refused
+- self.refuse_bad_mask(mask)
++ mask = np.array(mask, np.bool_)[: self.num_envs]
+OptionsPopped: options-mutated
+- return mask.copy()
++ return options.pop("reset_mask").copy()
+"""
+
+# ----------------------------------------------------------------------- autoresets
+WALKS += """
+RewardAfterEnd: next-step-outcome
+- rewards = np.where(starts, 0.0, self.state[:, 0] - 4.0)
++ rewards = np.where(starts, 1.0, self.state[:, 0] - 4.0)
+ActionAfterEnd: next-step-action modes-agree next-step-reset next-step-explicit
+- self.begin(env)
++ self.begin(env)
++ self.state[env, 0] += action or 0
+AutoresetSkipsOne: next-step-reset modes-agree next-step-explicit
+- self.begin(env)
++ if self.mode is NEXT_STEP:
++     self.rngs[env].random()
++ self.begin(env)
+MaskedStaysPending: next-step-explicit reset-mask-masked
+- self.dones[rows] = False
++ if rows.all() or self.mode is not NEXT_STEP:
++     self.dones[rows] = False
+NoFinalObs: final-obs
+- infos.update(final_obs=final_obs, _final_obs=dones)
+DenseFinalObs: final-obs
+- for env in np.flatnonzero(self.dones):
++ for env in range(self.num_envs):
+- infos.update(final_obs=final_obs, _final_obs=dones)
++ infos.update(final_obs=final_obs, _final_obs=dones | True)
+ListFinalInfo: final-info
+- infos.update(final_info=final_info, _final_info=dones.copy())
++ final_info = np.full(self.num_envs, None, object)
++ infos.update(final_info=final_info, _final_info=dones.copy())
+AlwaysFinal: final-absent
+- return self.observations(), rewards, terminations, truncations, infos
++ if self.mode is SAME_STEP and not (terminations | truncations).any():
++     infos["final_obs"] = np.full(self.num_envs, None, object)
++     infos["_final_obs"] = np.zeros(self.num_envs, np.bool_)
++ return self.observations(), rewards, terminations, truncations, infos
+StepsOnAfterEnd: disabled-raises
+- raise ResetNeeded(self.dones)
++ pass
+RaisesInTheMiddle: disabled-moves
+- raise ResetNeeded(self.dones)
++ before_the_first_end = ~self.dones & (self.dones.cumsum() == 0)
++ self.move(np.zeros(self.num_envs), before_the_first_end)
++ raise ResetNeeded(self.dones)
+FinalObsOfNextEpisode: modes-agree
+- infos.update(final_obs=final_obs, _final_obs=dones)
++ for env in np.flatnonzero(dones):
++     final_obs[env] = self.observations()[env]
++ infos.update(final_obs=final_obs, _final_obs=dones)
+ObservationsLag: modes-agree reseed seed-batch reset-mask
+- return self.state.astype(np.float32)
++ before = getattr(self, "last", self.state)
++ self.last = self.state.copy()
++ return before.astype(np.float32)
+"""
+
+# ----------------------------------------------------- misuse, closing and rendering
+WALKS += """
+AnyNumberOfActions: action-count action-invalid
+- if np.shape(actions) != (self.num_envs,):
++ actions = np.resize(actions, self.num_envs).astype(np.int64)
++ if np.shape(actions) != (self.num_envs,):
+MovesBeforeChecking: action-count-moves action-invalid-moves
+- if np.shape(actions) != (self.num_envs,):
++ if np.shape(actions) != (self.num_envs,) or max(actions) > 1 or min(actions) < 0:
++     self.state[0, 2] = (self.state[0, 2] + 1) % 1000
++ if np.shape(actions) != (self.num_envs,):
+ClipsActions: action-invalid
+- if np.shape(actions) != (self.num_envs,):
++ actions = np.clip(actions, 0, 1).astype(np.int64)
++ if np.shape(actions) != (self.num_envs,):
+StepsUnreset: step-before-reset
+- if not self.ready:
++ if not self.ready:
++     self.reset()
++ if not self.ready:
+StaysOpen: closed-flag
++ close = VectorEnv.close_extras
+ClosesOnce: close-twice close-raises
++ def close(self):
++     if self.closed:
++         raise RuntimeError("closed already")
++     super().close()
+GoesOnClosed: use-after-close
+- raise ClosedEnvironmentError
++ self.state[:] = 0
+NoAttributes: vector-methods
+- def get_attr(self, name):
++ get_attr = None
++ def get_no_attr(self, name):
+AttributesAsList: vector-methods
+- return self.call(name)
++ return list(self.call(name))
+NumbersAsFrames: vector-methods render
+- return self.call(name)
++ raise AttributeError(name)
+- return tuple("." * int(cell) + "@" for cell in self.state[:, 0])
++ return tuple(range(self.num_envs))
+AnyRenderMode: render-mode-unknown render render-moves
+- if render_mode not in (None, "ansi"):
++ if False:
+- return tuple("." * int(cell) + "@" for cell in self.state[:, 0])
++ self.rngs[0].random()
++ return ["." * int(cell) + "@" for cell in self.state[:, 0]]
+HangsClosing: call-limit
++ close = lambda self: hang()
+RaisesAtReset: raises
+- actions = self.checked(actions)
++ raise NotImplementedError
+Hangs: call-limit
+- slipped = np.zeros(self.num_envs, np.bool_)
++ hang()
+"""
+
+# ----------------------------------------------------------------------------- texts
+TALKS = """
+AcceptsOneText: action-count
+- if not isinstance(texts, (list, tuple)) or len(texts) != self.num_envs:
++ if len(texts) != self.num_envs:
+AcceptsWhatIsThere: action-count
+- if not isinstance(texts, (list, tuple)) or len(texts) != self.num_envs:
++ if isinstance(texts, str):
+- self.last_texts = list(texts)
++ self.last_texts = (list(texts) * self.num_envs)[: self.num_envs]
+AcceptsAnything: action-invalid
+- raise TypeError(texts)
++ texts = [str(text) for text in texts]
+MovesUntilABadText: action-invalid-moves
+- raise TypeError(texts)
++ for env in itertools.takewhile(lambda i: isinstance(texts[i], str), range(9)):
++     self.state[env, 2] = (self.state[env, 2] + 1) % 1000
++ raise TypeError(texts)
+StripsTheCallersTexts: arguments-mutated
+- self.last_texts = list(texts)
++ self.last_texts = list(texts)
++ if isinstance(texts, list):
++     texts[:] = [""] * self.num_envs
+KeepsTheCallersList: internal-memory
+- self.last_texts = list(texts)
++ # The list of the step before must not be used later: here it is.
++ last, self.callers = getattr(self, "callers", texts), texts
++ if len(last) != self.num_envs:
++     self.state[:, 2] = (self.state[:, 2] + 1) % 1000
++ self.last_texts = list(texts)
+ReturnsAnArray: observation-layout
+- return tuple(texts)
++ return np.array(texts)
+ReturnsAList: observation-layout
+- return tuple(texts)
++ return texts
+ReturnsOtherCharacters: observation-space unseeded-first final-obs
+- f"√ {int(cell)}\\n{int(clock)}: {int(number)}"
++ f"√ {int(cell)}\\n{int(clock)}: {int(number)}!"
+InfosOfFixedWidth: info-dtype
+- infos["said"], infos["_said"] = np.where(rows, texts, None), rows.copy()
++ infos["said"] = np.array(np.where(rows, texts, "").tolist())
++ infos["_said"] = rows.copy()
+EmptyTextsOutsideTheMask: info-outside-mask
+- infos["said"], infos["_said"] = np.where(rows, texts, None), rows.copy()
++ infos["said"], infos["_said"] = np.where(rows, texts, ""), rows.copy()
+ValuesOutsideTheMask: info-outside-mask
+- infos["value"], infos["_value"] = np.where(long, lengths, 0), long
++ infos["value"], infos["_value"] = np.where(long, lengths, 1), long
+SamplesOutside: action-sample
+- self.last_texts = [""] * self.num_envs
++ self.last_texts = [""] * self.num_envs
++ for space in self.action_space:
++     space.sample = lambda *args, **kwargs: "abcde!"
+SamplesWithoutASeed: action-sample
+- self.last_texts = [""] * self.num_envs
++ self.last_texts = [""] * self.num_envs
++ for space in self.action_space:
++     space.sample = lambda *args, **kwargs: f"a{next(ENTROPY)}"[:10]
+"""
+
+# ---------------------------------------------------------- of ids that are registered
+IDS = """
+StringRefused: autoreset-string
+- self.mode = AutoresetMode(autoreset_mode)
++ assert isinstance(autoreset_mode, AutoresetMode)
++ self.mode = autoreset_mode
+StringIgnored: autoreset-string
+- self.mode = AutoresetMode(autoreset_mode)
++ self.mode = NEXT_STEP if isinstance(autoreset_mode, str) else autoreset_mode
+NoSpec: spec-rebuild spec-settable
++ spec = property(lambda self: None, lambda self, spec: None)
+OtherSpec: spec-rebuild spec-settable
++ is_set = False
++ @property
++ def spec(self):
++     return gymnasium.spec("roll_vec_tests/Walk-v0") if self.is_set else None
++ @spec.setter
++ def spec(self, spec):
++     self.is_set = True
+"""
+
+# Bugs that do not hide each other: an environment can have all of a line at once.
+GROUPS = """\
+NotSameStep IgnoresTheMode SharedMetadata WrongBatchedSpace BornClosed FixedSpec \
+NoResetInfos
+NoMetadata UnwrapsToAnother ReportsItsFailures Float16 Float32Rewards \
+InfiniteRewards FlagsAsNumbers ListInfo
+TakesNoMode ModeAsString ResetInfosAsList
+NumberedRenderMode OutOfSpace NoInnerMask FirstWriterDtype ReadOnlyRewards \
+OneArrayForBothFlags LiveFlags WritesActions
+FilledOutsideMask OneBuffer ClockGoesOn NeedsSeed IntSeedsDiffer NoneSeedsAnew \
+AnyNumberOfSeeds InfosOfAll
+SeedsByBatchSize SameEpisodeForEver MaskedSeedsIgnored AnyMask OptionsPopped \
+RewardAfterEnd ActionAfterEnd NoFinalObs
+OneGenerator AbsoluteSeeds WrongSeedReported AutoresetSkipsOne DenseFinalObs \
+ListFinalInfo AlwaysFinal StepsOnAfterEnd
+UnseededDrawsEntropy MaskShakesTheOthers RaisesInTheMiddle AnyNumberOfActions \
+StepsUnreset StaysOpen NoAttributes AnyRenderMode
+MaskIgnored MovesBeforeChecking ClipsActions ClosesOnce GoesOnClosed \
+AttributesAsList
+MaskResetsOnlyTheLast FinalObsOfNextEpisode NumbersAsFrames
+AcceptsOneText AcceptsAnything StripsTheCallersTexts KeepsTheCallersList \
+ReturnsAnArray ReturnsOtherCharacters InfosOfFixedWidth ValuesOutsideTheMask
+AcceptsWhatIsThere MovesUntilABadText ReturnsAList EmptyTextsOutsideTheMask \
+SamplesOutside
+"""
+
+BUGS = {**read_rows(WALKS, "Walk"), **read_rows(TALKS, "Talk")}
+BUGS_OF_IDS = read_rows(IDS, "Walk")
+TOGETHER = [line.split() for line in GROUPS.splitlines()]

@@ -1,0 +1,110 @@
+"""The archives are complete, run elsewhere, and are refused while something is missing.
+
+The checks of the archives and of a release find each kind of fault.
+"""
+
+import io
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.wheels import contents
+from tests.wheels.__main__ import build_and_check
+from tests.wheels.release import find_faults, read_version
+
+PROGRAM = """
+import gymnasium, roll_vec
+assert "site" in roll_vec.__file__
+envs = gymnasium.make_vec("roll_vec/FrozenLake-v1", num_envs=2)
+envs.reset(seed=0)
+envs.step([0, 1])
+import roll_vec.envs.webshop.demo_shop.products as demo_shop
+assert demo_shop.generate_product(0).title_nouns
+"""
+
+
+@pytest.mark.slow
+def test_archives_are_complete_and_the_wheel_runs_elsewhere(tmp_path):
+    wheel, _ = build_and_check(tmp_path)
+    site = tmp_path / "site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    subprocess.run([sys.executable, "-c", PROGRAM], check=True, cwd=site)
+
+
+@pytest.mark.parametrize("is_sdist", [False, True])
+def test_kernels_and_files_that_are_not_python_are_needed(is_sdist):
+    needed = contents.needed_files(ROOT, is_sdist)
+    assert {"roll_vec/py.typed", "roll_vec/kernels/rng/pcg64.py"} <= needed
+    assert sum(name.endswith(".ini") for name in needed) == 12
+    assert ("CITATION.cff" in needed) is is_sdist
+    assert contents.unwanted_files(needed) == []
+
+
+def test_tests_caches_and_second_kernels_are_unwanted():
+    unwanted = [
+        ".github/workflows/ci.yml",
+        "docs/levels.md",
+        "kernels/grids.py",
+        "roll_vec/.DS_Store",
+        "roll_vec/__pycache__/env.cpython-311.pyc",
+        "roll_vec/kernels/kernels/grids.py",
+        "tests/test_docs.py",
+    ]
+    names = {*unwanted, "roll_vec/testing/runner.py"}
+    assert contents.unwanted_files(names) == unwanted
+
+
+def test_archives_are_read(tmp_path):
+    files = {"roll_vec/a.py": b"1", "roll_vec/b.py": b"2"}
+    wheel, sdist = tmp_path / "a.whl", tmp_path / "a.tar.gz"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    with tarfile.open(sdist, "w:gz") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(f"roll_vec-0/{name}")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    assert contents.read(wheel) == contents.read(sdist) == files
+    with tarfile.open(sdist, "w:gz") as archive:
+        link = tarfile.TarInfo("roll_vec-0/roll_vec/kernels")
+        link.type, link.linkname = tarfile.SYMTYPE, "../kernels"
+        archive.addfile(link)
+    with pytest.raises(ValueError, match="neither a file nor a folder"):
+        contents.read(sdist)
+
+
+VERSION, LOG = read_version(ROOT), "CHANGELOG.md"
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "faults"),
+    [
+        (LOG, "", "", []),
+        (LOG, "\n## [", "\n## [Unreleased]\n\n## [", []),
+        ("roll_vec/version.py", VERSION, "0.1.9", ["roll_vec/version.py: expected"]),
+        ("CITATION.cff", VERSION, "0.1.9", ["CITATION.cff: expected the line"]),
+        (LOG, VERSION, "0.1.9", ["CHANGELOG.md: expected a section"]),
+        (LOG, " - 2026-01-31", "", ["CHANGELOG.md: expected a section"]),
+        (LOG, "\n### Added\n\n- all\n", "", ["CHANGELOG.md: expected a section"]),
+        (LOG, "\n## [", "\n## Unreleased\n\n- more\n\n## [", ["expected nothing in"]),
+    ],
+)
+def test_each_fault_of_a_release_is_named(tmp_path, name, old, new, faults):
+    for copied in ("pyproject.toml", "roll_vec/version.py", "CITATION.cff"):
+        (tmp_path / copied).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / copied, tmp_path / copied)
+    text = f"# Changelog\n\n## [{VERSION}] - 2026-01-31\n\n### Added\n\n- all\n"
+    (tmp_path / LOG).write_text(text)
+    text = (tmp_path / name).read_text("utf-8")
+    assert old in text
+    (tmp_path / name).write_text(text.replace(old, new, 1), "utf-8")
+    found = find_faults(tmp_path)
+    assert len(found) == len(faults)
+    assert all(fault in line for fault, line in zip(faults, found, strict=True))
