@@ -207,14 +207,14 @@ def test_output_that_nobody_reads_is_no_error_and_a_full_disk_is_one_line():
     assert process.stderr.splitlines() == ["0", *[error, "1"] * 3]
 
 
-def test_warnings_of_the_package_are_lines_of_the_program(run, tmp_path, monkeypatch):
+def test_warnings_of_the_package_are_lines_of_the_program(run, policy_of, monkeypatch):
     def show(message, category, filename, lineno, file=None, line=None):
         text = warnings.formatwarning(message, category, filename, lineno, "")
         sys.stderr.write(text)
 
     monkeypatch.setattr(warnings, "showwarning", show)
     monkeypatch.setattr(warnings, "filters", [])
-    (tmp_path / "cassandra.py").write_text(
+    policy = policy_of(
         "import warnings\n"
         "def act(observations):\n"
         "    for text in ('roll_vec: the disk is full', 'mean of an empty slice'):\n"
@@ -222,7 +222,7 @@ def test_warnings_of_the_package_are_lines_of_the_program(run, tmp_path, monkeyp
         "    return [0, 0]\n"
     )
     arguments = ("--num-envs=2", "--steps=1", "--quiet", "--no-image")
-    outcome = run("rollout", SOKOBAN, *arguments, "--policy=cassandra:act")
+    outcome = run("rollout", SOKOBAN, *arguments, "--policy", policy)
     assert outcome.code == 0
     full, mean, zero = outcome.err.splitlines()
     assert full == "roll-vec: warning: the disk is full"
