@@ -1,13 +1,51 @@
-"""Small recordings, written by hand: a page has something of everything to show."""
+"""Small recordings: of batches that are played, and written by hand."""
 
 from __future__ import annotations
 
 import dataclasses
 
+import gymnasium
 import numpy as np
 
 from roll_vec.render.tiles import FROZEN_LAKE_TILES
-from roll_vec.watch import FirstDifference, Frame, Recording, Tick
+from roll_vec.watch import FirstDifference, Frame, FrameRecorder, Recording, Tick
+
+LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
+
+
+def record(id, mode="NextStep", *, num=6, steps=40, act=None, **options):
+    """Play a batch by a function from the batch to actions, or at random.
+
+    Return the recording, and of each episode that ended the environment, the sum of
+    its rewards and its length.
+    """
+    own = {"vector_kwargs": {"autoreset_mode": mode}, "vectorization_mode": "sync"}
+    if "/" in id:
+        own = {"autoreset_mode": mode}
+    envs = gymnasium.make_vec(id, num, **own, **options)
+    envs.action_space.seed(3)
+    recorder = FrameRecorder(envs, range(num))
+    recorder.add_reset(*envs.reset(seed=3))
+    totals, lengths, waits = np.zeros(num), np.zeros(num, int), np.zeros(num, bool)
+    episodes = []
+    for _ in range(steps):
+        actions = envs.action_space.sample() if act is None else act(envs)
+        results = envs.step(actions)
+        recorder.add_step(actions, *results)
+        totals += np.where(waits, 0, results[1])
+        lengths += ~waits
+        ends = results[2] | results[3]
+        for env_id in np.flatnonzero(ends).tolist():
+            episodes.append((env_id, totals[env_id], lengths[env_id]))
+            totals[env_id] = lengths[env_id] = 0
+        if mode == "NextStep":
+            waits = ends
+        if mode == "Disabled" and ends.any():
+            recorder.add_reset(*envs.reset(options={"reset_mask": ends}))
+    recording = recorder.recording(id, {})
+    envs.close()
+    return recording, episodes
+
 
 RESET = Frame(
     is_reset=True,
