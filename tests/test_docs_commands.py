@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from roll_vec.cli import main, make_parser
-from roll_vec.cli._errors import UsageError
+from roll_vec.errors import RollVecError
 from tests.frameworks.programs import blocks_of
 from tests.test_readme import ROOT
 from website import commands
@@ -51,7 +51,7 @@ def test_every_command_can_be_parsed():
     for line, page in LINES.items():
         try:
             make_parser().parse_args(shlex.split(line)[1:])
-        except UsageError as error:
+        except RollVecError as error:
             errors.append(f"{page}: {line}: {error}")
     assert LINES
     assert not errors

@@ -152,12 +152,6 @@ def many(num_envs=1000, num_ticks=60):
     return make([row] * num_envs)
 
 
-def siblings():
-    """Eight environments of one task, which solve it."""
-    row = walk([0, 4, 5, 6, 7], terminated=True, success=True)
-    return make([row] * 8, group_size=8)
-
-
 def differing():
     """Environment 2 differs from its file at step 3."""
     return boards(
