@@ -18,7 +18,7 @@ pty = pytest.importorskip("pty")
 termios = pytest.importorskip("termios")
 
 # A child that writes nothing fails a test instead of stopping the run.
-HANG_SECONDS = 120
+HANG_SECONDS = 60
 # The terminal leads a session of its own: Ctrl-C there reaches only the child.  The
 # handler is set because a shell lets background jobs ignore Ctrl-C.
 CHILD = """
@@ -117,14 +117,15 @@ class Screen:
         begin = 0
         for text, keys in [*script, (self.END, "")]:
             while text not in self.output[begin:]:
-                ready, _, _ = select.select([self._master], [], [], HANG_SECONDS)
-                if not ready:
-                    # Ends the command.
-                    os.write(self._master, b"\x04\x03")
+                if self.END in self.output:
                     return
-                data = os.read(self._master, 1 << 16)
-                self.output += data.decode(errors="replace")
-            begin = len(self.output)
+                ready, _, _ = select.select([self._master], [], [], HANG_SECONDS)
+                if ready:
+                    data = os.read(self._master, 1 << 16)
+                    self.output += data.decode(errors="replace")
+                else:
+                    self.press("\x04")  # quit
+            begin = self.output.index(text, begin) + len(text)
             if callable(keys):
                 keys()
             else:

@@ -103,24 +103,6 @@ def test_answers_are_edited_and_remembered(child):
     assert tty.finish() == (0, True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("end", "code"),
-    [
-        # A signal between the prompt and the wait for keys is handled only at the end
-        # of a line: hence the line end.
-        (lambda tty: tty.press("\x03\r"), 130),
-        (lambda tty: (tty.process.send_signal(signal.SIGTERM), tty.press("\r")), 143),
-    ],
-    ids=["ctrl-c", "sigterm"],
-)
-def test_the_terminal_is_restored_however_the_typing_ends(child, end, code):
-    tty = child("play", SUM)
-    tty.wait_for("> ")
-    end(tty)
-    assert tty.finish() == (code, True)
-
-
 def test_keys_act_at_once_without_echo(screen):
     tty, echoes = screen(), []
     code = tty.run(
@@ -233,50 +215,46 @@ def test_keys_move_to_steps(screen):
     assert "step 0 of 30 | 1 to 2 of 5 environments | 0.001 a" in tty.output
 
 
-def test_keys_move_to_the_ends_of_episodes_on_the_screen(screen, run):
-    run(
-        *("rollout", LAKE, "--num-envs", 5, "--steps", 30, "--seed", 3),
-        *("--save", "run.npz", "--no-image", "--quiet", "-o", "episode_info=True"),
-    )
-    for option, envs in (("0-1", [0, 1]), ("2-3", [2, 3])):
-        tty = screen(lines=11, columns=50)
-        keys = [*"n" * 30, "p", "q"]
-        watch = ["watch", "run.npz", "--envs", option, "--terminal", "--quiet"]
-        script = press_each(keys, "| paused")
-        assert tty.run([*watch, "--fps", 0.001], *script) == 0
-        steps = numbers(tty)
-        ends = sorted({*steps[1:-1]})
-        assert len(ends) > 2
-        assert steps[1:31] == ends + [ends[-1]] * (30 - len(ends))
-        assert steps[-1] == ends[-2]
-        with np.load("run.npz") as saved:
-            mine = np.isin(saved["env_index"], envs)
-            assert len(ends) <= np.count_nonzero(mine) <= 2 * len(ends)
-            # The first of these episodes is as long as its steps.
-            assert ends[0] == saved["lengths"][mine][0]
-
-
-def test_keys_move_to_environments(screen):
-    tty = screen(lines=11, columns=50)
-    script = [("q quit", "s"), ("| 3 to 4 of 5", "\x1b[B"), ("| 5 to 5 of 5", "s")]
-    script += [("| 5 to 5 of 5", "w"), ("| 3 to 4 of 5", "\x1b[A"), ("| 1 to 2", "w")]
-    assert tty.run(STILL, *script, ("| 1 to 2 of 5 environments", "q")) == 0
-
-
-def test_it_plays_to_the_end_and_space_begins_anew(screen):
-    tty = screen()
-    script = [("step 30 of 30 | paused", " "), ("step 30 of 30 | paused", "q")]
-    assert tty.run([*WATCH, "--fps", 1e9], *script) == 0
-    # Step 0 is over when it would be shown.
-    assert numbers(tty) == [*range(31), *range(1, 31)]
-
-
-def test_speed_has_limits_and_space_pauses(screen):
-    tty = screen(columns=120)
-    script = [("q quit", "+" * 40), ("| 60 a second", "-" * 40)]
-    script += [("| 0.125 a second", " "), ("| paused", "q")]
-    assert tty.run([*WATCH, "--fps", 0.125], *script) == 0
+@pytest.mark.parametrize(
+    ("arguments", "script"),
+    [
+        # Pages of two boards.
+        (
+            STILL,
+            [
+                *(("q quit", "s"), ("| 3 to 4 of 5", "\x1b[B"), ("| 5 to 5 of 5", "s")),
+                *(("| 5 to 5 of", "w"), ("| 3 to 4", "\x1b[A"), ("| 1 to 2 of 5", "w")),
+                ("| 1 to 2 of 5 environments", "q"),
+            ],
+        ),
+        (
+            (*WATCH, "--fps", 1),
+            [("q quit", "-" * 9), ("| 0.125 a", " "), ("| paus", "q")],
+        ),
+        ((*WATCH, "--fps", 1), [("q quit", "+" * 9), ("| 60 a se", "q")]),
+        # It plays to the end, and space begins anew: step 0 is over at once.
+        (
+            (*WATCH, "--fps", 1e9),
+            [(f"step {step} of 30 |", "") for step in range(31)]
+            + [("paused", " "), ("step 1 of", ""), ("step 30 of 30 |", "q")],
+        ),
+    ],
+    ids=["pages", "slow", "fast", "to the end"],
+)
+def test_keys_move_to_pages_and_change_the_speed(screen, arguments, script):
+    tty = screen(lines=11, columns=60)
+    assert tty.run(arguments, *script) == 0
     assert tty.is_restored
+
+
+def test_keys_move_to_the_ends_of_episodes(screen):
+    tty = screen(lines=11, columns=50)
+    assert tty.run(STILL, *press_each([*"n" * 30, "p", "q"], "| paused")) == 0
+    steps = numbers(tty)
+    ends = sorted({*steps[1:-1]})
+    assert len(ends) > 2
+    assert steps[1:31] == ends + [ends[-1]] * (30 - len(ends))
+    assert steps[-1] == ends[-2]
 
 
 def test_each_picture_fits_the_screen_and_erases_its_lines(screen):
