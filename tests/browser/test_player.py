@@ -63,26 +63,6 @@ def test_boards_follow_the_scrubber(open_page):
     assert "1 player on goal" in label
 
 
-def test_second_episode_begins_anew(open_page):
-    page = open_page(recordings.two_episodes())
-    rows = []
-    for tick in (2, 3, 5):
-        page.run("watchPage.timeline.go(arguments[0])", tick)
-        rows.append(
-            [page.text(f".card {part}") for part in (".count", ".sum", ".action")]
-        )
-    assert rows == [
-        ["ep 1 · step 2", "sum 0.2", "Right"],
-        ["ep 2 · step 0", "sum 0", "reset"],
-        ["ep 2 · step 2", "sum 0.2", "Right"],
-    ]
-    facts = page.text("#facts")
-    assert "2 episodes ended" in facts
-    assert "1 success" in facts
-    page.click(".open")
-    assert len(page.all("#detail .moves button")) == 3  # of this episode alone
-
-
 def test_play_goes_to_the_end_and_pauses(open_page):
     page = open_page(recordings.boards())
     page.press("7")
@@ -359,21 +339,6 @@ def test_first_difference_is_marked(open_page):
     assert not page.one("#difference").is_displayed()
 
 
-def test_pictures_are_shown(open_page):
-    page = open_page(recordings.pictures())
-    page.press("\ue010")  # End
-    page.wait(
-        """
-        const canvas = document.querySelector('[data-env="1"] canvas');
-        const copy = new OffscreenCanvas(30, 20);
-        const context = copy.getContext("2d", { willReadFrequently: true });
-        context.drawImage(canvas, 0, 0);
-        const pixel = context.getImageData(21, 9, 1, 1).data;
-        return canvas.width === 30 && pixel[0] === 200 && pixel[1] === 30;
-        """
-    )
-
-
 def test_thousand_environments_are_drawn_as_they_come_near(open_page):
     page = open_page(recordings.many())
     drawn = "return watchPage.cards.filter((card) => card.tick >= 0).length"
@@ -383,23 +348,6 @@ def test_thousand_environments_are_drawn_as_they_come_near(open_page):
     page.run("document.querySelector('[data-env=\"999\"]').scrollIntoView()")
     page.wait("return watchPage.cards[999].tick >= 0")
     assert page.run(drawn) < 600
-
-
-def test_old_browser_gets_a_message(browser, open_page, tmp_path):
-    open_page(recordings.boards())
-    source = "delete globalThis.DecompressionStream;"
-    command = "Page.addScriptToEvaluateOnNewDocument"
-    script = browser.execute_cdp_cmd(command, {"source": source})
-    try:
-        browser.refresh()
-        assert "DecompressionStream" in browser.find_element("id", "envs").text
-    finally:
-        browser.execute_cdp_cmd(
-            "Page.removeScriptToEvaluateOnNewDocument",
-            {"identifier": script["identifier"]},
-        )
-        browser.get_log("browser")
-        browser.refresh()
 
 
 def test_layout_follows_theme_and_screen(open_page):

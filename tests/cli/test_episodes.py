@@ -106,14 +106,6 @@ def test_episodes_are_those_of_each_environment_alone(
     assert table_of(outcome.out)["environment steps"] == f"{env_steps:,}"
 
 
-def test_no_episode_has_the_same_dtypes_as_many(run):
-    flags = ("--num-envs", 2, "--steps", 1, "--no-image", "--save", "run.npz")
-    assert run("rollout", "Pendulum-v1", *flags).code == 0
-    saved = load()
-    for name, dtype in COLUMNS.items():
-        assert (saved[name].shape, saved[name].dtype) == ((0,), dtype)
-
-
 # -------------------------------------------------------------------------- policies
 
 

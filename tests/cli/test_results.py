@@ -176,19 +176,6 @@ def test_the_oracle_answers_in_tags_and_each_row_replays(run):
     assert verified == "verified: 1 row replays to the bit"
 
 
-@pytest.mark.parametrize("policy", ["oracle", "random", "constant:1+1", "user"])
-def test_rows_do_not_depend_on_the_batch(run, policy_of, policy):
-    mine = policy_of("act = lambda texts: [text[8:10] for text in texts]")
-    for num_envs in (1, 7):
-        outcome = run(
-            *("export", COUNTDOWN, "--policy", mine if policy == "user" else policy),
-            *("--num", 9, "--num-envs", num_envs, "--out", f"{num_envs}.jsonl"),
-        )
-        assert outcome.code == 0, outcome.err
-    assert Path("1.jsonl").read_bytes() == Path("7.jsonl").read_bytes()
-    assert [row["seed"] for row in read_lines("1.jsonl")] == [*range(9)]
-
-
 def test_an_interrupted_export_goes_on(run, policy_of):
     policy = policy_of(BY_TURN.replace("return ", "return -1 + ").replace("3", "12"))
     grids = ("-o", "obs_mode=position", "--format", "parquet")

@@ -138,14 +138,6 @@ def boards(**more):
     )
 
 
-def two_episodes():
-    """One environment: two steps into the hole, then two to the goal."""
-    first = walk([1, 2, 3], terminated=True, success=False)
-    second = walk([5, 6, 7], terminated=True, success=True)
-    second = [dataclasses.replace(frame, episode=1) for frame in second]
-    return make([[*first, *second]])
-
-
 def many(num_envs=1000, num_ticks=60):
     """Return many environments that walk to and fro."""
     row = walk([0, 4] * (num_ticks // 2))
@@ -209,17 +201,3 @@ def talks(group_size=2):
         tiles=None,
         meanings=(),
     )
-
-
-def pictures():
-    """Frames of another package: a square that moves over 20 by 30 pixels."""
-    rows = []
-    for i in range(2):
-        frames = []
-        for k in range(6):
-            pixels = np.full((20, 30, 3), 240, np.uint8)
-            pixels[8:12, 4 * k : 4 * k + 4] = (200, 30 * i, 40)
-            own = RESET if k == 0 else STEP
-            frames.append(dataclasses.replace(own, picture=pixels, length=k))
-        rows.append(frames)
-    return make(rows, id="Square-v0", tiles=None, meanings=())
