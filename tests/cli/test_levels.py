@@ -175,6 +175,15 @@ def test_stats_are_those_of_the_solver_and_of_random_players(
     assert "set.txt: 4 levels of 6 x 6 cells" in outcome.out
 
 
+def test_progress_is_shown_to_a_terminal_only(run, tmp_path, monkeypatch):
+    (tmp_path / "set.txt").write_text(COLLECTION)
+    stats = ("levels", "stats", "set.txt", "--random-episodes", 40)
+    assert run(*stats).err == ""
+    # rich takes this for a terminal.
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "120/120" in run(*stats).err
+
+
 def test_random_players_are_those_of_single_environments(run, env_id):
     keywords = {**KEYWORDS[env_id], "max_episode_steps": 30}
     few = ("--levels", "20-24", "--random-episodes", 12, "--csv", "stats.csv")

@@ -98,6 +98,13 @@ def test_a_policy_is_evaluated_and_compared(run):
     assert table["McNemar's exact p"] == "1"
 
 
+def test_progress_counts_the_episodes_of_the_file(run, monkeypatch):
+    assert run(*LAKE_TEST, "--num", 20, "--out", "a").err == ""
+    # rich takes this for a terminal.
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "30/30 episodes" in run(*LAKE_TEST, "--num", 30, "--out", "a").err
+
+
 def test_a_callable_gets_turns_and_an_interrupted_evaluation_goes_on(run, policy_of):
     policy = policy_of(BY_TURN)
     command = (*LAKE_TEST, "--num", 30, "--policy", policy, "--out")

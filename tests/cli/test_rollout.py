@@ -32,7 +32,7 @@ def test_a_rollout_prints_a_table_and_saves_a_picture(run, tmp_path):
     assert re.fullmatch(r"[\d.]+ ± [\d.]+ \(\d+ to \d+\)", table["length"])
     assert (table["seed"], table["policy"]) == ("3", "random")
     assert table["autoreset"] == "next_step"
-    assert "boards at the end: rollout.png" in outcome.out
+    assert "boards at the end: rollout.png" in outcome.out.splitlines()
     assert [path.name for path in tmp_path.iterdir()] == ["rollout.png"]
 
 
@@ -53,7 +53,10 @@ def test_a_saved_file_has_the_figures_of_the_table(run, tmp_path, autoreset):
     with np.load(tmp_path / "e.npz", allow_pickle=False) as file:
         saved = {name: file[name] for name in file.files}
     assert len(saved["returns"]) == int(table["episodes"]) > 0
-    assert table["return"].startswith(f"{saved['returns'].mean():.3f} ± ")
+    for name, row in (("returns", "return"), ("lengths", "length")):
+        column = saved[name]
+        spread = f"{column.mean():.3f} ± {column.std():.3f}"
+        assert table[row] == f"{spread} ({column.min():g} to {column.max():g})"
     assert table["success rate"] == f"{saved['success'].mean():.2%}"
     assert (str(saved["id"]), str(saved["seed"])) == (SOKOBAN, "0")
     assert json.loads(str(saved["config"])) == {

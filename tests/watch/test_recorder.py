@@ -28,7 +28,7 @@ def episodes_of(recording):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_frames_are_those_of_the_rollout(mode):
-    recording, episodes = record(LAKE, mode)
+    recording, episodes = record(LAKE, mode, reward_schedule=(1, -1, 0.25))
     own = episodes_of(recording)
     ends = [
         (env_id, frames[-1].total_reward, frames[-1].length)
