@@ -127,12 +127,6 @@ def test_info_has_keywords_with_default_type_and_a_line(run):
     assert "grid      Box(0, 5, (5, 5), uint8)" in out
 
 
-def test_lines_of_info_are_not_longer_on_a_wide_terminal(run, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    lines = run("info", SOKOBAN).out.splitlines()
-    assert 80 < max(map(len, lines)) <= 88
-
-
 def test_info_is_json_for_programs(run):
     content = json.loads(run("info", "roll_vec/RandomFrozenLake-v0", "--json").out)
     assert content["actions"] == {"1": "Left", "2": "Down", "3": "Right", "4": "Up"}

@@ -192,6 +192,12 @@ def test_a_screen_of_unknown_size_is_written_as_a_wide_one(play, monkeypatch, en
     assert " ".join(play("", env_id, "--seed", 1)).split() == " ".join(usual).split()
 
 
+def test_lines_are_not_longer_on_a_wide_screen(play, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    lines = play("", COUNTDOWN).splitlines()
+    assert 80 < max(map(len, lines)) <= 88
+
+
 def test_kernels_are_compiled_before_the_first_board(frames, monkeypatch):
     calls = []
     for name in ("step", "render"):
