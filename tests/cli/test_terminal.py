@@ -155,19 +155,23 @@ def test_colours_can_be_turned_off(screen, name, plain):
         assert ("\x1b[1" in tty.output) == (options == {})
 
 
-@pytest.mark.parametrize("lines", [14, 13])
-def test_frames_are_drawn_over_one_another(screen, lines):
+@pytest.mark.parametrize(
+    ("keys", "lines", "is_cleared"),
+    # A frame has 13 lines, and more with the help.
+    [("sxuq", 14, False), ("sxuq", 13, True), ("sx?uq", 14, True)],
+)
+def test_frames_are_drawn_over_one_another(screen, keys, lines, is_cleared):
     tty = screen(lines=lines)
     # Keys that were typed ahead count.
-    assert tty.run(["play", SOKOBAN, "--seed", "1010"], ("", "sx?uq")) == 0
+    assert tty.run(["play", SOKOBAN, "--seed", "1010"], ("", keys)) == 0
     assert "\x1b[?25l" in tty.output
     assert tty.output.endswith("\x1b[?25h\x1b[?7h")
     assert tty.output.count("seed 1010") == 2
     # Cells are spaced, the sequences around them are not.
     assert strip_colours(tty.output).count("\n# # # # # # \r") == 4
     # The frame before is erased: line by line, or the screen where it is too small.
-    assert ("\x1b[13A\r\x1b[J" in tty.output) == (lines == 14)
-    assert ("\x1b[H\x1b[2J" in tty.output) == (lines == 13)
+    assert ("\x1b[13A\r\x1b[J" in tty.output) is not is_cleared
+    assert ("\x1b[H\x1b[2J" in tty.output) is is_cleared
 
 
 @pytest.mark.parametrize("is_broken", [False, True])
