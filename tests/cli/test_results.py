@@ -347,7 +347,7 @@ class Cranky(roll_vec.BaseLanguageBasedEnv):
     def step(self, action):
         if self.level_seed == 1:
             raise RuntimeError("no more")
-        return "", 1.0, True, False, {}
+        return "", 1.0, True, False, {"success": self.level_seed != 3}
 
 roll_vec.register("cranky/Cranky-v0", Cranky, force=True)
 """
@@ -359,12 +359,15 @@ def test_episodes_after_a_reset_that_failed_have_no_seed(run, tmp_path):
     id = "cranky:cranky/Cranky-v0"
     try:
         run("rollout", id, *SMALL, "--steps", 30, "--policy", "constant:1")
-        out = ("--format", "parquet", "--out", "rows.parquet")
-        outcome = run("export", "run.npz", *out)
+        export = ("export", "run.npz", "--format", "parquet", "--out")
+        outcome = run(*export, "rows.parquet")
+        some = run(*export, "some.parquet", "--only-success")
     finally:
         del sys.modules["cranky"], ENVIRONMENTS["cranky/Cranky-v0"]
         del gymnasium.registry["cranky/Cranky-v0"]
-    assert outcome.out.startswith("left out: 1 episodes that ended by an error\n")
+    line = "left out: 1 episodes that ended by an error\n"
+    assert outcome.out.startswith(line)
+    assert some.out.startswith(f"left out: 1 episodes without success\n{line}")
     rows = parquet.read_table("rows.parquet").to_pylist()
     begins = [(row["seed"], row["observations"][0]) for row in rows]
     assert {text for seed, text in begins if seed is not None} >= {"0", "3"}
