@@ -68,6 +68,18 @@ def play(run, monkeypatch):
     return play
 
 
+@pytest.fixture
+def policy_of(tmp_path):
+    """Return a function that writes a module and returns the name of its `act`."""
+
+    def policy_of(source):
+        (tmp_path / "policy_of_mine.py").write_text(source)
+        return "policy_of_mine:act"
+
+    yield policy_of
+    sys.modules.pop("policy_of_mine", None)
+
+
 USER_MODULE = """
 import os
 from typing import ClassVar

@@ -1,21 +1,24 @@
-"""A child process that runs a command on a pseudo-terminal."""
+"""Commands on a pseudo-terminal: in this process, or in a child that Ctrl-C reaches."""
 
 from __future__ import annotations
 
+import io
 import os
 import select
 import subprocess
 import sys
-from pathlib import Path
+import threading
 
 import pytest
+
+from roll_vec.cli import main
+from tests.conftest import ROOT
 
 pty = pytest.importorskip("pty")
 termios = pytest.importorskip("termios")
 
-ROOT = Path(__file__).resolve().parents[2]
 # A child that writes nothing fails a test instead of stopping the run.
-HANG_SECONDS = 120
+HANG_SECONDS = 60
 # The terminal leads a session of its own: Ctrl-C there reaches only the child.  The
 # handler is set because a shell lets background jobs ignore Ctrl-C.
 CHILD = """
@@ -70,3 +73,79 @@ class Terminal:
             self.process.wait()
         os.close(self._master)
         os.close(self.slave)
+
+
+class Screen:
+    """A pseudo-terminal for a command in this process, and somebody who types.
+
+    `output` is all that was written.  `settings` are those of the terminal before.
+    """
+
+    END = "<the command has ended>"
+
+    def __init__(self, monkeypatch, lines=24, columns=80, **environment):
+        self._monkeypatch, self.output = monkeypatch, ""
+        values = {"TERM": "xterm", "LINES": lines, "COLUMNS": columns, "NO_COLOR": ""}
+        for name, value in {**values, **environment}.items():
+            monkeypatch.setenv(name, str(value))
+        self._master, self.slave = pty.openpty()
+        self.settings = termios.tcgetattr(self.slave)
+
+    def run(self, arguments, *script):
+        """Run a command; return its exit code.
+
+        Parameters
+        ----------
+        arguments : sequence of str
+        *script : tuple of str and (str or callable)
+            A text; what is typed, or called, when it has appeared since the last one.
+        """
+        typist = threading.Thread(target=self._type, args=script)
+        with os.fdopen(os.dup(self.slave), "r+b", buffering=0) as device:
+            stream = io.TextIOWrapper(device, encoding="utf-8", write_through=True)
+            self._monkeypatch.setattr(sys, "stdin", stream)
+            self._monkeypatch.setattr(sys, "stdout", stream)
+            typist.start()
+            try:
+                return main([str(argument) for argument in arguments])
+            finally:
+                stream.write(self.END)
+                typist.join()
+                self.output = self.output.removesuffix(self.END)
+
+    def _type(self, *script):
+        begin = 0
+        for text, keys in [*script, (self.END, "")]:
+            while text not in self.output[begin:]:
+                if self.END in self.output:
+                    return
+                ready, _, _ = select.select([self._master], [], [], HANG_SECONDS)
+                if ready:
+                    data = os.read(self._master, 1 << 16)
+                    self.output += data.decode(errors="replace")
+                else:
+                    self.press("\x04")  # quit
+            begin = self.output.index(text, begin) + len(text)
+            if callable(keys):
+                keys()
+            else:
+                self.press(keys)
+
+    def press(self, keys):
+        """Type some keys."""
+        os.write(self._master, keys.encode())
+
+    def close(self):
+        """Close the terminal."""
+        os.close(self.slave)
+        os.close(self._master)
+
+    @property
+    def echoes(self):
+        """Whether the terminal shows the keys that are pressed."""
+        return bool(termios.tcgetattr(self.slave)[3] & termios.ECHO)
+
+    @property
+    def is_restored(self):
+        """Whether the settings are those of before."""
+        return termios.tcgetattr(self.slave) == self.settings

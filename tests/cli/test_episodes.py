@@ -1,265 +1,285 @@
-"""The account of a rollout, compared with environments that are played alone."""
-
-from __future__ import annotations
+"""Saved episodes equal those of environments alone; policies; the oracle."""
 
 import importlib
+import re
 
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode
 
-from roll_vec.cli._episodes import roll_out
-from roll_vec.cli._transcript import Transcript, is_text
-from tests.pool.cases import FAULTS_ON_PURPOSE
+from tests.cli.output import table_of
 
-NUM_ENVS, STEPS, SEED = 6, 300, 5
-
-
-@pytest.fixture(autouse=True)
-def _own_registered(user_module, monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(tmp_path)
-    importlib.import_module(user_module)
-
-
-def draw_actions(env):
-    """Actions of all steps, (STEPS, NUM_ENVS); answers where they are text."""
-    rng = np.random.default_rng(0)
-    space = env.single_action_space
-    if isinstance(space, gymnasium.spaces.Text):
-        answers = np.array([*"0123456789", "silent", "1 + 1"], object)
-        return rng.choice(answers, size=(STEPS, NUM_ENVS))
-    return rng.integers(space.start, space.start + space.n, size=(STEPS, NUM_ENVS))
+MODES = ["next_step", "same_step", "disabled"]
+SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
+COUNTDOWN = "roll_vec/Countdown-v0"
+COLUMNS = {
+    "env_index": np.int64,
+    "returns": np.float64,
+    "lengths": np.int64,
+    "success": np.int8,
+    "terminated": np.bool_,
+    "truncated": np.bool_,
+}
 
 
-def make(env_id, mode):
-    """Return a batch of an id in an autoreset mode."""
-    if env_id.startswith(("roll_vec/", "mine/")):
-        return gymnasium.make_vec(env_id, num_envs=NUM_ENVS, autoreset_mode=mode)
-    return gymnasium.make_vec(
-        env_id,
-        num_envs=NUM_ENVS,
-        vectorization_mode="sync",
-        vector_kwargs={"autoreset_mode": mode},
-    )
+def load(path="run.npz"):
+    """Return the arrays of a saved run."""
+    with np.load(path) as file:
+        return {name: file[name] for name in file.files}
 
 
-def plain_account(env_id, mode, actions):
-    """Play each environment alone; return its episodes as (end, env, ...) tuples."""
+def play_alone(env_id, mode, actions, seed):
+    """Play each environment alone; return its episodes in the order of their ends."""
     episodes, env_steps = [], 0
-    for index in range(NUM_ENVS):
+    for index in range(actions.shape[1]):
         env = gymnasium.make(env_id)
-        env.reset(seed=SEED + index)
+        env.reset(seed=seed + index)
         total, length, is_over = 0.0, 0, False
-        for step in range(STEPS):
-            if is_over and mode is AutoresetMode.NEXT_STEP:
+        for step, action in enumerate(actions[:, index]):
+            if is_over and mode == "next_step":
                 env.reset()
                 is_over = False
                 continue
-            _, reward, terminated, truncated, info = env.step(actions[step, index])
+            _, reward, terminated, truncated, info = env.step(action)
             env_steps += 1
             total += reward
             length += 1
             is_over = terminated or truncated
             if is_over:
-                success = int(info["success"]) if "success" in info else -1
+                success = int(info.get("success", -1))
                 if "FrozenLake-v1" in env_id:
-                    # Its infos are Gymnasium's; the vector form has `successes`.
+                    # Its infos are Gymnasium's; the batch has `successes`.
                     success = int(reward)
-                episodes.append(
-                    (step, index, total, length, success, terminated, truncated)
-                )
+                ends = (success, terminated, truncated)
+                episodes.append((step, index, total, length, *ends))
                 total, length = 0.0, 0
-                if mode is not AutoresetMode.NEXT_STEP:
+                if mode != "next_step":
                     env.reset()
         env.close()
-    return sorted(episodes), env_steps
+    return [episode[1:] for episode in sorted(episodes)], env_steps
 
 
-@pytest.mark.parametrize("mode", AutoresetMode)
+# Answers to Echo, which say the number by chance, and end nothing or an episode.
+ANSWERS = """
+import numpy as np
+rng = np.random.default_rng(0)
+def act(texts):
+    return [str(each) for each in rng.integers(10, size=len(texts))]
+"""
+
+
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     "env_id",
     [
-        "roll_vec/Sokoban-v0",
+        SOKOBAN,
         "roll_vec/FrozenLake-v1",
-        "CartPole-v1",
-        "roll_vec/Countdown-v0",
+        "Blackjack-v1",
         "mine/Echo-v0",
         "mine/Corridor-v0",
     ],
 )
-def test_account_equals_that_of_each_environment_alone(env_id, mode):
-    env = make(env_id, mode)
-    actions = draw_actions(env)
-    rows = iter(actions)
-    rollout = roll_out(env, lambda _: next(rows), steps=STEPS, seed=SEED)
-    env.close()
-
-    reference, env_steps = plain_account(env_id, mode, actions)
-    assert len(reference) > NUM_ENVS
-    columns = [list(column) for column in zip(*reference, strict=True)]
-    episodes = rollout.episodes
-    assert len(episodes) == len(reference)
-    assert rollout.env_steps == env_steps
-    assert episodes.env_index.tolist() == columns[1]
-    assert episodes.returns.tolist() == columns[2]
-    assert episodes.lengths.tolist() == columns[3]
-    assert episodes.success.tolist() == columns[4]
-    assert episodes.terminated.tolist() == columns[5]
-    assert episodes.truncated.tolist() == columns[6]
-
-
-class NoSuccess(gymnasium.vector.VectorEnv):
-    """Ends every episode at once; subclasses report the success in their own ways."""
-
-    metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
-    num_envs = 3
-
-    def reset(self, *, seed=None, options=None):
-        return np.zeros(3), {}
-
-    def step(self, actions):
-        terminations = np.ones(3, dtype=bool)
-        return np.zeros(3), np.ones(3), terminations, ~terminations, self.infos()
-
-    def infos(self):
-        return {}
+def test_episodes_are_those_of_each_environment_alone(
+    run, user_module, policy_of, tmp_path, monkeypatch, env_id, mode
+):
+    steps, num_envs, seed = 210, 6, 5
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module(user_module)
+    policy = policy_of(ANSWERS) if "Echo" in env_id else "random"
+    name = f"{user_module}:{env_id}" if "mine" in env_id else env_id
+    size = ("--num-envs", num_envs, "--steps", steps, "--seed", seed)
+    flags = ("--autoreset", mode, "--policy", policy, "--save", "run.npz")
+    outcome = run("rollout", name, *size, *flags, "--no-image")
+    assert (outcome.code, outcome.err) == (0, "")
+    saved = load()
+    if "Echo" in env_id:
+        actions = np.random.default_rng(0).integers(10, size=(steps, num_envs))
+        actions = actions.astype(str).astype(object)
+    else:
+        actions = saved["actions"].astype(np.int64)
+    episodes, env_steps = play_alone(env_id, mode, actions, seed)
+    assert len(episodes) > num_envs
+    for (name, dtype), column in zip(
+        COLUMNS.items(), zip(*episodes, strict=True), strict=True
+    ):
+        assert saved[name].dtype == dtype
+        assert saved[name].tolist() == [*column], name
+    assert table_of(outcome.out)["environment steps"] == f"{env_steps:,}"
 
 
-class Attributed(NoSuccess):
-    successes = np.array([True, False, True])
+# -------------------------------------------------------------------------- policies
 
 
-class Unmasked(NoSuccess):
-    def infos(self):
-        return {"final_info": {"success": np.array([0.0, 1.0, 0.0])}}
+@pytest.fixture
+def actions_of(run):
+    """Return a function that rolls out and returns the actions, (steps, num_envs)."""
 
+    def actions_of(env_id, num_envs, *arguments, steps=5):
+        size = ("--num-envs", num_envs, "--steps", steps, "--save", "run.npz")
+        outcome = run("rollout", env_id, *size, "--no-image", *arguments)
+        assert outcome.code == 0, outcome.err
+        return load()["actions"]
 
-class Masked(NoSuccess):
-    def infos(self):
-        mask = np.array([True, True, False])
-        values = np.array([True, np.False_, None], dtype=object)
-        return {"final_info": {"success": values, "_success": mask}}
+    return actions_of
 
 
 @pytest.mark.parametrize(
-    ("env", "success"),
+    ("flags", "codes"),
     [
-        (NoSuccess, [-1, -1, -1]),
-        (Attributed, [1, 0, 1]),
-        (Unmasked, [0, 1, 0]),
-        (Masked, [1, 0, -1]),
+        ((SOKOBAN,), {1, 2, 3, 4}),
+        ((SOKOBAN, "-o", "action_start=0"), {0, 1, 2, 3}),
+        (("FrozenLake-v1",), {0, 1, 2, 3}),
     ],
 )
-def test_success_is_what_the_environment_says_and_else_unknown(env, success):
-    rollout = roll_out(env(), lambda _: None, steps=2, seed=0)
-    assert rollout.episodes.success.tolist() == success * 2
+def test_random_draws_every_action_and_others_each_time(actions_of, flags, codes):
+    env_id, *options = flags
+    many = actions_of(env_id, 100, *options)
+    assert {*many.ravel().tolist()} == codes
+    assert len({row.tobytes() for row in many}) == 5
+    # An environment has its action, whatever the others do.
+    assert (actions_of(env_id, 7, *options) == many[:, :7]).all()
+    assert (actions_of(env_id, 100, *options, "--seed", 2**70) != many).any()
 
 
-def test_no_episode_has_the_same_dtypes_as_many():
-    env = make("CartPole-v1", AutoresetMode.NEXT_STEP)
-    none = roll_out(env, lambda _: np.zeros(NUM_ENVS, int), steps=1, seed=0).episodes
-    many = roll_out(env, lambda _: np.zeros(NUM_ENVS, int), steps=50, seed=0).episodes
-    env.close()
-    assert (len(none), len(many) > 0) == (0, True)
-    for name, column in vars(many).items():
-        assert vars(none)[name].dtype == column.dtype
+@pytest.mark.parametrize("env_id", ["Pendulum-v1", COUNTDOWN])
+def test_random_is_a_function_of_the_seed_in_any_space(run, env_id):
+    # Numbers with decimals, and examples of answers.
+    def draw(seed):
+        size = ("--num", 3, "--steps", 4, "--terminal", "--quiet")
+        return re.findall("\n> (.*)", run("watch", env_id, *size, "--seed", seed).out)
+
+    assert len(draw(5)) == (12 if env_id == "Pendulum-v1" else 6)
+    assert draw(5) == draw(5) != draw(6)
 
 
-def test_progress_covers_the_first_and_the_last_step():
-    env = make("CartPole-v1", AutoresetMode.NEXT_STEP)
-    calls = []
-    rollout = roll_out(
-        env,
-        lambda _: np.zeros(NUM_ENVS, int),
-        steps=5,
-        seed=0,
-        on_progress=lambda *call: calls.append(call),
-        interval=0.0,
-    )
-    env.close()
-    assert [steps for steps, _, _ in calls] == [1, 2, 3, 4, 5]
-    assert calls[0][1:] == (0, 0.0)
-    assert calls[-1][1:] == (rollout.timed_env_steps, rollout.timed_seconds)
-    assert rollout.timed_env_steps == rollout.env_steps - NUM_ENVS
-
-
-def test_rate_of_a_single_step_is_unknown():
-    env = make("CartPole-v1", AutoresetMode.NEXT_STEP)
-    rollout = roll_out(env, lambda _: np.zeros(NUM_ENVS, int), steps=1, seed=0)
-    env.close()
-    assert rollout.env_steps == NUM_ENVS
-    assert rollout.steps_per_second is None
-
-
-@FAULTS_ON_PURPOSE
-@pytest.mark.parametrize("mode", AutoresetMode)
-def test_fault_ends_an_episode_of_unknown_success(mode):
-    env = gymnasium.make_vec("mine/Echo-v0", num_envs=3, autoreset_mode=mode)
-
-    def policy(observations):
-        answers = [text.split()[-1] for text in observations]
-        return [answers[0], "raise", answers[2]]
-
-    rollout = roll_out(env, policy, steps=1, seed=0)
-    env.close()
-    episodes = rollout.episodes
-    assert episodes.success.tolist() == [1, -1, 1]
-    assert episodes.returns.tolist() == [1.0, 0.0, 1.0]
-    assert episodes.terminated.tolist() == [True, False, True]
-    assert episodes.truncated.tolist() == [False, True, False]
-    assert rollout.first_error == "exception in step: OSError: out of [paper]"
-
-
-def test_transcript_keeps_what_was_played_and_not_what_was_reset():
-    env = gymnasium.make_vec("mine/Echo-v0", num_envs=3)
-    transcript = Transcript(env, 2)
-    numbers = [text[-1] for text in env.reset(seed=0)[0]]
-    rows = iter([[numbers[0], "x", "x"], ["ignored", "a\n b", "x"]])
-    roll_out(env, lambda _: next(rows), steps=2, seed=0, transcript=transcript)
-    env.close()
-    assert [*transcript.lines(80)] == [
-        f"  say {numbers[0]}",
-        f"  > {numbers[0]}  reward 1",
-        "  heard x",
-        "  > a b  reward 0",
-    ]
-
-
-def test_transcript_is_cut_to_the_width():
-    env = gymnasium.make_vec("mine/Echo-v0", num_envs=1)
-    transcript = Transcript(env, 4)
-    roll_out(env, lambda _: ["x" * 10**6], steps=1, seed=0, transcript=transcript)
-    roll_out(env, lambda _: ["y" * 10**6], steps=2, seed=0, transcript=transcript)
-    env.close()
-    observation, action = transcript.lines(40)
-    assert (len(observation), len(action)) == (40, 40)
-    assert observation.startswith("  heard yyy")
-    assert action.startswith("  > yyy")
-    assert action.endswith("...  reward 0")
+def test_random_does_not_draw_what_an_environment_of_the_same_seed_draws(actions_of):
+    draws = np.random.default_rng(7).integers(0, 2, 100)
+    actions = actions_of("CartPole-v1", 100, "--seed", 7, steps=1)[0]
+    assert (actions != draws).any()
 
 
 @pytest.mark.parametrize(
-    ("options", "lines"),
+    ("env_id", "constant", "text"),
     [
-        # Boards as numbers say nothing, names of actions do.
-        ({"action_mode": "text"}, ["  > Up  reward 0"]),
-        ({"obs_mode": "text"}, ["  P_ _G", "  > 0  reward 0"]),
+        ("Pendulum-v1", "[0.5]", "> [0.5]"),
+        ("Pendulum-v1", "(1,)", "> [1."),
+        ("user_envs:mine/Echo-v0", "24", "> 24\n"),
+        ("user_envs:mine/Echo-v0", "'24'", "> 24\n"),
+        ("user_envs:mine/Echo-v0", "3 * 8", "> 3 * 8\n"),
     ],
 )
-def test_transcript_shows_what_can_be_read(options, lines):
-    env = gymnasium.make_vec(
-        *("roll_vec/FrozenLake-v1", 1), desc=["SF", "FG"], is_slippery=False, **options
+def test_constant_is_an_action_of_the_space(run, user_module, env_id, constant, text):
+    size = ("--num", 2, "--steps", 1, "--terminal", "--quiet")
+    outcome = run("watch", env_id, *size, "--policy", f"constant:{constant}")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.count(text) == 2
+
+
+def test_a_callable_of_the_user_gets_observations_and_gives_actions(
+    run, user_module, policy_of, actions_of
+):
+    policy = policy_of(
+        "import numpy as np\n"
+        "class Agent:\n"
+        "    @staticmethod\n"
+        "    def act(observations):\n"
+        "        assert observations.shape == (4, 6, 6)\n"
+        "        return np.array([1, 2, 3, 4])\n"
+        "def act(texts):\n"
+        "    assert type(texts) is tuple and len(texts) == 4\n"
+        "    return [text.split()[-1] for text in texts]\n"
     )
-    assert is_text(env)
-    transcript = Transcript(env, 1)
-    action = ["Up"] if "action_mode" in options else np.array([0])
-    roll_out(env, lambda _: action, steps=1, seed=0, transcript=transcript)
-    env.close()
-    assert [*transcript.lines(80)] == lines
+    agent = policy.replace(":act", ":Agent.act")
+    actions = actions_of(SOKOBAN, 4, "--policy", agent)
+    assert actions.tolist() == [[1, 2, 3, 4]] * 5
+    size = ("--num-envs", 4, "--steps", 12)
+    outcome = run("rollout", "user_envs:mine/Echo-v0", *size, "--policy", policy)
+    assert table_of(outcome.out)["success rate"] == "100.00%"
 
 
-def test_environment_of_numbers_has_no_transcript():
-    env = make("CartPole-v1", AutoresetMode.NEXT_STEP)
-    assert not is_text(env)
+# ------------------------------------------------------------------------ the oracle
+
+ORACLE = ("--num-envs", 20, "--steps", 60, "--no-image", "--policy", "oracle")
+DRY = ("-o", "is_slippery=False")
+TAGS = ("-o", "action_pattern=<think>(.*?)</think><answer>(.*?)</answer>")
+TEXTS = ("-o", "action_mode=text", "-o", "obs_mode=text")
+
+
+@pytest.mark.parametrize(
+    ("env_id", "options", "modes", "least"),
+    [
+        (SOKOBAN, (), MODES, 40),
+        (SOKOBAN, ("-o", "action_start=0", "-o", "num_boxes=2"), MODES[:1], 40),
+        (SOKOBAN, (*TEXTS, *TAGS, "-o", "num_levels=3"), MODES[:1], 40),
+        (LAKE, DRY, MODES, 100),
+        ("roll_vec/FrozenLake-v1", (*DRY, *TEXTS, *TAGS), MODES[:1], 100),
+        (COUNTDOWN, (), MODES, 600),
+        (COUNTDOWN, (*TAGS, "-o", "workers=2"), MODES[:1], 600),
+        ("roll_vec/WebShop-v0", ("-o", "num_products=20"), MODES[:1], 100),
+    ],
+)
+def test_the_oracle_succeeds_in_every_episode(run, env_id, options, modes, least):
+    for mode in modes:
+        outcome = run("rollout", env_id, *ORACLE, *options, "--autoreset", mode)
+        assert (outcome.code, outcome.err) == (0, "")
+        table = table_of(outcome.out)
+        assert table["success rate"] == "100.00%"
+        assert int(table["episodes"].replace(",", "")) >= least
+        assert "out of the oracle's reach" not in outcome.out
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("env_id", [SOKOBAN, LAKE, "roll_vec/FrozenLake-v1"])
+def test_the_oracle_plays_the_best_solution(run, env_id, mode):
+    flags = ("--seed", 7, "--autoreset", mode, "--save", "run.npz")
+    assert run("rollout", env_id, *ORACLE, *flags).code == 0
+    saved = load()
+    env = gymnasium.make(env_id)
+    for index in range(3):
+        env.reset(seed=7 + index)
+        solution, is_over, number = env.unwrapped.solve("moves"), False, 0
+        for action in saved["actions"][:, index]:
+            if is_over:
+                env.reset()
+                solution, is_over, number = env.unwrapped.solve("moves"), False, 0
+                if mode == "next_step":
+                    continue
+            # Moves of a room; of slippery ice the best move in each cell.
+            is_lake = env_id != SOKOBAN
+            best = solution.policy[env.unwrapped.s] if is_lake else solution[number]
+            assert action == best
+            number += 1
+            *_, terminated, truncated, _ = env.step(action)
+            is_over = terminated or truncated
     env.close()
+
+
+@pytest.mark.parametrize("flags", [(), ("-o", "workers=2", "-o", "executor=process")])
+def test_the_oracle_of_an_environment_of_the_user_is_found(run, user_module, flags):
+    size = ("--num-envs", 4, "--steps", 12, "--policy", "oracle")
+    outcome = run("rollout", f"{user_module}:mine/Guide-v0", *size, *flags)
+    assert outcome.code == 0
+    # Every episode takes two steps to the right and one reset.
+    assert table_of(outcome.out)["episodes"] == "16"
+    reason = "out of the oracle's reach, for 1 reason:\nalways to the right\n"
+    assert reason in outcome.out
+
+
+def test_what_the_oracle_cannot_reach_is_named(run, tmp_path):
+    walls = "######\n"
+    rooms = f"{walls}#@$ .#\n{walls}\n{walls}#$@ .#\n{walls}"
+    (tmp_path / "set.txt").write_text(rooms)
+    task = '{"nums": [1, 1], "target": 50}\n'
+    (tmp_path / "tasks.jsonl").write_text(task)
+    for env_id, options, text in (
+        (
+            SOKOBAN,
+            ("-o", "levels=set.txt", "-o", "max_episode_steps=5"),
+            "for 1 reason:\nlevels: level 1 has no solution",
+        ),
+        (COUNTDOWN, ("-o", "data=tasks.jsonl"), "  >   reward 0"),
+    ):
+        size = ("--num-envs", 2, "--steps", 20, "--no-image", "--policy", "oracle")
+        outcome = run("rollout", env_id, *size, *options)
+        assert (outcome.code, outcome.err) == (0, "")
+        assert text in outcome.out

@@ -1,28 +1,41 @@
-"""`roll-vec play` by keys: frames, undo, new levels, the end of an episode."""
+"""`roll-vec play` in a pipe: keys move on boards, typed lines are answers."""
 
+import io
 import os
 import re
 import shutil
+import sys
 
 import gymnasium
 import pytest
 
-from roll_vec.cli import _keys
-from roll_vec.cli._key_player import KeyPlayer
 from roll_vec.envs.sokoban import Sokoban
 from tests.envs.sokoban.user_levels import COLLECTION, EXPECTED
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
+COUNTDOWN = "roll_vec/Countdown-v0"
+DRY = ("-o", "is_slippery=False")
+TAGS = ("-o", "action_pattern=<answer>(.*?)</answer>")
 
 
 @pytest.fixture
-def play(play):
+def frames(play):
     """Play with keys from the lines of a text; return the frames that were shown."""
 
     def frames(text, *arguments):
         return play(text, *arguments).removesuffix("\n\n").split("\n\n")
 
     return frames
+
+
+@pytest.fixture
+def blocks(play):
+    """Play with lines; return the output of each, which begins with the typed line."""
+
+    def blocks(text, *arguments):
+        return play(text, *arguments).split("> ")
+
+    return blocks
 
 
 def board(env_id, actions, seed, **options):
@@ -36,8 +49,20 @@ def board(env_id, actions, seed, **options):
     return text.replace("\t", "")
 
 
-def test_play_shows_the_board_after_each_line(play):
-    start, end = play("das\n", SOKOBAN, "--seed", 1010)
+def task(seed, **options):
+    """Return the observation and a right answer of a task."""
+    env = gymnasium.make(COUNTDOWN, **options)
+    observation, _ = env.reset(seed=seed)
+    answer = env.get_wrapper_attr("oracle_action")
+    env.close()
+    return observation, answer
+
+
+# ----------------------------------------------------------------------------- keys
+
+
+def test_the_board_is_shown_after_each_line(frames):
+    start, end = frames("das\n", SOKOBAN, "--seed", 1010)
     assert start.startswith(f"{SOKOBAN} · seed 1010\n{board(SOKOBAN, [], 1010)}\n")
     assert "step 0 · return 0" in start
     assert f"\n{board(SOKOBAN, [4, 3, 2], 1010)}\n" in end
@@ -47,60 +72,62 @@ def test_play_shows_the_board_after_each_line(play):
     assert not re.search("success|action_is|True|False", end)
 
 
-def test_keys_move_alike_whatever_the_codes_of_the_actions_are(play):
-    frames = play("wdas\nw\n", SOKOBAN, "--seed", 1010)
-    assert play("wdas\nw\n", SOKOBAN, "--seed", 1010, "-o", "action_start=0") == frames
+@pytest.mark.parametrize(
+    ("keys", "options"),
+    [
+        ("wdas\nw\n", ("-o", "action_start=0")),
+        ("\x1b[A\x1b[C\x1b[D\x1b[B\n\x1b[A\n", ()),
+        ("\x1bOA\x1bOC\x1bOD\x1bOB\n\x1bOA\n", ()),
+        ("\x1b[1;5A\x1b[1;5Cas\nw\n", ()),
+        ("W D A S\nW\n", ()),
+    ],
+)
+def test_keys_move_alike_in_all_their_forms(frames, keys, options):
+    arguments = (SOKOBAN, "--seed", 1010)
+    assert frames(keys, *arguments, *options) == frames("wdas\nw\n", *arguments)
 
 
-def test_arrows_are_the_letters_in_both_of_their_forms(play):
-    letters = play("wasd\n", SOKOBAN)
-    assert play("\x1b[A\x1b[D\x1b[B\x1b[C\n", SOKOBAN) == letters
-    assert play("\x1bOA\x1bOD\x1bOB\x1bOC\n", SOKOBAN) == letters
-    assert play("W A S D\n", SOKOBAN) == letters
-
-
-def test_undo_goes_back_step_by_step_to_the_beginning(play):
-    frames = play("s\nd\nu\nu\nu\n", SOKOBAN, "--seed", 1010)
-    start, once, _, back_once, back_twice, no_further = frames
-    assert (back_once, back_twice) == (once, start)
+@pytest.mark.parametrize("undo", ["u", "\x7f"])
+def test_undo_goes_back_step_by_step_to_the_beginning(frames, undo):
+    text = f"s\nd\n{undo}\n{undo}\n{undo}\n"
+    start, once, _, *back, no_further = frames(text, SOKOBAN, "--seed", 1010)
+    assert back == [once, start]
     assert no_further == f"{start}\nThere is nothing to undo"
-
-
-def test_undo_takes_back_the_luck_as_well(play):
+    *_, new = frames("s\nnu\n", SOKOBAN)
+    assert new.endswith("There is nothing to undo")
     # On slippery ice the same key again slips again.
-    frames = play("d\nd\nd\nuuu\nd\nd\nd\n", LAKE, "--seed", 3)
-    assert frames[4] == frames[0]
-    assert frames[5:] == frames[1:4]
+    slips = frames("d\nd\nd\nuuu\nd\nd\nd\n", LAKE, "--seed", 3)
+    assert slips[4] == slips[0]
+    assert slips[5:] == slips[1:4]
 
 
-def test_an_episode_of_a_batch_opens_by_the_seed_in_its_infos(play):
+def test_a_new_level_is_the_next_seed_and_restart_the_same(frames):
+    start, _, again, other = frames("sd\nr\nn\n", SOKOBAN, "--seed", 1010)
+    assert again == start
+    assert other.startswith(f"{SOKOBAN} · seed 1011\n{board(SOKOBAN, [], 1011)}\n")
+    assert "step 0 · return 0" in other
+
+
+def test_an_episode_of_a_batch_opens_by_the_seed_in_its_infos(frames):
     keywords = {"num_boxes": 2, "num_levels": 40}
     envs = gymnasium.make_vec(
-        SOKOBAN,
-        num_envs=3,
-        seed_info=True,
-        max_episode_steps=2,
-        action_start=1,
-        **keywords,
+        SOKOBAN, 3, seed_info=True, max_episode_steps=1, action_start=1, **keywords
     )
     envs.reset(seed=8)
-    for _ in range(2):
-        envs.step([0, 0, 0])
+    envs.step([0, 0, 0])
     observations, *_, infos = envs.step([0, 0, 0])
-    options = [f"-o {name}={value}" for name, value in keywords.items()]
+    options = ["-o", "num_boxes=2", "-o", "num_levels=40"]
     for observation, seed in zip(observations, infos["seed"], strict=True):
         assert seed > 100
-        arguments = (SOKOBAN, *" ".join(options).split(), "--seed", seed)
-        (frame,) = play("", *arguments)
+        (frame,) = frames("", SOKOBAN, *options, "--seed", seed)
         lines = ["".join("#_O√XPS"[code] for code in row) for row in observation]
         assert "\n".join(lines) in frame
 
 
-def test_levels_of_a_file_are_played_by_number(play, tmp_path):
+def test_levels_of_a_file_are_played_by_number(frames, tmp_path):
     (tmp_path / "set.txt").write_text(COLLECTION)
-    first, second, over = play(
-        "n\nt\n", SOKOBAN, "-o", "levels=set.txt", "-o", "level_info=True"
-    )
+    options = ("-o", "levels=set.txt", "-o", "level_info=True")
+    first, second, over = frames("n\nt\n", SOKOBAN, *options)
     for number, frame in enumerate((first, second)):
         lines = ["".join("#_O√XPS"[code] for code in row) for row in EXPECTED[number]]
         assert "\n".join(lines) in frame
@@ -108,71 +135,56 @@ def test_levels_of_a_file_are_played_by_number(play, tmp_path):
     assert over.endswith("There is no hint")
 
 
-def test_new_level_is_the_next_seed_and_restart_the_same(play):
-    start, _, again, other = play("sd\nr\nn\n", SOKOBAN, "--seed", 1010)
-    assert again == start
-    assert other.startswith(f"{SOKOBAN} · seed 1011\n{board(SOKOBAN, [], 1011)}\n")
-    assert "step 0 · return 0" in other
+ONE_LINE = ("-o", "desc=['SG', 'FH']")
 
 
-def test_nothing_before_a_new_level_can_be_undone(play):
-    assert play("s\nnu\n", SOKOBAN)[-1].endswith("There is nothing to undo")
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        ("d\n", (LAKE, *DRY, *ONE_LINE), "Solved in 1 step, return 1"),
+        ("d\nd\n", (LAKE, *DRY, *ONE_LINE), "is over: u undo, n new level, r restart"),
+        ("d\nd\n", (LAKE, *DRY, *ONE_LINE), "step 1 · return 1"),
+        ("d\nt\n", (LAKE, *DRY, *ONE_LINE), "The episode is over"),
+        ("dusd\n", (LAKE, *DRY, *ONE_LINE), "Lost in 2 steps, return 0"),
+        (
+            "as\n",
+            (SOKOBAN, "-o", "max_episode_steps=2"),
+            "Out of steps: in 2 steps, re",
+        ),
+        ("aaaaa\n", (SOKOBAN, "--seed", 1010), "\nleft -0.1 · nothing changed"),
+        ("x\n", (SOKOBAN,), "That key does nothing: ? shows those that do"),
+        ("\x1b[3~\n", (SOKOBAN,), "That key does nothing"),
+        ("\x1b[\n", (SOKOBAN,), "That key does nothing"),
+        ("é\n", (SOKOBAN,), "That key does nothing"),
+        ("s\n", (SOKOBAN, "-o", "action_lookup={1: 'Up'}"), "has no action 'down'"),
+        ("?\n", (SOKOBAN,), "arrows, w a s d   move"),
+        ("", (SOKOBAN,), "\n# wall · _ empty · O target · "),
+        ("", (LAKE,), "P player · _ empty · O hole · G goal · "),
+        ("", (SOKOBAN, "-o", "grid_lookup={2: '+'}"), "\n+ target\n"),
+        ("t\n", (LAKE, *DRY), "\nDown"),
+    ],
+)
+def test_the_last_frame_says_what_has_happened(frames, text, arguments, message):
+    assert message in frames(text, *arguments)[-1]
 
 
-def test_episode_that_ended_says_so_and_waits_for_another_key(play):
-    options = ("-o", "is_slippery=False", "-o", "desc=['SG', 'FH']")
-    start, solved, over, back, hole = play("d\nd\nu\nsd\n", LAKE, *options)
-    assert "Solved in 1 step, return 1" in solved
-    assert "episode is over: u undo, n new level, r restart, q quit" in over
-    assert "step 1 · return 1" in over
-    assert back == start
-    assert "Lost in 2 steps, return 0" in hole
+def test_help_is_hidden_by_the_next_key_of_help(frames):
+    start, _, hidden = frames("?\nh\n", SOKOBAN)
+    assert hidden == start
 
 
-def test_step_limit_is_not_called_a_loss(play):
-    frames = play("as\n", SOKOBAN, "-o", "max_episode_steps=2")
-    assert "Out of steps: in 2 steps, return -0.2" in frames[-1]
+@pytest.mark.parametrize("text", ["q", "sq\nd\n", "s\n\x04d\n", "", "s\nQ\ns\n"])
+def test_quit_ends_the_game_and_so_does_the_end_of_the_input(frames, text):
+    assert "step 2" not in "".join(frames(text, SOKOBAN))
 
 
-def test_success_of_sokoban_is_solved(play):
-    # Level 1 with one box is solved by the actions that a search finds.
-    options = {"num_boxes": 1, "dim_room": (5, 5)}
-    env = gymnasium.make(SOKOBAN, **options)
-    frontier, visited, path = [[]], set(), None
-    while path is None:
-        actions = frontier.pop(0)
-        for action in (1, 2, 3, 4):
-            observation, _ = env.reset(seed=1)
-            for earlier in [*actions, action]:
-                observation, _, terminated, _, _ = env.step(earlier)
-            if terminated:
-                path = [*actions, action]
-                break
-            if observation.tobytes() not in visited:
-                visited.add(observation.tobytes())
-                frontier.append([*actions, action])
-    env.close()
-    keys = "".join(" wsad"[action] for action in path)
-    frame = play(
-        f"{keys}\n",
-        SOKOBAN,
-        *("--seed", 1, "-o", "num_boxes=1"),
-        "-o",
-        "dim_room=(5,5)",
-    )[-1]
-    assert f"Solved in {len(path)} steps" in frame
+def test_tabs_of_a_long_lookup_are_left_out(frames):
+    lookup = "grid_lookup={0: ' # \\t', 1: ' _ \\t', 5: ' P \\t'}"
+    assert frames("", SOKOBAN, "-o", lookup)[0].split("\n")[1] == " # " * 6
 
 
-def test_legend_says_what_the_symbols_are_in_this_game(play):
-    assert "\n# wall · _ empty · O target · " in play("", SOKOBAN)[0]
-    lake = play("", LAKE)[0]
-    assert "P player · _ empty · O hole · G goal · " in lake
-    lookup = play("", SOKOBAN, "-o", "grid_lookup={2: '+'}")[0]
-    assert "\n+ target\n" in lookup
-
-
-@pytest.mark.parametrize("env_id", [SOKOBAN, "roll_vec/Countdown-v0"])
-def test_screen_of_unknown_size_is_written_as_a_wide_one(play, monkeypatch, env_id):
+@pytest.mark.parametrize("env_id", [SOKOBAN, COUNTDOWN])
+def test_a_screen_of_unknown_size_is_written_as_a_wide_one(play, monkeypatch, env_id):
     usual = play("", env_id, "--seed", 1)
     # Python 3.10 returns zeros, later versions 80 and 24.
     unknown = os.terminal_size((0, 0))
@@ -180,73 +192,174 @@ def test_screen_of_unknown_size_is_written_as_a_wide_one(play, monkeypatch, env_
     assert " ".join(play("", env_id, "--seed", 1)).split() == " ".join(usual).split()
 
 
-def test_key_that_moves_nothing_says_so(play):
-    walked = play("aaaaa\n", SOKOBAN, "--seed", 1010)[1]
-    assert "\nleft -0.1 · nothing changed" in walked
+def test_lines_are_not_longer_on_a_wide_screen(play, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    lines = play("", COUNTDOWN).splitlines()
+    assert 80 < max(map(len, lines)) <= 88
 
 
-def test_kernels_are_compiled_before_the_first_board(play, monkeypatch):
-    events = []
-    step, draw = Sokoban._take_action, KeyPlayer._draw
-    monkeypatch.setattr(
-        Sokoban, "_take_action", lambda *args: (events.append("step"), step(*args))[1]
-    )
-    monkeypatch.setattr(
-        KeyPlayer, "_draw", lambda self: (events.append("draw"), draw(self))[1]
-    )
-    assert "step 0 · return 0" in play("", SOKOBAN)[0]
-    assert events == ["step", "draw"]
+def test_kernels_are_compiled_before_the_first_board(frames, monkeypatch):
+    calls = []
+    for name in ("step", "render"):
+        original = getattr(Sokoban, name)
+
+        def record(*arguments, name=name, original=original):
+            calls.append(name)
+            return original(*arguments)
+
+        monkeypatch.setattr(Sokoban, name, record)
+    assert "step 0 · return 0" in frames("", SOKOBAN)[0]
+    assert calls == ["step", "render"]
 
 
-def test_help_and_keys_that_do_nothing(play):
-    start, helped, hidden, unknown = play("?\nh\nx\n", SOKOBAN)
-    assert "arrows, w a s d   move" in helped
-    assert hidden == start
-    assert unknown == f"{start}\nThat key does nothing: ? shows those that do"
-
-
-@pytest.mark.parametrize("text", ["q", "sq\nd\n", "s\n\x04d\n", "", "s\nQ\ns\n"])
-def test_quit_ends_the_game_and_so_does_the_end_of_the_input(play, text):
-    assert "step 2" not in "".join(play(text, SOKOBAN))
-
-
-def test_tabs_of_a_long_lookup_are_left_out(play):
-    lookup = "grid_lookup={0: ' # \\t', 1: ' _ \\t', 5: ' P \\t'}"
-    assert play("", SOKOBAN, "-o", lookup)[0].split("\n")[1] == " # " * 6
-
-
-@pytest.mark.parametrize(
-    ("arguments", "messages"),
-    [
-        (("CartPole-v1",), ["CartPole-v1 cannot be played", "action_lookup"]),
-        (("FrozenLake-v1",), ["FrozenLake-v1 cannot be played", "nor named"]),
-        ((SOKOBAN, "-o", "boxes=3"), [SOKOBAN, "boxes"]),
-        (("roll_vec/Nothing-v0",), ["roll_vec/Nothing-v0"]),
-        ((SOKOBAN, "--seed", "x"), ["--seed", "'x'"]),
-    ],
-)
-def test_errors_are_one_line(fails, arguments, messages):
-    line = fails("play", *arguments)
-    for message in messages:
-        assert message in line
-
-
-def test_direction_without_an_action_is_refused(play):
-    frames = play("s\n", SOKOBAN, "-o", "action_lookup={1: 'Up'}")
-    assert frames[1].endswith("This environment has no action 'down'")
-
-
-def test_keys_are_decoded_whatever_else_a_terminal_sends():
-    assert _keys.decode_keys("\x1b[1;5Cu") == ["right", "undo"]
-    assert _keys.decode_keys("\x1b[3~q") == ["unknown", "quit"]
-    assert _keys.decode_keys("\x1b") == ["unknown"]
-    assert _keys.decode_keys("\x1b[") == ["unknown"]
-    assert _keys.decode_keys(" \r\n\t") == []
-    assert _keys.decode_keys("é\x7f") == ["unknown", "undo"]
-
-
-def test_environment_of_the_user_is_played_by_keys(play, user_module):
-    start, left, right, end = play("a\nda\na\n", f"{user_module}:mine/Corridor-v0")
+def test_an_environment_of_the_user_is_played_by_keys(frames, user_module):
+    start, left, right, end = frames("a\nda\na\n", f"{user_module}:mine/Corridor-v0")
     boards = [frame.split("\n")[1] for frame in (start, left, right, end)]
     assert boards == ["..@..", ".@...", ".@...", "@...."]
     assert "Solved in 4 steps, return 1" in end
+
+
+# ---------------------------------------------------------------------------- lines
+
+
+def test_an_answer_is_judged_and_the_task_shown_first(blocks):
+    observation, answer = task(3)
+    start, end, last = blocks(f"{answer}\n", COUNTDOWN, "--seed", 3)
+    assert start.startswith(f"{COUNTDOWN} · seed 3\nYou are given some whole numbers")
+    assert start.endswith(f":quit ends\n\n{observation}\n")
+    # The typed line is echoed; an observation is shown even if it is that before.
+    assert end.startswith(f"{answer}\n\n{observation}\nreward +1 · ")
+    assert "reason correct" in end
+    assert "\nSolved in 1 step, return 1\n" in end
+    assert last == "\n"
+
+
+def test_a_wrong_answer_leaves_an_episode_open_if_there_are_more(blocks):
+    observation, answer = task(3, max_steps=2)
+    text = f"1\n{answer}\n"
+    _, wrong, right, _ = blocks(text, COUNTDOWN, "--seed", 3, "-o", "max_steps=2")
+    assert wrong.startswith(f"1\n\n{observation}\nYour answer does not use the given")
+    assert "reason wrong_numbers" in wrong
+    assert wrong.endswith("\nstep 1 · return 0\n")
+    assert "Solved in 2 steps, return 1\n" in right
+
+
+def test_a_lost_episode_takes_no_answer_and_enter_goes_on(blocks):
+    _, wrong, over, new, nothing, _ = blocks("1\n2\n\n\n", COUNTDOWN, "--seed", 3)
+    assert "Lost in 1 step, return 0" in wrong
+    assert over.startswith("2\nThe episode is over: Enter: new level · :restart")
+    assert f"{COUNTDOWN} · seed 4\n\n{task(4)[0]}\n" in new
+    # An empty line is no answer.
+    assert nothing == "\n"
+
+
+def test_commands_begin_with_a_colon_and_may_be_cut_short(blocks):
+    text = ":hint\n:new\n:res\n: HELP\n:h\n:q\n1\n"
+    _, hint, new, same, helped, unknown, end = blocks(text, COUNTDOWN, "--seed", 3)
+    assert hint == f":hint\n{task(3)[1]}\n"
+    assert "seed 4\n" in new
+    assert same.removeprefix(":res") == new.removeprefix(":new")
+    assert "::text" in helped
+    assert "You are given some whole numbers" in helped
+    expected = "no command :h; expected one of :hint, :new, :restart, :help, :quit"
+    assert expected in unknown
+    assert end == ":q\n"
+
+
+def test_bare_answers_are_put_into_the_form_that_is_read(blocks, user_module):
+    name = f"{user_module}:mine/Echo-v0"
+    text = "7\n <answer>6</answer>\n::quit\n"
+    _, bare, in_tags, colon, _ = blocks(text, name, *TAGS)
+    assert "\n\nheard 7\nreward +0" in bare
+    assert "\n\nheard 6\nreward +0" in in_tags
+    assert "\n\nheard :quit\nreward +0" in colon
+    assert "Out of steps: in 3 steps" in colon
+    # A form that nobody can write is left to the person.
+    _, bare, right, _ = blocks("7\nN7\n", name, "-o", "action_pattern=N(\\d)")
+    assert "heard \n" in bare
+    assert "heard 7\n" in right
+
+
+def test_environments_of_the_user_have_hints_and_show_short_words(blocks, user_module):
+    name = f"{user_module}:mine/Echo-v0"
+    _, hint, silent, *_, last, _ = blocks(":hint\nsilent\n2\n3\n", name)
+    assert hint == ":hint\nThere is no hint\n"
+    assert "reward +0 · said you said silent\n" in silent
+    assert ":hint" not in last
+    guide = blocks(":hint\n", f"{user_module}:mine/Guide-v0")
+    assert guide[1] == ":hint\nRight\n"
+
+
+def test_actions_with_other_names_are_typed(blocks, user_module):
+    text = "walk BACK\nfly\nright\n"
+    start, left, unknown, right, _ = blocks(text, f"{user_module}:mine/Hall-v0")
+    assert "Type one of Walk back, Right; " in start
+    assert start.endswith("\n\n..@..\n")
+    assert "\n\n.@...\n" in left
+    expected = "fly\nThere is no action 'fly'; expected one of Walk back, Right\n"
+    assert unknown == expected
+    assert "\n\n..@..\n" in right
+    assert "step 2 · return 0" in right
+
+
+@pytest.mark.parametrize("mode", ["text", "grid"])
+def test_boards_are_played_by_text_where_that_is_asked_for(blocks, mode):
+    options = {"obs_mode": "text", "action_mode": "text"}
+    env = gymnasium.make(SOKOBAN, **options)
+    before, _ = env.reset(seed=1010)
+    after = env.step("Down")[0]
+    env.close()
+    flags = ("-o", "action_mode=text", "-o", f"obs_mode={mode}")
+    start, end, _ = blocks("down\n", SOKOBAN, "--seed", 1010, *flags)
+    assert "Answer with one action and nothing else" in start
+    assert start.endswith(f"\n\n{before}\n")
+    assert end.startswith(f"down\n\n{after}\nreward -0.1\n")
+
+
+@pytest.mark.parametrize(
+    ("keys", "mode"), [("t\nd\nt\nd\n", "discrete"), (":hint\nright\n" * 2, "text")]
+)
+def test_hints_lead_to_the_solution(play, keys, mode):
+    level = ["######\n#@ $.#\n######"]
+    options = ("-o", f"levels={level!r}", "-o", f"action_mode={mode}")
+    output = play(keys, SOKOBAN, *options)
+    assert output.count("\nRight\n") == 2
+    assert "Solved in 2 steps" in output
+
+
+def test_a_part_of_an_action_is_not_played_but_answered_with_the_whole(blocks):
+    text = "buy\nsearch[shoes]\nnext\nclick[nowhere]\nc\nlic\n"
+    _, buy, _, following, nowhere, *letters, _ = blocks(text, "roll_vec/WebShop-v0")[:8]
+    assert buy == "buy\n'buy' is no action: it is written click[buy now]\n"
+    assert following == "next\n'next' is no action: it is written click[next >]\n"
+    assert "reward +0 · no valid action\n" in nowhere
+    assert "Actions of this page: click[back to search], click[next >], " in nowhere
+    assert "step 2 · return 0" in nowhere
+    # Letters inside a word are no part of an action.
+    for letter in letters:
+        assert "reward +0 · no valid action\n" in letter
+
+
+def test_an_action_outside_of_the_space_is_not_taken(blocks, monkeypatch):
+    class Narrow(gymnasium.Env):
+        observation_space = action_space = gymnasium.spaces.Text(3)
+
+        def reset(self, *, seed=None, options=None):
+            return "abc", {}
+
+        def step(self, action):
+            return action, 1, False, True, {}
+
+    spec = gymnasium.envs.registration.EnvSpec("Narrow-v0", entry_point=Narrow)
+    monkeypatch.setitem(gymnasium.registry, "Narrow-v0", spec)
+    _, wide, narrow, _ = blocks("abcd\nxyz\n", "Narrow-v0")
+    assert wide.startswith("abcd\nThat is no action of Text(1, 3, ")
+    assert "\n\nxyz\nreward +1\nOut of steps: in 1 step, return 1\n" in narrow
+
+
+def test_what_is_no_text_becomes_a_question_mark_and_is_judged(monkeypatch, run):
+    stdin = io.TextIOWrapper(io.BytesIO(b"\xff\n"), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", stdin)
+    outcome = run("play", COUNTDOWN)
+    assert outcome.code == 0
+    assert "reason bad_character" in outcome.out

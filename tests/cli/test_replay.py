@@ -1,6 +1,6 @@
 """`roll-vec replay`: equal runs are identical, and the first difference is named."""
 
-import signal
+import re
 import sys
 
 import gymnasium
@@ -8,49 +8,40 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete, Text, Tuple
 
-from roll_vec.cli._columns import Column, read_column
-from roll_vec.cli._recorder import RunRecorder
-from roll_vec.cli._run_file import FORMAT, KIND
-from roll_vec.envs.sokoban.rooms import RoomGenerator
-from roll_vec.npz_files import read_npz, write_npz
 from roll_vec.render.ansi import strip_colours
-from tests.cli.output import table_of
 from tests.conftest import JIT_OFF
 from tests.pool.cases import FAULTS_ON_PURPOSE
 
+MODES = ["next_step", "same_step", "disabled"]
 SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
 ECHO = "user_envs:mine/Echo-v0"
 # 12 steps end some episodes of these, by the rules or by the limit.
 SMALL = ("--num-envs", 4, "--steps", 12, "--seed", 7)
 TINY_ROOMS = ("-o", "dim_room=(5, 5)", "-o", "num_boxes=1", "-o", "max_episode_steps=5")
-# Actions that move nothing.
-STILL = ("--policy", "constant:0", "-o", "action_start=1")
-TEXTS = ("-o", "obs_mode=text", "-o", "action_mode=text")
+TEXTS = ("-o", "obs_mode=text", "-o", "action_mode=text", "-o", "group_size=2")
 TASKS = ("-o", "num_numbers=2", "-o", "number_range=(1, 4)", "-o", "max_steps=3")
-SHOP = ("-o", "num_products=3", "-o", "human_goals=True", "-o", "max_episode_steps=4")
 # Wrap-around of integers is silenced in the thread of the test alone.
 WORKERS = () if JIT_OFF else ("-o", "workers=2")
-PROCESSES = ("-o", "workers=2", "-o", "executor=process")
 
 
 @pytest.fixture
 def save(run):
     """Roll out, and save the run."""
 
-    def save(*arguments, path="run.npz"):
-        outcome = run("rollout", *arguments, "--no-image", "--save", path)
-        assert outcome.code == 0
-        assert f"run: {path}" in outcome.out
+    def save(*arguments):
+        outcome = run("rollout", *arguments, "--no-image", "--save", "run.npz")
+        assert outcome.code == 0, outcome.err
+        assert "run: run.npz" in outcome.out
 
     return save
 
 
 @pytest.fixture
 def differs(run):
-    """Replay a run, and return what the report says of the first difference."""
+    """Replay the run, and return what the report says of the first difference."""
 
-    def differs(*arguments, path="run.npz"):
-        outcome = run("replay", path, *arguments)
+    def differs():
+        outcome = run("replay", "run.npz")
         assert (outcome.code, outcome.err) == (1, "")
         title, *lines = outcome.out.splitlines()
         assert title.startswith("different: ")
@@ -61,53 +52,8 @@ def differs(run):
 
 def equals(outcome, num_steps=12):
     """Return whether a replay of so many steps says that all is equal."""
-    words = outcome.out.startswith("identical: ")
-    steps = f" {num_steps} steps (" in outcome.out
-    return words and steps and (outcome.code, outcome.err) == (0, "")
-
-
-@pytest.mark.parametrize("autoreset", ["next_step", "same_step", "disabled"])
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (SOKOBAN, *TINY_ROOMS),
-        (SOKOBAN, *TINY_ROOMS, *TEXTS, "-o", "group_size=2"),
-        ("roll_vec/FrozenLake-v1", "-o", "episode_info=True"),
-        ("roll_vec/RandomFrozenLake-v0", "-o", "obs_mode=rgb", "--policy", "oracle"),
-        (COUNTDOWN, *TASKS),
-        (COUNTDOWN, *TASKS, "--policy", "oracle", *WORKERS),
-        ("roll_vec/WebShop-v0", *SHOP),
-        (ECHO, "-o", "group_size=2"),
-        ("user_envs:mine/Corridor-v0",),
-        # Gymnasium's own: floats, and no batch of their own.
-        ("CartPole-v1",),
-        ("FrozenLake-v1",),
-        ("Pendulum-v1",),
-    ],
-)
-def test_run_is_identical(run, save, user_module, arguments, autoreset):
-    save(*arguments, *SMALL, "--autoreset", autoreset)
-    assert equals(run("replay", "run.npz"))
-
-
-def test_other_workers_and_threads_are_identical(run, save, user_module):
-    save(ECHO, *SMALL, *PROCESSES)
-    assert equals(run("replay", "run.npz"))
-    assert equals(run("replay", "run.npz", "-o", "workers=0"))
-    save(SOKOBAN, *SMALL, "--threads", 2)
-    assert equals(run("replay", "run.npz", "--threads", 1))
-
-
-@FAULTS_ON_PURPOSE
-def test_faults_are_played_again(run, save, user_module, tmp_path):
-    (tmp_path / "rude.py").write_text(
-        "answers = ['raise', 'silent', '3', '4']\n"
-        "def act(observations):\n"
-        "    answers.append(answers.pop(0))\n"
-        "    return answers\n"
-    )
-    save(ECHO, *SMALL, "--policy", "rude:act")
-    assert equals(run("replay", "run.npz"))
+    is_equal = re.match(rf"identical: .* {num_steps} steps \(", outcome.out)
+    return is_equal and (outcome.code, outcome.err) == (0, "")
 
 
 class Nested(gymnasium.Env):
@@ -138,312 +84,241 @@ class Nested(gymnasium.Env):
         return self._observe(), 0.5, bool(self.np_random.integers(2)), False, info
 
 
-@pytest.mark.parametrize("autoreset", ["next_step", "same_step", "disabled"])
-def test_nested_spaces_and_infos_are_identical(run, save, monkeypatch, autoreset):
-    spec = gymnasium.envs.registration.EnvSpec("Nested-v0", entry_point=Nested)
-    monkeypatch.setitem(gymnasium.registry, "Nested-v0", spec)
-    save("Nested-v0", *SMALL, "--autoreset", autoreset)
+class Script(gymnasium.Env):
+    """Says the same in every step, but for `changes`, by environment and call.
+
+    The calls of an environment, resets as well, are counted from 0.  Every fourth step
+    ends an episode.
+    """
+
+    observation_space, action_space = Box(0, 255, (2, 3), np.uint8), Discrete(2)
+    changes = {}  # noqa: RUF012
+
+    def reset(self, *, seed=None, options=None):
+        if seed is not None:
+            self.number, self.call = seed - 7, -1
+        self.length = 0
+        observation, *_, info = self.results()
+        return observation, info
+
+    def step(self, action):
+        self.length += 1
+        return self.results()
+
+    def results(self):
+        self.call += 1
+        results = {
+            "observation": np.zeros((2, 3), np.uint8),
+            "reward": 0.0,
+            "terminated": self.length == 4,
+            "truncated": False,
+            "info": {"success": False, "word": "a long word that is the same"},
+        }
+        results |= self.changes.get((self.number, self.call), {})
+        if "error" in results:
+            raise OSError(results["error"])
+        return tuple(results.values())
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch):
+    monkeypatch.setattr(Script, "changes", {})
+    for name, cls in (("Nested-v0", Nested), ("Script-v0", Script)):
+        spec = gymnasium.envs.registration.EnvSpec(name, entry_point=cls)
+        monkeypatch.setitem(gymnasium.registry, name, spec)
+
+
+@pytest.mark.parametrize("autoreset", MODES)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (SOKOBAN, *TINY_ROOMS, *TEXTS),
+        ("roll_vec/RandomFrozenLake-v0", "-o", "obs_mode=rgb", "--policy", "oracle"),
+        (COUNTDOWN, *TASKS, *WORKERS),
+        ("CartPole-v1",),
+        ("Nested-v0",),
+        ("Nested-v0", "--save-values", 0),
+        (COUNTDOWN, *TASKS, "--save-values", 0),
+    ],
+)
+def test_a_run_is_identical(run, save, arguments, autoreset):
+    save(*arguments, *SMALL, "--autoreset", autoreset)
     assert equals(run("replay", "run.npz"))
 
 
-def test_run_of_digests_is_identical(run, save):
-    save(SOKOBAN, *SMALL, "--save-values", 0)
-    assert equals(run("replay", "run.npz"))
-    save(COUNTDOWN, *SMALL, "--save-values", 0)
+def test_other_workers_and_threads_are_identical(run, save, user_module):
+    save(ECHO, *SMALL, "-o", "workers=2", "-o", "executor=process")
+    assert equals(run("replay", "run.npz", "-o", "workers=0"))
+    save(SOKOBAN, *SMALL, "--threads", 2)
+    assert equals(run("replay", "run.npz", "--threads", 1))
+
+
+@FAULTS_ON_PURPOSE
+def test_faults_are_played_again(run, save, user_module, policy_of):
+    policy = policy_of(
+        "answers = ['raise', 'silent', '3', '4']\n"
+        "def act(observations):\n"
+        "    answers.append(answers.pop(0))\n"
+        "    return answers\n"
+    )
+    save(ECHO, *SMALL, "--policy", policy)
     assert equals(run("replay", "run.npz"))
 
 
 # ---------------------------------------------------------------- differences
 
 
-def change(path, edit):
-    """Edit header and arrays of a run by a function, and write it again."""
-    header, arrays = read_npz(path, KIND, FORMAT)
-    edit(header, arrays)
-    write_npz(path, KIND, FORMAT, header, arrays)
+def board(place):
+    board = np.zeros((2, 3), np.uint8)
+    board[place] = 9
+    return board
 
 
-def column_edit(path, frame, edit):
-    """Return an edit of the entry of one column in one frame."""
-
-    def edit_columns(header, arrays):
-        numbers = [
-            i for i, column in enumerate(header["columns"]) if column["path"] == path
-        ]
-        for number in numbers:
-            old = header["columns"][number]
-            entries = [*read_column(old, arrays[f"column_{number}"])]
-            if frame not in dict(entries):
-                continue
-            new = Column(np.dtype(old["dtype"]), tuple(old["shape"]))
-            for at, entry in entries:
-                if at == frame:
-                    edit(entry)
-                new.append(at, entry)
-            description, arrays[f"column_{number}"] = new.finish()
-            header["columns"][number] = {**old, **description}
-            return
-        raise AssertionError(path)
-
-    return edit_columns
-
-
-def put(index, value):
-    """Return a function that assigns an element."""
-
-    def assign(entry):
-        assert entry[index] != value
-        entry[index] = value
-
-    return assign
+def info(**infos):
+    return {"info": {"success": False, "word": "a long word that is the same"} | infos}
 
 
 @pytest.mark.parametrize(
-    ("path", "index", "value", "report"),
+    ("change", "report"),
     [
-        (["rewards"], 2, 5.0, ["2", "rewards", "5.0", "-0.1"]),
-        (["rewards"], 2, np.nan, ["2", "rewards", "nan", "-0.1"]),
-        (["terminations"], 1, True, ["1", "terminations", "True", "False"]),
-        (["truncations"], 3, True, ["3", "truncations", "True", "False"]),
-        (["observations"], (1, 2, 4), 9, ["1", "observations[2, 4]", "9", "2"]),
-        (["infos", "success"], 0, True, ["0", "infos['success']", "True", "False"]),
+        ({"reward": 5.0}, ["rewards", "0.0", "5.0"]),
+        ({"reward": float("nan")}, ["rewards", "0.0", "nan"]),
+        # Bits are compared.
+        ({"reward": -0.0}, ["rewards", "0.0", "-0.0"]),
+        ({"terminated": True}, ["terminations", "False", "True"]),
+        ({"truncated": True}, ["truncations", "False", "True"]),
+        ({"observation": board((1, 2))}, ["observations[1, 2]", "0", "9"]),
+        ({"observation": board((0, 0))}, ["observations[0, 0]", "0", "9"]),
+        (info(success=True), ["infos['success']", "False", "True"]),
         (
-            ["infos", "_success"],
-            3,
-            False,
-            ["3", "infos['success']", "nothing", "False"],
-        ),
-    ],
-)
-def test_difference_is_named_with_both_values(
-    save, differs, tmp_path, path, index, value, report
-):
-    save(SOKOBAN, *SMALL, *STILL)
-    change(tmp_path / "run.npz", column_edit(path, 4, put(index, value)))
-    assert differs() == ["4 of 12", *report]
-
-
-def test_bits_are_compared(save, differs, tmp_path):
-    save("roll_vec/FrozenLake-v1", *SMALL)
-
-    def change_sign(entry):
-        assert not entry[2]
-        entry[2] = -0.0
-
-    change(tmp_path / "run.npz", column_edit(["rewards"], 4, change_sign))
-    assert differs() == ["4 of 12", "2", "rewards", "-0.0", "0.0"]
-
-
-def test_text_is_shown_from_its_difference_on(save, differs, tmp_path):
-    save(COUNTDOWN, *SMALL, *TASKS)
-
-    def change_text(header, arrays):
-        texts, end = arrays["texts"].copy(), arrays["text_ends"][0]
-        assert bytes(texts[:end]).startswith(b'"Target: ')
-        texts[end - 2 : end - 1] = ord("!")
-        arrays["texts"] = texts
-
-    change(tmp_path / "run.npz", change_text)
-    step, env_id, field, recorded, now = differs()
-    assert (step, env_id, field) == ("0 of 12", "0", "observations")
-    assert recorded.startswith("from character ")
-    assert recorded.endswith("!'")
-    assert now.startswith(recorded[: -len("!'")])
-
-
-def test_one_other_action_is_found_in_its_environment(save, differs, tmp_path):
-    save(SOKOBAN, *SMALL, *STILL)
-
-    def push(header, arrays):
-        actions = arrays["actions"].copy()
-        assert (actions.shape, actions.dtype) == ((12, 4), np.int8)
-        actions[6:, 2] = [1, 2, 3, 4, 1, 2]
-        arrays["actions"] = actions
-
-    change(tmp_path / "run.npz", push)
-    step, env_id, *_ = differs()
-    assert int(step.split()[0]) in range(7, 13)
-    assert env_id == "2"
-
-
-def test_first_environment_of_several_is_named(save, differs, tmp_path):
-    save(SOKOBAN, *SMALL, *STILL)
-    file = tmp_path / "run.npz"
-    change(file, column_edit(["rewards"], 9, put(1, 2.0)))
-    change(file, column_edit(["observations"], 8, put((3, 0, 0), 1)))
-    change(file, column_edit(["rewards"], 8, put(2, 2.0)))
-    env_id = "2 (the first of 2 that differ in this step)"
-    assert differs() == ["8 of 12", env_id, "rewards", "2.0", "-0.1"]
-
-
-def test_difference_of_a_reset_between_steps_is_named(save, differs, tmp_path):
-    save(SOKOBAN, *SMALL, *TINY_ROOMS, "--autoreset", "disabled")
-    _, arrays = read_npz(tmp_path / "run.npz", KIND, FORMAT)
-    frame = int(np.flatnonzero(arrays["is_reset"])[1])
-    change(
-        tmp_path / "run.npz", column_edit(["observations"], frame, put((0, 0, 0), 7))
-    )
-    step, *_, recorded, now = differs()
-    assert step == f"{frame - 1} of 12, the reset after it"
-    assert (recorded, now) == ("7", "0")
-
-
-def test_difference_without_values_has_digests(save, differs, tmp_path):
-    save(SOKOBAN, *SMALL, *STILL, "--save-values", 0)
-    column = column_edit(["observations"], 5, put(3, 1))
-    change(tmp_path / "run.npz", column)
-    step, env_id, field, recorded, now = differs()
-    assert (step, env_id, field) == ("5 of 12", "3", "observations")
-    assert recorded == "digest 00000001, without values"
-    assert now.startswith("digest ")
-    assert "[[0, 0, 0" in now
-
-
-def test_digest_alone_is_a_difference(save, differs, tmp_path):
-    save(SOKOBAN, *SMALL)
-
-    def zero(header, arrays):
-        arrays["digests"] = np.zeros_like(arrays["digests"])
-
-    change(tmp_path / "run.npz", zero)
-    step, env_id, field, recorded, _ = differs()
-    assert (step, env_id) == ("0 of 12", "unknown")
-    assert (field, recorded) == ("digest", "00000000")
-
-
-def change_source(path, old, new):
-    """Change the source of a user's environments, as of a new version of them."""
-    source = path.read_text()
-    assert source.count(old) == 1
-    path.write_text(source.replace(old, new))
-    # The next command imports it again.
-    del sys.modules[path.stem]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "report"),
-    [
-        (
-            'return f"heard {action}", float(right)',
-            'return f"heard {action}", 2.0',
-            ["rewards", "0.0", "2.0"],
-        ),
-        (
-            'return f"say {self.number}"',
-            'return f"say a {self.number}"',
-            ["observations", "'say 9'", "'say a 9'"],
-        ),
-        (
-            'info = {"success": right}',
-            'info = {"success": right, "more": [1]}',
-            ["infos['more']", "nothing", "[1]"],
-        ),
-        (
-            'info = {"success": right}',
-            "info = {}",
+            {"info": {"word": "a long word that is the same"}},
             ["infos['success']", "False", "nothing"],
         ),
         (
-            'info = {"success": right}',
-            'info = {"success": int(right)}',
-            ["infos['success']", "False (bool ())", "0 (int64 ())"],
+            info(word="a long word that is new"),
+            [
+                "infos['word']",
+                "from character 0: 'a long word that is the same'",
+                "from character 0: 'a long word that is new'",
+            ],
         ),
     ],
+    ids=lambda value: str(value)[:40],
 )
-def test_new_version_of_an_environment_that_plays_otherwise(
-    save, differs, user_module, tmp_path, old, new, report
+def test_a_difference_is_named_with_both_values(save, differs, change, report):
+    save("Script-v0", *SMALL)
+    Script.changes = {(2, 3): change}
+    report = [text.removeprefix("from character 0: ") for text in report]
+    assert differs() == ["3 of 12", "2", *report]
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({(1, 0): {"observation": board((0, 0))}}, ["0 of 12", "1"]),
+        # In mode disabled, call 5 is the reset after step 4.
+        (
+            {(3, 5): {"observation": board((0, 0))}},
+            ["4 of 12, the reset after it", "3"],
+        ),
+        (
+            {(2, 3): {"reward": 2.0}, (1, 3): {"reward": 1.0}, (3, 4): {"reward": 1.0}},
+            ["3 of 12", "1 (the first of 2 that differ in this step)"],
+        ),
+        ({(0, 13): {"reward": 2.0}, (1, 14): {"reward": 1.0}}, ["11 of 12", "0"]),
+        ({(3, 14): {"reward": 2.0}}, ["12 of 12", "3"]),
+    ],
+)
+def test_the_first_difference_is_named(save, differs, changes, place):
+    save("Script-v0", *SMALL, "--autoreset", "disabled")
+    Script.changes = changes
+    assert differs()[:2] == place
+
+
+@pytest.mark.parametrize("values", [256, 0])
+@pytest.mark.parametrize(("dtype", "shape"), [("u1", (7,)), ("f8", ()), ("i8", (2,))])
+def test_every_byte_of_an_observation_counts(
+    save, differs, monkeypatch, dtype, shape, values
 ):
-    save(ECHO, *SMALL, "--policy", "constant:no")
-    change_source(tmp_path / "user_envs.py", old, new)
-    assert differs()[2:] == report
-
-
-def test_versions_that_differ_are_a_hint(run, save, tmp_path):
-    save(SOKOBAN, *SMALL)
-
-    def make_old(header, arrays):
-        header["versions"]["numpy"] = "1.0"
-
-    change(tmp_path / "run.npz", make_old)
-    outcome = run("replay", "run.npz")
-    assert equals(outcome)
-    hint = f"versions that differ: numpy 1.0 (now {np.__version__})\n"
-    assert outcome.out.endswith(hint)
-
-
-def test_quiet_replay_says_it_by_the_exit_code(run, save, tmp_path):
-    save(SOKOBAN, *SMALL)
-    assert run("replay", "run.npz", "--quiet").out == ""
-    change(tmp_path / "run.npz", column_edit(["rewards"], 3, put(1, 7.0)))
-    outcome = run("replay", "run.npz", "--quiet")
-    assert (outcome.code, outcome.out, outcome.err) == (1, "", "")
-
-
-def test_interrupted_run_is_played_as_far_as_it_went(run, tmp_path):
-    (tmp_path / "hasty.py").write_text(
-        "calls = []\n"
-        "def act(observations):\n"
-        "    calls.append(1)\n"
-        "    if len(calls) == 8:\n"
-        "        raise KeyboardInterrupt\n"
-        "    return [1] * len(observations)\n"
+    first = np.random.default_rng(1).integers(1, 100, shape).astype(dtype)
+    space = (
+        Box(-np.inf, np.inf, shape, "f8")
+        if dtype == "f8"
+        else Box(0, 127, shape, dtype)
     )
-    flags = ("--policy", "hasty:act", "--save", "run.npz")
-    assert run("rollout", SOKOBAN, *SMALL, *flags).code == 130
-    assert equals(run("replay", "run.npz"), 7)
-
-
-def test_interrupt_never_splits_a_step(run, monkeypatch):
-    add_step = RunRecorder.add_step
-
-    def interrupt_within(self, *results):
-        signal.raise_signal(signal.SIGINT)
-        add_step(self, *results)
-
-    monkeypatch.setattr(RunRecorder, "add_step", interrupt_within)
-    outcome = run("rollout", SOKOBAN, *SMALL, "--save", "run.npz")
-    assert outcome.err == "roll-vec: interrupted after 1 of 12 steps\n"
-    assert table_of(outcome.out)["environment steps"] == "4"
-    assert equals(run("replay", "run.npz"), 1)
-
-
-def test_interrupt_of_the_first_reset_saves_a_run_without_steps(run, monkeypatch):
-    def interrupt(*arguments):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(RoomGenerator, "__call__", interrupt)
-        assert run("rollout", SOKOBAN, *SMALL, "--save", "run.npz").code == 130
-    assert equals(run("replay", "run.npz"), 0)
-
-
-def test_exception_of_a_replay_is_a_difference(save, differs, user_module, tmp_path):
-    # Gymnasium's own batch, where an exception is not the end of an episode.
-    (tmp_path / "doors.py").write_text(
-        "import gymnasium\n"
-        "from tests.cli.small_envs import Line\n"
-        "class Door(Line):\n"
-        "    def step(self, action):\n"
-        "        result = super().step(action)\n"
-        "        return result  # or raise\n"
-        "gymnasium.registry.pop('Door-v0', None)\n"
-        "gymnasium.register('Door-v0', entry_point=Door)\n"
+    monkeypatch.setattr(Script, "observation_space", space)
+    plain = {(i, t): {"observation": first} for i in range(4) for t in range(4)}
+    Script.changes = plain
+    save(
+        "Script-v0", "--num-envs", 4, "--steps", 3, "--seed", 7, "--save-values", values
     )
-    save("doors:Door-v0", *SMALL)
-    change_source(tmp_path / "doors.py", "return result", "raise OSError('shut')")
+    for place in range(first.nbytes):
+        other = first.copy()
+        other.reshape(-1).view(np.uint8)[place] ^= 1
+        Script.changes = plain | {(place % 4, 2): {"observation": other}}
+        step, env_id, field, recorded, now = differs()
+        assert (step, env_id) == ("2 of 3", str(place % 4))
+        assert field.startswith("observations")
+        assert recorded != now
+        if not values:
+            assert re.fullmatch("digest [0-9a-f]{8}, without values", recorded)
+            assert re.match(r"digest [0-9a-f]{8}: ", now)
+
+
+def test_long_observations_have_digests_of_each_row(save, differs, monkeypatch):
+    # Larger than the part that is hashed at once.
+    shape = (1_000_001,)
+    monkeypatch.setattr(Script, "observation_space", Box(0, 255, shape, np.uint8))
+    zeros, one = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
+    one[-1] = 1
+    plain = {(i, t): {"observation": zeros} for i in range(4) for t in range(2)}
+    Script.changes = plain
+    save("Script-v0", "--num-envs", 4, "--steps", 1, "--seed", 7, "--save-values", 0)
+    Script.changes = plain | {(3, 1): {"observation": one}}
+    assert differs()[:3] == ["1 of 1", "3", "observations"]
+
+
+def test_a_text_is_shown_from_shortly_before_its_difference_on(save, differs):
+    text = "x" * 300
+    Script.changes = {(1, 2): info(word=f"{text}a{text}")}
+    save("Script-v0", *SMALL)
+    Script.changes = {(1, 2): info(word=f"{text}b{text}")}
+    for letter, value in zip("ab", differs()[3:], strict=True):
+        assert value == f"from character 280: '{'x' * 20}{letter}{'x' * 99}'..."
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "report"),
+    [
+        ({"more": False}, {"more": 0}, ["False (bool ())", "0 (int64 ())"]),
+        ({}, {"more": [1]}, ["nothing", "[1]"]),
+    ],
+)
+def test_an_info_of_another_dtype_is_a_difference(save, differs, before, now, report):
+    Script.changes = {(i, 2): info(**before) for i in range(4)}
+    save("Script-v0", *SMALL)
+    Script.changes = {(i, 2): info(**now) for i in range(4)}
+    env_id = "0 (the first of 4 that differ in this step)"
+    assert differs() == ["2 of 12", env_id, "infos['more']", *report]
+
+
+def test_an_exception_of_a_replay_is_a_difference(save, differs):
+    save("Script-v0", *SMALL)
+    Script.changes = {(2, 1): {"error": "shut"}}
     assert differs() == ["1 of 12", "unknown", "exception", "none", "OSError: shut"]
-    del gymnasium.registry["Door-v0"], sys.modules["doors"]
 
 
-def test_run_that_an_exception_ends_is_saved(run, differs, user_module, tmp_path):
+def test_a_run_that_an_exception_ends_is_saved(
+    run, differs, user_module, policy_of, tmp_path
+):
     # A pool with on_error=raise.
-    (tmp_path / "blunt.py").write_text(
+    policy = policy_of(
         "calls = []\n"
         "def act(observations):\n"
         "    calls.append(1)\n"
         "    return ['raise' if len(calls) == 5 else 'x'] * len(observations)\n"
     )
-    flags = ("-o", "on_error=raise", "--policy", "blunt:act", "--save", "run.npz")
+    flags = ("-o", "on_error=raise", "--policy", policy, "--save", "run.npz")
     outcome = run("rollout", ECHO, *SMALL, *flags, "--no-image")
     assert outcome.code == 2
     saved, reason = outcome.err.splitlines()
@@ -453,19 +328,51 @@ def test_run_that_an_exception_ends_is_saved(run, differs, user_module, tmp_path
     assert equals(outcome, 5)
     raises = "the last step raises, as it did: EnvironmentFaultError: environments "
     assert raises in outcome.out
-    change_source(tmp_path / "user_envs.py", "out of [paper]", "no ink")
-    step, _, field, recorded, now = differs()
-    assert (step, field) == ("5 of 5", "exception")
-    assert recorded.endswith("OSError: out of [paper]")
-    assert now.endswith("OSError: no ink")
+    for error, end in (("'no ink'", "OSError: no ink"), (None, "none")):
+        path = tmp_path / "user_envs.py"
+        source = path.read_text().replace('"out of [paper]"', error or "1")
+        path.write_text(source if error else source.replace('== "raise"', "is None"))
+        del sys.modules[user_module]
+        step, env_id, field, recorded, now = differs()
+        assert (step, env_id, field) == ("5 of 5", "unknown", "exception")
+        assert recorded.endswith("OSError: out of [paper]")
+        assert now.endswith(end)
+
+
+def test_a_quiet_replay_says_it_by_the_exit_code(run, save):
+    save("Script-v0", *SMALL)
+    assert run("replay", "run.npz", "--quiet").out == ""
+    Script.changes = {(2, 1): {"reward": 5.0}}
+    outcome = run("replay", "run.npz", "--quiet")
+    assert (outcome.code, outcome.out, outcome.err) == (1, "", "")
+
+
+def test_progress_is_shown_to_a_terminal_only(run, save, monkeypatch):
+    save("Script-v0", *SMALL)
+    assert run("replay", "run.npz").err == ""
+    # rich takes this for a terminal.
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "12/12 steps" in run("replay", "run.npz").err
+
+
+def test_a_new_version_of_a_module_of_the_user_is_played(
+    save, differs, user_module, tmp_path
+):
+    save(ECHO, *SMALL, "--policy", "constant:no")
+    path = tmp_path / "user_envs.py"
+    path.write_text(path.read_text().replace('f"say {', 'f"say a {'))
+    # The next command imports it again.
+    del sys.modules[user_module]
+    report = ["observations", "'say 9'", "'say a 9'"]
+    assert differs()[2:] == report
 
 
 # ----------------------------------------------------------- one environment
 
 
-def test_steps_of_one_environment_are_shown(run, save, tmp_path):
-    limit = ("-o", "max_episode_steps=3")
-    save(SOKOBAN, *SMALL, "--steps", 5, *STILL, *limit)
+def test_steps_of_one_environment_are_shown(run, save):
+    limit = ("-o", "max_episode_steps=3", "-o", "action_start=1")
+    save(SOKOBAN, *SMALL, "--steps", 5, "--policy", "constant:0", *limit)
     *lines, last = run("replay", "run.npz", "--env", 2).out.splitlines()
     assert last.startswith("identical: ")
     assert [line for line in lines if line.startswith("step ")] == [
@@ -479,11 +386,8 @@ def test_steps_of_one_environment_are_shown(run, save, tmp_path):
     env = gymnasium.make(SOKOBAN, render_mode="ansi")
     env.reset(seed=9)
     board = [f"  {line}" for line in strip_colours(env.render()).splitlines()]
+    env.close()
     assert lines[1:7] == board
-    change(tmp_path / "run.npz", column_edit(["rewards"], 2, put(1, 7.0)))
-    lines = run("replay", "run.npz", "--env", 2).out.splitlines()
-    assert [line for line in lines if line.startswith("step ")][-1][:6] == "step 2"
-    assert lines[-4:-2] == ["  environment  1", "  field        rewards"]
 
 
 @pytest.mark.parametrize(
@@ -498,17 +402,3 @@ def test_texts_of_one_environment_are_shown(run, save, mode, end):
         *["step 1: reset"] * (mode == "disabled"),
     ]
     assert lines[1].startswith("  Target: ")
-
-
-def test_environment_that_is_not_in_the_batch_is_an_error(fails, save):
-    save(SOKOBAN, *SMALL)
-    line = fails("replay", "run.npz", "--env", 4)
-    assert "argument --env: expected 0 to 3, got 4" in line
-
-
-def test_progress_is_shown_to_a_terminal_only(run, save, monkeypatch):
-    save(SOKOBAN, *SMALL)
-    assert run("replay", "run.npz").err == ""
-    # rich takes this for a terminal.
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    assert "12/12 steps" in run("replay", "run.npz").err

@@ -1,11 +1,8 @@
-"""`roll-vec rollout`: table, file, picture, autoreset modes, errors, interrupts."""
+"""`roll-vec rollout`: its table, picture, texts, files, faults and shards."""
 
 import errno
 import json
-import os
 import re
-import signal
-import subprocess
 import sys
 
 import gymnasium
@@ -13,16 +10,17 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from roll_vec.envs.sokoban.rooms import RoomGenerator
 from tests.cli.output import table_of
-from tests.gymnasium_versions import needs
+from tests.pool.cases import FAULTS_ON_PURPOSE
 
-SOKOBAN = "roll_vec/Sokoban-v0"
-SMALL = ("--num-envs", 4, "--steps", 120)
+SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
+ECHO = "user_envs:mine/Echo-v0"
+ROOMS = ("rollout", SOKOBAN, "--num-envs", 4, "--steps", 120)
+SMALL = ("--num-envs", 4, "--steps", 12)
 
 
-def test_rollout_prints_a_table_and_saves_a_picture(run, tmp_path):
-    outcome = run("rollout", SOKOBAN, *SMALL, "--seed", 3)
+def test_a_rollout_prints_a_table_and_saves_a_picture(run, tmp_path):
+    outcome = run(*ROOMS, "--seed", 3)
     assert outcome.code == 0
     table = table_of(outcome.out)
     # Every episode ends within 100 steps, and the step after it is its reset.
@@ -34,132 +32,114 @@ def test_rollout_prints_a_table_and_saves_a_picture(run, tmp_path):
     assert re.fullmatch(r"[\d.]+ ± [\d.]+ \(\d+ to \d+\)", table["length"])
     assert (table["seed"], table["policy"]) == ("3", "random")
     assert table["autoreset"] == "next_step"
-    assert "boards at the end: rollout.png" in outcome.out
+    assert "boards at the end: rollout.png" in outcome.out.splitlines()
     assert [path.name for path in tmp_path.iterdir()] == ["rollout.png"]
 
 
-def test_picture_shows_the_boards_at_the_end(run, tmp_path):
+def test_one_step_has_no_rate_and_no_episode(run):
+    table = table_of(run("rollout", SOKOBAN, "--steps", 1, "--num-envs", 2).out)
+    assert table["environment steps"] == "2"
+    for name in ("steps/s", "return", "success rate", "length"):
+        assert table[name] == "–"
+
+
+@pytest.mark.parametrize("autoreset", ["SameStep", "disabled"])
+def test_a_saved_file_has_the_figures_of_the_table(run, tmp_path, autoreset):
+    outcome = run(
+        *(*ROOMS, "--autoreset", autoreset, "--no-image", "--threads", 2),
+        *("-o", "dim_room=(7, 7)", "-o", "num_boxes=2", "--save", "e.npz"),
+    )
+    table = table_of(outcome.out)
+    with np.load(tmp_path / "e.npz", allow_pickle=False) as file:
+        saved = {name: file[name] for name in file.files}
+    assert len(saved["returns"]) == int(table["episodes"]) > 0
+    for name, row in (("returns", "return"), ("lengths", "length")):
+        column = saved[name]
+        spread = f"{column.mean():.3f} ± {column.std():.3f}"
+        assert table[row] == f"{spread} ({column.min():g} to {column.max():g})"
+    assert table["success rate"] == f"{saved['success'].mean():.2%}"
+    assert (str(saved["id"]), str(saved["seed"])) == (SOKOBAN, "0")
+    assert json.loads(str(saved["config"])) == {
+        "num_envs": 4,
+        "steps": 120,
+        "policy": "random",
+        "autoreset": {"disabled": "Disabled"}.get(autoreset, autoreset),
+        "options": {"dim_room": [7, 7], "num_boxes": 2},
+    }
+    versions = {"roll-vec", "gymnasium", "numpy", "numba", "python"}
+    assert {*json.loads(str(saved["versions"]))} == versions
+    assert [path.name for path in tmp_path.iterdir()] == ["e.npz"]
+
+
+def test_quiet_writes_files_and_nothing_else(run, tmp_path):
+    # The name has no ending, and gets none.
+    outcome = run(*ROOMS, "--quiet", "--save", "episodes")
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"episodes", "rollout.png"}
+
+
+def test_progress_is_shown_to_a_terminal_only(run, monkeypatch):
+    assert run(*ROOMS, "--no-image").err == ""
+    # rich takes this for a terminal.
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    err = run(*ROOMS, "--no-image").err
+    assert "120/120 steps" in err
+    assert re.search(r"[\d,]+ steps/s", err)
+
+
+@pytest.mark.parametrize("function", ["save_picture", "save_run"])
+def test_a_file_that_cannot_be_written_after_all_is_an_error(
+    fails, monkeypatch, function
+):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(f"roll_vec.cli.rollout.{function}", full)
+    line = fails(*ROOMS, "--save", "a.npz", "--image", "a.png")
+    assert "'a." in line
+    assert "No space left on device" in line
+
+
+# -------------------------------------------------------------------------- pictures
+
+
+def test_a_picture_shows_the_boards_at_the_end(run, tmp_path):
     image = pytest.importorskip("PIL.Image")
     arguments = ("--steps", 7, "--num-envs", 6, "--policy", "constant:2")
-    run("rollout", SOKOBAN, *arguments, "--boards", 4, "--image", tmp_path / "b.png")
-
+    # A board is as large as the keywords ask for.
+    scale = ("-o", "render_scale=2", "--boards", 4)
+    outcome = run("rollout", SOKOBAN, *arguments, *scale, "--image", "b.PNG")
+    assert "4 of 6 boards at the end: b.PNG" in outcome.out
     env = gymnasium.make_vec(SOKOBAN, num_envs=6, render_mode="rgb_array")
     env.reset(seed=0)
     for _ in range(7):
         env.step(np.full(6, 2))
-    with image.open(tmp_path / "b.png") as saved:
+    with image.open(tmp_path / "b.PNG") as saved:
+        assert saved.format == "PNG"
         picture = np.asarray(saved)
-    # Two rows of two boards of 6 × 6 tiles, each of 16 pixels, three times as large.
-    side = 6 * 16 * 3
+    # Two rows of two boards of 6 × 6 tiles, each of 16 pixels, twice as large.
+    side = 6 * 16 * 2
     assert picture.shape == (2 * side + 24, 2 * side + 24, 3)
     for index, board in enumerate(env.render()[:4]):
         top, left = (8 + place * (side + 8) for place in divmod(index, 2))
-        part = picture[top : top + side : 3, left : left + side : 3]
+        part = picture[top : top + side : 2, left : left + side : 2]
         np.testing.assert_array_equal(part, board)
     env.close()
 
 
-@pytest.mark.parametrize("autoreset", ["next_step", "SameStep", "disabled"])
-def test_saved_episodes_are_what_the_table_says(run, tmp_path, autoreset):
-    outcome = run(
-        *("rollout", SOKOBAN, *SMALL, "--autoreset", autoreset, "--no-image"),
-        *("-o", "dim_room=(7, 7)", "-o", "num_boxes=2", "--save", tmp_path / "e.npz"),
-    )
-    table = table_of(outcome.out)
-    saved = np.load(tmp_path / "e.npz", allow_pickle=False)
-    count = int(table["episodes"])
-    dtypes = {
-        "env_index": np.int64,
-        "returns": np.float64,
-        "lengths": np.int64,
-        "success": np.int8,
-        "terminated": np.bool_,
-        "truncated": np.bool_,
-    }
-    for name, dtype in dtypes.items():
-        assert (saved[name].shape, saved[name].dtype) == ((count,), dtype)
-    assert table["return"].startswith(f"{saved['returns'].mean():.3f} ± ")
-    assert table["success rate"] == f"{saved['success'].mean():.2%}"
-    assert (saved["terminated"] | saved["truncated"]).all()
-    assert (str(saved["id"]), str(saved["seed"])) == (SOKOBAN, "0")
-    config = json.loads(str(saved["config"]))
-    assert config == {
-        "num_envs": 4,
-        "steps": 120,
-        "policy": "random",
-        "autoreset": {"next_step": "NextStep", "disabled": "Disabled"}.get(
-            autoreset, autoreset
-        ),
-        "options": {"dim_room": [7, 7], "num_boxes": 2},
-    }
-    assert set(json.loads(str(saved["versions"]))) == {
-        *("roll-vec", "gymnasium", "numpy", "numba", "python")
-    }
-    assert not (tmp_path / "rollout.png").exists()
-
-
-def test_rollout_is_a_function_of_the_seed(run, tmp_path):
-    def returns(seed):
-        # The name has no ending, and gets none; what is there is replaced.
-        run("rollout", SOKOBAN, *SMALL, "--quiet", "--seed", seed, "--save", "episodes")
-        return np.load(tmp_path / "episodes")["returns"].tolist()
-
-    assert returns(5) == returns(5)
-    assert returns(5) != returns(6)
-
-
-@pytest.mark.parametrize(
-    "env_id",
-    [
-        "roll_vec/FrozenLake-v1",
-        "roll_vec/FrozenLake8x8-v1",
-        "roll_vec/RandomFrozenLake-v0",
-        "CartPole-v1",  # a vector form of its own that knows one autoreset mode
-        "FrozenLake-v1",  # no vector form of its own
-        "Pendulum-v1",  # continuous actions
-    ],
-)
-@pytest.mark.parametrize("autoreset", ["next_step", "same_step", "disabled"])
-def test_any_registered_id_rolls_out_in_any_mode(run, env_id, autoreset):
-    outcome = run(
-        *("rollout", env_id, "--num-envs", 3, "--steps", 250, "--no-image"),
-        *("--autoreset", autoreset),
-    )
-    assert outcome.code == 0
-    table = table_of(outcome.out)
-    assert int(table["episodes"].replace(",", "")) >= 3
-    assert table["autoreset"] == autoreset
-    # An unknown success is not a rate of zero.
-    assert ("%" in table["success rate"]) == env_id.startswith("roll_vec/")
-
-
-def test_id_of_a_module_is_registered_by_its_import(run, tmp_path):
-    (tmp_path / "envs_of_mine.py").write_text(
-        "import gymnasium\n"
-        "gymnasium.register('MyCartPole-v0', entry_point=\n"
-        "    'gymnasium.envs.classic_control.cartpole:CartPoleEnv')\n"
-    )
-    name = "envs_of_mine:MyCartPole-v0"
-    assert run("rollout", name, *SMALL, "--quiet", "--no-image").code == 0
-    del gymnasium.registry["MyCartPole-v0"], sys.modules["envs_of_mine"]
-
-
 def test_foreign_boards_are_drawn_by_their_own_renderer(run, tmp_path, monkeypatch):
     pytest.importorskip("pygame")
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     few = run("rollout", "CartPole-v1", "--num-envs", 2, "--steps", 2)
     assert "boards at the end: rollout.png" in few.out
-    many = run("rollout", "CartPole-v1", "--num-envs", 65, "--steps", 2, "--boards", 2)
-    assert "boards of another, smaller rollout: rollout.png" in many.out
-    assert (tmp_path / "rollout.png").exists()
-
-
-def test_environment_that_cannot_be_drawn_is_no_error(run, tmp_path, monkeypatch):
+    many = ("rollout", "CartPole-v1", "--num-envs", 65, "--steps", 2, "--boards", 2)
+    outcome = run(*many, "--image", "boards.jpg")
+    assert "boards of another, smaller rollout: boards.jpg" in outcome.out
+    assert {path.name for path in tmp_path.iterdir()} == {"rollout.png", "boards.jpg"}
     monkeypatch.setitem(sys.modules, "pygame", None)
-    outcome = run("rollout", "CartPole-v1", "--num-envs", 2, "--steps", 2)
+    outcome = run(*many)
     assert outcome.code == 0
     assert "no picture: rendering failed: pygame is not installed" in outcome.out
-    assert not (tmp_path / "rollout.png").exists()
 
 
 class Plain(gymnasium.Env):
@@ -183,11 +163,12 @@ class Drawing(Plain):
 
 
 class Pair(gymnasium.vector.VectorEnv):
-    """A vector form that can do one mode, and draws nothing."""
+    """A vector form that can do one mode, ends each episode and draws nothing."""
 
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
     single_observation_space = single_action_space = gymnasium.spaces.Discrete(2)
     observation_space = action_space = gymnasium.spaces.MultiDiscrete([2, 2])
+    infos = {}  # noqa: RUF012
 
     def __init__(self, num_envs, autoreset_mode=None, render_mode=None):
         self.num_envs, self.render_mode = num_envs, render_mode
@@ -196,20 +177,21 @@ class Pair(gymnasium.vector.VectorEnv):
         return np.zeros(2, int), {}
 
     def step(self, actions):
-        no = np.zeros(2, bool)
-        return np.zeros(2, int), np.zeros(2), no, no, {}
+        ends = np.ones(2, bool)
+        return np.zeros(2, int), np.ones(2), ends, ~ends, self.infos
 
     def render(self):
         return None
 
 
 @pytest.fixture
-def registered(monkeypatch):
-    """Register a class for one test."""
+def register(monkeypatch):
+    """Register a class as Odd-v0 for one test."""
 
-    def register(name, **entry_points):
-        spec = gymnasium.envs.registration.EnvSpec(name, **entry_points)
-        monkeypatch.setitem(gymnasium.registry, name, spec)
+    def register(**entry_points):
+        spec = gymnasium.envs.registration.EnvSpec("Odd-v0", **entry_points)
+        monkeypatch.setitem(gymnasium.registry, "Odd-v0", spec)
+        return ("rollout", "Odd-v0", "--num-envs", 2, "--steps", 2)
 
     return register
 
@@ -222,218 +204,159 @@ def registered(monkeypatch):
         ({"vector_entry_point": Pair}, "the environment renders nothing"),
     ],
 )
-def test_environment_without_frames_says_so(run, registered, entry_points, reason):
-    registered("Odd-v0", **entry_points)
-    outcome = run(
-        *("rollout", "Odd-v0", "--num-envs", 2, "--steps", 2),
-        *("--autoreset", "same_step"),
-    )
+def test_an_environment_without_frames_says_so(run, register, entry_points, reason):
+    outcome = run(*register(**entry_points), "--autoreset", "same_step")
     assert outcome.code == 0
     assert "no picture: the environment" in outcome.out
     assert reason in outcome.out
 
 
-def test_autoreset_mode_that_an_id_cannot_do_is_an_error(fails, registered):
-    registered("Odd-v0", vector_entry_point=Pair)
-    line = fails("rollout", "Odd-v0", "--num-envs", 2)
+def test_an_autoreset_mode_that_an_id_cannot_do_is_an_error(fails, register):
+    line = fails(*register(vector_entry_point=Pair))
     assert "argument --autoreset: Odd-v0 can only do SameStep" in line
 
 
-@pytest.mark.parametrize("function", ["save_picture", "save_run"])
-def test_file_that_cannot_be_written_after_all_is_an_error(
-    fails, monkeypatch, function
+@pytest.mark.parametrize(
+    ("attributes", "success"),
+    [
+        ({}, [-1, -1]),
+        ({"successes": np.array([True, False])}, [1, 0]),
+        ({"infos": {"final_info": {"success": np.array([0.0, 1.0])}}}, [0, 1]),
+        (
+            {
+                "infos": {
+                    "final_info": {
+                        "success": np.array([True, None], object),
+                        "_success": np.array([True, False]),
+                    }
+                }
+            },
+            [1, -1],
+        ),
+    ],
+    ids=["unknown", "attribute", "info", "info of some"],
+)
+def test_success_is_what_the_environment_says(
+    run, register, monkeypatch, attributes, success
 ):
-    def full(*arguments):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(f"roll_vec.cli.rollout.{function}", full)
-    line = fails("rollout", SOKOBAN, *SMALL, "--save", "a.npz", "--image", "a.png")
-    assert "'a." in line
-    assert "No space left on device" in line
-
-
-def test_picture_is_in_the_format_of_its_suffix(run, fails, tmp_path):
-    image = pytest.importorskip("PIL.Image")
-    for suffix, name in ((".jpg", "JPEG"), (".PNG", "PNG")):
-        outcome = run("rollout", SOKOBAN, *SMALL, "--image", f"boards{suffix}")
-        assert f"boards at the end: boards{suffix}" in outcome.out
-        with image.open(tmp_path / f"boards{suffix}") as saved:
-            assert saved.format == name
-    for name in ("boards", "boards.npz"):
-        line = fails("rollout", SOKOBAN, *SMALL, "--image", name)
-        assert "--image: a picture's file name ends in one of .bmp, .gif," in line
-        assert repr(name) in line
+    for name, value in attributes.items():
+        monkeypatch.setattr(Pair, name, value, raising=False)
+    arguments = register(vector_entry_point=Pair)
+    flags = ("--autoreset", "same_step", "--no-image", "--save", "e.npz")
+    table = table_of(run(*arguments, *flags).out)
+    assert np.load("e.npz")["success"].tolist() == success * 2
+    # An unknown success is not a rate of zero.
+    known = [each for each in success if each >= 0]
+    rate = f"{sum(known) / len(known):.2%}" if known else "–"
+    assert table["success rate"] == rate
 
 
-def test_picture_of_some_boards_says_of_how_many(run, tmp_path):
-    image = pytest.importorskip("PIL.Image")
-    flags = ("--num-envs", 6, "--steps", 2, "--boards", 4, "-o", "render_scale=2")
-    outcome = run("rollout", "roll_vec/FrozenLake-v1", *flags)
-    assert "4 of 6 boards at the end: rollout.png" in outcome.out
-    # Boards are as large as was asked for: 4 tiles of 16 pixels, twice.
-    with image.open(tmp_path / "rollout.png") as saved:
-        assert saved.size == (2 * 128 + 24, 2 * 128 + 24)
+# ----------------------------------------------------------------------------- texts
 
 
-def test_quiet_writes_files_and_nothing_else(run, tmp_path):
-    outcome = run("rollout", SOKOBAN, *SMALL, "--quiet", "--save", "episodes.npz")
-    assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
-    names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"episodes.npz", "rollout.png"}
-
-
-def test_progress_is_shown_to_a_terminal_only(run, monkeypatch):
-    assert run("rollout", SOKOBAN, *SMALL, "--no-image").err == ""
-    # rich takes this for a terminal.
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    err = run("rollout", SOKOBAN, *SMALL, "--no-image").err
-    assert "120/120 steps" in err
-    assert re.search(r"[\d,]+ steps/s", err)
-
-
-def test_one_step_has_no_rate_and_no_episode(run):
-    table = table_of(run("rollout", SOKOBAN, "--steps", 1, "--num-envs", 2).out)
-    assert table["environment steps"] == "2"
-    for name in ("steps/s", "return", "success rate", "length"):
-        assert table[name] == "–"
-
-
-def test_threads_reach_the_engine_and_change_nothing(run, tmp_path):
-    for threads in (1, 2):
-        run(
-            *("rollout", SOKOBAN, *SMALL, "--quiet", "--no-image"),
-            *("--threads", threads, "--save", f"{threads}.npz"),
-        )
-    one, two = (np.load(tmp_path / f"{threads}.npz") for threads in (1, 2))
-    assert one["returns"].tolist() == two["returns"].tolist()
-
-
-def test_policy_of_the_user_sees_observations_and_acts(run, tmp_path):
-    (tmp_path / "agent_of_mine.py").write_text(
-        "def act(observations):\n"
-        "    assert observations.shape == (4, 6, 6)\n"
-        "    return [1, 2, 3, 4]\n"
+def test_texts_are_shown_where_there_is_no_picture(run, user_module, policy_of):
+    policy = policy_of(
+        "answers = iter([['1\\n 2'], ['y' * 99], ['z']])\n"
+        "def act(texts): return next(answers)\n"
     )
-    arguments = ("rollout", SOKOBAN, *SMALL, "--no-image", "--policy")
-    assert run(*arguments, "agent_of_mine:act").code == 0
+    one = ("rollout", ECHO, "--num-envs", 1, "--steps", 2, "--policy", policy)
+    outcome = run(*one)
+    assert 'no picture: the environment has no render_mode "rgb_array"' in outcome.out
+    lines = outcome.out.splitlines()
+    begin = lines.index("last texts:")
+    assert lines[begin + 1] == "  heard 1 2"
+    assert re.fullmatch(r"  > y{20,}\.\.\.  reward 0", lines[begin + 2])
+    assert len(lines[begin + 2]) <= 80
+    assert run(*one[:-1], "constant:1", "--quiet").out == ""
+
+
+def test_the_step_of_a_reset_is_not_in_the_texts(run, user_module, policy_of):
+    # Two steps: the second resets the first environment, whose answer was right.
+    policy = policy_of("def act(texts): return [texts[0][-1], 'no']\n")
+    size = ("--num-envs", 2, "--steps", 2)
+    out = run("rollout", ECHO, *size, "--policy", policy).out
+    texts = out[out.index("last texts:") :].splitlines()
+    number = texts[1].removeprefix("  say ")
+    assert texts[1:5] == [
+        f"  say {number}",
+        f"  > {number}  reward 1",
+        "  heard no",
+        "  > no  reward 0",
+    ]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "messages"),
+    ("options", "lines"),
     [
-        ((), ["ID"]),
+        # Boards as numbers say nothing, names of actions do.
+        (("-o", "action_mode=text", "--policy", "constant:Up"), ["  > Up  reward 0"]),
         (
-            ("roll_vec/Sokobam-v0",),
-            ["roll_vec/Sokobam-v0", "did you mean roll_vec/Sokoban-v0?"],
+            ("-o", "obs_mode=text", "--policy", "constant:0"),
+            ["  P_", "  > 0  reward 0"],
         ),
-        (("no_such:CartPole-v1",), ["No module named 'no_such'"]),
-        ((SOKOBAN, "--num-envs", 0), ["--num-envs", "from 1 up", "'0'"]),
-        ((SOKOBAN, "--steps", "many"), ["--steps", "from 1 up", "'many'"]),
-        ((SOKOBAN, "--seed", -1), ["--seed", "from 0 up", "'-1'"]),
-        ((SOKOBAN, "--boards", 9999), ["--boards", "from 1 to 1,024", "'9999'"]),
-        ((SOKOBAN, "--autoreset", "no"), ["--autoreset", "same_step", "'no'"]),
-        ((SOKOBAN, "--policy", "best"), ["--policy", "module:attribute", "'best'"]),
-        (
-            (SOKOBAN, *SMALL, "--policy", "constant:7"),
-            ["--policy", "constant:7", "0 to 4"],
-        ),
-        ((SOKOBAN, "-o", "num_boxes"), ["key=value", "'num_boxes'"]),
-        ((SOKOBAN, "-o", "num_envs=3"), ["num_envs", "--num-envs"]),
-        ((SOKOBAN, "-o", "boxes=3"), [SOKOBAN, "boxes", "num_boxes"]),
-        ((SOKOBAN, "-o", "num_boxes=99"), ["num_boxes", "at most 14", "99"]),
-        pytest.param(
-            ("CartPole-v1", "-o", "boxes=3"),
-            ["CartPole-v1", "boxes"],
-            # Gymnasium's own half-built batch complains.
-            marks=needs("VectorEnv has no __del__"),
-        ),
-        (("CartPole-v1", "--threads", 2), ["--threads", "CartPole-v1"]),
-        ((SOKOBAN, "--image", "no/a.png"), ["--image", "no/a.png", "directory"]),
-        ((SOKOBAN, "--save", "."), ["--save", "'.'", "is a directory"]),
-        ((SOKOBAN, "--image", "a.png", "--no-image"), ["--image", "--no-image"]),
-        ((SOKOBAN, "--nonsense"), ["--nonsense"]),
     ],
 )
-def test_errors_name_the_argument_the_value_and_what_would_do(
-    fails, tmp_path, arguments, messages
+def test_texts_of_boards_are_what_can_be_read(run, options, lines):
+    lake = ("rollout", "roll_vec/FrozenLake-v1", "-o", "desc=['SF','FG']")
+    one = (*lake, "-o", "is_slippery=False", "--num-envs", 1, "--steps", 1, *options)
+    out = run(*one, "--no-image").out
+    texts = [line.split(" _G")[0] for line in out.splitlines()]
+    begin = texts.index("last texts:") + 1
+    assert texts[begin : begin + len(lines)] == lines
+    # There are none beside a picture.
+    assert "last texts:" not in run(*one).out
+
+
+# ---------------------------------------------------------------------------- faults
+
+
+@FAULTS_ON_PURPOSE
+@pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
+def test_a_fault_ends_an_episode_of_unknown_success(
+    run, user_module, policy_of, tmp_path, mode
 ):
-    line = fails("rollout", *arguments)
-    for message in messages:
-        assert message in line
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("module", "package", "switch"),
-    [("rich", "rich", "--quiet"), ("PIL.Image", "pillow", "--no-image")],
-)
-def test_missing_extra_is_named_before_anything_runs(
-    run, fails, monkeypatch, module, package, switch
-):
-    monkeypatch.setitem(sys.modules, module, None)
-    line = fails("rollout", SOKOBAN, *SMALL)
-    assert (
-        f'needs {package}: in your checkout of roll_vec, pip install ".[cli]"' in line
-    )
-    assert switch in line
-    assert run("rollout", SOKOBAN, *SMALL, switch).code == 0
-
-
-def test_interrupt_shows_and_saves_what_was_done(run, tmp_path):
-    (tmp_path / "impatient.py").write_text(
-        "calls = []\n"
-        "def act(observations):\n"
-        "    calls.append(1)\n"
-        "    if len(calls) == 111:\n"
-        "        raise KeyboardInterrupt\n"
-        "    return [1] * len(observations)\n"
-    )
-    outcome = run(
-        *("rollout", SOKOBAN, *SMALL, "--policy", "impatient:act", "--save", "e.npz")
-    )
-    assert outcome.code == 130
-    assert outcome.err == "roll-vec: interrupted after 110 of 120 steps\n"
+    policy = policy_of("def act(texts): return [texts[0][-1], 'raise', texts[2][-1]]\n")
+    size = ("--num-envs", 3, "--steps", 1, "--autoreset", mode, "--save", "e.npz")
+    outcome = run("rollout", ECHO, *size, "--policy", policy)
+    assert outcome.code == 0
     table = table_of(outcome.out)
-    assert (table["environment steps"], table["episodes"]) == ("436", "4")
-    assert np.load(tmp_path / "e.npz")["lengths"].tolist() == [100] * 4
-    assert not (tmp_path / "rollout.png").exists()
+    assert (table["episodes"], table["faults"]) == ("3", "1 by exceptions")
+    # Square brackets are no markup.
+    assert table["first fault"] == "exception in step: OSError: out of [paper]"
+    with np.load(tmp_path / "e.npz") as saved:
+        assert saved["success"].tolist() == [1, -1, 1]
+        assert saved["returns"].tolist() == [1.0, 0.0, 1.0]
+        assert saved["terminated"].tolist() == [True, False, True]
+        assert saved["truncated"].tolist() == [False, True, False]
 
 
-def test_interrupt_of_the_first_reset_shows_that_nothing_was_done(run, monkeypatch):
-    def interrupt(*arguments):
-        raise KeyboardInterrupt
+@FAULTS_ON_PURPOSE
+@pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
+def test_a_rollout_of_faults_alone_fails(run, user_module, mode):
+    arguments = ("rollout", ECHO, *SMALL, "--autoreset", mode, "--quiet")
+    outcome = run(*arguments, "--policy", "constant:raise")
+    assert outcome.code == 1
+    count = 24 if mode == "next_step" else 48
+    assert outcome.err.splitlines()[-1] == (
+        f"roll-vec: error: all {count} episodes ended by faults, the first by this: "
+        "exception in step: OSError: out of [paper]"
+    )
 
-    monkeypatch.setattr(RoomGenerator, "__call__", interrupt)
-    outcome = run("rollout", SOKOBAN, *SMALL)
-    assert outcome.code == 130
-    assert outcome.err == "roll-vec: interrupted after 0 of 120 steps\n"
-    table = table_of(outcome.out)
-    assert (table["environment steps"], table["steps/s"]) == ("0", "–")
+
+@FAULTS_ON_PURPOSE
+def test_dead_workers_are_counted(run, user_module):
+    options = ("-o", "workers=2", "-o", "executor=process")
+    arguments = ("rollout", ECHO, "--num-envs", 2, "--steps", 1, *options)
+    table = table_of(run(*arguments, "--policy", "constant:exit").out)
+    assert table["faults"] == "2 by dead workers"
+    assert "exit code 3" in table["first fault"]
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends signals otherwise")
-def test_signal_comes_through_while_rooms_are_drawn():
-    # On a pseudo-terminal the progress bar shows when the rooms are being drawn.
-    import pty
-
-    master, slave = pty.openpty()
-    command = [sys.executable, "-m", "roll_vec.cli", "rollout", SOKOBAN, "--no-image"]
-    with subprocess.Popen(
-        [*command, "--num-envs", "300000", "--steps", "1", "-o", "dim_room=(9, 9)"],
-        stdout=subprocess.PIPE,
-        stderr=slave,
-        text=True,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
-    ) as process:
-        os.close(slave)
-        output = b""
-        while not re.search(rb"/300,000 rooms", output):
-            output += os.read(master, 4096)
-        process.send_signal(signal.SIGINT)
-        while b"interrupted after" not in output:
-            output += os.read(master, 4096)
-        out, _ = process.communicate()
-    os.close(master)
-    assert process.returncode == 130
-    assert table_of(out)["environment steps"] == "0"
+@pytest.mark.skipif(sys.platform == "win32", reason="there is one way alone")
+def test_processes_that_start_anew_find_modules_of_the_working_directory(
+    run, user_module
+):
+    options = ("workers=1", "executor=process", "context=spawn", "step_timeout=60")
+    flags = [flag for option in options for flag in ("-o", option)]
+    assert run("rollout", ECHO, *SMALL, *flags).code == 0

@@ -1,4 +1,4 @@
-"""`roll-vec watch`: what it plays, what it writes, and its errors."""
+"""`roll-vec watch`: what it plays, and its pages, videos and text."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import struct
 import zlib
 from base64 import b64decode
 
+import gymnasium
 import numpy as np
 import pytest
 
-from roll_vec.cli._run_file import FORMAT, KIND
 from roll_vec.npz_files import read_npz, write_npz
 
 LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 
 
 def header_of(path):
-    """Return the header of a page's data, and the array of flags."""
+    """Return the header of a page's data."""
     data = path.read_text("utf-8").partition('id="data"')[2].partition(">")[2]
     packed = zlib.decompress(b64decode(data.partition("<")[0]))
     (length,) = struct.unpack_from("<I", packed)
@@ -48,27 +48,30 @@ def save(run):
     return save
 
 
-def test_policy_in_new_environments(watch, tmp_path):
+# ---------------------------------------------------------------------------- pages
+
+
+def test_a_policy_in_new_environments(watch, tmp_path):
     arguments = (COUNTDOWN, "--num", 4, "--steps", 2, "--policy", "oracle", "--seed", 7)
     code, header = watch(*arguments, "-o", "group_size=2")
     assert code == 0
     assert header["envs"] == [0, 1, 2, 3]
     assert header["groupSize"] == 2
     assert header["isText"]
-    assert dict(header["details"]) == {
-        "policy": "oracle",
-        "seed": "7",
-        "with": "group_size=2",
-    }
+    details = {"policy": "oracle", "seed": "7", "with": "group_size=2"}
+    assert dict(header["details"]) == details
     page = (tmp_path / "page.html").read_bytes()
     watch(*arguments, "-o", "group_size=2")
     assert (tmp_path / "page.html").read_bytes() == page
 
 
-def test_environment_of_a_user(watch, user_module):
+def test_environments_of_a_user_and_of_gymnasium(watch, user_module):
     _, header = watch(f"{user_module}:mine/Corridor-v0", "--num", 2, "--steps", 9)
     assert {*header["actions"]} == {"Left", "Right"}
     assert header["texts"][0] == "..@.."
+    pytest.importorskip("pygame")
+    _, header = watch("CartPole-v1", "--num", 2, "--steps", 1)
+    assert len(header["pictureEnds"]) > 1
 
 
 def test_short_id_and_defaults(watch):
@@ -76,10 +79,11 @@ def test_short_id_and_defaults(watch):
     assert (code, header["id"]) == (0, LAKE)
     assert len(header["envs"]) == 16
     assert header["arrays"]["steps"][2] == 101
+    assert not header["isReplay"]
 
 
 @pytest.mark.parametrize("values", [256, 0])
-def test_run_is_played_again(watch, save, values):
+def test_a_run_is_played_again(watch, save, values):
     # With digests alone in the file, the values come from the replay.
     save("--save-values", values)
     code, header = watch("run.npz", "--envs", "1-2,5")
@@ -89,123 +93,112 @@ def test_run_is_played_again(watch, save, values):
     assert header["envs"] == [1, 2, 5]
     assert header["boardShapes"] == [[4, 4]]
     assert dict(header["details"])["run"] == "run.npz"
-
-
-def test_steps_of_a_run(watch, save):
-    save()
     _, header = watch("run.npz", "--steps", 5, "--num", 1)
     assert header["arrays"]["steps"][2] == 6
+    assert header["envs"] == [0]
 
 
-def test_first_difference_is_on_the_page(watch, save, tmp_path):
+def test_the_first_difference_is_on_the_page(watch, save):
     save("-o", "is_slippery=False", "--policy", "constant:0")
-    path = tmp_path / "run.npz"
-    header, arrays = read_npz(path, KIND, FORMAT)
+    header, arrays = read_npz("run.npz", "run", 1)
     actions = np.zeros_like(arrays["actions"])
     actions[2, 6] = 2  # now one environment goes right
     arrays["actions"] = actions
-    write_npz(path, KIND, FORMAT, header, arrays)
+    write_npz("run.npz", "run", 1, header, arrays)
     code, header = watch("run.npz", "--num", 2)
     assert code == 1
     # The environment that differs is added.
     assert header["envs"] == [0, 1, 6]
-    assert header["difference"] == {
-        "step": 3,
-        "env": 6,
-        "field": "observations",
-        "recorded": "0",
-        "present": "1",
-    }
+    place = {"step": 3, "env": 6, "field": "observations"}
+    assert header["difference"] == {**place, "recorded": "0", "present": "1"}
     # Step 3 is the last.
     assert header["arrays"]["steps"][2] == 4
 
 
-def test_run_that_an_exception_ended(run, watch, user_module):
-    arguments = (
-        "user_envs:mine/Echo-v0",
-        "--policy",
-        "constant:raise",
-        "--num-envs",
-        1,
-    )
-    more = ("-o", "on_error=raise", "--no-image", "--save", "run.npz", "--quiet")
-    assert "out of [paper]" in run("rollout", *arguments, *more).err
+def test_a_run_that_an_exception_ended(run, watch, user_module):
+    flags = ("--num-envs", 1, "--no-image", "--save", "run.npz", "--quiet")
+    raises = ("--policy", "constant:raise", "-o", "on_error=raise")
+    outcome = run("rollout", "user_envs:mine/Echo-v0", *raises, *flags)
+    assert "out of [paper]" in outcome.err
     code, header = watch("run.npz")
     assert (code, header["difference"]) == (0, None)
     assert header["texts"][0].startswith("say ")
+    # The same of a policy: the page is written, and the command fails.
+    size = ("--num", 1, "--steps", 3, "--quiet", "--out", "page.html")
+    outcome = run("watch", "user_envs:mine/Echo-v0", *raises, *size)
+    assert outcome.code == 1
+    assert "error: a step raised an exception: environments [0] failed" in outcome.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((LAKE, "--out", "page.pdf"), ["--out", ".html", "'page.pdf'"]),
-        ((LAKE, "--out", "nowhere/page.html"), ["--out", "no directory 'nowhere'"]),
-        (("roll_vec/Lake-v0", "--out", "p.html"), ["no environment roll_vec/Lake-v0"]),
-        ((LAKE, "--envs", "1", "--out", "p.html"), ["--envs", "--num N"]),
-        ((LAKE, "--envs", "3-1", "--out", "p.html"), ["--envs", "0-15,40", "'3-1'"]),
-        (
-            (LAKE, "--envs", "0-400000000", "--out", "p.html"),
-            ["--envs", "at most 4,096 numbers, got 400,000,001"],
-        ),
-        ((LAKE, "--num", 100_000, "--out", "p.html"), ["--num", "from 1 to 4,096"]),
-        (
-            (LAKE, "--steps", 1_000_000, "--out", "p.html"),
-            ["--steps", "16 environments of 1,000,000 steps take about 16 GB"],
-        ),
-        ((LAKE, "--policy", "best", "--out", "p.html"), ["--policy", "'best'"]),
-        ((LAKE, "-o", "ice=1", "--out", "p.html"), ["ice"]),
-        (("no.npz", "--out", "p.html"), ["RUN.npz", "'no.npz'", "No such file"]),
-    ],
-)
-def test_errors_name_the_argument(fails, arguments, words, tmp_path):
-    message = fails("watch", *arguments)
-    assert all(word in message for word in words), message
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--envs", "0,8"), ["--envs", "0 to 7", "8"]),
-        (("--envs", "1", "--num", 2), ["--num", "not allowed with argument --envs"]),
-        (("--seed", 1), ["--seed", "a saved run, which has its own"]),
-        (("--policy", "random"), ["--policy", "a saved run"]),
-        (("-o", "map_name=8x8"), ["run.npz cannot be played here", "map_name"]),
-    ],
-)
-def test_errors_of_a_run(fails, save, arguments, words, tmp_path):
-    save()
-    message = fails("watch", "run.npz", *arguments, "--out", "page.html")
-    assert all(word in message for word in words), message
-    assert [path.name for path in tmp_path.iterdir()] == ["run.npz"]
-
-
-def test_quiet_command_writes_the_file_alone(run, tmp_path):
-    outcome = run("watch", LAKE, "--steps", 1, "--quiet", "--out", "page.html")
-    assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
-    assert (tmp_path / "page.html").exists()
-
-
-def test_open_shows_the_page(run, monkeypatch, tmp_path):
+def test_a_quiet_command_writes_and_opens_the_file(run, monkeypatch, tmp_path):
     urls = []
     monkeypatch.setattr("webbrowser.open", urls.append)
-    run("watch", LAKE, "--steps", 1, "--open", "--out", "page.html")
+    page = ("watch", LAKE, "--steps", 1, "--quiet", "--out", "page.html")
+    outcome = run(*page)
+    assert (outcome.code, outcome.out, outcome.err, urls) == (0, "", "", [])
+    run(*page, "--open")
     assert urls == [(tmp_path / "page.html").as_uri()]
 
 
-def test_interrupt_leaves_no_file(run, monkeypatch, tmp_path):
-    def interrupt(*arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("roll_vec.watch.recorder.FrameRecorder.add_step", interrupt)
-    outcome = run("watch", LAKE, "--out", "page.html")
-    assert outcome.code == 130
-    assert not list(tmp_path.iterdir())
+def test_an_interrupt_leaves_no_file(run, policy_of, tmp_path):
+    policy = policy_of("def act(observations): raise KeyboardInterrupt")
+    outcome = run("watch", LAKE, "--out", "page.html", "--policy", policy)
+    assert (outcome.code, outcome.err) == (130, "roll-vec: interrupted\n")
+    assert not list(tmp_path.glob("*.html"))
 
 
 @pytest.mark.slow
-def test_thousand_episodes_have_less_than_ten_megabytes(run, tmp_path):
-    # docs/watching.md says so.
+def test_a_hundred_episodes_have_less_than_a_megabyte(run, tmp_path):
+    # docs/watching.md says that a thousand have less than ten.
     arguments = ("roll_vec/Sokoban-v0", "-o", "dim_room=(10, 10)", "-o", "num_boxes=4")
-    run("watch", *arguments, "--num", 1000, "--quiet", "--out", "page.html")
-    assert 100_000 < (tmp_path / "page.html").stat().st_size < 10_000_000
+    run("watch", *arguments, "--num", 100, "--quiet", "--out", "page.html")
+    assert 100_000 < (tmp_path / "page.html").stat().st_size < 1_000_000
+
+
+# --------------------------------------------------------------------------- videos
+
+
+def test_a_gif_of_a_policy(run, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    size = ("--num", 4, "--steps", 6, "--fps", 20, "--scale", 1)
+    outcome = run("watch", LAKE, *size, "--out", "lakes.gif")
+    assert outcome.code == 0
+    with image.open(tmp_path / "lakes.gif") as gif:
+        assert gif.n_frames == 7
+        assert gif.info["duration"] == 50
+    assert "4 environments, 6 steps" in outcome.out
+    assert [path.name for path in tmp_path.iterdir()] == ["lakes.gif"]
+
+
+def test_an_mp4_of_a_saved_run(run, save):
+    ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    save("--steps", 5)
+    few = ("--envs", "1", "--fps", 4, "--quiet")
+    assert run("watch", "run.npz", *few, "--out", "run.MP4").code == 0
+    # The last picture stays for two seconds.
+    assert ffmpeg.count_frames_and_secs("run.MP4")[0] == 6 + 7
+
+
+# ----------------------------------------------------------------------------- text
+
+
+def test_a_pipe_gets_every_step_as_plain_text(run):
+    outcome = run("watch", LAKE, "--num", 2, "--steps", 3, "--terminal", "--quiet")
+    title = f"{LAKE} | policy random | seed 0\n\nstep 0 (reset)\nP _ _ _"
+    assert outcome.out.startswith(title)
+    steps = [f"\nstep {step}\n" in outcome.out for step in (1, 2, 3, 4)]
+    assert steps == [True, True, True, False]
+    assert "\x1b" not in outcome.out
+
+
+def test_a_pipe_gets_every_conversation(run):
+    size = ("--num", 2, "--steps", 6, "-o", "max_steps=2", "--policy", "constant:1")
+    out = run("watch", COUNTDOWN, *size, "--terminal", "--quiet").out
+    # Two answers to each task, then a step that resets.
+    heads = [f"#{env}, episode {number}" for env in (0, 1) for number in (0, 1, 2)]
+    parts = [part for part in out.split("\n\n") if part.startswith("#")]
+    assert [part.split("\n")[0] for part in parts] == heads
+    assert [part.count("\n> 1\n") for part in parts] == [2, 2, 0] * 2
+    env = gymnasium.make(COUNTDOWN)
+    assert env.reset(seed=1)[0] in parts[3]
+    env.close()

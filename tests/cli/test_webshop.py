@@ -35,17 +35,15 @@ def files(tmp_path):
     return paths
 
 
-def test_files_are_told_apart_by_name_and_stored(run, files):
+def test_a_catalogue_is_stored_and_replaced_only_by_force(run, fails, files, tmp_path):
     outcome = run("webshop", "index", *files, "--out", "shop")
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out == "3 products and 5 goals in shop; title nouns: file\n"
     assert len(Catalogue.load(products="shop").goals) == 5
-
-
-def test_stored_catalogue_is_replaced_only_by_force(run, fails, files, tmp_path):
     few = ("webshop", "index", "--num-products", 20, "--out", "shop")
-    assert run("webshop", "index", *files, "--out", "shop").code == 0
     assert "--out: shop is not empty; --force replaces it" in fails(*few)
+    line = fails("webshop", "index", "shop", "--out", "other")
+    assert "argument --out: shop is a stored catalogue already" in line
     assert len(Catalogue.load(products="shop").products) == 3
     assert run(*few, "--force").code == 0
     assert len(Catalogue.load(products="shop").products) == 20
@@ -91,45 +89,11 @@ def test_a_damaged_folder_is_named(run, fails, files, tmp_path):
     assert "products.jsonl cannot be read: record 1 has changed" in message
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("items.json",), "argument --out: expected a folder, or --check, or both"),
-        (
-            ("a.json", "b.json", "--check"),
-            "argument FILES: a.json and b.json would both be products by their names",
-        ),
-        (
-            ("items_ins.json", "--attributes", "b.json", "--check"),
-            "items_ins.json and b.json would both be attributes",
-        ),
-        (("nowhere.json", "--check"), "nowhere.json cannot be read"),
-        (("--attributes", "a.json", "--check"), "a.json' needs products"),
-        (("--num-products", "0", "--check"), "expected an integer from 1 up"),
-    ],
-)
-def test_what_cannot_be_indexed_is_said(fails, arguments, message):
-    assert message in fails("webshop", "index", *arguments)
-
-
-def test_a_stored_catalogue_is_not_stored_again(run, fails, files):
-    run("webshop", "index", *files, "--out", "shop")
-    message = "argument --out: shop is a stored catalogue already"
-    assert message in fails("webshop", "index", "shop", "--out", "other")
-
-
 def test_a_malformed_item_is_one_line(fails, tmp_path):
     items = [ITEMS[0], {**ITEMS[1], "pricing": "free"}]
     (tmp_path / "items.json").write_text(json.dumps(items))
     message = fails("webshop", "index", "items.json", "--check")
     assert "items.json, item 1 (B000000002), pricing: expected a price" in message
-
-
-def test_the_oracle_buys_what_earns_one(run):
-    arguments = ("--num-envs", 8, "--steps", 12, "--policy", "oracle", *FEW)
-    outcome = run("rollout", SHOP, *arguments)
-    assert rows(outcome.out)["success rate"] == "100.00%"
-    assert "out of the oracle's reach" not in outcome.out
 
 
 def test_the_oracle_says_what_is_out_of_reach(run, files):

@@ -1,13 +1,51 @@
-"""Small recordings, written by hand: a page has something of everything to show."""
+"""Small recordings: of batches that are played, and written by hand."""
 
 from __future__ import annotations
 
 import dataclasses
 
+import gymnasium
 import numpy as np
 
 from roll_vec.render.tiles import FROZEN_LAKE_TILES
-from roll_vec.watch import FirstDifference, Frame, Recording, Tick
+from roll_vec.watch import FirstDifference, Frame, FrameRecorder, Recording, Tick
+
+LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
+
+
+def record(id, mode="NextStep", *, num=6, steps=40, act=None, **options):
+    """Play a batch by a function from the batch to actions, or at random.
+
+    Return the recording, and of each episode that ended the environment, the sum of
+    its rewards and its length.
+    """
+    own = {"vector_kwargs": {"autoreset_mode": mode}, "vectorization_mode": "sync"}
+    if "/" in id:
+        own = {"autoreset_mode": mode}
+    envs = gymnasium.make_vec(id, num, **own, **options)
+    envs.action_space.seed(3)
+    recorder = FrameRecorder(envs, range(num))
+    recorder.add_reset(*envs.reset(seed=3))
+    totals, lengths, waits = np.zeros(num), np.zeros(num, int), np.zeros(num, bool)
+    episodes = []
+    for _ in range(steps):
+        actions = envs.action_space.sample() if act is None else act(envs)
+        results = envs.step(actions)
+        recorder.add_step(actions, *results)
+        totals += np.where(waits, 0, results[1])
+        lengths += ~waits
+        ends = results[2] | results[3]
+        for env_id in np.flatnonzero(ends).tolist():
+            episodes.append((env_id, totals[env_id], lengths[env_id]))
+            totals[env_id] = lengths[env_id] = 0
+        if mode == "NextStep":
+            waits = ends
+        if mode == "Disabled" and ends.any():
+            recorder.add_reset(*envs.reset(options={"reset_mask": ends}))
+    recording = recorder.recording(id, {})
+    envs.close()
+    return recording, episodes
+
 
 RESET = Frame(
     is_reset=True,
@@ -100,24 +138,10 @@ def boards(**more):
     )
 
 
-def two_episodes():
-    """One environment: two steps into the hole, then two to the goal."""
-    first = walk([1, 2, 3], terminated=True, success=False)
-    second = walk([5, 6, 7], terminated=True, success=True)
-    second = [dataclasses.replace(frame, episode=1) for frame in second]
-    return make([[*first, *second]])
-
-
 def many(num_envs=1000, num_ticks=60):
     """Return many environments that walk to and fro."""
     row = walk([0, 4] * (num_ticks // 2))
     return make([row] * num_envs)
-
-
-def siblings():
-    """Eight environments of one task, which solve it."""
-    row = walk([0, 4, 5, 6, 7], terminated=True, success=True)
-    return make([row] * 8, group_size=8)
 
 
 def differing():
@@ -177,17 +201,3 @@ def talks(group_size=2):
         tiles=None,
         meanings=(),
     )
-
-
-def pictures():
-    """Frames of another package: a square that moves over 20 by 30 pixels."""
-    rows = []
-    for i in range(2):
-        frames = []
-        for k in range(6):
-            pixels = np.full((20, 30, 3), 240, np.uint8)
-            pixels[8:12, 4 * k : 4 * k + 4] = (200, 30 * i, 40)
-            own = RESET if k == 0 else STEP
-            frames.append(dataclasses.replace(own, picture=pixels, length=k))
-        rows.append(frames)
-    return make(rows, id="Square-v0", tiles=None, meanings=())

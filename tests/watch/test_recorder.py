@@ -7,32 +7,14 @@ import pickle
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode
 
 import roll_vec
-from roll_vec.cli._environments import make_vector
-from roll_vec.cli._episodes import roll_out
-from roll_vec.cli._policies import make_policy
 from roll_vec.errors import EnvironmentFaultWarning
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.watch import FrameRecorder
+from tests.watch.recordings import COUNTDOWN, LAKE, record
 
-NUM_ENVS, STEPS, SEED = 6, 40, 3
-LAKE = "roll_vec/FrozenLake-v1"
-
-
-def record(id, mode=AutoresetMode.NEXT_STEP, *, num=NUM_ENVS, steps=STEPS, **options):
-    render_mode = options.pop("render_mode", None)
-    policy = options.pop("policy", "random")
-    env = make_vector(id, num, options=options, autoreset=mode, render_mode=render_mode)
-    try:
-        recorder = FrameRecorder(env, range(num))
-        act = make_policy(policy, env, SEED)
-        summary = roll_out(env, act, steps=steps, seed=SEED, recorder=recorder)
-        assert summary.exception is None, summary.exception
-        return recorder.recording(id, {}), summary.episodes
-    finally:
-        env.close()
+MODES = ["NextStep", "SameStep", "Disabled"]
 
 
 def episodes_of(recording):
@@ -44,73 +26,64 @@ def episodes_of(recording):
     return {key: each for key, each in episodes.items() if each[-1].has_ended}
 
 
-def walk(frames):
-    """Return everything in an episode that no autoreset mode changes."""
-    return [
-        (f.board.tolist(), f.action_name, f.reward, f.total_reward, f.length, f.success)
-        for f in frames
+@pytest.mark.parametrize("mode", MODES)
+def test_frames_are_those_of_the_rollout(mode):
+    recording, episodes = record(LAKE, mode, reward_schedule=(1, -1, 0.25))
+    own = episodes_of(recording)
+    ends = [
+        (env_id, frames[-1].total_reward, frames[-1].length)
+        for (env_id, _), frames in own.items()
     ]
-
-
-def test_frames_are_those_of_the_rollout():
-    recording, episodes = record(LAKE)
-    assert len(recording.ticks) == STEPS + 1
-    ends = sorted(
-        (env_id, frames[-1].total_reward, frames[-1].length, frames[-1].success)
-        for (env_id, _), frames in episodes_of(recording).items()
-    )
-    columns = episodes.env_index, episodes.returns, episodes.lengths, episodes.success
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    assert ends == sorted(rows)
-    assert len(ends) > NUM_ENVS
-    for frames in episodes_of(recording).values():
+    assert sorted(ends) == sorted(episodes)
+    assert len(ends) > 6
+    names = {"Left", "Down", "Right", "Up"}
+    for frames in own.values():
+        first, *steps = frames
+        assert first.is_reset
+        assert {frame.action_name for frame in steps} <= names
+        assert [frame.length for frame in frames] == [*range(len(frames))]
         # The player is in a hole (4) or at the goal (5) at the end, and nowhere before.
         assert np.isin(frames[-1].board, (4, 5)).any()
         assert not any(np.isin(frame.board, (4, 5)).any() for frame in frames[:-1])
-        assert frames[0].is_reset
-        assert {frame.action_name for frame in frames[1:]} <= {
-            "Left", "Down", "Right", "Up"
-        }  # fmt: skip
-
-
-@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.DISABLED])
-def test_every_mode_has_the_same_frames(mode):
-    # One environment, whose actions do not depend on how resets are counted.
-    def act(mode):
-        env = make_vector(LAKE, 1, options={}, autoreset=mode)
-        recorder = FrameRecorder(env, [0])
-        roll_out(
-            env, lambda _: np.array([2]), steps=STEPS, seed=SEED, recorder=recorder
-        )
-        env.close()
-        return recorder.recording(LAKE, {})
-
-    expected = list(map(walk, episodes_of(act(AutoresetMode.NEXT_STEP)).values()))
-    recording = act(mode)
-    present = list(map(walk, episodes_of(recording).values()))
-    assert present[: len(expected)] == expected
-    assert len(expected) > 2
-    # An end and the next start are two ticks.
+        assert frames[-1].success == (frames[-1].board == 5).any()
+    # Where an end and the next start are not one step, they are two ticks.
     resets = [tick.step for tick in recording.ticks if tick.is_reset]
     assert resets[0] == 0
-    assert len(resets) > 2
+    assert (len(resets) > 2) == (mode != "NextStep")
+    assert recording.ticks[-1].step == 40
 
 
-def test_batch_is_as_before_after_the_recording():
-    env = make_vector(LAKE, 2, options={}, autoreset=AutoresetMode.SAME_STEP)
-    before = {*vars(env.unwrapped.engine)}
-    recorder = FrameRecorder(env, [0])
-    recorder.add_reset(*env.reset(seed=0))
+def test_every_mode_has_the_same_frames():
+    def walk(mode):
+        # One environment, whose actions do not depend on how resets are counted.
+        recording, _ = record(LAKE, mode, num=1, act=lambda _: np.array([2]))
+        return [
+            [(f.board.tolist(), f.action_name, f.reward, f.success) for f in frames]
+            for frames in episodes_of(recording).values()
+        ]
+
+    expected = walk("NextStep")
+    assert len(expected) > 2
+    for mode in MODES[1:]:
+        assert walk(mode)[: len(expected)] == expected
+
+
+def test_a_batch_is_as_before_after_the_recording():
+    envs = gymnasium.make_vec(LAKE, 2, autoreset_mode="SameStep")
+    before = {*vars(envs.unwrapped.engine)}
+    recorder = FrameRecorder(envs, [0])
+    recorder.add_reset(*envs.reset(seed=0))
     recorder.recording(LAKE, {})
-    assert {*vars(env.unwrapped.engine)} == before
-    pickle.dumps(env)
-    env.close()
+    assert {*vars(envs.unwrapped.engine)} == before
+    pickle.dumps(envs)
+    envs.close()
 
 
 def test_conversations():
-    recording, _ = record(
-        "roll_vec/Countdown-v0", num=4, steps=2, policy="oracle", group_size=2
-    )
+    def solve(envs):
+        return envs.get_attr("oracle_action")
+
+    recording, _ = record(COUNTDOWN, num=4, steps=2, act=solve, group_size=2)
     assert recording.is_text
     assert recording.group_size == 2
     first, second = recording.frames[0][:2]
@@ -121,23 +94,17 @@ def test_conversations():
     assert (second.reward, second.success, second.terminated) == (1.0, True, True)
 
 
-def test_pictures_of_others():
-    recording, _ = record("CartPole-v1", num=2, steps=3, render_mode="rgb_array")
+def test_pictures_of_others_or_else_their_observations_as_text():
+    pytest.importorskip("pygame")
+    more = {"num": 2, "render_mode": "rgb_array", "act": lambda _: np.ones(2, int)}
+    recording, _ = record("CartPole-v1", "SameStep", steps=12, **more)
     frame = recording.frames[1][2]
     assert frame.picture.dtype == np.uint8
     assert frame.picture.shape[2] == 3
-    assert frame.board is frame.text is None
-    assert recording.tiles is None
-
-
-def test_last_picture_of_an_episode_is_not_that_of_the_next_one():
-    more = {"num": 1, "steps": 12, "render_mode": "rgb_array", "policy": "constant:1"}
-    recording, _ = record("CartPole-v1", AutoresetMode.SAME_STEP, **more)
+    assert frame.board is frame.text is recording.tiles is None
+    # The last picture of an episode would be that of the next one.
     last = next(frame for frame in recording.frames[0] if frame and frame.has_ended)
     assert last.picture is last.text is None
-
-
-def test_without_pictures_the_observation_is_a_text():
     recording, _ = record("CartPole-v1", num=2, steps=1)
     assert recording.frames[0][1].text.startswith("[")
 
@@ -148,8 +115,7 @@ class Fragile(roll_vec.BaseLanguageBasedEnv):
         return "hello", {}
 
     def step(self, action):
-        message = "out of paper"
-        raise OSError(message)
+        raise OSError("out of paper")
 
 
 def test_faults():
@@ -157,7 +123,7 @@ def test_faults():
     roll_vec.register(id, Fragile, max_episode_steps=9)
     try:
         with pytest.warns(EnvironmentFaultWarning, match="out of paper"):
-            recording, _ = record(id, num=1, steps=2, policy="constant:hi")
+            recording, _ = record(id, num=1, steps=2, act=lambda _: ["hi"])
     finally:
         del ENVIRONMENTS[id], gymnasium.registry[id]
     frame = recording.frames[0][1]
@@ -166,8 +132,8 @@ def test_faults():
     assert "error" not in frame.infos
 
 
-def test_latest():
-    recording, _ = record(LAKE, AutoresetMode.DISABLED)
+def test_the_latest_frame_is_visible():
+    recording, _ = record(LAKE, "Disabled")
     index, tick = next(
         (i, t)
         for i, frames in enumerate(recording.frames)

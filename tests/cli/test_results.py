@@ -1,0 +1,387 @@
+"""`roll-vec eval` and `roll-vec export`: their output, files, endpoints, resumption."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+from roll_vec.evaluation import SPLITS, find_split, read_results
+from roll_vec.evaluation.split import Split
+from roll_vec.registration import ENVIRONMENTS
+from roll_vec.seeding import episode_seed
+from tests.cli.output import table_of
+from tests.evaluation.chat_server import ChatServer, Reply
+
+LAKE, ONE_LAKE = "roll_vec/RandomFrozenLake-v0", "roll_vec/FrozenLake-v1"
+COUNTDOWN = "roll_vec/Countdown-v0"
+LAKE_TEST = ("eval", LAKE, "--split", "test-no-slip")
+TAGS = "action_pattern=<answer>(.*?)</answer>"
+# A policy of the user, which interrupts its third call.
+BY_TURN = """
+calls = 0
+def act(turn):
+    global calls
+    calls += 1
+    if calls == 3:
+        raise KeyboardInterrupt
+    return 1 + (turn.episodes + turn.steps) % 4
+"""
+
+
+@pytest.fixture(autouse=True)
+def _surroundings(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-4567")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+# ---------------------------------------------------------------------------- eval
+
+
+def test_splits_are_listed(run):
+    everything = run("eval").out
+    assert everything == run("eval", "--list").out
+    names = [
+        (id, split.name, f"{len(split):,}")
+        for id, by_name in SPLITS.items()
+        for split in by_name.values()
+    ]
+    lines = everything.splitlines()[1:]
+    assert [tuple(line.split()[:3]) for line in lines] == names
+    assert run("eval", "roll_vec/Countdown").out.splitlines()[1:] == [
+        f"{COUNTDOWN}  test      1,000  7ea15641e4ae  three or four numbers from 1 to "
+        "99, one answer"
+    ]
+
+
+def test_a_digest_is_checked(run, monkeypatch):
+    split = find_split(COUNTDOWN, "test")
+    outcome = run("eval", COUNTDOWN, "--split", "test", "--check")
+    assert (outcome.code, outcome.out) == (0, f"{COUNTDOWN} test: {split.digest}\n")
+    monkeypatch.setattr(Split, "compute_digest", lambda split: "0" * 64)
+    outcome = run("eval", COUNTDOWN, "--split", "test", "--check")
+    assert outcome.code == 1
+    assert f"is {'0' * 64} and not {split.digest}" in outcome.err
+
+
+def test_a_policy_is_evaluated_and_compared(run):
+    outcome = run(*LAKE_TEST, "--num", 50, "--policy", "oracle", "--out", "a")
+    assert (outcome.code, outcome.err) == (0, "")
+    table = table_of(outcome.out)
+    assert table["success rate"] == "100.00 % (95 %: 92.87 to 100.00)"
+    assert (table["episodes"], table["faults"]) == ("50", "0")
+    assert table["policy"] == "oracle"
+    assert float(table["episodes/s"].replace(",", "")) > 0
+    again = run(*LAKE_TEST, "--num", 50, "--policy", "oracle", "--out", "a")
+    assert table_of(again.out) == {**table, "episodes/s": "-"}
+    for name, num_envs in (("b", 3), ("c", 50)):
+        quiet = ("--quiet", "--num-envs", num_envs, "--out", name)
+        assert run(*LAKE_TEST, "--num", 50, *quiet).out == ""
+    assert Path("b").read_bytes() == Path("c").read_bytes()
+    content = read_results("b")
+    assert content.header.policy == {"name": "random", "seed": 0}
+    assert "platform" not in content.header.versions
+    table = table_of(run("eval", "--compare", "a", "b").out)
+    num_solved = sum(record.success for record in content.records.values())
+    assert table["only A solves"] == str(50 - num_solved)
+    assert table["only B solves"] == "0"
+    assert table["success, B - A"].startswith(f"-{2 * (50 - num_solved)}.00 percent")
+    assert table["B"] == "b: random, seed 0"
+    run(*LAKE_TEST, "--num", 20, "--out", "d", "--quiet")
+    table = table_of(run("eval", "--compare", "b", "d", "--common").out)
+    assert table["episodes"] == "20"
+    assert table["McNemar's exact p"] == "1"
+
+
+def test_progress_counts_the_episodes_of_the_file(run, monkeypatch):
+    assert run(*LAKE_TEST, "--num", 20, "--out", "a").err == ""
+    # rich takes this for a terminal.
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "30/30 episodes" in run(*LAKE_TEST, "--num", 30, "--out", "a").err
+
+
+def test_a_callable_gets_turns_and_an_interrupted_evaluation_goes_on(run, policy_of):
+    policy = policy_of(BY_TURN)
+    command = (*LAKE_TEST, "--num", 30, "--policy", policy, "--out")
+    outcome = run(*command, "a", "--num-envs", 4)
+    assert outcome.code == 130
+    match = re.search(r"interrupted after (\d+) of 30 episodes; the same", outcome.err)
+    assert len(read_results("a").records) == int(match[1]) < 30
+    for name, num_envs in (("a", 4), ("b", 30)):
+        assert run(*command, name, "--num-envs", num_envs).code == 0
+    assert Path("a").read_bytes() == Path("b").read_bytes()
+
+
+def test_a_file_of_something_else_stays(fails, tmp_path):
+    (tmp_path / "a").write_text("mine\n")
+    assert "no file of roll-vec eval: line 1" in fails(*LAKE_TEST, "--out", "a")
+    assert (tmp_path / "a").read_text() == "mine\n"
+
+
+def test_a_model_behind_an_endpoint_is_evaluated(run):
+    pytest.importorskip("openai")
+    is_down = True
+
+    def reply(request, _):
+        if is_down:
+            return Reply(status=400, body=b'{"error": {"message": "down"}}')
+        return Reply("<answer>1 + 1</answer>")
+
+    with ChatServer(reply) as server:
+        command = ("eval", COUNTDOWN, "--split", "test", "--policy", server.url)
+        command += ("--model", "m", "--num", 3, "--out", "a")
+        outcome = run(*command, "--concurrency", 2)
+        assert outcome.code == 1
+        assert "all 3 episodes ended by faults" in outcome.err
+        # Versions of openai quote the message, or the whole object around it.
+        assert re.search("400 - .*down", table_of(outcome.out)["first fault"])
+        is_down = False
+        assert run(*command).code == 1
+        outcome = run(*command, "--retry-faults")
+        assert outcome.code == 0
+        assert table_of(outcome.out)["faults"] == "0"
+        is_down = True
+        outcome = run(*command[:-2], "--on-error", "raise", "--quiet")
+        assert outcome.code == 1
+        assert re.search("400 - .*down.*, after 0 of 3 episodes", outcome.err)
+    text = Path("a").read_text("utf-8")
+    assert "secret" not in text + outcome.err
+    header = json.loads(text.splitlines()[0])
+    model = {"model": "m", "temperature": 0.0, "max_tokens": None, "history": None}
+    assert header["policy"] == {"name": server.url, **model}
+    assert f"action_pattern={header['keywords']['action_pattern']}" == TAGS
+
+
+# -------------------------------------------------------------------------- export
+
+
+def read_lines(path):
+    return [json.loads(line) for line in Path(path).read_text("utf-8").splitlines()]
+
+
+def test_the_oracle_answers_in_tags_and_each_row_replays(run):
+    more = ("--only-success", "--verify", "--seed", 40, "--out", "rows.jsonl")
+    outcome = run("export", ONE_LAKE, "--num", 5, *more)
+    assert outcome.code == 0, outcome.err
+    left_out, line, verified = outcome.out.splitlines()
+    rows = read_lines("rows.jsonl")
+    episodes = rows[-1]["seed"] - 40 + 1
+    assert left_out == f"left out: {episodes - 5} episodes without success"
+    assert line.startswith("rows.jsonl: 5 rows, 5 successes, mean return 1, ")
+    assert verified == "verified: 5 rows replay to the bit"
+    answer = rows[0]["messages"][2]
+    assert answer["role"] == "assistant"
+    assert re.fullmatch("<answer>(Left|Down|Right|Up)</answer>", answer["content"])
+    outcome = run("export", COUNTDOWN, "--num", 1, "--out", "a.jsonl", "--verify")
+    line, verified = outcome.out.splitlines()
+    assert line.startswith("a.jsonl: 1 row, 1 success, mean return 1, ")
+    assert verified == "verified: 1 row replays to the bit"
+
+
+def test_an_interrupted_export_goes_on(run, policy_of):
+    policy = policy_of(BY_TURN.replace("return ", "return -1 + ").replace("3", "12"))
+    grids = ("-o", "obs_mode=position", "--format", "parquet")
+    arguments = ("export", ONE_LAKE, "--num", 9, "--policy", policy, *grids, "--out")
+    outcome = run(*arguments, "rows.parquet", "--num-envs", 2)
+    assert outcome.code == 130
+    pattern = r"interrupted after (\d) of 9 rows; the same command goes on\n"
+    count = re.search(pattern, outcome.err)[1]
+    outcome = run(*arguments, "rows.parquet", "--seed", 1)
+    assert outcome.code == 2
+    assert "start_seed was 0, and is now 1" in outcome.err
+    outcome = run(*arguments, "rows.parquet")
+    line = f"went on after {count} rows\nrows.parquet: 9 rows, "
+    assert outcome.out.startswith(line)
+    assert run(*arguments, "whole.parquet").code == 0
+    assert Path("rows.parquet").read_bytes() == Path("whole.parquet").read_bytes()
+
+
+def test_a_language_model_is_exported_and_goes_on_after_a_failure(run):
+    pytest.importorskip("openai")
+    broken = []
+
+    def reply(request, count):
+        question = request["messages"][-1]["content"]
+        if question in broken:
+            return Reply(status=400)
+        return Reply(f"I think: <answer>{len(question)}</answer>")
+
+    with ChatServer(reply) as server:
+        arguments = (
+            *("export", COUNTDOWN, "--policy", server.url, "--model", "tiny"),
+            *("-o", TAGS, "--concurrency", 1, "--num", 6, "--verify", "--out"),
+        )
+        outcome = run(*arguments, "whole.jsonl")
+        assert outcome.code == 0, outcome.err
+        rows = read_lines("whole.jsonl")
+        broken.append(rows[4]["messages"][1]["content"])
+        outcome = run(*arguments, "rows.jsonl")
+        assert (outcome.code, outcome.out) == (1, "")
+        assert outcome.err.startswith("roll-vec: error: ")
+        assert outcome.err.endswith(", after 4 rows\n")
+        assert not Path("rows.jsonl").exists()
+        outcome = run(*arguments, "rows.jsonl", "--temperature", 1)
+        assert outcome.code == 2
+        assert "endpoint was" in outcome.err
+        broken.clear()
+        asked = len(server.requests)
+        outcome = run(*arguments, "rows.jsonl")
+        assert len(server.requests) - asked == 2
+    assert Path("whole.jsonl").read_bytes() == Path("rows.jsonl").read_bytes()
+    assert outcome.out.splitlines()[-1] == "verified: 6 rows replay to the bit"
+    for row in rows:
+        _, question, answer = row["messages"]
+        length = len(question["content"])
+        assert answer["content"] == f"I think: <answer>{length}</answer>"
+
+
+def test_a_changed_row_is_a_failure(run, tmp_path):
+    run("export", ONE_LAKE, "--num", 2, "--policy", "random", "--out", "rows.jsonl")
+    path = tmp_path / "rows.jsonl"
+    path.write_text(path.read_text().replace('"return": 0.0', '"return": 0.5'))
+    outcome = run("export", "rows.jsonl", "--verify")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "row 0 (seed 0): return is" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"keywords": "[]"}, "row 0: keywords of no export: []"),
+        ({"keywords": '{"num_envs": 3}'}, "row 0: keywords of no export"),
+        ({"seed": True}, "row 0: seed of no export: True"),
+        ({"seed": -1}, "row 0: seed of no export: -1"),
+        ({"rewards": None}, "row 0: rewards of no export: None"),
+        ({"rewards": [[1.0]]}, "row 0: rewards of no export: [[1.0]]"),
+        ("[" * 100_000, "line 1: no row of format messages"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_rows_that_no_export_writes_are_refused(run, fails, tmp_path, values, message):
+    path = tmp_path / "rows.jsonl"
+    export = ("export", COUNTDOWN, "--num", 1, "--out", path, "--quiet")
+    assert run(*export).code == 0
+    if isinstance(values, dict):
+        values = json.dumps({**json.loads(path.read_text()), **values})
+    path.write_text(f"{values}\n")
+    assert message in fails("export", path, "--verify", "--quiet")
+
+
+# ------------------------------------------------------------- export of saved runs
+
+SMALL = ("--num-envs", 4, "--no-image", "--quiet", "--save", "run.npz")
+
+
+@pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
+@pytest.mark.parametrize(
+    ("env_id", "options", "format", "steps"),
+    [
+        # Longer than a block of a saved column.
+        (LAKE, ("-o", "max_episode_steps=9"), "parquet", 300),
+        (COUNTDOWN, ("-o", "max_steps=2", "-o", "group_size=2"), "messages", 30),
+    ],
+)
+def test_each_episode_of_a_run_replays_alone(run, mode, env_id, options, format, steps):
+    size = (*SMALL, "--steps", steps, "--autoreset", mode)
+    assert run("rollout", env_id, *size, *options).code == 0
+    out = "rows.parquet" if format == "parquet" else "rows.jsonl"
+    outcome = run("export", "run.npz", "--format", format, "--out", out, "--verify")
+    assert outcome.code == 0, outcome.err
+    with np.load("run.npz") as saved:
+        order = np.argsort(saved["env_index"], kind="stable")
+        columns = {name: saved[name][order] for name in ("returns", "success")}
+        firsts = np.flatnonzero(np.diff(saved["env_index"][order], prepend=-1))
+    count = len(order)
+    assert count > 20
+    assert outcome.out.splitlines()[-1] == f"verified: {count} rows replay to the bit"
+    is_parquet = format == "parquet"
+    rows = parquet.read_table(out).to_pylist() if is_parquet else read_lines(out)
+    assert [row["return"] for row in rows] == columns["returns"].tolist()
+    assert [row["success"] for row in rows] == columns["success"].astype(bool).tolist()
+    first_seeds = [0, 1, 2, 3] if is_parquet else [0, 0, 1, 1]
+    assert [rows[i]["seed"] for i in firsts] == first_seeds
+    assert rows[1]["seed"] == episode_seed(0, 1)
+
+
+def test_only_levels_give_later_episodes_a_seed(run):
+    run("rollout", ONE_LAKE, *SMALL, "--steps", 40, "-o", "group_size=4")
+    out = ("--format", "parquet", "--out", "rows.parquet", "--verify")
+    outcome = run("export", "run.npz", *out)
+    assert outcome.code == 0, outcome.err
+    rows = parquet.read_table("rows.parquet").to_pylist()
+    # FrozenLake-v1 goes on with one generator.
+    seeds = [row["seed"] for row in rows if row["seed"] is not None]
+    assert seeds == [0, 0, 0, 0]
+    assert len(rows) > 4
+    assert outcome.out.splitlines()[-1] == (
+        f"verified: 4 rows replay to the bit; {len(rows) - 4} rows have no seed that "
+        "begins them"
+    )
+
+
+def test_environments_that_do_not_say_success_are_verified(run, user_module):
+    id, policy = f"{user_module}:mine/Echo-v0", ("--policy", "constant:silent")
+    run("rollout", id, *policy, *SMALL[:-1], "RUN.NPZ", "--steps", 7)
+    for source, arguments in (("RUN.NPZ", ()), (id, (*policy, "--num", 2))):
+        out = ("--out", "rows.jsonl", "--verify", "--overwrite")
+        outcome = run("export", source, *arguments, *out)
+        assert outcome.code == 0, outcome.err
+        assert {row["success"] for row in read_lines("rows.jsonl")} == {None}
+
+
+CRANKY = """
+import roll_vec
+
+class Cranky(roll_vec.BaseLanguageBasedEnv):
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        if self.level_seed == 2:
+            raise RuntimeError("not today")
+        return f"{self.level_seed}", {}
+
+    def step(self, action):
+        if self.level_seed == 1:
+            raise RuntimeError("no more")
+        return "", 1.0, True, False, {"success": self.level_seed != 3}
+
+roll_vec.register("cranky/Cranky-v0", Cranky, force=True)
+"""
+
+
+@pytest.mark.filterwarnings("ignore::roll_vec.errors.EnvironmentFaultWarning")
+def test_episodes_after_a_reset_that_failed_have_no_seed(run, tmp_path):
+    (tmp_path / "cranky.py").write_text(CRANKY)
+    id = "cranky:cranky/Cranky-v0"
+    try:
+        run("rollout", id, *SMALL, "--steps", 30, "--policy", "constant:1")
+        export = ("export", "run.npz", "--format", "parquet", "--out")
+        outcome = run(*export, "rows.parquet")
+        some = run(*export, "some.parquet", "--only-success")
+    finally:
+        del sys.modules["cranky"], ENVIRONMENTS["cranky/Cranky-v0"]
+        del gymnasium.registry["cranky/Cranky-v0"]
+    line = "left out: 1 episodes that ended by an error\n"
+    assert outcome.out.startswith(line)
+    assert some.out.startswith(f"left out: 1 episodes without success\n{line}")
+    rows = parquet.read_table("rows.parquet").to_pylist()
+    begins = [(row["seed"], row["observations"][0]) for row in rows]
+    assert {text for seed, text in begins if seed is not None} >= {"0", "3"}
+    assert all(seed is None or str(seed) == text for seed, text in begins)
+    assert begins.count((None, str(episode_seed(2, 1)))) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--save-values", 0), "save the run with a larger --save-values"),
+        (("--seed", 1 << 63), f"seeds up to {(1 << 63) - 1}, got {1 << 63}"),
+    ],
+)
+def test_runs_that_cannot_be_exported_are_refused(run, fails, arguments, message):
+    run("rollout", COUNTDOWN, *SMALL, "--steps", 3, *arguments)
+    assert message in fails("export", "run.npz", "--out", "rows.jsonl")

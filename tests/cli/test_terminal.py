@@ -1,0 +1,416 @@
+"""`play` and `watch --terminal` on pseudo-terminals; signals while commands work."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+from roll_vec.render.ansi import strip_colours
+from tests.cli.output import table_of
+from tests.cli.small_envs import LINE, SUM, Line
+from tests.envs.sokoban.user_levels import COLLECTION
+
+terminals = pytest.importorskip("tests.cli.pseudo_terminal")
+SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
+
+
+def send(number):
+    """Return a function that sends a signal to this process."""
+    return lambda: os.kill(os.getpid(), number)
+
+
+@pytest.fixture(autouse=True)
+def _survive_signals():
+    """A SIGTERM that no command expects fails a test, and does not end the run."""
+
+    def refuse(number, _):
+        raise AssertionError(f"signal {number} reached the tests")
+
+    handler = signal.signal(signal.SIGTERM, refuse)
+    yield
+    signal.signal(signal.SIGTERM, handler)
+
+
+@pytest.fixture
+def screen(monkeypatch):
+    """Return a function that opens a terminal for this process."""
+    screens = []
+
+    def start(**more):
+        screens.append(terminals.Screen(monkeypatch, **more))
+        return screens[-1]
+
+    yield start
+    for each in screens:
+        each.close()
+
+
+@pytest.fixture
+def child():
+    """Return a function that starts a command on a terminal, closed after the test."""
+    children = []
+
+    def start(*arguments):
+        children.append(terminals.Terminal(*arguments))
+        return children[-1]
+
+    yield start
+    for each in children:
+        each.close()
+
+
+@pytest.fixture
+def register(monkeypatch):
+    """Register a class for one test."""
+
+    def register(name, **entry_points):
+        spec = gymnasium.envs.registration.EnvSpec(name, **entry_points)
+        monkeypatch.setitem(gymnasium.registry, name, spec)
+
+    return register
+
+
+# ----------------------------------------------------------------------------- play
+
+
+def test_ctrl_c_gives_the_terminal_back(child):
+    tty = child("play", LINE)
+    tty.wait_for("q quit")
+    tty.press("d")
+    tty.wait_for("step 1 ")
+    tty.press("\x03")
+    assert tty.finish() == (130, True)
+
+
+def test_answers_are_edited_and_remembered(child):
+    pytest.importorskip("readline")
+    tty = child("play", SUM, "-o", "max_steps=9")
+    tty.wait_for("> ")
+    assert f"\x1b[1m{SUM} · seed 0" in tty.output
+    tty.press("1+2\x7f1\r")
+    tty.wait_for("> ")
+    assert "value 2" in tty.output
+    # The line before, with something added.
+    tty.press("\x1b[A+5\r")
+    tty.wait_for("> ")
+    assert "value 7" in tty.output
+    tty.press("\x04")
+    assert tty.finish() == (0, True)
+
+
+def test_keys_act_at_once_without_echo(screen):
+    tty, echoes = screen(), []
+    code = tty.run(
+        ["play", SOKOBAN, "--seed", 1010],
+        ("q quit", lambda: (echoes.append(tty.echoes), tty.press("\x1b[C"))),
+        ("step 1 ", "u"),
+        # Two keys in one go, and an arrow that arrives in two pieces.
+        ("step 0 ", "sd\x1b"),
+        ("q quit", "OA"),
+        ("step 3 ", "?"),
+        ("undo a move", "q"),
+    )
+    assert (code, echoes, tty.is_restored) == (0, [False], True)
+    assert "\x1b[1;36mP" in tty.output
+
+
+@pytest.mark.parametrize("name", [LINE, SUM])
+@pytest.mark.parametrize(
+    ("keys", "code"),
+    [("\x04", 0), (send(signal.SIGTERM), 143), (send(signal.SIGINT), 130)],
+    ids=["ctrl-d", "sigterm", "sigint"],
+)
+def test_the_terminal_is_restored_however_the_game_ends(screen, name, keys, code):
+    tty = screen()
+    wait = "q quit" if name == LINE else "> "
+    assert (tty.run(["play", name], (wait, keys)), tty.is_restored) == (code, True)
+
+
+def test_the_terminal_is_restored_after_an_exception(screen, register):
+    class Bomb(Line):
+        def step(self, action):
+            raise OSError("boom")
+
+    register("Bomb-v0", entry_point=Bomb)
+    tty = screen()
+    with pytest.raises(OSError, match="boom"):
+        tty.run(["play", "Bomb-v0"], ("q quit", "d"))
+    assert tty.is_restored
+
+
+@pytest.mark.parametrize("plain", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+@pytest.mark.parametrize("name", [LINE, SUM])
+def test_colours_can_be_turned_off(screen, name, plain):
+    script = [("step 0", "q")]
+    if name == SUM:
+        script = [("> ", "1\r"), ("Lost in 1", "\x04")]
+    for options in ({}, plain):
+        tty = screen(**options)
+        assert tty.run(["play", name], *script) == 0
+        assert ("\x1b[1" in tty.output) == (options == {})
+
+
+@pytest.mark.parametrize(
+    ("keys", "lines", "is_cleared"),
+    # A frame has 13 lines, and more with the help.
+    [("sxuq", 14, False), ("sxuq", 13, True), ("sx?uq", 14, True)],
+)
+def test_frames_are_drawn_over_one_another(screen, keys, lines, is_cleared):
+    tty = screen(lines=lines)
+    # Keys that were typed ahead count.
+    assert tty.run(["play", SOKOBAN, "--seed", "1010"], ("", keys)) == 0
+    assert "\x1b[?25l" in tty.output
+    assert tty.output.endswith("\x1b[?25h\x1b[?7h")
+    assert tty.output.count("seed 1010") == 2
+    # Cells are spaced, the sequences around them are not.
+    assert strip_colours(tty.output).count("\n# # # # # # \r") == 4
+    # The frame before is erased: line by line, or the screen where it is too small.
+    assert ("\x1b[13A\r\x1b[J" in tty.output) is not is_cleared
+    assert ("\x1b[H\x1b[2J" in tty.output) is is_cleared
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_nothing_is_echoed_while_the_game_is_made(screen, register, is_broken):
+    tty, echoes = screen(), []
+
+    class Slow(Line):
+        def __init__(self, render_mode=None, broken=False):
+            echoes.append(tty.echoes)
+            super().__init__(render_mode)
+
+    register("Slow-v0", entry_point=Slow)
+    more = ["-o", "nonsense=1"] if is_broken else []
+    code = tty.run(["play", "Slow-v0", *more], ("", "q"))
+    assert code == (2 if is_broken else 0)
+    assert echoes == ([] if is_broken else [False])
+    assert tty.is_restored
+
+
+# ---------------------------------------------------------------- watch --terminal
+
+WATCH = ["watch", LAKE, "--num", 5, "--steps", 30, "--terminal", "--quiet", "--seed", 3]
+STILL = (*WATCH, "--fps", 0.001)
+
+
+def numbers(tty):
+    """Return the numbers of the steps in the first lines of all pictures."""
+    pictures = strip_colours(tty.output).split("\x1b[H")[1:]
+    return [int(picture.split("step ")[1].split()[0]) for picture in pictures]
+
+
+def press_each(keys, text):
+    """Return a script that presses keys, each when a text has appeared."""
+    return [("q quit", keys[0]), *((text, key) for key in keys[1:])]
+
+
+def test_keys_move_to_steps(screen):
+    tty = screen(lines=11, columns=50)  # two boards
+    keys = ["\x1b[C", "d", "\x1bOD", "a", "a", "9", "d", "n", "0", "q"]
+    assert tty.run(STILL, *press_each(keys, "| paused")) == 0
+    assert numbers(tty) == [0, 1, 2, 1, 0, 0, 30, 30, 30, 0]
+    assert tty.is_restored
+    assert tty.output.startswith("\x1b[?1049h\x1b[?25l\x1b[?7l")
+    assert tty.output.endswith("\x1b[?7h\x1b[?25h\x1b[?1049l")
+    assert "step 0 of 30 | 1 to 2 of 5 environments | 0.001 a" in tty.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "script"),
+    [
+        # Pages of two boards.
+        (
+            STILL,
+            [
+                *(("q quit", "s"), ("| 3 to 4 of 5", "\x1b[B"), ("| 5 to 5 of 5", "s")),
+                *(("| 5 to 5 of", "w"), ("| 3 to 4", "\x1b[A"), ("| 1 to 2 of 5", "w")),
+                ("| 1 to 2 of 5 environments", "q"),
+            ],
+        ),
+        (
+            (*WATCH, "--fps", 1),
+            [("q quit", "-" * 9), ("| 0.125 a", " "), ("| paus", "q")],
+        ),
+        ((*WATCH, "--fps", 1), [("q quit", "+" * 9), ("| 60 a se", "q")]),
+        # It plays to the end, and space begins anew: step 0 is over at once.
+        (
+            (*WATCH, "--fps", 1e9),
+            [(f"step {step} of 30 |", "") for step in range(31)]
+            + [("paused", " "), ("step 1 of", ""), ("step 30 of 30 |", "q")],
+        ),
+    ],
+    ids=["pages", "slow", "fast", "to the end"],
+)
+def test_keys_move_to_pages_and_change_the_speed(screen, arguments, script):
+    tty = screen(lines=11, columns=60)
+    assert tty.run(arguments, *script) == 0
+    assert tty.is_restored
+
+
+def test_keys_move_to_the_ends_of_episodes(screen):
+    tty = screen(lines=11, columns=50)
+    assert tty.run(STILL, *press_each([*"n" * 30, "p", "q"], "| paused")) == 0
+    steps = numbers(tty)
+    ends = sorted({*steps[1:-1]})
+    assert len(ends) > 2
+    assert steps[1:31] == ends + [ends[-1]] * (30 - len(ends))
+    assert steps[-1] == ends[-2]
+
+
+def test_each_picture_fits_the_screen_and_erases_its_lines(screen):
+    tty = screen(lines=11, columns=50)
+    assert tty.run(STILL, ("q quit", "s"), ("3 to 4", "9"), ("step 30", "q")) == 0
+    output = tty.output.removesuffix("\x1b[?7h\x1b[?25h\x1b[?1049l")
+    for picture in output.split("\x1b[H")[1:]:
+        *lines, last = picture.split("\n")
+        assert len(lines) == 10
+        # After a full line the cursor stands on its last character, which would go.
+        for erase, line in [*(("\x1b[K", line) for line in lines), ("\x1b[J", last)]:
+            assert line.startswith(erase)
+            assert line.count("\x1b[K") + line.count("\x1b[J") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_screen_of_the_shell_comes_back_after_a_signal(screen, number):
+    tty = screen()
+    code = tty.run(STILL, ("q quit", send(number)))
+    assert code == {signal.SIGINT: 130, signal.SIGTERM: 143}[number]
+    assert tty.output.endswith("\x1b[?7h\x1b[?25h\x1b[?1049l")
+    assert tty.is_restored
+
+
+# -------------------------------------------------------------------------- signals
+
+SMALL = ("--num-envs", 4, "--steps", 12, "--seed", 7, "--save", "run.npz")
+
+
+def test_ctrl_c_shows_and_saves_what_was_done(run, policy_of):
+    policy = policy_of(
+        "calls = []\n"
+        "def act(observations):\n"
+        "    calls.append(1)\n"
+        "    if len(calls) == 8:\n"
+        "        raise KeyboardInterrupt\n"
+        "    return [1] * len(observations)\n"
+    )
+    limit = ("-o", "max_episode_steps=5", "--policy", policy)
+    outcome = run("rollout", SOKOBAN, *SMALL, *limit)
+    assert outcome.code == 130
+    assert outcome.err == "roll-vec: interrupted after 7 of 12 steps\n"
+    table = table_of(outcome.out)
+    # The sixth step is a reset.
+    assert (table["environment steps"], table["episodes"]) == ("24", "4")
+    with np.load("run.npz") as saved:
+        assert saved["lengths"].tolist() == [5] * 4
+    assert not Path("rollout.png").exists()
+    outcome = run("replay", "run.npz")
+    assert (outcome.code, " 7 steps (" in outcome.out) == (0, True)
+
+
+class Loud(gymnasium.vector.VectorEnv):
+    """Ctrl-C comes while the results of a step are recorded, or in the first reset."""
+
+    single_observation_space = single_action_space = gymnasium.spaces.Discrete(2)
+    observation_space = action_space = gymnasium.spaces.MultiDiscrete([2] * 4)
+    num_envs, is_loud = 4, True
+
+    class Infos(dict):
+        def items(self):
+            if Loud.is_loud:
+                signal.raise_signal(signal.SIGINT)
+            return super().items()
+
+    def __init__(self, num_envs, resets=False, **options):
+        self.resets = resets
+
+    def reset(self, *, seed=None, options=None):
+        if self.resets and Loud.is_loud:
+            raise KeyboardInterrupt
+        return np.zeros(4, int), {}
+
+    def step(self, actions):
+        no = np.zeros(4, bool)
+        return np.zeros(4, int), np.zeros(4), no, no, self.Infos(here=np.ones(4))
+
+
+@pytest.mark.parametrize(("options", "steps"), [((), 1), (("-o", "resets=True"), 0)])
+def test_ctrl_c_never_splits_a_step(run, register, monkeypatch, options, steps):
+    register("Loud-v0", vector_entry_point=Loud)
+    monkeypatch.setattr(Loud, "is_loud", True)
+    outcome = run("rollout", "Loud-v0", *SMALL, "--no-image", *options)
+    assert outcome.code == 130
+    assert outcome.err == f"roll-vec: interrupted after {steps} of 12 steps\n"
+    table = table_of(outcome.out)
+    assert (table["environment steps"], table["steps/s"]) == (str(4 * steps), "–")
+    Loud.is_loud = False
+    outcome = run("replay", "run.npz")
+    assert (outcome.code, f" {steps} steps (" in outcome.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "out"),
+    [
+        ("levels export set.txt --out set.npz", "set.npz"),
+        ("levels stats set.txt --random-episodes 2 --csv stats.csv", "stats.csv"),
+        ("watch roll_vec/FrozenLake --num 2 --steps 2 --out p.html", "p.html"),
+    ],
+)
+def test_a_signal_while_a_file_is_written_leaves_the_old_one(
+    run, monkeypatch, tmp_path, command, out
+):
+    (tmp_path / "set.txt").write_text(COLLECTION)
+    (tmp_path / out).write_text("old")
+
+    def stop(path, target):
+        assert path.stat().st_size > 10
+        signal.raise_signal(signal.SIGTERM)
+
+    # A new file is written beside the old one, and renamed.
+    monkeypatch.setattr(Path, "replace", stop)
+    assert run(*command.split()).code == 143
+    assert {path.name for path in tmp_path.iterdir()} == {"set.txt", out}
+    assert (tmp_path / out).read_text() == "old"
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    assert run(*command.split()).code == 0
+    assert (tmp_path / out).read_bytes() != b"old"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        (f"rollout {SOKOBAN} --no-image --num-envs 300000 --steps 1", "/300,000 rooms"),
+        (f"levels make {SOKOBAN} --num-levels 1000000 --out set.npz", "/1,000,000"),
+    ],
+)
+def test_ctrl_c_comes_through_while_rooms_are_drawn(tmp_path, command, text):
+    # On a pseudo-terminal the progress bar shows when the rooms are being drawn.
+    master, slave = os.openpty()
+    (tmp_path / "set.npz").write_text("old")
+    with subprocess.Popen(
+        [sys.executable, "-m", "roll_vec.cli", *command.split()],
+        stdout=subprocess.PIPE,
+        stderr=slave,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
+    ) as process:
+        os.close(slave)
+        output = b""
+        while text.encode() not in output:
+            output += os.read(master, 4096)
+        process.send_signal(signal.SIGINT)
+        while b"interrupted" not in output:
+            output += os.read(master, 4096)
+        out, _ = process.communicate()
+    os.close(master)
+    assert process.returncode == 130
+    if command.startswith("rollout"):
+        assert table_of(out)["environment steps"] == "0"
+    assert [path.name for path in tmp_path.iterdir()] == ["set.npz"]
+    assert (tmp_path / "set.npz").read_text() == "old"

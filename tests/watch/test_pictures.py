@@ -1,0 +1,313 @@
+"""Recordings as lines of text, as pictures and as videos."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import sys
+
+import numpy as np
+import pytest
+
+from roll_vec.errors import InvalidOptionError, MissingExtraError
+from roll_vec.render.ansi import strip_colours
+from roll_vec.render.tiles import FROZEN_LAKE_TILES
+from roll_vec.watch import FirstDifference, letters, write_gif, write_mp4
+from roll_vec.watch.captions import return_text
+from roll_vec.watch.pictures import PictureMaker
+from roll_vec.watch.terminal import board_lines, boards_in, transcript_lines
+from tests.conftest import ROOT
+from tests.watch.recordings import COUNTDOWN, LAKE, RESET, STEP, make, record
+
+image = pytest.importorskip("PIL.Image")
+GLYPHS = "P_OGX√"
+ENDS = {
+    "success": {"terminated": True, "success": True},
+    "failure": {"terminated": True, "success": False},
+    "terminated": {"terminated": True},
+    "truncated": {"truncated": True, "success": False},
+    "fault": {"truncated": True, "fault": "it broke"},
+}
+HOSTILE = "\x1b]0;title\x07\x1b[2J\r\x9b1m\tnext\x7f\u202e\u2067\x1c"
+
+
+@pytest.fixture(scope="module")
+def lakes():
+    return record(LAKE, num=5, steps=8)[0]
+
+
+def recording_of(*frames, **fields):
+    """Return a recording of one environment, with a frame at each tick."""
+    return make([frames], env_ids=(7,), **fields)
+
+
+def step(**fields):
+    return dataclasses.replace(STEP, **fields)
+
+
+# ----------------------------------------------------------------------------- text
+
+
+def test_boards_stand_side_by_side(lakes):
+    assert boards_in(lakes, 80, 20) == (3, 3)
+    for tick in range(9):
+        lines = board_lines(lakes, tick, width=80, colour=False)
+        assert len(lines) == 2 * 7 - 1
+        for index in range(5):
+            top, left = 7 * (index // 3), 23 * (index % 3)
+            frame = lakes.latest(index, tick)
+            part = [line[left : left + 20] for line in lines[top : top + 6]]
+            board = [[GLYPHS[code] for code in row] for row in frame.board.tolist()]
+            assert [line.split() for line in part[:4]] == board
+            action = "start" if frame.is_reset else frame.action_name
+            assert part[4].split()[:2] == [f"#{index}", action]
+            assert float(part[5].split()[-1]) == frame.total_reward
+        coloured = board_lines(lakes, tick)
+        assert any("\x1b[" in line for line in coloured)
+        assert [strip_colours(line).rstrip() for line in coloured] == lines
+
+
+@pytest.mark.parametrize(
+    ("first", "height", "numbers"),
+    [(0, 6, "#0 #1"), (2, 6, "#2 #3"), (4, 40, "#4"), (0, 1, "#0 #1")],
+)
+def test_boards_that_do_not_fit_are_on_another_page(lakes, first, height, numbers):
+    size = {"height": height, "width": 50}
+    lines = board_lines(lakes, 0, first=first, colour=False, **size)
+    words = [word for line in lines for word in line.split() if word[0] == "#"]
+    assert words == numbers.split()
+
+
+@pytest.mark.parametrize(
+    ("total", "text"),
+    [(-4.44e-16, "0"), (0.1 + 0.2, "0.3"), (-0.0, "0"), (1e9, "1e+09")],
+)
+def test_returns_have_no_rounding_errors(total, text):
+    assert return_text(step(total_reward=total)) == text
+
+
+def test_a_conversation_is_the_present_episode_up_to_now():
+    more = {"num": 2, "steps": 6, "max_steps": 2, "act": lambda _: ["1", "no"]}
+    recording, _ = record(COUNTDOWN, **more)
+    frames = [frame for frame in recording.frames[1] if frame is not None]
+    assert frames[3].is_reset
+    for tick in (1, 2, 4):
+        text = "\n".join(transcript_lines(recording, 1, tick, width=999, colour=False))
+        played = [f for f in frames[: tick + 1] if not f.is_reset][2 * (tick > 2) :]
+        assert text.count("> ") == len(played)
+        for frame in played:
+            assert f"> {frame.action_name}\nreward {frame.reward:+.4g}" in text
+            assert frame.text in text
+        assert text.startswith(f"#1, episode {frames[tick].episode}\nYou are given")
+        assert ("\nreward +0, return 0, failure\n" in text) is frames[tick].has_ended
+
+
+def test_texts_of_models_cannot_reach_the_terminal():
+    recording = recording_of(
+        step(action_name=HOSTILE, text="a\x1b[31m\nb"), is_text=True
+    )
+    for colour in (True, False):
+        lines = transcript_lines(recording, 0, 0, colour=colour)
+        text = strip_colours("".join(lines))
+        assert not [letter for letter in text if not letter.isprintable()]
+        assert "next" in text
+    board = recording_of(
+        step(action_name=HOSTILE, board=np.ones((1, 1), np.uint8)), glyphs=("#", "_")
+    )
+    assert "\x1b" not in "".join(board_lines(board, 0, colour=False))
+
+
+def test_long_lines_are_wrapped_and_boards_keep_their_spaces():
+    text = "P _\n_ O\n" + "word " * 30
+    recording = recording_of(dataclasses.replace(RESET, text=text), is_text=True)
+    lines = transcript_lines(recording, 0, 0, width=40, colour=False)
+    assert lines[1:3] == ["P _", "_ O"]
+    assert max(map(len, lines)) <= 40
+    assert " ".join(lines[3:]).split() == ["word"] * 30
+
+
+# ------------------------------------------------------------------------- pictures
+
+
+def places(picture, part):
+    """Return the (top, left) places where a part stands in a picture."""
+    rows = picture.shape[0] - part.shape[0] + 1
+    columns = picture.shape[1] - part.shape[1] + 1
+    is_like = np.ones((rows, columns), bool)
+    for y, x in ((0, 0), (-1, -1), (31, 7), (13, 50), (40, 24), (9, 60)):
+        y, x = y % part.shape[0], x % part.shape[1]
+        is_like &= (picture[y : y + rows, x : x + columns] == part[y, x]).all(axis=-1)
+    return [
+        (y, x)
+        for y, x in np.argwhere(is_like).tolist()
+        if (picture[y : y + part.shape[0], x : x + part.shape[1]] == part).all()
+    ]
+
+
+@pytest.mark.parametrize("scale", [1, 2])
+def test_boards_are_drawn_with_their_tiles_in_a_grid(lakes, scale):
+    for number, picture in enumerate(PictureMaker(lakes, scale=scale).pictures()):
+        corners = []
+        for index in range(5) if number % 4 == 0 else ():
+            board = lakes.latest(index, number).board
+            tiles = FROZEN_LAKE_TILES[board].transpose(0, 2, 1, 3, 4)
+            part = tiles.reshape(64, 64, 3).repeat(scale, 0).repeat(scale, 1)
+            corners += places(picture, part)
+        if number == 0:
+            # All begin with the same board: 3 columns and 2 rows.
+            assert len({*corners}) == 5
+            assert [len({place[i] for place in corners}) for i in (0, 1)] == [2, 3]
+        assert corners or number % 4
+
+
+@pytest.fixture
+def words(monkeypatch):
+    """Collect the words of captions."""
+    collected = []
+    write = letters.write
+
+    def write_and_collect(area, top, left, label):
+        collected.append(label.text)
+        write(area, top, left, label)
+
+    monkeypatch.setattr(letters, "write", write_and_collect)
+    return collected
+
+
+@pytest.mark.parametrize("word", ENDS)
+def test_captions_have_action_reward_return_and_end(words, word):
+    board = np.ones((6, 6), np.uint8)
+    begin = dataclasses.replace(RESET, board=board)
+    end = step(board=board, reward=-0.1, total_reward=0.8, length=1, **ENDS[word])
+    frames = begin, step(board=board, length=0), end
+    recording = recording_of(*frames, glyphs=("#", "_"))
+    first, second, last = (each.copy() for each in PictureMaker(recording).pictures())
+    assert {"#7", "start", "step 0", "0"} <= {*words}
+    assert {"Right", "-0.1", "0.8", word, "step 2"} <= {*words}
+    # Only the end has a frame around the board, in a colour of its own.
+    inks = [
+        {tuple(ink) for ink in picture.reshape(-1, 3).tolist()}
+        for picture in (second, last)
+    ]
+    edges = [picture[letters.LINE_HEIGHT : -40, 4:24] for picture in (first, last)]
+    assert (edges[0] != edges[1]).any(axis=-1).sum() > 30
+    assert inks[1] - inks[0]
+    lines = board_lines(recording, 2, colour=False)
+    assert lines[-2:] == ["#7 Right        -0.1", f"{word}{'0.8':>{20 - len(word)}}"]
+
+
+def test_the_first_difference_of_a_replay_is_marked(words):
+    frames = [step(board=np.ones((4, 4), np.uint8)) for _ in range(3)]
+    difference = FirstDifference(2, 7, "rewards", "1", "2")
+    recording = recording_of(*frames, difference=difference)
+    list(PictureMaker(recording, scale=3).pictures())
+    assert words.count("first difference") == 1
+
+
+def test_texts_have_a_panel_with_the_answer_and_the_observation(words):
+    text = "Target: 24\n" + "a long line " * 20 + "\nend √ \x1b[2J"
+    recording = recording_of(
+        dataclasses.replace(RESET, text=text),
+        step(action_name="(1 + 2) * 8", text="Right"),
+        tiles=None,
+    )
+    first, second = (each.copy() for each in PictureMaker(recording).pictures())
+    assert {"Target: 24", "(1 + 2) * 8", "Right"} <= {*words}
+    assert (first != second).any()
+    # The picture has the colours of a text and nothing else.
+    theme = {tuple(colour) for colour in letters.theme_colours().tolist()}
+    assert {tuple(each) for each in first.reshape(-1, 3).tolist()} <= theme
+
+
+def test_large_pictures_are_reduced_and_too_large_ones_refused(lakes):
+    picture = np.zeros((300, 2000, 3), np.uint8)
+    picture[:, 1000:] = 200
+    recording = recording_of(step(picture=picture), tiles=None)
+    (drawn,) = PictureMaker(recording).pictures()
+    assert drawn.shape[1] <= 1100
+    black, grey = ((drawn == level).all(axis=-1).sum() for level in (0, 200))
+    assert black == grey > 100 * 300
+    with pytest.raises(InvalidOptionError, match="4096 pixels are enough"):
+        PictureMaker(lakes, scale=40)
+
+
+# --------------------------------------------------------------------------- videos
+
+
+def gif_of(recording, **options):
+    """Return the file, the pictures in it and how long each stays, in milliseconds."""
+    write_gif(file := io.BytesIO(), recording, **options)
+    with image.open(file) as gif:
+        frames, durations = [], []
+        for number in range(gif.n_frames):
+            gif.seek(number)
+            frames.append(np.asarray(gif.convert("RGB")))
+            durations.append(gif.info["duration"])
+        assert gif.info["loop"] == 0
+    return file.getvalue(), frames, durations
+
+
+def test_a_gif_shows_each_tick_in_its_exact_colours(lakes):
+    data, frames, durations = gif_of(lakes, fps=10)
+    drawn = [picture.copy() for picture in PictureMaker(lakes).pictures()]
+    # Every tick has another number of steps in its title.
+    assert len(frames) == len(drawn) == 9
+    np.testing.assert_array_equal(frames, drawn)
+    assert durations == [100] * 8 + [2000]
+    assert gif_of(record(LAKE, num=5, steps=8)[0], fps=10)[0] == data
+    assert gif_of(lakes, fps=0.01)[2][0] == 100_000
+
+
+def test_a_gif_of_renderings_has_the_colours_that_fit_best():
+    noise = np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)
+    frames = step(picture=noise), step(picture=noise[::-1])
+    recording = recording_of(*frames, tiles=None)
+    _, frames, _ = gif_of(recording)
+    for frame, picture in zip(frames, PictureMaker(recording).pictures(), strict=True):
+        assert np.abs(frame.astype(int) - picture).mean() < 20
+    assert len(np.unique(np.concatenate(frames).reshape(-1, 3), axis=0)) <= 256
+
+
+# The reader of imageio-ffmpeg does not close its pipes.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_mp4_plays(lakes, tmp_path):
+    ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    path = tmp_path / "video.mp4"
+    counts = []
+    with path.open("wb") as file:
+        write_mp4(file, lakes, lambda *each: counts.append(each), fps=5)
+    assert counts == [(number, 9) for number in range(1, 10)]
+    reader = ffmpeg.read_frames(str(path))
+    facts = next(reader)
+    assert facts["fps"] == 5
+    width, height = facts["size"]
+    decoded = [
+        np.frombuffer(each, np.uint8).reshape(height, width, 3) for each in reader
+    ]
+    # The last picture stays for two seconds.
+    assert len(decoded) == 9 + 9
+    for frame, picture in zip(decoded, PictureMaker(lakes).pictures(), strict=False):
+        assert np.abs(frame.astype(int) - picture).mean() < 4
+
+
+@pytest.mark.parametrize(
+    ("write", "fps"),
+    [(write_gif, fps) for fps in (0, -1, 0.009, np.nan, 51)] + [(write_mp4, 241)],
+)
+def test_speeds_that_no_video_has_are_refused(lakes, write, fps):
+    message = r"fps: expected a number from 0\.01 to (50|240)"
+    with pytest.raises(InvalidOptionError, match=message):
+        write(io.BytesIO(), lakes, fps=fps)
+
+
+def test_a_missing_package_is_named_with_its_extra(lakes, monkeypatch):
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    with pytest.raises(MissingExtraError, match="imageio-ffmpeg"):
+        write_mp4(io.BytesIO(), lakes)
+
+
+def test_the_picture_of_the_readme_is_small():
+    # docs/videos.md has the command that writes it.
+    with image.open(ROOT / "docs" / "sokoban.gif") as gif:
+        assert gif.n_frames == 31
+    assert (ROOT / "docs" / "sokoban.gif").stat().st_size < 300_000
