@@ -288,6 +288,21 @@ def test_options_are_copies_that_cannot_be_changed():
     assert env.unwrapped.reward_range == (0, 2)
 
 
+def test_random_lakes_slip_as_often_as_they_are_told():
+    def step_down(**keywords):
+        lakes = roll_vec.make_vec(RANDOM_LAKE, 30, size=6, p=1.0, **keywords)
+        lakes.reset(seed=0)
+        before = np.array(lakes.get_attr("s"))
+        lakes.step(np.full(30, 2))
+        return before, np.array(lakes.get_attr("s"))
+
+    before, dry = step_down(is_slippery=False)
+    assert (step_down(success_rate=1.0)[1] == dry).all()
+    _, aside = step_down(success_rate=0.0)
+    assert (aside // 6 == before // 6).all()
+    assert (aside != before).any()
+
+
 def test_deep_search_takes_no_memory_ahead():
     env = gymnasium.make(SOKOBAN, search_depth=10**9, num_boxes=1)
     observation, _ = env.reset(seed=1)

@@ -131,22 +131,6 @@ def test_a_format_needs_texts():
     assert other.unwrapped.engine.observe() == texts
 
 
-def test_the_success_rate_of_random_lakes():
-    def cells(down, **keywords):
-        id = "roll_vec/RandomFrozenLake-v0"
-        lakes = roll_vec.make_vec(id, 50, size=6, p=1.0, **keywords)
-        lakes.reset(seed=0)
-        before = np.array(lakes.get_attr("s"))
-        lakes.step(np.full(50, down))
-        return before, np.array(lakes.get_attr("s"))
-
-    start, dry = cells(2, is_slippery=False)
-    assert (cells(2, success_rate=1.0)[1] == dry).all()
-    _, never = cells(2, success_rate=0.0)
-    assert (never // 6 == start // 6).all()
-    assert (never != start).any()
-
-
 def test_instructions_explain_the_format():
     lines = {
         text_format: [
