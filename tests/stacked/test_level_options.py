@@ -92,30 +92,16 @@ def test_a_batch_equals_single_environments(id, mode):
 
 def test_options_count_from_the_next_episode_on(id):
     env, twin = (make_batch(id, autoreset_mode="Disabled") for _ in range(2))
-    later = CASES[id][1]
+    first, later = CASES[id]
     mask = np.array([False, True, True, False, False, False])
     env.set_level_options(mask=mask, **later)
-    rest = [np.full(6, 1)]
-    assert_same(play(env, rest), play(twin, rest))
-    grids, _ = env.reset()
-    expected, _ = twin.reset()
-    changed = gymnasium.make_vec(
-        id, num_envs=6, autoreset_mode="Disabled", **LIMIT, **{**CASES[id][0], **later}
-    )
+    assert_same(env.step(np.full(6, 1)), twin.step(np.full(6, 1)))
+    changed = roll_vec.make_vec(id, 6, **LIMIT, **{**first, **later})
     changed.reset(seed=3)
-    others, _ = changed.reset()
+    grids, expected, others = (each.reset()[0] for each in (env, twin, changed))
     np.testing.assert_array_equal(grids[~mask], expected[~mask])
     np.testing.assert_array_equal(grids[mask], others[mask])
     assert not np.array_equal(expected[mask], others[mask])
-
-
-def test_a_pending_autoreset_takes_the_new_options():
-    env = make_batch(SOKOBAN)
-    while not env.step(np.full(6, 1))[3].all():
-        pass
-    env.set_level_options(num_boxes=1)
-    grids = env.step(np.full(6, 1))[0]
-    assert [(grid == 2).sum() + (grid == 6).sum() for grid in grids] == [1] * 6
 
 
 def test_an_empty_mask_and_options_back_to_the_first_leave_no_trace(id):
@@ -145,8 +131,13 @@ def test_all_levels_of_users_are_those_from_the_start_level_on(id, levels):
         assert env.reset(seed=0)[1]["level"].tolist() == expected
         assert [alone.reset(seed=i)[1]["level"] for i in range(6)] == expected
         assert env.get_attr("num_levels") == (4 - start,) * 6
-    with pytest.raises(InvalidOptionError, match="num_levels: expected at most 1"):
-        env.set_level_options(num_levels=2)
+    for name, message in (
+        ("num_levels", "num_levels: expected at most 1"),
+        ("start_level", "start_level: expected at most 3"),
+        ("num_boxes" if id == SOKOBAN else "p", "num_boxes|p"),
+    ):
+        with pytest.raises(InvalidOptionError, match=message):
+            env.set_level_options(**{name: 4})
     # A number that was given stays.
     env.set_level_options(start_level=0, num_levels=2)
     env.set_level_options(start_level=1)
@@ -195,15 +186,6 @@ def test_attributes_tell_the_present_values():
     alone.reset(seed=0)
     alone.set_level_options(num_boxes=3)
     assert alone.num_boxes == 1
-
-
-def test_options_of_generated_levels_are_none_of_a_users():
-    texts = [f"#####\n#{row}#\n#####" for row in ("@$.", ".$@")]
-    env = roll_vec.make_vec(SOKOBAN, 4, levels=texts)
-    with pytest.raises(InvalidOptionError, match="num_boxes"):
-        env.set_level_options(num_boxes=1)
-    with pytest.raises(InvalidOptionError, match="start_level: expected at most 1"):
-        env.set_level_options(start_level=2)
 
 
 def test_solve_looks_at_the_level_that_is_played():
