@@ -65,7 +65,7 @@ def test_a_step_needs_a_reset(id):
         env.render()
 
 
-BAD_ACTIONS = [-1, 99, 2**70, 1.0, "1", None, [1], np.array([1, 2]), np.nan]
+BAD_ACTIONS = [True, -1, 99, 2**70, 1.0, "1", None, [1], np.array([1, 2]), np.nan]
 
 
 def test_a_bad_action_or_seed_is_named_and_moves_nothing(id):

@@ -25,6 +25,10 @@ CASES = {
     "maps of a user": (LAKES, {"levels": MAPS, "start_level": 1}),
     "few maps": (LAKES, FEW),
     "maps that are drawn now and then": (LAKES, {"size": 3, "num_levels": 90}),
+    "rooms that are drawn now and then": (
+        SOKOBAN,
+        {"dim_room": (4, 5), "num_boxes": 1, "search_depth": 9, "num_levels": 20},
+    ),
     "one lake": ("roll_vec/FrozenLake-v1", {"desc": MAPS[0].split(), "first": 0}),
 }
 
