@@ -179,8 +179,12 @@ def test_measures_of_some_option_sets_alone():
     ("id", "more"),
     [
         # Worlds where an effective action is one that changes the observation.
-        (SOKOBAN, {"num_boxes": 1, "dim_room": (5, 5)}),
-        (SOKOBAN, {"num_boxes": 1, "dim_room": (5, 5), "action_start": 0}),
+        pytest.param(SOKOBAN, {"num_boxes": 1, "dim_room": (5, 5)}, marks=needs_jit),
+        pytest.param(
+            SOKOBAN,
+            {"num_boxes": 1, "dim_room": (5, 5), "action_start": 0},
+            marks=needs_jit,
+        ),
         (RANDOM_LAKE, {"is_slippery": False}),
     ],
 )

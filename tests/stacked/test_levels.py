@@ -42,7 +42,7 @@ def test_an_episode_plays_start_level_plus_its_seed_modulo_the_number(
     batch = gymnasium.make_vec(id, num_envs=2, autoreset_mode="Disabled", **keywords)
     unlimited = gymnasium.make(id, **CONFIG[id])
     for seed in (2**40 + 5,) if JIT_OFF else (0, 11, 2**32 - 2, 2**40 + 5):
-        for episode in range(2):
+        for episode in range(1 if JIT_OFF else 2):
             played, _ = batch.reset(seed=None if episode else [seed, seed + 1])
             grid, _ = env.reset(seed=None if episode else seed)
             for i in range(2):
@@ -68,6 +68,7 @@ def test_playing_a_level_does_not_wear_it(id):
             alone.unwrapped.step(action)
 
 
+@pytest.mark.skipif(JIT_OFF, reason="no kernel is new")
 def test_cached_levels_are_no_state(id):
     env = gymnasium.make_vec(id, num_envs=4, num_levels=300, **CONFIG[id])
     alone = gymnasium.make(id, num_levels=300, **CONFIG[id])

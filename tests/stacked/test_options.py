@@ -324,7 +324,7 @@ LIMITS = [
     (SOKOBAN, 8, 8, 8),
     (SOKOBAN, 1, 9, 1),
     (RANDOM_LAKE, 9, -1, 9),
-    (SOKOBAN, 130, 140, 130),
+    (SOKOBAN, 105, 140, 105),
     (LAKE, None, None, 100),
     (LAKE, None, 7, 7),
     (LAKE_8X8, None, None, 200),

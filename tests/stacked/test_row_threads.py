@@ -346,7 +346,7 @@ def test_interrupted_caller_does_not_wait_for_the_work_of_another(monkeypatch):
 
 def test_ctrl_c_at_any_place_leaves_threads_that_serve():
     # Python's own locks and pools stay locked after some of these places.
-    places = 0
+    places, own_trace = 0, sys.gettrace()
 
     def trace(frame, event, argument):
         nonlocal places
@@ -363,7 +363,7 @@ def test_ctrl_c_at_any_place_leaves_threads_that_serve():
         except KeyboardInterrupt:
             pass
         finally:
-            sys.settrace(None)
+            sys.settrace(own_trace)  # of a coverage report
         before = counts.copy()
         for_row_ranges(add_one, 6, 3, 1, FixedSlices(1), (np.zeros(6, np.int64),))
         assert (counts == before).all()

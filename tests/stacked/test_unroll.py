@@ -77,6 +77,8 @@ def check_equal(env, twin, num_steps):
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
 @pytest.mark.parametrize("case", CASES)
 def test_unrolls_begin_the_levels_that_steps_begin(case, mode, monkeypatch):
+    if JIT_OFF and case.startswith("rooms that"):
+        pytest.skip("each room takes a second uncompiled")
     # Where levels have to be drawn, environments wait for each other every 16 steps.
     monkeypatch.setattr(stacked_engine, "STEPS_AT_ONCE", 1)
     env, twin = make_pair(case, 12, mode)

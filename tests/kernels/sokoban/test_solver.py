@@ -181,10 +181,8 @@ def test_limits(module):
     statuses, directions, *_ = solve(grids, "moves", module)
     assert statuses == [solver.SOLVED] * 3
     assert solve(grids, "moves", module, max_states=5)[0] == [solver.GAVE_UP] * 3
-    hard = draw_generated(1, (10, 10), 4) if not JIT_OFF else grids[:1]
-    capacity = 256 if not JIT_OFF else 16
-    end = solve(hard, "moves", module, capacity=capacity)[3]
-    assert end == (0, solver.NEEDS_SPACE)
+    hard = draw_generated(1, (10, 10), 4)
+    assert solve(hard, "moves", module, capacity=256)[3] == (0, solver.NEEDS_SPACE)
     # The first two solutions fill the place for directions, the third one is too much.
     length = len(directions[0]) + len(directions[1])
     for paths in (length, length + len(directions[2]) - 1):
