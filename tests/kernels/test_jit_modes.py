@@ -14,6 +14,10 @@ import roll_vec
 from tests.conftest import JIT_OFF, ROOT
 
 needs_jit = pytest.mark.skipif(JIT_OFF, reason="nothing is compiled with the JIT off")
+pytestmark = pytest.mark.skipif(
+    os.environ.get("NUMBA_BOUNDSCHECK") == "1",
+    reason="what is compiled, and when, does not depend on the checks of indices",
+)
 
 SUM = "roll_vec: compiled "
 
