@@ -119,7 +119,7 @@ def test_the_longest_text_is_in_the_space(id):
     assert max(lengths) <= writer.max_length
 
 
-def test_a_format_needs_texts():
+def test_snapshots_keep_what_texts_name():
     with pytest.raises(InvalidOptionError, match="text_format: expected"):
         gymnasium.make_vec("roll_vec/Sokoban-v0", text_format="x", obs_mode="text")
     keywords = {"obs_mode": "text", "text_format": "coord"}
