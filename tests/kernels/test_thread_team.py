@@ -76,8 +76,8 @@ def wait_until(condition):
 
 @pytest.mark.parametrize("num_threads", [1, 2, 5])
 def test_every_row_is_done_once(team, runners, num_threads):
-    for num_rows in (1, 2, 63, 64, 65, 1000):
-        for chunk_rows in (1, 7, 64, 1000):
+    for num_rows in (1, 2, 64, 65, 1000):
+        for chunk_rows in (1, 7, 64):
             counts = np.zeros(1 + num_rows, np.int64)
             team.run(runners[count], num_rows, chunk_rows, num_threads, (3, counts))
             assert (counts[1:] == 3).all()
@@ -98,20 +98,10 @@ def test_callers_work_alone_where_no_thread_can_be_started(team, runners, monkey
     assert 0 < team.seconds()[0] <= team.seconds()[1]
 
 
-def test_who_finds_the_team_in_use_works_alone(team, runners):
-    team.control[kernels.IN_USE] = 1
-    counts = np.zeros(1 + 1000, np.int64)
-    team.run(runners[count], 1000, 64, 3, (3, counts))
-    assert (counts[1:] == 3).all()
-    # A job that only measures a hand-over calls nothing.
-    assert not kernels.run_job(team.control, 0, 0, 10, 1, 1, 0)
-    team.control[kernels.IN_USE] = 0
-
-
 @pytest.mark.parametrize("num_seats", [0, 1, 2])
 def test_no_more_workers_than_seats(team, runners, num_seats):
     team.wake(3)
-    for _ in range(20):
+    for _ in range(10):
         counts = np.zeros(1 + 40, np.int64)
         team.run(runners[meet], 40, 1, 1 + num_seats, (4, counts))
         assert counts[1:].min() >= 1
@@ -161,6 +151,8 @@ def test_caller_of_a_team_in_use_does_its_rows_alone(team, runners):
     assert (counts[1:] == 1).all()
     for word in (kernels.TICKET, kernels.SEATS, kernels.FINISHED, kernels.IN_USE):
         assert team.control[word] == before[word]
+    # A job that only measures a hand-over calls nothing.
+    assert not kernels.run_job(team.control, 0, 0, 10, 1, 1, 0)
     team.control[kernels.IN_USE] = 0
 
 
@@ -169,9 +161,9 @@ def test_callers_from_several_threads(team, runners):
 
     def call(number):
         counts = np.zeros(1 + 70, np.int64)
-        for _ in range(300):
+        for _ in range(100):
             team.run(runners[count], 70, 8, 3, (number, counts))
-        if (counts[1:] != 300 * number).any():
+        if (counts[1:] != 100 * number).any():
             errors.append(number)
 
     callers = [threading.Thread(target=call, args=(k,)) for k in range(1, 5)]
@@ -197,29 +189,31 @@ def test_error_of_a_kernel_is_raised_after_all_rows(team, runners, bad_row):
     assert (counts >= 2).all()
 
 
-def test_jobs_after_the_end_of_the_threads(team, runners):
-    counts = np.zeros(1 + 100, np.int64)
+def test_jobs_after_the_end_of_the_threads(runners, monkeypatch):
+    wake = kernels.kernel(kernels.wake.py_func)
+    monkeypatch.setattr(kernels, "wake", wake)
+    team, counts = ThreadTeam(), np.zeros(1 + 100, np.int64)
+    signatures = list(wake.signatures)
     team.run(runners[count], 100, 10, 3, (1, counts))
     team.stop()
+    # Nothing is compiled while an interpreter exits.
+    assert wake.signatures == signatures
     assert not any(thread.is_alive() for thread in team.threads)
     team.run(runners[count], 100, 10, 3, (1, counts))
     assert (counts[1:] == 2).all()
 
 
-def test_the_end_of_a_team_compiles_nothing(monkeypatch):
-    wake = kernels.kernel(kernels.wake.py_func)
-    monkeypatch.setattr(kernels, "wake", wake)
-    team = ThreadTeam()
-    signatures = list(wake.signatures)
-    team.stop()
-    assert wake.signatures == signatures
-
-
-def test_hand_overs_are_timed_once(team):
+def test_hand_overs_are_timed_once_and_again_if_they_were_disturbed(team, monkeypatch):
     seconds = team.seconds()
     assert 0 < seconds[0] <= seconds[1]
     assert team.seconds() is seconds
     assert len(team.threads) == 1
+    team._seconds = None
+    measurements = iter([(1e-3, 2e-3), (5e-7, 2e-5)])
+    monkeypatch.setattr(team, "_measure", lambda: next(measurements))
+    team._validity = -1.0
+    assert team.seconds() == (1e-3, 2e-3)
+    assert team.seconds() == team.seconds() == (5e-7, 2e-5)
 
 
 @pytest.mark.slow
@@ -232,7 +226,7 @@ def test_stress_with_callers_and_forks(team, runners):
     for _ in range(3):
         team.run(runners[count], 10, 1, 4, (1, np.zeros(1 + 10, np.int64)))
         wait_until(team.are_asleep)
-    end, errors = time.monotonic() + 20, []
+    end, errors = time.monotonic() + 8, []
 
     def call(number):
         rng = np.random.default_rng(number)
@@ -264,12 +258,3 @@ def test_stress_with_callers_and_forks(team, runners):
         assert not caller.is_alive()
     assert not errors
     wait_until(lambda: team.control[kernels.PARKED] == len(team.threads))
-
-
-def test_a_hand_over_that_was_disturbed_is_measured_again(monkeypatch):
-    team = ThreadTeam()
-    measurements = iter([(1e-3, 2e-3), (5e-7, 2e-5)])
-    monkeypatch.setattr(team, "_measure", lambda: next(measurements))
-    team._validity = -1.0
-    assert team.seconds() == (1e-3, 2e-3)
-    assert team.seconds() == team.seconds() == (5e-7, 2e-5)

@@ -1,6 +1,6 @@
 """Bands of difficulty: which level a seed plays, by the documented rule.
 
-This has been seen to fail with each of these bugs planted, one at a time:
+It is for bugs such as these:
 
 - attempt 1 is skipped;
 - of several levels drawn at once, the last one inside is played;
@@ -17,7 +17,7 @@ import pytest
 
 import roll_vec
 from roll_vec.envs.sokoban.solver import measure_rooms
-from roll_vec.errors import InvalidOptionError, LevelGenerationError
+from roll_vec.errors import LevelGenerationError
 from roll_vec.progress import listen
 from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed, episode_seed
 from roll_vec.stacked import row_threads as threads
@@ -27,7 +27,7 @@ from tests.conftest import JIT_OFF
 
 SOKOBAN = "roll_vec/Sokoban-v0"
 SMALL = {"dim_room": (5, 6), "num_boxes": 1}
-NUM_SEEDS = 1 if JIT_OFF else 40
+NUM_SEEDS = 20
 UNCOMPILED = pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
 
 
@@ -66,7 +66,7 @@ def draw(seeds):
         ((80, None), (10, None)),
     ],
 )
-@pytest.mark.parametrize("count", [1, 3, 10 if JIT_OFF else 200])
+@pytest.mark.parametrize("count", [1, 3, 10 if JIT_OFF else 100])
 def test_the_first_level_inside_is_played(count, ranges):
     seeds = np.random.default_rng(count).integers(0, 1 << 32, count, np.uint64)
     levels, *measures = search_bands(
@@ -142,10 +142,10 @@ def test_one_seed_without_a_level_ends_a_large_batch_soon():
         count += len(seeds)
         return draw(seeds)
 
-    seeds = np.arange(5000, dtype=np.uint64)
+    seeds = np.arange(1000, dtype=np.uint64)
     with pytest.raises(LevelGenerationError, match="seed 0 within"):
         search_bands(counting, seeds, ("first", "second"), {"first": (97, None)})
-    assert count < 200_000
+    assert count < 100_000
 
 
 def test_levels_of_a_finite_set_are_drawn_once_and_by_their_own_numbers():
@@ -218,7 +218,8 @@ RANGES = [
 ]
 
 
-@pytest.mark.parametrize("ranges", RANGES[:1] if JIT_OFF else RANGES)
+@UNCOMPILED
+@pytest.mark.parametrize("ranges", RANGES)
 @pytest.mark.parametrize("num_levels", [0, 11])
 def test_rooms_are_those_of_the_rule(ranges, num_levels):
     more = {**SMALL, "num_levels": num_levels, **ranges}
@@ -243,7 +244,7 @@ def test_rooms_are_those_of_the_rule(ranges, num_levels):
             expected, attempt = naive_level(seed, draw_one, ranges.values())
             np.testing.assert_array_equal(grid, expected)
             attempts.add(attempt)
-    assert len(attempts) > 2 or JIT_OFF
+    assert len(attempts) > 2
 
 
 @UNCOMPILED
@@ -256,9 +257,6 @@ def test_levels_do_not_depend_on_the_batch():
     split.reset(seed=50)
     grids, _ = split.reset(seed=0, options={"reset_mask": mask})
     np.testing.assert_array_equal(grids[mask], whole[mask])
-    alone = gymnasium.make(SOKOBAN, **more)
-    for i in (0, 17, 29):
-        np.testing.assert_array_equal(alone.reset(seed=i)[0], whole[i])
 
 
 @UNCOMPILED
@@ -299,35 +297,12 @@ def test_interrupt_while_a_band_is_searched(monkeypatch):
     np.testing.assert_array_equal(env.reset()[0], other.reset()[0])
 
 
-WRONG = [
-    (5, "None or two integers"),
-    ("12", "None or two integers"),
-    ((1, 2, 3), "None or two integers"),
-    ((5, 4), "a low bound that is not above the high one"),
-    ((-1, 4), "at least 0"),
-    ((1.5, 4), "an integer"),
-    ((None, True), "an integer"),
-    ((0, 10**30), "at most"),
-]
-
-
-@pytest.mark.parametrize("name", ["solution_steps", "solution_pushes"])
-@pytest.mark.parametrize(("value", "accepted"), WRONG)
-def test_bands_that_make_no_sense_are_refused(name, value, accepted):
-    for make in (gymnasium.make, gymnasium.make_vec):
-        with pytest.raises(InvalidOptionError, match=f"{name}: expected {accepted}"):
-            make(SOKOBAN, **{name: value})
-
-
-def test_an_open_band_is_none():
-    env = roll_vec.make_vec(SOKOBAN, 1, solution_steps=(None, None))
-    assert env.get_attr("solution_steps") == (None,)
-
-
 def test_levels_without_a_solution_have_a_share_of_their_own():
     env = roll_vec.make_vec(
         SOKOBAN, 1, levels=["#####\n#.@$#\n#####"], solution_steps=(1, None)
     )
+    open_band = gymnasium.make(SOKOBAN, solution_steps=(None, None))
+    assert open_band.unwrapped.options.solution_steps is None
     shares = r"0\.0% above solution_steps, 100\.0% without a solution"
     with pytest.raises(LevelGenerationError, match=shares):
         env.reset(seed=0)

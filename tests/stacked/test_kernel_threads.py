@@ -82,16 +82,19 @@ def run_often(threads, kernel, num_rows, row_seconds, number=20):
         threads.run(kernel, num_rows, row_seconds)
 
 
-def test_small_batches_stay_on_the_calling_thread(team, kernel):
-    run_often(KernelThreads(8), kernel, MIN_ROWS - 1, 1.0)
-    assert len(kernel.calls) == 20
-    assert not team.jobs
-
-
-@pytest.mark.parametrize("seconds", [1e-6, 1.9 * PART_SECONDS])
-def test_short_work_stays_on_the_calling_thread(team, kernel, seconds):
-    run_often(KernelThreads(8), kernel, 1000, seconds / 1000)
-    assert kernel.calls == [(0, 1000)] * 20
+@pytest.mark.parametrize("kind", ["few rows", "short", "uncompiled", "of Python"])
+def test_work_that_stays_on_the_calling_thread(team, kernel, kind, monkeypatch):
+    num_rows, seconds = 6400, 1.0
+    if kind == "few rows":
+        num_rows = MIN_ROWS - 1
+    elif kind == "short":
+        seconds = 1.9 * PART_SECONDS / num_rows
+    elif kind == "uncompiled":
+        monkeypatch.setattr(kernel_threads, "IS_COMPILED", False)
+    else:
+        del kernel.py_func
+    run_often(KernelThreads(8), kernel, num_rows, seconds)
+    assert kernel.calls == [(0, num_rows)] * 20
     assert not team.jobs
 
 
@@ -184,20 +187,6 @@ def test_estimates_follow_a_change_and_not_an_interruption(team, kernel):
         assert timing.row_seconds == pytest.approx(row_seconds, rel=0.01)
 
 
-def test_nothing_is_split_without_compiled_code(team, kernel, monkeypatch):
-    monkeypatch.setattr(kernel_threads, "IS_COMPILED", False)
-    run_often(KernelThreads(8), kernel, 6400, 1.0)
-    assert len(kernel.calls) == 20
-    assert not team.jobs
-
-
-def test_python_functions_are_not_split(team, kernel):
-    del kernel.py_func
-    run_often(KernelThreads(8), kernel, 6400, 1.0)
-    assert kernel.calls == [(0, 6400)] * 20
-    assert not team.jobs
-
-
 def test_copies_begin_anew(team, kernel):
     threads = KernelThreads(3)
     run_often(threads, kernel, 6400, 1.0)
@@ -207,7 +196,7 @@ def test_copies_begin_anew(team, kernel):
 
 
 @pytest.mark.skipif(JIT_OFF, reason="nothing is compiled")
-@pytest.mark.parametrize("num_threads", [2, 3, 7])
+@pytest.mark.parametrize("num_threads", [2, 7])
 def test_results_are_those_of_one_thread(monkeypatch, num_threads):
     grids = np.random.default_rng(0).integers(0, 7, (200, 6, 6)).astype(np.uint8)
     expected = np.zeros((200, 7, 6, 6), np.uint8)

@@ -1,6 +1,6 @@
-"""Infos of resets on request: the seed and the number of the level of an episode.
+"""Infos on request: seeds, levels and difficulty at resets, masks of actions.
 
-This has been seen to fail with each of these bugs planted, one at a time:
+It is for bugs such as these:
 
 - the seed is the one that the stream started from;
 - the infos of a batch keep those of the first reset;
@@ -11,26 +11,27 @@ import gymnasium
 import numpy as np
 import pytest
 
-import roll_vec  # noqa: F401  registers the ids
-from roll_vec.errors import InvalidOptionError, UnknownOptionError
+import roll_vec
+from roll_vec.envs.sokoban.solver import measure_rooms
 from roll_vec.seeding import episode_seed, level_for_seed
 from tests.conftest import JIT_OFF
-from tests.stacked.ids import LEVEL_IDS
+from tests.stacked.ids import IDS, LEVEL_IDS
 
 SOKOBAN, RANDOM_LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 GIVEN = ["#####\n#@$.#\n#####", "#####\n#.$@#\n#####", " ####\n##+ #\n# *$ #\n######"]
 VARIANTS = [
-    *((id, {}, {}) for id in LEVEL_IDS),
+    (SOKOBAN, {}, {}),
     *((id, {"num_levels": 5, "start_level": 9}, {}) for id in LEVEL_IDS),
-    *((id, {"num_levels": 3}, {"group_size": 2}) for id in LEVEL_IDS),
-    (SOKOBAN, {"levels": GIVEN}, {}),
+    (RANDOM_LAKE, {"num_levels": 3}, {"group_size": 2}),
     (SOKOBAN, {"levels": GIVEN, "solution_steps": (1, 1)}, {}),
     (SOKOBAN, {"num_boxes": 1, "solution_steps": (3, 5)}, {}),
     (RANDOM_LAKE, {"p": 0.6, "success_probability": (0.2, 0.9)}, {"group_size": 2}),
     (SOKOBAN, {"levels": GIVEN, "start_level": 1}, {"group_size": 3}),
 ]
 REQUESTS = {"seed_info": True, "level_info": True}
-LIMIT = 4
+needs_jit = pytest.mark.skipif(
+    JIT_OFF, reason="draws many levels, and no kernel is new"
+)
 
 
 def play_episodes(env, num_steps):
@@ -59,11 +60,11 @@ def play_episodes(env, num_steps):
     return None
 
 
-@pytest.mark.skipif(JIT_OFF, reason="draws all levels twice")
+@needs_jit
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 @pytest.mark.parametrize(("id", "more", "of_batch"), VARIANTS)
 def test_the_seed_opens_the_same_episode_alone(id, more, of_batch, mode):
-    more = {"max_episode_steps": LIMIT, "action_start": 1, **REQUESTS, **more}
+    more = {"max_episode_steps": 4, "action_start": 1, **REQUESTS, **more}
     env = gymnasium.make_vec(id, num_envs=6, autoreset_mode=mode, **of_batch, **more)
     alone = gymnasium.make(id, **more)
     episodes = play_episodes(env, 14)
@@ -74,11 +75,13 @@ def test_the_seed_opens_the_same_episode_alone(id, more, of_batch, mode):
         assert own_info == info
         assert type(own_info["seed"]) is type(own_info["level"]) is int
         for action, expected, reward in steps:
-            observation, own_reward, *_ = alone.step(action)
+            observation, own_reward, *_, own_info = alone.step(action)
             np.testing.assert_array_equal(observation, expected)
             assert own_reward == reward
+            assert "level" not in own_info
 
 
+@needs_jit
 @pytest.mark.parametrize("num_levels", [0, 7])
 @pytest.mark.parametrize("id", LEVEL_IDS)
 def test_seeds_and_levels_follow_the_documented_rules(id, num_levels):
@@ -96,35 +99,159 @@ def test_seeds_and_levels_follow_the_documented_rules(id, num_levels):
 
 
 def test_the_number_of_a_level_of_users_is_its_index():
-    env = gymnasium.make_vec(
-        SOKOBAN, num_envs=8, levels=GIVEN, start_level=1, level_info=True
-    )
+    more = {"levels": GIVEN, "start_level": 1, "level_info": True}
+    env = gymnasium.make_vec(SOKOBAN, num_envs=8, **more)
     grids = env.unwrapped.engine.options.levels.grids
     observations, infos = env.reset(seed=0)
     np.testing.assert_array_equal(grids[infos["level"]], observations)
     assert set(infos["level"].tolist()) == {1, 2}
 
 
-@pytest.mark.parametrize("id", LEVEL_IDS)
-def test_infos_are_absent_without_a_request(id):
-    env = gymnasium.make_vec(id, num_envs=2)
-    assert env.reset(seed=0)[1] == {}
-    assert gymnasium.make(id).reset(seed=0)[1] == {}
-    alone = gymnasium.make(id, level_info=True)
-    assert alone.reset(seed=5)[1] == {"level": 5}
-    assert "level" not in alone.step(1)[-1]
+# ---------------------------------------------------------------------- difficulty
+
+MEASURES = {"difficulty_info": True, "oracle_return_info": True}
+UNSOLVABLE = "######\n#@  $#\n#.   #\n######"
+SOLVED_IN = ["######\n#@$. #\n######", UNSOLVABLE, "######\n#.$ @#\n######"]
 
 
-@pytest.mark.parametrize("name", ["seed_info", "level_info"])
-@pytest.mark.parametrize("id", LEVEL_IDS)
-def test_values_other_than_bools_are_refused(id, name):
-    for make in (gymnasium.make, gymnasium.make_vec):
-        with pytest.raises(InvalidOptionError, match=f"{name}: expected True or False"):
-            make(id, **{name: 1})
+@needs_jit
+@pytest.mark.parametrize("more", [{}, {"num_levels": 4}, {"solution_steps": (5, 9)}])
+def test_rooms_tell_their_measures_and_the_return_of_a_solution(more):
+    env = gymnasium.make_vec(
+        SOKOBAN, num_envs=6, num_boxes=2, autoreset_mode="SameStep", **MEASURES, **more
+    )
+    grids, infos = env.reset(seed=4)
+    for _ in range(3):
+        steps, pushes = measure_rooms(grids)
+        difficulty = infos["difficulty"]
+        assert difficulty["solution_steps"].tolist() == steps.tolist()
+        assert difficulty["solution_pushes"].tolist() == pushes.tolist()
+        assert difficulty["solution_steps"].dtype == np.int64
+        assert infos["_difficulty"].all()
+        paths = env.unwrapped.solve()
+        assert [len(path) for path in paths] == steps.tolist()
+        returns = np.zeros(6)
+        oracle_returns, done = infos["oracle_return"], np.zeros(6, np.bool_)
+        for t in range(max(map(len, paths))):
+            actions = [path[t] if t < len(path) else 1 for path in paths]
+            grids, rewards, terminations, _, infos = env.step(actions)
+            returns = np.where(done, returns, returns + rewards)
+            done |= terminations
+        assert done.all()
+        # To the bit: the rewards are added in the same order.
+        assert returns.tolist() == oracle_returns.tolist()
+        grids, infos = env.reset()
 
 
-@pytest.mark.parametrize("name", ["seed_info", "level_info"])
-def test_without_levels_the_error_points_to_snapshots(name):
-    for make in (gymnasium.make, gymnasium.make_vec):
-        with pytest.raises(UnknownOptionError, match="get_state keeps an episode"):
-            make("roll_vec/FrozenLake-v1", **{name: True})
+def test_given_levels_without_a_solution_have_no_measures():
+    env = gymnasium.make_vec(SOKOBAN, num_envs=3, levels=SOLVED_IN, **MEASURES)
+    _, infos = env.reset(seed=0)
+    assert infos["difficulty"]["solution_steps"].tolist() == [1, -1, 2]
+    assert infos["difficulty"]["solution_pushes"].tolist() == [1, -1, 1]
+    assert np.isnan(infos["oracle_return"]).tolist() == [False, True, False]
+    assert infos["oracle_return"][0] == -0.1 + 1.0 + 10.0
+    # They are never inside a band, even if it is open.
+    more = {"levels": SOLVED_IN, "solution_steps": (0, None), "level_info": True}
+    chosen = gymnasium.make_vec(SOKOBAN, num_envs=60, **more)
+    assert set(chosen.reset(seed=0)[1]["level"].tolist()) == {0, 2}
+    # Numbers of a single environment are Python's.
+    alone = gymnasium.make(SOKOBAN, levels=SOLVED_IN, **MEASURES)
+    info = alone.reset(seed=0)[1]
+    assert repr(info["difficulty"]) == "{'solution_steps': 1, 'solution_pushes': 1}"
+    assert type(info["oracle_return"]) is float
+    assert info.keys() == {"difficulty", "oracle_return"}
+
+
+@needs_jit
+def test_measures_of_some_option_sets_alone():
+    # A set without a band needs no measures, and a set with one has them.
+    env = roll_vec.make_vec(SOKOBAN, 4, num_boxes=1, level_info=True)
+    env.reset(seed=0)
+    env.set_level_options(mask=np.arange(4) < 2, solution_steps=(6, None))
+    grids, _ = env.reset()
+    assert (measure_rooms(grids)[0][:2] >= 6).all()
+
+
+# ------------------------------------------------------------------ masks of actions
+
+
+@pytest.mark.parametrize(
+    ("id", "more"),
+    [
+        # Worlds where an effective action is one that changes the observation.
+        pytest.param(SOKOBAN, {"num_boxes": 1, "dim_room": (5, 5)}, marks=needs_jit),
+        pytest.param(
+            SOKOBAN,
+            {"num_boxes": 1, "dim_room": (5, 5), "action_start": 0},
+            marks=needs_jit,
+        ),
+        (RANDOM_LAKE, {"is_slippery": False}),
+    ],
+)
+def test_a_mask_has_the_actions_that_are_effective(id, more):
+    env = gymnasium.make_vec(
+        id, num_envs=10, autoreset_mode="SameStep", action_mask=True, **more
+    )
+    _, infos = env.reset(seed=0)
+    start, rng = env.single_action_space.start, np.random.default_rng(0)
+    outcomes = set()
+    for _ in range(20 if JIT_OFF else 60):
+        masks = infos["action_mask"]
+        assert masks.dtype == np.int8
+        assert masks.shape == (10, env.single_action_space.n)
+        assert infos["_action_mask"].all()
+        columns = rng.integers(0, masks.shape[1], 10)
+        *_, infos = env.step(start + columns)
+        effective = infos["action_is_effective"]
+        if "final_info" in infos:
+            effective = effective | infos["final_info"]["action_is_effective"]
+        np.testing.assert_array_equal(masks[np.arange(10), columns], effective)
+        outcomes.update(zip(columns.tolist(), effective.tolist(), strict=True))
+    assert len(outcomes) == 2 * masks.shape[1]
+
+
+@needs_jit
+@pytest.mark.parametrize("id", IDS)
+def test_masks_of_unrolls_and_of_gymnasiums_samples(id):
+    more = {"action_mask": True, "max_episode_steps": 5}
+    if "FrozenLake-v0" in id:
+        more["is_slippery"] = False
+    env, twin = (
+        gymnasium.make_vec(id, num_envs=4, autoreset_mode="SameStep", **more)
+        for _ in range(2)
+    )
+    alone = gymnasium.make(id, **more)
+    for each in (env, twin):
+        each.reset(seed=2)
+    _, info = alone.reset(seed=2)
+    first = env.single_action_space.start
+    plan = np.random.default_rng(0).integers(first, first + 4, (12, 4))
+    rollout = env.unwrapped.unroll(plan)
+    for t, actions in enumerate(plan):
+        infos = twin.step(actions)[4]
+        for key in ("action_mask", "_action_mask"):
+            np.testing.assert_array_equal(rollout.infos[key][t], infos[key])
+        action = alone.action_space.sample(info["action_mask"])
+        *_, terminated, truncated, info = alone.step(action)
+        assert info.get("action_is_effective", True)
+        if terminated or truncated:
+            _, info = alone.reset()
+    assert rollout.infos["final_info"]["_action_mask"].any()
+
+
+def test_masks_of_ice_have_the_actions_that_may_slip_to_another_cell():
+    # A corner: "left" and "up" may slip along the edge.
+    for more, mask in (
+        ({}, [1, 1, 1, 1]),
+        ({"is_slippery": False}, [0, 1, 1, 0]),
+        ({"success_rate": 1.0}, [0, 1, 1, 0]),
+        ({"desc": ["SFG"]}, [0, 1, 1, 1]),
+        ({"desc": ["SFG"], "success_rate": 0.0}, [0, 1, 0, 1]),
+    ):
+        id, more = "roll_vec/FrozenLake-v1", {"action_mask": True, **more}
+        env, batch = gymnasium.make(id, **more), gymnasium.make_vec(id, 2, **more)
+        assert env.reset(seed=0)[1]["action_mask"].tolist() == mask
+        assert batch.reset(seed=0)[1]["action_mask"].tolist() == [mask] * 2
+        # Nothing moves from the end of an episode.
+        env.unwrapped.s = env.unwrapped.desc.size - 1
+        assert not env.step(0)[4]["action_mask"].any()

@@ -1,4 +1,4 @@
-"""Finite sets of levels: the level of an episode, the cache, slips, pickles."""
+"""Levels: of finite sets, providers and their caches, slips, interrupts, slices."""
 
 import copy
 import pickle
@@ -16,20 +16,15 @@ from roll_vec.stacked.level_providers import GeneratedLevels
 from roll_vec.stacked.levels import EpisodeSeeds
 from tests.conftest import JIT_OFF
 
-IDS = ("roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0")
+SOKOBAN, RANDOM_LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 CONFIG = {
-    "roll_vec/Sokoban-v0": {"dim_room": (5, 6), "num_boxes": 1},
-    "roll_vec/RandomFrozenLake-v0": {"size": 3},
+    SOKOBAN: {"dim_room": (5, 6), "num_boxes": 1, "search_depth": 30},
+    RANDOM_LAKE: {"size": 3},
 }
-SETS = [(1, 0), (3, 0), (7, 1000), (5, 2**32 - 5), (2**32, 0), (2**31, 17)]
+SETS = [(1, 0), (7, 1000), (5, 2**32 - 5), (2**32, 0)]
 
 
-def level_grid(id, level):
-    """The grid that an environment with unlimited levels shows for a level's seed."""
-    return gymnasium.make(id, **CONFIG[id]).reset(seed=level)[0]
-
-
-@pytest.fixture(params=IDS)
+@pytest.fixture(params=CONFIG)
 def id(request):
     """The id of a family with levels."""
     return request.param
@@ -45,44 +40,35 @@ def test_an_episode_plays_start_level_plus_its_seed_modulo_the_number(
     keywords = {"num_levels": num_levels, "start_level": start_level, **CONFIG[id]}
     env = gymnasium.make(id, **keywords)
     batch = gymnasium.make_vec(id, num_envs=2, autoreset_mode="Disabled", **keywords)
-    for seed in (11, 2**40 + 5) if JIT_OFF else (0, 11, 2**32 - 2, 2**40 + 5):
-        played, _ = batch.reset(seed=[seed, seed + 1])
-        for episode in range(3):
-            if episode:
-                played, _ = batch.reset()
-            grid, _ = env.reset(seed=seed) if episode == 0 else env.reset()
+    unlimited = gymnasium.make(id, **CONFIG[id])
+    for seed in (2**40 + 5,) if JIT_OFF else (0, 11, 2**32 - 2, 2**40 + 5):
+        for episode in range(1 if JIT_OFF else 2):
+            played, _ = batch.reset(seed=None if episode else [seed, seed + 1])
+            grid, _ = env.reset(seed=None if episode else seed)
             for i in range(2):
                 number = episode_seed(seed + i, episode) % num_levels
-                expected = level_grid(id, start_level + number)
+                expected = unlimited.reset(seed=start_level + number)[0]
                 np.testing.assert_array_equal(played[i], expected)
             np.testing.assert_array_equal(grid, played[0])
 
 
-def test_a_set_has_no_more_levels_than_it_says(id):
-    env = gymnasium.make_vec(id, num_envs=6 if JIT_OFF else 60, num_levels=4)
-    boards = set()
-    for seed in (0, None, 12345, None):
-        boards.update(board.tobytes() for board in env.reset(seed=seed)[0])
-    every_level = gymnasium.make_vec(id, num_envs=4).reset(seed=0)[0]
-    assert boards == {board.tobytes() for board in every_level}
-
-
 def test_playing_a_level_does_not_wear_it(id):
     # Two environments and two visits of one level: each has its own grid.
-    more = {"num_levels": 2, "action_start": 1}
-    env = gymnasium.make_vec(id, num_envs=3, **more, **CONFIG[id])
+    more = {"num_levels": 2, "action_start": 1, **CONFIG[id]}
+    env = gymnasium.make_vec(id, num_envs=3, **more)
     first, _ = env.reset(seed=[0, 0, 2])
     for action in (1, 2, 3, 4, 2, 3):
         env.step([action, 0, 0])
     again, _ = env.reset(seed=[2, 4, 6])
     np.testing.assert_array_equal(again, first)
-    alone = gymnasium.make(id, num_levels=2, **CONFIG[id])
+    alone = gymnasium.make(id, **more)
     for seed in (0, 2):
         np.testing.assert_array_equal(alone.reset(seed=seed)[0], first[0])
         for action in (1, 2, 3, 4, 2, 3):
             alone.unwrapped.step(action)
 
 
+@pytest.mark.skipif(JIT_OFF, reason="no kernel is new")
 def test_cached_levels_are_no_state(id):
     env = gymnasium.make_vec(id, num_envs=4, num_levels=300, **CONFIG[id])
     alone = gymnasium.make(id, num_levels=300, **CONFIG[id])
@@ -94,41 +80,19 @@ def test_cached_levels_are_no_state(id):
         alone.reset(seed=seed)
     assert abs(len(pickle.dumps(env)) - sizes[0]) < 100
     assert abs(len(pickle.dumps(alone.unwrapped)) - sizes[1]) < 100
-    for copied in (pickle.loads(pickle.dumps(env)), copy.deepcopy(env)):
-        np.testing.assert_array_equal(copied.reset(seed=2)[0], env.reset(seed=2)[0])
+    copied = pickle.loads(pickle.dumps(env))
+    np.testing.assert_array_equal(copied.reset(seed=2)[0], env.reset(seed=2)[0])
 
 
-def test_slips_do_not_repeat_with_the_level():
-    keywords = {"size": 6, "p": 1.0}
-    id = "roll_vec/RandomFrozenLake-v0"
-    env = gymnasium.make(id, num_levels=1, **keywords).unwrapped
-
-    def positions():
-        return [env.step(1 + t % 4) and env.s for t in range(12)]
-
-    def slips_of(seed):
-        # What the noise of a seed does on level 0, by the definition.
-        rng = np.random.Generator(np.random.PCG64(seed))
+@pytest.mark.parametrize("num_levels", [0, 1])
+def test_slips_are_those_of_the_episodes_seed_and_not_of_the_level(num_levels):
+    env = gymnasium.make(RANDOM_LAKE, num_levels=num_levels).unwrapped
+    for episode in range(4):
+        env.reset(seed=None if episode else 2**40)
+        rng = np.random.default_rng(episode_seed(2**40, episode))
         rng.random()
-        return rng
-
-    env.reset(seed=0)
-    walks = []
-    for episode in range(6):
-        if episode:
-            env.reset()
-        noise = env._slip_generator.bit_generator.state
-        assert noise == slips_of(episode_seed(0, episode)).bit_generator.state
-        walks.append(tuple(positions()))
-    assert len(set(walks)) > 1
-
-
-def test_without_a_set_slips_are_those_of_the_levels_seed():
-    env = gymnasium.make("roll_vec/RandomFrozenLake-v0").unwrapped
-    env.reset(seed=2**40)
-    rng = np.random.Generator(np.random.PCG64(fold_seed(2**40)))
-    rng.random()
-    assert env._slip_generator.bit_generator.state == rng.bit_generator.state
+        assert env._slip_generator.bit_generator.state == rng.bit_generator.state
+        env.step(1)
 
 
 # ------------------------------------------------------------------ the provider itself
@@ -143,6 +107,8 @@ class Counted:
     def __call__(self, seeds):
         self.asked.append(seeds.tolist())
         assert len(np.unique(seeds)) == len(seeds) > 0
+        if 666 in seeds:
+            raise RuntimeError("no level")
         return seeds * np.uint64(10), np.stack([seeds, seeds + np.uint64(1)], axis=1)
 
 
@@ -163,6 +129,11 @@ def test_a_level_is_generated_once_and_cached():
         assert first == [10 * level for level in expected]
         assert second == [[level, level + 1] for level in expected]
     assert generate.asked == [[100, 102], [101], [103, 104]]
+    # Copies begin without levels.
+    copied = copy.deepcopy(provider)
+    assert copied._cache is None
+    assert pick(copied, [2])[0] == [1020]
+    assert copied.generate.asked[-1] == [102]
 
 
 def test_unlimited_levels_are_drawn_each_time_but_once_a_call():
@@ -185,29 +156,13 @@ def test_a_set_that_is_too_large_is_not_cached(monkeypatch):
 
 
 def test_a_failure_leaves_the_cache_as_it_is():
-    class Failing(Counted):
-        def __call__(self, seeds):
-            if 3 in seeds:
-                raise RuntimeError("no level")
-            return super().__call__(seeds)
-
-    generate = Failing()
-    provider = GeneratedLevels(generate, 5, 0, 8)
-    pick(provider, [1])
+    generate = Counted()
+    provider = GeneratedLevels(generate, 5, 664, 8)
+    pick(provider, [0])
     with pytest.raises(RuntimeError, match="no level"):
-        pick(provider, [2, 3])
-    assert pick(provider, [2, 1])[0] == [20, 10]
-    assert generate.asked == [[1], [2]]
-
-
-def test_copies_of_a_provider_generate_again():
-    provider = GeneratedLevels(max, 5, 0, 8)
-    provider.generate = Counted()
-    pick(provider, [1, 2])
-    copied = copy.deepcopy(provider)
-    assert copied._cache is None
-    assert pick(copied, [2])[0] == [20]
-    assert copied.generate.asked[-1] == [2]
+        pick(provider, [1, 2])
+    assert pick(provider, [1, 0])[0] == [6650, 6640]
+    assert generate.asked == [[664], [665, 666], [665]]
 
 
 def test_episodes_are_planned_before_they_change():
@@ -231,14 +186,13 @@ def test_episodes_are_planned_before_they_change():
 
 
 @pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
-@pytest.mark.parametrize("num_levels", [0, 500])
-@pytest.mark.parametrize("num_threads", [1, 2])
+@pytest.mark.parametrize(("num_levels", "num_threads"), [(0, 2), (500, 1)])
 def test_interrupt_while_levels_are_drawn_moves_nothing(
     id, num_levels, num_threads, monkeypatch
 ):
     monkeypatch.setattr(threads, "SLICE_SECONDS", 0.0)  # a slice is one level
     keywords = {**CONFIG[id], "num_levels": num_levels, "num_threads": num_threads}
-    n = 300
+    n = 100
     env, other = (
         gymnasium.make_vec(id, num_envs=n, autoreset_mode="Disabled", **keywords)
         for _ in range(2)
@@ -263,10 +217,10 @@ def test_interrupt_while_levels_are_drawn_moves_nothing(
 
 
 @pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
-def test_levels_do_not_depend_on_slices(id, monkeypatch):
-    whole = gymnasium.make_vec(id, num_envs=200, num_threads=1).reset(seed=3)[0]
-    for seconds in (0.0, 1e-4):  # slices of one level, and of a few
+def test_levels_do_not_depend_on_slices_and_threads(id, monkeypatch):
+    whole = gymnasium.make_vec(id, num_envs=100, num_threads=1).reset(seed=3)[0]
+    # Slices of one level, and of a few.
+    for seconds, num_threads in ((0.0, 1), (0.0, 3), (1e-4, 3)):
         monkeypatch.setattr(threads, "SLICE_SECONDS", seconds)
-        for num_threads in (1, 3):
-            env = gymnasium.make_vec(id, num_envs=200, num_threads=num_threads)
-            np.testing.assert_array_equal(env.reset(seed=3)[0], whole)
+        env = gymnasium.make_vec(id, num_envs=100, num_threads=num_threads)
+        np.testing.assert_array_equal(env.reset(seed=3)[0], whole)

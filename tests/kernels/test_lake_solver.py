@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from roll_vec.kernels.frozen_lake import rules as kernels
-from roll_vec.kernels.frozen_lake import solver
+from roll_vec.kernels.frozen_lake import rules, solver
 from tests.conftest import JIT_OFF
-from tests.kernels.frozen_lake.test_rules import codes, random_rows
+from tests.kernels.test_frozen_lake import codes, random_rows
 from tests.oracles.frozen_lake import (
     fewest_moves,
     highest_chances,
@@ -24,7 +23,7 @@ class Solutions:
         maps = np.array([codes(rows) for rows in maps])
         count, width = shape[0] * shape[1], shape[1]
         stop = len(maps) if stop is None else stop
-        self.neighbours = kernels.make_neighbours(*shape)
+        neighbours = rules.make_neighbours(*shape)
         self.distances = np.full(maps.shape, 7, np.int32)
         self.values, self.steps = np.full((2, *maps.shape), 7.0)
         self.policies = np.full(maps.shape, 7, np.int64)
@@ -40,8 +39,8 @@ class Solutions:
                 start,
                 stop,
                 maps,
-                self.neighbours,
-                kernels.make_slip(True, slips.get("success_rate", 1.0 / 3.0)),
+                neighbours,
+                rules.make_slip(True, slips.get("success_rate", 1.0 / 3.0)),
                 saves_steps,
                 tuple(workspace),
                 self.distances,
@@ -52,7 +51,7 @@ class Solutions:
         else:
             frontier = np.zeros(count, np.int64)
             solver.measure_distances(
-                start, stop, maps, self.neighbours, frontier, self.distances
+                start, stop, maps, neighbours, frontier, self.distances
             )
 
 
@@ -69,11 +68,11 @@ def test_distances_are_the_fewest_moves(shape):
 
 
 @pytest.mark.parametrize("success_rate", [1.0 / 3.0, 0.75, 0.0, 0.05])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("shape", SHAPES[: 3 if JIT_OFF else None], ids=str)
 def test_values_are_the_highest_chances_and_the_policy_attains_them(
     shape, success_rate
 ):
-    maps = some_maps(shape, 12, seed=1)
+    maps = some_maps(shape, 6, seed=1)
     found = Solutions(maps, shape, success_rate=success_rate)
     quick = Solutions(maps, shape, success_rate=success_rate, saves_steps=False)
     for m, rows in enumerate(maps):
@@ -89,7 +88,7 @@ def test_values_are_the_highest_chances_and_the_policy_attains_them(
         assert not found.policies[m][lost].any()
 
 
-@pytest.mark.parametrize("shape", [(4, 4), (3, 5), (5, 2)], ids=str)
+@pytest.mark.parametrize("shape", SHAPES[:3], ids=str)
 def test_of_the_best_policies_it_is_the_quickest_and_then_the_lowest(shape):
     maps = some_maps(shape, 12, seed=2)
     found = Solutions(maps, shape)
@@ -118,7 +117,7 @@ def test_of_the_best_policies_it_is_the_quickest_and_then_the_lowest(shape):
 @pytest.mark.parametrize("success_rate", [1.0 / 3.0, 0.9, 0.999])
 def test_no_action_raises_a_chance_that_the_policy_attains(success_rate):
     # Then no policy has a higher chance.  Value iteration would take too long.
-    maps = some_maps((5, 5), 60, seed=4)
+    maps = some_maps((5, 5), 30, seed=4)
     found = Solutions(maps, (5, 5), success_rate=success_rate)
     for rows, values, policy in zip(maps, found.values, found.policies, strict=True):
         ahead = (transition_matrices(rows, success_rate) @ values).max(axis=0)
@@ -133,23 +132,23 @@ def test_chances_to_wait_for_are_exact(slip):
     # Holes all along: the best is to push against the wall until a slip to the goal.
     found = Solutions([["SFG", "HHH"]], (2, 3), success_rate=1.0 - slip)
     np.testing.assert_allclose(found.values[0], [1, 1, 1, 0, 0, 0], rtol=1e-14)
-    assert found.policies[0, :2].tolist() == [kernels.UP] * 2
+    assert found.policies[0, :2].tolist() == [rules.UP] * 2
     slip = 1.0 - (1.0 - slip)
     np.testing.assert_allclose(found.steps[0, :2], [6 / slip, 4 / slip], rtol=1e-12)
 
 
 def test_a_call_solves_its_range_of_maps():
-    maps = some_maps((3, 3), 8, seed=3)
+    rng = np.random.default_rng(3)
+    maps = [random_rows(rng, 3, 3) for _ in range(5)]
     for slips in ({}, {"is_slippery": False}):
         whole = Solutions(maps, (3, 3), **slips)
-        part = Solutions(maps, (3, 3), 1, len(maps) - 1, **slips)
+        part = Solutions(maps, (3, 3), 1, 4, **slips)
         for name in ("distances", "values", "steps", "policies"):
             array, expected = getattr(part, name), getattr(whole, name)
-            np.testing.assert_array_equal(array[1:-1], expected[1:-1])
-            assert (array[[0, -1]] == 7).all()
+            np.testing.assert_array_equal(array[1:4], expected[1:4])
+            assert (array[[0, 4]] == 7).all()
 
 
 def test_the_map_of_gymnasium_is_won_14_times_of_17():
-    rows = ["SFFF", "FHFH", "FFFH", "HFFG"]
-    found = Solutions([rows], (4, 4))
+    found = Solutions([["SFFF", "FHFH", "FFFH", "HFFG"]], (4, 4))
     np.testing.assert_allclose(found.values[0, 0], 14 / 17, rtol=1e-14)

@@ -1,0 +1,249 @@
+"""Generators draw as `random` and `numpy.random` do; `fold_in` has pinned seeds."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roll_vec.kernels.rng import mersenne_twister, pcg64
+from roll_vec.kernels.rng.mersenne_twister import LANES
+from roll_vec.seeding import band_seed, retry_seed
+from tests.conftest import JIT_OFF
+
+U = np.uint64
+TOP32, TOP64 = 2**32 - 1, 2**64 - 1
+
+_some = random.Random(0)
+SEEDS = [0, 1, 1010, 2**31 - 1, 2**31, TOP32 - 1, TOP32]
+SEEDS += [_some.getrandbits(32) for _ in range(2 if JIT_OFF else 20)]
+SEEDS64 = [*SEEDS, 2**32, 2**63 - 1, 2**63, TOP64 - 1, TOP64, _some.getrandbits(64)]
+# 1, powers of two and their neighbours, and some bounds that reject often.
+BOUNDS = [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 100, 129, 1000, 2**16, 2**16 + 1, 2**30 + 1]
+BOUNDS += [2**31 - 2, 2**31 - 1]
+
+
+def plain_avalanche(word):
+    """The finaliser of splitmix64 in Python's integers."""
+    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & TOP64
+    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & TOP64
+    return word ^ (word >> 31)
+
+
+def fold_in_by_hand(seed, counter):
+    """The documented formula of `fold_in` in Python's integers."""
+    golden = 0x9E3779B97F4A7C15
+    start = plain_avalanche((seed + golden) & TOP64)
+    return plain_avalanche((start + counter * golden) & TOP64) >> 32
+
+
+# -------------------------------------------------------------------- fold_in
+
+# Written down once and for all: a change here is a change of every world.
+PINNED = {
+    (0, 0): 0x48218226,
+    (0, 1): 0xA706DD2F,
+    (1, 1): 0x5E41AB08,
+    (1010, 1): 0xE3E335A5,
+    (123456789, 1000): 0xB707B93A,
+    (TOP32, 1): 0xE91B2C10,
+    (0, 2**63 + 1): 0x5385D77F,
+    (1010, 2**63 + 2): 0xBFD97609,
+    (TOP64, TOP64): 0x2DFE1AA5,
+}
+
+
+def test_fold_in_has_its_pinned_values():
+    for (seed, counter), value in PINNED.items():
+        assert int(pcg64.fold_in(U(seed), U(counter))) == value
+        assert fold_in_by_hand(seed, counter) == value
+
+
+def test_avalanche_is_splitmix64():
+    # The first outputs of Vigna's splitmix64.c from the state 1234567.
+    state = 1234567
+    for output in (6457827717110365317, 3203168211198807973, 9817491932198370423):
+        state = (state + 0x9E3779B97F4A7C15) & TOP64
+        assert int(pcg64._avalanche(U(state))) == plain_avalanche(state) == output
+
+
+def test_fold_in_of_rows_is_the_formula_of_each_row():
+    pairs = list(zip(SEEDS64, SEEDS64[::-1], strict=True))
+    seeds, counters = np.array(pairs, U).T.copy()
+    folded = np.zeros_like(seeds)
+    pcg64.fold_in_rows(seeds, counters, folded)
+    assert folded.tolist() == [fold_in_by_hand(*pair) for pair in pairs]
+    rows, following = np.array([3, 0, 4]), np.zeros(3, U)
+    episodes = np.arange(len(seeds), dtype=U)
+    pcg64.next_seeds(rows, seeds, episodes, following)
+    assert following.tolist() == [
+        fold_in_by_hand(SEEDS64[i], i + 1) for i in rows.tolist()
+    ]
+    assert episodes.tolist() == list(range(len(seeds)))
+
+
+def test_retries_and_bands_begin_where_no_episode_comes():
+    # The same numbers stand in `seeding`.
+    assert int(pcg64.RETRY) == 2**63
+    assert retry_seed(7, 2) == int(pcg64.fold_in(U(7), pcg64.RETRY + U(2)))
+    assert band_seed(7, 2) == int(pcg64.fold_in(U(7), pcg64.BAND + U(2)))
+
+
+# ---------------------------------------------------------------------- PCG64
+
+
+def seeded_as_pcg(seed):
+    """A generator between two that must stay as they are."""
+    rng_states = np.full((pcg64.PCG_WORDS, 3), 77, U)
+    pcg64.pcg_seed(rng_states, 1, U(seed))
+    return rng_states
+
+
+def test_pcg_seed_is_pcg64():
+    for seed in SEEDS64:
+        rng_states = seeded_as_pcg(seed)
+        state = np.random.PCG64(seed).state
+        high, low, increment_high, increment_low, *halves = rng_states[:, 1].tolist()
+        assert (high << 64) + low == state["state"]["state"], seed
+        assert (increment_high << 64) + increment_low == state["state"]["inc"], seed
+        assert halves == [state["has_uint32"], state["uinteger"]] == [0, 0], seed
+        assert (rng_states[:, [0, 2]] == 77).all(), seed
+
+
+def compare_pcg(seed, draws):
+    """Draw as numpy does: 0 stands for `random`, -1 for 64 bits, n for one below n."""
+    reference, rng_states = np.random.default_rng(seed), seeded_as_pcg(seed)
+    for n in draws:
+        if n > 0:
+            assert pcg64.pcg_integers(rng_states, 1, n) == reference.integers(n)
+        elif n == 0:
+            assert pcg64.pcg_random(rng_states, 1) == reference.random()
+        else:
+            raw = reference.bit_generator.random_raw()
+            assert int(pcg64.pcg_next(rng_states, 1)) == raw
+    assert (rng_states[:, [0, 2]] == 77).all()
+
+
+def test_pcg_draws_as_numpy_below_every_bound():
+    bounds = [*BOUNDS, 2**31, 2**31 + 1, 3 * 2**30 + 1, TOP32]
+    for seed in SEEDS64[::4]:
+        for n in bounds:
+            # The half that is left over stays for the next draw of 32 bits.
+            compare_pcg(seed, [n] * (5 if JIT_OFF else 51) + [0, 1000, -1])
+
+
+@given(
+    st.integers(0, TOP64),
+    st.lists(st.one_of(st.integers(-1, 0), st.integers(1, 40), st.integers(1, TOP32))),
+)
+def test_pcg_mixed_draws_equal(seed, draws):
+    compare_pcg(seed, draws)
+
+
+def test_many_draws_at_once_leave_out_masked_generators():
+    n, steps = 21, 5 if JIT_OFF else 100
+    rng_states = np.zeros((pcg64.PCG_WORDS, n), U)
+    references = [np.random.default_rng(seed) for seed in range(n)]
+    for i in range(n):
+        pcg64.pcg_seed(rng_states, i, U(i))
+    rng, uniforms = np.random.default_rng(5), np.full(n, -1.0)
+    for _ in range(steps):
+        mask = rng.random(n) < 0.7
+        pcg64.pcg_random_rows(1, n - 1, mask, rng_states, uniforms)
+        for i in range(1, n - 1):
+            if mask[i]:
+                assert uniforms[i] == references[i].random()
+    assert uniforms[0] == uniforms[-1] == -1.0
+    for i in range(n):
+        assert pcg64.pcg_random(rng_states, i) == references[i].random()
+
+
+EDGES = st.sampled_from([0, 1, TOP32, 2**32, TOP64 - TOP32, TOP64])
+
+
+@given(st.integers(0, TOP64) | EDGES, st.integers(0, TOP64) | EDGES)
+def test_multiply_high_is_the_upper_half_of_the_product(a, b):
+    assert int(pcg64._multiply_high(U(a), U(b))) == (a * b) >> 64
+
+
+# ---------------------------------------------------------- Mersenne Twisters
+
+
+def seeds_of(seeds):
+    """The seeds in the first lanes, others in the rest."""
+    return np.array([*seeds, *range(7, 7 + LANES)][:LANES], np.uint32)
+
+
+def seeded_as_twisters(seeds):
+    """States seeded as `random` and as `numpy.random`."""
+    states = np.full((2, mersenne_twister.MT_WORDS, LANES), 77, np.uint32)
+    mersenne_twister.mt_seed(seeds_of(seeds), *states)
+    return tuple(states)
+
+
+def test_lanes_are_seeded_as_random_and_numpy_random():
+    for first in range(0, len(SEEDS), LANES):
+        seeds = SEEDS[first : first + LANES]
+        python_states, numpy_states = seeded_as_twisters(seeds)
+        for lane, seed in enumerate(seeds):
+            words = random.Random(seed).getstate()[1][:624]
+            assert python_states[:624, lane].tolist() == list(words)
+            words = np.random.RandomState(seed).get_state()[1]
+            np.testing.assert_array_equal(numpy_states[:624, lane], words)
+        assert not python_states[624].any()
+        assert not numpy_states[624].any()
+
+
+@pytest.mark.parametrize("seed", SEEDS[:5])
+def test_a_lane_draws_as_random_and_leaves_the_others_alone(seed):
+    # More than 624 words three times over, so that every branch of the twist is met.
+    lane, reference = seed % LANES, random.Random(seed)
+    states = seeded_as_twisters([9] * lane + [seed])
+    used = [array.copy() for array in states]
+    for _ in range(700 if JIT_OFF else 2000):
+        word = mersenne_twister.mt_next(used[0], lane)
+        assert int(word) == reference.getrandbits(32)
+    others = np.arange(LANES) != lane
+    np.testing.assert_array_equal(used[0][:, others], states[0][:, others])
+    # Seeding overwrites states that were used.
+    mersenne_twister.mt_seed(seeds_of([9] * lane + [seed]), *used)
+    np.testing.assert_array_equal(used, states)
+
+
+def compare_twisters(seed, draws):
+    """Draw as `random` and `numpy.random`: 0 stands for a float, n for one below n."""
+    lane = seed % LANES
+    states = seeded_as_twisters([9] * lane + [seed])
+    python, theirs = (states[0], lane), (states[1], lane)
+    own, legacy = random.Random(seed), np.random.RandomState(seed)
+    for n in [*draws, 0]:
+        if n == 0:
+            assert mersenne_twister.mt_random(*python) == own.random()
+            assert mersenne_twister.mt_random(*theirs) == legacy.random_sample()
+        else:
+            drawn = mersenne_twister.mt_randbelow(*python, n)
+            assert drawn == own.choice(range(n))
+            # Of one value `random.choice` draws and rejects; numpy draws nothing.
+            assert mersenne_twister.mt_randint(*theirs, n) == legacy.randint(n)
+
+
+def test_twisters_draw_below_every_bound():
+    # Each comparison seeds all lanes, which takes a second uncompiled.
+    for seed in SEEDS[: 1 if JIT_OFF else 8]:
+        if JIT_OFF:
+            compare_twisters(seed, BOUNDS * 3)
+        else:
+            for n in BOUNDS:
+                compare_twisters(seed, [n] * 100)
+
+
+@given(
+    st.integers(0, TOP32),
+    st.lists(
+        st.one_of(st.just(0), st.integers(1, 40), st.integers(1, 2**31 - 1)),
+        max_size=40,
+    ),
+)
+def test_twisters_mixed_draws_equal(seed, draws):
+    compare_twisters(seed, draws)
