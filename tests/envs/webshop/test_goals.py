@@ -1,19 +1,34 @@
-"""Goals: instructions, limits, weights, draws and splits equal WebShop's."""
+"""Goals equal WebShop's; solutions and level options of environments."""
 
 import bisect
 import gzip
 import json
+import math
 import random
 
 import numpy as np
 import pytest
 
+from roll_vec.envs.webshop import WebShop
 from roll_vec.envs.webshop.catalogue.builder import make_product
 from roll_vec.envs.webshop.catalogue.files import Shop, read_json, read_listings
 from roll_vec.envs.webshop.catalogue.goal_builder import build_goals
 from roll_vec.envs.webshop.goals import Goals, GoalSelection
-from roll_vec.errors import InvalidOptionError
-from tests.envs.webshop.shops import ATTRIBUTES, HUMAN, ITEMS, original
+from roll_vec.envs.webshop.solver import Solution
+from roll_vec.errors import (
+    ClosedError,
+    InvalidOptionError,
+    InvalidStateError,
+    UnknownOptionError,
+)
+from tests.envs.webshop.shops import (
+    ATTRIBUTES,
+    HUMAN,
+    ITEMS,
+    original,
+    play,
+    shirt_goal,
+)
 
 
 def goals_of(shop, human=False, seed=0):
@@ -169,3 +184,123 @@ def test_splits_are_places_after_filter_and_limit():
     few, _ = small()
     with pytest.raises(InvalidOptionError, match=r"split: 'train' begins at goal 1500"):
         few.select(split="train")
+
+
+INFOS = {"seed_info": True, "level_info": True, "oracle_return_info": True}
+
+
+def demo_shop(**keywords):
+    """Return an environment in a small demo shop."""
+    return WebShop(num_products=60, **keywords)
+
+
+def wander(env, rng, steps):
+    """Take random actions without a purchase."""
+    for _ in range(steps):
+        actions = [a for a in env.get_available_actions() if a != "click[buy now]"]
+        action = rng.choice([*actions, "search[red shoes]", "search[<r>]"])
+        env.step(action.replace("<content>", "warm coat"))
+
+
+@pytest.mark.parametrize("mode", ["text", "text_rich"])
+def test_solutions_earn_the_oracles_return_from_every_page(mode):
+    env = demo_shop(observation_mode=mode, num_levels=30, start_level=7, **INFOS)
+    rng = random.Random(1)
+    lengths = set()
+    for seed in range(18):
+        info = env.reset(seed=seed)[1]
+        assert (info["seed"], info["level"]) == (seed, 7 + seed % 30)
+        expected, note = info["oracle_return"], env.oracle_note
+        assert (note is None) == (expected == 1.0)
+        assert note is None or note.startswith(f"goal {info['goal']}: ")
+        wander(env, rng, seed % 7)
+        state = env.get_state()
+        solution = env.solve()
+        assert env.get_state() == state, "solving moves nothing"
+        assert solution[0] == env.oracle_action
+        *_, reward, terminated, _, info = play(env, *solution)
+        assert terminated
+        assert reward == expected
+        assert info["success"] == (reward == 1)
+        lengths.add(len(solution))
+        assert env.solve() is None
+    assert len(lengths) > 3
+
+
+def test_there_is_a_solution_only_within_an_episode(shop):
+    assert not {*INFOS, "seed", "level"} & demo_shop().reset(seed=1)[1].keys()
+    env = shop()
+    env.reset(options={"session": shirt_goal(env)})
+    assert env.solve()[-1] == "click[buy now]"
+    assert "click[navy blue]" in env.solve()
+    env.close()
+    with pytest.raises(ClosedError):
+        env.solve()
+
+
+def test_a_product_that_no_search_shows(shop, monkeypatch):
+    env = shop(oracle_return_info=True)
+    _, info = env.reset(seed=1)
+    assert 0 < info["oracle_return"] <= 1
+    hidden: Solution = env.catalogue.solve(info["goal"])._replace(query="", page=0)
+    monkeypatch.setattr(env.catalogue, "solve", lambda goal: hidden)
+    assert math.isnan(env.reset(seed=1)[1]["oracle_return"])
+    assert env.solve() is None
+
+
+def test_level_options_begin_with_the_next_episode():
+    env = demo_shop()
+    env.reset(seed=12)
+    play(env, "search[<r>]")
+    page = env.step("search[<r>]")[0]
+    env.set_level_options(num_levels=2, start_level=30, limit_goals=5)
+    # Random lists depend on the level.
+    assert env.step("search[<r>]")[0] == page
+    twin = demo_shop(num_levels=2, start_level=30, limit_goals=5)
+    for seed in range(6):
+        assert env.reset(seed=seed) == twin.reset(seed=seed)
+        assert env.step("search[<r>]") == twin.step("search[<r>]")
+    env.set_level_options(limit_goals=None, num_levels=0, start_level=0)
+    assert env.reset(seed=9) == demo_shop().reset(seed=9)
+
+
+def test_bad_level_options_change_nothing():
+    env = demo_shop()
+    env.reset(seed=1)
+    env.set_level_options(num_levels=3)
+    state = env.get_state()
+    for name, value, error, message in (
+        ("num_products", 20, UnknownOptionError, "exist: limit_goals, .*new environm"),
+        ("start_levels", 20, UnknownOptionError, "did you mean start_level"),
+        ("split", "train", InvalidOptionError, "split: 'train' begins at goal 1500"),
+        ("split", "dev", InvalidOptionError, "split: expected one of 'all'"),
+        ("num_levels", -1, InvalidOptionError, "num_levels"),
+    ):
+        for method in (env.set_level_options, env.check_level_options):
+            with pytest.raises(error, match=message):
+                method(**{name: value})
+        assert env.get_state() == state
+
+
+def test_states_have_level_and_level_options():
+    env = demo_shop()
+    env.reset(seed=12)
+    play(env, "search[<r>]")
+    env.set_level_options(num_levels=2, limit_goals=5)
+    state = json.loads(json.dumps(env.get_state()))
+    other = demo_shop()
+    other.set_state(state)
+    untouched = demo_shop().get_state()
+    results = [
+        (one.step("click[next >]"), one.reset(), one.reset(), one.get_state())
+        for one in (env, other)
+    ]
+    assert results[0] == results[1]
+    other.set_state(untouched)
+    assert other.get_state() == untouched
+    assert other.reset(seed=3) == demo_shop().reset(seed=3)
+    before = other.get_state()
+    for key, value in (("level", -1), ("level_options", {"split": "train"})):
+        with pytest.raises(InvalidStateError):
+            other.set_state({**state, key: value})
+        assert other.get_state() == before

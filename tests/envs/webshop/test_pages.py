@@ -1,10 +1,12 @@
-"""Pages: their nodes, clickables and both observations equal WebShop's."""
+"""Pages: their nodes, clickables, both observations and the layout at a terminal."""
 
 import pytest
 
 from roll_vec.envs.webshop.observations import as_rich_text, as_text
 from roll_vec.envs.webshop.pages import page_of, resolve_link
-from roll_vec.envs.webshop.state import State, show_results
+from roll_vec.envs.webshop.state import PAGES, State, show_results
+from roll_vec.envs.webshop.terminal_layout import WIDTH, lay_out
+from roll_vec.render.ansi import strip_colours
 from tests.envs.webshop.small_shop import page_product, page_shop
 
 START = State(0)
@@ -27,46 +29,18 @@ def on(page, asin="A1", **fields):
     return START._replace(page=page, keywords="x", asin=asin, **fields)
 
 
-def test_the_front_page():
-    shop = page_shop([page_product()])
-    assert page_of(shop, START).clickables == ("search",)
-    assert text_of(shop, START) == (
-        "WebShop [SEP] Instruction: [SEP] Find me a shirt [SEP] Search"
-    )
-    assert rich_of(shop, START) == (
-        "WebShop\nInstruction: \nFind me a shirt\n[button] Search [button_]\n"
-    )
-
-
 def test_results():
     shop = page_shop([page_product(asin=f"A{n}", title=f"T {n}") for n in range(23)])
     state = show_results(START, "x")
     page = page_of(shop, state)
-    assert page.clickables == (
-        "back to search",
-        "next >",
-        *(f"a{n}" for n in range(10)),
-    )
     assert [one.asin for one in page.products] == [f"A{n}" for n in range(10)]
-    assert as_text(page.nodes).startswith(
-        f"{HEAD} [SEP] Page 1 (Total results: 23) [SEP] Next > [SEP] A0 [SEP] T 0 "
-        "[SEP] $5.0 [SEP] A1 [SEP] T 1"
-    )
     last = page_of(shop, state._replace(page_no=3))
     assert last.clickables == (
-        "back to search",
-        "< prev",
-        "next >",
-        "a20",
-        "a21",
-        "a22",
+        *("back to search", "< prev", "next >"),
+        *("a20", "a21", "a22"),
     )
-    assert as_text(last.nodes).startswith(
-        f"{HEAD} [SEP] Page 3 (Total results: 23) [SEP] < Prev [SEP] Next > [SEP] A20"
-    )
-    assert rich_of(
-        shop, state._replace(page_no=3, opened_asins=frozenset(["A21"]))
-    ) == (
+    opened = state._replace(page_no=3, opened_asins=frozenset(["A21"]))
+    assert rich_of(shop, opened) == (
         "Instruction:\nFind me a shirt\n[button] Back to Search [button_]\n"
         "Page 3 (Total results: 23)\n[button] < Prev [button_]\n"
         "[button] Next > [button_]\n"
@@ -80,11 +54,7 @@ def test_results():
         f"{HEAD} [SEP] Page 6 (Total results: 23) [SEP] < Prev [SEP] Next >"
     )
     assert beyond.clickables == ("back to search", "< prev", "next >")
-
-
-def test_results_of_a_search_without_hits():
-    shop = page_shop([page_product()], hits=())
-    assert text_of(shop, show_results(START, "x")) == (
+    assert text_of(page_shop([], hits=()), state) == (
         f"{HEAD} [SEP] Page 1 (Total results: 0) [SEP] Next >"
     )
 
@@ -184,20 +154,6 @@ def test_white_space_in_titles_options_and_instructions():
     assert page.clickables[-3:] == ("", "a", "\n")
 
 
-def test_values_with_the_names_of_others():
-    options = {
-        "color": ("red", "one size"),
-        "more": ("description", "buy now"),
-        "size": ("one size", "l"),
-    }
-    page = page_of(page_shop([page_product(options=options)]), on("item"))
-    assert page.clickables == (
-        *("back to search", "< prev", "description", "features", "reviews", "buy now"),
-        *("red", "one size", "l"),
-    )
-    assert as_text(page.nodes).count("one size") == 2
-
-
 def test_labels_are_clicked_as_the_address_has_them():
     options = {
         "size": ('5"', "größe", "back\\slash", "plain"),
@@ -244,3 +200,114 @@ def test_links():
     assert page.clickables[-3:] == ("a1", "a2", "ab3")
     for link, asin in (("a1", "A1"), ("a2", "a2"), ("ab3", "Ab3")):
         assert resolve_link(shop, link, lambda: page) == asin
+
+
+AT_TERMINAL = State(0, keywords="red shoes")
+
+
+def layout_of(shop, state, **more):
+    """Return the layout of a page, without its colours."""
+    layout = lay_out(shop, state, page_of(shop, state, **more))
+    assert "\x1b[" in layout
+    return strip_colours(layout)
+
+
+def test_terminal_front_page():
+    assert layout_of(page_shop([page_product()]), AT_TERMINAL) == (
+        "Find me a shirt\n\nThe shop's front page\n\nsearch[words] looks for products"
+    )
+
+
+def test_terminal_results():
+    title = "A title of some twenty words or so that go on and on for a line or more"
+    shop = page_shop([page_product(asin=f"A{n}", title=title) for n in range(12)])
+    state = AT_TERMINAL._replace(page="results")
+    lines = layout_of(shop, state).split("\n")
+    assert lines[:6] == [
+        "Find me a shirt",
+        "",
+        "Page 1 of 2, 12 products were found",
+        "",
+        "a0          A title of some twenty words or so that go on and on for"
+        "                $5.0",
+        "            a line or more",
+    ]
+    assert lines[-3:] == [
+        "",
+        "[back to search]  [next >]",
+        "click[name] of what is shown · search[words]",
+    ]
+    assert layout_of(shop, state._replace(page_no=4)) == (
+        "Find me a shirt\n\nPage 4 of 2, 12 products were found\n"
+        "There are no more of them.\n\n[back to search]  [< prev]  [next >]\n"
+        "click[name] of what is shown · search[words]"
+    )
+    assert 'Nothing was found for "red shoes"' in layout_of(
+        page_shop([], hits=()), state
+    )
+
+
+def test_terminal_product():
+    options = {"size": ("s", "l"), "color": tuple(f"colour {n}" for n in range(9))}
+    shop = page_shop([page_product(options=options)])
+    state = AT_TERMINAL._replace(page="item", asin="A1", options={"size": "l"})
+    assert layout_of(shop, state) == (
+        "Find me a shirt\n\nA Title\n$5.0 · no ratings\n\n"
+        "size: l\n[s]  [l ✓]\n\n"
+        "color\n"
+        "[colour 0]  [colour 1]  [colour 2]  [colour 3]  [colour 4]  [colour 5]  "
+        "[colour 6]\n[colour 7]  [colour 8]\n\n"
+        "[back to search]  [< prev]  [description]  [features]  [reviews]  [buy now]\n"
+        "click[name] of what is shown · search[words]"
+    )
+    assert "[attributes]\n[buy now]" in layout_of(shop, state, show_attrs=True)
+
+
+def test_terminal_sub_pages():
+    shop = page_shop([page_product(bullets=("one", "", "word " * 20))])
+    for page, text in (
+        ("description", "Description:\nA description.\n"),
+        (
+            "features",
+            f"Features:\n- one\n- {('word ' * 17).strip()}\n  word word word\n",
+        ),
+        ("reviews", "Reviews:\nnothing\n"),
+        ("attributes", "Attributes:\n- soft\n- long sleeve\nfashion\nmen's shirts\n"),
+    ):
+        layout = layout_of(shop, AT_TERMINAL._replace(page=page, asin="A1"))
+        assert layout.startswith(f"Find me a shirt\n\nA Title\n\n{text}")
+        assert "\n[back to search]  [< prev]\n" in layout
+
+
+def test_terminal_order():
+    state = AT_TERMINAL._replace(
+        page="done", asin="A1", options={"size": "l"}, reward=0.5
+    )
+    shop = page_shop([page_product(options={"size": ("l",)})])
+    assert layout_of(shop, state) == (
+        "Find me a shirt\n\nYour order\na1  A Title\n$5.0\nsize: l\n\n"
+        "Your score: 0.5 of 1"
+    )
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_lines_at_a_terminal_are_short_and_have_no_control_characters(page):
+    text = "a\x1b[2Jb\rc\x07d\ud800e\u2028f " * 30
+    shop = page_shop(
+        [
+            page_product(
+                title=text,
+                description=text,
+                bullets=(text,),
+                attributes=(text,),
+                options={"\x1b[1m": ("\x1b[2J", "\r")},
+            )
+        ],
+        instruction=text,
+    )
+    state = AT_TERMINAL._replace(page=page)
+    if page not in ("index", "results"):
+        state = state._replace(asin="A1", options={"\x1b[1m": "\r"})
+    for line in layout_of(shop, state).split("\n"):
+        assert line.isprintable()
+        assert len(line) <= WIDTH

@@ -57,8 +57,14 @@ def read_file(path):
 as_tuples = {asin: tuple(nouns) for asin, nouns in NOUNS.items()}
 
 
-@pytest.mark.parametrize("name", ["nouns.json", "nouns.json.gz"])
-@pytest.mark.parametrize("source", [None, "rule", "spacy:en_core_web_lg-1"])
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("nouns.json", None),
+        ("nouns.json.gz", "rule"),
+        ("nouns.json", "spacy:en_core_web_lg-1"),
+    ],
+)
 def test_a_complete_file_is_all_that_is_asked(tmp_path, fake_spacy, name, source):
     content = {**NOUNS, "B9": ["more"]}
     if source is not None:
@@ -107,14 +113,6 @@ def test_the_rule_keeps_runs_of_letters_that_are_no_stop_words(title, nouns):
     assert nouns_by_rule(title) == nouns
 
 
-def test_spacy_is_asked_for_all_titles_without_a_file(fake_spacy):
-    counts = []
-    nouns, source = load_title_nouns(TITLES, progress=counts.append)
-    assert (nouns["B2"], source) == (("oak", "table"), FAKE)
-    assert fake_spacy == list(TITLES.values())
-    assert counts == [1, 2, 3]
-
-
 @pytest.mark.parametrize("name", ["nouns.json", "nouns.json.gz"])
 def test_nouns_of_spacy_are_written_to_the_file(tmp_path, fake_spacy, name):
     path = tmp_path / name
@@ -133,6 +131,9 @@ def test_nouns_of_spacy_are_written_to_the_file(tmp_path, fake_spacy, name):
     load_title_nouns({"B4": "Tea"}, path)
     assert set(read_file(path)["title_nouns"]) == {*TITLES, "B4"}
     assert [p.name for p in tmp_path.iterdir()] == [name]
+    # Without a file all titles are asked for.
+    assert load_title_nouns(TITLES) == (nouns, FAKE)
+    assert fake_spacy[-3:] == list(TITLES.values())
 
 
 @pytest.mark.parametrize(
@@ -225,16 +226,11 @@ def test_models_need_an_installed_spacy(monkeypatch):
     assert title_nouns._installed_models() == {}
 
 
-@pytest.fixture
-def spacy():
-    """Return spaCy; skip the test if it or its model is not installed."""
-    module = pytest.importorskip("spacy")
+def test_nouns_of_spacy_equal_the_originals(shared, tmp_path):
+    pytest.importorskip("spacy")
     if MODEL not in title_nouns._installed_models():
         pytest.skip(f"{MODEL} is not installed")
-    return module
-
-
-def test_nouns_of_spacy_equal_the_originals(shared, spacy, tmp_path):
+    state = random.getstate()
     golden = read_file(
         shared / "golden" / "webshop_title_nouns_en_core_web_sm_3.8.0.json.gz"
     )
@@ -244,12 +240,7 @@ def test_nouns_of_spacy_equal_the_originals(shared, spacy, tmp_path):
     path = tmp_path / "nouns.json.gz"
     assert load_title_nouns(titles, path) == (expected, MODEL)
     assert load_title_nouns(titles, path) == (expected, MODEL)
-
-
-def test_spacy_takes_every_title_and_no_random_numbers(spacy):
-    state = random.getstate()
-    titles = {"B1": "", "B2": "half a pair \ud800 table", "B3": "\x00 \n\n\t"}
-    nouns, _ = load_title_nouns(titles)
-    assert nouns["B1"] == ()
-    assert "table" in nouns["B2"]
+    odd, _ = load_title_nouns({"B1": "", "B2": "a \ud800 table", "B3": "\x00 \n\t"})
+    assert odd["B1"] == ()
+    assert "table" in odd["B2"]
     assert random.getstate() == state
