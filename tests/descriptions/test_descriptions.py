@@ -14,9 +14,9 @@ from roll_vec.descriptions import (
     describe_keywords,
 )
 from roll_vec.descriptions.keywords import read_parameters
+from roll_vec.errors import InvalidOptionError, UnknownOptionError
 from roll_vec.options import takes_keywords_of
 from roll_vec.registration import ENVIRONMENTS
-from tests.cli.small_envs import Line  # registers its id
 
 SOKOBAN = "roll_vec/Sokoban-v0"
 ROOM = "#####\n#@$.#\n#####"
@@ -102,15 +102,19 @@ def test_rewards_are_those_of_steps():
 def test_descriptions_are_those_with_the_keywords():
     game = describe_env("roll_vec/FrozenLake-v1", {"reward_schedule": (5, -1, 0)}).game
     assert [one.value for one in game.rewards] == [5.0, -1.0, 0.0]
+    lake = describe_env("roll_vec/FrozenLake8x8-v1")
+    spaces = {mode: space for mode, space, _ in lake.observations}
+    assert next(iter(spaces)) == "position"
+    assert spaces["position"] == "Discrete(64)"
+    assert spaces["planes"] == "Box(0, 1, (6, 8, 8), uint8)"
+    assert lake.actions == {0: "Left", 1: "Down", 2: "Right", 3: "Up"}
+    assert lake.step_limit == 200
     game = describe_env("roll_vec/Countdown-v0", {"score": 2, "max_steps": 3}).game
     assert game.rewards[0].value == 2.0
     assert "3 answers" in game.terminated[1]
     lake = describe_env("roll_vec/RandomFrozenLake-v0", {"size": 9, "max_steps": 7})
-    assert lake.observations[0] == (
-        "grid",
-        "Box(0, 5, (9, 9), uint8)",
-        "the code of each cell",
-    )
+    space = "Box(0, 5, (9, 9), uint8)"
+    assert lake.observations[0] == ("grid", space, "the code of each cell")
     assert lake.truncated[1] == "After 7 steps (``max_steps``)."
     text = describe_env("roll_vec/RandomFrozenLake-v0", {"obs_mode": "text"})
     assert text.observations[0].mode == "text"
@@ -123,14 +127,11 @@ def test_descriptions_are_those_with_the_keywords():
     assert len(dead.terminated) == 2
 
 
-def test_spaces_are_those_of_each_mode():
-    description = describe_env("roll_vec/FrozenLake8x8-v1")
-    spaces = {mode: space for mode, space, _ in description.observations}
-    assert next(iter(spaces)) == "position"
-    assert spaces["position"] == "Discrete(64)"
-    assert spaces["planes"] == "Box(0, 1, (6, 8, 8), uint8)"
-    assert description.actions == {0: "Left", 1: "Down", 2: "Right", 3: "Up"}
-    assert description.step_limit == 200
+def test_unusable_keywords_are_errors():
+    with pytest.raises(InvalidOptionError, match="num_boxes: expected at least 1"):
+        describe_env(SOKOBAN, {"num_boxes": 0})
+    with pytest.raises(UnknownOptionError, match=r"'num_boxen'.*mean num_boxes"):
+        describe_env(SOKOBAN, {"num_boxen": 0})
 
 
 @pytest.mark.parametrize("id", [*ENVIRONMENTS, "CartPole-v1"])
@@ -183,6 +184,11 @@ def test_every_keyword_is_described_in_one_line(id):
         assert 10 < len(one.summary) < 100, one.name
         assert one.description.startswith(one.summary)
         assert not one.summary.startswith("See "), one.name
+    if id == SOKOBAN:
+        # A game's own keywords come before those of all games.
+        names = [one.name for one in keywords]
+        assert names[:4] == ["dim_room", "dim_x", "dim_y", "num_boxes"]
+        assert names.index("num_boxes") < names.index("obs_mode") < names.index("match")
 
 
 @pytest.mark.parametrize("pooled", [False, True])
@@ -194,14 +200,6 @@ def test_every_keyword_of_batches_is_described(pooled):
     for one in keywords.values():
         assert one.type, one.name
         assert one.summary.endswith("."), one.name
-
-
-def test_own_keywords_come_before_those_of_all_games():
-    names = [
-        one.name for one in describe_keywords(gymnasium.spec("roll_vec/Sokoban-v0"))
-    ]
-    assert names[:4] == ["dim_room", "dim_x", "dim_y", "num_boxes"]
-    assert names.index("num_boxes") < names.index("obs_mode") < names.index("match")
 
 
 class Hill(roll_vec.BaseDiscreteActionEnv):
@@ -269,13 +267,6 @@ def test_keywords_that_a_decorator_adds_are_known():
         ("grass", "bool", "True"),
         ("stones", "int", "3"),
     ]
-
-
-def test_keywords_of_other_packages_are_those_of_the_signature():
-    assert [one.name for one in describe_keywords(gymnasium.spec("small/Line-v0"))] == [
-        "render_mode"
-    ]
-    assert Line.__doc__
 
 
 def test_lines_that_are_no_sections_are_ignored():

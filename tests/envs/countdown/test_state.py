@@ -1,6 +1,5 @@
 """States of Countdown, its level options, solutions and infos of resets."""
 
-import json
 import math
 import pickle
 
@@ -10,10 +9,8 @@ from roll_vec.envs.countdown import Countdown
 from roll_vec.errors import (
     ClosedError,
     InvalidOptionError,
-    InvalidStateError,
     ResetNeededError,
     SolverLimitError,
-    UnknownOptionError,
     UnsolvableLevelError,
 )
 from tests.envs.countdown.tasks import list_tasks, write_jsonl
@@ -69,38 +66,6 @@ def test_other_levels_begin_with_the_next_episode():
     assert list_tasks(env, range(20)) == list_tasks(Countdown(**keywords), range(20))
 
 
-@pytest.mark.parametrize(
-    ("level_options", "error", "message"),
-    [
-        ({"operators": "+"}, UnknownOptionError, "num_levels, .*operators cannot"),
-        ({"num_ops": 2}, UnknownOptionError, "num_operations, number_range"),
-        ({}, InvalidOptionError, "at least one of num_numbers, .*got 'none'"),
-        ({"num_numbers": 5}, InvalidOptionError, "num_numbers: .* space.*5(?m:$)"),
-        ({"num_numbers": (2, 7)}, InvalidOptionError, "num_numbers"),
-        ({"number_range": (1, 10**8)}, InvalidOptionError, "number_range"),
-        ({"num_operations": (3, 1)}, InvalidOptionError, "num_operations"),
-        ({"num_operations": 1}, InvalidOptionError, "num_operations: .*2 to 3, got"),
-        ({"start_level": 3}, InvalidOptionError, "start_level: 3 has no meaning"),
-        ({"num_numbers": 2, "target_range": 3}, InvalidOptionError, "target_range"),
-    ],
-    ids=str,
-)
-def test_bad_level_options_change_nothing(level_options, error, message):
-    env = Countdown(max_steps=2)
-    env.reset(seed=1)
-    env.set_level_options(target_range=(1, 50))
-    before, options = env.get_state(), env.options
-    for method in (env.set_level_options, env.check_level_options):
-        with pytest.raises(error, match=message):
-            method(**level_options)
-        assert env.get_state() == before
-        assert env.options == options
-    env.close()
-    for method in (env.set_level_options, env.check_level_options):
-        with pytest.raises(ClosedError):
-            method(num_operations=2)
-
-
 def test_level_options_of_a_file(tmp_path):
     path = write_jsonl(
         tmp_path / "a.jsonl", [([3, 8], 24), ([1, 2, 3], 6), ([5, 5], 10)]
@@ -114,28 +79,6 @@ def test_level_options_of_a_file(tmp_path):
             env.set_level_options(**{name: value})
     with pytest.raises(InvalidOptionError, match=r"num_operations: .*counts 1 to 2"):
         env.set_level_options(num_operations=3)
-
-
-def test_states_have_the_level_options():
-    env = Countdown()
-    env.reset(seed=1)
-    untouched = Countdown().get_state()
-    env.set_level_options(num_numbers=(2, 3), num_operations=1)
-    state = json.loads(json.dumps(env.get_state()))
-    other = Countdown(max_steps=1)
-    other.set_state(state)
-    assert other.get_state() == env.get_state()
-    for _ in range(5):
-        assert other.reset() == env.reset()
-    other.set_state(untouched)
-    assert other.options is Countdown().options
-    for level_options, words in (
-        ({"num_numbers": 6}, "num_numbers: expected at most 4"),
-        ({"operators": "+"}, "unexpected keyword argument 'operators'"),
-    ):
-        with pytest.raises(InvalidStateError, match=f"state: .*{words}"):
-            other.set_state({**state, "level_options": level_options})
-    assert other.get_state() == untouched
 
 
 # ----------------------------------------------------------------- solutions

@@ -84,9 +84,7 @@ def test_items_that_are_no_products_are_left_out():
     assert [p.asin for p in listings(items)] == ["B000000001", "A000000003"]
     # The number counts items, also those.
     assert [p.asin for p in listings(items, num_products=3)] == ["B000000001"]
-
-
-def test_items_beyond_num_products_may_be_malformed():
+    # Those beyond may be malformed.
     assert len(listings([ITEMS[0], None], num_products=1)) == 1
 
 
@@ -137,49 +135,41 @@ def test_a_malformed_item_is_named_with_its_field(items, message):
 
 
 ASIN = "B000000001"
-
-
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        (3, r"the entry: expected an object"),
-        ({"attributes": "a"}, r"attributes: expected a list"),
-        ({"attributes": [1]}, r"attributes: expected a string"),
-        ({"instruction": 1}, r"instruction: expected a string"),
-        ({"instruction": "a"}, r"instruction_attributes: expected a list, got None"),
+BAD_ENTRIES = {
+    "attributes: A": [
+        (3, "the entry: expected an object"),
+        ({"attributes": "a"}, "attributes: expected a list"),
+        ({"attributes": [1]}, "attributes: expected a string"),
+        ({"instruction": 1}, "instruction: expected a string"),
+        ({"instruction": "a"}, "instruction_attributes: expected a list, got None"),
         (
             {"instruction": "a", "instruction_attributes": []},
-            r"instruction_attributes: expected at least one",
+            "instruction_attributes: expected at least one",
         ),
     ],
-)
-def test_a_malformed_entry_of_attributes_is_named(entry, message):
-    with pytest.raises(InvalidOptionError, match=rf"attributes: A\.json, {ASIN}, "):
-        listings(attributes={ASIN: entry})
-    with pytest.raises(InvalidOptionError, match=message):
-        listings(attributes={ASIN: entry})
+    "human_instructions: H": [
+        (3, "the entry: expected a list"),
+        ([3], "the entry: expected an object"),
+        ([{}], "instruction_attributes: expected a list"),
+        ([{"instruction_attributes": ["a"]}], "instruction: missing"),
+        (
+            [{"instruction": "a", "instruction_attributes": ["a"]}],
+            "instruction_options: expected a list",
+        ),
+    ],
+}
 
 
 @pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        (3, r"the entry: expected a list"),
-        ([3], r"the entry: expected an object"),
-        ([{}], r"instruction_attributes: expected a list"),
-        ([{"instruction_attributes": ["a"]}], r"instruction: missing"),
-        (
-            [{"instruction": "a", "instruction_attributes": ["a"]}],
-            r"instruction_options: expected a list",
-        ),
-    ],
+    ("file", "entry", "message"),
+    [(file, *row) for file, rows in BAD_ENTRIES.items() for row in rows],
 )
-def test_a_malformed_entry_of_a_person_is_named(entry, message):
-    with pytest.raises(InvalidOptionError, match=rf"H\.json, {ASIN}, {message}"):
-        listings(human={ASIN: entry})
-
-
-def test_entries_of_products_that_are_not_there_are_not_looked_at():
-    assert len(listings(attributes={"other": 3}, human={"other": 3})) == 3
+def test_a_malformed_entry_is_named(file, entry, message):
+    name = file[: file.index(":")].removesuffix("_instructions")
+    with pytest.raises(InvalidOptionError, match=rf"{file}\.json, {ASIN}, {message}"):
+        listings(**{name: {ASIN: entry}})
+    # Entries of products that are not there are not looked at.
+    assert len(listings(**{name: {"other": entry}})) == 3
 
 
 def test_json_is_read_plain_and_packed(tmp_path):
@@ -299,24 +289,6 @@ def test_opening_does_not_read_records_and_postings(shop_folder, monkeypatch):
         *("lucene/documents.bin", "lucene/saturations.bin"),
     }
     assert len(names) == len(set(names))
-
-
-def test_a_header_that_asks_for_memory_is_refused(shop_folder):
-    for path in shop_folder.rglob("*.npy"):
-        good = path.read_bytes()
-        bad = re.sub(rb"'shape': \((\d+),\), \}( *)", _claim, good)
-        assert bad != good
-        assert len(bad) == len(good)
-        path.write_bytes(bad)
-        with pytest.raises(InvalidOptionError, match=rf"{path.name} cannot be read"):
-            Catalogue.load(products=shop_folder)
-        path.write_bytes(good)
-
-
-def _claim(match):
-    """Return a header of the same length with a giant shape."""
-    claim = b"'shape': (999999999999,), }"
-    return claim + b" " * (len(match[0]) - len(claim))
 
 
 def test_a_damaged_record_is_refused_when_it_is_read_and_changes_nothing(shop_folder):

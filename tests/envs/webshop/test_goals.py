@@ -18,8 +18,6 @@ from roll_vec.envs.webshop.solver import Solution
 from roll_vec.errors import (
     ClosedError,
     InvalidOptionError,
-    InvalidStateError,
-    UnknownOptionError,
 )
 from tests.envs.webshop.shops import (
     ATTRIBUTES,
@@ -262,45 +260,3 @@ def test_level_options_begin_with_the_next_episode():
         assert env.step("search[<r>]") == twin.step("search[<r>]")
     env.set_level_options(limit_goals=None, num_levels=0, start_level=0)
     assert env.reset(seed=9) == demo_shop().reset(seed=9)
-
-
-def test_bad_level_options_change_nothing():
-    env = demo_shop()
-    env.reset(seed=1)
-    env.set_level_options(num_levels=3)
-    state = env.get_state()
-    for name, value, error, message in (
-        ("num_products", 20, UnknownOptionError, "exist: limit_goals, .*new environm"),
-        ("start_levels", 20, UnknownOptionError, "did you mean start_level"),
-        ("split", "train", InvalidOptionError, "split: 'train' begins at goal 1500"),
-        ("split", "dev", InvalidOptionError, "split: expected one of 'all'"),
-        ("num_levels", -1, InvalidOptionError, "num_levels"),
-    ):
-        for method in (env.set_level_options, env.check_level_options):
-            with pytest.raises(error, match=message):
-                method(**{name: value})
-        assert env.get_state() == state
-
-
-def test_states_have_level_and_level_options():
-    env = demo_shop()
-    env.reset(seed=12)
-    play(env, "search[<r>]")
-    env.set_level_options(num_levels=2, limit_goals=5)
-    state = json.loads(json.dumps(env.get_state()))
-    other = demo_shop()
-    other.set_state(state)
-    untouched = demo_shop().get_state()
-    results = [
-        (one.step("click[next >]"), one.reset(), one.reset(), one.get_state())
-        for one in (env, other)
-    ]
-    assert results[0] == results[1]
-    other.set_state(untouched)
-    assert other.get_state() == untouched
-    assert other.reset(seed=3) == demo_shop().reset(seed=3)
-    before = other.get_state()
-    for key, value in (("level", -1), ("level_options", {"split": "train"})):
-        with pytest.raises(InvalidStateError):
-            other.set_state({**state, key: value})
-        assert other.get_state() == before

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from roll_vec.envs.webshop.catalogue import title_nouns
-from roll_vec.envs.webshop.catalogue.title_nouns import load_title_nouns, nouns_by_rule
+from roll_vec.envs.webshop.catalogue.title_nouns import load_title_nouns
 from roll_vec.errors import InvalidFileError, InvalidOptionError
 
 TITLES = {"B1": "Red Shoes for the Party, 2 Pack", "B2": "Oak Table", "B3": ""}
@@ -20,7 +20,12 @@ MODEL = "spacy:en_core_web_sm-3.8.0"
 @pytest.fixture
 def no_spacy(monkeypatch):
     """Hide an installed spaCy."""
-    monkeypatch.setattr(title_nouns, "_installed_models", dict)
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name: None if name == "spacy" else find(name),
+    )
 
 
 @pytest.fixture
@@ -84,33 +89,28 @@ def test_the_original_file_is_read(shared):
 
 
 def test_without_a_file_and_spacy_the_rule_is_used(tmp_path, no_spacy):
-    nouns, source = load_title_nouns(TITLES)
-    assert source == "rule"
-    assert nouns == {
+    titles = {
+        **TITLES,
+        # Runs of letters that are no stop words.
+        "B4": "The 12V LED-Lamp (4 x 10W)",
+        "B5": "Women's shoes SHOES",
+        "B6": "caf\xe9_cr\xe8me \u8336\u8336 \u2605",
+        "B7": "\ud800x y\x00zz" + " a" * 100_000,
+    }
+    nouns = {
         "B1": ("red", "shoes", "party", "pack"),
         "B2": ("oak", "table"),
         "B3": (),
+        "B4": ("led", "lamp"),
+        "B5": ("women", "shoes", "shoes"),
+        "B6": ("caf\xe9", "cr\xe8me", "\u8336\u8336"),
+        "B7": ("zz",),
     }
+    assert load_title_nouns(titles) == (nouns, "rule")
     path = tmp_path / "nouns.json"
     with pytest.raises(InvalidOptionError, match=r"nouns\.json: it is not there, and"):
         load_title_nouns(TITLES, path)
     assert not path.exists()
-
-
-@pytest.mark.parametrize(
-    ("title", "nouns"),
-    [
-        ("The 12V LED-Lamp (4 x 10W)", ("led", "lamp")),
-        ("Women's shoes SHOES", ("women", "shoes", "shoes")),
-        (
-            "caf\xe9_cr\xe8me \u8336\u8336 \u2605",
-            ("caf\xe9", "cr\xe8me", "\u8336\u8336"),
-        ),
-        ("\ud800x y\x00zz" + " a" * 100_000, ("zz",)),
-    ],
-)
-def test_the_rule_keeps_runs_of_letters_that_are_no_stop_words(title, nouns):
-    assert nouns_by_rule(title) == nouns
 
 
 @pytest.mark.parametrize("name", ["nouns.json", "nouns.json.gz"])
@@ -183,14 +183,11 @@ def test_a_malformed_file_is_named(tmp_path, no_spacy, content, problem):
         load_title_nouns({}, path)
 
 
-def test_a_folder_that_is_not_there_is_noticed_before_the_work(tmp_path, fake_spacy):
+def test_a_file_that_cannot_be_written_is_named(tmp_path, fake_spacy):
     path = tmp_path / "none" / "nouns.json"
     with pytest.raises(InvalidOptionError, match=r"nouns\.json.*cannot be written"):
         load_title_nouns(TITLES, path)
-    assert not fake_spacy
-
-
-def test_a_failed_replacement_leaves_no_temporary_file(tmp_path, fake_spacy):
+    assert not fake_spacy, "it is noticed before the work"
     path = tmp_path / "nouns.json"
 
     def occupy(counts):
@@ -214,16 +211,6 @@ def test_an_error_of_spacy_leaves_the_file_unchanged(tmp_path, monkeypatch):
     with pytest.raises(RuntimeError, match="no more"):
         load_title_nouns(TITLES, path)
     assert read_file(tmp_path / "nouns.json") == content
-
-
-def test_models_need_an_installed_spacy(monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util,
-        "find_spec",
-        lambda name: None if name == "spacy" else find(name),
-    )
-    assert title_nouns._installed_models() == {}
 
 
 def test_nouns_of_spacy_equal_the_originals(shared, tmp_path):
