@@ -248,7 +248,7 @@ WRONG_CHANGES = [
     (COUNTDOWN, {"num_operations": 1}, InvalidOptionError, "num_operations: .*2 to 3"),
     (
         COUNTDOWN,
-        {"start_level": 3},
+        {"num_levels": 0, "start_level": 3},
         InvalidOptionError,
         "start_level: 3 has no meaning",
     ),

@@ -3,7 +3,6 @@
 import gzip
 import json
 import random
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -144,21 +143,6 @@ def test_lengths_are_stored_in_four_bits():
         assert hits(index, "red") == [(n, float(score)) for n, score in expected]
 
 
-def test_the_order_of_equal_scores_is_that_of_keys_not_of_products():
-    index = LuceneIndex.build(["red"] * 4, ["d", "a", "c", "b"])
-    assert [number for number, _ in hits(index, "red")] == [1, 3, 2, 0]
-    assert [number for number, _ in hits(index, "red", 2)] == [1, 3]
-
-
-def test_words_that_no_document_has_are_stemmed_first():
-    index = LuceneIndex.build(["walking boots", "red boots"], ["a", "b"])
-    assert hits(index, "walked") == hits(index, "walking") != []
-    assert hits(index, "runner") == []
-    # A stem is no word: "gener" is what "general" becomes.
-    index = LuceneIndex.build(["generals"], ["a"])
-    assert hits(index, "general") == hits(index, "gener") != []
-
-
 def test_of_a_long_query_the_first_1024_terms_count():
     documents = [" ".join(f"n{n}" for n in range(1024)), "late", "n0"]
     index = LuceneIndex.build(documents, ["a", "b", "c"])
@@ -192,6 +176,10 @@ def test_a_query_of_indexed_words_needs_no_stemmer(tmp_path, monkeypatch):
     assert stemmed == []
     assert len(index.search("walked")[0]) == 1
     assert stemmed == ["walked"]
+    monkeypatch.undo()
+    # A stem is no word: "gener" is what "general" becomes.
+    index = LuceneIndex.build(["generals"], ["a"])
+    assert hits(index, "general") == hits(index, "gener") != []
 
 
 @pytest.mark.parametrize("memory_map", [True, False])
@@ -274,23 +262,6 @@ def test_forged_postings_are_refused_before_a_kernel_reads_them(document, tmp_pa
     index.save(tmp_path)
     with pytest.raises(InvalidOptionError, match=r"documents\.bin .*of no product"):
         LuceneIndex.open(tmp_path, memory_map=True).search("red")
-
-
-def test_threads_find_the_same():
-    indexes = [LuceneIndex.build(*random_shop(seed)) for seed in (1, 2, 3)]
-    rng = random.Random(0)
-    queries = [
-        (rng.randrange(3), " ".join(rng.choices(WORDS, k=4)))
-        for _ in range(20 if JIT_OFF else 200)
-    ]
-
-    def search(query):
-        return hits(indexes[query[0]], query[1])
-
-    expected = list(map(search, queries))
-    with ThreadPoolExecutor(4) as pool:
-        for _ in range(3):
-            assert list(pool.map(search, queries)) == expected
 
 
 def test_documents_and_keys_must_be_as_many():
