@@ -81,20 +81,43 @@ def test_reward_and_info_of_an_answer(answer, rule):
 
 
 def test_a_division_by_zero_has_the_right_form():
-    env = with_task([3, 3, 8], 24)
-    _, reward, _, _, info = env.step("8/(3-3)")
-    assert (reward, info["reason"]) == (0.1, "division_by_zero")
-    assert info["action_is_valid"]
-    assert info["action_is_effective"]
-    assert "value" not in info
+    large = 10**18 - 1
+    for nums in ([3, 3, 8], [large, large, 8]):
+        env = with_task(nums, 24, max_digits=18, number_range=(1, 9))
+        _, reward, _, _, info = env.step("{2}/({0}-{1})".format(*nums))
+        assert (reward, info["reason"]) == (0.1, "division_by_zero")
+        assert info["action_is_valid"]
+        assert info["action_is_effective"]
+        assert "value" not in info
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "with_option", "without"),
+    [
+        ("unicode_operators", "3×8÷1−0", "wrong_numbers", "bad_character"),
+        ("unicode_operators", "3×8÷1", "correct", "bad_character"),
+        ("trailing_target", "3*8*1 = 24", "correct", "bad_character"),
+        ("trailing_target", "3*8*1 = 25", "bad_character", "bad_character"),
+        ("trailing_target", "3*8*1 = 24 = 24", "bad_character", "bad_character"),
+        ("unary_minus", "-1*8*-3", "correct", "syntax"),
+    ],
+)
+def test_forms_of_answers_on_request(option, text, with_option, without):
+    for value, reason in ((True, with_option), (False, without)):
+        env = with_task([3, 8, 1], 24, **{option: value})
+        assert env.step(text)[4]["reason"] == reason
 
 
 def test_values_are_the_nearest_floats_of_python():
     nines = "*".join(["9" * 18] * 20)
     values = {nines: math.inf, f"1-{nines}": -math.inf, f"1/({nines})": 0.0}
     limits = {"max_digits": 18, "max_tokens": 99, "max_chars": 999}
-    for text in ("999999999999999999/7", "1/3", "123456789012345678/1000000007"):
-        values[text] = float(oracle.grade(text, [], 0, max_digits=18)[1])
+    for text in (
+        *("999999999999999999/7", "1/3", "123456789012345678/1000000007"),
+        f"1/(1-{'9' * 18}/7/{'9' * 17})/7",
+        f"{'9' * 18}*{'9' * 18}/(5-{'8' * 18}*9)",
+    ):
+        values[text] = float(oracle.grade(text, [], 0, **limits)[1])
     limits |= {"format_score": np.float32(0.5), "reward_rule": "tinyzero"}
     env = with_task([1], 1, **limits)
     for text, value in values.items():
