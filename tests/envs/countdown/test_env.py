@@ -111,12 +111,9 @@ def test_forms_of_answers_on_request(option, text, with_option, without):
 def test_values_are_the_nearest_floats_of_python():
     nines = "*".join(["9" * 18] * 20)
     values = {nines: math.inf, f"1-{nines}": -math.inf, f"1/({nines})": 0.0}
+    values |= {f"{nines}/(1-2)": -math.inf, f"(1-2)/(0-{nines})": 0.0}
     limits = {"max_digits": 18, "max_tokens": 99, "max_chars": 999}
-    for text in (
-        *("999999999999999999/7", "1/3", "123456789012345678/1000000007"),
-        f"1/(1-{'9' * 18}/7/{'9' * 17})/7",
-        f"{'9' * 18}*{'9' * 18}/(5-{'8' * 18}*9)",
-    ):
+    for text in ("999999999999999999/7", "1/3", "123456789012345678/(7-1000000007)"):
         values[text] = float(oracle.grade(text, [], 0, **limits)[1])
     limits |= {"format_score": np.float32(0.5), "reward_rule": "tinyzero"}
     env = with_task([1], 1, **limits)
