@@ -73,21 +73,6 @@ def test_from_the_front_page_to_the_order(shop):
         env.step("click[back to search]")
 
 
-def test_a_worse_order(shop):
-    env = shop()
-    play(env, "search[shirt]", f"click[{SHIRT}]")
-    _, reward, terminated, _, info = play(env, "click[buy now]")
-    assert 0 < reward < 1
-    assert terminated
-    assert not info["success"]
-    assert info["purchased"]["options"] == []
-    terms = env.catalogue.reward(env.state.goal, ("B000000001", {}))
-    term_values = {k: v for k, v in terms._asdict().items() if v is not None}
-    source = env.catalogue.title_nouns_source
-    assert info["reward_terms"] == {**term_values, "title_nouns": source}
-    assert reward == terms.reward == env.state.reward
-
-
 INVALID = [
     "",
     "buy",

@@ -58,36 +58,6 @@ def test_goals_and_prices_equal_the_originals(shared, kind):
         assert json.loads(json.dumps(fields)) == record
 
 
-def test_a_goal_is_made_for_each_choice_of_options():
-    goals, _ = small()
-    texts = [goal.instruction_text for goal in goals]
-    assert sorted(text.partition(", and price")[0] for text in texts) == [
-        "Find me machine wash men's shirts with color: navy blue, and size: small",
-        "Find me machine wash men's shirts with color: navy blue, and size: x | large",
-        "Find me machine wash men's shirts with color: red, and size: small",
-        "Find me machine wash men's shirts with color: red, and size: x | large",
-        "Find me tables",
-    ]
-    (table,) = [goal for goal in goals if goal.asin == "B000000002"]
-    assert table.goal_options == {}
-    # "machine wash" is asked for five times, "solid wood" once.
-    assert table.weight == (1 / 1 + 1 / 5) / 2
-
-
-def test_limits_are_one_a_product_and_above_its_price():
-    for seed in range(20):
-        goals, products = small(seed=seed)
-        price = {product.asin: product.price for product in products}
-        limits = {(goal.asin, goal.price_upper) for goal in goals}
-        assert len(limits) == 2
-        for asin, limit in limits:
-            above = [step for step in range(10, 1000, 10) if step > price[asin]]
-            assert limit in above[1:4]
-        for goal in goals:
-            words = f", and price lower than {goal.price_upper:.2f} dollars"
-            assert goal.instruction_text.endswith(words)
-
-
 def test_expensive_products_have_no_limit():
     dear = {**ITEMS[1], "pricing": "$985"}
     items = [dear, {**dear, "asin": "B000000009", "pricing": "$5000"}]
@@ -95,14 +65,6 @@ def test_expensive_products_have_no_limit():
     goals, _ = goals_of(Shop(items, attributes, {}))
     assert [goal.price_upper for goal in goals] == [1_000_000.0] * 2
     assert [goal.instruction_text for goal in goals] == ["Find me tables"] * 2
-
-
-def test_a_persons_goal_loses_its_full_stops():
-    goals, _ = small(human=True)
-    (goal,) = goals
-    assert goal.instruction_text.startswith("i want a table. , and price lower than ")
-    assert goal.goal_options == ("brown",)
-    assert goal.weight == 1
 
 
 def test_a_shop_without_goals_says_which_file_has_them():
