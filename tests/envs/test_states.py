@@ -60,8 +60,23 @@ WRONG_ENTRIES = {
         {"level_options": {"split": "train"}},
         {"level_options": {"limit_goals": "1"}},
     ),
-    SOKOBAN: ({"level_options": {"num_boxes": 0}}, {"level_options": 1}),
-    RANDOM_LAKE: ({"level_options": {"p": 2.0}}, {"maps": np.zeros(16, np.uint8)}),
+    SOKOBAN: (
+        {"level_options": {"num_boxes": 0}},
+        {"level_options": 1},
+        {"elapsed_steps": np.int32(-1)},
+        {"elapsed_steps": np.int32(10)},
+        {"players": np.int32(-1)},
+        {"cells": np.full(25, 9, np.uint8)},
+        {"level_numbers": np.int64(-1)},
+    ),
+    RANDOM_LAKE: (
+        {"level_options": {"p": 2.0}},
+        {"maps": np.zeros(16, np.uint8)},
+        {"positions": np.int64(16)},
+        {"starts": np.int64(-1)},
+        {"elapsed_steps": np.int32(10)},
+    ),
+    LAKE: ({"positions": np.int64(16)}, {"elapsed_steps": np.int32(-1)}),
 }
 
 
@@ -86,7 +101,7 @@ def started(id):
     else:
         env.reset(seed=5)
         env.reset()
-        env.step("2+2" if is_text(env) else 2)
+        env.step("2+2" if is_text(env) else env.get_all_actions()[0])
     if is_text(env):
         env.np_random.random()
     return env
@@ -94,7 +109,7 @@ def started(id):
 
 def play_on(env, num_steps=40):
     """Return the results of steps, which meet the end of episodes."""
-    results, rng = [], np.random.default_rng(1)
+    results, rng = [getattr(env, "level_seed", None)], np.random.default_rng(1)
     for step in range(num_steps):
         if is_text(env):
             action = env.oracle_action if step % 4 else "1/3"
@@ -164,11 +179,13 @@ def test_states_outside_an_episode(id):
         with pytest.raises(ResetNeededError):
             env.get_state()
     env.reset(seed=3)
-    for _ in range(200):
-        action = env.oracle_action if is_text(env) else 3
+    for step in range(200):
+        action = env.oracle_action if is_text(env) else 1 + step % 3
         if any(env.step(action)[2:4]):
             break
     ended = env.get_state()
+    assert ended.get("has_ended", True)
+    assert not started(id).get_state().get("has_ended", False)
     expected = env.reset(), env.get_state()
     env.set_state(ended)
     assert_same(env.get_state(), ended)

@@ -116,12 +116,12 @@ def test_options_without_a_task_move_nothing():
 
 
 @pytest.mark.parametrize("rule", ["all", "any"])
-@pytest.mark.parametrize("operators", ["+-*/", "-", "-/"])
+@pytest.mark.parametrize("operators", ["+-*/", "+-", "-", "-/"])
 def test_difficulty_is_that_of_brute_force(operators, rule):
     rng = random.Random(operators)
     difficulties = set()
-    for i in range(20):
-        size = rng.randint(1, 3 if JIT_OFF or i % 4 else 4)
+    for i in range(20 if JIT_OFF else 40):
+        size = rng.randint(1, 3 if JIT_OFF or i % 2 else 4)
         nums = [rng.randint(0, (9, 30)[i % 2]) for _ in range(size)]
         part = nums[: rng.randint(1, size)]
         target = rng.choice([-1, 30, *oracle.all_integers(part, operators)])
@@ -150,6 +150,8 @@ def test_tasks_beyond_the_solver_and_bad_arguments():
             assert count_operations(nums, 7, "+-*/", rule) == difficulty.TOO_LARGE
         assert count_operations([1, 2, 3], 1 << 70, "+-*/", rule) == -1
     assert count_operations(np.array([3, 8, 1]), np.int64(24)) == 2
+    # 1 + 5 is found before 6.
+    assert count_operations([1, 5, 6], 6, "+", "any") == 0
     with pytest.raises(InvalidOptionError, match="nums: expected a sequence of int"):
         count_operations([1.5], 3)
     with pytest.raises(InvalidOptionError, match="numbers_rule"):
