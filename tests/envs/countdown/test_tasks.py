@@ -150,8 +150,9 @@ def test_tasks_beyond_the_solver_and_bad_arguments():
             assert count_operations(nums, 7, "+-*/", rule) == difficulty.TOO_LARGE
         assert count_operations([1, 2, 3], 1 << 70, "+-*/", rule) == -1
     assert count_operations(np.array([3, 8, 1]), np.int64(24)) == 2
-    # 1 + 5 is found before 6.
-    assert count_operations([1, 5, 6], 6, "+", "any") == 0
+    # 1 + 2 + 4 is found before 1 + 6.
+    assert count_operations([1, 2, 4, 6], 7, "+", "any") == 1
+    assert count_operations([1, 2, 4, 7], 7, "+", "any") == 0
     with pytest.raises(InvalidOptionError, match="nums: expected a sequence of int"):
         count_operations([1.5], 3)
     with pytest.raises(InvalidOptionError, match="numbers_rule"):
