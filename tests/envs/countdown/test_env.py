@@ -10,7 +10,7 @@ from roll_vec.envs.countdown import Countdown, CountdownOptions
 from roll_vec.envs.countdown.env import EXAMPLES
 from roll_vec.envs.countdown.grading import REASONS
 from roll_vec.envs.countdown.texts import HINTS_BY_REASON
-from roll_vec.errors import InvalidActionError, InvalidSeedError, ResetNeededError
+from roll_vec.errors import ResetNeededError
 from roll_vec.spaces import UnicodeText
 from tests.oracles import countdown as oracle
 
@@ -81,46 +81,48 @@ def test_reward_and_info_of_an_answer(answer, rule):
 
 
 def test_a_division_by_zero_has_the_right_form():
-    env = with_task([3, 3, 8], 24)
-    _, reward, _, _, info = env.step("8/(3-3)")
-    assert (reward, info["reason"]) == (0.1, "division_by_zero")
-    assert info["action_is_valid"]
-    assert info["action_is_effective"]
-    assert "value" not in info
+    large = 10**18 - 1
+    for nums in ([3, 3, 8], [large, large, 8]):
+        env = with_task(nums, 24, max_digits=18, number_range=(1, 9))
+        _, reward, _, _, info = env.step("{2}/({0}-{1})".format(*nums))
+        assert (reward, info["reason"]) == (0.1, "division_by_zero")
+        assert info["action_is_valid"]
+        assert info["action_is_effective"]
+        assert "value" not in info
 
 
-def test_results_have_python_s_types():
-    env = with_task([3, 8, 1], 24, format_score=np.float32(0.5), score=2)
-    for text, reward in (("3*8*1", 2.0), ("3+8+1", 0.5), ("", 0.0)):
+@pytest.mark.parametrize(
+    ("option", "text", "with_option", "without"),
+    [
+        ("unicode_operators", "3×8÷1−0", "wrong_numbers", "bad_character"),
+        ("unicode_operators", "3×8÷1", "correct", "bad_character"),
+        ("trailing_target", "3*8*1 = 24", "correct", "bad_character"),
+        ("trailing_target", "3*8*1 = 25", "bad_character", "bad_character"),
+        ("trailing_target", "3*8*1 = 24 = 24", "bad_character", "bad_character"),
+        ("unary_minus", "-1*8*-3", "correct", "syntax"),
+    ],
+)
+def test_forms_of_answers_on_request(option, text, with_option, without):
+    for value, reason in ((True, with_option), (False, without)):
+        env = with_task([3, 8, 1], 24, **{option: value})
+        assert env.step(text)[4]["reason"] == reason
+
+
+def test_values_are_the_nearest_floats_of_python():
+    nines = "*".join(["9" * 18] * 20)
+    values = {nines: math.inf, f"1-{nines}": -math.inf, f"1/({nines})": 0.0}
+    values |= {f"{nines}/(1-2)": -math.inf, f"(1-2)/(0-{nines})": 0.0}
+    limits = {"max_digits": 18, "max_tokens": 99, "max_chars": 999}
+    for text in ("999999999999999999/7", "1/3", "123456789012345678/(7-1000000007)"):
+        values[text] = float(oracle.grade(text, [], 0, **limits)[1])
+    limits |= {"format_score": np.float32(0.5), "reward_rule": "tinyzero"}
+    env = with_task([1], 1, **limits)
+    for text, value in values.items():
         env.set_state({**env.get_state(), "open": True})
         result = env.step(text)
-        assert result[1] == reward
+        assert (result[1], result[4]["value"]) == (0.5, value)
         assert [type(x) for x in result] == [str, float, bool, bool, dict]
-        kinds = {key: type(value) for key, value in result[4].items()}
-        assert kinds.pop("value", float) is float
-        assert list(kinds.values()) == [str, bool, bool, bool]
-    assert type(env.target) is int
-    assert [type(number) for number in env.nums] == [int] * 3
-
-
-def test_a_value_beyond_floats_is_infinite():
-    env = with_task([1], 1, max_digits=18, max_tokens=99, max_chars=999)
-    product = "*".join(["9" * 18] * 20)
-    for text, value in (
-        (product, math.inf),
-        (f"1-{product}", -math.inf),
-        (f"1/({product})", 0.0),
-    ):
-        env.set_state({**env.get_state(), "open": True})
-        assert env.step(text)[4]["value"] == value
-
-
-def test_values_are_the_nearest_floats():
-    env = with_task([1], 1, max_digits=18)
-    for text in ("999999999999999999/7", "1/3", "123456789012345678/1000000007"):
-        env.set_state({**env.get_state(), "open": True})
-        expected = float(oracle.grade(text, [], 0, max_digits=18)[1])
-        assert env.step(text)[4]["value"] == expected
+        assert [type(x) for x in result[4].values()] == [str, bool, bool, bool, float]
 
 
 HINTS = [
@@ -160,12 +162,9 @@ def test_hints_of_other_kinds():
     assert env.step("8/(3-3)")[0].endswith("\nYour answer divides by zero.")
     hint = "\nYour answer has an operator other than +-/ in it."
     assert env.step("8*3")[0].endswith(hint)
-    assert env.step("8/3/3")[:4] == (
-        "Target: 24, nums: [3, 3, 8]\nYour answer is 8/9, not 24.",
-        0.1,
-        True,
-        False,
-    )
+    observation, *results, _ = env.step("8/3/3")
+    assert observation.endswith("[3, 3, 8]\nYour answer is 8/9, not 24.")
+    assert results == [0.1, True, False]
     nums = [10**9 - 1] * 3
     env = with_task(nums, 1, max_steps=3, number_range=(1, 9))
     product = "*".join(map(str, nums))
@@ -189,34 +188,6 @@ def test_a_correct_answer_ends_the_episode_at_once_and_the_last_one_at_any_rate(
             env.step("3*8*1")
         env.reset()
         env.step("1")
-
-
-def test_before_a_reset_nothing_works():
-    env = Countdown(render_mode="ansi")
-    for call in (lambda: env.step("1"), env.render):
-        with pytest.raises(ResetNeededError, match="reset"):
-            call()
-    assert (env.level_seed, env.nums, env.oracle_action) == (None, [], None)
-
-
-@pytest.mark.parametrize("action", [None, 3, b"3*8*1", ["3*8*1"], np.array("3*8*1")])
-def test_an_action_that_is_no_text_moves_nothing(action):
-    env = with_task([3, 8, 1], 24)
-    before = env.get_state()
-    with pytest.raises(InvalidActionError, match="action: expected a str, got"):
-        env.step(action)
-    assert env.get_state() == before
-    assert env.step(np.str_("3*8*1"))[1] == 1.0
-
-
-def test_a_bad_seed_moves_nothing():
-    env = with_task([3, 8, 1], 24)
-    before = env.get_state()
-    for seed in (-1, 1.5, "1"):
-        with pytest.raises(InvalidSeedError):
-            env.reset(seed=seed)
-    assert env.get_state() == before
-    assert env.step("3*8*1")[1] == 1.0
 
 
 def test_instructions():
@@ -248,12 +219,6 @@ def test_spaces():
     assert samples == set(EXAMPLES)
 
 
-def test_gymnasiums_checker_is_content():
-    from gymnasium.utils.env_checker import check_env
-
-    check_env(Countdown(max_steps=2), skip_render_check=True)
-
-
 def test_every_task_is_solved_by_its_oracle():
     for keywords in (
         {},
@@ -263,7 +228,7 @@ def test_every_task_is_solved_by_its_oracle():
         {"numbers_rule": "any", "max_steps": 2},
     ):
         env = Countdown(**keywords)
-        for seed in range(60):
+        for seed in range(20):
             env.reset(seed=seed)
             answer = env.oracle_action
             assert answer == env.oracle_action

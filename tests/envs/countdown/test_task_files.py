@@ -1,7 +1,6 @@
 """Files of tasks: their rows are played, bad files and rows are named."""
 
 import gzip
-import json
 import os
 import pickle
 import sys
@@ -12,7 +11,7 @@ import pytest
 from roll_vec.envs.countdown import Countdown
 from roll_vec.envs.countdown.task_files import load_tasks
 from roll_vec.errors import InvalidOptionError, MissingExtraError
-from tests.envs.countdown.tasks import list_tasks
+from tests.envs.countdown.tasks import list_tasks, write_jsonl
 from tests.mutations import mutate_bytes
 
 ROWS = [
@@ -22,15 +21,6 @@ ROWS = [
     ([100, 0, 999_999_999], 12_345_678_901),
     ([1, 1], 5),
 ]
-
-
-def write_jsonl(path, rows):
-    """Write a file with a JSON object for each row; return its path."""
-    open_text = gzip.open if path.suffix == ".GZ" else open
-    with open_text(path, "wt", encoding="utf-8") as file:
-        for nums, target in rows:
-            file.write(json.dumps({"target": target, "id": "é", "nums": nums}) + "\n")
-    return path
 
 
 def write_parquet(path, rows, nums_type=None, target_type=None):
@@ -261,7 +251,10 @@ def test_a_small_parquet_file_of_very_many_numbers_is_refused(tmp_path):
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "tasks.parquet"
-    rows = {"nums": [[1, 2, 3]] * 3_000_000, "target": [6] * 3_000_000}
+    nums = arrow.ListArray.from_arrays(
+        np.arange(0, 9_000_001, 3, dtype=np.int32), np.ones(9_000_000, np.int64)
+    )
+    rows = {"nums": nums, "target": np.ones(3_000_000, np.int64)}
     parquet.write_table(arrow.table(rows), path, compression="zstd")
     assert path.stat().st_size < 100_000
     with pytest.raises(

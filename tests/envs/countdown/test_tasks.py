@@ -1,16 +1,25 @@
-"""Tasks: the same in every version, process, thread and order of levels."""
+"""Tasks: pinned, solvable, within a band of difficulty; arguments of the solver."""
 
-import os
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
+import random
+import re
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from roll_vec.envs.countdown import Countdown
-from roll_vec.errors import LevelGenerationError
-from tests.conftest import JIT_OFF, ROOT
-from tests.envs.countdown.tasks import list_tasks
+from roll_vec.envs.countdown import (
+    Countdown,
+    CountdownOptions,
+    difficulty,
+    reachable,
+    solve,
+)
+from roll_vec.envs.countdown.difficulty import count_operations
+from roll_vec.errors import InvalidOptionError, LevelGenerationError
+from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed
+from tests.conftest import JIT_OFF
+from tests.envs.countdown.tasks import list_tasks, write_jsonl
+from tests.oracles import countdown as oracle
 
 # These never change: other tasks need a new version of the id.
 PINNED = {
@@ -23,11 +32,6 @@ PINNED = {
     2**32 - 1: ([20, 16, 81], 45),
     2**40: ([85, 54, 56, 14], 35),
 }
-PINNED_STREAM = [
-    (7, [69, 51, 93, 80], 62),
-    (3098854039, [25, 67, 8, 17], 66),
-    (2790458877, [52, 80, 41], 13),
-]
 PINNED_OTHERS = [
     (
         {"num_numbers": 6, "number_range": (1, 100), "target_range": (100, 999)},
@@ -42,100 +46,44 @@ PINNED_OTHERS = [
         },
         [([7, 7], 0), ([5, 9], 4), ([8, 4], 4)],
     ),
+    (
+        {"numbers_rule": "any", "num_operations": 1},
+        [([50, 1, 68], 18), ([52, 91, 51, 11], 80), ([95, 64, 4, 11], 75)],
+    ),
 ]
+BAND = {"numbers_rule": "any", "num_operations": (0, 1)}
 
 
 def test_tasks_are_pinned():
-    env = Countdown()
-    assert list_tasks(env, PINNED) == list(PINNED.values())
-    assert list_tasks(env, reversed(PINNED)) == list(PINNED.values())[::-1]
+    # Rewards and limits of answers change no task.
+    other = {"operators": "/*-+", "max_steps": 3, "score": 5.0, "unary_minus": True}
+    for env in (Countdown(), Countdown(**other, max_tokens=99)):
+        assert list_tasks(env, PINNED) == list(PINNED.values())
+        assert list_tasks(env, reversed(PINNED)) == list(PINNED.values())[::-1]
     for keywords, expected in PINNED_OTHERS:
         assert list_tasks(Countdown(**keywords), range(len(expected))) == expected
 
 
-def test_a_stream_is_pinned():
-    env = Countdown()
-    env.reset(seed=7)
-    for expected in PINNED_STREAM:
-        assert (env.level_seed, env.nums, env.target) == expected
-        env.step("")
-        env.reset()
-
-
-def test_other_rewards_and_limits_leave_the_tasks_alone():
-    env = Countdown(
-        operators="/*-+", max_steps=3, score=5.0, max_tokens=99, unary_minus=True
-    )
-    assert list_tasks(env, PINNED) == list(PINNED.values())
-
-
-CODE = """
-from roll_vec.envs.countdown import Countdown
-env = Countdown()
-for seed in range(20):
-    env.reset(seed=seed)
-    print(env.nums, env.target, env.oracle_action)
-"""
-
-
-def test_processes_agree_whatever_their_hash_seed():
-    variables = {**os.environ, "PYTHONHASHSEED": "12345", "PYTHONPATH": str(ROOT)}
-    output = subprocess.run(
-        [sys.executable, "-c", CODE],
-        env=variables,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    env = Countdown()
-    assert output.count("\n") == 20
-    for seed, line in enumerate(output.splitlines()):
-        env.reset(seed=seed)
-        assert line == f"{env.nums} {env.target} {env.oracle_action}"
-
-
-# numpy's error state, which the suite sets for uint64 to wrap, is one thread's.
-@pytest.mark.skipif(JIT_OFF, reason="uint64 wraps silently only when compiled")
-def test_threads_agree():
-    def play(_):
-        one = Countdown()
-        other = Countdown(num_numbers=5, target_range=(1, 999))
-        results = []
-        for seed in range(60):
-            results += list_tasks(one, [seed]) + list_tasks(other, [seed])
-            results.append(one.step("1+2")[1:])
-            results.append(other.step(other.oracle_action)[1:])
-        return results
-
-    expected = play(0)
-    with ThreadPoolExecutor(8) as pool:
-        for results in pool.map(play, range(16)):
-            assert results == expected
-
-
-def test_a_finite_set_of_levels():
-    every = Countdown()
-    env = Countdown(num_levels=5, start_level=100)
+@pytest.mark.parametrize("more", [{}, BAND], ids=str)
+def test_a_finite_set_of_levels(more):
+    env = Countdown(**more, num_levels=5, start_level=100)
     assert list_tasks(env, range(12)) == list_tasks(
-        every, [100 + s % 5 for s in range(12)]
+        Countdown(**more), [100 + seed % 5 for seed in range(12)]
     )
     assert env.level_seed == 11
     env.reset(seed=3)
     tasks = set()
-    for _ in range(50):
+    for _ in range(30):
         env.reset()
         tasks.add((tuple(env.nums), env.target))
     assert len(tasks) == 5
 
 
 def test_options_without_a_task_move_nothing():
-    env = Countdown(
-        num_numbers=2, operators="+", number_range=(1, 4), target_range=(8, 9)
-    )
-    seeds = iter(range(10**6))
     # A sum of 8 is 4 + 4: rare for a draw, but there within a thousand of them.
-    env.reset(seed=next(seeds))
-    assert (env.nums, env.target) == ([4, 4], 8)
+    rare = {"number_range": (1, 4), "target_range": (8, 9)}
+    env = Countdown(num_numbers=2, operators="+", **rare)
+    assert list_tasks(env, [0]) == [([4, 4], 8)]
 
     env = Countdown(num_numbers=2, operators="+", target_range=(199, 200))
     with pytest.raises(LevelGenerationError, match=r"target_range=\(199, 200\)"):
@@ -162,3 +110,181 @@ def test_options_without_a_task_move_nothing():
             state = env.get_state()
     assert num_tasks
     assert num_errors
+
+
+# ---------------------------------------------------------------------- difficulty
+
+
+@pytest.mark.parametrize("rule", ["all", "any"])
+@pytest.mark.parametrize("operators", ["+-*/", "+-", "-", "-/"])
+def test_difficulty_is_that_of_brute_force(operators, rule):
+    rng = random.Random(operators)
+    difficulties = set()
+    for i in range(20 if JIT_OFF else 40):
+        size = rng.randint(1, 3 if JIT_OFF or i % 2 else 4)
+        nums = [rng.randint(0, (9, 30)[i % 2]) for _ in range(size)]
+        part = nums[: rng.randint(1, size)]
+        target = rng.choice([-1, 30, *oracle.all_integers(part, operators)])
+        expected = oracle.fewest_operations(nums, target, operators, rule)
+        result = count_operations(nums, target, operators, rule)
+        assert result == (difficulty.UNSOLVABLE if expected is None else expected)
+        difficulties.add(result)
+    assert len(difficulties) > 1
+
+
+@pytest.mark.skipif(JIT_OFF, reason="hundreds of thousands of values")
+def test_difficulty_of_five_and_six_numbers():
+    # 6 is no number; 5 + 1 is the only pair; 7 * 7 takes two of three sevens.
+    assert count_operations([1, 5, 20, 30, 50], 6, "+", "any") == 1
+    for target, rule, expected in (
+        *((63, "any", 5), (47, "any", 4)),
+        *((63, "all", 5), (47, "all", -1)),
+    ):
+        assert count_operations([1, 2, 4, 8, 16, 32], target, "+", rule) == expected
+    assert count_operations([7, 7, 7], 49, "*", "any") == 1
+
+
+def test_tasks_beyond_the_solver_and_bad_arguments():
+    for rule in ("all", "any"):
+        for nums in ([1] * 7, [10**10] * 3, []):
+            assert count_operations(nums, 7, "+-*/", rule) == difficulty.TOO_LARGE
+        assert count_operations([1, 2, 3], 1 << 70, "+-*/", rule) == -1
+    assert count_operations(np.array([3, 8, 1]), np.int64(24)) == 2
+    # 1 + 2 + 4 is found before 1 + 6.
+    assert count_operations([1, 2, 4, 6], 7, "+", "any") == 1
+    assert count_operations([1, 2, 4, 7], 7, "+", "any") == 0
+    with pytest.raises(InvalidOptionError, match="nums: expected a sequence of int"):
+        count_operations([1.5], 3)
+    with pytest.raises(InvalidOptionError, match="numbers_rule"):
+        count_operations([1], 3, numbers_rule="some")
+    with pytest.raises(InvalidOptionError, match="operators"):
+        count_operations([1, 2, 3], 9, "^")
+
+
+def test_a_band_draws_again_by_its_rule():
+    every, env = Countdown(numbers_rule="any"), Countdown(**BAND)
+    num_redrawn = 0
+    for seed in range(8):
+        attempt = 0
+        while True:
+            ((nums, target),) = list_tasks(every, [band_seed(seed, attempt)])
+            # At most one operation, of the oracle's rules.
+            if any(
+                target in oracle.all_values(part)
+                for i, one in enumerate(nums)
+                for part in ([one], *([one, other] for other in nums[i + 1 :]))
+            ):
+                break
+            attempt += 1
+        assert list_tasks(env, [seed]) == [(nums, target)]
+        assert env.level_seed == seed
+        num_redrawn += attempt > 0
+    assert num_redrawn > 3
+
+
+def test_tasks_within_the_band_stay():
+    every = Countdown(num_numbers=(1, 4))
+    env = Countdown(num_numbers=(1, 4), num_operations=(1, 2))
+    tasks = list_tasks(every, range(40))
+    for task, task_in_band in zip(tasks, list_tasks(env, range(40)), strict=True):
+        assert len(task_in_band[0]) in (2, 3)
+        assert (task == task_in_band) == (len(task[0]) in (2, 3))
+
+
+def test_rows_of_a_file_within_a_band(tmp_path):
+    rows = [([3, 8, 1], 24), ([5, 5], 10), ([2, 2], 9), ([1] * 7, 7), ([4, 4, 4], 12)]
+    path = write_jsonl(tmp_path / "tasks.jsonl", rows)
+    env = Countdown(data=path, num_operations=2)
+    tasks = list_tasks(env, range(30))
+    assert {target for _, target in tasks} == {24, 12}
+    for seed, task in enumerate(tasks):
+        tries = [rows[band_seed(seed, attempt) % 5] for attempt in range(99)]
+        assert task == next(row for row in tries if len(row[0]) == 3)
+    every = Countdown(data=path, difficulty_info=True)
+    infos = [every.reset(seed=seed)[1]["difficulty"] for seed in range(4)]
+    assert [info["num_operations"] for info in infos] == [2, 1, -1, -2]
+    with pytest.raises(InvalidOptionError, match=r"the counts 1 to 6.*tasks\.jsonl"):
+        Countdown(data=path, num_operations=0)
+    env = Countdown(data=path, num_operations=(3, 4))
+    with pytest.raises(LevelGenerationError) as raised:
+        env.reset(seed=0)
+    below = re.search(r"([\d.]+)% are below", str(raised.value))
+    assert 50 < float(below[1]) < 70, "three of five rows are below the band"
+    assert "0.0% inside, 0.0% above num_operations, " in str(raised.value)
+
+
+def test_a_band_without_tasks_moves_nothing():
+    keywords = {"operators": "+", "number_range": (1, 9), "target_range": (28, 36)}
+    env = Countdown(num_numbers=4, numbers_rule="any", **keywords)
+    env.reset(seed=3)
+    env.set_level_options(num_operations=2)
+    before = env.get_state()
+    message = (
+        rf"level 4 .* of {MAX_BAND_ATTEMPTS} tasks 0\.0% are below, .* 100\.0% above"
+    )
+    with pytest.raises(LevelGenerationError, match=message):
+        env.reset(seed=4)
+    assert env.get_state() == before
+    assert env.step(env.oracle_action)[1] == 1.0
+
+
+# ------------------------------------------------------------- options and solver
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kept"),
+    [
+        ("num_numbers", np.int64(3), (3, 3)),
+        ("num_numbers", [2, 5], (2, 5)),
+        ("number_range", [1, np.int8(9)], (1, 9)),
+        ("operators", "/+", "+/"),
+        ("score", 2, 2.0),
+        ("data", Path("tasks.jsonl"), str(Path("tasks.jsonl").absolute())),
+        ("num_operations", np.int64(3), (3, 3)),
+        ("num_operations", [2, 3], (2, 3)),
+        ("num_operations", (3, None), (3, 5)),
+        ("num_operations", (None, 2), (0, 2)),
+        ("num_operations", (None, None), None),
+    ],
+)
+def test_values_are_kept_in_one_form(name, value, kept):
+    options = CountdownOptions(**{name: value})
+    assert repr(getattr(options, name)) == repr(kept)
+
+
+def test_the_largest_ranges():
+    """At the bound, everything is still exact."""
+    for count, greatest in ((6, 812), (5, 3565), (4, 32767), (2, (1 << 31) - 1)):
+        env = Countdown(
+            num_numbers=count,
+            number_range=(greatest - 1, greatest),
+            target_range=(1, 1000),
+            max_digits=10,
+        )
+        env.reset(seed=0)
+        assert env.step(env.oracle_action)[1] == 1.0
+        assert env.nums[0] >= greatest - 1
+
+
+def test_the_solver_names_what_it_cannot_take():
+    for nums in ([], [1] * 7, [-1, 2], ["1"], [1.5], 3, None, [10**7] * 3, [1 << 70]):
+        for call in (lambda n: solve(n, 3), reachable):
+            with pytest.raises(InvalidOptionError, match=r"^nums: expected"):
+                call(nums)
+    with pytest.raises(InvalidOptionError, match="target: expected an integer"):
+        solve([1, 2], 3.0)
+    with pytest.raises(InvalidOptionError, match="operators: expected"):
+        solve([1, 2], 3, "%")
+    with pytest.raises(InvalidOptionError, match="target_range: expected"):
+        reachable([1, 2], target_range=(3, 1))
+
+
+def test_the_solver_on_one_and_two_numbers():
+    assert solve([1, 2], 1 << 70) is None
+    assert [solve([5], target) for target in (5, -5, 6)] == ["5", None, None]
+    assert solve(np.array([3, 8]), np.int64(24)) == "3 * 8"
+    assert solve([3, 8], -5) == "3 - 8"
+    assert reachable([5]) == [5]
+    assert reachable([4, 2]) == [-2, 2, 6, 8]
+    assert reachable([4, 2], target_range=(0, 7)) == [2, 6]
+    assert all(type(value) is int for value in reachable([4, 2]))

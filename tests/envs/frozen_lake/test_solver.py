@@ -1,27 +1,36 @@
-"""Solutions of environments: moves without slips, policies on slippery ice."""
+"""Moves without slips, policies on slippery ice; bands of the chance to win."""
 
 import gymnasium
 import numpy as np
 import pytest
 
+import roll_vec
 from roll_vec.envs.frozen_lake import LakeSolution
+from roll_vec.envs.frozen_lake import options as lake_options
 from roll_vec.envs.frozen_lake import solver as lake_solver
 from roll_vec.envs.frozen_lake.maps import MapGenerator
 from roll_vec.envs.frozen_lake.solver import MAX_LINKS, LakeSolver, measure_maps
-from roll_vec.errors import InvalidOptionError, SolverLimitError
+from roll_vec.errors import (
+    InvalidOptionError,
+    LevelGenerationError,
+    SolverLimitError,
+)
 from roll_vec.kernels.frozen_lake import rules as kernels
+from roll_vec.seeding import band_seed
 from tests.conftest import JIT_OFF
-from tests.oracles.frozen_lake import fewest_moves, highest_chances
+from tests.oracles.frozen_lake import (
+    fewest_moves,
+    generate_map,
+    highest_chances,
+)
 from tests.splits import split_all
 
 GYMNASIUM, RANDOM = "roll_vec/FrozenLake-v1", "roll_vec/RandomFrozenLake-v0"
 CASES = [
     (GYMNASIUM, {}),
-    (GYMNASIUM, {"map_name": "8x8"}),
     (GYMNASIUM, {"desc": ["SFFS", "FHFF", "GFFF"], "obs_mode": "grid"}),
     (RANDOM, {"size": 6, "p": 0.75}),
-    (RANDOM, {"action_start": 0, "num_levels": 5}),
-    (RANDOM, {"levels": [["SFH", "FFG"], ["GFS", "HFF"]]}),
+    (RANDOM, {"levels": [["SFH", "FFG"], ["GFS", "HFF"]], "action_start": 0}),
 ]
 
 
@@ -32,92 +41,60 @@ def letters(desc):
 
 @pytest.mark.parametrize(("id", "more"), CASES, ids=str)
 def test_moves_are_the_fewest_and_end_in_a_success(id, more):
-    num_envs = 3 if JIT_OFF else 30
-    more = {"is_slippery": False, "max_episode_steps": None, **more}
-    env = gymnasium.make_vec(id, num_envs=num_envs, **more)
-    env.reset(seed=4)
-    solutions, starts = env.unwrapped.solve(), env.get_attr("s")
-    lengths = [
-        fewest_moves(letters(desc))[start]
-        for desc, start in zip(env.get_attr("desc"), starts, strict=True)
-    ]
-    assert [len(actions) for actions in solutions] == lengths
-    for actions in solutions:
+    more = {"is_slippery": False, **more}
+    env = gymnasium.make_vec(id, num_envs=4, **more)
+    single = gymnasium.make(id, **more).unwrapped
+    env.reset(seed=7)
+    for seed, actions in zip(range(7, 11), env.unwrapped.solve(), strict=True):
+        single.reset(seed=seed)
+        np.testing.assert_array_equal(single.solve(), actions)
         assert actions.dtype == np.int64
-    last = np.zeros(num_envs, bool)
-    for step in range(max(lengths)):
-        is_over = step >= np.array(lengths)
-        actions = [actions[min(step, len(actions) - 1)] for actions in solutions]
-        _, rewards, terminations, _, _ = env.step(np.array(actions))
-        expected = step + 1 == np.array(lengths)
-        np.testing.assert_array_equal(terminations[~is_over], expected[~is_over])
-        np.testing.assert_array_equal(rewards[~is_over], expected[~is_over])
-        last |= terminations
-        if id == GYMNASIUM and step == 1:
+        assert len(actions) == fewest_moves(letters(single.desc))[single.s]
+        for step, action in enumerate(actions):
             # From where it stands now, not from the start.
-            rests = [actions[2:].tolist() for actions in solutions]
-            assert [actions.tolist() for actions in env.unwrapped.solve()] == rests
-    assert last.all()
+            assert single.solve().tolist() == actions[step:].tolist()
+            assert single.oracle_action == action
+            _, reward, terminated, _, _ = single.step(action)
+            assert reward == terminated == (step == len(actions) - 1)
 
 
 @pytest.mark.parametrize(("id", "more"), CASES, ids=str)
-@pytest.mark.parametrize("is_slippery", [True, False])
-def test_single_environments_have_the_same_solutions(id, more, is_slippery):
-    env = gymnasium.make_vec(id, num_envs=4, is_slippery=is_slippery, **more)
-    single = gymnasium.make(id, is_slippery=is_slippery, **more).unwrapped
+def test_policies_have_the_highest_chances(id, more):
+    env = gymnasium.make_vec(id, num_envs=4, **more)
+    single = gymnasium.make(id, **more).unwrapped
     env.reset(seed=7)
     for seed, solution in zip(range(7, 11), env.unwrapped.solve(), strict=True):
         single.reset(seed=seed)
         assert repr(single.solve()) == repr(solution)
-        if is_slippery:
-            assert isinstance(solution, LakeSolution)
-            np.testing.assert_allclose(
-                solution.values, highest_chances(letters(single.desc)), rtol=1e-9
-            )
-            assert solution.value == solution.values[single.s]
-            assert single.oracle_action == solution.policy[single.s]
-            start = single.first_action
-            assert set(solution.policy.tolist()) <= set(range(start, start + 4))
-        else:
-            assert single.oracle_action == solution[0]
+        assert isinstance(solution, LakeSolution)
+        np.testing.assert_allclose(
+            solution.values, highest_chances(letters(single.desc)), rtol=1e-9
+        )
+        assert solution.value == solution.values[single.s]
+        assert single.oracle_action == solution.policy[single.s]
+        start = single.first_action
+        assert set(solution.policy.tolist()) <= set(range(start, start + 4))
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(JIT_OFF, reason="takes a minute as plain Python")
-@pytest.mark.parametrize(
-    ("id", "more"),
-    [*CASES, (GYMNASIUM, {"success_rate": 0.6}), (GYMNASIUM, {"success_rate": 0.0})],
-    ids=str,
-)
-def test_a_policy_played_by_steps_attains_its_value(id, more):
-    num_envs = 4000
-    env = gymnasium.make_vec(
-        id,
-        num_envs=num_envs,
-        max_episode_steps=-1,
-        autoreset_mode="Disabled",
-        **more,
-    )
-    env.reset(seed=11)
-    solutions = env.unwrapped.solve()
-    policies = np.array([solution.policy for solution in solutions])
-    values = np.array([solution.value for solution in solutions])
-    lakes, has_ended = env.unwrapped.engine, np.zeros(num_envs, bool)
-    wins = np.zeros(num_envs)
+@pytest.mark.parametrize("success_rate", [1 / 3, 0.6])
+def test_a_policy_attains_its_values_on_the_transitions(success_rate):
+    env = gymnasium.make(GYMNASIUM, success_rate=success_rate).unwrapped
+    env.reset(seed=0)
+    solution = env.solve()
+    attained = np.zeros(16)
     for _ in range(3000):
-        actions = policies[np.arange(num_envs), lakes.positions]
-        _, rewards, terminations, _, _ = env.step(actions)
-        wins += rewards * ~has_ended
-        has_ended |= terminations
-        if has_ended.all():
-            break
-        if has_ended.any():
-            env.reset(options={"reset_mask": has_ended})
-            # Episodes that are over stay so.
-            lakes.positions[has_ended] = 0
-    assert has_ended.mean() > 0.999
-    deviation = np.sqrt((values * (1 - values)).sum())
-    assert abs(wins.sum() - values.sum()) < 4 * deviation + 5
+        attained = np.array(
+            [
+                sum(
+                    p * (reward + attained[after] * (not ended))
+                    for p, after, reward, ended in env.P[cell][solution.policy[cell]]
+                )
+                for cell in range(16)
+            ]
+        )
+    # A goal has been reached already.
+    attained[env.desc.ravel() == b"G"] = 1.0
+    np.testing.assert_allclose(attained, solution.values, atol=1e-9)
 
 
 def test_an_episode_that_is_over_needs_no_moves():
@@ -153,9 +130,8 @@ def test_solutions_are_no_handle_on_each_other():
     assert solutions[2].tolist() == [1, 1, 2, 1, 2, 2]
 
 
-@pytest.mark.parametrize("id", [GYMNASIUM, RANDOM])
-def test_other_objectives_are_refused(id):
-    batch, single = gymnasium.make_vec(id, num_envs=2), gymnasium.make(id)
+def test_other_objectives_are_refused():
+    batch, single = gymnasium.make_vec(RANDOM, num_envs=2), gymnasium.make(RANDOM)
     for env in (batch.unwrapped, single.unwrapped):
         env.reset(seed=0)
         with pytest.raises(InvalidOptionError, match="objective: expected 'moves': no"):
@@ -180,20 +156,6 @@ def test_the_limit_of_slippery_maps(monkeypatch):
     assert 161**3 < MAX_LINKS < 162**3
 
 
-@pytest.mark.parametrize("is_slippery", [True, False])
-def test_measures_of_maps_are_the_values_of_their_starts(is_slippery):
-    seeds = np.arange(3 if JIT_OFF else 40, dtype=np.uint64)
-    maps, starts = MapGenerator(5, 0.7, 1)(seeds)
-    found = measure_maps(maps, starts, (5, 5), is_slippery=is_slippery)
-    env = gymnasium.make(RANDOM, size=5, p=0.7).unwrapped
-    for seed, value in zip(seeds.tolist(), found, strict=True):
-        env.reset(seed=seed)
-        expected = highest_chances(letters(env.desc))[env.s] if is_slippery else 1.0
-        np.testing.assert_allclose(value, expected, rtol=1e-9)
-    rate = measure_maps(maps, starts, (5, 5), success_rate=0.9)
-    assert is_slippery or (rate <= found).all()
-
-
 @pytest.mark.skipif(JIT_OFF, reason="plain functions are for one thread")
 def test_solutions_do_not_depend_on_the_number_of_threads(monkeypatch):
     monkeypatch.setattr(lake_solver, "_MAPS_PER_THREAD", 2)
@@ -204,3 +166,155 @@ def test_solutions_do_not_depend_on_the_number_of_threads(monkeypatch):
         env.reset(seed=2)
         solutions.append(repr(env.unwrapped.solve()))
     assert solutions[0] == solutions[1]
+
+
+# --------------------------------------------------------------------- difficulty
+
+REQUESTS = {"difficulty_info": True, "oracle_return_info": True}
+# The chances from their starts: 0, as the goal is behind holes, is no map.
+MAPS = [["SFG", "HHH"], ["SGH", "FFF"], ["FSG", "HFH"]]
+
+
+def start_chance(rows, is_slippery=True):
+    """Return the highest chance to reach the goal from the start."""
+    start = "".join(rows).index("S")
+    return highest_chances(rows, 1.0 / 3.0 if is_slippery else 1.0)[start]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.31, 0.71), (None, 0.41), (1, 1)])
+def test_the_first_map_within_the_band_is_played(low, high):
+    num_envs = 3
+    more = {"p": 0.7, "success_probability": (low, high), "size": 4}
+    env = gymnasium.make_vec(RANDOM, num_envs=num_envs, **more)
+    env.reset(seed=5)
+    attempts = set()
+    for seed, desc in enumerate(env.get_attr("desc"), 5):
+        for attempt in range(1000):
+            rows = generate_map(4, 0.7, band_seed(seed, attempt))
+            chance = start_chance(rows)
+            # Value iteration ends below 1.
+            if (low or 0) - 1e-9 <= chance <= (1 if high is None else high):
+                break
+        assert letters(desc) == rows
+        attempts.add(attempt > 0)
+        single = gymnasium.make(RANDOM, **more).unwrapped
+        single.reset(seed=seed)
+        assert letters(single.desc) == rows
+    assert True in attempts
+
+
+def test_slips_do_not_depend_on_the_attempt():
+    # They are drawn from the episode's seed, as without a band.
+    band = gymnasium.make_vec(RANDOM, num_envs=20, success_probability=(0.3, 0.6))
+    free = gymnasium.make_vec(RANDOM, num_envs=20)
+    for env in (band, free):
+        env.reset(seed=3)
+    states = [env.unwrapped.engine.rng_states for env in (band, free)]
+    np.testing.assert_array_equal(*states)
+    maps = [env.unwrapped.engine.maps for env in (band, free)]
+    assert (maps[0] != maps[1]).any(axis=1).any()
+
+
+def test_a_band_without_maps_is_an_error():
+    for more, shares in (
+        ({"is_slippery": False, "success_probability": (None, 0.5)}, "100.0% above"),
+        ({"p": 1.0, "success_probability": (0.1, 0.2)}, "100.0% above"),
+    ):
+        for env in (
+            gymnasium.make(RANDOM, **more),
+            gymnasium.make_vec(RANDOM, 2, **more),
+        ):
+            with pytest.raises(LevelGenerationError, match="no level was found") as e:
+                env.reset(seed=0)
+            assert f"{shares} success_probability" in str(e.value)
+
+
+@pytest.mark.parametrize("is_slippery", [True, False])
+@pytest.mark.parametrize("more", [{"num_levels": 3}, {"levels": MAPS}], ids=str)
+def test_infos_of_resets_have_the_chance_and_the_return(is_slippery, more):
+    more = {"is_slippery": is_slippery, **REQUESTS, **more}
+    env = gymnasium.make_vec(RANDOM, num_envs=4, **more)
+    for _ in range(2):
+        _, infos = env.reset(seed=6)
+        chances = infos["difficulty"]["success_probability"]
+        assert chances.dtype == infos["oracle_return"].dtype == np.float64
+        expected = [
+            start_chance(letters(desc), is_slippery) for desc in env.get_attr("desc")
+        ]
+        np.testing.assert_allclose(chances, expected, rtol=1e-9)
+        # The goal is worth 1.
+        assert infos["oracle_return"].tolist() == chances.tolist()
+        values = [
+            solution.value if is_slippery else float(solution is not None)
+            for solution in env.unwrapped.solve()
+        ]
+        assert values == chances.tolist()
+    _, info = gymnasium.make(RANDOM, **more).reset(seed=6)
+    assert info == {
+        "difficulty": {"success_probability": chances[0]},
+        "oracle_return": chances[0],
+    }
+    assert type(info["oracle_return"]) is float
+
+
+def test_a_band_of_given_maps_plays_those_inside():
+    more = {"levels": MAPS, "level_info": True, "success_probability": (0.9, None)}
+    env = gymnasium.make_vec(RANDOM, num_envs=60, **more)
+    levels = env.reset(seed=0)[1]["level"]
+    assert set(levels.tolist()) == {
+        j for j, rows in enumerate(MAPS) if start_chance(rows) > 0.9
+    }
+
+
+def test_a_chance_of_one_half_is_inside_a_band_that_ends_there():
+    rows = ["SHF", "FFF", "HHG"]
+    codes = np.frombuffer("".join(rows).encode(), np.uint8)
+    maps = np.array([[{83: 1, 70: 1, 72: 2, 71: 3}[code] for code in codes.tolist()]])
+    chance = measure_maps(maps.astype(np.uint8), np.zeros(1, np.int64), (3, 3))[0]
+    # The solver is off by its last digit, which is not shown.
+    assert 0 < chance - 0.5 < 1e-15
+    for band in ((None, 0.5), (0.5, 0.5)):
+        more = {"levels": [rows], "success_probability": band, **REQUESTS}
+        for env in (
+            gymnasium.make(RANDOM, **more),
+            gymnasium.make_vec(RANDOM, 1, **more),
+        ):
+            info = env.reset(seed=0)[1]
+            assert info["difficulty"]["success_probability"] == 0.5
+            assert info["oracle_return"] == 0.5
+
+
+def test_the_band_can_change_between_episodes():
+    env = roll_vec.make_vec(RANDOM, 6, difficulty_info=True)
+    env.reset(seed=1)
+    env.set_level_options(mask=np.arange(6) < 3, success_probability=(0.2, 0.4))
+    chances = env.reset()[1]["difficulty"]["success_probability"]
+    assert ((chances[:3] >= 0.2) & (chances[:3] <= 0.4)).all()
+    assert env.get_attr("success_probability") == ((0.2, 0.4),) * 3 + (None,) * 3
+
+
+def test_maps_beyond_the_limit_of_the_solver_are_refused(monkeypatch):
+    monkeypatch.setattr(lake_options, "MAX_LINKS", 4**3)
+    for more in (
+        {"success_probability": (0.5, 1)},
+        *({name: True} for name in REQUESTS),
+    ):
+        assert gymnasium.make(RANDOM, size=4, **more)
+        with pytest.raises(InvalidOptionError, match=r"= 64, such as .*, got 5 x 5"):
+            gymnasium.make(RANDOM, size=5, **more)
+        assert gymnasium.make(RANDOM, size=5, is_slippery=False, **more)
+    assert gymnasium.make(RANDOM, size=5)
+
+
+def test_chances_of_1_are_exactly_1():
+    seeds = np.arange(3 if JIT_OFF else 100, dtype=np.uint64)
+    maps, starts = MapGenerator(6, 0.95, 1)(seeds)
+    env = gymnasium.make_vec(
+        RANDOM, num_envs=len(seeds), size=6, p=0.95, difficulty_info=True
+    )
+    chances = env.reset(seed=0)[1]["difficulty"]["success_probability"]
+    assert (chances <= 1).all()
+    assert (chances == 1).any()
+    assert not ((chances < 1) & (chances > 1 - 1e-9)).any()
+    np.testing.assert_array_equal(env.unwrapped.engine.maps, maps)
+    np.testing.assert_array_equal(env.unwrapped.engine.starts, starts)

@@ -1,14 +1,19 @@
-"""One environment: pages, rewards, infos, ROLL's methods and frames, step by step."""
+"""One environment: pages, rewards, infos, frames; goals of resets; threads."""
 
-from concurrent.futures import ThreadPoolExecutor
+import pickle
+import random
+import sys
 
 import gymnasium
+import numpy as np
 import pytest
 
-from roll_vec.envs.webshop import actions
-from roll_vec.envs.webshop.env import WebShop
-from roll_vec.errors import ResetNeededError
+from roll_vec.envs.webshop import Catalogue, WebShop, actions
+from roll_vec.envs.webshop.state import State
+from roll_vec.errors import InvalidOptionError, ResetNeededError
 from roll_vec.spaces import UnicodeText
+from tests.contract import cases
+from tests.contract.cases import assert_same
 from tests.envs.webshop.shops import ITEMS, play, write
 
 SHIRT, TABLE = "b000000001", "b000000002"
@@ -68,21 +73,6 @@ def test_from_the_front_page_to_the_order(shop):
         env.step("click[back to search]")
 
 
-def test_a_worse_order(shop):
-    env = shop()
-    play(env, "search[shirt]", f"click[{SHIRT}]")
-    _, reward, terminated, _, info = play(env, "click[buy now]")
-    assert 0 < reward < 1
-    assert terminated
-    assert not info["success"]
-    assert info["purchased"]["options"] == []
-    terms = env.catalogue.reward(env.state.goal, ("B000000001", {}))
-    term_values = {k: v for k, v in terms._asdict().items() if v is not None}
-    source = env.catalogue.title_nouns_source
-    assert info["reward_terms"] == {**term_values, "title_nouns": source}
-    assert reward == terms.reward == env.state.reward
-
-
 INVALID = [
     "",
     "buy",
@@ -124,23 +114,37 @@ def test_invalid_actions_leave_every_page_unchanged(shop):
             assert env.get_state() == before
 
 
-@pytest.mark.parametrize(
-    "query", ["\ud800", "\x00", "<r>", "<c>", "<q>", "<a>", "<", '"', "x" * 10_000, "é"]
-)
-def test_any_search_is_a_page(shop, query):
-    env = shop()
-    observation, *_, info = env.step(f"search[{query}]")
-    assert info["action_is_valid"]
-    assert "[SEP] Page 1 (Total results: " in observation
-
-
-def test_searches_work_on_every_page(shop):
+def test_any_search_works_on_every_page(shop):
     env = shop()
     item = "search[shirt]", f"click[{SHIRT}]"
     for texts in ((), item, (*item, "click[small]"), (*item, "click[reviews]")):
         play(env, *texts, "search[shirt]")
-        assert env.state.page == "results"
-        assert env.state.options == {}
+        assert (env.state.page, env.state.options) == ("results", {})
+    for query in (*'\0é<"\ud800', "<r>", "<c>", "<q>", "<a>", "x" * 10_000):
+        assert "[SEP] Page 1 (Total results: " in play(env, f"search[{query}]")[0]
+
+
+def test_methods_of_roll_and_infos_are_no_handle_on_the_page(shop, files):
+    new = WebShop(**files)
+    for method in (new.get_available_actions, new.get_instruction_text):
+        with pytest.raises(ResetNeededError, match="reset"):
+            method()
+    assert new.state is new.instruction_text is new.oracle_note is None
+    env = shop(show_attrs=True)
+    text = env.catalogue.goals[env.state.goal].instruction_text
+    assert env.get_available_actions() == ["search[<content>]"]
+    assert env.get_instruction_text() == env.instruction_text == f"Instruction: {text}"
+    info = play(env, "search[shirt]")[4]
+    actions = ["click[back to search]", "click[next >]", f"click[{SHIRT}]"]
+    assert env.get_available_actions() == actions
+    info["available_actions"]["clickables"].clear()
+    assert env.get_available_actions() == actions
+    assert env.get_instruction_text() == f"Instruction:{text}"
+    assert env.instruction_text == f"Instruction: {text}"
+    page = play(env, f"click[{SHIRT}]", "click[attributes]")[0]
+    assert "machine wash [SEP] long sleeve [SEP] fashion" in page
+    play(env, "click[< prev]", "click[buy now]")
+    assert env.get_available_actions() == []
 
 
 def test_effective_actions_change_the_observation(shop):
@@ -172,27 +176,6 @@ def test_effective_actions_change_the_observation(shop):
     assert effective("click[x | large]")
 
 
-def test_rich_pages_mark_opened_products(shop):
-    env = shop(observation_mode="text_rich")
-    play(env, "search[shirt]", f"click[{SHIRT}]")
-    observation = play(env, "click[< prev]")[0]
-    assert "\n\n[clicked button] B000000001 [clicked button_]\n" in observation
-    observation = play(env, "click[back to search]", "search[shirt]")[0]
-    assert "\n\n[button] B000000001 [button_]\n" in observation
-    env = shop()
-    play(env, "search[shirt]", f"click[{SHIRT}]")
-    assert env.state.opened_asins == frozenset()
-
-
-def test_attributes_are_shown_on_request(shop):
-    env = shop(show_attrs=True)
-    play(env, "search[shirt]", f"click[{SHIRT}]")
-    assert (
-        "machine wash [SEP] long sleeve [SEP] fashion"
-        in play(env, "click[attributes]")[0]
-    )
-
-
 def test_observations_in_rolls_format(shop):
     env = shop(observation_format="roll")
     instruction = env.catalogue.goals[env.state.goal].instruction_text
@@ -213,24 +196,6 @@ def test_observations_in_rolls_format(shop):
     assert observation.endswith("Details [SEP] None\nAvailable actions: ")
 
 
-def test_rolls_methods(shop):
-    env = shop()
-    instruction = env.catalogue.goals[env.state.goal].instruction_text
-    assert env.get_available_actions() == ["search[<content>]"]
-    assert env.get_instruction_text() == f"Instruction: {instruction}"
-    assert env.instruction_text == f"Instruction: {instruction}"
-    play(env, "search[shirt]")
-    assert env.get_available_actions() == [
-        "click[back to search]",
-        "click[next >]",
-        "click[b000000001]",
-    ]
-    assert env.get_instruction_text() == f"Instruction:{instruction}"
-    assert env.instruction_text == f"Instruction: {instruction}"
-    play(env, f"click[{SHIRT}]", "click[buy now]")
-    assert env.get_available_actions() == []
-
-
 def test_a_reset_can_replace_the_instruction_text(shop):
     env = shop()
     page, _ = env.reset(options={"session": 0})
@@ -240,57 +205,6 @@ def test_a_reset_can_replace_the_instruction_text(shop):
     assert env.get_instruction_text().startswith("Instruction: Find me")
     env.reset()
     assert env.instruction_text.startswith("Instruction: Find me")
-
-
-def test_methods_before_a_reset_raise(files):
-    env = WebShop(**files, render_mode="text")
-    for call in (
-        lambda: env.step("search[x]"),
-        env.render,
-        env.get_available_actions,
-        env.get_instruction_text,
-    ):
-        with pytest.raises(ResetNeededError, match="reset"):
-            call()
-    assert env.state is env.instruction_text is env.oracle_action is None
-    assert env.oracle_note is None
-
-
-def test_two_environments_of_one_goal_are_apart(shop):
-    first, second = shop(observation_mode="text_rich"), shop()
-    assert first.catalogue is second.catalogue
-    play(first, "search[shirt]", f"click[{SHIRT}]", "click[small]")
-    observation = play(second, "search[table]")[0]
-    assert "Oak Table" in observation
-    play(first, "click[< prev]")
-    assert play(second, f"click[{TABLE}]", "click[buy now]")[2]
-    assert play(first, f"click[{SHIRT}]", "click[red]", "click[buy now]")[4][
-        "purchased"
-    ]["options"] == [("color", "red")]
-
-
-def test_threads_agree(shop):
-    def play_some(seed):
-        env = shop(observation_mode="text_rich")
-        env.action_space.seed(seed)
-        results = []
-        for _ in range(60):
-            results.append(env.step(env.action_space.sample()))
-            if results[-1][2]:
-                results.append(env.reset())
-        return results
-
-    seeds = [0, 1, 2, 3] * 4
-    expected = [play_some(seed) for seed in seeds[:4]] * 4
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(play_some, seeds)) == expected
-
-
-def test_callers_may_change_infos(shop):
-    env = shop()
-    info = play(env, "search[shirt]")[4]
-    info["available_actions"]["clickables"].clear()
-    play(env, f"click[{SHIRT}]")
 
 
 def test_rendered_frames(shop):
@@ -324,42 +238,6 @@ def test_spaces(shop):
     assert f"click[{ITEMS[0]['asin'].lower()}]" in samples
 
 
-def test_random_play_meets_every_page(shop):
-    env = shop()
-    env.action_space.seed(0)
-    pages = set()
-    for _ in range(2000):
-        env.step(env.action_space.sample())
-        pages.add(env.state.page)
-        if env.state.page == "done":
-            env.reset()
-    assert pages == {
-        *("index", "results", "item", "description", "features", "reviews", "done")
-    }
-
-
-def test_gymnasiums_checker_accepts_the_environment(files):
-    from gymnasium.utils.env_checker import check_env
-
-    check_env(WebShop(**files), skip_render_check=True)
-
-
-def test_the_oracle_buys_the_best(shop):
-    env = shop()
-    for goal in range(len(env.catalogue.goals)):
-        env.reset(options={"session": goal})
-        note = env.oracle_note
-        for _ in range(20):
-            *_, terminated, _, info = env.step(env.oracle_action)
-            if terminated:
-                break
-        assert terminated
-        assert info["success"] == (note is None)
-        assert env.oracle_action is None
-        if note is not None:
-            assert note.startswith(f"goal {goal}: ")
-
-
 @pytest.mark.parametrize("mode", ["text", "text_rich"])
 @pytest.mark.parametrize("values", [[f"{i}v" for i in range(150)], ["<é" * 900]])
 def test_no_observation_is_longer_than_the_space_allows(tmp_path, mode, values):
@@ -378,3 +256,133 @@ def test_no_observation_is_longer_than_the_space_allows(tmp_path, mode, values):
     assert env.state.page == "done"
     assert all(observation in env.observation_space for observation in observations)
     assert env.observation_space.max_length < 20 * max(map(len, observations))
+
+
+def test_goals_of_seeds_sessions_and_names(shop):
+    env = shop()
+    count = len(env.catalogue.goals)
+    assert count == 5
+    for seed in (0, 1, 7, 12345):
+        expected = random.Random(seed).randint(0, count - 1)
+        assert env.reset(seed=seed)[1]["goal"] == expected
+        assert env.state == State(expected)
+    for position in (0, 4, np.int64(3)):
+        assert env.reset(options={"session": position})[1]["goal"] == position
+    names = [f"shopper {n}" for n in range(40)]
+    goals = [env.reset(options={"session": name})[1]["goal"] for name in names]
+    again = [env.reset(options={"session": name})[1]["goal"] for name in names]
+    assert goals == again
+    # Pinned: other draws would be a new version of the id.
+    assert goals[:6] == [2, 3, 4, 2, 4, 2]
+    # The first goal is never drawn by weight.
+    assert set(goals) == {1, 2, 3, 4}
+    env.reset(options={"session": "\ud800"})
+    env.reset(options={"session": None, "reset_mask": [True], "other": 3})
+
+
+def test_goals_of_levels(shop):
+    env = shop(num_levels=3, start_level=100)
+    goals = [env.reset(seed=seed)[1]["goal"] for seed in range(9)]
+    expected = [random.Random(100 + seed % 3).randint(0, 4) for seed in range(9)]
+    assert goals == expected
+    assert env.level_seed == 8
+    env.reset(seed=1)
+    page = env.step("search[<r>]")[0]
+    env.reset(seed=4)
+    assert env.step("search[<r>]")[0] == page
+
+
+def test_goals_that_are_selected(files):
+    env = WebShop(**files, filter_goals=lambda i, goal: goal.asin == "B000000001")
+    assert {env.reset(seed=seed)[1]["goal"] for seed in range(40)} == {
+        number
+        for number, goal in enumerate(env.catalogue.goals)
+        if goal.asin == "B000000001"
+    }
+    with pytest.raises(InvalidOptionError, match=r"session: expected .* 0 to 3"):
+        env.reset(options={"session": 4})
+    assert (
+        WebShop(**files, limit_goals=2)._goals is WebShop(**files, limit_goals=2)._goals
+    )
+    with pytest.raises(InvalidOptionError, match="filter_goals: none"):
+        WebShop(**files, filter_goals=lambda i, goal: False)
+    with pytest.raises(InvalidOptionError, match="split"):
+        WebShop(**files, split="train")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"session": -1},
+        {"session": 5},
+        {"session": 1.0},
+        {"session": True},
+        {"session": [1]},
+        {"session": b"name"},
+        {"instruction_text": 3},
+        {"session": 1, "instruction_text": b"x"},
+    ],
+    ids=str,
+)
+def test_bad_reset_options_change_nothing(shop, options):
+    env = shop()
+    play(env, "search[shirt]", "click[b000000001]", "click[small]")
+    before = env.get_state()
+    with pytest.raises(InvalidOptionError, match=r"^(session|instruction_text): exp"):
+        env.reset(seed=3, options=options)
+    assert env.get_state() == before
+    assert play(env, "click[buy now]")[2]
+
+
+def results(**more):
+    """Return the results of random actions in a batch, some of which end episodes."""
+    more |= {"autoreset_mode": "SameStep", "max_episode_steps": 60}
+    env = cases.make_batch("roll_vec/WebShop-v0", **more)
+    try:
+        actions = cases.draw_actions(env, 200)
+        return [env.reset(seed=0), *cases.play(env, actions)]
+    finally:
+        env.close()
+
+
+def test_threads_give_the_same_trajectories():
+    expected = results()
+    assert sum(rewards.sum() for _, rewards, *_ in expected[1:]) > 0
+    assert_same(results(workers=3), expected)
+
+
+@pytest.mark.slow
+def test_processes_that_map_a_stored_catalogue_give_the_same_trajectories(tmp_path):
+    Catalogue.load(num_products=3, human_goals=True).save(tmp_path / "shop")
+    more = {"products": str(tmp_path / "shop"), "num_products": None}
+    processes = {"workers": 2, "executor": "process", "context": "spawn"}
+    assert_same(results(**more, memory_map=True, **processes), results())
+
+
+def test_an_environment_has_few_small_fields():
+    def size_of(value):
+        """Return the bytes of a value and everything in it."""
+        if isinstance(value, dict):
+            return sys.getsizeof(value) + sum(map(size_of, value.values()))
+        if isinstance(value, (list, tuple)):
+            return sys.getsizeof(value) + sum(map(size_of, value))
+        return sys.getsizeof(value)
+
+    env, other = WebShop(), WebShop()
+    assert env.catalogue is other.catalogue
+    assert env._goals is other._goals
+    env.reset(seed=0)
+    for _ in range(3):
+        env.step(env.oracle_action)
+    fields = {
+        name: value
+        for name, value in vars(env).items()
+        # Without the fields that all environments share, and Gymnasium's spaces.
+        if name not in ("catalogue", "options", "_goals")
+        and not name.endswith("_space")
+    }
+    assert size_of(fields) < 4096
+    pickled = pickle.dumps(env)
+    assert len(pickled) < 4096
+    # The goals are found again: there may be thousands.
+    assert b"GoalSelection" not in pickled

@@ -1,19 +1,32 @@
-"""Goals: instructions, limits, weights, draws and splits equal WebShop's."""
+"""Goals equal WebShop's; solutions and level options of environments."""
 
 import bisect
 import gzip
 import json
+import math
 import random
 
 import numpy as np
 import pytest
 
+from roll_vec.envs.webshop import WebShop
 from roll_vec.envs.webshop.catalogue.builder import make_product
 from roll_vec.envs.webshop.catalogue.files import Shop, read_json, read_listings
 from roll_vec.envs.webshop.catalogue.goal_builder import build_goals
 from roll_vec.envs.webshop.goals import Goals, GoalSelection
-from roll_vec.errors import InvalidOptionError
-from tests.envs.webshop.shops import ATTRIBUTES, HUMAN, ITEMS, original
+from roll_vec.envs.webshop.solver import Solution
+from roll_vec.errors import (
+    ClosedError,
+    InvalidOptionError,
+)
+from tests.envs.webshop.shops import (
+    ATTRIBUTES,
+    HUMAN,
+    ITEMS,
+    original,
+    play,
+    shirt_goal,
+)
 
 
 def goals_of(shop, human=False, seed=0):
@@ -45,36 +58,6 @@ def test_goals_and_prices_equal_the_originals(shared, kind):
         assert json.loads(json.dumps(fields)) == record
 
 
-def test_a_goal_is_made_for_each_choice_of_options():
-    goals, _ = small()
-    texts = [goal.instruction_text for goal in goals]
-    assert sorted(text.partition(", and price")[0] for text in texts) == [
-        "Find me machine wash men's shirts with color: navy blue, and size: small",
-        "Find me machine wash men's shirts with color: navy blue, and size: x | large",
-        "Find me machine wash men's shirts with color: red, and size: small",
-        "Find me machine wash men's shirts with color: red, and size: x | large",
-        "Find me tables",
-    ]
-    (table,) = [goal for goal in goals if goal.asin == "B000000002"]
-    assert table.goal_options == {}
-    # "machine wash" is asked for five times, "solid wood" once.
-    assert table.weight == (1 / 1 + 1 / 5) / 2
-
-
-def test_limits_are_one_a_product_and_above_its_price():
-    for seed in range(20):
-        goals, products = small(seed=seed)
-        price = {product.asin: product.price for product in products}
-        limits = {(goal.asin, goal.price_upper) for goal in goals}
-        assert len(limits) == 2
-        for asin, limit in limits:
-            above = [step for step in range(10, 1000, 10) if step > price[asin]]
-            assert limit in above[1:4]
-        for goal in goals:
-            words = f", and price lower than {goal.price_upper:.2f} dollars"
-            assert goal.instruction_text.endswith(words)
-
-
 def test_expensive_products_have_no_limit():
     dear = {**ITEMS[1], "pricing": "$985"}
     items = [dear, {**dear, "asin": "B000000009", "pricing": "$5000"}]
@@ -82,14 +65,6 @@ def test_expensive_products_have_no_limit():
     goals, _ = goals_of(Shop(items, attributes, {}))
     assert [goal.price_upper for goal in goals] == [1_000_000.0] * 2
     assert [goal.instruction_text for goal in goals] == ["Find me tables"] * 2
-
-
-def test_a_persons_goal_loses_its_full_stops():
-    goals, _ = small(human=True)
-    (goal,) = goals
-    assert goal.instruction_text.startswith("i want a table. , and price lower than ")
-    assert goal.goal_options == ("brown",)
-    assert goal.weight == 1
 
 
 def test_a_shop_without_goals_says_which_file_has_them():
@@ -169,3 +144,81 @@ def test_splits_are_places_after_filter_and_limit():
     few, _ = small()
     with pytest.raises(InvalidOptionError, match=r"split: 'train' begins at goal 1500"):
         few.select(split="train")
+
+
+INFOS = {"seed_info": True, "level_info": True, "oracle_return_info": True}
+
+
+def demo_shop(**keywords):
+    """Return an environment in a small demo shop."""
+    return WebShop(num_products=60, **keywords)
+
+
+def wander(env, rng, steps):
+    """Take random actions without a purchase."""
+    for _ in range(steps):
+        actions = [a for a in env.get_available_actions() if a != "click[buy now]"]
+        action = rng.choice([*actions, "search[red shoes]", "search[<r>]"])
+        env.step(action.replace("<content>", "warm coat"))
+
+
+@pytest.mark.parametrize("mode", ["text", "text_rich"])
+def test_solutions_earn_the_oracles_return_from_every_page(mode):
+    env = demo_shop(observation_mode=mode, num_levels=30, start_level=7, **INFOS)
+    rng = random.Random(1)
+    lengths = set()
+    for seed in range(18):
+        info = env.reset(seed=seed)[1]
+        assert (info["seed"], info["level"]) == (seed, 7 + seed % 30)
+        expected, note = info["oracle_return"], env.oracle_note
+        assert (note is None) == (expected == 1.0)
+        assert note is None or note.startswith(f"goal {info['goal']}: ")
+        wander(env, rng, seed % 7)
+        state = env.get_state()
+        solution = env.solve()
+        assert env.get_state() == state, "solving moves nothing"
+        assert solution[0] == env.oracle_action
+        *_, reward, terminated, _, info = play(env, *solution)
+        assert terminated
+        assert reward == expected
+        assert info["success"] == (reward == 1)
+        lengths.add(len(solution))
+        assert env.solve() is None
+    assert len(lengths) > 3
+
+
+def test_there_is_a_solution_only_within_an_episode(shop):
+    assert not {*INFOS, "seed", "level"} & demo_shop().reset(seed=1)[1].keys()
+    env = shop()
+    env.reset(options={"session": shirt_goal(env)})
+    assert env.solve()[-1] == "click[buy now]"
+    assert "click[navy blue]" in env.solve()
+    env.close()
+    with pytest.raises(ClosedError):
+        env.solve()
+
+
+def test_a_product_that_no_search_shows(shop, monkeypatch):
+    env = shop(oracle_return_info=True)
+    _, info = env.reset(seed=1)
+    assert 0 < info["oracle_return"] <= 1
+    hidden: Solution = env.catalogue.solve(info["goal"])._replace(query="", page=0)
+    monkeypatch.setattr(env.catalogue, "solve", lambda goal: hidden)
+    assert math.isnan(env.reset(seed=1)[1]["oracle_return"])
+    assert env.solve() is None
+
+
+def test_level_options_begin_with_the_next_episode():
+    env = demo_shop()
+    env.reset(seed=12)
+    play(env, "search[<r>]")
+    page = env.step("search[<r>]")[0]
+    env.set_level_options(num_levels=2, start_level=30, limit_goals=5)
+    # Random lists depend on the level.
+    assert env.step("search[<r>]")[0] == page
+    twin = demo_shop(num_levels=2, start_level=30, limit_goals=5)
+    for seed in range(6):
+        assert env.reset(seed=seed) == twin.reset(seed=seed)
+        assert env.step("search[<r>]") == twin.step("search[<r>]")
+    env.set_level_options(limit_goals=None, num_levels=0, start_level=0)
+    assert env.reset(seed=9) == demo_shop().reset(seed=9)

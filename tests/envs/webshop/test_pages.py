@@ -1,10 +1,12 @@
-"""Pages: their nodes, clickables and both observations equal WebShop's."""
+"""Pages: their nodes, clickables, both observations and the layout at a terminal."""
 
 import pytest
 
 from roll_vec.envs.webshop.observations import as_rich_text, as_text
 from roll_vec.envs.webshop.pages import page_of, resolve_link
-from roll_vec.envs.webshop.state import State, show_results
+from roll_vec.envs.webshop.state import PAGES, State, show_results
+from roll_vec.envs.webshop.terminal_layout import WIDTH, lay_out
+from roll_vec.render.ansi import strip_colours
 from tests.envs.webshop.small_shop import page_product, page_shop
 
 START = State(0)
@@ -27,122 +29,36 @@ def on(page, asin="A1", **fields):
     return START._replace(page=page, keywords="x", asin=asin, **fields)
 
 
-def test_the_front_page():
-    shop = page_shop([page_product()])
-    assert page_of(shop, START).clickables == ("search",)
-    assert text_of(shop, START) == (
-        "WebShop [SEP] Instruction: [SEP] Find me a shirt [SEP] Search"
-    )
-    assert rich_of(shop, START) == (
-        "WebShop\nInstruction: \nFind me a shirt\n[button] Search [button_]\n"
-    )
-
-
-def test_results():
+def test_pages_beyond_the_last_one_are_there_and_empty():
     shop = page_shop([page_product(asin=f"A{n}", title=f"T {n}") for n in range(23)])
     state = show_results(START, "x")
-    page = page_of(shop, state)
-    assert page.clickables == (
-        "back to search",
-        "next >",
-        *(f"a{n}" for n in range(10)),
-    )
-    assert [one.asin for one in page.products] == [f"A{n}" for n in range(10)]
-    assert as_text(page.nodes).startswith(
-        f"{HEAD} [SEP] Page 1 (Total results: 23) [SEP] Next > [SEP] A0 [SEP] T 0 "
-        "[SEP] $5.0 [SEP] A1 [SEP] T 1"
-    )
-    last = page_of(shop, state._replace(page_no=3))
-    assert last.clickables == (
-        "back to search",
-        "< prev",
-        "next >",
-        "a20",
-        "a21",
-        "a22",
-    )
-    assert as_text(last.nodes).startswith(
-        f"{HEAD} [SEP] Page 3 (Total results: 23) [SEP] < Prev [SEP] Next > [SEP] A20"
-    )
-    assert rich_of(
-        shop, state._replace(page_no=3, opened_asins=frozenset(["A21"]))
-    ) == (
-        "Instruction:\nFind me a shirt\n[button] Back to Search [button_]\n"
-        "Page 3 (Total results: 23)\n[button] < Prev [button_]\n"
-        "[button] Next > [button_]\n"
-        "\n[button] A20 [button_]\nT 20\n$5.0\n"
-        "\n[clicked button] A21 [clicked button_]\nT 21\n$5.0\n"
-        "\n[button] A22 [button_]\nT 22\n$5.0\n"
-    )
-    # Pages after the last one are there, and empty.
+    shown = [page_of(shop, state._replace(page_no=n)).products for n in range(1, 7)]
+    assert [one.asin for page in shown for one in page] == [f"A{n}" for n in range(23)]
     beyond = page_of(shop, state._replace(page_no=6))
     assert as_text(beyond.nodes) == (
         f"{HEAD} [SEP] Page 6 (Total results: 23) [SEP] < Prev [SEP] Next >"
     )
     assert beyond.clickables == ("back to search", "< prev", "next >")
-
-
-def test_results_of_a_search_without_hits():
-    shop = page_shop([page_product()], hits=())
-    assert text_of(shop, show_results(START, "x")) == (
+    assert text_of(page_shop([], hits=()), state) == (
         f"{HEAD} [SEP] Page 1 (Total results: 0) [SEP] Next >"
     )
 
 
-def test_a_product():
-    options = {"size": ("s", "l"), "color": ("red",)}
-    shop = page_shop([page_product(options=options, price_tag="$5.0 to $7.5")])
-    page = page_of(shop, on("item"))
-    assert page.clickables == (
-        *("back to search", "< prev", "description", "features", "reviews", "buy now"),
-        *("s", "l", "red"),
-    )
-    assert as_text(page.nodes) == (
-        f"{HEAD} [SEP] < Prev [SEP] size [SEP] s [SEP] l [SEP] color [SEP] red [SEP] "
-        "A Title [SEP] Price: $5.0 to $7.5 [SEP] Rating: N.A. [SEP] Description [SEP] "
-        "Features [SEP] Reviews [SEP] Buy Now"
-    )
-    assert rich_of(shop, on("item", options={"color": "red", "size": "l"})) == (
-        # The last label comes first.
-        "You have clicked red.\nYou have clicked l.\n"
-        "Instruction:\nFind me a shirt\n[button] Back to Search [button_]\n"
-        "[button] < Prev [button_]\n"
-        "size\n  [button] s [button_]\n  [clicked button] l [clicked button_]\n"
-        "color\n  [clicked button] red [clicked button_]\n"
-        "A Title\nPrice: $5.0 to $7.5\nRating: N.A.\n[button] Description [button_]\n"
-        "[button] Features [button_]\n[button] Reviews [button_]\n"
-        "[button] Buy Now [button_]\n"
-    )
-
-
-def test_a_products_attributes_with_show_attrs():
+def test_attributes_are_shown_on_request():
     shop = page_shop([page_product()])
     page = page_of(shop, on("item"), show_attrs=True)
     assert page.clickables[-3:] == ("reviews", "attributes", "buy now")
     assert as_text(page.nodes).endswith("Reviews [SEP] Attributes [SEP] Buy Now")
+    page = page_of(shop, on("attributes"), show_attrs=True)
+    assert page.clickables == ("back to search", "< prev")
+    assert as_text(page.nodes) == (
+        f"{HEAD} [SEP] < Prev [SEP] soft [SEP] long sleeve [SEP] fashion [SEP] "
+        "men's shirts [SEP] Clothing › Shirts"
+    )
     assert rich_of(shop, on("attributes"), show_attrs=True) == (
         "Instruction:\nFind me a shirt\n[button] Back to Search [button_]\n"
         "[button] < Prev [button_]\n soft\n long sleeve\nfashion\nmen's shirts\n"
         "Clothing › Shirts\n"
-    )
-
-
-def test_sub_pages():
-    shop = page_shop([page_product(bullets=("one", "", " two ", "\n", "a\nb"))])
-    for page, below in (
-        ("description", ["A description."]),
-        ("features", ["one", "", "two", "a\nb"]),
-        ("reviews", []),
-        ("attributes", ["soft", "long sleeve", "fashion", "men's shirts"]),
-    ):
-        sub_page = page_of(shop, on(page))
-        assert sub_page.clickables == ("back to search", "< prev")
-        expected = " [SEP] ".join([HEAD, "< Prev", *below])
-        if page == "attributes":
-            expected += " [SEP] Clothing › Shirts"
-        assert as_text(sub_page.nodes) == expected
-    assert rich_of(shop, on("features")).endswith(
-        "[button] < Prev [button_]\n one\n \n  two \n a\nb\n"
     )
 
 
@@ -171,7 +87,10 @@ def test_white_space(description, texts):
     )
 
 
-def test_white_space_in_titles_options_and_instructions():
+def test_white_space_in_lists_titles_options_and_instructions():
+    shop = page_shop([page_product(bullets=("one", "", " two ", "\n", "a\nb"))])
+    assert text_of(shop, on("features")).endswith("one [SEP]  [SEP] two [SEP] a\nb")
+    assert rich_of(shop, on("features")).endswith("\n one\n \n  two \n a\nb\n")
     shop = page_shop(
         [page_product(title=" ", options={"": ("", "a"), " ": ("\n",)})], instruction=""
     )
@@ -182,20 +101,6 @@ def test_white_space_in_titles_options_and_instructions():
         "[SEP] Buy Now"
     )
     assert page.clickables[-3:] == ("", "a", "\n")
-
-
-def test_values_with_the_names_of_others():
-    options = {
-        "color": ("red", "one size"),
-        "more": ("description", "buy now"),
-        "size": ("one size", "l"),
-    }
-    page = page_of(page_shop([page_product(options=options)]), on("item"))
-    assert page.clickables == (
-        *("back to search", "< prev", "description", "features", "reviews", "buy now"),
-        *("red", "one size", "l"),
-    )
-    assert as_text(page.nodes).count("one size") == 2
 
 
 def test_labels_are_clicked_as_the_address_has_them():
@@ -210,12 +115,9 @@ def test_labels_are_clicked_as_the_address_has_them():
         assert observation.startswith("You have clicked size.\nInstruction:")
         assert f"  [button] {value} [button_]" in observation
     observation = rich_of(shop, on("item", options={"plain": "other"}))
+    # The last label comes first.
     assert observation.startswith("You have clicked other.\nYou have clicked plain.\n")
-
-
-def test_a_label_of_two_groups_is_clicked_in_both():
-    options = {"a": ("x",), "b": ("x",)}
-    shop = page_shop([page_product(options=options)])
+    shop = page_shop([page_product(options={"a": ("x",), "b": ("x",)})])
     observation = rich_of(shop, on("item", options={"b": "x"}))
     assert observation.count("You have clicked x.\n") == 2
     assert observation.count("[clicked button] x [clicked button_]") == 2
@@ -244,3 +146,104 @@ def test_links():
     assert page.clickables[-3:] == ("a1", "a2", "ab3")
     for link, asin in (("a1", "A1"), ("a2", "a2"), ("ab3", "Ab3")):
         assert resolve_link(shop, link, lambda: page) == asin
+
+
+AT_TERMINAL = State(0, keywords="red shoes")
+
+
+def layout_of(shop, state, **more):
+    """Return the layout of a page, without its colours."""
+    layout = lay_out(shop, state, page_of(shop, state, **more))
+    assert "\x1b[" in layout
+    return strip_colours(layout)
+
+
+def test_terminal_results():
+    title = "A title of some twenty words or so that go on and on for a line or more"
+    shop = page_shop([page_product(asin=f"A{n}", title=title) for n in range(12)])
+    state = AT_TERMINAL._replace(page="results")
+    lines = layout_of(shop, state).split("\n")
+    assert lines[:6] == [
+        "Find me a shirt",
+        "",
+        "Page 1 of 2, 12 products were found",
+        "",
+        "a0          A title of some twenty words or so that go on and on for"
+        "                $5.0",
+        "            a line or more",
+    ]
+    assert lines[-3:] == [
+        "",
+        "[back to search]  [next >]",
+        "click[name] of what is shown · search[words]",
+    ]
+    assert layout_of(shop, state._replace(page_no=4)) == (
+        "Find me a shirt\n\nPage 4 of 2, 12 products were found\n"
+        "There are no more of them.\n\n[back to search]  [< prev]  [next >]\n"
+        "click[name] of what is shown · search[words]"
+    )
+    assert 'Nothing was found for "red shoes"' in layout_of(
+        page_shop([], hits=()), state
+    )
+
+
+def test_terminal_front_page_product_and_order():
+    assert layout_of(page_shop([page_product()]), AT_TERMINAL) == (
+        "Find me a shirt\n\nThe shop's front page\n\nsearch[words] looks for products"
+    )
+    options = {"size": ("s", "l"), "color": tuple(f"colour {n}" for n in range(9))}
+    shop = page_shop([page_product(options=options)])
+    state = AT_TERMINAL._replace(page="item", asin="A1", options={"size": "l"})
+    assert layout_of(shop, state) == (
+        "Find me a shirt\n\nA Title\n$5.0 · no ratings\n\n"
+        "size: l\n[s]  [l ✓]\n\n"
+        "color\n"
+        "[colour 0]  [colour 1]  [colour 2]  [colour 3]  [colour 4]  [colour 5]  "
+        "[colour 6]\n[colour 7]  [colour 8]\n\n"
+        "[back to search]  [< prev]  [description]  [features]  [reviews]  [buy now]\n"
+        "click[name] of what is shown · search[words]"
+    )
+    assert "[attributes]\n[buy now]" in layout_of(shop, state, show_attrs=True)
+    assert layout_of(shop, state._replace(page="done", reward=0.5)) == (
+        "Find me a shirt\n\nYour order\na1  A Title\n$5.0\nsize: l\n\n"
+        "Your score: 0.5 of 1"
+    )
+
+
+def test_terminal_sub_pages():
+    shop = page_shop([page_product(bullets=("one", "", "word " * 20))])
+    for page, text in (
+        ("description", "Description:\nA description.\n"),
+        (
+            "features",
+            f"Features:\n- one\n- {('word ' * 17).strip()}\n  word word word\n",
+        ),
+        ("reviews", "Reviews:\nnothing\n"),
+        ("attributes", "Attributes:\n- soft\n- long sleeve\nfashion\nmen's shirts\n"),
+    ):
+        layout = layout_of(shop, AT_TERMINAL._replace(page=page, asin="A1"))
+        assert layout.startswith(f"Find me a shirt\n\nA Title\n\n{text}")
+        assert "\n[back to search]  [< prev]\n" in layout
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_lines_at_a_terminal_are_short_and_have_no_control_characters(page):
+    text = "a\x1b[2Jb\rc\x07d\ud800e\u2028f " * 30
+    shop = page_shop(
+        [
+            page_product(
+                title=text,
+                description=text,
+                bullets=(text,),
+                attributes=(text,),
+                options={"\x1b[1m": ("\x1b[2J", "\r")},
+            )
+        ],
+        instruction=text,
+    )
+    state = AT_TERMINAL._replace(page=page)
+    if page not in ("index", "results"):
+        state = state._replace(asin="A1", options={"\x1b[1m": "\r"})
+    for line in layout_of(shop, state).split("\n"):
+        assert line.isprintable()
+        assert len(line) <= WIDTH

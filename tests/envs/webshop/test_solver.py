@@ -1,4 +1,4 @@
-"""The solver: its purchases are the best of all, its queries list the product."""
+"""The solver: its purchases are the best; the oracle: the nearest way to them."""
 
 import random
 
@@ -8,14 +8,18 @@ from hypothesis import strategies as st
 
 from roll_vec.envs.webshop.actions import parse_action
 from roll_vec.envs.webshop.catalogue.catalogue import Catalogue
+from roll_vec.envs.webshop.oracle import next_action
 from roll_vec.envs.webshop.pages import page_of
+from roll_vec.envs.webshop.products import Purchase
 from roll_vec.envs.webshop.reward import compute_reward
-from roll_vec.envs.webshop.solver import Solver, best_options, is_clickable
+from roll_vec.envs.webshop.solver import Solution, Solver, best_options, is_clickable
 from roll_vec.envs.webshop.state import (
     PAGE_SIZE,
     State,
     choose_option,
+    open_product,
     press_button,
+    show_results,
 )
 from tests.envs.webshop.shops import original
 from tests.envs.webshop.small_shop import (
@@ -100,26 +104,15 @@ def test_values_that_the_page_cannot_choose_are_known(value):
     assert is_clickable(value) == bool(clickable_values(product)["any"])
 
 
-def test_some_values_cannot_be_chosen():
-    possible = {"next >", "a]b", " x", "x-large"}
-    impossible = {
-        *("search", "buy now", "back to search", "< prev", "description", "features"),
-        *("reviews", "attributes", "a[b]", "two\nlines", ""),
-    }
-    assert {value for value in possible | impossible if is_clickable(value)} == possible
-
-
-def test_of_groups_that_share_a_value_the_last_one_has_it():
-    product = make_product(options={"top": ("large", "red"), "bottom": ("large",)})
-    goal = make_goal(product, goal_options=("large", "red"))
-    options, terms = best_options(goal, ("shirt",), product)
-    assert options == {"bottom": "large", "top": "red"}
-    assert terms.reward == 1.0
-
-
 @pytest.mark.parametrize(
-    ("groups", "goal_options", "expected"),
+    ("groups", "goal_options", "chosen"),
     [
+        # Of groups that share a value the last one has it.
+        (
+            {"top": ("large", "red"), "bottom": ("large",)},
+            ("large", "red"),
+            {"bottom": "large", "top": "red"},
+        ),
         # One value may count twice.
         (
             {"a": ("2 pack", "4 pack"), "b": ("2 pack large", "large")},
@@ -141,16 +134,12 @@ def test_of_groups_that_share_a_value_the_last_one_has_it():
     ],
 )
 def test_few_choices_and_then_the_order_of_the_page_decide(
-    groups, goal_options, expected
+    groups, goal_options, chosen
 ):
     product = make_product(options=groups)
     goal = make_goal(product, goal_options=goal_options)
-    assert best_options(goal, ("shirt",), product)[0] == expected
-
-
-def test_no_option_is_chosen_without_a_reward():
-    product = make_product(options={"size": ("large",)})
-    goal = make_goal(product, goal_options=("large",))
+    assert best_options(goal, ("shirt",), product)[0] == chosen
+    # None without a reward.
     options, terms = best_options(goal, ("lamp",), product)
     assert (options, terms.reward) == ({}, 0.0)
 
@@ -216,13 +205,6 @@ def test_obstacles_are_named():
     )
 
 
-def test_titles_without_nouns_are_like_any_other():
-    goal_product = make_product("B1", title_nouns=(), price=50.0)
-    other = make_product("B2", title_nouns=("lamp",))
-    goal = make_goal(goal_product)
-    assert solve(SmallShop([goal_product, other], [goal]), goal).purchase.asin == "B2"
-
-
 @pytest.mark.parametrize(
     ("fields", "query"),
     [
@@ -250,15 +232,8 @@ def test_a_query_shows_the_product(fields, query):
         assert parse_action(f"search[{query}]") == ("search", query)
 
 
-def test_the_page_of_the_results_is_counted():
-    products = [make_product(f"B{number}") for number in range(100, 135)]
-    goal = make_goal(products[24], goal_options=())
-    shop = SmallShop(products, [goal], hits=lambda query: list(range(35)))
-    assert solve(shop, goal).page == 3
-
-
 @pytest.mark.parametrize(
-    ("human", "step", "reachable"), [(False, 7, 929), (True, 1, 13)]
+    ("human", "step", "reachable"), [(False, 35, 183), (True, 1, 13)]
 )
 def test_solutions_of_the_original_shop(shared, human, step, reachable):
     catalogue = Catalogue.load(**original(shared, human))
@@ -272,7 +247,7 @@ def test_solutions_of_the_original_shop(shared, human, step, reachable):
         numbers = catalogue.search_results(solution.query)
         first = (solution.page - 1) * PAGE_SIZE
         assert number_bought in numbers[first : first + PAGE_SIZE]
-        if number % 35 == 0:
+        if number % 70 == 0:
             goal_product = catalogue.products[catalogue.products.number_of(goal.asin)]
             product = catalogue.products[number_bought]
             expected = oracle.reward(
@@ -282,7 +257,119 @@ def test_solutions_of_the_original_shop(shared, human, step, reachable):
     assert earned == reachable
 
 
-def test_equal_shops_have_equal_solutions():
-    first, second = (random_shop(random.Random(8), 12) for _ in range(2))
-    solutions = [[solve(shop, goal) for goal in shop.goals] for shop in (first, second)]
-    assert solutions[0] == solutions[1]
+QUERIES = ("lamp", "oil tea", "shirt", "zzz", "<r> a", "<q> lamps", "<c> fashion")
+
+
+def follow(shop, state, action):
+    """Return the state after an action, which the page must offer."""
+    page = page_of(shop, state)
+    if action.startswith("search["):
+        assert state.page == "index"
+        return show_results(state, action[len("search[") : -1])
+    name = action[len("click[") : -1]
+    assert action == f"click[{name}]"
+    assert name in page.clickables
+    after = press_button(state, name)
+    if after is not None:
+        return after
+    if state.page == "results":
+        return open_product(state, name.upper(), track_opened=False)
+    product = shop.products[shop.products.number_of(state.asin)]
+    return choose_option(state, name, product)
+
+
+def random_actions(shop, state, rng, steps):
+    """Return the state after random actions without a purchase."""
+    for _ in range(steps):
+        if state.page == "index" or rng.random() < 0.05:
+            state = show_results(state, rng.choice(QUERIES))
+            continue
+        choices = [c for c in page_of(shop, state).clickables if c != "buy now"]
+        state = follow(shop, state, f"click[{rng.choice(choices)}]")
+    return state
+
+
+def shop_to_the_end(shop, solution, state):
+    """Return the last state and the number of actions."""
+    steps = 0
+    while (action := next_action(shop, solution, state)) is not None:
+        state = follow(shop, state, action)
+        steps += 1
+        assert steps < 60
+    return state, steps
+
+
+@given(rngs, st.integers(0, 12))
+def test_the_purchase_is_reached_from_every_state(rng, steps):
+    shop = random_shop(rng, 25)
+    number = rng.randrange(len(shop.goals))
+    solution = solve(shop, shop.goals[number])
+    _, straight = shop_to_the_end(shop, solution, State(number))
+    start = random_actions(shop, State(number), rng, steps)
+    state, steps = shop_to_the_end(shop, solution, start)
+    assert state.page == "done"
+    assert Purchase(state.asin, state.options) == solution.purchase
+    # At most one step more than a new search.
+    assert steps <= straight + 1
+    num_choices = len(solution.purchase.options)
+    assert straight == 1 + (solution.page - 1) + 1 + num_choices + 1
+
+
+OPTIONS = {"size": ("small", "large"), "color": ("red", "tan"), "fit": ("slim",)}
+SHOP = SmallShop(
+    [make_product(f"B{n}", options=OPTIONS) for n in range(100, 145)],
+    [make_goal(make_product("B124"))],
+    hits=lambda query: list(range(45)) if query == "shirts" else [3, 24],
+)
+SOLUTION = Solution(
+    Purchase("B124", {"size": "large", "color": "red"}),
+    solve(SHOP, SHOP.goals[0]).terms,
+    query="plain shirt",
+    page=1,
+    obstacle=None,
+)
+
+
+@pytest.mark.parametrize(
+    ("page", "fields", "action"),
+    [
+        ("index", {}, "search[plain shirt]"),
+        ("results", {"keywords": "plain shirt"}, "click[b124]"),
+        ("results", {"keywords": "plain shirt", "page_no": 2}, "click[< prev]"),
+        ("results", {"keywords": "shirts"}, "click[next >]"),
+        ("results", {"keywords": "shirts", "page_no": 3}, "click[b124]"),
+        # A new search is two clicks away from its results.
+        ("results", {"keywords": "shirts", "page_no": 5}, "click[< prev]"),
+        ("results", {"keywords": "shirts", "page_no": 6}, "click[back to search]"),
+        ("results", {"keywords": "<q> x"}, "click[back to search]"),
+        ("results", {"keywords": "<r>"}, "click[back to search]"),
+        ("item", {"asin": "B101", "keywords": "plain shirt"}, "click[< prev]"),
+        ("item", {"asin": "B101", "keywords": "shirts"}, "click[back to search]"),
+        ("reviews", {"asin": "B103", "keywords": "plain shirt"}, "click[< prev]"),
+        (
+            "reviews",
+            {"asin": "B103", "keywords": "shirts", "page_no": 2},
+            "click[back to search]",
+        ),
+        ("item", {"asin": "B124"}, "click[large]"),
+        ("item", {"asin": "B124", "options": {"color": "red"}}, "click[large]"),
+        ("item", {"asin": "B124", "options": {"size": "small"}}, "click[large]"),
+        ("item", {"asin": "B124", "options": {"size": "large"}}, "click[red]"),
+        ("item", {"asin": "B124", "options": {"fit": "slim"}}, "click[< prev]"),
+        ("features", {"asin": "B124", "options": {"size": "large"}}, "click[< prev]"),
+        (
+            "item",
+            {"asin": "B124", "options": {"color": "red", "size": "large"}},
+            "click[buy now]",
+        ),
+        ("done", {"asin": "B124"}, None),
+    ],
+)
+def test_the_next_action_is_the_nearest(page, fields, action):
+    state = State(0, page, **{"keywords": "plain shirt", **fields})
+    assert next_action(SHOP, SOLUTION, state) == action
+
+
+def test_there_is_no_way_to_a_product_that_no_search_shows():
+    nowhere = SOLUTION._replace(query="", page=0)
+    assert next_action(SHOP, nowhere, State(0)) is None

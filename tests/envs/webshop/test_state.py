@@ -1,13 +1,13 @@
-"""Session states: the page after each click; saved states are restored or refused."""
+"""Actions are parsed, states follow clicks, saved states are restored or refused."""
 
-import copy
 import json
-import pickle
+import random
+import re
 import types
 
 import pytest
 
-from roll_vec.envs.webshop.env import WebShop
+from roll_vec.envs.webshop.actions import parse_action
 from roll_vec.envs.webshop.state import (
     PAGES,
     SUB_PAGES,
@@ -19,37 +19,8 @@ from roll_vec.envs.webshop.state import (
     show_results,
     write_state,
 )
-from roll_vec.errors import InvalidOptionError, InvalidStateError, ResetNeededError
-from tests.envs.webshop.shops import play
+from roll_vec.errors import InvalidOptionError
 from tests.envs.webshop.small_shop import page_product, page_shop
-
-SHIRT = "b000000001"
-
-# Each makes a state of `on_a_product` after a purchase one that cannot be set.
-BAD_ENTRIES = (
-    {"instruction_text": 1},
-    {"num_env_steps": -1},
-    {"num_env_steps": None},
-    {"level": 1 << 32},
-    {"session": []},
-    {"session": {}},
-    {"level_options": 1},
-    {"level_options": {"foo": 1}},
-    {"level_options": {"split": "train"}},
-    {"level_options": {"limit_goals": "1"}},
-)
-BAD_SESSION_ENTRIES = (
-    {"goal": 10**30},
-    {"page": []},
-    {"asin": {}},
-    {"keywords": 1},
-    {"options": [1]},
-    {"options": {"size": {}}},
-    {"options": {"size": ["small"]}},
-    {"opened_asins": "A1"},
-    {"page_no": 0},
-    {"reward": "one"},
-)
 
 ITEM = State(
     3, "item", "red shoes", 2, "A1", {"size": "small"}, frozenset(("A1", "B2"))
@@ -73,30 +44,23 @@ def test_pages_of_results():
     assert second == first._replace(page_no=2)
     assert press_button(second, "< prev") == first
     assert press_button(first, "< prev") is None
-    for page_no in range(2, 9):
-        assert (
-            press_button(first._replace(page_no=page_no), "next >").page_no
-            == page_no + 1
-        )
+    eighth = first._replace(page_no=8)
+    assert press_button(eighth, "next >").page_no == 9
 
 
 def test_a_product_and_its_sub_pages():
     results = State(3, "results", "hats", 2, opened_asins=frozenset(("B2",)))
     item = open_product(results, "A1", track_opened=True)
     assert item == State(3, "item", "hats", 2, "A1", {}, frozenset(("A1", "B2")))
-    assert (
-        open_product(results, "A1", track_opened=False).opened_asins
-        == results.opened_asins
-    )
-    assert press_button(item, "< prev") == results._replace(
-        opened_asins=item.opened_asins
-    )
+    untracked = open_product(results, "A1", track_opened=False)
+    assert untracked.opened_asins == results.opened_asins
+    opened = results._replace(opened_asins=item.opened_asins)
+    assert press_button(item, "< prev") == opened
     for name in SUB_PAGES:
         below = press_button(ITEM, name)
         assert below == ITEM._replace(page=name)
         assert press_button(below, "< prev") == ITEM
-        assert press_button(below, "buy now") is None
-        assert press_button(below, "next >") is None
+        assert press_button(below, "buy now") is press_button(below, "next >") is None
     assert press_button(ITEM, "buy now") == ITEM._replace(page="done")
     assert press_button(ITEM, "next >") is None
     assert press_button(ITEM, "< prev").options == {}
@@ -170,6 +134,13 @@ def test_states_survive_json(state):
         ({"reward": 2}, "state: reward"),
         ({"reward": None}, "state: reward"),
         ({"more": 1}, "state: expected goal, page, keywords"),
+        ({"goal": 10**30}, "state: goal"),
+        ({"page": []}, "state: page"),
+        ({"asin": {}}, "state: asin"),
+        ({"options": [1]}, "state: options"),
+        ({"options": {"size": {}}}, "state: options"),
+        ({"opened_asins": "A1"}, "state: opened_asins"),
+        ({"reward": "one"}, "state: reward"),
     ],
     ids=str,
 )
@@ -179,94 +150,59 @@ def test_records_that_are_no_state(change, message):
     with pytest.raises(InvalidOptionError) as raised:
         read_record({**record, **change})
     assert str(raised.value).startswith(message)
-
-
-def test_other_objects_are_no_records():
-    for record in (None, [], {}, types.SimpleNamespace()):
+    for other in (None, [], {}, types.SimpleNamespace()):
         with pytest.raises(InvalidOptionError, match="state: expected goal"):
-            read_record(record)
+            read_record(other)
 
 
-def on_a_product(files, **keywords):
-    """Return an environment on the page of a shirt, with several streams advanced."""
-    env = WebShop(**files, **keywords)
-    env.reset(seed=3)
-    env.reset(options={"session": 2, "instruction_text": "Buy!"})
-    env.np_random.random()
-    play(env, "search[shirt]", "click[next >]", "click[< prev]", f"click[{SHIRT}]")
-    return env
+PATTERN = re.compile(r"(.+)\[(.+)\]")
 
 
-def play_on(env):
-    """Play to the end and into another episode; return all results."""
-    results = [env.step(text) for text in ("click[small]", "click[next >]", "?")]
-    results += [env.step("click[< prev]"), env.step(f"click[{SHIRT}]")]
-    results += [env.step("click[buy now]"), env.reset(), env.step("search[<r>]")]
-    return [results, env.level_seed, env.get_state(), env.np_random.random()]
+def by_pattern(text):
+    """Return the action by WebShop's own pattern."""
+    match = PATTERN.match(text)
+    if match is None:
+        return text, None
+    return match[1], match[2].lower()
 
 
-DUPLICATES = [
-    copy.deepcopy,
-    lambda env: pickle.loads(pickle.dumps(env)),
-    lambda env: from_state(env, env.get_state()),
-    lambda env: from_state(env, json.loads(json.dumps(env.get_state()))),
-]
+@pytest.mark.parametrize(
+    ("text", "action"),
+    [
+        ("search[Red Shoes]", ("search", "red shoes")),
+        ("click[next >]", ("click", "next >")),
+        ("Click[X]", ("Click", "x")),
+        ("search[a] and so on", ("search", "a")),
+        ("a[b][c]", ("a[b]", "c")),
+        ("a[b[c]d]", ("a[b", "c]d")),
+        ("a[b[]]", ("a[b", "]")),
+        ("a[]", ("a[]", None)),
+        ("[a]", ("[a]", None)),
+        ("", ("", None)),
+        ("think", ("think", None)),
+        ("search[a\nb]", ("search[a\nb]", None)),
+        ("search[a]\nclick[b]", ("search", "a")),
+        ("\nclick[b]", ("\nclick[b]", None)),
+        ("click[\ud800]", ("click", "\ud800")),
+    ],
+)
+def test_actions(text, action):
+    assert parse_action(text) == action == by_pattern(text)
 
 
-def from_state(env, state):
-    """Return a new environment that restores a state."""
-    other = WebShop(**vars(env.options))
-    other.reset(seed=99)
-    other.set_state(state)
-    return other
+def test_every_short_text_is_read_as_by_the_pattern():
+    rng = random.Random(0)
+    for _ in range(10_000):
+        size = rng.randrange(12)
+        text = "".join(
+            rng.choices("[]aB\n\r\u2028\u0130 ", (4, 4, 3, 2, 1, 1, 1, 1, 1), k=size)
+        )
+        assert parse_action(text) == by_pattern(text), text
 
 
-@pytest.mark.parametrize("duplicate", DUPLICATES)
-def test_copies_continue_equally_and_separately(files, duplicate):
-    env = on_a_product(files, observation_mode="text_rich", render_mode="text")
-    first, second = duplicate(env), duplicate(env)
-    assert first.catalogue is env.catalogue
-    assert first.render() == env.render()
-    assert first.instruction_text == "Buy!"
-    assert first.get_state() == env.get_state()
-    expected = play_on(env)
-    assert play_on(first) == expected
-    assert play_on(second) == expected
-
-
-def test_states_outside_an_episode(files):
-    state = WebShop(**files).get_state()
-    env = on_a_product(files)
-    play(env, "click[buy now]")
-    final_state = env.get_state()
-    env.set_state(state)
-    assert env.state is None
-    env.set_state(final_state)
-    assert env.get_available_actions() == []
-    with pytest.raises(ResetNeededError):
-        env.step("search[x]")
-    before = env.get_state()
-    with pytest.raises(InvalidStateError, match="state: page"):
-        env.set_state({**before, "session": {**before["session"], "page": "x"}})
-    stream = {**before["stream"], "stream": -1}
-    states = [{k: v for k, v in before.items() if k != key} for key in before]
-    states += [{**before, **entry} for entry in BAD_ENTRIES]
-    states += [
-        {**before, "session": {**before["session"], **entry}}
-        for entry in BAD_SESSION_ENTRIES
-    ]
-    states += [{}, None, [before], {**before, "stream": stream}]
-    for state in states:
-        for method in (env.check_state, env.set_state):
-            with pytest.raises(InvalidStateError, match="state: "):
-                method(state)
-        assert env.get_state() == before
-
-
-def test_instances_are_small(files):
-    env = on_a_product(files)
-    play(env, "click[small]")
-    pickled = pickle.dumps(env)
-    assert len(pickled) < 4096
-    # The goals are found again: there may be thousands.
-    assert b"GoalSelection" not in pickled
+def test_long_texts_take_linear_time():
+    # The pattern would take minutes for any of these.
+    for text in ("[" * (1 << 18), "a[" * (1 << 17), "a" * (1 << 18)):
+        assert parse_action(text) == (text, None)
+    text = "a[]" * 100_000
+    assert parse_action(text) == (text[:-5], "]a[")

@@ -110,32 +110,16 @@ def test_one_pattern_and_single_matches_find_the_same_words(text):
     assert module._cut_words(text) == matches
 
 
-@given(st.text(max_size=40) | st.text(st.characters(max_codepoint=0x2FF)))
-def test_any_text_has_words_that_are_its_pieces(text):
-    for word in words(text):
-        assert word
-        assert word == word.strip()
-        assert len(word) <= 255
-        word.encode()
-
-
-SIZE = 100_000
+SIZE = 50_000
 
 
 @pytest.mark.parametrize(
     ("piece", "count"),
     [
-        ("_", 0),
-        ("[", 0),
-        ("\0", 0),
-        ("\ud800", 0),
-        ("\u200d", 0),
-        ("\u0301", 0),
-        ("_\u200d", 0),
-        ("#\u200d", 0),
-        ("y", 393),
-        ("a_\xe9", 393),
-        ("b" + 301 * "\u0301", 331),
+        *((piece, 0) for piece in ("_", "[", "\0", "\ud800", "\u200d", "\u0301")),
+        *((piece, 0) for piece in ("_\u200d", "#\u200d")),
+        *((piece, 197) for piece in ("y", "a_\xe9")),
+        ("b" + 301 * "\u0301", 165),
     ],
     ids=lambda value: ascii(value)[:12],
 )
@@ -153,24 +137,9 @@ def test_stems_are_those_of_the_stemmer():
     porter = PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS)
     rng = random.Random(0)
     ends = ["", *"abcdefghijklmnopqrstuvwxyz0.\xe9", "ing", "ed", "sses", "ies"]
-    ends += [
-        "ou",
-        "iti",
-        "ic",
-        "ent",
-        "ion",
-        "ism",
-        "alli",
-        "ational",
-        "bli",
-        "logi",
-        "fulness",
-        "izer",
-        "ement",
-        "ll",
-        "able",
-    ]
-    for _ in range(4000):
+    ends += ["ou", "iti", "ic", "ent", "ion", "ism", "alli", "ational", "bli", "logi"]
+    ends += ["fulness", "izer", "ement", "ll", "able"]
+    for _ in range(3000):
         letters = [rng.choice("abeilosty") for _ in range(rng.randint(0, 6))]
         word = "".join(letters) + rng.choice(ends) + rng.choice(ends)
         assert stem(word) == porter.stem(word, to_lowercase=False)

@@ -1,17 +1,18 @@
-"""The catalogue: contents, sharing, storing, pickling, errors of its keywords."""
+"""The catalogue: contents, sharing, storing, pickling, its keywords."""
 
 import copy
-import json
-import multiprocessing
+import inspect
 import os
 import pickle
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from roll_vec.envs.webshop import Catalogue, Goal, Product, Purchase
-from roll_vec.envs.webshop.manifest import check_everything
+from roll_vec.envs.webshop.catalogue.options import CatalogueOptions
+from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
 from tests.envs.webshop.shops import ITEMS, NOUNS, original, write
 
@@ -59,25 +60,6 @@ def test_products_goals_and_search_are_public(small):
     assert small.search_results("oak") == (1,)
 
 
-def test_products_are_filtered_by_their_fields(small):
-    assert small.search_bar.filter_by("category", "garden") == (1, 2)
-    assert small.search_bar.filter_by("query", "men's shirts") == (0,)
-    assert small.search_bar.filter_by("attributes", "solid wood") == (1,)
-    assert small.search_bar.filter_by("attributes", "nothing") == ()
-
-
-def test_rewards_of_purchases(small):
-    number = next(i for i, goal in enumerate(small.goals) if goal.asin == SHIRT)
-    goal = small.goals[number]
-    terms = small.reward(number, Purchase(SHIRT, goal.goal_options))
-    assert terms.reward == 1.0
-    assert small.reward(goal, (SHIRT, goal.goal_options)) == terms
-    without = small.reward(goal, Purchase(SHIRT))
-    assert without.r_option == 0.0
-    assert without.reward == 0.5
-    assert small.reward(goal, Purchase(TABLE)).reward < 0.5
-
-
 @pytest.mark.parametrize(
     ("goal", "purchase", "message"),
     [
@@ -90,6 +72,10 @@ def test_rewards_of_purchases(small):
     ],
 )
 def test_a_purchase_that_cannot_be_is_an_error(small, goal, purchase, message):
+    own = small.goals[0]
+    terms = small.reward(0, Purchase(own.asin, own.goal_options))
+    assert terms == small.reward(own, (own.asin, own.goal_options))
+    assert terms.reward == 1.0
     with pytest.raises(InvalidOptionError, match=message):
         small.reward(goal, purchase)
 
@@ -118,7 +104,12 @@ def test_equal_keywords_share_one_catalogue(tmp_path):
     paths = write(tmp_path)
     first = Catalogue.load(**paths)
     assert Catalogue.load(**paths, num_products=None) is first
-    assert Catalogue.load(**paths, catalog_seed=1) is not first
+    other = Catalogue.load(**paths, catalog_seed=1)
+    assert other is not first
+    # Prices depend on the seed.
+    tables = [catalogue.products[1].price for catalogue in (first, other)]
+    assert tables[0] != tables[1]
+    assert all(100.0 <= price <= 150.5 for price in tables)
     assert pickle.loads(pickle.dumps(first)) is first
     assert copy.deepcopy(first) is first
     assert len(pickle.dumps(first)) < 2000
@@ -142,10 +133,13 @@ def test_threads_share_one_catalogue(tmp_path):
 def test_a_changed_file_is_read_again(tmp_path):
     paths = write(tmp_path)
     first = Catalogue.load(**paths)
+    pickled = pickle.dumps(first)
     write(tmp_path, products=ITEMS[:2])
     os.utime(paths["products"], ns=(1, 1))
     second = Catalogue.load(**paths)
     assert (len(first.products), len(second.products)) == (3, 2)
+    with pytest.raises(InvalidOptionError, match=r"products\.json"):
+        pickle.loads(pickled)
 
 
 def test_a_failed_load_leaves_no_catalogue_behind(tmp_path):
@@ -155,15 +149,6 @@ def test_a_failed_load_leaves_no_catalogue_behind(tmp_path):
         Catalogue.load(**paths)
     write(tmp_path)
     assert len(Catalogue.load(**paths).products) == 3
-
-
-def test_prices_depend_on_the_seed(tmp_path):
-    paths = write(tmp_path)
-    tables = [
-        Catalogue.load(**paths, catalog_seed=seed).products[1].price for seed in (0, 1)
-    ]
-    assert tables[0] != tables[1]
-    assert all(100.0 <= price <= 150.5 for price in tables)
 
 
 @pytest.mark.parametrize("memory_map", [False, True])
@@ -247,92 +232,6 @@ def test_options_of_a_stored_catalogue_cannot_change(shop_folder):
             Catalogue.load(products=shop_folder, **{name: value})
 
 
-def test_damage_is_named(shop_folder):
-    assert check_everything(shop_folder) > 1000
-    paths = [path for path in shop_folder.rglob("*") if path.is_file()]
-    assert len(paths) > 5
-    for path in paths:
-        name, block = path.name, path.read_bytes()
-        path.unlink()
-        with pytest.raises(InvalidOptionError, match=name.replace(".", r"\.")):
-            Catalogue.load(products=shop_folder)
-        path.write_bytes(block[:-7])
-        with pytest.raises(InvalidOptionError, match=name.replace(".", r"\.")):
-            Catalogue.load(products=shop_folder)
-        flipped_block = bytes([block[0] ^ 1]) + block[1:]
-        path.write_bytes(flipped_block)
-        with pytest.raises(InvalidOptionError, match=name.replace(".", r"\.")):
-            check_everything(shop_folder)
-        path.write_bytes(block)
-    assert len(Catalogue.load(products=shop_folder).products) == 3
-
-
-def test_another_format_is_refused(shop_folder):
-    main = json.loads((shop_folder / "catalogue.json").read_text())
-    (shop_folder / "catalogue.json").write_text(json.dumps({**main, "format": 99}))
-    with pytest.raises(
-        InvalidOptionError, match=r"has the format 99.*store the catalogue anew"
-    ):
-        Catalogue.load(products=shop_folder)
-
-
-def _search_in_child(path, queue):
-    """Put a search and a goal of a stored catalogue into a queue."""
-    catalogue = Catalogue.load(products=path, memory_map=True)
-    queue.put((catalogue.search("red shirt"), catalogue.goals[0].instruction_text))
-
-
-@pytest.mark.slow
-def test_processes_share_a_stored_catalogue(small, shop_folder):
-    context = multiprocessing.get_context("spawn")
-    queue = context.SimpleQueue()
-    children = [
-        context.Process(target=_search_in_child, args=(shop_folder, queue))
-        for _ in range(2)
-    ]
-    for child in children:
-        child.start()
-    results = [queue.get() for _ in children]
-    for child in children:
-        child.join(60)
-    expected = (small.search("red shirt"), small.goals[0].instruction_text)
-    assert results == [expected] * 2
-
-
-@pytest.mark.parametrize(
-    ("keywords", "message"),
-    [
-        ({"products": 3}, "products: expected the path of a file or None, got 3"),
-        ({"products": "nowhere.json"}, r"products: .*nowhere\.json cannot be read"),
-        ({"products": "a\0b"}, "products: .* cannot be read"),
-        ({"attributes": "a.json"}, r"attributes: .*a\.json' needs products"),
-        ({"title_nouns": "a.json"}, r"title_nouns: .*a\.json' needs products"),
-        ({"num_products": 0}, "num_products: expected at least 1, got 0"),
-        ({"human_goals": "no"}, "human_goals: expected True or False"),
-        ({"catalog_seed": -1}, "catalog_seed: expected at least 0"),
-        ({"search_backend": "google"}, "search_backend: expected one of 'lucene'"),
-        ({"memory_map": True}, "memory_map: expected products to be the folder"),
-    ],
-)
-def test_bad_keywords_are_named(keywords, message):
-    with pytest.raises(InvalidOptionError, match=message):
-        Catalogue.load(**keywords)
-
-
-def test_unknown_keywords_are_named():
-    with pytest.raises(UnknownOptionError, match="split"):
-        Catalogue.load(split="train")
-
-
-def test_keywords_of_files_do_not_go_with_a_stored_catalogue(shop_folder, tmp_path):
-    paths = write(tmp_path)
-    for name in ("attributes", "title_nouns"):
-        with pytest.raises(InvalidOptionError, match=f"{name}: .*is part of a stored"):
-            Catalogue.load(products=shop_folder, **{name: paths[name]})
-    with pytest.raises(InvalidOptionError, match="num_products: 2 is part of"):
-        Catalogue.load(products=shop_folder, num_products=2)
-
-
 def test_progress_is_reported(tmp_path):
     calls = []
     Catalogue.load(
@@ -349,3 +248,38 @@ def test_the_originals_catalogue_survives_being_stored(shared, tmp_path):
     catalogue.save(tmp_path / "stored")
     reopened = Catalogue.load(products=tmp_path / "stored", memory_map=True)
     assert contents(reopened) == contents(catalogue)
+
+
+def test_a_stored_catalogue_has_the_other_files_in_it(tmp_path):
+    for name in ("attributes", "human_instructions", "title_nouns"):
+        with pytest.raises(InvalidOptionError, match=f"^{name}: .* stored catalogue"):
+            WebShopOptions(products=tmp_path, **{name: "x.json"})
+    with pytest.raises(InvalidOptionError, match=r"^num_products: 3 .* stored"):
+        WebShopOptions(products=tmp_path, num_products=3)
+    assert WebShopOptions(products=tmp_path, memory_map=True).is_stored
+
+
+def test_values_are_kept_in_one_form(tmp_path):
+    options = WebShopOptions(
+        products=tmp_path / "items.json",
+        limit_goals=np.int64(3),
+        show_attrs=np.True_,
+        num_levels=np.int8(5),
+    )
+    assert options.products == str(tmp_path / "items.json")
+    assert (options.limit_goals, type(options.limit_goals)) == (3, int)
+    assert options.show_attrs is True
+    assert type(options.num_levels) is int
+    assert hash(options) == hash(WebShopOptions(**vars(options)))
+
+
+def test_the_catalogues_keywords_are_among_them():
+    of_catalogue = list(inspect.signature(CatalogueOptions).parameters)
+    assert set(of_catalogue) < set(inspect.signature(WebShopOptions).parameters)
+    assert [*inspect.signature(Catalogue.load).parameters] == [
+        *of_catalogue,
+        "progress",
+    ]
+    for keywords in ({"split": "train"}, {"file": "x"}):
+        with pytest.raises(UnknownOptionError, match=next(iter(keywords))):
+            Catalogue.load(**keywords)

@@ -86,16 +86,14 @@ def test_a_second_build_and_a_stored_index_find_the_same(tmp_path):
 
 
 @needs_tantivy
-@pytest.mark.parametrize(
-    "query",
-    ["", "the", "text:red AND", '"red', "red~2 ^(", "\ud800red\0", "red " * 100_000],
-    ids=lambda query: ascii(query[:9]),
-)
-def test_a_query_has_no_syntax(query):
+def test_a_query_has_no_syntax():
     index = TantivyIndex.build(["red \udfff", "blue"], ["a", "b"])
-    assert [number for number, _ in hits(index, query)] == [0] * ("red" in query)
-    assert hits(index, query, 0) == []
-    assert hits(TantivyIndex.build([], []), query) == []
+    empty = TantivyIndex.build([], [])
+    for query in ("", "the", "text:red AND", '"red', "red~2 ^(", "\ud800red\0"):
+        numbers = [number for number, _ in hits(index, query)]
+        assert numbers == [0] * ("red" in query), query
+        assert hits(index, query, 0) == hits(empty, query) == []
+    assert len(hits(index, "red " * 100_000)) == 1
 
 
 @needs_tantivy
@@ -107,20 +105,15 @@ def test_of_a_long_query_the_first_1024_words_count():
 
 
 @needs_tantivy
-def test_temporary_files_go_with_the_index():
+def test_temporary_files_go_with_the_index_but_stay_in_a_forked_child(tmp_path):
     index = TantivyIndex.build(*shop(10))
     folder = index._folder
     assert folder.is_dir()
     del index
     gc.collect()
     assert not folder.exists()
-
-
-@needs_tantivy
-def test_a_forked_child_leaves_the_files(tmp_path):
-    (tmp_path / "file").touch()
     module._remove_folder(tmp_path, -1)
-    assert (tmp_path / "file").exists()
+    assert tmp_path.exists()
 
 
 @needs_tantivy
@@ -128,6 +121,7 @@ def test_a_damaged_file_is_named(tmp_path):
     Catalogue.load(num_products=10, search_backend="tantivy").save(tmp_path / "shop")
     paths = sorted((tmp_path / "shop" / "tantivy").rglob("*.*"))
     assert len(paths) > 5
+    paths = paths[::2]
 
     def load():
         return Catalogue.load(products=tmp_path / "shop", search_backend="tantivy")

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from roll_vec.envs.webshop.catalogue import title_nouns
-from roll_vec.envs.webshop.catalogue.title_nouns import load_title_nouns, nouns_by_rule
+from roll_vec.envs.webshop.catalogue.title_nouns import load_title_nouns
 from roll_vec.errors import InvalidFileError, InvalidOptionError
 
 TITLES = {"B1": "Red Shoes for the Party, 2 Pack", "B2": "Oak Table", "B3": ""}
@@ -20,7 +20,12 @@ MODEL = "spacy:en_core_web_sm-3.8.0"
 @pytest.fixture
 def no_spacy(monkeypatch):
     """Hide an installed spaCy."""
-    monkeypatch.setattr(title_nouns, "_installed_models", dict)
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name: None if name == "spacy" else find(name),
+    )
 
 
 @pytest.fixture
@@ -57,8 +62,14 @@ def read_file(path):
 as_tuples = {asin: tuple(nouns) for asin, nouns in NOUNS.items()}
 
 
-@pytest.mark.parametrize("name", ["nouns.json", "nouns.json.gz"])
-@pytest.mark.parametrize("source", [None, "rule", "spacy:en_core_web_lg-1"])
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("nouns.json", None),
+        ("nouns.json.gz", "rule"),
+        ("nouns.json", "spacy:en_core_web_lg-1"),
+    ],
+)
 def test_a_complete_file_is_all_that_is_asked(tmp_path, fake_spacy, name, source):
     content = {**NOUNS, "B9": ["more"]}
     if source is not None:
@@ -78,41 +89,28 @@ def test_the_original_file_is_read(shared):
 
 
 def test_without_a_file_and_spacy_the_rule_is_used(tmp_path, no_spacy):
-    nouns, source = load_title_nouns(TITLES)
-    assert source == "rule"
-    assert nouns == {
+    titles = {
+        **TITLES,
+        # Runs of letters that are no stop words.
+        "B4": "The 12V LED-Lamp (4 x 10W)",
+        "B5": "Women's shoes SHOES",
+        "B6": "caf\xe9_cr\xe8me \u8336\u8336 \u2605",
+        "B7": "\ud800x y\x00zz" + " a" * 100_000,
+    }
+    nouns = {
         "B1": ("red", "shoes", "party", "pack"),
         "B2": ("oak", "table"),
         "B3": (),
+        "B4": ("led", "lamp"),
+        "B5": ("women", "shoes", "shoes"),
+        "B6": ("caf\xe9", "cr\xe8me", "\u8336\u8336"),
+        "B7": ("zz",),
     }
+    assert load_title_nouns(titles) == (nouns, "rule")
     path = tmp_path / "nouns.json"
     with pytest.raises(InvalidOptionError, match=r"nouns\.json: it is not there, and"):
         load_title_nouns(TITLES, path)
     assert not path.exists()
-
-
-@pytest.mark.parametrize(
-    ("title", "nouns"),
-    [
-        ("The 12V LED-Lamp (4 x 10W)", ("led", "lamp")),
-        ("Women's shoes SHOES", ("women", "shoes", "shoes")),
-        (
-            "caf\xe9_cr\xe8me \u8336\u8336 \u2605",
-            ("caf\xe9", "cr\xe8me", "\u8336\u8336"),
-        ),
-        ("\ud800x y\x00zz" + " a" * 100_000, ("zz",)),
-    ],
-)
-def test_the_rule_keeps_runs_of_letters_that_are_no_stop_words(title, nouns):
-    assert nouns_by_rule(title) == nouns
-
-
-def test_spacy_is_asked_for_all_titles_without_a_file(fake_spacy):
-    counts = []
-    nouns, source = load_title_nouns(TITLES, progress=counts.append)
-    assert (nouns["B2"], source) == (("oak", "table"), FAKE)
-    assert fake_spacy == list(TITLES.values())
-    assert counts == [1, 2, 3]
 
 
 @pytest.mark.parametrize("name", ["nouns.json", "nouns.json.gz"])
@@ -133,6 +131,9 @@ def test_nouns_of_spacy_are_written_to_the_file(tmp_path, fake_spacy, name):
     load_title_nouns({"B4": "Tea"}, path)
     assert set(read_file(path)["title_nouns"]) == {*TITLES, "B4"}
     assert [p.name for p in tmp_path.iterdir()] == [name]
+    # Without a file all titles are asked for.
+    assert load_title_nouns(TITLES) == (nouns, FAKE)
+    assert fake_spacy[-3:] == list(TITLES.values())
 
 
 @pytest.mark.parametrize(
@@ -182,14 +183,11 @@ def test_a_malformed_file_is_named(tmp_path, no_spacy, content, problem):
         load_title_nouns({}, path)
 
 
-def test_a_folder_that_is_not_there_is_noticed_before_the_work(tmp_path, fake_spacy):
+def test_a_file_that_cannot_be_written_is_named(tmp_path, fake_spacy):
     path = tmp_path / "none" / "nouns.json"
     with pytest.raises(InvalidOptionError, match=r"nouns\.json.*cannot be written"):
         load_title_nouns(TITLES, path)
-    assert not fake_spacy
-
-
-def test_a_failed_replacement_leaves_no_temporary_file(tmp_path, fake_spacy):
+    assert not fake_spacy, "it is noticed before the work"
     path = tmp_path / "nouns.json"
 
     def occupy(counts):
@@ -215,26 +213,11 @@ def test_an_error_of_spacy_leaves_the_file_unchanged(tmp_path, monkeypatch):
     assert read_file(tmp_path / "nouns.json") == content
 
 
-def test_models_need_an_installed_spacy(monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util,
-        "find_spec",
-        lambda name: None if name == "spacy" else find(name),
-    )
-    assert title_nouns._installed_models() == {}
-
-
-@pytest.fixture
-def spacy():
-    """Return spaCy; skip the test if it or its model is not installed."""
-    module = pytest.importorskip("spacy")
+def test_nouns_of_spacy_equal_the_originals(shared, tmp_path):
+    pytest.importorskip("spacy")
     if MODEL not in title_nouns._installed_models():
         pytest.skip(f"{MODEL} is not installed")
-    return module
-
-
-def test_nouns_of_spacy_equal_the_originals(shared, spacy, tmp_path):
+    state = random.getstate()
     golden = read_file(
         shared / "golden" / "webshop_title_nouns_en_core_web_sm_3.8.0.json.gz"
     )
@@ -244,12 +227,7 @@ def test_nouns_of_spacy_equal_the_originals(shared, spacy, tmp_path):
     path = tmp_path / "nouns.json.gz"
     assert load_title_nouns(titles, path) == (expected, MODEL)
     assert load_title_nouns(titles, path) == (expected, MODEL)
-
-
-def test_spacy_takes_every_title_and_no_random_numbers(spacy):
-    state = random.getstate()
-    titles = {"B1": "", "B2": "half a pair \ud800 table", "B3": "\x00 \n\n\t"}
-    nouns, _ = load_title_nouns(titles)
-    assert nouns["B1"] == ()
-    assert "table" in nouns["B2"]
+    odd, _ = load_title_nouns({"B1": "", "B2": "a \ud800 table", "B3": "\x00 \n\t"})
+    assert odd["B1"] == ()
+    assert "table" in odd["B2"]
     assert random.getstate() == state

@@ -1,0 +1,293 @@
+"""Levels of users in both games: keywords beside them, play, copies, ends."""
+
+import copy
+import dataclasses
+import pickle
+from functools import partial
+
+import gymnasium
+import numpy as np
+import pytest
+from numba import types
+
+from roll_vec.envs.frozen_lake import RandomFrozenLakeOptions
+from roll_vec.envs.sokoban import SokobanOptions
+from roll_vec.envs.sokoban.level_files import LevelSet, load_levels
+from roll_vec.errors import InvalidOptionError
+from roll_vec.kernels.sokoban import rules as kernels
+from roll_vec.seeding import episode_seed, level_for_seed
+from roll_vec.testing import check_vector_env
+from tests.conftest import JIT_OFF
+from tests.contract.cases import draw_actions
+from tests.contract.test_unroll import check_equal
+from tests.envs.frozen_lake import user_maps as lake
+from tests.envs.sokoban import user_levels as sokoban
+from tests.envs.sokoban.user_levels import ONE
+from tests.oracles.sokoban import OracleSokoban
+
+SOKOBAN, LAKE = sokoban.ID, lake.ID
+GIVEN = {SOKOBAN: sokoban.EXPECTED, LAKE: lake.EXPECTED}
+OPTIONS = {SOKOBAN: SokobanOptions, LAKE: RandomFrozenLakeOptions}
+COLLECTIONS = {SOKOBAN: sokoban.COLLECTION, LAKE: lake.COLLECTION}
+each_game = pytest.mark.parametrize("id", GIVEN)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A file of Sokoban's given levels."""
+    file = tmp_path / "levels.txt"
+    file.write_text(sokoban.COLLECTION)
+    return file
+
+
+# ------------------------------------------------------------------------ keywords
+
+
+@pytest.mark.parametrize(
+    ("id", "keywords", "problem"),
+    [
+        (SOKOBAN, {"dim_room": (7, 7)}, "dim_room"),
+        (SOKOBAN, {"dim_x": 6, "dim_y": 6}, "dim_x, dim_y: cannot be given beside"),
+        (SOKOBAN, {"num_boxes": 2}, "num_boxes: cannot be given beside levels"),
+        (
+            SOKOBAN,
+            {"search_depth": 9, "num_gen_steps": 3},
+            "search_depth, num_gen_steps: cann",
+        ),
+        (SOKOBAN, {"num_boxes": "x"}, "num_boxes: expected an integer"),
+        (LAKE, {"size": 5, "p": 0.5}, "size, p: cannot be given beside levels"),
+        (LAKE, {"p": 7}, "p: expected a number from 0 to 1"),
+        *(
+            (id, keywords, problem)
+            for id in GIVEN
+            for keywords, problem in (
+                ({"num_levels": 4}, "num_levels: expected at most 3, got 4"),
+                ({"start_level": 3}, "start_level: expected at most 2, got 3"),
+                ({"start_level": -1}, "start_level: expected at least 0"),
+                (
+                    {"start_level": 2, "num_levels": 2},
+                    "num_levels: expected at most 1, got 2",
+                ),
+            )
+        ),
+    ],
+    ids=str,
+)
+def test_keywords_that_contradict_levels_are_refused(id, keywords, problem):
+    for make in (gymnasium.make, gymnasium.make_vec):
+        with pytest.raises(InvalidOptionError, match=problem):
+            make(id, levels=GIVEN[id], **keywords)
+
+
+@each_game
+def test_options_are_made_from_options(id):
+    options = OPTIONS[id](levels=GIVEN[id], start_level=1)
+    assert (options.level_count, options.start_level) == (2, 1)
+    assert options.grid_shape == GIVEN[id].shape[1:]
+    assert OPTIONS[id](**dataclasses.asdict(options)) == options
+    assert dataclasses.replace(options, obs_mode="rgb").grid_shape == options.grid_shape
+    assert options != OPTIONS[id](levels=GIVEN[id][::-1], start_level=1)
+
+
+def test_defaults_and_the_levels_own_size_are_no_contradiction():
+    room = {"dim_room": (6, 6), "num_boxes": 3, "search_depth": 300}
+    assert gymnasium.make(SOKOBAN, levels=[ONE], **room).unwrapped.dim_room == (3, 5)
+    assert RandomFrozenLakeOptions(levels=lake.MAPS).size == 3
+
+
+# ---------------------------------------------------------------------------- play
+
+
+@pytest.mark.parametrize(
+    ("num_levels", "start_level"), [(0, 0), (0, 1), (2, 0), (1, 2)]
+)
+@each_game
+def test_an_episode_plays_the_level_of_its_seed(id, num_levels, start_level):
+    keywords = {"num_levels": num_levels, "start_level": start_level}
+    keywords |= {"levels": GIVEN[id], "level_info": True}
+    count = num_levels or 3 - start_level
+    env = gymnasium.make_vec(id, 8, autoreset_mode="Disabled", **keywords)
+    single = gymnasium.make(id, **keywords)
+    for episode in range(3):
+        seeds = list(range(100, 108))
+        grids, infos = env.reset(seed=None if episode else seeds)
+        for seed, grid, index in zip(seeds, grids, infos["level"], strict=True):
+            level = level_for_seed(episode_seed(seed, episode), count, start_level)
+            np.testing.assert_array_equal(grid, GIVEN[id][level])
+            assert index == level
+    for seed in (105, 106, 107):
+        grid, info = single.reset(seed=seed)
+        assert info["level"] == start_level + seed % count
+        np.testing.assert_array_equal(grid, GIVEN[id][info["level"]])
+    assert env.get_attr("num_levels") == (count,) * 8
+
+
+def test_rooms_with_different_numbers_of_boxes_are_played_as_by_the_oracle():
+    more = {"max_episode_steps": -1, "action_start": 1, "autoreset_mode": "Disabled"}
+    env = sokoban.batch(sokoban.EXPECTED, 6, **more)
+    rng = np.random.default_rng(0)
+    solved = 0
+    for start in range(3 if JIT_OFF else 6):
+        env.reset(seed=start)
+        fixed, states = env.get_attr("room_fixed"), env.get_attr("room_state")
+        games = [
+            OracleSokoban(*room, 10**6) for room in zip(fixed, states, strict=True)
+        ]
+        assert env.get_attr("num_boxes") == tuple(game.num_boxes for game in games)
+        assert set(env.get_attr("num_boxes")) == {1, 2}
+        for _ in range(120):
+            actions = rng.integers(0, 5, 6)
+            grids, rewards, ends, _, infos = env.step(actions)
+            steps = [g.step(a) for g, a in zip(games, actions.tolist(), strict=True)]
+            np.testing.assert_array_equal(grids, [game.observe() for game in games])
+            assert rewards.tolist() == [step.reward for step in steps]
+            assert ends.tolist() == [step.success for step in steps]
+            assert infos["success"].tolist() == ends.tolist()
+            homes = tuple(game.boxes_on_target for game in games)
+            assert env.get_attr("boxes_on_target") == homes
+            solved += int(ends.sum())
+            if ends.any():
+                break
+    assert solved
+    single = gymnasium.make(SOKOBAN, levels=sokoban.EXPECTED).unwrapped
+    assert single.num_boxes == 0
+    for seed, boxes in ((0, 1), (1, 2), (2, 1)):
+        single.reset(seed=seed)
+        assert (single.num_boxes, single.boxes_on_target) == (boxes, boxes - 1)
+
+
+@pytest.mark.parametrize("kind", ["max_steps", "max_episode_steps", "both"])
+@pytest.mark.parametrize(
+    ("id", "keywords", "action", "reward", "success"),
+    [
+        (SOKOBAN, {"levels": ["#####\n#@$.#\n#####"]}, 4, 10.9, True),
+        (LAKE, {"levels": [["SG"]], "is_slippery": False}, 3, 1.0, True),
+        (LAKE, {"levels": [["SH", "FG"]], "is_slippery": False}, 3, 0.0, False),
+    ],
+    ids=str,
+)
+def test_an_end_on_the_very_step_of_the_limit_is_both(
+    id, keywords, action, reward, success, kind
+):
+    limits = {"max_steps": 1, "max_episode_steps": 1}
+    limits = limits if kind == "both" else {kind: 1}
+    env = gymnasium.make(id, **keywords, **limits)
+    batch = gymnasium.make_vec(id, 2, **keywords, **limits)
+    env.reset(seed=0)
+    batch.reset(seed=0)
+    _, given, *ends, info = env.step(action)
+    assert (given, ends, info["success"]) == (reward, [True, True], success)
+    _, rewards, *all_ends, infos = batch.step([action] * 2)
+    assert rewards.tolist() == [reward] * 2
+    assert np.all(all_ends)
+    assert infos["success"].tolist() == [success] * 2
+
+
+@each_game
+def test_a_batch_passes_the_checker_and_unrolls_as_it_steps(id):
+    levels = [COLLECTIONS[id]]
+    check_vector_env(partial(gymnasium.make_vec, id, levels=levels), steps=25, seed=2)
+    pair = [gymnasium.make_vec(id, 6, levels=levels, action_start=1) for _ in range(2)]
+    for env in pair:
+        env.reset(seed=2)
+    check_equal(*pair, draw_actions(pair[0], 40))
+
+
+@pytest.mark.skipif(JIT_OFF, reason="nothing is compiled")
+def test_given_levels_compile_nothing_anew():
+    env = sokoban.batch(sokoban.EXPECTED)
+    env.reset(seed=0)
+    env.step([1, 1, 1])
+    # An array that cannot be written would be another type.
+    for kernel in (kernels.place_rows, kernels.step_rows):
+        kinds = [kind for signature in kernel.signatures for kind in signature]
+        assert all(kind.mutable for kind in kinds if isinstance(kind, types.Array))
+
+
+# ------------------------------------------------------------- one set in a process
+
+
+def test_a_path_is_read_once_until_it_changes(path):
+    first, again = gymnasium.make(SOKOBAN, levels=path), sokoban.batch(str(path))
+    levels = first.unwrapped.options.levels
+    assert again.get_attr("levels")[0] is levels is load_levels(path)
+    path.write_text(ONE)
+    assert len(load_levels(path)) == 1
+    assert len(levels) == 3
+    np.testing.assert_array_equal(first.reset(seed=4)[0], sokoban.EXPECTED[1])
+
+
+@pytest.mark.parametrize("form", ["single", "vector"])
+@pytest.mark.parametrize("source", ["path", "list"])
+@each_game
+def test_copies_share_the_levels_of_a_path(id, source, form, tmp_path):
+    levels = [COLLECTIONS[id]] * 400
+    if source == "path":
+        levels = tmp_path / "levels.txt"
+        levels.write_text("\n\n".join([COLLECTIONS[id]] * 400))
+    if form == "single":
+        env, action = gymnasium.make(id, levels=levels, action_start=1).unwrapped, 2
+    else:
+        env, action = gymnasium.make_vec(id, 2, levels=levels, action_start=1), [2, 2]
+    env.reset(seed=1)
+    stored = pickle.dumps(env)
+    assert (len(stored) < 10_000) == (source == "path")
+    twins = pickle.loads(stored), copy.deepcopy(env)
+    given = (env.options if form == "single" else env.engine.options).levels
+    for twin in twins:
+        options = twin.options if form == "single" else twin.engine.options
+        assert options.levels == given
+        assert source == "list" or options.levels is given
+    for play in (lambda env: env.step(action), lambda env: env.reset()):
+        expected = repr(play(env))
+        assert [repr(play(twin)) for twin in twins] == [expected] * 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ONE,
+        f"{sokoban.COLLECTION}\n{ONE}",
+        sokoban.COLLECTION.replace("#@$.#", "#+$ #"),
+    ],
+)
+def test_a_pickle_wants_the_levels_that_it_was_made_of(text, path):
+    # It would go on with numbers of levels that are no more.
+    env = sokoban.batch(path)
+    env.reset(seed=2)
+    stored = pickle.dumps(env)
+    before = path.read_text()
+    path.write_text(text)
+    with pytest.raises(InvalidOptionError, match=r"levels\.txt: expected the levels"):
+        pickle.loads(stored)
+    path.write_text(before)
+    grids = [each.reset()[0] for each in (env, pickle.loads(stored))]
+    np.testing.assert_array_equal(*grids)
+
+
+@each_game
+def test_levels_of_an_array_are_ours_and_travel(id):
+    given = GIVEN[id].copy()
+    env = gymnasium.make_vec(id, 3, levels=given)
+    given[:] = 0
+    twin = pickle.loads(pickle.dumps(env))
+    for each in (env, twin, copy.deepcopy(env)):
+        np.testing.assert_array_equal(each.reset(seed=0)[0], GIVEN[id])
+    (levels, *_), (others, *_) = env.get_attr("levels"), twin.get_attr("levels")
+    assert levels == others
+    assert hash(levels) == hash(others)
+    assert levels != GIVEN[id].tolist()
+    assert repr(levels) == "<3 levels>"
+    with pytest.raises(ValueError, match="read-only"):
+        levels.grids[:] = 0
+    # Nor do the observations show them themselves.
+    single = gymnasium.make(id, levels=levels)
+    single.reset(seed=0)[0][:] = 0
+    grid = single.unwrapped.grid if id == SOKOBAN else single.unwrapped.tiles
+    grid[:] = 0
+    np.testing.assert_array_equal(levels.grids, GIVEN[id])
+    if id == SOKOBAN:
+        assert isinstance(levels, LevelSet)
+    else:
+        for name, value in (("nrow", 3), ("ncol", 4), ("size", 3), ("num_levels", 3)):
+            assert env.get_attr(name) == (value,) * 3

@@ -1,0 +1,404 @@
+"""Levels of users: every form of lists, texts, arrays, files; what is refused."""
+
+import zipfile
+
+import gymnasium
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roll_vec.envs.frozen_lake import level_files as map_files
+from roll_vec.envs.sokoban import level_files as room_files
+from roll_vec.errors import InvalidOptionError
+from roll_vec.stacked.level_archives import write_archive
+from tests.envs.frozen_lake import user_maps as lake
+from tests.envs.sokoban import user_levels as sokoban
+from tests.envs.sokoban.user_levels import ONE, THREE, TWO
+from tests.oracles.solver import lake_is_solvable
+
+LOAD = {sokoban.ID: room_files.load_levels, lake.ID: map_files.load_levels}
+EXPECTED = {sokoban.ID: sokoban.EXPECTED, lake.ID: lake.EXPECTED}
+MAPS, MAP_TEXTS, LETTERS = lake.MAPS, lake.TEXTS, lake.LETTERS
+ROOMS = sokoban.EXPECTED
+each_game = pytest.mark.parametrize("id", LOAD)
+
+# -------------------------------------------------------------------------- forms
+
+FORMS = {
+    sokoban.ID: {
+        "one text of all": [sokoban.COLLECTION],
+        "some texts": (ONE, f"{TWO}\n\n{THREE}"),
+        "codes": ROOMS,
+        "lists of codes": ROOMS.tolist(),
+        "a list of arrays": list(ROOMS),
+        "other integers": np.asfortranarray(ROOMS.astype(np.int64)),
+        "as it is written": [room_files.format_levels(ROOMS)],
+    },
+    lake.ID: {
+        "rows": MAPS,
+        "tuples of rows": tuple(map(tuple, MAPS)),
+        "texts": MAP_TEXTS,
+        "one text of all": [lake.COLLECTION],
+        "some texts": (MAP_TEXTS[0], f"{MAP_TEXTS[1]}\n\n{MAP_TEXTS[2]}"),
+        "letters": LETTERS,
+        "bytes": LETTERS.astype("S1"),
+        "lists of letters": LETTERS.tolist(),
+        "a list of arrays": [LETTERS[0].astype("c"), LETTERS[1], MAPS[2]],
+        "an array of rows": np.array(MAPS),
+        "an array of texts": np.array(MAP_TEXTS),
+        "codes": lake.EXPECTED,
+        "lists of codes": lake.EXPECTED.tolist(),
+        "other integers": np.asfortranarray(lake.EXPECTED.astype(np.int64)),
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("id", "form"), [(id, form) for id in FORMS for form in FORMS[id]]
+)
+def test_every_form_gives_the_same_levels(id, form):
+    expected = EXPECTED[id]
+    levels = LOAD[id](FORMS[id][form])
+    np.testing.assert_array_equal(levels.grids, expected)
+    assert (levels.grids.dtype, len(levels)) == (np.uint8, 3)
+    assert levels.shape == expected.shape[1:]
+    assert levels.grids.flags.c_contiguous
+    assert LOAD[id](levels) is levels
+    assert levels == LOAD[id](expected)
+    env = gymnasium.make_vec(id, 3, levels=FORMS[id][form])
+    assert env.single_observation_space.shape == expected.shape[1:]
+    np.testing.assert_array_equal(env.reset(seed=0)[0], expected)
+
+
+def test_one_level_is_an_array_of_two_dimensions():
+    for levels in (LETTERS[1], LETTERS[1].astype("S1"), lake.EXPECTED[1]):
+        grids = LOAD[lake.ID](levels).grids
+        np.testing.assert_array_equal(grids, lake.EXPECTED[1:2])
+    np.testing.assert_array_equal(LOAD[sokoban.ID](ROOMS[1]).grids, ROOMS[1:2])
+
+
+@pytest.mark.parametrize(
+    ("id", "texts"), [(sokoban.ID, (ONE, TWO, THREE)), (lake.ID, MAP_TEXTS)]
+)
+def test_files_and_folders_have_the_same_levels(id, texts, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / ("b.xsb" if id == sokoban.ID else "b.txt")).write_text(texts[2])
+    text = f"; first\n{texts[0]}\n \n{texts[1]}".replace("\n", "\r\n")
+    (folder / "a.txt").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    (folder / "c.map").write_text("?")
+    (folder / "deeper.txt").mkdir()
+    module = room_files if id == sokoban.ID else map_files
+    written = tmp_path / "all.txt"
+    written.write_text(module.format_levels(EXPECTED[id], [7, 8, 9]))
+    assert written.read_text().startswith("; 7\n")
+    # A file of a user's own needs no id.
+    np.savez(tmp_path / "plain.npz", levels=EXPECTED[id].astype(np.int64))
+    with (tmp_path / "set.npz").open("wb") as file:
+        write_archive(file, id, EXPECTED[id])
+    for path in (folder, str(folder), written, tmp_path / "plain.npz"):
+        np.testing.assert_array_equal(LOAD[id](path).grids, EXPECTED[id])
+        assert LOAD[id](path) is LOAD[id](path)
+    levels = LOAD[id](str(tmp_path / "set.npz"))
+    np.testing.assert_array_equal(levels.grids, EXPECTED[id])
+
+
+def test_letters_in_an_archive_are_maps(tmp_path):
+    for letters in (LETTERS, LETTERS.astype("S1")):
+        np.savez(tmp_path / "set.npz", levels=letters)
+        levels = LOAD[lake.ID](tmp_path / "set.npz")
+        np.testing.assert_array_equal(levels.grids, lake.EXPECTED)
+
+
+def test_a_real_file_is_read_as_it_is_written(shared):
+    file = shared / "data" / "boxoban" / "unfiltered_valid_000.txt"
+    expected = [
+        [[" .$@".find(c) for c in line] for line in level.splitlines()[1:] if line]
+        for level in file.read_text().split(";")[1:]
+    ]
+    symbols = np.array([1, 2, 4, 5, 0], np.uint8)
+    found = room_files.load_levels(file)
+    assert (len(found), found.shape) == (1000, (10, 10))
+    np.testing.assert_array_equal(found.grids, symbols[np.array(expected)])
+    assert room_files.load_levels(file.parent) == found
+
+
+# ------------------------------------------------------------- checks, cell by cell
+
+
+def fault_of(grid):
+    """Say what is wrong with a room, or return it with wall outside: one cell each."""
+    height, width = len(grid), len(grid[0])
+    cells = [code for row in grid for code in row]
+    edge = [
+        (r, c)
+        for r in range(height)
+        for c in range(width)
+        if r in (0, height - 1) or c in (0, width - 1)
+    ]
+    frontier = [(r, c) for r, c in edge if grid[r][c] != 0]
+    outside = set(frontier)
+    while frontier:
+        r, c = frontier.pop()
+        for near in ((r + 1, c), (r - 1, c), (r, c + 1), (r, c - 1)):
+            inside = 0 <= near[0] < height and 0 <= near[1] < width
+            if inside and near not in outside and grid[near[0]][near[1]] != 0:
+                outside.add(near)
+                frontier.append(near)
+    lost = {grid[r][c] for r, c in outside}
+    boxes = cells.count(3) + cells.count(4)
+    if cells.count(5) + cells.count(6) != 1:
+        return "exactly one player"
+    if not boxes:
+        return "at least one box"
+    if cells.count(2) + cells.count(3) + cells.count(6) != boxes:
+        return "as many targets as boxes"
+    if not cells.count(4):
+        return "on targets at the start"
+    if lost & {5, 6}:
+        return "the player can leave it"
+    if lost & {2, 3, 4}:
+        return "outside the walls"
+    return [
+        [0 if (r, c) in outside else grid[r][c] for c in range(width)]
+        for r in range(height)
+    ]
+
+
+@given(seed=st.integers(0, 2**32 - 1), walls=st.floats(0.2, 0.7))
+def test_checks_of_rooms_equal_those_of_one_cell_after_the_other(seed, walls):
+    rng = np.random.default_rng(seed)
+    grid = np.where(rng.random((rng.integers(3, 9), 7)) < walls, 0, 1)
+    # Anywhere, the edge included; mostly as many of each as there should be.
+    pieces = [4, 2, 5] if rng.random() < 0.7 else rng.choice([2, 3, 4, 5, 6], 4)
+    grid.ravel()[rng.permutation(grid.size)[: len(pieces)]] = pieces
+    if rng.random() < 0.5:
+        grid = np.pad(grid, 1)
+    expected = fault_of(grid.tolist())
+    text = "\n".join("".join("#-.*$@+"[c] for c in row) for row in grid)
+    for levels in (grid, [text]):
+        if isinstance(expected, str):
+            with pytest.raises(InvalidOptionError, match=expected):
+                room_files.load_levels(levels)
+        else:
+            (found,) = room_files.load_levels(levels).grids
+            np.testing.assert_array_equal(found, expected)
+
+
+@given(seed=st.integers(0, 2**32 - 1), holes=st.floats(0, 0.9))
+def test_a_way_to_a_goal_is_needed(seed, holes):
+    rng = np.random.default_rng(seed)
+    height, width = rng.integers(1, 6, 2)
+    cells = np.where(rng.random(height * width + 2) < holes, "H", "F")[: height * width]
+    order = rng.permutation(height * width)
+    cells[order[1 : 1 + rng.integers(1, 4)]] = "G"
+    cells[order[0]] = "S"
+    rows = ["".join(row) for row in cells.reshape(height, width)]
+    if "G" in "".join(rows) and lake_is_solvable(rows):
+        assert len(map_files.load_levels([rows])) == 1
+    else:
+        with pytest.raises(InvalidOptionError, match="expected a way from S to G"):
+            map_files.load_levels([rows])
+
+
+def test_a_way_through_a_maze_is_found():
+    # Longer than the flood's sweeps over the whole board.
+    size = 101
+    maze = np.full((size, size), "H")
+    maze[1::2, 1:-1] = "F"
+    maze[2:-1:4, -2] = "F"
+    maze[4:-1:4, 1] = "F"
+    maze[1, 1], maze[-2, 1:-1] = "S", "G"
+    assert len(map_files.load_levels(maze)) == 1
+    maze[50, [1, -2]] = "H"
+    with pytest.raises(InvalidOptionError, match="expected a way from S to G"):
+        map_files.load_levels(maze)
+
+
+# ------------------------------------------------------------------------ refusals
+
+REFUSED = {
+    sokoban.ID: [
+        ([], "expected an array"),
+        (5, "expected an array"),
+        ({"a": 1}, "expected an array"),
+        (ROOMS.astype(float), "float64 of shape"),
+        (ROOMS > 0, "bool of shape"),
+        (ROOMS[0, 0], "of shape"),
+        (ROOMS[np.newaxis], "of shape"),
+        (np.zeros((0, 5, 5), int), "of shape"),
+        ([[[0, 0], [0]]], "expected an array"),
+        (ROOMS + 2, r"levels\[0\]: expected codes from 0 to 6, got 7 at row 1, c"),
+        (ROOMS.astype(int) - 1, r"levels\[0\]: .* got -1 at row 0, column 0"),
+        ([*ROOMS[:2], ROOMS[2] * 0], r"levels\[2\]: expected exactly one pl"),
+        ([ONE, 3], r"levels\[1\]: expected a text beside texts, got 3"),
+        ([ONE, "; nothing\n"], r"levels\[1\]: there are no levels"),
+        ("nowhere.txt", "levels: .*nowhere.txt cannot be read"),
+        ("a\0b", "cannot be read"),
+        ("", "expected an array .* got ''"),
+        (ONE, r"expected an array .* or a list of texts, got '#####\\n"),
+        (["#####\n# $.#\n#####"], "exactly one player, got 0"),
+        (["######\n#@@$.#\n######"], "exactly one player, got 2"),
+        (["#####\n#@  #\n#####"], "at least one box"),
+        (["######\n#@$$.#\n######"], "as many targets as boxes, got 1 and 2"),
+        (["#####\n#@* #\n#####"], "all boxes are on targets"),
+        (["#####\n#@$.\n#####"], "the player can leave"),
+        (["#####\n#@$.#\n## ##"], "the player can leave"),
+        (["#####\n#@$.#\n##"], "the player can leave"),
+        (["#####\n#@$.# $.\n#####"], "box or a target outside"),
+    ],
+    lake.ID: [
+        ([], "expected a list of maps, .*, got \\[\\]"),
+        (5, "expected a list of maps"),
+        (MAP_TEXTS[0], "expected a list of maps"),
+        ("", "expected a list of maps"),
+        (room_files.load_levels([ONE]), "expected a list of maps"),
+        (lake.EXPECTED.astype(float), "float64 of shape"),
+        (np.zeros((0, 3, 3), int), "of shape"),
+        (LETTERS[0, 0], r"<U1 of shape \(4,\)"),
+        (lake.EXPECTED + 1, r"\[0\]: expected codes from 0 to 3, got 4 at row 2, c"),
+        ([*lake.EXPECTED[:2], lake.EXPECTED[2] * 0], r"\[2\]: expected exactly one st"),
+        ([MAPS[0], ["SF", "FG"]], r"levels\[1\]: expected 3 rows and 4 columns, .* g"),
+        ([MAPS[0], ["SFFF", "FG"]], r"levels\[1\]: expected rows of one length"),
+        ([MAPS[0], ["SFXG"]], r"levels\[1\]: expected only the letters .* got 'X'"),
+        ([["SFSG"]], r"levels\[0\]: expected exactly one start S, got 2(?m:$)"),
+        ([["FFFG"]], r"levels\[0\]: expected exactly one start S, got 0(?m:$)"),
+        ([["SHFG"]], r"levels\[0\]: expected a way from S to G without holes(?m:$)"),
+        ([["SHFé"]], r"levels\[0\]: expected rows of one length of the letters"),
+        ([b"SFFG"], r"levels\[0\]: expected rows of one length of the letters"),
+        ([MAP_TEXTS[0], MAPS[1]], r"levels\[1\]: expected a text beside texts"),
+        ([MAPS[0], MAP_TEXTS[1]], r"levels\[0\]: expected a text beside texts"),
+        ([MAP_TEXTS[0], "; none\n"], r"levels\[1\]: there are no maps"),
+        (MAPS[0], r"levels\[0\], map 0 \(line 1\): .*; a list of texts is a list of m"),
+        ([f"{MAP_TEXTS[0]}\n\n\nSF\nHH"], r"\[0\], map 1 \(line 6\): expected 3 ro"),
+        ("nowhere.txt", "nowhere.txt cannot be read"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("id", "levels", "problem"), [(id, *row) for id in REFUSED for row in REFUSED[id]]
+)
+def test_what_are_no_levels_is_refused(id, levels, problem):
+    with pytest.raises(InvalidOptionError, match=problem) as caught:
+        gymnasium.make(id, levels=levels)
+    assert str(caught.value).startswith("levels")
+
+
+@pytest.mark.parametrize(
+    ("id", "collection", "fault", "problem", "word"),
+    [
+        (sokoban.ID, sokoban.COLLECTION, "##\n", "the player can leave", "level"),
+        (lake.ID, lake.COLLECTION, "SFFF\nHHHH\nFFFG\n", "expected a way", "map"),
+    ],
+)
+def test_a_fault_is_told_with_file_level_and_line(
+    id, collection, fault, problem, word, tmp_path
+):
+    if id == sokoban.ID:
+        fault = f"#####\n#@$.#\n{fault}\n{ONE}"
+    path = tmp_path / "levels.txt"
+    path.write_text(f"{collection}\n;\n{fault}")
+    line = 3 + collection.count("\n")
+    for levels, where in (
+        (path, f"levels: {path}, {word} 3 (line {line}): "),
+        ([collection, path.read_text()], f"levels[1], {word} 3 (line {line}): "),
+    ):
+        for make in (gymnasium.make, gymnasium.make_vec):
+            with pytest.raises(InvalidOptionError, match=problem) as caught:
+                make(id, levels=levels)
+            assert where in str(caught.value)
+
+
+def test_an_unknown_letter_is_told_with_its_line(tmp_path):
+    path = tmp_path / "levels.txt"
+    path.write_text(f"{ONE}\n\n#####\n#@$.#\n##\t#x\n")
+    with pytest.raises(InvalidOptionError) as caught:
+        room_files.load_levels(path)
+    where = f"levels: {path}, level 1 (line 7): expected only "
+    assert str(caught.value).startswith(where)
+    assert "'\\tx'" in str(caught.value)
+
+
+def test_a_large_level_beside_many_small_ones_is_refused(tmp_path):
+    wide = f"{'#' * 5000}\n#@$.{' ' * 4995}#\n{'#' * 5000}\n"
+    small = "\n".join(["#####\n#@$.#\n#####\n"] * 5000)
+    (tmp_path / "both.txt").write_text(f"{small}\n{wide}")
+    for levels, name in (
+        (tmp_path / "both.txt", r"both\.txt"),
+        ([small, wide], "levels"),
+    ):
+        with pytest.raises(InvalidOptionError, match=f"{name}: 5001 levels, each padd"):
+            room_files.load_levels(levels)
+
+
+@each_game
+def test_folders_and_files_without_levels_are_refused(id, tmp_path):
+    suffixes = r"\.txt, \.xsb, \.sok" if id == sokoban.ID else r"\.txt"
+    with pytest.raises(InvalidOptionError, match=f"has no files {suffixes}"):
+        LOAD[id](tmp_path)
+    (tmp_path / "b.txt").write_bytes(b"\xff\xfe#")
+    for levels in (tmp_path, tmp_path / "b.txt"):
+        with pytest.raises(InvalidOptionError, match=r"b\.txt: cannot be read"):
+            LOAD[id](levels)
+
+
+def test_maps_of_files_must_have_one_size(tmp_path):
+    (tmp_path / "maps.txt").write_text(lake.COLLECTION)
+    (tmp_path / "other.txt").write_text("SG")
+    with pytest.raises(InvalidOptionError, match=r"other\.txt: expected 3 rows and 4"):
+        map_files.load_levels(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "problem"),
+    [
+        ({"grids": ROOMS}, "no array 'levels', only \\['grids'\\]"),
+        ({"levels": ROOMS, "id": lake.ID}, "has levels of roll_vec/Random"),
+        ({"levels": ROOMS.astype(float)}, "an array .* got float64 of shape"),
+        ({"levels": ROOMS[0, 0]}, "of shape"),
+        ({"levels": ROOMS[:0]}, "of shape"),
+        ({"levels": np.array([None, 3])}, "cannot be read: levels has Python objects"),
+        ({"levels": ROOMS + 2}, r"\[0\]: expected codes from 0 to 6, got 7"),
+        ({"levels": ROOMS * 0}, r"\[0\]: expected exactly one player"),
+    ],
+)
+def test_archives_without_levels_are_refused_by_name(tmp_path, arrays, problem):
+    np.savez(tmp_path / "set.npz", **arrays)
+    with pytest.raises(InvalidOptionError, match=rf"levels: .*set\.npz.*{problem}"):
+        room_files.load_levels(tmp_path / "set.npz")
+
+
+def test_an_archive_of_another_method_is_refused_before_it_is_inflated(tmp_path):
+    path = tmp_path / "set.npz"
+    np.savez(path, levels=ROOMS)
+    with zipfile.ZipFile(path) as archive:
+        data = archive.read("levels.npy")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("levels.npy", data)
+    with pytest.raises(InvalidOptionError, match=r"set\.npz .*another method"):
+        room_files.load_levels(path)
+
+
+@pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_damaged_archive_is_refused_by_name_or_harmless(stride, tmp_path):
+    path = tmp_path / "set.npz"
+    with path.open("wb") as file:
+        write_archive(file, sokoban.ID, ROOMS)
+    data, refused, harmless = path.read_bytes(), 0, 0
+    # A byte is changed, or the file cut off before it.
+    places = range(0, len(data), stride)
+    for place in places:
+        changed = data[:place] + bytes([data[place] ^ 0x15]) + data[place + 1 :]
+        for damaged in (changed, data[:place]):
+            path.write_bytes(damaged)
+            try:
+                levels = room_files.load_levels(path)
+            except InvalidOptionError as error:
+                refused += str(path) in str(error)
+            else:
+                np.testing.assert_array_equal(levels.grids, ROOMS)
+                harmless += 1
+    assert refused + harmless == 2 * len(places)
+    assert refused > 1.5 * len(places)

@@ -1,0 +1,321 @@
+"""States of every id: copies go on alike, states that do not fit move nothing."""
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pytest
+from gymnasium.spaces import Text
+
+from roll_vec.errors import (
+    ClosedError,
+    InvalidActionError,
+    InvalidOptionError,
+    InvalidSeedError,
+    InvalidStateError,
+    ResetNeededError,
+    UnknownOptionError,
+)
+from roll_vec.registration import ENVIRONMENTS
+from tests.contract.cases import assert_same
+from tests.envs.countdown.test_state import BAD_ENTRIES
+
+SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
+RANDOM_LAKE, LAKE_8X8 = "roll_vec/RandomFrozenLake-v0", "roll_vec/FrozenLake8x8-v1"
+COUNTDOWN, WEBSHOP = "roll_vec/Countdown-v0", "roll_vec/WebShop-v0"
+
+# Small, with a frame to compare, and with all that a state can have in it.
+PLAYED = {
+    SOKOBAN: {
+        "dim_room": (5, 5),
+        "num_boxes": 1,
+        "max_steps": 9,
+        "render_mode": "text",
+        "action_start": 1,
+    },
+    LAKE: {"render_mode": "text"},
+    LAKE_8X8: {"render_mode": "text"},
+    RANDOM_LAKE: {"render_mode": "text", "max_steps": 9, "action_start": 1},
+    COUNTDOWN: {"max_steps": 3, "render_mode": "text"},
+    WEBSHOP: {
+        "num_products": 60,
+        "observation_mode": "text_rich",
+        "render_mode": "text",
+        "limit_goals": 40,
+    },
+}
+WRONG_ENTRIES = {
+    COUNTDOWN: BAD_ENTRIES,
+    WEBSHOP: (
+        {"instruction_text": 1},
+        {"num_env_steps": -1},
+        {"num_env_steps": None},
+        {"level": 1 << 32},
+        {"level": -1},
+        {"session": []},
+        {"session": {}},
+        {"level_options": 1},
+        {"level_options": {"foo": 1}},
+        {"level_options": {"split": "train"}},
+        {"level_options": {"limit_goals": "1"}},
+    ),
+    SOKOBAN: (
+        {"level_options": {"num_boxes": 0}},
+        {"level_options": 1},
+        {"elapsed_steps": np.int32(-1)},
+        {"elapsed_steps": np.int32(10)},
+        {"players": np.int32(-1)},
+        {"cells": np.full(25, 9, np.uint8)},
+        {"level_numbers": np.int64(-1)},
+    ),
+    RANDOM_LAKE: (
+        {"level_options": {"p": 2.0}},
+        {"maps": np.zeros(16, np.uint8)},
+        {"positions": np.int64(16)},
+        {"starts": np.int64(-1)},
+        {"elapsed_steps": np.int32(10)},
+    ),
+    LAKE: ({"positions": np.int64(16)}, {"elapsed_steps": np.int32(-1)}),
+}
+
+
+def is_text(env):
+    """Return whether the actions of an environment are texts."""
+    return isinstance(env.action_space, Text)
+
+
+def make(id):
+    """Return a new environment."""
+    return ENVIRONMENTS[id].load()(**PLAYED[id])
+
+
+def started(id):
+    """Return an environment within its second episode."""
+    env = make(id)
+    if id == WEBSHOP:
+        env.reset(seed=5)
+        env.reset(options={"session": 2, "instruction_text": "Buy!"})
+        for _ in range(2):
+            env.step(env.oracle_action)
+    else:
+        env.reset(seed=5)
+        env.reset()
+        env.step("2+2" if is_text(env) else env.get_all_actions()[0])
+    if is_text(env):
+        env.np_random.random()
+    return env
+
+
+def play_on(env, num_steps=40):
+    """Return the results of steps, which meet the end of episodes."""
+    results, rng = [getattr(env, "level_seed", None)], np.random.default_rng(1)
+    for step in range(num_steps):
+        if is_text(env):
+            action = env.oracle_action if step % 4 else "1/3"
+        else:
+            actions = env.get_all_actions()
+            action = actions[rng.integers(len(actions))]
+        results.append((env.step(action), env.render()))
+        if results[-1][0][2] or step % 9 == 8:
+            results.append(env.reset())
+    if is_text(env):
+        results.append((env.level_seed, env.np_random.random()))
+    return results
+
+
+def through_state(env, state, id):
+    """Return another environment in the state of one; it has been in use."""
+    other = make(id)
+    other.reset(seed=99)
+    other.step("1" if is_text(other) else 1)
+    other.set_state(state)
+    return other
+
+
+DUPLICATES = {
+    "state": lambda env, id: through_state(env, env.get_state(), id),
+    "JSON": lambda env, id: through_state(
+        env, json.loads(json.dumps(env.get_state())), id
+    ),
+    "pickle": lambda env, id: pickle.loads(pickle.dumps(env)),
+    "deepcopy": lambda env, id: copy.deepcopy(env),
+}
+
+
+@pytest.mark.parametrize("how", DUPLICATES)
+@pytest.mark.parametrize("id", ENVIRONMENTS)
+def test_a_duplicate_goes_on_alike_and_apart(id, how):
+    env = started(id)
+    if how == "JSON" and not is_text(env):
+        pytest.skip("states of arrays are arrays")
+    first, second = (DUPLICATES[how](env, id) for _ in range(2))
+    assert first.render() == env.render()
+    state = env.get_state()
+    assert_same(first.get_state(), state)
+    before = copy.deepcopy(state)
+    expected = play_on(env)
+    assert_same(play_on(first), expected)
+    assert_same(play_on(second), expected)
+    # A state is a snapshot, and can be set more than once.
+    assert_same(state, before)
+    for _ in range(2):
+        env.set_state(state)
+        assert_same(env.get_state(), before)
+    if not is_text(env):
+        assert_same(play_on(env), expected)
+
+
+@pytest.mark.parametrize("id", ENVIRONMENTS)
+def test_states_outside_an_episode(id):
+    env = make(id)
+    if is_text(env):
+        new, used = env.get_state(), started(id)
+        used.set_state(new)
+        assert used.get_state() == new
+        with pytest.raises(ResetNeededError):
+            used.step("1")
+    else:
+        with pytest.raises(ResetNeededError):
+            env.get_state()
+    env.reset(seed=3)
+    for step in range(200):
+        action = env.oracle_action if is_text(env) else 1 + step % 3
+        if any(env.step(action)[2:4]):
+            break
+    ended = env.get_state()
+    assert ended.get("has_ended", True)
+    assert not started(id).get_state().get("has_ended", False)
+    expected = env.reset(), env.get_state()
+    env.set_state(ended)
+    assert_same(env.get_state(), ended)
+    if is_text(env):
+        with pytest.raises(ResetNeededError, match="must be reset"):
+            env.step("1")
+    assert_same((env.reset(), env.get_state()), expected)
+
+
+@pytest.mark.parametrize("id", ENVIRONMENTS)
+def test_a_state_that_does_not_fit_moves_nothing(id):
+    env, twin = started(id), started(id)
+    before = env.get_state()
+    optional = {"has_ended"} if is_text(env) else {"has_ended", "seeds"}
+    if not is_text(env):
+        optional.add("level_options")
+    keys = before.keys() - optional
+    states = [{k: v for k, v in before.items() if k != key} for key in sorted(keys)]
+    states += [{**before, key: object()} for key in sorted(keys)]
+    states += [{**before, **entry} for entry in WRONG_ENTRIES.get(id, ())]
+    states += [{}, None, [before]]
+    if is_text(env):
+        for entry in ({"episode": "1"}, {"episode": (1 << 63) - 1}, {"stream": -1}):
+            states.append({**before, "stream": {**before["stream"], **entry}})
+    methods = [env.set_state, *([env.check_state] if is_text(env) else [])]
+    for state in states:
+        for method in methods:
+            with pytest.raises(InvalidStateError, match="state"):
+                method(state)
+        assert_same(env.get_state(), before)
+    if is_text(env):
+        # A check of a state that does fit moves nothing either.
+        env.check_state(make(id).get_state())
+    assert_same(play_on(env), play_on(twin))
+    env.close()
+    for method in methods:
+        with pytest.raises(ClosedError):
+            method(before)
+
+
+@pytest.mark.parametrize("id", [COUNTDOWN, WEBSHOP])
+def test_bad_calls_of_a_game_of_text_move_nothing(id):
+    new, env, twin = make(id), started(id), started(id)
+    for call in (lambda: new.step("1"), new.render, new.solve):
+        with pytest.raises(ResetNeededError, match="reset"):
+            call()
+    assert new.level_seed is new.oracle_action is None
+    before = env.get_state()
+    for action in (None, 3, b"3*8*1", ["3*8*1"], np.array("3*8*1")):
+        with pytest.raises(InvalidActionError, match="action: expected a str, got"):
+            env.step(action)
+    for seed in (-1, 1.5, "1"):
+        with pytest.raises(InvalidSeedError, match="seed: "):
+            env.reset(seed=seed)
+    assert env.get_state() == before
+    assert_same(env.step(np.str_("1")), twin.step("1"))
+
+
+# --------------------------------------------------- level options of games of text
+
+CHANGES = {
+    COUNTDOWN: {"num_numbers": (2, 3), "num_operations": 1},
+    WEBSHOP: {"num_levels": 2, "limit_goals": 5},
+}
+WRONG_CHANGES = [
+    (COUNTDOWN, {"operators": "+"}, UnknownOptionError, "num_levels, .*operators cann"),
+    (COUNTDOWN, {"num_ops": 2}, UnknownOptionError, "num_operations, number_range"),
+    (COUNTDOWN, {}, InvalidOptionError, "at least one of num_numbers, .*got 'none'"),
+    (
+        COUNTDOWN,
+        {"num_numbers": 5},
+        InvalidOptionError,
+        "num_numbers: .* space.*5(?m:$)",
+    ),
+    (COUNTDOWN, {"num_numbers": (2, 7)}, InvalidOptionError, "num_numbers"),
+    (COUNTDOWN, {"number_range": (1, 10**8)}, InvalidOptionError, "number_range"),
+    (COUNTDOWN, {"num_operations": (3, 1)}, InvalidOptionError, "num_operations"),
+    (COUNTDOWN, {"num_operations": 1}, InvalidOptionError, "num_operations: .*2 to 3"),
+    (
+        COUNTDOWN,
+        {"num_levels": 0, "start_level": 3},
+        InvalidOptionError,
+        "start_level: 3 has no meaning",
+    ),
+    (
+        COUNTDOWN,
+        {"num_numbers": 2, "target_range": 3},
+        InvalidOptionError,
+        "target_range",
+    ),
+    (
+        WEBSHOP,
+        {"num_products": 20},
+        UnknownOptionError,
+        "exist: limit_goals, .*new env",
+    ),
+    (WEBSHOP, {"start_levels": 20}, UnknownOptionError, "did you mean start_level"),
+    (WEBSHOP, {"split": "train"}, InvalidOptionError, "'train' begins at goal 1500"),
+    (WEBSHOP, {"split": "dev"}, InvalidOptionError, "split: expected one of 'all'"),
+    (WEBSHOP, {"num_levels": -1}, InvalidOptionError, "num_levels"),
+]
+
+
+@pytest.mark.parametrize(("id", "changes", "error", "message"), WRONG_CHANGES, ids=str)
+def test_wrong_level_options_change_nothing(id, changes, error, message):
+    env = started(id)
+    env.set_level_options(num_levels=3)
+    before, options = env.get_state(), env.options
+    for method in (env.set_level_options, env.check_level_options):
+        with pytest.raises(error, match=message):
+            method(**changes)
+        assert env.get_state() == before
+        assert env.options == options
+    env.check_level_options(**CHANGES[id])
+    assert env.options is options
+    env.close()
+    for method in (env.set_level_options, env.check_level_options):
+        with pytest.raises(ClosedError):
+            method(**CHANGES[id])
+
+
+@pytest.mark.parametrize("id", CHANGES)
+def test_states_have_the_level_options(id):
+    env, other, new = started(id), make(id), make(id)
+    env.set_level_options(**CHANGES[id])
+    other.set_state(json.loads(json.dumps(env.get_state())))
+    assert other.get_state() == env.get_state()
+    assert_same(play_on(other), play_on(env))
+    # And none of them again.
+    other.set_state(new.get_state())
+    assert other.options is new.options
+    assert other.get_state() == new.get_state()
+    assert_same(other.reset(seed=3), new.reset(seed=3))
