@@ -33,8 +33,9 @@ from tests.contract.cases import (
 )
 from tests.contract.custom_envs import Lamps
 
+SOKOBAN = "roll_vec/Sokoban-v0"
 NUM_ENVS = 5
-STEPS = 60
+STEPS = 40
 INFOS = {"episode_info": True}
 
 
@@ -183,10 +184,11 @@ def test_an_ended_environment_is_refused_inside_the_mask_alone(case):
 
 
 def test_an_environment_without_a_level_stays_among_the_ended():
-    env = make_batch("roll_vec/Sokoban-v0", 3, autoreset_mode=SAME_STEP)
+    env = make_batch(SOKOBAN, 3, autoreset_mode=SAME_STEP)
     env.reset(seed=0)
+    options = env.get_attr("solution_steps")[0]
     env.set_level_options(mask=np.arange(3) == 0, solution_steps=(900, 999))
-    for _ in range(limit_of("roll_vec/Sokoban-v0") - 1):
+    for _ in range(limit_of(SOKOBAN) - 1):
         env.step([0] * 3)
     with pytest.raises(LevelGenerationError):
         env.step([0] * 3, mask=np.arange(3) == 0)
@@ -194,6 +196,11 @@ def test_an_environment_without_a_level_stays_among_the_ended():
     assert truncations.tolist() == [False, True, True]
     with pytest.raises(ResetNeededError, match=r"environments \[0\] have ended"):
         env.step([0] * 3)
+    # And goes on when there is one.
+    env.set_level_options(solution_steps=options)
+    env.reset(options={"reset_mask": np.arange(3) == 0})
+    truncations = [env.step([0] * 3)[3].tolist() for _ in range(limit_of(SOKOBAN))]
+    assert truncations == [[False] * 3] * (len(truncations) - 1) + [[True] * 3]
 
 
 @pytest.mark.parametrize("case", ARRAY_CASES)
