@@ -89,30 +89,25 @@ def play_on(env, actions):
     return play(env, actions)
 
 
-def make_and_play(case, num_envs, more):
+def make_and_play(case):
     """Make a batch, and return what its reset and five steps return."""
-    env = make_batch(case, num_envs, **more)
-    return [env.reset(seed=1), play(env, draw_actions(env, 5))]
-
-
-THREADED = [
-    ("roll_vec/FrozenLake-v1", {"num_threads": 2}),
-    ("roll_vec/Sokoban-v0", {"num_threads": 2, "num_levels": 50}),
-]
+    more = {} if is_pooled(case) else {"num_threads": 2}
+    env = make_batch(case, 32, **more)
+    results = [env.reset(seed=1), play(env, draw_actions(env, 5))]
+    env.close()
+    return results
 
 
 @pytest.mark.parametrize(
     ("case", "more", "method"),
     [
+        ("roll_vec/FrozenLake-v1", {"num_threads": 2}, METHODS[0]),
+        ("roll_vec/Sokoban-v0", {"num_threads": 2, "num_levels": 50}, METHODS[0]),
+        # It takes seconds; a pool is spawned in the fast tests.
         pytest.param(
-            case,
-            more,
-            method,
-            # It takes seconds; a pool is spawned in the fast tests.
-            marks=[pytest.mark.slow] if method == "spawn" else [],
-        )
-        for case, more in THREADED
-        for method in METHODS
+            *("roll_vec/Sokoban-v0", {"num_threads": 2}, "spawn"),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_child_goes_on_where_the_parent_used_threads(case, more, method, monkeypatch):
@@ -191,12 +186,12 @@ def test_pool_goes_on_in_a_child(case, method):
     assert_same(play(env, actions[4:]), results)
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if m != "spawn"])
-@pytest.mark.parametrize("case", CASES)
-def test_child_makes_batches_of_its_own(case, method):
-    more = {} if is_pooled(case) else {"num_threads": 2}
-    work = functools.partial(make_and_play, case, 32, more)
-    assert_same(run_in_child(method, work), work())
+@pytest.mark.skipif("fork" not in METHODS, reason="there is no fork")
+def test_child_makes_batches_of_its_own():
+    def work():
+        return [make_and_play(case) for case in CASES]
+
+    assert_same(run_in_child("fork", work), work())
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
@@ -243,16 +238,21 @@ def test_forked_child_forgets_the_threads_and_the_team(monkeypatch):
     assert threads._helpers.threads
 
 
-def make_env_fns(case, num_envs, **more):
-    """Return functions that make the environments of a case."""
-    return [functools.partial(make_single, case, **more)] * num_envs
-
-
-def compare_with_workers(case, mode, shared_memory, context=None, **more):
-    """Compare our batch with Gymnasium's AsyncVectorEnv, step by step."""
-    ours = make_batch(case, 3, autoreset_mode=mode, **more)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("case", "mode", "shared_memory", "context"),
+    [
+        *((case, SAME_STEP, True, None) for case in SINGLES),
+        *((case, NEXT_STEP, False, None) for case in (SINGLES[0], POOLED[0])),
+        ("roll_vec/Sokoban-v0 text", SAME_STEP, True, "spawn"),
+    ],
+)
+def test_gymnasiums_workers_over_the_single_forms(case, mode, shared_memory, context):
+    # After threads were used in this process.
+    make_batch("roll_vec/Sokoban-v0", 64, num_threads=2).reset(seed=0)
+    ours = make_batch(case, 3, autoreset_mode=mode)
     workers = AsyncVectorEnv(
-        make_env_fns(case, 3, **more),
+        [functools.partial(make_single, case)] * 3,
         shared_memory=shared_memory,
         autoreset_mode=mode,
         context=context,
@@ -264,27 +264,6 @@ def compare_with_workers(case, mode, shared_memory, context=None, **more):
             assert_same(ours.step(row), workers.step_wait(timeout=SECONDS))
     finally:
         workers.close(timeout=SECONDS)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
-@pytest.mark.parametrize(
-    ("case", "shared_memory"),
-    [
-        *((case, True) for case in SINGLES),
-        *((case, False) for case in ("roll_vec/Sokoban-v0", "roll_vec/Countdown-v0")),
-    ],
-)
-def test_gymnasiums_workers_over_the_single_forms(case, shared_memory, mode):
-    # After threads were used in this process.
-    make_batch("roll_vec/Sokoban-v0", 64, num_threads=2).reset(seed=0)
-    compare_with_workers(case, mode, shared_memory)
-
-
-@pytest.mark.slow
-def test_gymnasiums_workers_by_spawn():
-    more = {"obs_mode": "text"}
-    compare_with_workers("roll_vec/Sokoban-v0", SAME_STEP, True, "spawn", **more)
 
 
 def test_make_vec_of_workers_that_share_texts_without_copies():
@@ -303,7 +282,13 @@ def test_make_vec_of_workers_that_share_texts_without_copies():
         workers.close()
 
 
-def test_ids_with_the_module_in_a_process_that_never_imported_it():
+def first_observations(first, size):
+    """Return the first observations of a part of a batch."""
+    env = make_batch("roll_vec/Sokoban-v0", size)
+    return env.reset(seed=20 + first)[0]
+
+
+def test_a_process_that_never_imported_the_package():
     # As RLlib's workers and those of other frameworks.
     id = "roll_vec:roll_vec/Sokoban-v0"
     context = multiprocessing.get_context("spawn")
@@ -312,25 +297,12 @@ def test_ids_with_the_module_in_a_process_that_never_imported_it():
         assert not pool.apply(eval, (known,))
         single = pool.apply_async(gymnasium.make, (id,)).get(SECONDS)
         batch = pool.apply_async(gymnasium.make_vec, (id, 2)).get(SECONDS)
+        # As data loaders do: parts of a batch that is whole elsewhere.
+        parts = pool.starmap_async(first_observations, [(0, 3), (3, 5)]).get(SECONDS)
     expected = gymnasium.make("roll_vec/Sokoban-v0").reset(seed=3)[0]
     assert_same(single.reset(seed=3)[0], expected)
     assert_same(batch.reset(seed=2)[0][1], expected)
-
-
-@pytest.mark.slow
-def test_batches_in_a_pool_of_processes():
-    # As data loaders do: one batch a worker, parts of one that is whole elsewhere.
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(2) as pool:
-        parts = pool.starmap_async(first_observations, [(0, 3), (3, 5)]).get(SECONDS)
-    observations, _ = make_batch("roll_vec/Sokoban-v0", 8).reset(seed=20)
-    np.testing.assert_array_equal(np.concatenate(parts), observations)
-
-
-def first_observations(first, size):
-    """Return the first observations of a part of a batch."""
-    env = make_batch("roll_vec/Sokoban-v0", size)
-    return env.reset(seed=20 + first)[0]
+    assert_same(np.concatenate(parts), first_observations(0, 8))
 
 
 @pytest.mark.skipif("fork" not in METHODS, reason="there is no fork")
