@@ -49,6 +49,7 @@ ALL_INFOS = {
 DEAD_ENDS = {"deadlock": True, "terminate_on_deadlock": True}
 VARIANTS = {
     **{case: (case, {}) for case in ALL_CASES},
+    "episodes of objects": ("tests_vector/Guess-v0", {"episode_info": True}),
     "rooms with all infos": (SOKOBAN, ALL_INFOS),
     "lakes with all infos": (LAKES, ALL_INFOS),
     "masks of a lake": (LAKE, {"action_mask": True, "episode_info": True}),
