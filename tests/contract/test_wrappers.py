@@ -39,9 +39,9 @@ def batches(case, mode, **more):
     return ours, make_sync(case, NUM_ENVS, mode, **more)
 
 
-def play_wrapped(env, steps, seed=0):
+def play_wrapped(env, steps):
     """Yield what resets and steps return; DISABLED environments are reset wholly."""
-    yield env.reset(seed=seed)
+    yield env.reset(seed=0)
     for row in draw_actions(env, steps):
         result = env.step(row)
         yield result
@@ -50,12 +50,12 @@ def play_wrapped(env, steps, seed=0):
             yield env.reset()
 
 
-def assert_wrapped_alike(wrap, case, mode, steps=40, **more):
+def assert_wrapped_alike(wrap, case, mode, **more):
     """Compare a wrapper around our batch with the same around SyncVectorEnv."""
     ours, theirs = (wrap(env) for env in batches(case, mode, **more))
     assert ours.observation_space == theirs.observation_space
     assert ours.action_space == theirs.action_space
-    both = zip(play_wrapped(ours, steps), play_wrapped(theirs, steps), strict=True)
+    both = zip(play_wrapped(ours, 30), play_wrapped(theirs, 30), strict=True)
     for result, expected in both:
         assert_same(result, expected)
     ours.close()
@@ -101,11 +101,10 @@ def test_episode_statistics_are_those_of_a_plain_loop(case, mode):
         finished = terminations | truncations
         assert ("episode" in infos) == finished.any()
         if finished.any():
+            episode = infos["episode"]
             assert_same(infos["_episode"], finished)
-            assert_same(infos["episode"]["r"][finished], returns[finished])
-            assert (
-                infos["episode"]["l"][finished].tolist() == lengths[finished].tolist()
-            )
+            assert_same(episode["r"][finished], returns[finished])
+            assert episode["l"][finished].tolist() == lengths[finished].tolist()
             count += finished.sum()
         if mode is SAME_STEP:
             returns[finished], lengths[finished] = 0.0, 0
@@ -116,68 +115,61 @@ def test_episode_statistics_are_those_of_a_plain_loop(case, mode):
 # ------------------------------------------------------------ other wrappers
 
 
-@one_in(2, "mode, case", MODES, CASES)
-def test_infos_as_lists(case, mode):
-    assert_wrapped_alike(wrappers.DictInfoToList, case, mode)
-
-
-REWARD_WRAPPERS = [
-    lambda env: wrappers.TransformReward(env, lambda rewards: rewards * 2 - 1),
-    lambda env: wrappers.ClipReward(env, -0.05, 0.5),
-    lambda env: wrappers.NormalizeReward(env),
-    lambda env: wrappers.VectorizeTransformReward(
-        env, gymnasium.wrappers.TransformReward, func=lambda reward: reward + 1
-    ),
-    lambda env: wrappers.RecordEpisodeStatistics(wrappers.ClipReward(env, -0.05, 0.5)),
-]
-
-
-@one_in(3, "mode, wrap, case", MODES, REWARD_WRAPPERS, SINGLES)
-def test_reward_wrappers(case, wrap, mode):
-    # ClipReward writes into the rewards it is given.
-    plain = make_batch(case, NUM_ENVS, autoreset_mode=mode)
-    wrapped = wrap(make_batch(case, NUM_ENVS, autoreset_mode=mode))
-    results, expected = play_wrapped(wrapped, 20), play_wrapped(plain, 20)
-    for one, two in zip(results, expected, strict=True):
-        assert_same(one[0], two[0])
-        assert_same(one[2:4], two[2:4])
-    if wrap is not REWARD_WRAPPERS[-1]:
-        assert_wrapped_alike(wrap, case, mode)
-
-
 def to_float(env):
     """Wrap a batch so that its observations are halves in float32."""
     space = env.single_observation_space
-    single = Box(0.0, 8.0, space.shape, np.float32)
     return wrappers.TransformObservation(
         env,
         lambda observations: observations.astype(np.float32) / 2,
         observation_space=Box(0.0, 8.0, (NUM_ENVS, *space.shape), np.float32),
-        single_observation_space=single,
+        single_observation_space=Box(0.0, 8.0, space.shape, np.float32),
     )
 
 
-def flat(env):
+def three_columns(env):
     """Wrap a batch so that its observations have three columns."""
     size = int(np.prod(env.single_observation_space.shape))
     return wrappers.ReshapeObservation(env, (size // 3, 3))
 
 
-OBSERVATION_WRAPPERS = [
-    (to_float, "grid"),
-    (wrappers.FlattenObservation, "grid"),
-    (wrappers.FlattenObservation, "planes"),
-    (flat, "rgb"),
-    (lambda env: wrappers.DtypeObservation(env, np.float32), "planes"),
-    (wrappers.GrayscaleObservation, "tiny_rgb"),
-    (wrappers.GrayscaleObservation, "rgb"),
-    (
-        lambda env: wrappers.RescaleObservation(
-            wrappers.DtypeObservation(env, np.float32), np.float32(0), np.float32(1)
-        ),
-        "tiny_rgb",
-    ),
-    (
+def rescale(env):
+    """Wrap a batch so that its observations lie between 0 and 1."""
+    env = wrappers.DtypeObservation(env, np.float32)
+    return wrappers.RescaleObservation(env, np.float32(0), np.float32(1))
+
+
+def resize(env):
+    """Wrap a batch so that its pictures have another size."""
+    pytest.importorskip("cv2")
+    return wrappers.ResizeObservation(env, (24, 24))
+
+
+def mirror_actions(env):
+    """Wrap a batch so that actions are mirrored, or the texts of the others."""
+    space = env.single_action_space
+
+    def mirror(row):
+        if row.dtype == object:
+            return row[::-1]
+        start = int(space.start)
+        return 2 * start + int(space.n) - 1 - np.maximum(row, start)
+
+    return wrappers.TransformAction(env, mirror)
+
+
+# With their names, and an observation mode or none.
+OBSERVATION_WRAPPERS = {
+    "to float": (to_float, "grid"),
+    "flat grid": (wrappers.FlattenObservation, "grid"),
+    "flat planes": (wrappers.FlattenObservation, "planes"),
+    "three columns": (three_columns, "rgb"),
+    "dtype": (lambda e: wrappers.DtypeObservation(e, np.float32), "planes"),
+    "tiny gray": (wrappers.GrayscaleObservation, "tiny_rgb"),
+    "gray": (wrappers.GrayscaleObservation, "rgb"),
+    "rescaled": (rescale, "tiny_rgb"),
+    "resized": (resize, "rgb"),
+    "normalized": (wrappers.NormalizeObservation, "planes"),
+    "one by one": (
         lambda env: wrappers.VectorizeTransformObservation(
             env,
             gymnasium.wrappers.TransformObservation,
@@ -186,44 +178,49 @@ OBSERVATION_WRAPPERS = [
         ),
         "planes",
     ),
+}
+OTHER_WRAPPERS = [
+    wrappers.DictInfoToList,
+    mirror_actions,
+    functools.partial(wrappers.ClipReward, min_reward=-0.05, max_reward=0.5),
+    functools.partial(wrappers.TransformReward, func=lambda rewards: rewards * 2 - 1),
+    wrappers.NormalizeReward,
+    lambda env: wrappers.VectorizeTransformReward(
+        env, gymnasium.wrappers.TransformReward, func=lambda reward: reward + 1
+    ),
 ]
 
 
 @one_in(4, "mode, wrapper, case", OBSERVING_MODES, OBSERVATION_WRAPPERS, ARRAY_IDS)
 def test_observation_wrappers(case, wrapper, mode):
     wrap, obs_mode = wrapper
-    assert_wrapped_alike(wrap, case, mode, steps=20, obs_mode=obs_mode)
+    if wrap is wrappers.NormalizeObservation and mode is DISABLED:
+        pytest.skip("it does not take resets of all in the middle")
+    assert_wrapped_alike(wrap, case, mode, obs_mode=obs_mode)
 
 
-@pytest.mark.parametrize("case", [*ARRAY_IDS, LAMPS])
-def test_normalized_and_resized_observations(case):
-    assert_wrapped_alike(wrappers.NormalizeObservation, case, NEXT_STEP)
-    if case != LAMPS:
-        pytest.importorskip("cv2")
-        wrap = functools.partial(wrappers.ResizeObservation, shape=(24, 24))
-        assert_wrapped_alike(wrap, case, NEXT_STEP, steps=20, obs_mode="rgb")
+@one_in(3, "mode, wrap, case", MODES, OTHER_WRAPPERS, SINGLES)
+def test_other_wrappers(case, wrap, mode):
+    assert_wrapped_alike(wrap, case, mode)
 
 
-@one_in(2, "mode, case", MODES, CASES)
-def test_action_wrappers(case, mode):
-    ours, theirs = batches(case, mode)
-    space = ours.single_action_space
-
-    def mirror(row):
-        if row.dtype == object:
-            return row[::-1]
-        return 2 * int(space.start) + int(space.n) - 1 - row
-
-    wrapped = wrappers.TransformAction(ours, mirror)
-    wrapped.reset(seed=0)
-    theirs.reset(seed=0)
-    for row in draw_actions(ours, 8):
-        if row.dtype != object:
-            row = np.maximum(row, int(space.start))
-        result, expected = wrapped.step(row), theirs.step(mirror(row))
-        assert_same(result, expected)
-        if (expected[2] | expected[3]).any():
-            break
+@needs("DictInfoToList takes keys without a mask")
+@one_in(2, "mode, case", OBSERVING_MODES, [*ARRAY_IDS, *TEXTS, *POOLS])
+def test_wrappers_in_a_row_spoil_nothing(case, mode):
+    # ClipReward writes into the rewards that it is given.
+    plain, env = (make_batch(case, NUM_ENVS, autoreset_mode=mode) for _ in range(2))
+    env = wrappers.RecordEpisodeStatistics(env)
+    env = wrappers.NormalizeReward(wrappers.ClipReward(env, -1.0, 1.0))
+    env = wrappers.DictInfoToList(env)
+    both = zip(play_wrapped(env, 30), play_wrapped(plain, 30), strict=True)
+    for result, expected in both:
+        assert_same(result[0], expected[0])
+        assert result[0] in env.observation_space
+        assert len(result[-1]) == NUM_ENVS
+        if len(result) == 5:
+            assert_same(result[2:4], expected[2:4])
+            has_episode = ["episode" in info for info in result[-1]]
+            assert has_episode == (result[2] | result[3]).tolist()
 
 
 @pytest.mark.learning
@@ -241,21 +238,6 @@ def test_arrays_of_torch(case, mode):
     assert rewards.shape == (NUM_ENVS,)
 
 
-@needs("DictInfoToList takes keys without a mask")
-@one_in(2, "mode, case", OBSERVING_MODES, [*ARRAY_IDS, *TEXTS, *POOLS])
-def test_wrappers_in_a_row(case, mode):
-    env = make_batch(case, NUM_ENVS, autoreset_mode=mode)
-    env = wrappers.RecordEpisodeStatistics(env)
-    env = wrappers.NormalizeReward(wrappers.ClipReward(env, -1.0, 1.0))
-    env = wrappers.DictInfoToList(env)
-    for result in play_wrapped(env, 30):
-        assert result[0] in env.observation_space
-        assert len(result[-1]) == NUM_ENVS
-        if len(result) == 5:
-            has_episode = ["episode" in info for info in result[-1]]
-            assert has_episode == (result[2] | result[3]).tolist()
-
-
 # ----------------------------------------------------------------- rendering
 
 FRAME_CASES = ["roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0 text", LAMPS]
@@ -267,40 +249,35 @@ def dummy_display(monkeypatch):
     pytest.importorskip("cv2")
     pygame = pytest.importorskip("pygame")
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    return pygame.display
+    return pygame
 
 
 @one_in(3, "mode, case", MODES, FRAME_CASES)
 def test_human_rendering_shows_the_boards_of_every_step(case, mode, dummy_display):
-    ours, theirs = batches(case, mode, render_mode="rgb_array")
     screens = []
-    for env in (ours, theirs):
+    for env in batches(case, mode, render_mode="rgb_array"):
         env.metadata["render_fps"] = 1000
         env = wrappers.HumanRendering(env, screen_size=(256, 256))
         screens.append([])
         for _ in play_wrapped(env, 16):
-            pixels = pygame_pixels(dummy_display.get_surface())
-            assert pixels.any()
-            screens[-1].append(pixels)
+            surface = dummy_display.display.get_surface()
+            screens[-1].append(dummy_display.surfarray.array3d(surface))
         env.close()
+        assert not dummy_display.display.get_init()
     assert len({pixels.tobytes() for pixels in screens[0]}) > 3
     assert_same(np.array(screens[0]), np.array(screens[1]))
 
 
-def pygame_pixels(surface):
-    """Return a copy of what is on a screen: (W, H, 3) uint8."""
-    import pygame
-
-    return pygame.surfarray.array3d(surface)
-
-
 def record(env, folder, mode, **keywords):
     """Return a batch in Gymnasium's wrapper, whose warning is expected."""
-    keywords = {"episode_trigger": lambda episode: episode < 2, **keywords}
 
     def wrap():
         return wrappers.RecordVideo(
-            env, video_folder=str(folder), gc_trigger=None, **keywords
+            env,
+            video_folder=str(folder),
+            gc_trigger=None,
+            episode_trigger=lambda episode: episode < 2,
+            **keywords,
         )
 
     if mode is not SAME_STEP:
@@ -316,9 +293,8 @@ def test_video_is_recorded(case, tmp_path):
     count_frames = pytest.importorskip("imageio_ffmpeg").count_frames_and_secs
     batch = make_batch(case, NUM_ENVS, render_mode="rgb_array")
     env = record(batch, tmp_path / "videos", NEXT_STEP, video_length=4)
-    env.reset(seed=0)
-    for row in draw_actions(env, 6):
-        env.step(row)
+    for _ in play_wrapped(env, 6):
+        pass
     env.close()
     video = next((tmp_path / "videos").glob("*.mp4"))
     # One more than its length: Gymnasium stops when there are more frames than that.
@@ -358,18 +334,11 @@ def test_single_environment_in_a_video_and_a_window(case, tmp_path, dummy_displa
     env.metadata["render_fps"] = 1000
     env = gymnasium.wrappers.HumanRendering(env)
     env.reset(seed=0)
-    ended = False
-    rng = np.random.default_rng(0)
-    while not ended:
-        space = env.action_space
-        action = (
-            str(rng.choice(space.examples))
-            if hasattr(space, "examples")
-            else int(rng.integers(space.start, space.start + space.n))
-        )
+    for action in draw_actions(make_batch(case, 1), 100)[:, 0].tolist():
         _, _, terminated, truncated, _ = env.step(action)
-        ended = terminated or truncated
-    assert dummy_display.get_init()
+        if terminated or truncated:
+            break
+    assert dummy_display.display.get_init()
     env.close()
     (video,) = (tmp_path / "new").glob("*.mp4")
     assert video.stat().st_size > 0
