@@ -2,7 +2,6 @@
 
 import functools
 import multiprocessing
-import os
 import threading
 import time
 
@@ -84,11 +83,6 @@ def run_in_child(method, work):
     return result
 
 
-def play_on(env, actions):
-    """Play and return the results; there may be a pool of threads or none."""
-    return play(env, actions)
-
-
 def make_and_play(case):
     """Make a batch, and return what its reset and five steps return."""
     more = {} if is_pooled(case) else {"num_threads": 2}
@@ -117,7 +111,7 @@ def test_child_goes_on_where_the_parent_used_threads(case, more, method, monkeyp
     actions = draw_actions(env, 4)
     play(env, actions[:2])
     assert process_team().threads
-    work = functools.partial(play_on, env, actions[2:])
+    work = functools.partial(play, env, actions[2:])
     results = run_in_child(method, work)
     # The parent's own is untouched, and its threads still work.
     assert_same(play(env, actions[2:]), results)
@@ -146,22 +140,19 @@ def test_child_can_compile_where_a_thread_of_the_parent_was_compiling():
     global_compiler_lock._lock.release()
 
 
-def play_refused(env, actions):
-    """Return the error of a pool whose workers are another process's."""
-    with pytest.raises(RollVecError) as caught:
-        play(env, actions)
-    return str(caught.value)
-
-
 @pytest.mark.parametrize("case", POOLED[1:])
 def test_pool_with_workers_says_that_it_does_not_fork(case):
     env, twin = make_batch(case, 4), make_batch(case.partition(" in ")[0], 4)
     env.reset(seed=0)
     twin.reset(seed=0)
     actions = draw_actions(env, 20)
+
+    def play_refused():
+        with pytest.raises(RollVecError, match="make the pool in the process that ste"):
+            play(env, actions)
+
     if "fork" in METHODS:
-        told = run_in_child("fork", functools.partial(play_refused, env, actions))
-        assert "make the pool in the process that steps it" in told
+        run_in_child("fork", play_refused)
     assert_same(play(env, actions), play(twin, actions))
 
 
@@ -182,7 +173,7 @@ def test_pool_goes_on_in_a_child(case, method):
     env.reset(seed=0)
     actions = draw_actions(env, 24)
     play(env, actions[:4])
-    results = run_in_child(method, functools.partial(play_on, env, actions[4:]))
+    results = run_in_child(method, functools.partial(play, env, actions[4:]))
     assert_same(play(env, actions[4:]), results)
 
 
@@ -192,27 +183,6 @@ def test_child_makes_batches_of_its_own():
         return [make_and_play(case) for case in CASES]
 
     assert_same(run_in_child("fork", work), work())
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_plain_fork_after_threads(monkeypatch):
-    split_all(monkeypatch, 3)
-    env = make_batch("roll_vec/Sokoban-v0", 64, num_threads=3)
-    env.reset(seed=0)
-    row = draw_actions(env, 1)[0]
-    child = os.fork()
-    if not child:
-        # Nothing of the test may go on here, whatever happens.
-        try:
-            observations, *_ = env.step(row)
-            env.reset(seed=5)
-            os._exit(int(observations.sum()) % 251)
-        finally:
-            os._exit(255)
-    expected, *_ = env.step(row)
-    env.reset(seed=5)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == int(expected.sum()) % 251
 
 
 def num_alive():
@@ -238,13 +208,15 @@ def test_forked_child_forgets_the_threads_and_the_team(monkeypatch):
     assert threads._helpers.threads
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "mode", "shared_memory", "context"),
     [
         *((case, SAME_STEP, True, None) for case in SINGLES),
         *((case, NEXT_STEP, False, None) for case in (SINGLES[0], POOLED[0])),
-        ("roll_vec/Sokoban-v0 text", SAME_STEP, True, "spawn"),
+        pytest.param(
+            *("roll_vec/Sokoban-v0 text", SAME_STEP, True, "spawn"),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_gymnasiums_workers_over_the_single_forms(case, mode, shared_memory, context):
@@ -264,22 +236,6 @@ def test_gymnasiums_workers_over_the_single_forms(case, mode, shared_memory, con
             assert_same(ours.step(row), workers.step_wait(timeout=SECONDS))
     finally:
         workers.close(timeout=SECONDS)
-
-
-def test_make_vec_of_workers_that_share_texts_without_copies():
-    more = {"vectorization_mode": "async", "vector_kwargs": {"copy": False}}
-    more |= {"max_steps": 3, "num_envs": 2}
-    workers = gymnasium.make_vec("roll_vec/Countdown-v0", **more)
-    ours = gymnasium.make_vec("roll_vec/Countdown-v0", num_envs=2, max_steps=3)
-    try:
-        first, expected = workers.reset(seed=0)[0], ours.reset(seed=0)[0]
-        assert tuple(first) == expected
-        for row in draw_actions(ours, 5):
-            seen, expected = workers.step(row)[0], ours.step(row)[0]
-            assert seen is first
-            assert tuple(seen) == expected
-    finally:
-        workers.close()
 
 
 def first_observations(first, size):

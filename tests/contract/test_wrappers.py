@@ -195,7 +195,7 @@ OTHER_WRAPPERS = [
 def test_observation_wrappers(case, wrapper, mode):
     wrap, obs_mode = wrapper
     if wrap is wrappers.NormalizeObservation and mode is DISABLED:
-        pytest.skip("it does not take resets of all in the middle")
+        pytest.skip("it takes NEXT_STEP mode alone")
     assert_wrapped_alike(wrap, case, mode, obs_mode=obs_mode)
 
 
