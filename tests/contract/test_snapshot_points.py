@@ -22,7 +22,6 @@ from tests.contract.cases import (
     close_batches,
     draw_actions,
     id_of,
-    is_pooled,
     keywords,
     make_batch,
     play,
@@ -63,7 +62,7 @@ class Walk:
             make_batch(str(self.rng.choice(same)), NUM_ENVS, **more),
         ]
         self.actions = draw_actions(self.envs, 800, seed)
-        self.is_pool, self.is_disabled = is_pooled(case), mode is DISABLED
+        self.is_disabled = mode is DISABLED
         self.number = 0
         self.last, _ = self.envs.reset(seed=seed)
         assert_same(self.twin.reset(seed=seed)[0], self.last)
@@ -108,23 +107,22 @@ class Walk:
             self.last = copy.deepcopy(other[0])
 
     def send(self):
-        """Step the pool by `send` and `recv`, in several portions."""
-        if not self.is_pool or self.is_disabled:
-            self.step()
-            return
+        """Step by `send` and `recv`, in several portions."""
         [batch] = self.next_actions()
         expected = copy.deepcopy(self.twin.step(batch))
         self.last = expected[0]
         order, received = self.rng.permutation(NUM_ENVS), 0
         for env_ids in (order[:3], order[3:]):
-            self.envs.send([batch[i] for i in env_ids], env_ids)
+            self.envs.send(batch[env_ids], env_ids)
         while received < NUM_ENVS:
-            observations, *numbers, infos = self.envs.recv()
-            for j, env_id in enumerate(infos["env_id"].tolist()):
-                assert_same(rows_at(observations, j), rows_at(expected[0], env_id))
-                for values, wanted in zip(numbers, expected[1:4], strict=True):
-                    assert values[j] == wanted[env_id]
-                received += 1
+            result = self.envs.recv(None if self.rng.random() < 0.5 else 1)
+            env_ids, present = (result[4].pop(key) for key in ("env_id", "_env_id"))
+            assert_same(present, np.ones(len(env_ids), np.bool_))
+            assert_rows(result, expected, env_ids)
+            received += len(env_ids)
+        ended = expected[2] | expected[3]
+        if self.is_disabled and ended.any():
+            self.reset(ended)
 
     # ------------------------------------------------------- one goes astray
 
