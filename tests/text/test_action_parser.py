@@ -153,35 +153,6 @@ def test_any_characters_are_parsed_by_the_rules(texts, options):
     check(texts + [f"<answer>{text}</answer>{text}" for text in texts], options)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text", "expected"),
-    [
-        (ANSWER, "<answer>Up</answer>", ((1,), "Up", "")),
-        (ANSWER, "<answer> rIGHT\n</answer>, <answer>Up</answer>", ((4,), "rIGHT", "")),
-        (ANSWER, "<think>a <answer>Up</answer></think>", ((1,), "Up", "")),
-        (ANSWER, "<answer>U<|im_end|>p</answer>", ((1,), "Up", "")),
-        (ANSWER, "<ans<|im_end|>wer>Up</answer>", ((1,), "Up", "")),
-        (ANSWER, "<Answer>Up</Answer>", ((), "", "")),
-        (ANSWER, "<answer>1</answer>", ((), "1", "")),
-        (ANSWER, "<answer>Right || Up</answer>", ((), "Right || Up", "")),
-        *((ANSWER, text, ((), "", "")) for text in ("<answer></answer>", "Up", "")),
-        (ANSWER, "<answer>Up", ((), "", "")),
-        # Thinking has the first of two groups.
-        (
-            THINK,
-            "<think> a </think> b</think>\n <answer>left</answer>",
-            ((3,), "left", "a </think> b"),
-        ),
-        # No pattern takes the string as it came.
-        (None, " up\n", ((1,), " up\n", "")),
-        (None, "up<|im_end|>", ((), "up<|im_end|>", "")),
-    ],
-)
-def test_known_answers(pattern, text, expected):
-    parser = ActionParser(TextOptions(action_pattern=pattern), LOOKUP)
-    assert parser.parse(text) == (*expected, bool(expected[0]))
-
-
 def test_turns_keep_the_valid_names_of_the_first_parts():
     options = TextOptions(action_separator="||", max_actions_per_turn=3)
     parser = ActionParser(options, LOOKUP)
