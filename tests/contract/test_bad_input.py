@@ -344,6 +344,7 @@ def test_failed_generation_leaves_a_running_batch_as_it_was(case, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(env.engine.level_provider, "generate", fail)
         for seed in (None, 5, [1, None, 2, None]):
-            with pytest.raises(errors.LevelGenerationError):
-                env.reset(seed=seed)
+            for options in (None, {"reset_mask": np.arange(N) > 1}):
+                with pytest.raises(errors.LevelGenerationError):
+                    env.reset(seed=seed, options=options)
     assert_undisturbed(env, twin)
