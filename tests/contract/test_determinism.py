@@ -1,44 +1,106 @@
-"""Trajectories depend on seeds and actions: not on processes, threads or batches."""
+"""Trajectories depend on seeds and actions: not on processes, threads or batches.
 
+Run as ``python -m tests.contract.test_determinism`` it is the new process: it reads
+cases and files of snapshots from stdin, and writes digests of what it plays.
+"""
+
+import hashlib
 import json
 import os
+import random
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from roll_vec.stacked import row_threads as threads
+import roll_vec
+from roll_vec import VectorState
+from roll_vec.stacked import row_threads
 from roll_vec.stacked.thread_team import ThreadTeam
 from tests.conftest import JIT_OFF, ROOT
 from tests.contract.cases import (
+    ALL_CASES,
     CASES,
-    POOLS,
+    SAME_STEP,
     assert_same,
+    close_batches,
     draw_actions,
+    explicit_action_start,
     make_batch,
     play,
 )
-from tests.contract.trajectories import WIDE, all_digests, digest_of
 from tests.splits import split_all
 
-# PYTHONHASHSEED, ROLL_VEC_NUM_THREADS, sizes of the batches.  Each process takes some
-# seconds, so that all but one are slow.
-PROCESSES = [
-    pytest.param("1", "2", [3, 5]),
-    pytest.param("0", "1", [8], marks=pytest.mark.slow),
-    pytest.param("random", None, [1, 6, 1], marks=pytest.mark.slow),
+# Rows enough for several threads, for what is split: steps, rooms, maps, pictures.
+WIDE = [
+    ("roll_vec/FrozenLake-v1", 3000, {}),
+    ("roll_vec/Sokoban-v0", 64, {"num_levels": 50}),
+    ("roll_vec/Sokoban-v0", 64, {"dim_room": (5, 5), "num_boxes": 1}),
+    ("roll_vec/Sokoban-v0", 2000, {"num_levels": 20, "obs_mode": "planes"}),
+    ("roll_vec/RandomFrozenLake-v0", 300, {"obs_mode": "text"}),
+    ("roll_vec/RandomFrozenLake-v0", 3000, {"num_levels": 200}),
 ]
 
 
-def digests_of_process(hash_seed, num_threads, sizes):
-    """Return the digests that a new process computes."""
+def to_text(value):
+    """Return a value as a text that shows every bit, dtype and key of it."""
+    if isinstance(value, dict):
+        items = sorted((key, to_text(item)) for key, item in value.items())
+        return f"dict {items}"
+    if isinstance(value, (tuple, list)):
+        return f"{type(value).__name__} {[to_text(item) for item in value]}"
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
+    if isinstance(value, np.ndarray):
+        return f"objects {value.shape} {to_text(value.ravel().tolist())}"
+    return f"{type(value).__name__} {value!r}"
+
+
+def digests_of(runs):
+    """Return a digest of all that each run gives: of a case, from a file or a reset."""
+    digests = []
+    for case, path in runs:
+        env = make_batch(case, 8, autoreset_mode=SAME_STEP)
+        if path is None:
+            results = [env.reset(seed=9)]
+        else:
+            results = [env.set_state(VectorState.load(path, allow_pickle=True))]
+        results.append(play(env, draw_actions(env, 24, seed=9)))
+        digests.append(hashlib.sha256(to_text(results).encode()).hexdigest())
+        close_batches()
+    return digests
+
+
+@pytest.mark.skipif(JIT_OFF, reason="children do not silence integers that wrap")
+@pytest.mark.parametrize(
+    ("hash_seed", "num_threads", "cases"),
+    [
+        ("1", "3", CASES),
+        *(
+            # Each process takes some seconds.
+            pytest.param(*row, ALL_CASES, marks=pytest.mark.slow)
+            for row in (("0", "1"), ("random", None), ("2", "2"))
+        ),
+    ],
+)
+def test_a_new_process_plays_the_same_and_goes_on_from_files(
+    hash_seed, num_threads, cases, tmp_path
+):
+    runs = [(case, None) for case in cases]
+    for i, case in enumerate(cases):
+        env = make_batch(case, 8, autoreset_mode=SAME_STEP)
+        env.reset(seed=5)
+        play(env, draw_actions(env, 15 + i))
+        runs.append((case, str(tmp_path / f"{i}.npz")))
+        env.get_state().save(runs[-1][1])
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-    environment.pop(threads.ENVIRONMENT_VARIABLE, None)
+    environment.pop(row_threads.ENVIRONMENT_VARIABLE, None)
     if num_threads is not None:
-        environment[threads.ENVIRONMENT_VARIABLE] = num_threads
+        environment[row_threads.ENVIRONMENT_VARIABLE] = num_threads
     process = subprocess.run(
-        [sys.executable, "-m", "tests.contract.trajectories", *map(str, sizes)],
+        [sys.executable, "-m", "tests.contract.test_determinism"],
+        input=json.dumps(runs),
         cwd=ROOT,
         env=environment,
         stdout=subprocess.PIPE,
@@ -46,37 +108,15 @@ def digests_of_process(hash_seed, num_threads, sizes):
         check=True,
         text=True,
     )
-    return json.loads(process.stdout)
-
-
-@pytest.fixture(scope="module")
-def digests():
-    """Digests of this process, which also compiles the kernels for the others."""
-    return all_digests([8])
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
-@pytest.mark.parametrize(("hash_seed", "num_threads", "sizes"), PROCESSES)
-def test_processes_threads_and_splits_agree(hash_seed, num_threads, sizes, digests):
-    assert digests_of_process(hash_seed, num_threads, sizes) == digests
+    digests = digests_of(runs)
+    assert json.loads(process.stdout) == digests
+    # Batches that differ in their workers play the same, and others do not.
+    assert len(set(digests)) > len(digests) // 2
 
 
 @pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
-def test_workers_of_a_pool_make_no_difference(digests):
-    expected = dict(digests)
-    pools = [name for name in expected if " in " in name]
-    assert len(pools) == 2 * (sum(" in " in name for name in POOLS) + 1)
-    for name in pools:
-        case, _, worked = name.partition(" in ")
-        alone = f"{case} {worked.split()[1]}"
-        assert expected.pop(name) == expected[alone]
-    assert len(set(expected.values())) == len(expected)
-
-
-@pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
-@pytest.mark.parametrize(("case", "rows", "more"), WIDE)
-def test_work_is_split_and_the_split_does_not_show(case, rows, more, monkeypatch):
+@pytest.mark.parametrize(("id", "rows", "more"), WIDE)
+def test_work_is_split_and_the_split_does_not_show(id, rows, more, monkeypatch):
     jobs = []
     run = ThreadTeam.run
 
@@ -85,28 +125,34 @@ def test_work_is_split_and_the_split_does_not_show(case, rows, more, monkeypatch
         run(team, *job)
 
     monkeypatch.setattr(ThreadTeam, "run", counted)
-    digests = {}
+    results, more = [], {**more, **explicit_action_start(id)}
     for num_threads in (1, 5):
         split_all(monkeypatch, num_threads)
-        digests[num_threads] = digest_of(
-            case, [rows], 8, "SameStep", num_threads=num_threads, **more
+        env = roll_vec.make_vec(
+            id, rows, max_episode_steps=7, num_threads=num_threads, **more
         )
+        results.append([env.reset(seed=9), play(env, draw_actions(env, 9))])
         assert bool(jobs) == (num_threads > 1)
-    assert len(set(digests.values())) == 1
+        env.close()
+    assert_same(*results)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_global_generators_are_neither_read_nor_seeded(case):
-    import random
-
-    states = []
-    results = []
+    states, results = [], []
+    other = make_batch(case)
+    other.reset(seed=1000)
     for seed in (0, 1):
         random.seed(seed)
         np.random.seed(seed)
         env = make_batch(case)
         env.reset(seed=0)
-        results.append(play(env, draw_actions(env, 30)))
+        # Another batch beside the second run makes no difference either.
+        results.append([])
+        for row in draw_actions(env, 30):
+            results[-1] += play(env, [row])
+            if seed:
+                other.step(row[::-1].copy())
         states.append((random.getstate(), np.random.get_state()[1].tolist()))
         random.seed(seed)
         np.random.seed(seed)
@@ -115,12 +161,5 @@ def test_global_generators_are_neither_read_nor_seeded(case):
     assert_same(results[0], results[1])
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_batches_in_turn_do_not_meet(case):
-    one, two, alone = (make_batch(case) for _ in range(3))
-    one.reset(seed=1)
-    two.reset(seed=1000)
-    alone.reset(seed=1)
-    for row in draw_actions(one, 40):
-        two.step(row[::-1].copy())
-        assert_same(one.step(row), alone.step(row))
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(digests_of(json.load(sys.stdin))))

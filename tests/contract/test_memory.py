@@ -1,4 +1,7 @@
-"""What an environment of a batch costs in memory."""
+"""Memory: whose arrays are those that are returned, and what an environment costs.
+
+That arrays are fresh, writable and apart is what the public checker says of every case.
+"""
 
 import gc
 import sys
@@ -6,27 +9,94 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from numba import types
 
+from roll_vec.kernels.frozen_lake import rules as frozen_lake
+from roll_vec.kernels.sokoban import rules as sokoban
 from roll_vec.spaces import UnicodeText
+from roll_vec.stacked import level_providers
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
     ARRAY_CASES,
     ARRAY_IDS,
+    CASES,
     LEVEL_IDS,
     SINGLES,
     TEXT_OBSERVATIONS,
+    assert_same,
     draw_actions,
     is_pooled,
     make_batch,
+    play,
     single_keywords,
 )
 
-FEW, MANY = 1024, 4096
+# ------------------------------------------------------ arrays that are returned
+
+
+def arrays_of(results):
+    """Return every array in nested results."""
+    if isinstance(results, np.ndarray):
+        return [results]
+    if isinstance(results, dict):
+        results = list(results.values())
+    if isinstance(results, (tuple, list)):
+        return [array for part in results for array in arrays_of(part)]
+    return []
+
+
+def overwrite(results):
+    """Overwrite every array of some results with garbage."""
+    for array in arrays_of(results):
+        array[...] = "garbage" if array.dtype == object else 1
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_garbage_does_no_harm_without_copies_either(case):
+    env, twin = make_batch(case, copy=False), make_batch(case)
+    observations, _ = env.reset(seed=0)
+    texts = tuple(observations)
+    first, _ = twin.reset(seed=0)
+    mask = np.array([False, True, True, False])
+    env.reset(options={"reset_mask": mask})
+    twin.reset(options={"reset_mask": mask.copy()})
+    mask[:] = True
+    for row in draw_actions(env, 30):
+        overwrite(observations)
+        given = row.copy()
+        result, expected = env.step(given), twin.step(row)
+        assert_same(given, row)
+        given[:] = 99
+        assert_same(result, expected)
+        overwrite((result, env.successes, env.get_attr("num_env_steps")))
+    if isinstance(first, tuple):
+        assert observations == texts == first
+    assert_same(env.reset(), twin.reset())
+
+
+@pytest.mark.skipif(JIT_OFF, reason="nothing is compiled")
+@pytest.mark.parametrize("case", ARRAY_IDS)
+def test_read_only_actions_compile_nothing_anew(case):
+    # Arrays of jax are read-only; numba knows these as another type.
+    env = make_batch(case)
+    env.reset(seed=0)
+    row = draw_actions(env, 1)[0]
+    row.flags.writeable = False
+    env.step(row)
+    for kernels in (frozen_lake, sokoban):
+        for signature in kernels.step_rows.signatures:
+            kinds = [
+                kind for item in signature for kind in getattr(item, "types", [item])
+            ]
+            arrays = [kind for kind in kinds if isinstance(kind, types.Array)]
+            assert all(kind.mutable for kind in arrays)
+
+
+# -------------------------------------------------- what an environment costs
+
 # Strings and dicts of Python 3.10 are larger.
 KIBIBYTE = 1024 if sys.version_info >= (3, 11) else 1124
 LEVEL_AHEAD = 36 + 8 + 6 * 8
-
-pytestmark = pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
 
 
 def grid_of_six(case):
@@ -41,12 +111,12 @@ def grid_of_six(case):
     return {"desc": ["SFFFFF"] * 5 + ["FFFFFG"], **view}
 
 
-def allocated_by(case, num_envs, **more):
+def allocated_by(case, num_envs, mode):
     """Return the bytes that are kept, and the most at any time, of a batch in use."""
     gc.collect()
     tracemalloc.start()
     try:
-        env = make_batch(case, num_envs, **grid_of_six(case), **more)
+        env = make_batch(case, num_envs, autoreset_mode=mode, **grid_of_six(case))
         env.reset(seed=0)
         for row in draw_actions(env, 2):
             result = env.step(row)
@@ -54,53 +124,48 @@ def allocated_by(case, num_envs, **more):
         assert result is not None
     finally:
         tracemalloc.stop()
+    env.close()
     return kept, peak
 
 
-def least_allocated_by(case, num_envs, **more):
-    """Return the smallest of two measurements, each of both figures."""
-    return np.min([allocated_by(case, num_envs, **more) for _ in range(2)], axis=0)
+def assert_costs(case, few, many, kept, peak, mode="NextStep"):
+    """Check that each environment more costs less, kept and at most.
+
+    Kernels that are compiled and levels that are drawn meanwhile, by any thread, are
+    counted as well: one attempt of five without them is enough.
+    """
+    allocated_by(case, few, mode)
+    attempts = []
+    for _ in range(5):
+        least, most = (np.array(allocated_by(case, n, mode)) for n in (few, many))
+        attempts.append((most - least) / (many - few))
+        if (attempts[-1] < [kept, peak]).all():
+            return
+    pytest.fail(f"bytes each, kept and at most: {np.array(attempts)}")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("case", "mode"),
-    [
-        ("roll_vec/FrozenLake-v1", "NextStep"),
-        *((case, "SameStep") for case in ARRAY_CASES),
-        # Half a second each; the cases above share their code.
-        *(
-            pytest.param(id, mode, marks=pytest.mark.slow)
-            for id in ARRAY_IDS
-            for mode in ("NextStep", "SameStep")
-        ),
-    ],
-)
+@pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+@pytest.mark.parametrize("case", dict.fromkeys([*ARRAY_IDS, *ARRAY_CASES]))
 def test_environment_takes_less_than_a_kibibyte(case, mode):
-    # A kernel that is compiled meanwhile, by any thread, is counted in one run alone.
-    few, few_peak = least_allocated_by(case, FEW, autoreset_mode=mode)
-    many, many_peak = least_allocated_by(case, MANY, autoreset_mode=mode)
     # Besides, a level ahead of time: a grid of 6 by 6, its start and its order.
-    assert (many - few) / (MANY - FEW) < KIBIBYTE + LEVEL_AHEAD
-    assert (many_peak - few_peak) / (MANY - FEW) < 2 * KIBIBYTE + LEVEL_AHEAD
+    kept, peak = KIBIBYTE + LEVEL_AHEAD, 2 * KIBIBYTE + LEVEL_AHEAD
+    assert_costs(case, 1024, 4096, kept, peak, mode)
 
 
+@pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
 @pytest.mark.parametrize("case", [case for case in SINGLES if is_pooled(case)])
 def test_pooled_environment_takes_a_few_kibibytes(case):
-    few, few_peak = least_allocated_by(case, 64)
-    many, many_peak = least_allocated_by(case, 256)
     # Two spaces, a parser, attributes and names of each object.
-    assert (many - few) / 192 < 6 * KIBIBYTE
-    assert (many_peak - few_peak) / 192 < 8 * KIBIBYTE
+    assert_costs(case, 32, 96, 6 * KIBIBYTE, 8 * KIBIBYTE)
 
 
 @pytest.mark.slow
-# The last one is a pool in the calling thread, as Countdown is.
-@pytest.mark.parametrize(
-    "case", [*SINGLES[:-1], pytest.param(SINGLES[-1], marks=pytest.mark.slow)]
-)
+@pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
+@pytest.mark.parametrize("case", SINGLES)
 def test_steps_leave_nothing_behind(case):
-    env = make_batch(case, 64, autoreset_mode="SameStep")
+    env = make_batch(case, 16, autoreset_mode="SameStep")
     env.reset(seed=0)
     actions = draw_actions(env, 60)
 
@@ -112,32 +177,25 @@ def test_steps_leave_nothing_behind(case):
 
     tracemalloc.start()
     try:
-        first = kept_after(actions)
-        later = kept_after(actions)
+        kept = [kept_after(actions) for _ in range(4)]
     finally:
         tracemalloc.stop()
-    assert later - first < 64 * KIBIBYTE
+    # Once no more at least: what others allocate meanwhile is no leak.
+    assert np.diff(kept).min() < 16 * KIBIBYTE
 
 
 @pytest.mark.parametrize(
     "case", [*ARRAY_IDS, *(case for case in TEXT_OBSERVATIONS if case in SINGLES)]
 )
 def test_spaces_of_texts_share_all_but_their_generator(case):
-    num_envs = 256 if is_pooled(case) else FEW
     more = {"obs_mode": "text"} if case in ARRAY_IDS else {}
-    tracemalloc.start()
-    try:
-        env = make_batch(case, num_envs, **more)
-        kept, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert kept / num_envs < (6 if is_pooled(case) else 2) * KIBIBYTE
+    env = make_batch(case, 64, **more)
     pairs = [(env.observation_space, env.single_observation_space)]
     if case in TEXT_OBSERVATIONS:
         pairs.append((env.action_space, env.single_action_space))
     for batched, single in pairs:
         assert isinstance(single, UnicodeText)
-        assert len(batched) == num_envs
+        assert len(batched) == 64
         for space in batched:
             assert space == single
             for name, value in vars(space).items():
@@ -145,28 +203,17 @@ def test_spaces_of_texts_share_all_but_their_generator(case):
 
 
 @pytest.mark.parametrize("case", LEVEL_IDS)
-def test_kept_levels_are_one_array_each(case):
-    env = make_batch(case, 32, num_levels=500)
-    env.reset(seed=0)
-    kept = env.engine.level_provider._cache
-    assert all(isinstance(part, np.ndarray) for part in kept)
-    assert all(len(part) == 500 for part in kept)
-    before = [id(part) for part in kept]
-    for row in draw_actions(env, 40):
-        env.step(row)
-    assert [id(part) for part in env.engine.level_provider._cache] == before
-
-
-@pytest.mark.parametrize("case", LEVEL_IDS)
-def test_sets_too_large_to_keep_are_drawn_again(case, monkeypatch):
-    from roll_vec.stacked import level_providers
-
-    kept = make_batch(case, 6, num_levels=20)
-    monkeypatch.setattr(level_providers, "CACHE_BYTES", 100)
-    drawn = make_batch(case, 6, num_levels=20)
+def test_levels_of_a_set_are_kept_once_or_drawn_again(case, monkeypatch):
+    kept = make_batch(case, 32, num_levels=500)
     kept.reset(seed=0)
+    actions = draw_actions(kept, 40)
+    cache = kept.engine.level_provider._cache
+    assert all(isinstance(part, np.ndarray) and len(part) == 500 for part in cache)
+    before = [id(part) for part in cache]
+    results = play(kept, actions)
+    assert [id(part) for part in kept.engine.level_provider._cache] == before
+    monkeypatch.setattr(level_providers, "CACHE_BYTES", 100)
+    drawn = make_batch(case, 32, num_levels=500)
     drawn.reset(seed=0)
-    for row in draw_actions(kept, 40):
-        np.testing.assert_array_equal(kept.step(row)[0], drawn.step(row)[0])
-    assert kept.engine.level_provider._cache is not None
+    assert_same(play(drawn, actions), results)
     assert drawn.engine.level_provider._cache is None

@@ -1,6 +1,6 @@
 """Steps of some environments: `step(actions, mask=)`, and `send` and `recv`.
 
-Batches of one environment are the oracle: each takes the steps of one environment.
+That results which are received are those of steps is in ``test_snapshot_points.py``.
 """
 
 import numpy as np
@@ -33,91 +33,45 @@ from tests.contract.cases import (
 )
 from tests.contract.custom_envs import Lamps
 
+SOKOBAN = "roll_vec/Sokoban-v0"
 NUM_ENVS = 5
-STEPS = 60
-INFOS = {"episode_info": True}
-
-
-class Twins:
-    """A batch of some kind, and a batch of one for each of its environments."""
-
-    def __init__(self, case, mode):
-        keywords = {"autoreset_mode": mode, **INFOS}
-        self.env = make_batch(case, NUM_ENVS, **keywords)
-        self.ones = [make_batch(case, 1, **keywords) for _ in range(NUM_ENVS)]
-        self.observations, _ = self.env.reset(seed=3)
-        for i, one in enumerate(self.ones):
-            one.reset(seed=3 + i)
-        self.ended = np.zeros(NUM_ENVS, np.bool_)
-
-    def check(self, result, actions, env_ids):
-        """Compare the results of some environments with those of their oracles."""
-        observations, *arrays, infos = result
-        infos = {k: v for k, v in infos.items() if k not in ("env_id", "_env_id")}
-        for i, env_id in enumerate(env_ids):
-            one = self.ones[env_id]
-            expected = one.step(actions[env_id : env_id + 1])
-            assert_same(rows_at(observations, [i]), rows_at(expected[0], [0]))
-            for actual, array in zip(arrays, expected[1:4], strict=True):
-                assert_same(actual[i : i + 1], array)
-            assert_same(single_info(infos, i), single_info(expected[4], 0))
-            if self.env.autoreset_mode is DISABLED:
-                self.ended[env_id] = (expected[2] | expected[3])[0]
-        successes = [bool(one.successes[0]) for one in self.ones]
-        assert self.env.successes.tolist() == successes
-
-    def reset_some(self, rng):
-        """Reset about half of the ended environments; the others stay in the way."""
-        mask = self.ended & (rng.random(NUM_ENVS) < 0.5)
-        if mask.any():
-            self.observations, _ = self.env.reset(options={"reset_mask": mask})
-            for env_id in np.flatnonzero(mask):
-                self.ones[env_id].reset()
-            self.ended &= ~mask
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("case", CASES)
 def test_a_step_of_some_is_theirs_alone(case, mode):
-    twins, rng = Twins(case, mode), np.random.default_rng(4)
-    for actions in draw_actions(twins.env, scale_steps(STEPS), seed=5):
-        mask = (rng.random(NUM_ENVS) < 0.6) & ~twins.ended
-        result = twins.env.step(actions, mask=mask)
-        env_ids = np.flatnonzero(mask)
-        idle = np.flatnonzero(~mask)
-        assert_same(rows_at(result[0], idle), rows_at(twins.observations, idle))
-        assert not any(array[idle].any() for array in result[1:4])
-        assert all(single_info(result[4], i) == {} for i in idle)
-        twins.observations = result[0]
-        part = [rows_at(result[0], env_ids), *(array[env_ids] for array in result[1:4])]
-        twins.check((*part, _infos_of(result[4], env_ids)), actions, env_ids)
-        twins.reset_some(rng)
-
-
-def _infos_of(infos, env_ids):
-    return {
-        key: _infos_of(value, env_ids) if isinstance(value, dict) else value[env_ids]
-        for key, value in infos.items()
-    }
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("case", CASES)
-def test_results_that_are_received_are_those_of_single_environments(case, mode):
-    twins, rng = Twins(case, mode), np.random.default_rng(6)
-    for actions in draw_actions(twins.env, scale_steps(STEPS), seed=7):
-        able = np.flatnonzero(~twins.ended)
-        env_ids = rng.permutation(able)[: rng.integers(len(able) + 1)]
-        for part in np.array_split(env_ids, 2):
-            if len(part):
-                twins.env.send(actions[part], part)
-        if len(env_ids):
-            result = twins.env.recv(min_envs=None)
-            assert_same(result[4]["env_id"], np.sort(env_ids))
-            assert_same(result[4]["_env_id"], np.ones(len(env_ids), np.bool_))
-            assert all(len(value) == len(env_ids) for value in result[:4])
-            twins.check(result, actions, np.sort(env_ids))
-        twins.reset_some(rng)
+    keywords = {"autoreset_mode": mode, "episode_info": True}
+    env = make_batch(case, NUM_ENVS, **keywords)
+    # Each takes the steps of one environment.
+    ones = [make_batch(case, 1, **keywords) for _ in range(NUM_ENVS)]
+    last, _ = env.reset(seed=3)
+    for i, one in enumerate(ones):
+        one.reset(seed=3 + i)
+    ended, rng = np.zeros(NUM_ENVS, np.bool_), np.random.default_rng(4)
+    for actions in draw_actions(env, scale_steps(40), seed=5):
+        mask = (rng.random(NUM_ENVS) < 0.6) & ~ended
+        observations, *arrays, infos = env.step(actions, mask=mask)
+        for i, one in enumerate(ones):
+            if not mask[i]:
+                assert_same(rows_at(observations, [i]), rows_at(last, [i]))
+                assert not any(array[i] for array in arrays)
+                assert single_info(infos, i) == {}
+                continue
+            expected = one.step(actions[i : i + 1])
+            assert_same(rows_at(observations, [i]), rows_at(expected[0], [0]))
+            for array, wanted in zip(arrays, expected[1:4], strict=True):
+                assert_same(array[i : i + 1], wanted)
+            assert_same(single_info(infos, i), single_info(expected[4], 0))
+            ended[i] = mode is DISABLED and (expected[2] | expected[3])[0]
+        assert env.successes.tolist() == [bool(one.successes[0]) for one in ones]
+        last = observations
+        # Some of the ended environments are reset; the others stay in the way.
+        mask = ended & (rng.random(NUM_ENVS) < 0.5)
+        if mask.any():
+            last, _ = env.reset(options={"reset_mask": mask})
+            for i in np.flatnonzero(mask):
+                ones[i].reset()
+            ended &= ~mask
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -183,10 +137,11 @@ def test_an_ended_environment_is_refused_inside_the_mask_alone(case):
 
 
 def test_an_environment_without_a_level_stays_among_the_ended():
-    env = make_batch("roll_vec/Sokoban-v0", 3, autoreset_mode=SAME_STEP)
+    env = make_batch(SOKOBAN, 3, autoreset_mode=SAME_STEP)
     env.reset(seed=0)
+    options = env.get_attr("solution_steps")[0]
     env.set_level_options(mask=np.arange(3) == 0, solution_steps=(900, 999))
-    for _ in range(limit_of("roll_vec/Sokoban-v0") - 1):
+    for _ in range(limit_of(SOKOBAN) - 1):
         env.step([0] * 3)
     with pytest.raises(LevelGenerationError):
         env.step([0] * 3, mask=np.arange(3) == 0)
@@ -194,6 +149,11 @@ def test_an_environment_without_a_level_stays_among_the_ended():
     assert truncations.tolist() == [False, True, True]
     with pytest.raises(ResetNeededError, match=r"environments \[0\] have ended"):
         env.step([0] * 3)
+    # And goes on when there is one.
+    env.set_level_options(solution_steps=options)
+    env.reset(options={"reset_mask": np.arange(3) == 0})
+    truncations = [env.step([0] * 3)[3].tolist() for _ in range(limit_of(SOKOBAN))]
+    assert truncations == [[False] * 3] * (len(truncations) - 1) + [[True] * 3]
 
 
 @pytest.mark.parametrize("case", ARRAY_CASES)

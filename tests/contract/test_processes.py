@@ -2,7 +2,6 @@
 
 import functools
 import multiprocessing
-import os
 import threading
 import time
 
@@ -84,35 +83,25 @@ def run_in_child(method, work):
     return result
 
 
-def play_on(env, actions):
-    """Play and return the results; there may be a pool of threads or none."""
-    return play(env, actions)
-
-
-def make_and_play(case, num_envs, more):
+def make_and_play(case):
     """Make a batch, and return what its reset and five steps return."""
-    env = make_batch(case, num_envs, **more)
-    return [env.reset(seed=1), play(env, draw_actions(env, 5))]
-
-
-THREADED = [
-    ("roll_vec/FrozenLake-v1", {"num_threads": 2}),
-    ("roll_vec/Sokoban-v0", {"num_threads": 2, "num_levels": 50}),
-]
+    more = {} if is_pooled(case) else {"num_threads": 2}
+    env = make_batch(case, 32, **more)
+    results = [env.reset(seed=1), play(env, draw_actions(env, 5))]
+    env.close()
+    return results
 
 
 @pytest.mark.parametrize(
     ("case", "more", "method"),
     [
+        ("roll_vec/FrozenLake-v1", {"num_threads": 2}, METHODS[0]),
+        ("roll_vec/Sokoban-v0", {"num_threads": 2, "num_levels": 50}, METHODS[0]),
+        # It takes seconds; a pool is spawned in the fast tests.
         pytest.param(
-            case,
-            more,
-            method,
-            # It takes seconds; a pool is spawned in the fast tests.
-            marks=[pytest.mark.slow] if method == "spawn" else [],
-        )
-        for case, more in THREADED
-        for method in METHODS
+            *("roll_vec/Sokoban-v0", {"num_threads": 2}, "spawn"),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_child_goes_on_where_the_parent_used_threads(case, more, method, monkeypatch):
@@ -122,7 +111,7 @@ def test_child_goes_on_where_the_parent_used_threads(case, more, method, monkeyp
     actions = draw_actions(env, 4)
     play(env, actions[:2])
     assert process_team().threads
-    work = functools.partial(play_on, env, actions[2:])
+    work = functools.partial(play, env, actions[2:])
     results = run_in_child(method, work)
     # The parent's own is untouched, and its threads still work.
     assert_same(play(env, actions[2:]), results)
@@ -151,22 +140,19 @@ def test_child_can_compile_where_a_thread_of_the_parent_was_compiling():
     global_compiler_lock._lock.release()
 
 
-def play_refused(env, actions):
-    """Return the error of a pool whose workers are another process's."""
-    with pytest.raises(RollVecError) as caught:
-        play(env, actions)
-    return str(caught.value)
-
-
 @pytest.mark.parametrize("case", POOLED[1:])
 def test_pool_with_workers_says_that_it_does_not_fork(case):
     env, twin = make_batch(case, 4), make_batch(case.partition(" in ")[0], 4)
     env.reset(seed=0)
     twin.reset(seed=0)
     actions = draw_actions(env, 20)
+
+    def play_refused():
+        with pytest.raises(RollVecError, match="make the pool in the process that ste"):
+            play(env, actions)
+
     if "fork" in METHODS:
-        told = run_in_child("fork", functools.partial(play_refused, env, actions))
-        assert "make the pool in the process that steps it" in told
+        run_in_child("fork", play_refused)
     assert_same(play(env, actions), play(twin, actions))
 
 
@@ -187,37 +173,16 @@ def test_pool_goes_on_in_a_child(case, method):
     env.reset(seed=0)
     actions = draw_actions(env, 24)
     play(env, actions[:4])
-    results = run_in_child(method, functools.partial(play_on, env, actions[4:]))
+    results = run_in_child(method, functools.partial(play, env, actions[4:]))
     assert_same(play(env, actions[4:]), results)
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if m != "spawn"])
-@pytest.mark.parametrize("case", CASES)
-def test_child_makes_batches_of_its_own(case, method):
-    more = {} if is_pooled(case) else {"num_threads": 2}
-    work = functools.partial(make_and_play, case, 32, more)
-    assert_same(run_in_child(method, work), work())
+@pytest.mark.skipif("fork" not in METHODS, reason="there is no fork")
+def test_child_makes_batches_of_its_own():
+    def work():
+        return [make_and_play(case) for case in CASES]
 
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_plain_fork_after_threads(monkeypatch):
-    split_all(monkeypatch, 3)
-    env = make_batch("roll_vec/Sokoban-v0", 64, num_threads=3)
-    env.reset(seed=0)
-    row = draw_actions(env, 1)[0]
-    child = os.fork()
-    if not child:
-        # Nothing of the test may go on here, whatever happens.
-        try:
-            observations, *_ = env.step(row)
-            env.reset(seed=5)
-            os._exit(int(observations.sum()) % 251)
-        finally:
-            os._exit(255)
-    expected, *_ = env.step(row)
-    env.reset(seed=5)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == int(expected.sum()) % 251
+    assert_same(run_in_child("fork", work), work())
 
 
 def num_alive():
@@ -243,16 +208,23 @@ def test_forked_child_forgets_the_threads_and_the_team(monkeypatch):
     assert threads._helpers.threads
 
 
-def make_env_fns(case, num_envs, **more):
-    """Return functions that make the environments of a case."""
-    return [functools.partial(make_single, case, **more)] * num_envs
-
-
-def compare_with_workers(case, mode, shared_memory, context=None, **more):
-    """Compare our batch with Gymnasium's AsyncVectorEnv, step by step."""
-    ours = make_batch(case, 3, autoreset_mode=mode, **more)
+@pytest.mark.parametrize(
+    ("case", "mode", "shared_memory", "context"),
+    [
+        *((case, SAME_STEP, True, None) for case in SINGLES),
+        *((case, NEXT_STEP, False, None) for case in (SINGLES[0], POOLED[0])),
+        pytest.param(
+            *("roll_vec/Sokoban-v0 text", SAME_STEP, True, "spawn"),
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_gymnasiums_workers_over_the_single_forms(case, mode, shared_memory, context):
+    # After threads were used in this process.
+    make_batch("roll_vec/Sokoban-v0", 64, num_threads=2).reset(seed=0)
+    ours = make_batch(case, 3, autoreset_mode=mode)
     workers = AsyncVectorEnv(
-        make_env_fns(case, 3, **more),
+        [functools.partial(make_single, case)] * 3,
         shared_memory=shared_memory,
         autoreset_mode=mode,
         context=context,
@@ -266,44 +238,13 @@ def compare_with_workers(case, mode, shared_memory, context=None, **more):
         workers.close(timeout=SECONDS)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
-@pytest.mark.parametrize(
-    ("case", "shared_memory"),
-    [
-        *((case, True) for case in SINGLES),
-        *((case, False) for case in ("roll_vec/Sokoban-v0", "roll_vec/Countdown-v0")),
-    ],
-)
-def test_gymnasiums_workers_over_the_single_forms(case, shared_memory, mode):
-    # After threads were used in this process.
-    make_batch("roll_vec/Sokoban-v0", 64, num_threads=2).reset(seed=0)
-    compare_with_workers(case, mode, shared_memory)
+def first_observations(first, size):
+    """Return the first observations of a part of a batch."""
+    env = make_batch("roll_vec/Sokoban-v0", size)
+    return env.reset(seed=20 + first)[0]
 
 
-@pytest.mark.slow
-def test_gymnasiums_workers_by_spawn():
-    more = {"obs_mode": "text"}
-    compare_with_workers("roll_vec/Sokoban-v0", SAME_STEP, True, "spawn", **more)
-
-
-def test_make_vec_of_workers_that_share_texts_without_copies():
-    more = {"vectorization_mode": "async", "vector_kwargs": {"copy": False}}
-    more |= {"max_steps": 3, "num_envs": 2}
-    workers = gymnasium.make_vec("roll_vec/Countdown-v0", **more)
-    ours = gymnasium.make_vec("roll_vec/Countdown-v0", num_envs=2, max_steps=3)
-    try:
-        first, expected = workers.reset(seed=0)[0], ours.reset(seed=0)[0]
-        assert tuple(first) == expected
-        for row in draw_actions(ours, 5):
-            seen, expected = workers.step(row)[0], ours.step(row)[0]
-            assert seen is first
-            assert tuple(seen) == expected
-    finally:
-        workers.close()
-
-
-def test_ids_with_the_module_in_a_process_that_never_imported_it():
+def test_a_process_that_never_imported_the_package():
     # As RLlib's workers and those of other frameworks.
     id = "roll_vec:roll_vec/Sokoban-v0"
     context = multiprocessing.get_context("spawn")
@@ -312,25 +253,12 @@ def test_ids_with_the_module_in_a_process_that_never_imported_it():
         assert not pool.apply(eval, (known,))
         single = pool.apply_async(gymnasium.make, (id,)).get(SECONDS)
         batch = pool.apply_async(gymnasium.make_vec, (id, 2)).get(SECONDS)
+        # As data loaders do: parts of a batch that is whole elsewhere.
+        parts = pool.starmap_async(first_observations, [(0, 3), (3, 5)]).get(SECONDS)
     expected = gymnasium.make("roll_vec/Sokoban-v0").reset(seed=3)[0]
     assert_same(single.reset(seed=3)[0], expected)
     assert_same(batch.reset(seed=2)[0][1], expected)
-
-
-@pytest.mark.slow
-def test_batches_in_a_pool_of_processes():
-    # As data loaders do: one batch a worker, parts of one that is whole elsewhere.
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(2) as pool:
-        parts = pool.starmap_async(first_observations, [(0, 3), (3, 5)]).get(SECONDS)
-    observations, _ = make_batch("roll_vec/Sokoban-v0", 8).reset(seed=20)
-    np.testing.assert_array_equal(np.concatenate(parts), observations)
-
-
-def first_observations(first, size):
-    """Return the first observations of a part of a batch."""
-    env = make_batch("roll_vec/Sokoban-v0", size)
-    return env.reset(seed=20 + first)[0]
+    assert_same(np.concatenate(parts), first_observations(0, 8))
 
 
 @pytest.mark.skipif("fork" not in METHODS, reason="there is no fork")

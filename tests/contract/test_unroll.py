@@ -12,8 +12,9 @@ from roll_vec.stacked.grid_observations import OBS_MODES
 from roll_vec.vector.rollout import Rollout
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
+    ALL_CASES,
+    ARRAY_CASES,
     ARRAY_IDS,
-    CASES,
     DISABLED,
     MODES,
     NEXT_STEP,
@@ -26,11 +27,90 @@ from tests.contract.cases import (
     single_info,
     single_keywords,
 )
-from tests.contract.unrolls import ARRAYS, N, T, make_pair, play_out
 from tests.thinning import one_in
 
-# Every mode has tests of its own, and they take minutes here.
-VIEWS = ("grid", "position") if JIT_OFF else ("position", *OBS_MODES)
+N, T = 4, 40
+SOKOBAN, LAKE, LAKES, LAMPS = (
+    "roll_vec/Sokoban-v0",
+    "roll_vec/FrozenLake-v1",
+    "roll_vec/RandomFrozenLake-v0",
+    "tests_vector/Lamps-v0",
+)
+ROOMS = ["#####\n#@$.#\n#####", "#####\n#.$@#\n#####", "#####\n#+$ #\n#####"]
+MAPS = ["SFF\nFHG", "SHF\nFFG", "FSF\nHFG"]
+ALL_INFOS = {
+    "action_mask": True,
+    "seed_info": True,
+    "level_info": True,
+    "difficulty_info": True,
+    "oracle_return_info": True,
+    "episode_info": True,
+}
+DEAD_ENDS = {"deadlock": True, "terminate_on_deadlock": True}
+VARIANTS = {
+    **{case: (case, {}) for case in ALL_CASES},
+    "episodes of objects": ("tests_vector/Guess-v0", {"episode_info": True}),
+    "rooms with all infos": (SOKOBAN, ALL_INFOS),
+    "lakes with all infos": (LAKES, ALL_INFOS),
+    "masks of a lake": (LAKE, {"action_mask": True, "episode_info": True}),
+    "masks and turns": (
+        f"{SOKOBAN} text",
+        {"action_mask": True, "action_separator": "|", **DEAD_ENDS},
+    ),
+    "dead ends": (SOKOBAN, DEAD_ENDS),
+    "rooms of a user": (
+        SOKOBAN,
+        {"levels": ROOMS, "dim_room": (3, 5), "num_boxes": 3},
+    ),
+    "maps of a user": (LAKES, {"levels": MAPS, "start_level": 1}),
+    "few rooms": (SOKOBAN, {"num_levels": 3, "start_level": 5}),
+    "few maps": (LAKES, {"size": 3, "num_levels": 3}),
+    "maps that are drawn now and then": (LAKES, {"size": 3, "num_levels": 90}),
+    "rooms that are not drawn ahead": (SOKOBAN, {"prefetch": False}),
+    "maps that are not drawn ahead": (LAKES, {"prefetch": False}),
+    "no limit but that of the rooms": (
+        SOKOBAN,
+        {"max_steps": 7, "max_episode_steps": -1},
+    ),
+    "no limit but that of the lakes": (
+        LAKES,
+        {"max_steps": 4, "max_episode_steps": -1, "is_slippery": False},
+    ),
+    "episodes of one step": (SOKOBAN, {"max_episode_steps": 1}),
+    "rewards and chances": (
+        LAKE,
+        {"success_rate": 0.9, "reward_schedule": (5, -1, 0.1)},
+    ),
+}
+OTHER_VIEWS = ("grid", "position") if JIT_OFF else ("position", *OBS_MODES)
+VIEWS = {
+    f"{id} {obs_mode}": (id, obs_mode)
+    for id in ARRAY_IDS
+    for obs_mode in OTHER_VIEWS
+    if obs_mode != "position" or single_keywords(id)["obs_mode"] == "position"
+}
+
+
+def make_pair(case, **more):
+    """Return two batches at the same point in the middle of episodes."""
+    pair = [make_batch(case, N, **more) for _ in range(2)]
+    for env in pair:
+        env.reset(seed=2)
+        env.step([lowest_action(env)] * N)
+        if env.autoreset_mode is DISABLED and more.get("max_episode_steps") == 1:
+            env.reset()
+        env.reset(options={"reset_mask": np.arange(N) == 1})
+    return pair
+
+
+def play_out(env, actions):
+    """Return results of steps until the first that ends something, if that matters."""
+    results = []
+    for batch in actions:
+        results.append(copy.deepcopy(env.step(batch)))
+        if env.autoreset_mode is DISABLED and (results[-1][2] | results[-1][3]).any():
+            break
+    return results
 
 
 def infos_at(infos, t):
@@ -48,6 +128,7 @@ def infos_at(infos, t):
 def assert_equal_steps(env, rollout, results):
     """Compare a rollout with what as many steps returned."""
     observations, *numbers, infos = rollout
+    is_pool = hasattr(env.unwrapped, "fault_counts")
     for t, result in enumerate(results):
         assert_same(observations[t], result[0], f"observations of step {t}")
         for values, expected in zip(numbers, result[1:4], strict=True):
@@ -65,14 +146,9 @@ def assert_equal_steps(env, rollout, results):
             assert_same(
                 single_info(own, row), single_info(expected, row), f"info {t}, {row}"
             )
-        if not is_pooled_env(env):
+        if not is_pool:
             assert_same(own, expected, f"infos of step {t}")
     assert len(observations) == len(numbers[0]) == len(results)
-
-
-def is_pooled_env(env):
-    """Return whether a batch is a pool."""
-    return hasattr(env.unwrapped, "fault_counts")
 
 
 def check_equal(env, twin, actions):
@@ -90,27 +166,43 @@ def check_equal(env, twin, actions):
     return rollout
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("case", CASES)
-def test_unroll_equals_as_many_steps(case, mode):
-    env, twin = make_pair(case, autoreset_mode=mode)
+def check_rounds(env, twin):
+    """Compare rollouts that begin where episodes have just ended, or go on."""
+    # In DISABLED mode a rollout ends at the first end.
+    is_disabled = env.autoreset_mode is DISABLED
+    size = T // 4 if is_disabled else T // 2
     actions = draw_actions(env, 2 * T)
-    # The second call begins where episodes have just ended, or go on.
-    check_equal(env, twin, actions[:T])
-    check_equal(env, twin, actions[T:])
+    ends = 0
+    for start in range(0, len(actions), size):
+        rollout = check_equal(env, twin, actions[start : start + size])
+        ends += (rollout.terminations | rollout.truncations).sum()
+    assert ends > (0 if is_disabled else 3)
     assert_undisturbed(env, twin)
 
 
-@one_in(3, "mode, obs_mode, case", MODES, VIEWS, ARRAY_IDS)
-def test_unroll_equals_as_many_steps_in_every_view(case, obs_mode, mode):
-    if obs_mode == "position" and "obs_mode" not in single_keywords(case):
-        pytest.skip("it has no positions")
-    if obs_mode == "position" and single_keywords(case)["obs_mode"] != "position":
-        pytest.skip("it has no positions")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_unroll_equals_as_many_steps(variant, mode, monkeypatch):
+    # Where levels have to be drawn, environments wait for each other every 16 steps.
+    monkeypatch.setattr(stacked_engine, "STEPS_AT_ONCE", 1)
+    case, more = VARIANTS[variant]
+    check_rounds(*make_pair(case, autoreset_mode=mode, **more))
+
+
+@one_in(3, "mode, view", MODES, VIEWS)
+def test_unroll_equals_as_many_steps_in_every_view(view, mode):
+    case, obs_mode = view
     more = {"group_size": 2, "group_id_info": True, "copy": False}
-    env, twin = make_pair(case, autoreset_mode=mode, obs_mode=obs_mode, **more)
-    check_equal(env, twin, draw_actions(env, T))
-    assert_undisturbed(env, twin)
+    check_rounds(*make_pair(case, autoreset_mode=mode, obs_mode=obs_mode, **more))
+
+
+@pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
+def test_level_options_count_from_the_next_episode_on(mode):
+    env, twin = make_pair(LAKES, autoreset_mode=mode, size=3, num_levels=3)
+    for options in ({"mask": np.arange(N) > 1, "num_levels": 2}, {"num_levels": 1}):
+        for batch in (env, twin):
+            batch.set_level_options(**options)
+        check_equal(env, twin, draw_actions(env, T // 2))
 
 
 @pytest.mark.skipif(JIT_OFF, reason="wrap-around is silenced in one thread alone")
@@ -119,40 +211,47 @@ def test_unroll_equals_as_many_steps_in_every_view(case, obs_mode, mode):
 @pytest.mark.parametrize("case", ARRAY_IDS)
 def test_threads_blocks_and_levels_make_no_difference(case, mode, threads, monkeypatch):
     more = {"num_levels": 6} if "num_levels" in single_keywords(case) else {}
-    pair = [
+    env, twin = (
         make_batch(case, 40, autoreset_mode=mode, num_threads=number, **more)
         for number in (threads, 1)
-    ]
-    for env in pair:
-        env.reset(seed=0)
-    actions = draw_actions(pair[0], 600)[:, :40]
-    env, twin = pair
-    expected = tuple(_parts(twin, actions))
+    )
+    for batch in (env, twin):
+        batch.reset(seed=0)
+    actions = draw_actions(env, 300)
+    expected = [copy.deepcopy(twin.step(batch)) for batch in actions]
     # Few rows are split, and the next episodes are begun every 16 steps.
     for module in (frozen_lake_engine, sokoban_engine):
-        monkeypatch.setattr(module, "STEP_ROWS_PER_THREAD", 600)
+        monkeypatch.setattr(module, "STEP_ROWS_PER_THREAD", 300)
     monkeypatch.setattr(stacked_engine, "STEPS_AT_ONCE", 1)
-    assert_same(tuple(env.unroll(actions)), expected)
+    assert_equal_steps(env, env.unroll(actions), expected)
 
 
-def _parts(env, actions):
-    """Return a rollout of several calls, joined."""
-    parts = [env.unroll(actions[at : at + 75]) for at in range(0, 600, 75)]
-    joined = [np.concatenate(column) for column in list(zip(*parts, strict=True))[:4]]
-    keys = {key for part in parts for key in part.infos} - {"final_info"}
-    infos = {key: np.concatenate([p.infos[key] for p in parts]) for key in keys}
-    if "_final_info" in keys:
-        finals = [part.infos["final_info"] for part in parts]
-        infos["final_info"] = {
-            key: np.concatenate([final[key] for final in finals]) for key in finals[0]
-        }
-    return *joined, infos
+@pytest.mark.skipif(JIT_OFF, reason="thousands of environments")
+@pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
+@pytest.mark.parametrize("variant", ["rooms of a user", "maps of a user"])
+def test_blocks_of_environments_make_no_difference(variant, mode):
+    case, more = VARIANTS[variant]
+    more = {"autoreset_mode": mode, "num_threads": 1, **more}
+    env, twin = (make_batch(case, 4100, **more) for _ in range(2))
+    for batch in (env, twin):
+        batch.reset(seed=3)
+    actions = draw_actions(env, 20)
+    rollout = env.unroll(actions)
+    for t, batch in enumerate(actions):
+        for values, expected in zip(rollout[:4], twin.step(batch)[:4], strict=True):
+            assert_same(values[t], expected)
+    assert env.get_state() == twin.get_state()
+
+
+# ------------------------------------------------------------- policies, memory
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("case", ["roll_vec/FrozenLake-v1", "roll_vec/Sokoban-v0 text"])
+@pytest.mark.parametrize("case", [LAKE, f"{SOKOBAN} text", LAMPS])
 @pytest.mark.parametrize("copies", [True, False])
-def test_a_policy_sees_what_the_step_before_returned(case, mode, copies):
+def test_a_policy_sees_what_the_step_before_returned_and_may_overwrite_it(
+    case, mode, copies
+):
     env, twin = make_pair(case, autoreset_mode=mode, copy=copies)
     steps = 3 if mode is DISABLED else T
     actions = list(draw_actions(env, steps))
@@ -164,34 +263,17 @@ def test_a_policy_sees_what_the_step_before_returned(case, mode, copies):
 
     def policy(observations):
         heard.append(copy.deepcopy(observations))
+        scribble(observations)
         return actions[len(heard) - 1]
 
     rollout = env.unroll(policy, steps)
     assert_same(tuple(rollout), tuple(twin.unroll(actions)))
-    expected = [current, *rollout.observations[:-1]]
-    assert_same(heard, expected)
-    assert_undisturbed(env, twin)
-
-
-@pytest.mark.parametrize("copies", [True, False])
-@pytest.mark.parametrize("case", ["roll_vec/Sokoban-v0", "tests_vector/Lamps-v0"])
-def test_a_policy_may_write_into_what_it_sees(case, copies):
-    env, twin = make_pair(case, copy=copies)
-    actions = draw_actions(env, T)
-    plan = iter(actions)
-
-    def policy(observations):
-        scribble(observations)
-        return next(plan)
-
-    assert_same(tuple(env.unroll(policy, T)), tuple(twin.unroll(actions)))
+    assert_same(heard, [current, *rollout.observations[:-1]])
     assert_undisturbed(env, twin)
 
 
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
-@pytest.mark.parametrize(
-    "case", [*ARRAY_IDS, "roll_vec/Sokoban-v0 text", "tests_vector/Lamps-v0"]
-)
+@pytest.mark.parametrize("case", [*ARRAY_IDS, f"{SOKOBAN} text", LAMPS])
 def test_out_is_written_into_and_equal(case, mode):
     env, twin = make_pair(case, autoreset_mode=mode)
     actions = draw_actions(env, 2 * T)
@@ -209,16 +291,15 @@ def test_out_is_written_into_and_equal(case, mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("case", ARRAYS)
+@pytest.mark.parametrize("case", ARRAY_CASES)
 def test_nothing_is_shared_with_the_environment(case, mode):
     env, twin = make_pair(case, autoreset_mode=mode)
     for batch in (env, twin):
         rollout = batch.unroll(draw_actions(batch, 1))
         if batch is env:
             scribble(tuple(rollout))
-    if mode is not DISABLED:
-        assert_undisturbed(env, twin)
     assert_same(env.successes, twin.successes)
+    assert env.get_state() == twin.get_state()
 
 
 def scribble(value):
@@ -233,7 +314,7 @@ def scribble(value):
 
 
 def test_integers_of_any_kind_are_actions():
-    env, twin = make_pair("roll_vec/Sokoban-v0")
+    env, twin = make_pair(SOKOBAN)
     actions = draw_actions(env, T)
     frozen = actions.copy()
     frozen.flags.writeable = False

@@ -10,11 +10,11 @@ from roll_vec.errors import (
     InvalidActionError,
     InvalidOptionError,
     LevelGenerationError,
-    PendingResultsError,
     ResetNeededError,
 )
 from roll_vec.stacked import rollout_buffer
 from tests.contract.cases import (
+    ARRAY_CASES,
     CASES,
     DISABLED,
     LIMIT,
@@ -27,7 +27,7 @@ from tests.contract.cases import (
     is_pooled,
     make_batch,
 )
-from tests.contract.unrolls import ARRAYS, N, T, make_pair, play_out
+from tests.contract.test_unroll import N, T, make_pair, play_out
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -56,7 +56,7 @@ def test_disabled_names_the_row_and_the_step(case):
 
 
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
-@pytest.mark.parametrize("case", ARRAYS)
+@pytest.mark.parametrize("case", ARRAY_CASES)
 def test_an_invalid_action_moves_nothing(case, mode):
     env, twin = make_pair(case, autoreset_mode=mode)
     plan = draw_actions(env, T)
@@ -154,15 +154,6 @@ def test_it_has_to_be_reset_and_open():
     env = make_batch("roll_vec/FrozenLake-v1", N)
     with pytest.raises(ResetNeededError, match="before the first step"):
         env.unroll(np.zeros((2, N), int))
-
-
-def test_a_pool_refuses_while_results_are_outstanding():
-    env = make_batch("tests_vector/Guess-v0", N)
-    env.reset(seed=0)
-    env.send(["1"], [2])
-    with pytest.raises(PendingResultsError, match="unroll"):
-        env.unroll(lambda observations: ["1"] * N, 2)
-    env.recv()
 
 
 def test_out_that_does_not_fit_is_refused_and_nothing_moves():

@@ -1,5 +1,6 @@
-"""The text wrapper of environments that are objects: actions, rewards, infos."""
+"""The text wrapper of environments that are objects: steps, infos, states."""
 
+import copy
 import pickle
 from typing import ClassVar
 
@@ -8,10 +9,18 @@ import numpy as np
 import pytest
 
 from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
-from roll_vec.errors import InvalidActionError, InvalidOptionError
+from roll_vec.envs.countdown import Countdown
+from roll_vec.errors import (
+    ClosedError,
+    InvalidActionError,
+    InvalidOptionError,
+    InvalidStateError,
+    UnsupportedError,
+)
 from roll_vec.spaces import UnicodeText
 from roll_vec.text.options import TextOptions
 from roll_vec.text.wrapper import TextWrapper
+from tests.pool.snapshot_envs import NoopCounter
 
 ANSWER = "<answer>(.*?)</answer>"
 THINK = rf"<think>(.*?)</think>\s*{ANSWER}"
@@ -96,6 +105,8 @@ def test_texts_go_to_the_environment_as_they_come():
         },
     )
     assert (env.reset_info, env.info) == ({"extra": 1}, {"echo": True})
+    env.reset_info = {"env_instruction": "Mine."}
+    assert wrapper.reset(seed=0)[1] == {"env_instruction": "Mine."}
 
 
 def test_contents_go_to_the_environment():
@@ -121,23 +132,19 @@ def test_contents_go_to_the_environment():
 
 
 def test_the_environment_decides_on_a_text_that_matches():
-    for options in (None, TextOptions(action_pattern=ANSWER)):
+    # What it refuses costs the penalty once, whether the text matches or not.
+    for pattern in (None, ANSWER):
+        options = TextOptions(action_pattern=pattern, format_penalty=-0.25)
         wrapper = TextWrapper(
             Echo({"action_is_valid": False, "success": True}), options
         )
         wrapper.reset(seed=0)
-        info = wrapper.step("<answer>a</answer>")[4]
-        assert info["action_is_valid"] is False
-        assert info["success"] is True
+        _, reward, *_, info = wrapper.step("<answer>a</answer>")
+        assert (reward, info["action_is_valid"], info["success"]) == (0.75, False, True)
+        assert wrapper.step("a")[1] == 0.75
     wrapper = TextWrapper(Echo({"action_is_valid": True}), options)
     wrapper.reset(seed=0)
     assert wrapper.step("a")[4]["action_is_valid"] is False
-
-
-def test_the_environment_s_own_instruction_stays():
-    env = Echo()
-    env.reset_info = {"env_instruction": "Mine."}
-    assert TextWrapper(env).reset(seed=0)[1] == {"env_instruction": "Mine."}
 
 
 def test_names_are_actions():
@@ -226,18 +233,15 @@ def test_a_limit_of_the_environment_s_own_ends_a_turn():
     assert wrapper.env.steps == 6
 
 
-def test_environments_of_text_take_no_separator():
+def test_bad_actions_and_options_are_named():
+    for env_class in (Echo, Walk):
+        wrapper = TextWrapper(env_class())
+        wrapper.reset(seed=0)
+        for action in (None, 1, b"Right"):
+            with pytest.raises(InvalidActionError, match="expected a str, got"):
+                wrapper.step(action)
     with pytest.raises(InvalidOptionError, match="action_separator: '\\|\\|' has no"):
         TextWrapper(Echo(), TextOptions(action_separator="||"))
-
-
-@pytest.mark.parametrize("env_class", [Echo, Walk])
-@pytest.mark.parametrize("action", [None, 1, b"Right"])
-def test_bad_actions_are_named(env_class, action):
-    wrapper = TextWrapper(env_class())
-    wrapper.reset(seed=0)
-    with pytest.raises(InvalidActionError, match="expected a str, got"):
-        wrapper.step(action)
 
 
 def test_action_spaces_sample_actions():
@@ -268,17 +272,6 @@ def test_attributes_and_pickles_pass_through():
     assert wrapper.step("right")[0].tolist() == [2]
 
 
-@pytest.mark.parametrize("pattern", [None, ANSWER])
-def test_an_action_that_the_environment_refuses_costs_the_penalty_once(pattern):
-    options = TextOptions(action_pattern=pattern, format_penalty=-0.25)
-    wrapper = TextWrapper(Echo({"action_is_valid": False}), options)
-    wrapper.reset(seed=0)
-    for text in ("<answer>x</answer>", "x"):
-        _, reward, *_, info = wrapper.step(text)
-        assert reward == 0.75
-        assert info["action_is_valid"] is False
-
-
 def test_results_of_the_wrong_length_are_named():
     env = TextWrapper(Echo())
     env.unwrapped.step = lambda action: ("old", 1.0, True, {})
@@ -287,3 +280,60 @@ def test_results_of_the_wrong_length_are_named():
         env.step("go")
     with pytest.raises(TypeError, match=r"'no info', expected 2 values.*, \{\}\)"):
         env.reset()
+
+
+# -------------------------------------------------------------------- states
+
+TEXTS = ("up", "?", "down, up", "", "stay", "up, up", "?")
+
+
+def make():
+    """Return a wrapper that repeats results after texts without an action."""
+    return TextWrapper(NoopCounter(), TextOptions(action_separator=","))
+
+
+@pytest.mark.parametrize("num_steps", [0, 2, 4, 5, 7])
+def test_it_goes_on_alike_and_apart(num_steps):
+    env, twin, fresh = make(), make(), make()
+    env.reset(seed=4)
+    for text in TEXTS[:num_steps]:
+        env.step(text)
+    state = env.get_state()
+    saved = copy.deepcopy(state)
+    twin.reset(seed=9)
+    twin.step("up")
+    for other in (twin, fresh):
+        other.set_state(state)
+    expected = [env.step(text) for text in ("", *TEXTS)]
+    assert [twin.step(text) for text in ("", *TEXTS)] == expected
+    assert state == saved
+    assert [fresh.step(text) for text in ("", *TEXTS)] == expected
+    assert fresh.reset() == env.reset()
+
+
+def test_with_an_environment_of_text_it_is_the_state_of_the_environment():
+    env = TextWrapper(Countdown(max_steps=3), TextOptions())
+    env.reset(seed=1)
+    env.step("1")
+    assert env.get_state() == env.unwrapped.get_state()
+    other = TextWrapper(Countdown(max_steps=3), TextOptions())
+    other.set_state(env.unwrapped.get_state())
+    assert other.step("2") == env.step("2")
+
+
+def test_bad_states_are_refused():
+    env = make()
+    env.reset(seed=1)
+    before = env.get_state()
+    for state in (before["env"], {**before, "more": 1}, None):
+        with pytest.raises(InvalidStateError, match="a state of TextWrapper with"):
+            env.set_state(state)
+    assert env.get_state() == before
+    env.close()
+    with pytest.raises(ClosedError):
+        env.set_state(before)
+    echo = TextWrapper(Echo())
+    echo.reset(seed=1)
+    for call in (echo.get_state, lambda: echo.set_state({})):
+        with pytest.raises(UnsupportedError, match="Echo has no get_state"):
+            call()
