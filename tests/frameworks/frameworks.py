@@ -74,7 +74,7 @@ FRAMEWORKS = {
     # its environments and WebShop's pages import.
     "roll": Framework(
         "ROLL",
-        f"numpy<2.0a0,>=1.25 numba==0.61.2 gem-llm==0.0.4 {_GYM_SOKOBAN} httpx "
+        f"numpy<2.0a0,>=1.25 numba==0.61.2 gem-llm==0.0.4 {_GYM_SOKOBAN} torch "
         "gymnasium[toy-text] flask beautifulsoup4 thefuzz rich tqdm",
         _NUMPY_1_PYTHONS,
         Checkout(

@@ -52,7 +52,7 @@ def measure(
 
 
 def assert_same(ours: Any, theirs: Any, atol: float = 0.0) -> None:
-    """Compare observations, infos and the rest, with types; ``atol`` is of floats."""
+    """Compare observations, infos and the rest, with dtypes; ``atol`` is of floats."""
     if isinstance(ours, np.ndarray):
         assert isinstance(theirs, np.ndarray)
         assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
@@ -60,7 +60,8 @@ def assert_same(ours: Any, theirs: Any, atol: float = 0.0) -> None:
             np.testing.assert_array_equal(ours, theirs)
             return
         ours, theirs = list(ours), list(theirs)
-    assert type(ours) is type(theirs), (ours, theirs)
+    # Python's numbers and numpy's are alike.
+    assert np.isscalar(ours) or type(ours) is type(theirs), (ours, theirs)
     if isinstance(ours, list | tuple):
         for one, other in zip(ours, theirs, strict=True):
             assert_same(one, other, atol)
