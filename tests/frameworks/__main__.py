@@ -1,13 +1,17 @@
-"""Run each framework's page and check in a virtual environment of its own.
+"""Run each framework's page in a virtual environment of its own.
 
-``python -m tests.frameworks`` runs all, ``python -m tests.frameworks roll trl`` some.
-The results go to docs/frameworks.json and, from there, to the pages in docs.
+Then, where roll_vec has code for the framework: ``NAME/record.py``, whose transcripts
+must be those that tests/adapters reads, and ``NAME/check.py``, which compares what
+cannot be recorded and measures.  ``python -m tests.frameworks`` runs all,
+``python -m tests.frameworks roll trl`` some.  The results go to docs/frameworks.json
+and, from there, to the pages in docs.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -29,20 +33,18 @@ from tests.frameworks.environment import (
     FailureError,
     NotRunError,
     run_check,
+    run_recorder,
 )
 from tests.frameworks.frameworks import FRAMEWORKS
+from tests.frameworks.page import Results
 from tests.frameworks.programs import program_of
-from tests.frameworks.results import (
-    GENERATED,
-    PROGRAM,
-    Results,
-    check_rows,
-    read_results,
-    record,
-    write_results,
-)
 
 PAGE_FOLDER = ROOT / "docs" / "frameworks"
+DATA = ROOT / "tests" / "adapters" / "data"
+# A change of these is no change of the code.
+GENERATED = ("docs",)
+PROGRAM = "the program of its page"
+TRANSCRIPTS = "its transcripts, which tests/adapters reads"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"unknown {', '.join(unknown)}; there are {', '.join(FRAMEWORKS)}")
     # A run that is stopped ends its program too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
-    results = read_results()
+    results = page.read_results()
     if args.list:
         print_list(results)
         return 0
@@ -65,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if folder is None:
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             names = [name for name in FRAMEWORKS if name in (args.names or FRAMEWORKS)]
-            failures = run_all(names, folder.resolve(), args.checkouts, results)
+            failures = run_all(names, folder.resolve(), args, results)
     try:
         rewrite(PAGES, lambda text: page.quote(text, results))
     except ValueError as error:
@@ -78,17 +80,13 @@ def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.frameworks",
-        description="Run the program of each framework's page and its differential "
-        "test against the real package, and write docs/frameworks.json and the tables "
-        "and figures of the pages.  The other frameworks keep their results.",
+        description="Run the program of each framework's page, compare recorded "
+        "transcripts with the real package, and write docs/frameworks.json and the "
+        "tables and figures of the pages.  The other frameworks keep their results.",
     )
     add = parser.add_argument
-    add(
-        "names",
-        nargs="*",
-        metavar="NAME",
-        help=f"these alone: {', '.join(FRAMEWORKS)}",
-    )
+    names = f"these alone: {', '.join(FRAMEWORKS)}"
+    add("names", nargs="*", metavar="NAME", help=names)
     variable = os.environ.get("ROLL_VEC_CHECKOUTS")
     add(
         "--checkouts",
@@ -104,6 +102,8 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="keep the virtual environments here, and use those that are here",
     )
+    place = f"write the transcripts into {DATA.relative_to(ROOT)}"
+    add("--record", action="store_true", help=place)
     add("--list", action="store_true", help="list the frameworks and their results")
     add("--page-only", action="store_true", help="run nothing, write the pages")
     return parser
@@ -112,12 +112,10 @@ def make_parser() -> argparse.ArgumentParser:
 def print_list(results: Results) -> None:
     """Write what each framework needs, and its last result."""
     for name, framework in FRAMEWORKS.items():
-        result = results.get(name, {})
-        status = " ".join(
-            str(result[key]) for key in ("status", "date", "revision") if key in result
-        )
+        result = results.get(name, {"status": "no run yet"})
+        facts = [result[key] for key in ("status", "date", "revision") if key in result]
         python = f"Python {' or '.join(framework.pythons)}; " * bool(framework.pythons)
-        sys.stdout.write(f"{name}: {status or 'no run yet'}\n")
+        sys.stdout.write(f"{name}: {' '.join(facts)}\n")
         sys.stdout.write(f"    {python}{', '.join(framework.packages)}\n")
         if framework.checkout is not None:
             checkout = framework.checkout
@@ -125,7 +123,7 @@ def print_list(results: Results) -> None:
 
 
 def run_all(
-    names: Sequence[str], folder: Path, checkouts: Path | None, results: Results
+    names: Sequence[str], folder: Path, args: argparse.Namespace, results: Results
 ) -> list[str]:
     """Run frameworks, write the file after each, and return those that failed."""
     wheel = build_wheel(folder / "wheels")
@@ -137,59 +135,25 @@ def run_all(
     }
     failures = []
     for number, name in enumerate(names, 1):
-        progress = Progress(f"[{number}/{len(names)}] {name}")
-        result = run(name, wheel, folder / name, checkouts, facts, progress)
+        title, start = f"[{number}/{len(names)}] {name}", time.monotonic()
+        sys.stderr.write(f"{title}\n")
+        environment = Environment(FRAMEWORKS[name], folder / name, args.checkouts)
+        result = run(name, environment, wheel, facts, args.record)
         if result["status"] == "failed":
             failures.append(name)
-        if (PAGE_FOLDER / f"{name}.md").is_file():
-            # Another run may have written meanwhile.
-            results.update(read_results())
-            record(results, name, result)
-            write_results(results)
-        else:
-            result["reason"] += f" (not recorded: no docs/frameworks/{name}.md)"
-        progress.end(result)
-    return failures
-
-
-class Progress:
-    """A line on stderr: the framework, its stage, and the seconds so far."""
-
-    def __init__(self, title: str) -> None:
-        self.title, self.stage, self.start = title, "", time.monotonic()
-        self.is_terminal = sys.stderr.isatty()
-
-    def begin(self, stage: str) -> None:
-        """Begin a stage."""
-        self.stage = stage
-        self.show()
-        if not self.is_terminal:
-            sys.stderr.write(f"{self._line()}\n")
-
-    def show(self) -> None:
-        """Show the line again, where that is possible."""
-        if self.is_terminal:
-            sys.stderr.write(f"\r\x1b[K{self._line()}")
-            sys.stderr.flush()
-
-    def end(self, result: dict[str, Any]) -> None:
-        """Write the result on stdout."""
-        if self.is_terminal:
-            sys.stderr.write("\r\x1b[K")
-        seconds = time.monotonic() - self.start
-        reason = f": {result['reason']}" if result["reason"] else ""
-        line = f"{self.title}: {result['status']} after {seconds:.0f} s{reason}\n"
-        sys.stdout.write(line)
+        # Another run may have written meanwhile.
+        results.update(page.read_results())
+        page.record(results, name, result)
+        page.write_results(results)
+        seconds = f"{time.monotonic() - start:.0f} s"
+        words = f"{title}: {result['status']} after {seconds} {result['reason']}"
+        sys.stdout.write(f"{words.rstrip()}\n")
         for row in result.get("rows", ()):
             cells = page.show_row(row)
-            rates = (
-                f" ({cells['theirs']}, ours {cells['ours']})" if "ours" in row else ""
-            )
-            sys.stdout.write(f"    {row['what']}: {cells['result']}{rates}\n")
+            shown = [cells[key] for key in ("result", "theirs", "ours") if cells[key]]
+            sys.stdout.write(f"    {row['what']}: {', '.join(shown)}\n")
         sys.stdout.flush()
-
-    def _line(self) -> str:
-        return f"{self.title}: {self.stage} ({time.monotonic() - self.start:.0f} s)"
+    return failures
 
 
 def build_wheel(folder: Path) -> Path:
@@ -204,56 +168,65 @@ def build_wheel(folder: Path) -> Path:
 
 def run(
     name: str,
+    environment: Environment,
     wheel: Path,
-    folder: Path,
-    checkouts: Path | None,
     facts: dict[str, Any],
-    progress: Progress,
+    writes_transcripts: bool,
 ) -> dict[str, Any]:
     """Return the result of a framework: with the facts and rows, if it could be run."""
-    text_page = PAGE_FOLDER / f"{name}.md"
-    check = HERE / name / "check.py"
+    text_page, folder = PAGE_FOLDER / f"{name}.md", HERE / name
     rows: list[dict[str, Any]] = []
     try:
-        program = program_of(text_page) if text_page.is_file() else ""
-        if not program and not check.is_file():
-            message = f"neither docs/frameworks/{name}.md nor a check has a program"
-            raise NotRunError(message)
-        progress.begin("installation")
-        environment = Environment(
-            FRAMEWORKS[name], folder, checkouts, report_progress=progress.show
-        )
         environment.install(wheel)
-        facts = facts | {
-            "python": environment.python_version(),
-            "versions": environment.versions(),
-        }
     except NotRunError as error:
         return {"status": "not run", "reason": str(error)}
     except FailureError as error:
         sys.stdout.write(f"{error}\n")
-        lines = [line for line in str(error).splitlines() if "ERROR" in line]
-        reason = (lines or [str(error).splitlines()[-1]])[-1]
+        lines = str(error).splitlines()
+        reason = [*lines, *(line for line in lines if "ERROR" in line)][-1]
         return {"status": "failed", "reason": f"no installation: {reason}"}
+    result: dict[str, Any] = {"status": "passed", "reason": "", **facts}
+    result["python"] = environment.python_version()
+    result |= {"versions": environment.versions(), "rows": rows}
     try:
-        if program:
-            progress.begin("program")
-            # Python imports from the program's folder first.
-            file = folder / "program" / "program.py"
-            file.parent.mkdir(exist_ok=True)
-            file.write_text(program, "utf-8")
-            environment.run([environment.python, file])
-            row = {"what": PROGRAM, "result": "runs"}
-            lines = page.lines_changed(text_page.read_text("utf-8"))
-            rows.append(row if lines is None else row | {"lines_changed": lines})
-        if check.is_file():
-            progress.begin("check")
-            rows += check_rows(run_check(environment, check))
+        # Python imports from the program's folder first.
+        file = environment.folder / "program" / "program.py"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(program_of(text_page), "utf-8")
+        environment.run([environment.python, file])
+        changed = page.lines_changed(text_page.read_text("utf-8"))
+        rows.append({"what": PROGRAM, "result": "runs", "lines_changed": changed})
+        if (folder / "record.py").is_file():
+            compare_transcripts(
+                run_recorder(environment, folder / "record.py"), writes_transcripts
+            )
+            rows.append({"what": TRANSCRIPTS, "result": "equal"})
+        if (folder / "check.py").is_file():
+            rows += page.check_rows(run_check(environment, folder / "check.py"))
     except (FailureError, ValueError) as error:
         sys.stdout.write(f"{error}\n")
         reason = str(error).splitlines()[-1] if str(error) else "no output"
-        return {"status": "failed", "reason": reason, **facts, "rows": rows}
-    return {"status": "passed", "reason": "", **facts, "rows": rows}
+        result |= {"status": "failed", "reason": reason}
+    return result
+
+
+def compare_transcripts(
+    files: Sequence[Path], writes: bool = False, folder: Path = DATA
+) -> None:
+    """Compare recorded files with those of the same names in a folder, or write those.
+
+    Raises
+    ------
+    ValueError
+        If a framework no longer plays as it did; the message is one line.
+    """
+    for file in files:
+        text, known = file.read_text("utf-8"), folder / file.name
+        if writes:
+            known.write_text(text, "utf-8")
+        elif json.loads(text) != json.loads(known.read_text("utf-8")):
+            message = f"another transcript than {known.name}; --record replaces it"
+            raise ValueError(message)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,38 +35,59 @@ class Environment:
     ----------
     framework : Framework
     folder : Path
-        Of the environment, the checkout and the logs; one that stands from an earlier
+        Of the environment, the checkout and the log; one that stands from an earlier
         run is used again, if it is of the same packages.
     checkouts : Path, optional
         The folder of checkouts.
-    report_progress : callable
-        Called about once a second while a program runs.
     """
 
     def __init__(
-        self,
-        framework: Framework,
-        folder: Path,
-        checkouts: Path | None,
-        report_progress: Callable[[], None] = lambda: None,
+        self, framework: Framework, folder: Path, checkouts: Path | None
     ) -> None:
-        self.framework, self.folder = framework, folder
-        self.report_progress = report_progress
-        folder.mkdir(parents=True, exist_ok=True)
+        self.framework, self.folder, self.checkouts = framework, folder, checkouts
         self.checkout = folder / "checkout"
-        if framework.checkout is not None:
-            self._check_out(framework.checkout, checkouts, self.checkout)
         self.python = folder / "venv" / "bin" / "python"
+        folder.mkdir(parents=True, exist_ok=True)
 
-    def _check_out(
-        self, checkout: Checkout, checkouts: Path | None, target: Path
-    ) -> None:
+    def install(self, wheel: Path) -> None:
+        """Install the framework and roll_vec, in one call of pip: their pins must fit.
+
+        Raises
+        ------
+        NotRunError
+            If the checkout or the interpreter is not here.
+        FailureError
+            If pip refuses.
+        """
+        framework = self.framework
+        if framework.checkout is not None:
+            self._check_out(framework.checkout, self.checkout)
+        complete = self.folder / "installed.txt"
+        facts = f"{framework}\n{CONSTRAINTS.read_text('utf-8')}"
+        # Files are compiled when they are imported.
+        pip = [self.python, "-m", "pip", "install", "--quiet", "--no-compile"]
+        pip.append("--prefer-binary")
+        is_same = complete.is_file() and complete.read_text("utf-8") == facts
+        if is_same and self.python.exists():
+            self.run([*pip, "--no-deps", "--force-reinstall", wheel])
+            return
+        try:
+            interpreter = find_python(framework.pythons)
+        except LookupError as error:
+            raise NotRunError(str(error)) from None
+        complete.unlink(missing_ok=True)
+        self.run([interpreter, "-m", "venv", "--clear", self.folder / "venv"])
+        extras = f"[{framework.extras}]" * bool(framework.extras)
+        self.run([*pip, "-c", CONSTRAINTS, f"{wheel}{extras}", *framework.packages])
+        complete.write_text(facts, "utf-8")
+
+    def _check_out(self, checkout: Checkout, target: Path) -> None:
         """Clone the commit, so that the checkout itself stays as it is."""
         fetch = f"{checkout.command} (commit {checkout.commit}) in the folder"
-        if checkouts is None:
+        if self.checkouts is None:
             message = f"no checkout: pass --checkouts FOLDER, after {fetch}"
             raise NotRunError(message)
-        source = checkouts / checkout.folder
+        source = self.checkouts / checkout.folder
         source = next((p for p in (source / "repo", source) if p.is_dir()), source)
         commit = f"{checkout.commit}^{{commit}}"
         git = ["git", "-C", str(source)]
@@ -81,47 +102,10 @@ class Environment:
             shutil.rmtree(target, ignore_errors=True)
             clone = ["git", "clone", "--quiet", "--shared", "--no-checkout"]
             self.run([*clone, source.resolve(), target])
-            # Copies of a repository may lack large files; the check needs none.
-            subprocess.run(
-                [*here, "checkout", "--quiet", "--detach", checkout.commit],
-                capture_output=True,
-                check=False,
-            )
+            # Copies of a repository may lack large files; nothing here needs them.
+            _succeeds([*here, "checkout", "--quiet", "--detach", checkout.commit])
         for folder, submodule in checkout.submodules:
-            self._check_out(submodule, checkouts, target / folder)
-
-    def install(self, wheel: Path) -> None:
-        """Install the framework and roll_vec, in one call of pip: their pins must fit.
-
-        Raises
-        ------
-        NotRunError
-            If the interpreter is not here.
-        FailureError
-            If pip refuses.
-        """
-        framework = self.framework
-        packages = [
-            package.format(checkout=self.checkout) for package in framework.packages
-        ]
-        extras = f"[{','.join(framework.extras)}]" if framework.extras else ""
-        complete = self.folder / "installed.txt"
-        facts = f"{framework}\n{CONSTRAINTS.read_text('utf-8')}"
-        pip = [self.python, "-m", "pip", "install", "--quiet", "--prefer-binary"]
-        # Files are compiled when they are imported.
-        pip.append("--no-compile")
-        is_same = complete.is_file() and complete.read_text("utf-8") == facts
-        if is_same and self.python.exists():
-            self.run([*pip, "--no-deps", "--force-reinstall", wheel])
-            return
-        try:
-            interpreter = find_python(framework.pythons)
-        except LookupError as error:
-            raise NotRunError(str(error)) from None
-        complete.unlink(missing_ok=True)
-        self.run([interpreter, "-m", "venv", "--clear", self.folder / "venv"])
-        self.run([*pip, "-c", CONSTRAINTS, f"{wheel}{extras}", *packages])
-        complete.write_text(facts, "utf-8")
+            self._check_out(submodule, target / folder)
 
     def run(self, command: Sequence[str | Path]) -> None:
         """Run a program; its output goes to a log.
@@ -134,35 +118,26 @@ class Environment:
         log = self.folder / "log.txt"
         work = self.folder / "work"
         work.mkdir(exist_ok=True)
+        end = ""
         with log.open("wb") as file:
-            process = subprocess.Popen(
-                command,
-                cwd=work,
-                env=self._variables(),
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-            )
             try:
-                code = self._wait(process)
-            finally:
-                process.kill()
-                process.wait()
-        if code != 0:
-            lines = log.read_text("utf-8", "replace").splitlines()[-30:]
-            message = "\n".join(
-                [*lines, f"no end within {SECONDS} s" if code is None else ""]
-            )
-            raise FailureError(message.rstrip())
-
-    def _wait(self, process: subprocess.Popen[bytes]) -> int | None:
-        """Return the code of a program that ends, None of one that does not."""
-        for _ in range(SECONDS):
-            try:
-                return process.wait(1)
+                subprocess.run(
+                    command,
+                    cwd=work,
+                    env=self._variables(),
+                    stdin=subprocess.DEVNULL,
+                    stdout=file,
+                    stderr=subprocess.STDOUT,
+                    timeout=SECONDS,
+                    check=True,
+                )
+                return
+            except subprocess.CalledProcessError:
+                pass
             except subprocess.TimeoutExpired:
-                self.report_progress()
-        return None
+                end = f"no end within {SECONDS} s"
+        lines = log.read_text("utf-8", "replace").splitlines()[-30:]
+        raise FailureError("\n".join([*lines, end]).rstrip())
 
     def _variables(self) -> dict[str, str]:
         """Return the environment variables of programs."""
@@ -177,9 +152,8 @@ class Environment:
         }
         if self.framework.checkout is not None:
             variables["ROLL_VEC_CHECKOUT"] = str(self.checkout)
-            paths += [str(self.checkout / p) for p in self.framework.checkout.paths]
-        variables["PYTHONPATH"] = os.pathsep.join(paths)
-        return variables
+            paths.append(str(self.checkout))
+        return variables | {"PYTHONPATH": os.pathsep.join(paths)}
 
     def versions(self) -> dict[str, str]:
         """Return the versions of Python's packages and of the checkout."""
@@ -204,6 +178,15 @@ class Environment:
         return subprocess.run(
             [self.python, *arguments], capture_output=True, text=True, check=True
         ).stdout.strip()
+
+
+def run_recorder(environment: Environment, recorder: Path) -> list[Path]:
+    """Return the files that a recorder writes; see `Environment.run` for errors."""
+    folder = environment.folder / "transcripts"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    environment.run([environment.python, recorder, folder])
+    return sorted(folder.iterdir())
 
 
 def run_check(environment: Environment, check: Path) -> Any:

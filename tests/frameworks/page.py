@@ -1,4 +1,17 @@
-"""The figures of docs/frameworks.json in pages, and the tables of its index.
+"""The file docs/frameworks.json, its figures in pages, and the tables of their index.
+
+The file has the last result of each framework, by name: ``status`` (``passed``,
+``failed`` or ``not run``) and ``reason``, which is empty where it passed; and if it
+could be installed ``date``, ``revision`` (the commit of roll_vec), ``machine``
+(``cpu``, ``cores``), ``python``, ``versions`` of the packages, and ``rows``:
+
+``what``, ``result``
+    In words.
+``lines_changed``
+    Lines of a user's program that change; optional.
+``theirs``, ``ours``, ``unit``
+    Rates or times, measured in turns in one run; optional.  Units of rates end in
+    ``/s``; less is better in all others.
 
 ``<!-- framework NAME FIGURE WHAT -->`` quotes a figure (``theirs``, ``ours``,
 ``ratio``, ``result`` or ``lines_changed``) of the row that has this ``what``.
@@ -7,16 +20,81 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from benchmarks import quotations
+from benchmarks.processes import ROOT
 from tests.frameworks.frameworks import FRAMEWORKS
-from tests.frameworks.results import UNITS, Results
 
+RESULTS = ROOT / "docs" / "frameworks.json"
+UNITS = ("s", "ms", "µs", "MB", "threads", "processes")
+MEASURED = {"theirs", "ours", "unit"}
 FIGURES = ("theirs", "ours", "ratio", "result", "lines_changed")
 ABSENT = "not measured"
+
+Results = dict[str, dict[str, Any]]
+
+
+def read_results(path: Path = RESULTS) -> Results:
+    """Return the results by name of framework; none if there is no file."""
+    try:
+        content: Results = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    return content
+
+
+def write_results(results: Results, path: Path = RESULTS) -> None:
+    """Write the file, a line for each row; an interrupted call leaves the old file."""
+    text = json.dumps(
+        {name: results[name] for name in FRAMEWORKS if name in results},
+        indent=1,
+        ensure_ascii=False,
+    )
+    temporary = path.with_name(f"{path.name}.tmp")
+    temporary.write_text(f"{text}\n", "utf-8")
+    temporary.replace(path)
+
+
+def record(results: Results, name: str, result: Mapping[str, Any]) -> None:
+    """Take a result into the others.
+
+    A framework that could not be run keeps the result of the run before, if any.
+    """
+    if "rows" in result or name not in results:
+        results[name] = dict(result)
+
+
+def check_rows(rows: Any) -> list[dict[str, Any]]:
+    """Return the rows of a check.
+
+    Raises
+    ------
+    ValueError
+        If they are not as above; the message is one line.
+    """
+    if not isinstance(rows, list) or not rows:
+        message = f"a check writes a list of rows, got {rows!r}"
+        raise ValueError(message)
+    for row in rows:
+        strings = all(isinstance(row.get(key), str) for key in ("what", "result"))
+        measured = row.keys() - {"what", "result", "lines_changed"}
+        unit = row.get("unit", "/s")
+        is_known = unit.endswith("/s") or unit in UNITS
+        if not strings or measured not in (set(), MEASURED) or not is_known:
+            message = (
+                "a row has what and result, perhaps lines_changed, and theirs, ours "
+                f"and unit (/s at its end, or {', '.join(UNITS)}) together; got {row!r}"
+            )
+            raise ValueError(message)
+    if len({row["what"] for row in rows}) < len(rows):
+        message = f"each row has a what of its own, got {[row['what'] for row in rows]}"
+        raise ValueError(message)
+    return rows
 
 
 def quote(text: str, results: Results) -> str:
@@ -27,11 +105,12 @@ def quote(text: str, results: Results) -> str:
     Raises
     ------
     ValueError
-        If there is no such framework, row, figure or table; the message is one line.
+        If there is no such framework, row or figure; the message is one line.
     """
     text = quotations.quote(text, "framework", lambda words: show(words, results))
+    tables = {"results": results_table, "versions": versions_table}
     return quotations.quote(
-        text, "frameworks", lambda words: f"\n{show_table(words, results)}\n"
+        text, "frameworks", lambda words: f"\n{tables[words](results)}\n"
     )
 
 
@@ -75,34 +154,15 @@ def show_row(row: Mapping[str, Any]) -> dict[str, str]:
 
 def show_number(value: float, digits: int = 3) -> str:
     """Return a number with some significant digits, and no exponent."""
-    rounded = float(f"{value:.{digits}g}")
-    if rounded >= 10 ** (digits - 1):
-        return f"{rounded:,.0f}"
-    decimals = len(f"{value:.{digits - 1}e}".split("e")[0]) - 2
-    exponent = int(f"{value:.{digits - 1}e}".split("e")[1])
-    return f"{rounded:.{max(decimals - exponent, 0)}f}"
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    decimals = max(digits - 1 - int(exponent), 0)
+    return f"{float(f'{mantissa}e{exponent}'):,.{decimals}f}"
 
 
 def lines_changed(page: str) -> int | None:
     """Return the lines that the first diff of a page adds; None if it has none."""
     diff = re.search(r"^```diff\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     return diff and len(re.findall(r"^\+(?!\+\+)", diff[1], re.MULTILINE))
-
-
-def show_table(words: str, results: Results) -> str:
-    """Return a table of the index.
-
-    Raises
-    ------
-    ValueError
-        If there is no such table.
-    """
-    if words == "results":
-        return results_table(results)
-    if words == "versions":
-        return versions_table(results)
-    message = f"expected the table results or versions, got {words!r}"
-    raise ValueError(message)
 
 
 def results_table(results: Results) -> str:

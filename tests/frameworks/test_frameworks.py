@@ -6,32 +6,39 @@ import pytest
 
 from benchmarks.quotations import PAGES
 from tests.frameworks import __main__ as command
-from tests.frameworks import page, results
+from tests.frameworks import page
 from tests.frameworks.environment import Environment, FailureError, NotRunError
 from tests.frameworks.frameworks import FRAMEWORKS, Checkout, Framework
 from tests.frameworks.programs import blocks_of, program_of
 
-FILES = [path for path in command.PAGE_FOLDER.glob("*.md") if path.stem != "README"]
-RESULTS = results.read_results()
+FILES = {path.stem: path for path in command.PAGE_FOLDER.glob("*.md")}
+RECIPES = ("skyrl_gym", "verifiers", "nemo_gym", "vagen")
+RESULTS = page.read_results()
 ROW = {"what": "a b", "result": "equal", "theirs": 2.0, "ours": 30.0, "unit": "steps/s"}
 PASSED = {"status": "passed", "reason": "", "rows": [ROW]}
+NOT_RUN = {"status": "not run", "reason": "r"}
 
 
-def test_every_page_and_every_check_is_of_a_framework():
-    checks = {path.parent.name for path in command.HERE.glob("*/check.py")}
-    assert checks | {path.stem for path in FILES} <= set(FRAMEWORKS)
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_page_has_a_change_an_installation_and_a_program(path):
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_page_has_a_change_an_installation_and_a_program(name):
+    path = FILES[name]
     program = program_of(path)
     assert "roll_vec" in program
     compile(program, path.name, "exec")
     assert page.lines_changed(path.read_text("utf-8"))
     installs = " ".join(re.findall(r"pip install (.*)", "".join(blocks_of(path, "sh"))))
     names = {re.split(r"[^\w.-]", p.strip('"'))[0] for p in installs.split()}
-    packages = {re.split(r"[^\w.-]", p)[0] for p in FRAMEWORKS[path.stem].packages}
+    packages = {re.split(r"[^\w.-]", p)[0] for p in FRAMEWORKS[name].packages}
     assert names - {"."} <= packages, "tests/frameworks/frameworks.py installs the rest"
+    if name in RECIPES:
+        assert len(blocks_of(path)[0].splitlines()) <= 60
+
+
+def test_every_page_every_recorder_and_every_transcript_is_of_a_framework():
+    recorders = {path.parent.name for path in command.HERE.glob("*/record.py")}
+    assert recorders == {path.stem for path in command.DATA.glob("*.json")}
+    checks = {path.parent.name for path in command.HERE.glob("*/check.py")}
+    assert recorders | checks <= set(FRAMEWORKS) == FILES.keys() - {"README"}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -51,18 +58,23 @@ def test_program_keeps_the_lines_of_its_page(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "figure"),
+    ("words", "row", "figure"),
     [
-        ("sb3 theirs a b", "2.00 steps/s"),
-        ("sb3 ours a b", "30.0 steps/s"),
-        ("sb3 ratio a b", "15 ×"),
-        ("sb3 result a b", "equal"),
-        ("trl ratio of no run", page.ABSENT),
+        ("sb3 theirs a b", {}, "2.00 steps/s"),
+        ("sb3 ours a b", {}, "30.0 steps/s"),
+        ("sb3 ratio a b", {}, "15 ×"),
+        ("sb3 ratio a b", {"unit": "s"}, "0.067 ×"),  # less is better
+        ("sb3 result a b", {}, "equal"),
+        ("sb3 ours a b", {"ours": 0.01234}, "0.0123 steps/s"),
+        ("sb3 ours a b", {"ours": 9.999}, "10.0 steps/s"),
+        ("sb3 ours a b", {"ours": 1234567}, "1,230,000 steps/s"),
+        ("trl ratio of no run", {}, page.ABSENT),
     ],
 )
-def test_figures_are_quoted(words, figure):
+def test_figures_are_quoted(words, row, figure):
     text = f"x <!-- framework {words} -->old<!-- end --> y"
-    assert page.quote(text, {"sb3": PASSED}) == text.replace("old", figure)
+    results = {"sb3": PASSED | {"rows": [ROW | row]}}
+    assert page.quote(text, results) == text.replace("old", figure)
 
 
 @pytest.mark.parametrize(
@@ -73,26 +85,10 @@ def test_unknown_figures_are_errors(words):
         page.quote(f"<!-- framework {words} --><!-- end -->", {"sb3": PASSED})
 
 
-def test_less_is_better_in_seconds():
-    row = ROW | {"theirs": 30.0, "ours": 2.0, "unit": "s"}
-    assert page.show_row(row)["ratio"] == "15 ×"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.01234, "0.0123"), (9.999, "10.0"), (123.4, "123"), (1234567, "1,230,000")],
-)
-def test_numbers_have_three_digits(value, text):
-    assert page.show_number(value) == text
-
-
 def test_table_has_every_framework():
-    table = page.results_table(
-        {"sb3": PASSED, "trl": {"status": "not run", "reason": "r"}}
-    )
-    assert "| [Stable-Baselines3](sb3.md) | a b | | equal | 2.00 steps/s |" in (
-        table.replace("|  |", "| |")
-    )
+    table = page.results_table({"sb3": PASSED, "trl": NOT_RUN})
+    row = "| [Stable-Baselines3](sb3.md) | a b |  | equal | 2.00 steps/s |"
+    assert row in table
     assert "| [TRL](trl.md) | not run: r |" in table
     assert table.count("no run yet") == len(FRAMEWORKS) - 2
 
@@ -100,13 +96,12 @@ def test_table_has_every_framework():
 def test_a_framework_that_cannot_be_run_keeps_its_result(tmp_path):
     content = {"sb3": PASSED}
     for name in ("sb3", "trl"):
-        results.record(content, name, {"status": "not run", "reason": "r"})
-    assert content["sb3"] == PASSED
-    assert content["trl"]["reason"] == "r"
-    results.record(content, "sb3", {"status": "failed", "reason": "r", "rows": []})
+        page.record(content, name, NOT_RUN)
+    assert content == {"sb3": PASSED, "trl": NOT_RUN}
+    page.record(content, "sb3", {"status": "failed", "reason": "r", "rows": []})
     assert content["sb3"]["status"] == "failed"
-    results.write_results(content, tmp_path / "a.json")
-    assert results.read_results(tmp_path / "a.json") == content
+    page.write_results(content, tmp_path / "a.json")
+    assert page.read_results(tmp_path / "a.json") == content
 
 
 @pytest.mark.parametrize(
@@ -122,25 +117,31 @@ def test_a_framework_that_cannot_be_run_keeps_its_result(tmp_path):
     ],
 )
 def test_rows_are_checked(rows):
-    assert results.check_rows([ROW]) == [ROW]
+    assert page.check_rows([ROW]) == [ROW]
     with pytest.raises(ValueError, match="got"):
-        results.check_rows(rows)
+        page.check_rows(rows)
 
 
-def test_a_missing_checkout_is_told_with_its_command(tmp_path):
-    framework = Framework("A", (), checkout=Checkout("own/er", "abc"))
+def test_another_transcript_is_an_error_until_it_is_written(tmp_path):
+    known, new = tmp_path / "known", tmp_path / "new"
+    for folder in (known, new):
+        folder.mkdir()
+        (folder / "a.json").write_text(f'["{folder.name}"]')
+    files = [new / "a.json"]
+    with pytest.raises(ValueError, match=r"another transcript than a\.json"):
+        command.compare_transcripts(files, folder=known)
+    command.compare_transcripts(files, writes=True, folder=known)
+    command.compare_transcripts(files, folder=known)
+
+
+def test_missing_things_are_told(tmp_path, capsys):
+    framework = Framework("A", "", checkout=Checkout("own/er", "abc"))
     for checkouts in (None, tmp_path):
+        environment = Environment(framework, tmp_path / "env", checkouts)
         with pytest.raises(NotRunError, match=r"git clone .*own/er own\+er .*abc"):
-            Environment(framework, tmp_path / "env", checkouts)
-
-
-def test_a_failing_program_is_told_with_its_last_lines(tmp_path):
-    environment = Environment(Framework("A", ()), tmp_path, None)
+            environment.install(tmp_path / "roll_vec.whl")
     with pytest.raises(FailureError, match="No such file"):
         environment.run(["ls", "no-such-file"])
-
-
-def test_unknown_names_are_refused(capsys):
     with pytest.raises(SystemExit):
         command.main(["sb4"])
     assert "unknown sb4; there are roll, " in capsys.readouterr().err

@@ -1,8 +1,4 @@
-"""Record what RAGEN's classes and manager do, for the tests without RAGEN.
-
-``python record.py FILE``, in the environment of `check`, writes
-``tests/adapters/data/ragen.json``.
-"""
+"""Record what RAGEN's classes and manager do: ``python record.py FOLDER``."""
 
 import json
 import sys
@@ -89,7 +85,7 @@ def record_manager():
     return {"config": CONFIG, "steps": steps, "rollouts": rollouts}
 
 
-def main(out):
+def main(folder):
     """Write the file."""
     classes = [
         record_class("sokoban", 11, [3, 1, 4, 2, 2], num_boxes=2),
@@ -100,7 +96,8 @@ def main(out):
         record_class("frozen_lake", 8, [3, 3, 2], size=3, observation_format="coord"),
     ]
     content = {"classes": classes, "manager": record_manager()}
-    Path(out).write_text(json.dumps(content, ensure_ascii=False), "utf-8")
+    text = json.dumps(content, ensure_ascii=False)
+    (Path(folder) / "ragen.json").write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,14 @@
-"""Write tests/adapters/data/reasoning_gym.json: entries and scores of a data set."""
+"""Record entries and scores of reasoning-gym: ``python record.py FOLDER``."""
 
 import json
+import sys
 from pathlib import Path
 
 import reasoning_gym
 
-DATA = Path(__file__).parents[2] / "adapters" / "data" / "reasoning_gym.json"
 
-
-def record():
-    """Return three small entries, and scores of right, listed and wrong answers."""
+def main(folder):
+    """Write three small entries, and scores of right, listed and wrong answers."""
     dataset = reasoning_gym.create_dataset("spiral_matrix", seed=0, size=3, max_n=3)
     entries = [
         {key: dataset[i][key] for key in ("question", "answer")} for i in range(3)
@@ -19,8 +18,9 @@ def record():
         numbers = entry["answer"].split()
         answers = [entry["answer"], f"[{', '.join(numbers)}]", "1 2", "", "[1 +"]
         scores.append([(a, dataset.score_answer(a, dataset[i])) for a in answers])
-    return json.loads(json.dumps({"entries": entries, "scores": scores}))
+    content = json.dumps({"entries": entries, "scores": scores}, indent=1)
+    (Path(folder) / "reasoning_gym.json").write_text(f"{content}\n", "utf-8")
 
 
 if __name__ == "__main__":
-    DATA.write_text(json.dumps(record(), indent=1) + "\n", "utf-8")
+    main(sys.argv[1])

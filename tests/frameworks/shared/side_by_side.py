@@ -1,6 +1,6 @@
-"""Two ways to do one thing, measured in turns: for the checks of frameworks.
+"""Two ways to do one thing, compared and measured in turns.
 
-Checks import it as ``from side_by_side import measure``.  It needs Python alone.
+The checks of frameworks import it as ``from side_by_side import measure``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import statistics
 import time
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 
 def measure(
@@ -49,31 +51,25 @@ def measure(
     return {name: float(f"{statistics.median(r):.4g}") for name, r in rates.items()}
 
 
-def share_of_calls(work: Callable[[], int], envs: Any, num_works: int = 5) -> float:
-    """Return the share of a work's time in steps and resets of ``envs``, in per cent.
-
-    Parameters
-    ----------
-    work : callable
-        Steps ``envs``; see `measure`.
-    envs : object
-        Its methods ``step`` and ``reset`` are replaced.
-    num_works : int
-    """
-    work()
-    seconds = []
-
-    def timed(function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **keywords: Any) -> Any:
-            start = time.perf_counter()
-            result = function(*args, **keywords)
-            seconds.append(time.perf_counter() - start)
-            return result
-
-        return call
-
-    envs.step, envs.reset = timed(envs.step), timed(envs.reset)
-    start = time.perf_counter()
-    for _ in range(num_works):
-        work()
-    return 100 * sum(seconds) / (time.perf_counter() - start)
+def assert_same(ours: Any, theirs: Any, atol: float = 0.0) -> None:
+    """Compare observations, infos and the rest, with dtypes; ``atol`` is of floats."""
+    if isinstance(ours, np.ndarray):
+        assert isinstance(theirs, np.ndarray)
+        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+        if ours.dtype != object:
+            np.testing.assert_array_equal(ours, theirs)
+            return
+        ours, theirs = list(ours), list(theirs)
+    # Python's numbers and numpy's are alike.
+    assert np.isscalar(ours) or type(ours) is type(theirs), (ours, theirs)
+    if isinstance(ours, list | tuple):
+        for one, other in zip(ours, theirs, strict=True):
+            assert_same(one, other, atol)
+    elif isinstance(ours, dict):
+        assert ours.keys() == theirs.keys(), (ours, theirs)
+        for key in ours:
+            assert_same(ours[key], theirs[key], atol)
+    elif isinstance(ours, float):
+        assert abs(ours - theirs) <= atol, (ours, theirs)
+    else:
+        assert ours == theirs, (ours, theirs)

@@ -1,186 +1,83 @@
-"""verl-agent's environments and managers beside ours.
+"""verl-agent's pictures beside ours, and speed.
 
-`tests.frameworks` runs this file with a checkout of verl-agent.  Its Ray is replaced by
-a stand-in within the process, except where speeds of Sokoban are measured; its Lucene,
-which needs Java, by our search.
+Its texts, rewards and ends are in the transcripts of `record`.  `tests.frameworks` runs
+this file with a checkout of verl-agent.  Ray is a stand-in within the process, except
+where speeds of Sokoban are measured.
 """
 
 import json
-import subprocess
 import sys
-import tempfile
-import time
 from pathlib import Path
 
+import numpy as np
 import ray
-import stand_ins
-from side_by_side import measure
+from side_by_side import assert_same, measure
+from stand_ins import LocalRay, load_module
 
-stand_ins.install()
+from roll_vec.adapters.verl_agent import build_sokoban_envs
 
-import managers  # noqa: E402  # after the stand-ins
-import sokoban  # noqa: E402
-import webshop  # noqa: E402
-
-from roll_vec.adapters.verl_agent import build_sokoban_envs  # noqa: E402
+ROOM = {"dim_room": (6, 6), "num_boxes": 1, "max_steps": 15, "search_depth": 30}
 
 
-def check_sokoban():
-    """Compare batches of rooms."""
-    small = {"dim_room": (6, 6), "num_boxes": 1, "max_steps": 15, "search_depth": 100}
-    two = {"dim_room": (6, 6), "num_boxes": 2, "max_steps": 15, "search_depth": 100}
-    large = {"dim_room": (8, 8), "num_boxes": 2, "max_steps": 40, "search_depth": 50}
-    for what, arguments in {
-        "Sokoban, 1100 seeds of training, texts": (
-            (0, 1100, 1, "tiny_rgb_array", True, two, 22)
-        ),
-        "Sokoban, 100 seeds of validation in pairs, pictures": (
-            (1000, 100, 2, "rgb_array", False, small, 22)
-        ),
-        "Sokoban, 100 rooms of 8x8, texts": (
-            (7, 100, 1, "tiny_rgb_array", True, large, 60)
-        ),
-    }.items():
-        compared, retried, steps, won = sokoban.compare(*arguments)
-        assert won > compared // 4
-        yield {
-            "what": what,
-            "result": f"{compared} transcripts equal, {steps:,} steps; {retried} seeds "
-            "left out that verl-agent replaces by a hash",
-        }
+def build_both(env_num, group_n, mode, ray=LocalRay):
+    """Return a batch of Sokoban of verl-agent and one of ours."""
+    arguments = {"mode": mode, "is_train": False, "env_kwargs": dict(ROOM)}
+    builds = load_module("sokoban", ray).build_sokoban_envs, build_sokoban_envs
+    return [build(1000, env_num, group_n, **arguments) for build in builds]
 
 
-def check_managers(shops):
-    """Compare rollouts through verl-agent's own managers, with a script as model."""
-    for mode, rollouts in (("tiny_rgb_array", 10), ("rgb_array", 3)):
-        count, steps = managers.compare_sokoban(mode, rollouts)
-        yield {
-            "what": f"make_envs and SokobanEnvironmentManager, {mode}",
-            "result": f"{count} rollouts equal, {steps:,} steps with their prompts",
-            "lines_changed": 1,
-        }
-    count, steps = managers.compare_webshop(shops, 6)
-    yield {
-        "what": "WebshopEnvironmentManager",
-        "result": f"{count} rollouts equal, {steps:,} steps with their prompts",
-        "lines_changed": 1,
-    }
+def compare_pictures(env_num=50, num_steps=10):
+    """Compare all that batches return and render; return the pictures compared."""
+    theirs, ours = build_both(env_num, 2, "rgb_array")
+    # The first draw is theirs, of numpy's global generator.
+    seeds = np.random.RandomState(1000).randint(2**16, 2**32 - 1, size=env_num)
+    expected, results = theirs.reset(), ours.reset()
+    rooms = [actor.instance.env for actor in theirs.workers]
+    # verl-agent replaces the seed of a room that it cannot make by a `hash`.
+    kept = [i for i, room in enumerate(rooms) if room.seed == seeds[i // 2]]
+    rng, num_pictures = np.random.default_rng(0), 0
+    for _ in range(num_steps):
+        for column, other in zip(expected, results, strict=True):
+            assert_same(*([list(one)[i] for i in kept] for one in (other, column)))
+        for form in ("tiny_rgb_array", "list", "state", "rgb_array"):
+            rendered = [envs.render(form) for envs in (ours, theirs)]
+            assert_same(*([one[i] for i in kept] for one in rendered))
+        num_pictures += len(kept)
+        actions = rng.integers(0, 5, 2 * env_num).tolist()
+        expected, results = theirs.step(actions), ours.step(actions)
+        kept = [i for i in kept if not results[2][i]]
+    return num_pictures
 
 
-def check_webshop(shops, kind, num_goals):
-    """Compare pages, available actions and rewards."""
-    for is_train, name in ((True, "training"), (False, "validation")):
-        steps, purchases, won = webshop.compare(shops, num_goals, is_train)
-        assert won > num_goals // 5
-        yield {
-            "what": f"WebShop, {num_goals} goals of {name}, {kind}",
-            "result": f"equal, {steps:,} steps, {purchases} purchases, {won} perfect; "
-            "our search on both sides",
-        }
-
-
-def check_start(folder, title_nouns):
-    """Start the environments of a training run in a process of its own."""
-    products, attributes, _ = webshop.write_files(folder)
-    program = Path(__file__).with_name("start.py")
-    seconds = []
-    for _ in range(3):
-        start = time.perf_counter()
-        work, megabytes = subprocess.run(
-            [sys.executable, program, products, attributes, title_nouns],
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout.split()[-2:]
-        seconds.append(time.perf_counter() - start)
-    assert int(megabytes) < 400
-    return {
-        "what": "WebShop, 16 × 8 + 128 environments, from the start of Python to pages",
-        "result": f"{sorted(seconds)[1]:.1f} s ({work} s of one core), {megabytes} MB",
-    }
+def roll_out_sokoban(envs):
+    """Play 15 steps in 16 environments."""
+    envs.reset()
+    for step in range(15):
+        envs.step([1 + step % 4] * 16)
+    return 15 * 16
 
 
 def measure_sokoban():
-    """Measure rollouts of 16 environments, theirs in 16 actors of Ray."""
-    num_steps, env_num, group_n = 15, 4, 4
-    arguments = {
-        "mode": "tiny_rgb_array",
-        "env_kwargs": {
-            "dim_room": (6, 6),
-            "num_boxes": 1,
-            "max_steps": num_steps,
-            "search_depth": 30,
-        },
-    }
+    """Return the rates of rollouts, theirs in 16 actors of Ray."""
     ray.init(include_dashboard=False, log_to_driver=False)
-    module = stand_ins.load_sokoban(ray)
-    batches = [
-        build(0, env_num, group_n, **arguments)
-        for build in (module.build_sokoban_envs, build_sokoban_envs)
-    ]
-
-    def play(envs):
-        envs.reset()
-        for step in range(num_steps):
-            envs.step([1 + step % 4] * (env_num * group_n))
-        return num_steps * env_num * group_n
-
-    rates = measure(lambda: play(batches[0]), lambda: play(batches[1]))
-    for envs in batches:
-        envs.close()
+    theirs, ours = build_both(4, 4, "tiny_rgb_array", ray)
+    rates = measure(lambda: roll_out_sokoban(theirs), lambda: roll_out_sokoban(ours))
+    theirs.close()
     # Its batch closes itself once more when it is collected, and Ray would abort.
-    batches[0].workers.clear()
+    theirs.workers.clear()
     ray.shutdown()
-    return {
-        "what": "Sokoban, 16 environments, rollouts of 15 steps",
-        "result": "beside an actor of Ray an environment",
-        **rates,
-        "unit": "steps/s",
-        "lines_changed": 1,
-    }
+    return rates
 
 
-def measure_webshop(shops):
-    """Measure rollouts of 8 environments, theirs in this process, without Ray."""
-    theirs, ours = shops.build_theirs(1, 8, True), shops.build_ours(1, 8, True)
-    rates = measure(lambda: webshop.play(theirs, 3), lambda: webshop.play(ours, 12))
-    return {
-        "what": "WebShop, 8 environments, rollouts",
-        "result": "beside their pages in one process, with our search",
-        **rates,
-        "unit": "steps/s",
-        "lines_changed": 1,
-    }
-
-
-def main():
-    """Run all checks and write their rows."""
-    rows = []
-
-    def add(*new_rows):
-        for row in new_rows:
-            rows.append(row)
-            sys.stdout.write(f"{row}\n")
-
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        add(*check_sokoban())
-        human = webshop.Shops(folder / "human", True)
-        add(*check_webshop(human, "people's instructions", 25))
-        shops = webshop.Shops(folder / "synthetic", False)
-        add(*check_webshop(shops, "made instructions", 50))
-        add(*check_managers(shops))
-        add(check_start(folder / "synthetic", shops.title_nouns))
-        add(measure_webshop(shops))
-        add(measure_sokoban())
-    add(
-        {
-            "what": "WebShop with Pyserini's Lucene, in actors of Ray",
-            "result": "not run: needs Java",
-        }
-    )
-    Path(sys.argv[1]).write_text(json.dumps(rows, indent=1), "utf-8")
+def main(out):
+    """Compare, measure, and write the rows."""
+    what = "Sokoban, 50 seeds of validation in pairs, pictures"
+    rows = [{"what": what, "result": f"{compare_pictures():,} equal"}]
+    what = "Sokoban, 16 environments, rollouts of 15 steps"
+    row = {"what": what, "result": "beside an actor of Ray an environment"}
+    rows.append(row | measure_sokoban() | {"unit": "steps/s"})
+    Path(out).write_text(json.dumps(rows), "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

@@ -1,18 +1,14 @@
-"""Record short transcripts of verl-agent for tests/adapters/data/verl_agent.json.
-
-``python record.py FILE``, in the environment of check.py.
-"""
+"""Record short transcripts of verl-agent: ``python record.py FOLDER``."""
 
 import json
 import sys
 import tempfile
 from pathlib import Path
 
-import stand_ins
+import demo_shop
+from stand_ins import load_module, load_webshop
 
-stand_ins.install()
-
-import webshop  # noqa: E402  # after the stand-ins
+from roll_vec.adapters.verl_agent import build_sokoban_envs, build_webshop_envs
 
 SOKOBAN = {
     "seed": 0,
@@ -26,7 +22,10 @@ SOKOBAN = {
         "search_depth": 100,
     },
 }
-WEBSHOP = {"seed": webshop.SEED, "env_num": 1, "group_n": 1, "is_train": False}
+# WebShop's seed of the shuffle.  An actor of verl-agent shuffles by its own seed, and
+# draws prices and limits by it: with this seed its shop is WebShop's, and ours.
+SEED = 233
+WEBSHOP = {"seed": SEED, "env_num": 1, "group_n": 1, "is_train": False}
 
 
 def record(envs, scripts):
@@ -47,9 +46,7 @@ def record(envs, scripts):
 def record_sokoban():
     """Return a record in which a room is solved."""
     arguments = {**SOKOBAN, "env_kwargs": dict(SOKOBAN["env_kwargs"])}
-    envs = stand_ins.load_sokoban().build_sokoban_envs(**arguments)
-    from roll_vec.adapters.verl_agent import build_sokoban_envs
-
+    envs = load_module("sokoban").build_sokoban_envs(**arguments)
     ours = build_sokoban_envs(**SOKOBAN)
     ours.reset()
     scripts = [
@@ -62,17 +59,31 @@ def record_sokoban():
 
 def record_webshop(folder):
     """Return a record of a perfect purchase."""
-    webshop.NUM_PRODUCTS = 100
-    shops = webshop.Shops(folder, False)
-    ours = shops.build_ours(1, 1, False)
+    products, attributes, people = demo_shop.write_files(folder, 100)
+    demo_shop.replace_modules(100)
+    ours = build_webshop_envs(
+        **WEBSHOP, env_kwargs={"num_products": 100, "catalog_seed": SEED}
+    )
     ours.reset()
     plan = ours.envs.solve()[0]
     script = ["think", *plan[:2], "click[description]", "click[< prev]", *plan[2:]]
-    envs = shops.build_theirs(1, 1, False)
-    return {"arguments": WEBSHOP, **record(envs, [script])}
+    theirs = load_webshop(people).build_webshop_envs(
+        **WEBSHOP,
+        resources_per_worker={},
+        env_kwargs={
+            "observation_mode": "text",
+            "num_products": None,
+            "human_goals": False,
+            "file_path": str(products),
+            "attr_path": str(attributes),
+            # Gymnasium's predecessor would refuse the shop, which has no spaces.
+            "disable_env_checker": True,
+        },
+    )
+    return {"arguments": WEBSHOP, **record(theirs, [script])}
 
 
-def main():
+def main(folder):
     """Write the file."""
     with tempfile.TemporaryDirectory() as name:
         content = {
@@ -81,9 +92,9 @@ def main():
             "sokoban": record_sokoban(),
             "webshop": record_webshop(Path(name)),
         }
-    text = json.dumps(content, indent=None, ensure_ascii=False)
-    Path(sys.argv[1]).write_text(text + "\n", "utf-8")
+    text = json.dumps(content, ensure_ascii=False)
+    (Path(folder) / "verl_agent.json").write_text(f"{text}\n", "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

