@@ -44,6 +44,8 @@ TESTED = {
     "frameworks": ["roll_vec.adapters"],
     "kernels": ["roll_vec.kernels"],
     "stacked": ["roll_vec.stacked", "roll_vec.kernels"],
+    "test_base_envs.py": ["roll_vec.base_envs", "roll_vec.env_states"],
+    "test_files.py": ["roll_vec.files", "roll_vec.file_locks"],
 }
 # The table of ids: CONTRIBUTING.md says that tests take the ids from there.
 FOR_ALL_TESTS = {"roll_vec.registration.ENVIRONMENTS"}

@@ -3,6 +3,7 @@
 import re
 from importlib import metadata
 
+import numba
 import pytest
 
 import roll_vec
@@ -19,7 +20,7 @@ def lines_of(check):
 
 def test_this_installation_has_no_problem(monkeypatch, tmp_path):
     # The folder of this machine may have thousands of files.
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     sections = diagnose()
     findings = [one for lines in sections.values() for one in lines]
     assert not [one for one in findings if one.status == BROKEN]
@@ -148,7 +149,7 @@ def test_a_link_that_is_a_file_is_broken(monkeypatch, tmp_path):
 
 
 def test_a_cache_folder_that_cannot_be_written_is_a_warning(monkeypatch, tmp_path):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "new"))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "new"))
     finding = lines_of(kernel_files._check_cache)["cache"]
     assert finding.status == OK
     assert "0 bytes" in finding.value
@@ -169,5 +170,5 @@ def test_kernels_are_counted_as_their_files_are_named(monkeypatch, tmp_path):
     assert lines["compiled"].value.startswith(f"{compiled} of {len(kernels)};")
     assert sum(int(total) for *_, total in counts) == len(kernels)
     assert any(name == "rng" and int(count) for name, count, _ in counts)
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     assert lines_of(kernel_files._check_compiled)["compiled"].value.startswith("0 of ")
