@@ -274,6 +274,20 @@ def test_nothing_is_played_twice(tmp_path):
     assert result.totals.rows == 12
 
 
+@pytest.mark.parametrize("name", ["journal", "00000", "00001"])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 0.9])
+def test_a_changed_byte_is_noticed_by_its_checksum(tmp_path, small_parts, name, share):
+    whole, path = tmp_path / "whole.jsonl", tmp_path / "rows.jsonl"
+    export(whole, lakes(), num=12)
+    interrupt_at(path, 5)
+    file = partial_folder(path) / name
+    content = bytearray(file.read_bytes())
+    content[int(share * len(content))] ^= 1
+    file.write_bytes(content)
+    export(path, lakes(), num=12)
+    assert path.read_bytes() == whole.read_bytes()
+
+
 def test_another_export_to_the_same_output_is_refused(tmp_path):
     path = tmp_path / "rows.jsonl"
     interrupt_at(path, 5)
