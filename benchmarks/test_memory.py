@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.batches import FROZEN_LAKE, SOKOBAN, make
 
-SMALL, LARGE = 1024, 4096
+SMALL, LARGE = 4096, 16384
 LIMIT = 1024
 
 
