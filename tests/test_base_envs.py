@@ -1,4 +1,4 @@
-"""Base classes: an episode of a user's environment has another seed than it should."""
+"""Base classes of users' environments: seeds of episodes, and states below wrappers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.wrappers import OrderEnforcing, TimeLimit, TransformReward
 
 from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv, SeededEnv
-from roll_vec.errors import InvalidSeedError, InvalidStateError
+from roll_vec.env_states import (
+    check_env_state,
+    get_env_state,
+    set_env_state,
+    supports_state,
+)
+from roll_vec.envs.countdown import Countdown
+from roll_vec.errors import InvalidSeedError, InvalidStateError, UnsupportedError
 from roll_vec.seeding import episode_seed, fold_seed
 
 
@@ -57,59 +65,29 @@ def test_each_episode_has_the_seed_that_a_batch_passes(seed):
         assert info["seed"] == env.level_seed == expected
         twin = np.random.Generator(np.random.PCG64(expected))
         assert env.secret == twin.integers(100)
-        assert env.step("")[0] == f"{twin.integers(100)} "
-    assert env.np_random_seed == seed
-
-
-def test_draws_in_one_episode_do_not_change_the_next():
-    quiet, busy = Guess(), Guess()
-    quiet.reset(seed=3)
-    busy.reset(seed=3)
-    for _ in range(50):
-        busy.step("")
-    assert quiet.reset() == busy.reset()
-
-
-def test_an_unseeded_first_reset_draws_entropy_and_can_be_repeated():
-    first, other = Guess(), Guess()
-    assert first.np_random_seed is None
-    first.reset()
-    other.reset()
-    assert first.level_seed != other.level_seed
-    second = Guess()
-    second.reset(seed=first.np_random_seed)
-    assert second.level_seed == first.level_seed
-    assert second.reset() == first.reset()
-
-
-def test_a_generator_drawn_from_before_the_first_reset_starts_no_stream():
-    one, two = Guess(), Guess()
-    one.np_random.random()
-    two.np_random.random()
-    one.reset()
-    two.reset()
-    assert one.level_seed != two.level_seed
-
-
-@pytest.mark.parametrize("episode", [0, 1, 4])
-def test_resume_begins_the_same_episode_as_the_stream(episode):
-    env, fresh = Guess(), Guess()
-    env.reset(seed=11)
-    for _ in range(episode):
-        env.reset()
-    fresh.resume(11, episode)
-    fresh.reset()
-    assert fresh.level_seed == env.level_seed
-    assert fresh.secret == env.secret
+        # Draws in an episode do not change the next.
+        for _ in range(episode):
+            assert env.step("")[0] == f"{twin.integers(100)} "
+        fresh = Guess()
+        fresh.resume(seed, episode)
+        fresh.reset()
+        assert (fresh.level_seed, fresh.secret) == (env.level_seed, env.secret)
+        assert fresh.np_random_seed == env.np_random_seed == seed
     assert fresh.reset() == env.reset()
 
 
-def test_resume_keeps_the_users_seed():
-    env = Guess()
-    env.resume(2**40, 0)
-    env.reset()
-    assert env.np_random_seed == 2**40
-    assert env.level_seed == fold_seed(2**40)
+def test_an_unseeded_first_reset_draws_entropy_and_can_be_repeated():
+    first, other, second = Guess(), Guess(), Guess()
+    assert first.np_random_seed is None
+    # A generator that is drawn from before the first reset starts no stream.
+    first.np_random.random()
+    other.np_random.random()
+    first.reset()
+    other.reset()
+    assert first.level_seed != other.level_seed
+    second.reset(seed=first.np_random_seed)
+    assert second.level_seed == first.level_seed
+    assert second.reset() == first.reset()
 
 
 def test_a_bad_seed_changes_nothing():
@@ -124,55 +102,18 @@ def test_a_bad_seed_changes_nothing():
 
 @pytest.mark.parametrize("num_draws", [0, 3])
 def test_set_stream_restores_the_position_of_get_stream(num_draws):
-    env = Guess()
+    env, fresh = Guess(), Guess()
     env.reset(seed=5)
     env.reset()
     for _ in range(num_draws):
         env.step("")
     state = pickle.loads(pickle.dumps(env.get_stream()))
-    expected = [env.step("x"), env.step("y"), env.reset()]
-    fresh = Guess()
     fresh.set_stream(state)
     fresh.secret = env.secret
-    assert [fresh.step("x")[0], fresh.step("y")[0]] == [r[0] for r in expected[:2]]
-    assert fresh.reset() == expected[2]
+    for _ in range(2):
+        assert fresh.step("x") == env.step("x")
+    assert fresh.reset() == env.reset()
     assert fresh.np_random_seed == 5
-
-
-def test_optional_methods_name_themselves_in_the_error():
-    env = Guess()
-    assert env.get_instructions() == ""
-    with pytest.raises(NotImplementedError, match="Guess has no get_state"):
-        env.get_state()
-    with pytest.raises(NotImplementedError, match="Guess has no set_state"):
-        env.set_state({})
-
-
-def test_the_base_classes_are_abstract():
-    for base in (BaseLanguageBasedEnv, BaseDiscreteActionEnv):
-        with pytest.raises(TypeError, match="abstract"):
-            base()
-    assert Walk().get_all_actions() == [1, 2]
-
-
-def test_action_space_has_rolls_name_as_well():
-    class Ported(Walk):
-        def __init__(self):
-            super().__init__()
-            self.ACTION_SPACE = gymnasium.spaces.Discrete(3, start=1)
-
-    assert gymnasium.spaces.Discrete(2, start=1) == Walk().ACTION_SPACE
-    assert Ported().action_space == gymnasium.spaces.Discrete(3, start=1)
-
-
-@pytest.mark.parametrize("make", [Guess, Walk])
-def test_gymnasiums_checker_accepts_a_subclass(make):
-    check_env(make(), skip_render_check=True)
-
-
-def test_the_base_reset_returns_no_observation():
-    assert SeededEnv().reset(seed=2**33) == (None, {})
-    assert fold_seed(2**33) < 2**32
 
 
 @pytest.mark.parametrize(
@@ -196,3 +137,185 @@ def test_a_stream_that_is_none_changes_nothing(entry, words):
     with pytest.raises(InvalidStateError, match=words):
         env.set_stream(entry if entry is None else {**before, **entry})
     assert env.get_stream() == before
+
+
+def test_what_the_base_classes_have():
+    assert Guess().get_instructions() == ""
+    for method, arguments in (("get_state", ()), ("set_state", ({},))):
+        with pytest.raises(NotImplementedError, match=f"Guess has no {method}"):
+            getattr(Guess(), method)(*arguments)
+    for base in (BaseLanguageBasedEnv, BaseDiscreteActionEnv):
+        with pytest.raises(TypeError, match="abstract"):
+            base()
+    assert SeededEnv().reset(seed=2**33) == (None, {})
+    assert fold_seed(2**33) < 2**32
+    assert Walk().get_all_actions() == [1, 2]
+    for make in (Guess, Walk):
+        check_env(make(), skip_render_check=True)
+
+
+def test_action_space_has_rolls_name_as_well():
+    class Ported(Walk):
+        def __init__(self):
+            super().__init__()
+            self.ACTION_SPACE = gymnasium.spaces.Discrete(3, start=1)
+
+    assert gymnasium.spaces.Discrete(2, start=1) == Walk().ACTION_SPACE
+    assert Ported().action_space == gymnasium.spaces.Discrete(3, start=1)
+
+
+class Walker(gymnasium.Env):
+    """Has a state, of which its generator is no part."""
+
+    observation_space = gymnasium.spaces.Discrete(9)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self):
+        self.place = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place = int(self.np_random.integers(3))
+        return self.place, {}
+
+    def step(self, action):
+        self.place = (self.place + int(self.np_random.integers(3))) % 9
+        return self.place, 0.0, False, False, {}
+
+    def get_state(self):
+        return self.place
+
+    def set_state(self, state):
+        if state < 0:
+            message = "negative"
+            raise ValueError(message)
+        self.place = state
+
+
+class Careful(Walker):
+    """Has a check of its own."""
+
+    def check_state(self, state):
+        if state > 8:
+            message = "beyond the last place"
+            raise InvalidStateError(message)
+
+
+class MuJoCoLike(Walker):
+    """The method of the same name is another one."""
+
+    def set_state(self, position, velocity):
+        self.place = position
+
+
+class Saving(gymnasium.Wrapper):
+    """Stands for all layers below it."""
+
+    def get_state(self):
+        return {"all": self.env.unwrapped.place}
+
+    def set_state(self, state):
+        self.env.unwrapped.place = state["all"]
+
+
+def test_the_layers_of_gymnasium_make_have_states():
+    env, other = (TimeLimit(OrderEnforcing(Walker()), 10) for _ in range(2))
+    assert supports_state(env)
+    env.reset(seed=3)
+    for _ in range(5):
+        env.step(0)
+    state = get_env_state(env)
+    assert state["_elapsed_steps"] == 5
+    set_env_state(other, state)
+    for number in range(6):
+        result = env.step(0)
+        assert other.step(0) == result
+        assert result[3] == (number >= 4)
+    assert other.unwrapped.np_random_seed == 3
+
+
+def test_the_checker_does_not_compare_with_results_of_another():
+    def make():
+        limits = {"max_steps": 5, "max_episode_steps": 9}
+        return gymnasium.make("roll_vec/Countdown-v0", **limits)
+
+    env = make()
+    env.reset(seed=1)
+    for num_steps in range(3):
+        other = make()
+        set_env_state(other, get_env_state(env))
+        assert other.step("1")[0] == env.step("1")[0], num_steps
+        assert other.reset(seed=2) == make().reset(seed=2)
+
+
+def test_a_wrapper_with_both_methods_stands_for_all_below():
+    env = TimeLimit(Saving(TransformReward(Walker(), float)), 9)
+    assert supports_state(env)
+    env.reset(seed=1)
+    state = get_env_state(env)
+    assert state == {"_elapsed_steps": 0, "env": {"all": env.unwrapped.place}}
+    set_env_state(env, {"_elapsed_steps": 2, "env": {"all": 7}})
+    assert env.unwrapped.place == 7
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        TransformReward(Walker(), float),
+        TimeLimit(TransformReward(Countdown(), float), 5),
+        MuJoCoLike(),
+        gymnasium.make("CartPole-v1"),
+    ],
+    ids=str,
+)
+def test_other_layers_have_no_state(env):
+    assert not supports_state(env)
+    with pytest.raises(UnsupportedError, match="has no get_state and set_state"):
+        get_env_state(env)
+    with pytest.raises((UnsupportedError, InvalidStateError)):
+        set_env_state(env, {})
+
+
+@pytest.mark.parametrize("build", [Walker, Careful, Saving, Countdown])
+def test_bad_states_and_checks_change_nothing(build):
+    inside = build(Careful()) if build is Saving else build()
+    env = TimeLimit(OrderEnforcing(inside), 9)
+    env.reset(seed=1)
+    state = get_env_state(env)
+    env.step("0" if build is Countdown else 0)
+    later = get_env_state(env)
+    check_env_state(env, state)
+    bad_states = [None, 5, state["env"], {"env": state["env"]}, {**state, "env": None}]
+    if isinstance(inside, Walker):
+        inner = state["env"]["env"]
+        changes = [{"np_random": 5}, {"np_random": {"bit_generator": "system"}}]
+        changes += [{"np_random": {"bit_generator": "PCG64"}}]
+        if build is Careful:
+            changes += [{"state": 9}]
+        for change in changes:
+            layer = {**state["env"], "env": {**inner, **change}}
+            bad_states.append({**state, "env": layer})
+    # A user's own check is not asked when a state is set.
+    uses = [check_env_state] if build is Careful else [check_env_state, set_env_state]
+    for bad in bad_states:
+        for use in uses:
+            with pytest.raises(InvalidStateError, match=r"state|beyond"):
+                use(env, bad)
+        assert get_env_state(env) == later
+    if build is Walker:
+        layer = {**state["env"], "env": {**inner, "state": -1}}
+        with pytest.raises(ValueError, match="negative"):
+            set_env_state(env, {**state, "env": layer})
+        assert get_env_state(env) == later
+    set_env_state(env, state)
+    assert get_env_state(env) == state
+
+
+@pytest.mark.parametrize("name", ["PCG64", "MT19937", "Philox", "SFC64", "PCG64DXSM"])
+def test_every_generator_of_numpy_goes_on(name):
+    env, other = Walker(), Walker()
+    env.np_random = np.random.Generator(getattr(np.random, name)(5))
+    env.np_random.random(3)
+    set_env_state(other, get_env_state(env))
+    assert other.np_random.random(5).tolist() == env.np_random.random(5).tolist()
+    assert other.np_random is not env.np_random

@@ -1,17 +1,31 @@
-"""The searches in docs/examples: they run, count their steps, and beat greedy play."""
+"""The programs in docs/examples that need no PyTorch."""
 
+import dataclasses
 import importlib
+import json
 import re
 import sys
+from dataclasses import asdict
 
-import numpy as np
 import pytest
 
-from tests.conftest import JIT_OFF
-from tests.test_readme import ROOT
+from tests.conftest import JIT_OFF, ROOT
 
-SEARCHES = ("best_of_n", "beam_search", "mcts")
-SMALL = {
+FOLDER = ROOT / "docs" / "examples"
+
+
+@pytest.fixture
+def example(monkeypatch):
+    """Import a module of the folder as its programs do."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    yield importlib.import_module
+    for path in FOLDER.glob("*.py"):
+        sys.modules.pop(path.stem, None)
+
+
+# ------------------------------------------------------------------------- searches
+
+SEARCHES = {
     "best_of_n": ["--n", "2", "--groups", "2", "--length", "4", "--segments", "3"],
     "beam_search": ["--width", "4"],
     "mcts": ["--leaves", "2", "--length", "2"],
@@ -20,7 +34,6 @@ SMALL = {
 LEVELS = """
 ######
 #@ $.#
-#    #
 #    #
 ######
 
@@ -33,102 +46,36 @@ LEVELS = """
 ######
 #$@ .#
 #    #
-#    #
 ######
 """
 
 
-@pytest.fixture
-def example(monkeypatch):
-    """Import a module of the folder as its programs do."""
-    monkeypatch.syspath_prepend(str(ROOT / "docs" / "examples"))
-    yield importlib.import_module
-    for name in (*SEARCHES, "greedy", "rooms"):
-        sys.modules.pop(name, None)
-
-
-def run_program(name, monkeypatch, capsys, *arguments):
+def run_search(name, monkeypatch, capsys, *arguments):
     """Return the table that a program prints: by player, solved, levels and steps."""
-    path = ROOT / "docs" / "examples" / f"{name}.py"
+    path = FOLDER / f"{name}.py"
     monkeypatch.setattr(sys, "argv", [str(path), *arguments])
     exec(compile(path.read_text("utf-8"), str(path), "exec"), {"__name__": "__main__"})
-    lines = capsys.readouterr().out.splitlines()
+    _, *lines = capsys.readouterr().out.splitlines()
     rows = [re.fullmatch(r"(.+?) +(\d+) of (\d+) +([\d,]+)", line) for line in lines]
-    assert rows[0] is None
     return {
-        row[1]: (int(row[2]), int(row[3]), int(row[4].replace(",", "")))
-        for row in rows[1:]
+        row[1]: (int(row[2]), int(row[3]), int(row[4].replace(",", ""))) for row in rows
     }
 
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_a_search_runs_and_repeats_itself(example, name, monkeypatch, capsys, tmp_path):
     (tmp_path / "levels.txt").write_text(LEVELS)
-    arguments = [f"--levels={tmp_path / 'levels.txt'}", "--num-levels=3"]
-    arguments += [f"--steps-per-level={200 if JIT_OFF else 3200}", *SMALL[name]]
-    table = run_program(name, monkeypatch, capsys, *arguments)
-    assert [*table] == ["greedy", "greedy, 20 % random", name.replace("_", " ")]
     budget = 200 if JIT_OFF else 3200
+    arguments = [f"--levels={tmp_path / 'levels.txt'}", "--num-levels=3"]
+    arguments += [f"--steps-per-level={budget}", *SEARCHES[name]]
+    table = run_search(name, monkeypatch, capsys, *arguments)
+    assert [*table] == ["greedy", "greedy, 20 % random", name.replace("_", " ")]
     for solved, num_levels, used in table.values():
-        assert num_levels == 3
-        assert 0 < used <= budget * 3
+        assert (num_levels, 0 < used <= budget * 3) == (3, True)
         # The box in the corner is there for good.
         assert solved <= 2
     assert JIT_OFF or table[name.replace("_", " ")][0] == 2
-    assert run_program(name, monkeypatch, capsys, *arguments) == table
-
-
-def test_steps_are_counted_and_levels_are_apart(example, tmp_path):
-    greedy = example("greedy")
-    (tmp_path / "levels.txt").write_text(LEVELS)
-    arguments = [f"--levels={tmp_path / 'levels.txt'}", "--num-levels=3"]
-    arguments += ["--steps-per-level=320", "--seed=1"]
-    args = greedy.make_parser("").parse_args(arguments)
-    rooms = example("rooms").Rooms(args, lanes=2)
-    grids, infos = rooms.restart()
-    # Three levels, two lanes each, which stand together.
-    np.testing.assert_array_equal(grids[::2], grids[1::2])
-    assert [int((grid == 4).argmax()) for grid in grids[::2]] == [9, 15, 7]
-    assert rooms.distances(grids, infos).tolist()[:4] == [1, 1, 2, 2]
-    assert rooms.distances(grids, infos)[4] >= 1000
-    grids, infos = rooms.step(np.full(6, 4))
-    grids, infos = rooms.step(np.array([4, 4, 1, 1, 1, 1]))
-    assert rooms.solved.tolist() == [True, False, False]
-    assert rooms.used.tolist() == [4, 4, 4]
-    in_use = np.array([True, True, True, False, False, False])
-    rooms.step(np.full(6, 1), in_use)
-    # A level that is solved does not go on.
-    assert rooms.used.tolist() == [4, 5, 4]
-    assert rooms.open_levels(158).tolist() == [False, False, True]
-    lanes = np.arange(6)
-    # One position of each level: its two lanes are in the same one, then none is new.
-    new = rooms.unseen(rooms.restart()[0], lanes)
-    np.testing.assert_array_equal(new, [0, 2, 4])
-    assert len(rooms.unseen(rooms.restart()[0], lanes)) == 0
-    # Greedy play uses the whole budget where it does not solve the level.
-    rooms = greedy.greedy(args)
-    assert rooms.used[2] == 320
-    assert (rooms.used[rooms.solved] <= 320).all()
-
-
-def test_push_distances_equal_a_plain_search(example):
-    rng = np.random.default_rng(3)
-    grids = rng.choice([0, 1, 1, 1, 2], (20, 7, 6)).astype(np.uint8)
-    grids[:, [0, -1]], grids[:, :, [0, -1]] = 0, 0
-    distances = example("rooms").push_distances(grids).reshape(grids.shape)
-    for grid, result in zip(grids, distances, strict=True):
-        expected = np.full(grid.shape, 1000.0)
-        queue = [tuple(cell) for cell in np.argwhere(grid == 2)]
-        for cell in queue:
-            expected[cell] = 0
-        for row, col in queue:
-            for down, right in ((1, 0), (-1, 0), (0, 1), (0, -1)):
-                before = row - down, col - right
-                player = row - 2 * down, col - 2 * right
-                if grid[before] and grid[player] and expected[before] == 1000:
-                    expected[before] = expected[row, col] + 1
-                    queue.append(before)
-        np.testing.assert_array_equal(result[grid > 0], expected[grid > 0])
+    assert run_search(name, monkeypatch, capsys, *arguments) == table
 
 
 @pytest.mark.slow
@@ -137,8 +84,148 @@ def test_a_search_solves_more_than_greedy_play(
     name, example, monkeypatch, capsys, shared
 ):
     levels = shared / "data" / "boxoban" / "unfiltered_valid_000.txt"
-    table = run_program(name, monkeypatch, capsys, f"--levels={levels}")
+    table = run_search(name, monkeypatch, capsys, f"--levels={levels}")
     greedy, search = table["greedy"], table[name.replace("_", " ")]
     assert search[0] > greedy[0]
     assert search[1] == greedy[1] == 200
     assert search[2] <= greedy[2]
+
+
+# ------------------------------------------------------------------- language_loop
+
+SMALL = {"num_groups": 1, "group_size": 4, "max_turns": 6, "seed": 5}
+ARGUMENTS = ["--rounds=2", "--groups=1", "--group-size=4", "--max-turns=5"]
+
+
+@pytest.fixture
+def make(example):
+    """Return a function that makes rounds, begun, and a policy."""
+    batches = []
+
+    def make_rounds(**keywords):
+        rounds = example("conversations").ConversationRounds(
+            with_hints=True, **SMALL, **keywords
+        )
+        batches.append(rounds.envs)
+        rounds.start_round()
+        return rounds, example("language_loop").ScriptedPolicy(5, 4)
+
+    yield make_rounds
+    for envs in batches:
+        envs.close()
+
+
+def contents(rounds):
+    return [asdict(chat) for chat in rounds.conversations]
+
+
+def test_conversations_depend_neither_on_order_nor_on_a_checkpoint(make, tmp_path):
+    one, policy = make(workers=0)
+    other, _ = make(workers=3)
+    part, _ = make()
+    tasks = [chat["messages"] for chat in contents(one)]
+    assert all(tasks[i] == tasks[i // 4 * 4] for i in range(16))
+    count = one.play(policy, in_lockstep=True)
+    assert other.play(policy) == count
+    assert contents(one) == contents(other)
+    # The careful conversation of each group follows the solver.
+    assert [chat.invalid_actions for chat in one.conversations[::4]] == [0, 0, 0, 0]
+    assert one.summary()["Countdown"]["success"] == 1
+    assert part.play(policy, max_answers=20) < count
+    for _ in range(2):  # the second one replaces the first
+        part.save(tmp_path / "folder", note=[1.5])
+    later, _ = make(workers=1)
+    later.start_round()
+    assert later.load(tmp_path / "folder") == {"note": [1.5]}
+    later.play(policy)
+    assert contents(later) == contents(one)
+    for rounds in (later, one):
+        rounds.start_round()
+        rounds.play(policy)
+    assert contents(later) == contents(one)
+
+
+def test_the_language_loop_goes_on_and_deletes_no_other_folder(
+    example, tmp_path, capsys
+):
+    main = example("language_loop").main
+    curve = main(ARGUMENTS)
+    table = capsys.readouterr().out
+    folder = tmp_path / "checkpoint"
+    main([*ARGUMENTS, "--rounds=1", f"--checkpoint={folder}", "--save-every=9"])
+    assert main([*ARGUMENTS, f"--resume={folder}"]) == curve
+    assert capsys.readouterr().out.endswith(table)
+    (tmp_path / "letter.txt").write_text("dear reader")
+    for argument in (f"--checkpoint={tmp_path}", f"--resume={tmp_path}", "--rounds=0"):
+        with pytest.raises(SystemExit):
+            main([*ARGUMENTS, argument])
+        name = argument.partition("=")[0]
+        assert f"error: argument {name}: " in capsys.readouterr().err
+    assert (tmp_path / "letter.txt").read_text() == "dear reader"
+
+
+# -------------------------------------------------------------- cluster_simulation
+
+
+@pytest.fixture
+def simulation(example):
+    return example("cluster_simulation")
+
+
+@pytest.mark.parametrize(
+    ("changes", "num_envs", "seconds"),
+    [
+        # Messages leave at 1 and 2 (half a second of bytes each); work 20, delay 2: 23,
+        # 24.  A reply has 4 + 12 bytes, 2 s: in at 25 and 27.  The head needs 1 + 2.
+        ({}, 4, 31.0),
+        ({"ends": 1.0}, 4, 31.0 + 2 * 5.0),
+        # Of 3 environments the first shard has 2: done at 23, the other at 2 + 10 + 2.
+        # 4 + 9 bytes take 1.625 s: in at 15.625 and 24.625.  The head: 1 + 1.5 each.
+        ({}, 3, 24.625 + 2.5),
+        # 4 + 28 bytes take 4 s in place of 1: the messages leave at 4 and 8; 26, 30 are
+        # done; in at 28 and 32; joined at 31 and 35.
+        ({"request_bytes": 14.0}, 4, 35.0),
+    ],
+)
+def test_times_of_a_simulated_cluster_by_hand(simulation, changes, num_envs, seconds):
+    costs = simulation.Costs(
+        local_step=10.0,
+        step=9.0,
+        level=5.0,
+        ends=0.0,
+        snapshot=1.0,
+        head_step=1.0,
+        send=1.0,
+        receive=1.0,
+        delay=2.0,
+        request_bytes=0.0,
+        reply_bytes=6.0,
+        message_bytes=8.0,
+        bytes_per_second=8.0,
+    )
+    costs = dataclasses.replace(costs, **changes)
+    assert simulation.step_time(costs, num_envs, 2) == seconds
+    assert simulation.local_time(costs, 8, 4) == 20.0
+
+
+@pytest.mark.parametrize(
+    "part", ["measured", pytest.param("all", marks=pytest.mark.slow)]
+)
+def test_figures_of_the_page_of_clusters_are_its_files(simulation, part):
+    from benchmarks.shards import page
+
+    text = (ROOT / "docs" / "cluster.md").read_text("utf-8")
+    content = json.loads(simulation.FIGURES.read_text())
+    if part == "all":
+        assert page.render(text, content) == text
+    assert "\n".join(page.measured(content)) in text
+
+
+def test_the_simulation_takes_figures_of_ones_own(simulation, capsys):
+    simulation.main(["--step-us=2000", "--cores=1", "--num-envs=64"])
+    titles = [line for line in capsys.readouterr().out.splitlines() if "(sim" in line]
+    assert titles == ["one of your own, 2000 µs a step, a batch of 64 (simulated)"]
+    for argument in ("--cores=0", "--step-us=nan", "--gigabits=0"):
+        with pytest.raises(SystemExit):
+            simulation.main([argument])
+        assert "expected a finite number" in capsys.readouterr().err.splitlines()[-1]

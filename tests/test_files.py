@@ -9,14 +9,14 @@ import threading
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import roll_vec
+from roll_vec import file_locks
 from roll_vec.cli import main
-from roll_vec.envs.countdown.task_files import load_tasks
+from roll_vec.envs.countdown import Countdown
 from roll_vec.envs.webshop import Catalogue
-from roll_vec.errors import InvalidFileError, RollVecError
+from roll_vec.errors import InvalidFileError, InvalidOptionError, RollVecError
 from roll_vec.evaluation import (
     ResultHeader,
     ResultLog,
@@ -25,9 +25,8 @@ from roll_vec.evaluation import (
     read_results,
 )
 from roll_vec.export import export, policy_source, verify
+from roll_vec.file_locks import WriteLock
 from roll_vec.files import check_regular, replace_file
-from roll_vec.npz_files import write_npz
-from roll_vec.render.mosaic import save_picture
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of Unix")
 
@@ -39,6 +38,12 @@ TEXTS = {"obs_mode": "text", "action_mode": "text"}
 def write(path):
     with replace_file(path) as file:
         file.write(b"new")
+
+
+def write_snapshot(path):
+    envs = roll_vec.make_vec(LAKE, 1)
+    envs.reset(seed=0)
+    envs.get_state().save(path)
 
 
 def write_results(path):
@@ -66,10 +71,9 @@ def command(*arguments):
 ROLLOUT = ("rollout", LAKE, "--num-envs", "2", "--steps", "2", "--quiet")
 # By the name of a file that they accept.
 WRITERS = {
-    "snapshot": lambda path: write_npz(path, "snapshot", 1, {}, {"a": np.arange(3)}),
+    "snapshot": write_snapshot,
     "results": write_results,
     "rows.jsonl": write_export,
-    "picture.png": lambda path: save_picture(path, np.zeros((2, 2, 3), np.uint8)),
     "run.npz": command(*ROLLOUT, "--no-image", "--save", None),
     "last.png": command(*ROLLOUT, "--image", None),
     "page.html": command("watch", LAKE, "--steps", "2", "--quiet", "--out", None),
@@ -79,7 +83,7 @@ READERS = {
     "snapshot": roll_vec.VectorState.load,
     "results": read_results,
     "rows.jsonl": verify,
-    "tasks.jsonl": load_tasks,
+    "tasks.jsonl": lambda path: Countdown(data=path),
     "shop.json": lambda path: Catalogue.load(products=path),
     "run.npz": command("replay", None),
     "film.npz": command("watch", None, "--out", "page.html"),
@@ -172,21 +176,24 @@ def test_readers_refuse_a_pipe(tmp_path, name, capsys):
 
 def test_the_old_file_stays_after_an_error_and_keeps_its_permissions(tmp_path):
     path = tmp_path / "file"
-    write(path)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask()
+    mask = os.umask(0o027)
+    try:
+        write(path)
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
     path.chmod(0o600)
     with pytest.raises(TypeError), replace_file(path) as file:
         file.write("no bytes")
     assert path.read_bytes() == b"new"
-    write(path)
+    with replace_file(path) as file:
+        file.write(b"first")
+        # Another writer of the same path.
+        write(path)
+        assert path.read_bytes() == b"new"
+    assert path.read_bytes() == b"first"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [*tmp_path.iterdir()] == [path]
-
-
-def umask():
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def test_errors_name_the_path_and_not_the_partial_file(tmp_path):
@@ -201,30 +208,68 @@ def test_errors_name_the_path_and_not_the_partial_file(tmp_path):
     assert [*tmp_path.iterdir()] == [loop]
 
 
-def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path):
-    for name in ("n" * 255, "\N{GRINNING FACE}" * 63):
-        write(tmp_path / name)
-        assert (tmp_path / name).read_bytes() == b"new"
-        (tmp_path / name).unlink()
-    assert not [*tmp_path.iterdir()]
+@pytest.mark.parametrize("name", ["n" * 255, "\N{GRINNING FACE}" * 63])
+def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path, name):
+    write(tmp_path / name)
+    assert (tmp_path / name).read_bytes() == b"new"
+    assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
-def test_nothing_is_written_by_the_link_of_another_user(tmp_path):
+@pytest.mark.parametrize("suffix", ["part", "lock"])
+def test_nothing_is_written_by_the_link_of_another_user(tmp_path, suffix):
     other = tmp_path / "other"
     other.write_text("old")
-    for suffix in ("part", "lock"):
-        (tmp_path / f".results.jsonl.{suffix}").symlink_to(other)
-        with nullcontext() if suffix == "part" else pytest.raises(RollVecError):
-            write_results(tmp_path / "results.jsonl")
-        assert other.read_text() == "old"
+    (tmp_path / f".results.jsonl.{suffix}").symlink_to(other)
+    with nullcontext() if suffix == "part" else pytest.raises(RollVecError):
+        write_results(tmp_path / "results.jsonl")
+    assert other.read_text() == "old"
     assert not (tmp_path / "results.jsonl").is_symlink()
 
 
-def test_two_writers_of_one_path_do_not_disturb_each_other(tmp_path):
-    path = tmp_path / "file"
-    with replace_file(path) as first:
-        first.write(b"first")
-        write(path)
-        assert path.read_bytes() == b"new"
-    assert path.read_bytes() == b"first"
-    assert [*tmp_path.iterdir()] == [path]
+needs_locks = pytest.mark.skipif(file_locks.fcntl is None, reason="no locks here")
+
+
+@needs_locks
+def test_a_lock_keeps_other_writers_out(tmp_path):
+    path, target = tmp_path / "lock", tmp_path / "rows"
+    lock = WriteLock(path, target)
+    with pytest.raises(
+        InvalidOptionError, match=r"another process is writing to '.*rows"
+    ):
+        WriteLock(path, target)
+    lock.release()
+    lock.release()
+    assert not path.exists()
+    WriteLock(path, target).release()
+
+
+@needs_locks
+def test_a_lock_file_that_its_owner_deletes_at_that_moment_is_not_used(
+    tmp_path, monkeypatch
+):
+    path = tmp_path / "lock"
+    first, others = WriteLock(path, path), []
+    flock = file_locks.fcntl.flock
+
+    def flock_late(file, operation):
+        """Lock the file that was opened before its owner ended and another began."""
+        monkeypatch.setattr(file_locks.fcntl, "flock", flock)
+        first.release()
+        others.append(WriteLock(path, path))
+        flock(file, operation)
+
+    monkeypatch.setattr(file_locks.fcntl, "flock", flock_late)
+    with pytest.raises(InvalidOptionError, match="another process"):
+        WriteLock(path, path)
+    others[0].release()
+
+
+@needs_locks
+def test_a_file_system_without_locks_keeps_nobody_out(tmp_path, monkeypatch):
+    def refuse(file, operation):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(file_locks.fcntl, "flock", refuse)
+    locks = [WriteLock(tmp_path / "lock", tmp_path) for _ in range(2)]
+    for lock in locks:
+        lock.release()

@@ -105,7 +105,7 @@ PLAIN = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(PLAIN)
 def test_any_plain_value_is_read_back(value):
     assert_equal(decode(encode(value)), value)
@@ -118,24 +118,18 @@ def test_most_states_are_simple_json():
 
 
 def test_what_is_read_is_new_and_can_be_written_to():
-    array = np.zeros(3)
-    data = encode({"a": array, "b": []})
-    one, other = decode(data), decode(data)
+    data = encode({"a": np.zeros(3), "b": []})
+    one = decode(data)
     one["a"][:] = 1
     one["b"].append(1)
-    assert_equal(other, {"a": array, "b": []})
+    assert_equal(decode(data), {"a": np.zeros(3), "b": []})
 
 
 class Colour(enum.IntEnum):
     RED = 1
 
 
-class Dict(dict):
-    pass
-
-
-class Text(str):
-    pass
+Dict, Text = type("Dict", (dict,), {}), type("Text", (str,), {})
 
 
 def loop():
@@ -240,7 +234,7 @@ def test_changed_bytes_are_refused_or_plain():
     rng = np.random.default_rng(0)
     data = encode(VALUES[:-2])
     num_refused = 0
-    for _ in range(3000):
+    for _ in range(1000):
         changed = bytearray(data)
         for place in rng.integers(len(data), size=rng.integers(1, 4)):
             changed[place] = rng.integers(256)
@@ -251,4 +245,4 @@ def test_changed_bytes_are_refused_or_plain():
             num_refused += 1
             continue
         encode(value)
-    assert 500 < num_refused < 3000
+    assert 150 < num_refused < 1000

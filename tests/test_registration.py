@@ -20,7 +20,6 @@ from roll_vec.errors import (
     UnknownOptionError,
 )
 from roll_vec.registration import ENVIRONMENTS, find_registered
-from roll_vec.text.wrapper import TextWrapper
 from tests.contract.cases import assert_same
 
 ROLL_ENVS = ("SokobanEnv", "FrozenLakeEnv")
@@ -100,12 +99,14 @@ def test_a_registered_id_makes_single_environments_and_batches(registered):
     batch.close()
 
 
-def test_module_and_name_are_imported_on_use(registered):
-    id = registered("test/Named-v0", f"{__name__}:Echo", prefix="! ")
-    env = gymnasium.make(id)
-    env.reset(seed=0)
-    assert env.step("a")[0] == "! a"
-    assert isinstance(env.unwrapped, Echo)
+@pytest.mark.parametrize("cls", [Plain, f"{__name__}:Plain"])
+def test_any_gymnasium_environment_can_be_registered(registered, cls):
+    id = registered("test/Plain-v0", cls)
+    assert isinstance(gymnasium.make(id).unwrapped, Plain)
+    batch = gymnasium.make_vec(id, num_envs=2, workers=2)
+    batch.reset(seed=0)
+    assert batch.step(np.array([1, 2]))[0].tolist() == [1, 2]
+    batch.close()
 
 
 class Bonus(Countdown):
@@ -141,8 +142,7 @@ def test_make_vec_makes_what_gymnasium_makes_with_its_type(registered):
 def test_a_spec_can_be_stored_and_made_again(registered):
     id = registered("test/Stored-v0", Echo, max_episode_steps=3)
     env = gymnasium.make_vec(id, num_envs=2, prefix="a ", action_pattern="x(.)")
-    spec = EnvSpec.from_json(env.spec.to_json())
-    again = gymnasium.make_vec(spec)
+    again = gymnasium.make_vec(EnvSpec.from_json(env.spec.to_json()))
     for batch in (env, again):
         batch.reset(seed=1)
     assert_same(env.step(["xyz", "no"]), again.step(["xyz", "no"]))
@@ -164,42 +164,97 @@ def test_text_acts_by_the_names_of_a_lookup(registered):
     assert infos["action_is_valid"].tolist() == [True, False]
 
 
-def test_any_gymnasium_environment_can_be_registered(registered):
-    id = registered("test/Plain-v0", Plain)
-    batch = gymnasium.make_vec(id, num_envs=2, workers=2)
-    batch.reset(seed=0)
-    assert batch.step(np.array([1, 2]))[0].tolist() == [1, 2]
-    batch.close()
+# The class or id, the keywords, and the message.
+BAD_KEYWORDS = [
+    (Echo, {"postfix": "!"}, "'postfix'; those that.*prefix"),
+    (Echo, {"action_mode": "text"}, "'action_mode'; those"),
+    (Echo, {"match": "best"}, "match: expected one of 'first'"),
+    (Echo, {"action_separator": "|"}, "action_separator: '|'"),
+    (Switch, {"action_mode": "words"}, "'discrete', 'text'"),
+    (Switch, {"format_penalty": -1}, "action_mode='text'"),
+    (Plain, {"action_pattern": "(a)"}, "'action_pattern'; those"),
+]
 
 
 @pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
-@pytest.mark.parametrize(
-    ("cls", "more", "error", "match"),
-    [
-        (Echo, {"postfix": "!"}, UnknownOptionError, "'postfix'; those that.*prefix"),
-        (Echo, {"action_mode": "text"}, UnknownOptionError, "'action_mode'; those"),
-        (Echo, {"match": "best"}, InvalidOptionError, "match: expected one of 'first'"),
-        (Echo, {"action_separator": "|"}, InvalidOptionError, "action_separator: '|'"),
-        (Switch, {"action_mode": "words"}, InvalidOptionError, "'discrete', 'text'"),
-        (Switch, {"format_penalty": -1}, InvalidOptionError, "action_mode='text'"),
-        (
-            Plain,
-            {"action_pattern": "(a)"},
-            UnknownOptionError,
-            "'action_pattern'; those",
-        ),
-    ],
-)
-def test_bad_keywords_are_named(registered, make, cls, more, error, match):
+@pytest.mark.parametrize(("cls", "more", "match"), BAD_KEYWORDS, ids=str)
+def test_bad_keywords_are_named(registered, make, cls, more, match):
     id = registered("test/Bad-v0", cls)
+    error = UnknownOptionError if "; those" in match else InvalidOptionError
     with pytest.raises(error, match=match):
         make(id, **more)
 
 
-def test_a_render_mode_that_a_class_lacks_is_named(registered):
-    id = registered("test/Drawn-v0", Echo)
-    with pytest.raises(InvalidOptionError, match="render_mode: expected one of None"):
-        gymnasium.make_vec(id, render_mode="rgb_array")
+SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
+
+
+@pytest.mark.parametrize(
+    ("id", "more", "match"),
+    [
+        (SOKOBAN, {"num_boxs": 1}, "; did you mean num_boxes[?](?m:$)"),
+        (SOKOBAN, {"threads": 1}, "; did you mean num_threads[?](?m:$)"),
+        (SOKOBAN, {"workers": 2}, "'workers'; .*no workers.*num_threads"),
+        (COUNTDOWN, {"num_threads": 2}, "'num_threads'; .*: workers says"),
+        (COUNTDOWN, {"max_step": 2}, "; did you mean max_steps[?](?m:$)"),
+        (COUNTDOWN, {"nothing": 2}, "unicode_operators, workers(?m:$)"),
+    ],
+)
+def test_unknown_keywords_of_batches_get_a_hint(id, more, match):
+    with pytest.raises(UnknownOptionError, match=match):
+        gymnasium.make_vec(id, num_envs=2, **more)
+
+
+@pytest.mark.parametrize("id", [SOKOBAN, COUNTDOWN])
+@pytest.mark.parametrize("name", ["num_envs", "group_size", "copy", "workers"])
+def test_a_keyword_of_batches_gets_a_hint(id, name):
+    with pytest.raises(UnknownOptionError, match=f"{name} is for batches: .*make_vec"):
+        gymnasium.make(id, **{name: 2})
+
+
+LAKE = "roll_vec/FrozenLake-v1"
+# The id or class, the keywords, and the message.
+BAD_VALUES = [
+    (LAKE, {"obs_mode": "plane"}, "'text', got 'plane'; did you mean planes[?](?m:$)"),
+    (LAKE, {"obs_mode": "Planes"}, "; did you mean planes[?](?m:$)"),
+    (LAKE, {"obs_mode": "xyz"}, "'text', got 'xyz'(?m:$)"),
+    (LAKE, {"obs_mode": 3}, "'text', got 3(?m:$)"),
+    (Echo, {"render_mode": "rgb_array"}, "render_mode: expected one of None"),
+    *(
+        (id, more, match)
+        for id in (LAKE, Echo)
+        for more, match in [
+            ({"autoreset_mode": "next_step"}, "; did you mean NextStep[?](?m:$)"),
+            ({"max_episode_steps": 2**63}, "from 1 to 2147483647, got 92233720368"),
+            ({"max_episode_steps": 10**5000}, "to 2147483647, got an object of"),
+            ({"group_size": -(10**5000)}, "at least 1, got an object of type int"),
+            ({"max_episode_steps": 2**31}, "from 1 to 2147483647, got 2147483648"),
+        ]
+    ),
+    (SOKOBAN, {"dim_room": (65536, 65536)}, "dim_room: .* at most 1048576 cells"),
+    (SOKOBAN, {"dim_x": 65536, "dim_y": 65536}, "at most 1048576 cells, got 65"),
+    (SOKOBAN, {"num_boxes": 10**6}, "num_boxes: .* at most 14 boxes, got 1000000"),
+    (
+        SOKOBAN,
+        {"dim_room": (900, 900), "num_boxes": 10**5},
+        "num_boxes: .* takes at most 332 boxes, got 100000",
+    ),
+    (SOKOBAN, {"num_gen_steps": 10**9}, "num_gen_steps: .* at most 1048576, got"),
+    (SOKOBAN, {"search_depth": 10**12}, "search_depth: expected at most"),
+    (SOKOBAN, {"num_levels": 10**12}, "num_levels: expected at most"),
+    (SOKOBAN, {"num_envs": 10**12}, "num_envs: expected at most 134217728, got"),
+    ("roll_vec/RandomFrozenLake-v0", {"size": 10**6}, "size: .* at most 1048576 cells"),
+    (LAKE, {"num_envs": 10**9}, "num_envs: expected at most 134217728"),
+    (COUNTDOWN, {"num_envs": 10**8}, "num_envs: expected at most 1048576, got"),
+    (COUNTDOWN, {"num_numbers": 10**9}, "num_numbers: expected at most 6, got"),
+    ("roll_vec/WebShop-v0", {"num_products": 10**9}, "num_prod.* at most 1048576 prod"),
+]
+
+
+@pytest.mark.parametrize(("id", "more", "match"), BAD_VALUES)
+def test_misspelt_and_huge_values_are_named_at_once(registered, id, more, match):
+    id = id if isinstance(id, str) else registered("test/Value-v0", id)
+    with pytest.raises(InvalidOptionError, match=match):
+        gymnasium.make_vec(id, **more)
 
 
 @pytest.mark.parametrize(
@@ -210,10 +265,11 @@ def test_a_render_mode_that_a_class_lacks_is_named(registered):
         (("test/Bad-v0", "module.Name"), {}, "'module:name'"),
         (("test/Bad-v0", Echo, 0), {}, "max_episode_steps: expected at least 1"),
         (("test/Bad-v0", Echo, 2**63), {}, "max_episode_steps: expected at most"),
-        (("roll_vec/Sokoban-v0", Echo), {}, "is registered already by roll_vec"),
-        (("roll_vec/Sokoban-v0", Echo), {"force": True}, "registered already by"),
-        (("CartPole-v1", Echo), {}, "is registered already with Gymnasium.*force=True"),
+        (("test/Bad-v0", Echo), {"force": 1}, "force: expected True or False"),
         (("test/Bad-v0", Echo), {"what": 1}, "unexpected keyword argument 'what'"),
+        ((SOKOBAN, Echo), {}, "is registered already by roll_vec"),
+        ((SOKOBAN, Echo), {"force": True}, "registered already by"),
+        (("CartPole-v1", Echo), {}, "is registered already with Gymnasium.*force=True"),
     ],
 )
 def test_bad_registrations_are_refused(arguments, more, match):
@@ -221,95 +277,6 @@ def test_bad_registrations_are_refused(arguments, more, match):
         roll_vec.register(*arguments, **more)
     assert "test/Bad-v0" not in gymnasium.registry
     assert "test/Bad-v0" not in ENVIRONMENTS
-
-
-@pytest.mark.parametrize("cls", [Echo, Switch])
-def test_a_closed_environment_of_users_names_itself(registered, cls):
-    """The base class refuses resets, `TextWrapper` steps and frames as well."""
-    id = registered("test/Closed-v0", cls)
-    env = gymnasium.make(id, **({"action_mode": "text"} if cls is Switch else {}))
-    env.reset(seed=0)
-    inner = env.unwrapped
-    for _ in range(2):
-        env.close()
-    wrapper = next(one for one in wrappers_of(env) if isinstance(one, TextWrapper))
-    for use in (inner.reset, wrapper.reset, lambda: wrapper.step("on"), wrapper.render):
-        with pytest.raises(ClosedError, match=f"^{cls.__name__} is closed"):
-            use()
-
-
-@pytest.mark.parametrize("id", [*ENVIRONMENTS, *ROLL_ENVS])
-def test_a_closed_single_environment_names_itself(id):
-    is_roll = id in ROLL_ENVS
-    env = getattr(roll_vec, id)() if is_roll else gymnasium.make(id).unwrapped
-    env.reset(seed=0)
-    restored = pickle.loads(pickle.dumps(env))
-    env.close()
-    env.close()
-    action = "1 + 1" if isinstance(env, roll_vec.BaseLanguageBasedEnv) else 1
-    for use in (env.reset, lambda: env.reset(seed=1), lambda: env.step(action)):
-        with pytest.raises(ClosedError, match=f"^{type(env).__name__} is closed"):
-            use()
-    with pytest.raises(ClosedError):
-        env.render()
-    restored.step(action)
-
-
-def wrappers_of(env):
-    """Yield the wrappers of an environment, the outermost first."""
-    while env is not env.unwrapped:
-        yield env
-        env = env.env
-
-
-@pytest.mark.parametrize(
-    ("id", "more", "match"),
-    [
-        ("roll_vec/Sokoban-v0", {"num_boxs": 1}, "; did you mean num_boxes[?](?m:$)"),
-        ("roll_vec/Sokoban-v0", {"threads": 1}, "; did you mean num_threads[?](?m:$)"),
-        ("roll_vec/Sokoban-v0", {"workers": 2}, "'workers'; .*no workers.*num_threads"),
-        (
-            "roll_vec/Countdown-v0",
-            {"num_threads": 2},
-            "'num_threads'; .*: workers says",
-        ),
-        ("roll_vec/Countdown-v0", {"max_step": 2}, "; did you mean max_steps[?](?m:$)"),
-        ("roll_vec/Countdown-v0", {"nothing": 2}, "unicode_operators, workers(?m:$)"),
-    ],
-)
-def test_a_keyword_of_the_other_kind_of_batch_gets_a_hint(id, more, match):
-    with pytest.raises(UnknownOptionError, match=match):
-        gymnasium.make_vec(id, num_envs=2, **more)
-
-
-@pytest.mark.parametrize("id", ["roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"])
-@pytest.mark.parametrize("name", ["num_envs", "group_size", "copy", "workers"])
-def test_a_keyword_of_batches_gets_a_hint(id, name):
-    with pytest.raises(UnknownOptionError, match=f"{name} is for batches: .*make_vec"):
-        gymnasium.make(id, **{name: 2})
-
-
-@pytest.mark.parametrize(
-    ("more", "match"),
-    [
-        ({"obs_mode": "plane"}, "'text', got 'plane'; did you mean planes[?](?m:$)"),
-        ({"obs_mode": "Planes"}, "; did you mean planes[?](?m:$)"),
-        ({"obs_mode": "xyz"}, "'text', got 'xyz'(?m:$)"),
-        ({"obs_mode": 3}, "'text', got 3(?m:$)"),
-        ({"autoreset_mode": "next_step"}, "; did you mean NextStep[?](?m:$)"),
-        ({"max_episode_steps": 2**63}, "from 1 to 2147483647, got 9223372036854775808"),
-        ({"max_episode_steps": 10**5000}, "from 1 to 2147483647, got an object of"),
-        ({"group_size": -(10**5000)}, "at least 1, got an object of type int"),
-        ({"max_episode_steps": 2**31}, "from 1 to 2147483647, got 2147483648"),
-    ],
-)
-@pytest.mark.parametrize("pooled", [False, True])
-def test_misspelt_and_huge_values_are_named(registered, pooled, more, match):
-    if pooled and "obs_mode" in more:
-        return
-    id = registered("test/Value-v0", Echo) if pooled else "roll_vec/FrozenLake-v1"
-    with pytest.raises(InvalidOptionError, match=match):
-        gymnasium.make_vec(id, num_envs=2, **more)
 
 
 def echo_again(suffix):
@@ -348,40 +315,40 @@ def test_another_class_replaces_an_id_with_force_alone(registered):
     assert isinstance(gymnasium.make(id).unwrapped, Echo)
     registered(id, Plain, force=True)
     assert isinstance(gymnasium.make(id).unwrapped, Plain)
-    with pytest.raises(InvalidOptionError, match="force: expected True or False"):
-        roll_vec.register(id, Plain, force=1)
 
 
-@pytest.mark.parametrize(
-    ("name", "keywords", "message"),
-    [
-        ("Sokoban", {"dim_room": (65536, 65536)}, "dim_room: .* at most 1048576 cells"),
-        ("Sokoban", {"dim_x": 65536, "dim_y": 65536}, "at most 1048576 cells, got 65"),
-        (
-            "Sokoban",
-            {"num_boxes": 10**6},
-            "num_boxes: .* at most 14 boxes, got 1000000",
-        ),
-        (
-            "Sokoban",
-            {"dim_room": (900, 900), "num_boxes": 10**5},
-            "num_boxes: .* takes at most 332 boxes, got 100000",
-        ),
-        ("Sokoban", {"num_gen_steps": 10**9}, "num_gen_steps: .* at most 1048576, got"),
-        ("Sokoban", {"search_depth": 10**12}, "search_depth: expected at most"),
-        ("Sokoban", {"num_levels": 10**12}, "num_levels: expected at most"),
-        ("Sokoban", {"num_envs": 10**12}, "num_envs: expected at most 134217728, got"),
-        ("RandomFrozenLake", {"size": 10**6}, "size: .* at most 1048576 cells"),
-        ("FrozenLake", {"num_envs": 10**9}, "num_envs: expected at most 134217728"),
-        ("Countdown", {"num_envs": 10**8}, "num_envs: expected at most 1048576, got"),
-        ("Countdown", {"num_numbers": 10**9}, "num_numbers: expected at most 6, got"),
-        ("WebShop", {"num_products": 10**9}, "num_products: .* at most 1048576 prod"),
-    ],
-)
-def test_huge_sizes_are_refused_at_once(name, keywords, message):
-    version = "v1" if name == "FrozenLake" else "v0"
-    with pytest.raises(InvalidOptionError, match=message):
-        gymnasium.make_vec(f"roll_vec/{name}-{version}", **keywords)
+@pytest.mark.parametrize("cls", [Echo, Switch])
+def test_a_closed_environment_of_users_names_itself(registered, cls):
+    """The base class refuses resets, the layer of texts steps and frames as well."""
+    id = registered("test/Closed-v0", cls)
+    env = gymnasium.make(id, **({"action_mode": "text"} if cls is Switch else {}))
+    env.reset(seed=0)
+    layer = env
+    while type(layer).__name__ != "TextWrapper":
+        layer = layer.env
+    for _ in range(2):
+        env.close()
+    uses = [env.unwrapped.reset, layer.reset, layer.render, lambda: layer.step("on")]
+    for use in uses:
+        with pytest.raises(ClosedError, match=f"^{cls.__name__} is closed"):
+            use()
+
+
+@pytest.mark.parametrize("id", [*ENVIRONMENTS, *ROLL_ENVS])
+def test_a_closed_single_environment_names_itself(id):
+    is_roll = id in ROLL_ENVS
+    env = getattr(roll_vec, id)() if is_roll else gymnasium.make(id).unwrapped
+    env.reset(seed=0)
+    restored = pickle.loads(pickle.dumps(env))
+    env.close()
+    env.close()
+    action = "1 + 1" if isinstance(env, roll_vec.BaseLanguageBasedEnv) else 1
+    for use in (env.reset, lambda: env.reset(seed=1), lambda: env.step(action)):
+        with pytest.raises(ClosedError, match=f"^{type(env).__name__} is closed"):
+            use()
+    with pytest.raises(ClosedError):
+        env.render()
+    restored.step(action)
 
 
 def test_a_batch_that_does_not_fit_into_memory_is_refused(monkeypatch):

@@ -1,9 +1,12 @@
-"""Files for contributors repeat what stands elsewhere: they agree."""
+"""Files for contributors repeat what stands elsewhere; tests know what users know."""
 
+import ast
 import re
 
 from tests.conftest import ROOT
+from website.public_names import public_modules
 
+TESTS = ROOT / "tests"
 WORKFLOW = (ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8")
 
 
@@ -27,3 +30,69 @@ def test_the_workflow_runs_every_supported_python_and_all_of_ci():
     assert "run: bash .ci/run\n" in WORKFLOW
     assert "permissions:\n  contents: read\n" in WORKFLOW
     assert "git config --global core.symlinks true" in WORKFLOW
+
+
+OURS = ("roll_vec", "kernels", "benchmarks", "website")
+PAGES = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+PUBLIC = {
+    *public_modules(),
+    *re.findall(r"\broll_vec(?:\.\w+)+", "".join(p.read_text("utf-8") for p in PAGES)),
+}
+# Packages that a folder of tests/ tests, where it is not the one of its name.
+TESTED = {
+    "browser": ["roll_vec.watch"],
+    "frameworks": ["roll_vec.adapters"],
+    "kernels": ["roll_vec.kernels"],
+    "stacked": ["roll_vec.stacked", "roll_vec.kernels"],
+    "test_base_envs.py": ["roll_vec.base_envs", "roll_vec.env_states"],
+    "test_files.py": ["roll_vec.files", "roll_vec.file_locks"],
+}
+# The table of ids: CONTRIBUTING.md says that tests take the ids from there.
+FOR_ALL_TESTS = {"roll_vec.registration.ENVIRONMENTS"}
+
+
+def test_a_test_imports_private_names_only_of_the_package_that_it_tests():
+    # Each line of the file is an import that is still to go: it may only shrink.
+    path = TESTS / "data" / "private_imports.txt"
+    exceptions = path.read_text("utf-8").splitlines() if path.exists() else []
+    found = {line for file in TESTS.rglob("*.py") for line in private_imports(file)}
+    assert sorted(found - {*exceptions}) == [], "import what the documentation names"
+    assert sorted({*exceptions} - found) == [], f"take these out of {path.name}"
+
+
+def private_imports(file):
+    """Return ``file: name`` for each import that only another test may have."""
+    folder = file.relative_to(TESTS).parts[0]
+    name = re.sub(r"^test_|\.py$", "", folder)
+    tested = TESTED.get(folder, [name, f"roll_vec.{name}"])
+    lines = []
+    for module, name in imports(file):
+        dotted = ".".join(filter(None, [module, name]))
+        private = re.search(r"\._(?!_)", dotted) is not None
+        if any(f"{module}.".startswith(f"{package}.") for package in tested):
+            private = dotted.startswith("roll_vec.cli._")
+        elif module.startswith("roll_vec."):
+            private |= module not in PUBLIC and dotted not in FOR_ALL_TESTS
+        if private:
+            lines.append(f"{file.relative_to(TESTS).as_posix()}: {dotted}")
+    return lines
+
+
+def imports(file):
+    """Yield the modules of this repository that a file imports, each with a name."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [(alias.name, None) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [(node.module or "", alias.name) for alias in node.names]
+        for module, name in names:
+            if module.partition(".")[0] in OURS:
+                inner = f"{module}.{name}"
+                yield (inner, None) if is_module(inner) else (module, name)
+
+
+def is_module(dotted):
+    """Return whether a dotted name is a file or a folder of this repository."""
+    path = ROOT.joinpath(*dotted.split("."))
+    return path.with_suffix(".py").is_file() or path.is_dir()

@@ -42,34 +42,28 @@ seeds = st.one_of(
 )
 
 
-# ------------------------------------------------------------------ derived seeds
-
-
-@given(seeds)
-def test_fold_seed_is_as_documented(seed):
-    folded = seeding.fold_seed(seed)
-    assert type(folded) is int
-    assert folded == fold(seed)
-    assert 0 <= folded < 1 << 32
-
-
-@given(seeds, st.integers(0, 1 << 40))
-def test_episode_seed_is_as_documented(seed, episode):
-    expected = fold(seed) if episode == 0 else fold_in(fold(seed), episode)
-    assert seeding.episode_seed(seed, episode) == expected
-    assert type(seeding.episode_seed(seed, episode)) is int
-
-
-@given(st.integers(0, (1 << 32) - 1), st.integers(0, 3000))
-def test_retry_seed_is_as_documented(level_seed, attempt):
-    expected = level_seed if attempt == 0 else fold_in(level_seed, (1 << 63) + attempt)
-    assert seeding.retry_seed(level_seed, attempt) == expected
-
-
-@given(st.integers(0, (1 << 32) - 1), st.integers(0, 3000))
-def test_band_seed_is_as_documented(level_seed, attempt):
-    expected = fold_in(level_seed, 3 * (1 << 62) + attempt) if attempt else level_seed
-    assert seeding.band_seed(level_seed, attempt) == expected
+@given(seeds, st.integers(0, 1 << 40), st.integers(0, 3000))
+def test_seeds_are_as_documented(seed, episode, attempt):
+    folded, level = fold(seed), seed & 0xFFFFFFFF
+    many = 3 * (1 << 62)
+    for value, expected in (
+        (seeding.fold_seed(seed), folded),
+        (
+            seeding.episode_seed(seed, episode),
+            fold_in(folded, episode) if episode else folded,
+        ),
+        (
+            seeding.retry_seed(level, attempt),
+            fold_in(level, (1 << 63) + attempt) if attempt else level,
+        ),
+        (
+            seeding.band_seed(level, attempt),
+            fold_in(level, many + attempt) if attempt else level,
+        ),
+    ):
+        assert type(value) is int
+        assert value == expected
+        assert 0 <= value < 1 << 32
 
 
 @given(st.lists(st.tuples(st.integers(0, (1 << 32) - 1), st.integers(0, 1 << 62))))
@@ -108,9 +102,6 @@ def test_derived_seeds_are_spread_and_hardly_collide():
     assert counts.min() > 0.95 * counts.mean()
 
 
-# --------------------------------------------------------------- acceptance
-
-
 @pytest.mark.parametrize(
     "seed", [0, 1, 2**31, 2**32, 2**64, 3**200, np.int8(5), np.uint64(2**64 - 1)]
 )
@@ -132,57 +123,49 @@ def test_other_values_are_refused_and_named(seed):
     assert str(seed) in str(raised.value)
 
 
-def test_an_int_is_counted_up_by_group():
-    assert seeding.expand_seeds(5, 4) == [5, 6, 7, 8]
-    assert seeding.expand_seeds(5, 4, 2) == [5, 5, 6, 6]
-    assert seeding.expand_seeds(5, 4, 4) == [5, 5, 5, 5]
-    assert seeding.expand_seeds(2**64 - 1, 2) == [2**64 - 1, 2**64]
-    assert seeding.expand_seeds(np.int64(2**63 - 1), 2) == [2**63 - 1, 2**63]
-    assert seeding.expand_seeds(np.uint8(255), 2) == [255, 256]
-
-
-def test_none_is_none_for_all():
-    assert seeding.expand_seeds(None, 3) == [None, None, None]
-    assert seeding.expand_seeds(None, 4, 2) == [None] * 4
-
-
 @pytest.mark.parametrize(
-    "sequence",
+    ("seed", "num_envs", "group_size", "expected"),
     [
-        [3, 1, 2],
-        (3, 1, 2),
-        np.array([3, 1, 2]),
-        np.array([3, 1, 2], np.uint8),
-        range(3),
+        (5, 4, 1, [5, 6, 7, 8]),
+        (5, 4, 2, [5, 5, 6, 6]),
+        (5, 4, 4, [5, 5, 5, 5]),
+        (2**64 - 1, 2, 1, [2**64 - 1, 2**64]),
+        (np.int64(2**63 - 1), 2, 1, [2**63 - 1, 2**63]),
+        (np.uint8(255), 2, 1, [255, 256]),
+        (None, 3, 1, [None] * 3),
+        (None, 4, 2, [None] * 4),
+        ([3, 1, 2], 3, 3, [3, 1, 2]),
+        ((3, 1, 2), 3, 3, [3, 1, 2]),
+        (np.array([3, 1, 2]), 3, 3, [3, 1, 2]),
+        (np.array([3, 1, 2], np.uint8), 3, 3, [3, 1, 2]),
+        (range(3), 3, 1, [0, 1, 2]),
+        ([None, 4, None], 3, 1, [None, 4, None]),
     ],
     ids=repr,
 )
-def test_a_sequence_is_used_unchanged(sequence):
-    expanded = seeding.expand_seeds(sequence, 3, 3)
-    assert expanded == list(sequence)
-    assert all(type(seed) is int for seed in expanded)
+def test_seeds_of_a_batch(seed, num_envs, group_size, expected):
+    seeds = seeding.expand_seeds(seed, num_envs, group_size)
+    assert seeds == expected
+    assert {type(each) for each in seeds} <= {int, type(None)}
 
 
-def test_nones_in_a_sequence_stay():
-    assert seeding.expand_seeds([None, 4, None], 3) == [None, 4, None]
+NO_LIST = [1.5, "123", b"123", object(), iter([1, 2, 3]), {1}]
+BAD_ENTRIES = [[0, 1, -1], [0, "1", 2], [0, 1.0, 2], [[0], 1, 2]]
+OTHER_LENGTHS = [[], [1, 2], [1, 2, 3, 4], np.zeros(4, np.int64)]
 
 
-@pytest.mark.parametrize("seed", [1.5, "123", b"123", object(), iter([1, 2, 3]), {1}])
-def test_wrong_type_is_refused(seed):
-    with pytest.raises((InvalidSeedError, ValueError), match="seed: expected"):
+@pytest.mark.parametrize(
+    ("seed", "error", "match"),
+    [
+        *((seed, (InvalidSeedError, ValueError), "seed: expected") for seed in NO_LIST),
+        *((s, InvalidSeedError, "non-negative integer, got ") for s in BAD_ENTRIES),
+        *((s, ValueError, "each of the 3 environments, got") for s in OTHER_LENGTHS),
+    ],
+    ids=str,
+)
+def test_other_seeds_of_a_batch_are_refused(seed, error, match):
+    with pytest.raises(error, match=match):
         seeding.expand_seeds(seed, 3)
-
-
-@pytest.mark.parametrize("seeds", [[0, 1, -1], [0, "1", 2], [0, 1.0, 2], [[0], 1, 2]])
-def test_bad_entry_is_refused(seeds):
-    with pytest.raises(InvalidSeedError, match="non-negative integer, got "):
-        seeding.expand_seeds(seeds, 3)
-
-
-@pytest.mark.parametrize("seeds", [[], [1, 2], [1, 2, 3, 4], np.zeros(4, np.int64)])
-def test_wrong_length_is_refused(seeds):
-    with pytest.raises(ValueError, match="each of the 3 environments, got"):
-        seeding.expand_seeds(seeds, 3)
 
 
 def test_entropy_is_fresh_and_below_64_bits():

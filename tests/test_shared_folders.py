@@ -122,28 +122,25 @@ def test_others_do_not_take_what_a_killed_builder_left(parent, start):
 def test_killed_users_do_not_count_and_what_they_leave_goes_with_the_next(
     parent, start
 ):
-    killed, killed_pipe = start(use)
-    receive(killed_pipe)
+    def kill(user):
+        process, pipe = user
+        receive(pipe)
+        process.kill()
+        process.join()
+
+    killed = start(use)
+    assert killed[1].poll(20)
     folder = share_folder("name", pytest.fail)
-    killed.kill()
-    killed.join()
+    kill(killed)
     folder.release()
     assert list(parent.iterdir()) == []
     # All are killed: the folder stays until a process of the package needs one.
-    killed, killed_pipe = start(use)
-    receive(killed_pipe)
-    killed.kill()
-    killed.join()
+    kill(start(use))
     assert len(list(parent.iterdir())) == 1
     share_folder("other", write).release()
     assert list(parent.iterdir()) == []
-
-
-def test_what_is_left_of_a_crash_is_built_anew(parent, start):
-    killed, killed_pipe = start(use)
-    receive(killed_pipe)
-    killed.kill()
-    killed.join()
+    # The same one is built anew.
+    kill(start(use))
     (old,) = parent.glob("*/content/a")
     old.write_text("damage")
     folder = share_folder("name", write)
@@ -151,7 +148,7 @@ def test_what_is_left_of_a_crash_is_built_anew(parent, start):
     folder.release()
 
 
-def test_a_folder_in_use_stays(parent):
+def test_a_folder_in_use_stays_and_goes_with_its_last_user(parent):
     folder = share_folder("name", write)
     again = share_folder("name", pytest.fail)
     remove_unused_folders()
@@ -161,6 +158,11 @@ def test_a_folder_in_use_stays(parent):
     with (again.path / "a").open() as file:
         again.release()
         assert file.read() == "a"
+    assert list(parent.iterdir()) == []
+    owner = Owner()
+    share_folder("name", write).release_with(owner)
+    assert len(list(parent.iterdir())) == 1
+    del owner
     assert list(parent.iterdir()) == []
 
 
@@ -180,14 +182,6 @@ def test_a_forked_child_does_not_release_for_its_parent(parent, start):
     child, pipe = start(lambda pipe: (pipe.send("here"), pipe.recv()))
     receive(pipe)
     folder.release()
-    assert list(parent.iterdir()) == []
-
-
-def test_a_folder_is_released_with_its_owner(parent):
-    owner = Owner()
-    share_folder("name", write).release_with(owner)
-    assert len(list(parent.iterdir())) == 1
-    del owner
     assert list(parent.iterdir()) == []
 
 

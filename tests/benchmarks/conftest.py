@@ -1,15 +1,11 @@
-"""Contenders that do what a test wants."""
+"""Contenders that do what a test wants, and their records."""
 
 import pytest
 
 from benchmarks.interleave import Contender
 
 FAKE = """
-import os, sys, tempfile, time
-try:
-    import fcntl
-except ImportError:
-    pass
+import fcntl, os, sys, tempfile, time
 from benchmarks.tasks import Rate, Unavailable
 
 def count(log, name, rate):
@@ -27,19 +23,8 @@ def missing():
 def unwilling():
     raise Unavailable("not on\\nSundays")
 
-def noisy(log, name, rate):
-    print("a remark of the peer's")
-    return count(log, name, rate)
-
 def dies_at_once():
     sys.exit("broken")
-
-def dies_later():
-    class Dying(Rate):
-        def measure(self, seconds):
-            if seconds:
-                os._exit(3)
-    return Dying(lambda: 1, "things/s")
 
 def dies_in_rows(log, name, rate):
     calls = []
@@ -80,8 +65,7 @@ def fake(tmp_path, monkeypatch):
     def fake(name, task, rate=None, options=None, **more):
         if rate is not None:
             options = {"log": str(log), "name": name, "rate": rate}
-        options = options or {}
-        return Contender(name, "fake", "fake_tasks", task, options, **more)
+        return Contender(name, "fake", "fake_tasks", task, options or {}, **more)
 
     fake.log = log
     return fake

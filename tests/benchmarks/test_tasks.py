@@ -1,13 +1,11 @@
 """Tasks of roll_vec at a tiny size, files of levels, timed kernels."""
 
 import importlib
-import time
 
 import numpy as np
 import pytest
 
-from benchmarks import batches, floors, levels
-from benchmarks.tasks import Latency
+from benchmarks import batches, exports, floors, levels, step_costs
 from tests.conftest import JIT_OFF
 
 LAKE = {"id": batches.FROZEN_LAKE, "num_envs": 2}
@@ -73,22 +71,6 @@ def test_task_works_at_a_tiny_size(name, options):
     assert {*task.settings} <= {"batch", "observation", "levels"}
 
 
-@pytest.mark.parametrize(
-    ("statistic", "milliseconds"), [("median", 1e3), ("mean", 3e3)]
-)
-def test_time_of_a_call_is_its_median_or_its_mean(monkeypatch, statistic, milliseconds):
-    clock = iter([0, 1, 1, 2, 2, 9])  # calls of 1, 1 and 7 seconds
-    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
-    assert Latency(lambda: 1, "ms", statistic=statistic).measure(9) == milliseconds
-
-
-def test_levels_of_a_file_in_our_codes(tmp_path):
-    fixed = [[1, 0, 2, 2, 0, 0, 2]]
-    variable = [[0, 0, 0, 4, 4, 3, 3]]
-    np.save(tmp_path / "x.npy", np.stack([fixed, variable], axis=-1).astype(np.uint8))
-    assert levels.read_grids(tmp_path / "x.npy").tolist() == [[0, 1, 2, 3, 4, 5, 6]]
-
-
 @pytest.mark.skipif(JIT_OFF, reason="as plain Python there is nothing to measure")
 @pytest.mark.parametrize(
     "workload", floors.WORKLOADS, ids=lambda workload: workload.title
@@ -102,16 +84,33 @@ def test_kernels_are_timed_where_they_are_called(workload):
     assert costs[0][1] > sum(cost for _, cost, _ in costs[1:])
 
 
-def test_levels_survive_a_file(tmp_path):
-    grids = np.array([[[0, 1, 2], [3, 4, 5], [6, 0, 1]]], np.uint8)
-    levels.write_grids(tmp_path / "levels.npy", grids)
-    np.testing.assert_array_equal(levels.read_grids(tmp_path / "levels.npy"), grids)
+@pytest.mark.skipif(JIT_OFF, reason="nothing is compiled")
+def test_kernels_are_a_part_of_a_step(monkeypatch):
+    monkeypatch.setattr(step_costs, "ENV_STEPS", 1)
+    id, keywords = next(iter(step_costs.CASES.values()))
+    cost, share = step_costs.measure(id, keywords, 2)
+    assert cost > 0.0
+    assert share > 0.0
 
 
 @pytest.mark.skipif(JIT_OFF, reason="draws rooms")
-def test_levels_are_drawn_without_envpool(tmp_path):
+def test_levels_are_drawn_without_envpool_and_read_in_our_codes(tmp_path):
     path, description = levels.find_levels("/no/such/python", tmp_path, count=5)
     assert description == "5 rooms of our generator"
     env = batches.make(batches.SOKOBAN, 4, levels=path)
     assert env.reset(seed=0)[0].shape == (4, 10, 10)
     env.close()
+    fixed = [[1, 0, 2, 2, 0, 0, 2]]
+    variable = [[0, 0, 0, 4, 4, 3, 3]]
+    np.save(tmp_path / "x.npy", np.stack([fixed, variable], axis=-1).astype(np.uint8))
+    assert levels.read_grids(tmp_path / "x.npy").tolist() == [[0, 1, 2, 3, 4, 5, 6]]
+
+
+def test_an_export_writes_and_deletes_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(exports, "ID", "roll_vec/FrozenLake-v1")
+    keywords = {**exports.TEXTS, "is_slippery": False}
+    monkeypatch.setattr(exports, "KEYWORDS", {"messages": keywords})
+    write = exports.make_export("messages", 3, tmp_path / "rows.jsonl")
+    write()
+    write()
+    assert not list(tmp_path.iterdir())

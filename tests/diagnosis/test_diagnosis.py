@@ -3,6 +3,7 @@
 import re
 from importlib import metadata
 
+import numba
 import pytest
 
 import roll_vec
@@ -10,7 +11,7 @@ from roll_vec.diagnosis import BROKEN, OK, WARNING, diagnose, kernel_files, mach
 from roll_vec.diagnosis import software as software_checks
 from roll_vec.diagnosis.findings import Finding, run_checks
 from roll_vec.diagnosis.software import Requirement, parse_requirements
-from tests.conftest import ROOT
+from tests.conftest import JIT_OFF, ROOT
 
 
 def lines_of(check):
@@ -18,10 +19,8 @@ def lines_of(check):
 
 
 def test_this_installation_has_no_problem(monkeypatch, tmp_path):
-    from roll_vec.kernels import _cache
-
     # The folder of this machine may have thousands of files.
-    monkeypatch.setattr(_cache, "cache_root", lambda: tmp_path)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     sections = diagnose()
     findings = [one for lines in sections.values() for one in lines]
     assert not [one for one in findings if one.status == BROKEN]
@@ -150,9 +149,7 @@ def test_a_link_that_is_a_file_is_broken(monkeypatch, tmp_path):
 
 
 def test_a_cache_folder_that_cannot_be_written_is_a_warning(monkeypatch, tmp_path):
-    from roll_vec.kernels import _cache
-
-    monkeypatch.setattr(_cache, "cache_root", lambda: tmp_path / "new" / "roll_vec")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "new"))
     finding = lines_of(kernel_files._check_cache)["cache"]
     assert finding.status == OK
     assert "0 bytes" in finding.value
@@ -160,18 +157,18 @@ def test_a_cache_folder_that_cannot_be_written_is_a_warning(monkeypatch, tmp_pat
     assert lines_of(kernel_files._check_cache)["cache"].status == WARNING
 
 
+@pytest.mark.skipif(JIT_OFF, reason="nothing is compiled")
 def test_kernels_are_counted_as_their_files_are_named(monkeypatch, tmp_path):
-    from roll_vec.kernels import _cache
-
     kernels = kernel_files.find_kernels(ROOT / "kernels")
     sources = "".join(path.read_text("utf-8") for path in ROOT.glob("kernels/**/*.py"))
     assert len(kernels) == len(set(kernels)) == len(re.findall("\n *@kernel", sources))
     assert "rng.pcg64.fold_in" in kernels
-    folder = tmp_path / _cache.FOLDER._name
-    folder.mkdir()
-    for name in ("rng.pcg64.fold_in-0.bin", "rng.pcg64.fold_in-1.bin", "other-2.bin"):
-        (folder / name).touch()
-    monkeypatch.setattr(_cache, "cache_root", lambda: tmp_path)
+    roll_vec.seeding.episode_seed(0, 1)  # compiles it, if it is not yet
     lines = lines_of(kernel_files._check_compiled)
-    assert lines["compiled"].value.startswith(f"1 of {len(kernels)};")
-    assert "rng 1 of " in lines["by folder"].value
+    counts = re.findall(r"(\w+) (\d+) of (\d+)", lines["by folder"].value)
+    compiled = sum(int(count) for _, count, _ in counts)
+    assert lines["compiled"].value.startswith(f"{compiled} of {len(kernels)};")
+    assert sum(int(total) for *_, total in counts) == len(kernels)
+    assert any(name == "rng" and int(count) for name, count, _ in counts)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    assert lines_of(kernel_files._check_compiled)["compiled"].value.startswith("0 of ")

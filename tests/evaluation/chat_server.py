@@ -13,7 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class Reply:
     """The response to one request.
 
-    `body` is sent as it is; without one, a completion with `content` is.
+    `body` is sent as it is; without one, a completion with `content` is.  A reply that
+    drips sends a byte now and then, and never the last one.
     """
 
     content: str | None = ""
@@ -22,6 +23,7 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     hangs: bool = False
+    drips: bool = False
     message: dict[str, object] = field(default_factory=dict)
 
 
@@ -91,28 +93,22 @@ class ChatServer:
             self.num_open -= 1
         body = answer.body
         if body is None:
-            message = {
-                "role": "assistant",
-                "content": answer.content,
-                **answer.message,
-            }
-            choice = {"index": 0, "finish_reason": "stop", "message": message}
-            body = json.dumps(
-                {
-                    "id": "1",
-                    "object": "chat.completion",
-                    "created": 0,
-                    "model": request["model"],
-                    "choices": [choice],
-                }
-            ).encode()
+            message = {"role": "assistant", "content": answer.content}
+            choice = {"index": 0, "finish_reason": "stop"}
+            completion = {"id": "1", "object": "chat.completion", "created": 0}
+            completion["model"] = request["model"]
+            completion["choices"] = [{**choice, "message": message | answer.message}]
+            body = json.dumps(completion).encode()
         try:
             handler.send_response(answer.status)
             headers = {"Content-Type": "application/json", **answer.headers}
             for name, value in headers.items():
                 handler.send_header(name, value)
-            handler.send_header("Content-Length", str(len(body)))
+            handler.send_header("Content-Length", str(len(body) + answer.drips))
             handler.end_headers()
+            while answer.drips and not self._is_closing.wait(0.02):
+                handler.wfile.write(b" ")
+                handler.wfile.flush()
             handler.wfile.write(body)
         except OSError:
             handler.close_connection = True  # the client has gone

@@ -3,7 +3,6 @@
 import json
 import re
 import signal
-import socketserver
 import threading
 import time
 from contextlib import suppress
@@ -34,11 +33,6 @@ LAKE = find_split("roll_vec/FrozenLake-v1", "test")
 COUNTDOWN = find_split("roll_vec/Countdown-v0", "test")
 AT_ONCE = {"retry-after-ms": "1"}
 NUM = 6
-
-
-def slow(value):
-    """Return a parameter of a slow test."""
-    return pytest.param(value, marks=pytest.mark.slow)
 
 
 class Words(roll_vec.BaseLanguageBasedEnv):
@@ -81,29 +75,6 @@ def key(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
-@pytest.fixture
-def drip():
-    """Return the address of a server whose responses get a byte now and then."""
-
-    class Handler(socketserver.BaseRequestHandler):
-        def handle(self):
-            self.request.recv(1 << 16)
-            head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-            with suppress(OSError):  # the client has gone
-                self.request.sendall(head + b"Content-Length: 1000\r\n\r\n")
-                while not closing.wait(0.02):
-                    self.request.sendall(b" ")
-
-    closing = threading.Event()
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
-        closing.set()
-        server.shutdown()
-        thread.join()
-
-
 def make(split, num_envs):
     return split.make_vec(num_envs, **chat_keywords(split, {"action_pattern": None}))
 
@@ -117,6 +88,13 @@ def add(request, _):
     """Return a right answer, and a wrong one in the second turn."""
     level, turn = level_of(request)
     return Reply(f"{level + turn + 1}" if turn != 1 else "no")
+
+
+def play_seeds(split, seeds, reply=add, num_envs=1, **keywords):
+    """Return the trajectories of some seeds, and the server."""
+    with ChatServer(reply) as server:
+        endpoint = ChatEndpoint(server.url, "m", **keywords)
+        return list(play_chat(make(split, num_envs), seeds, endpoint)), server
 
 
 def records_of(split, reply=add, num_envs=4, *, retries=2, **keywords):
@@ -157,38 +135,11 @@ def expected(words):
     return records
 
 
-@pytest.mark.parametrize("num_envs", [4, slow(1), slow(20)])
+@pytest.mark.parametrize("num_envs", [1, 20])
 def test_records_are_those_of_the_same_answers_in_a_batch(words, expected, num_envs):
     records, server = records_of(words, num_envs=num_envs)
     assert records == expected
     assert len(server.requests) == sum(record.length for record in records.values())
-
-
-def test_grids_are_played():
-    moves = ("I go. <answer>Right</answer>", "<answer>Down</answer>", "jump")
-
-    def scripted(turn):
-        return [moves[step % 3] for step in turn.steps]
-
-    def reply(request, _):
-        turn = sum(each["role"] == "assistant" for each in request["messages"])
-        return Reply(moves[turn % 3])
-
-    episodes = [3, 9]  # short ones
-    keywords = chat_keywords(LAKE, {})
-    batch = LAKE.make_vec(2, **keywords)
-    expected = {
-        each.episode: each for each in play_episodes(LAKE, batch, scripted, episodes)
-    }
-    with ChatServer(reply) as server:
-        envs = LAKE.make_vec(2, **keywords)
-        endpoint = ChatEndpoint(server.url, "m")
-        for record in play_chat_episodes(LAKE, envs, endpoint, episodes):
-            assert record == expected.pop(record.episode)
-    assert not expected
-    messages = server.requests[0]["messages"]
-    assert "Answer with one action, in this form: <answer>" in messages[0]["content"]
-    assert messages[1]["content"].startswith("P___")
 
 
 def test_answers_out_of_order_change_nothing_and_hold_up_nobody(words, expected):
@@ -215,11 +166,35 @@ def test_answers_out_of_order_change_nothing_and_hold_up_nobody(words, expected)
     assert server.max_open == 3
 
 
-def test_trajectories_are_in_order_and_are_the_messages(words):
-    with ChatServer(add) as server:
+def test_grids_are_played():
+    moves = ("I go. <answer>Right</answer>", "<answer>Down</answer>", "jump")
+
+    def scripted(turn):
+        return [moves[step % 3] for step in turn.steps]
+
+    def reply(request, _):
+        turn = sum(each["role"] == "assistant" for each in request["messages"])
+        return Reply(moves[turn % 3])
+
+    episodes = [3, 9]  # short ones
+    keywords = chat_keywords(LAKE, {})
+    batch = LAKE.make_vec(2, **keywords)
+    expected = {
+        each.episode: each for each in play_episodes(LAKE, batch, scripted, episodes)
+    }
+    with ChatServer(reply) as server:
+        envs = LAKE.make_vec(2, **keywords)
         endpoint = ChatEndpoint(server.url, "m")
-        seeds = words.seeds[:NUM]
-        trajectories = list(play_chat(make(words, 4), seeds, endpoint))
+        played = play_chat_episodes(LAKE, envs, endpoint, episodes)
+        assert {each.episode: each for each in played} == expected
+    messages = server.requests[0]["messages"]
+    assert "Answer with one action, in this form: <answer>" in messages[0]["content"]
+    assert messages[1]["content"].startswith("P___")
+
+
+def test_trajectories_are_in_order_and_are_the_messages(words):
+    seeds = words.seeds[:NUM]
+    trajectories, server = play_seeds(words, seeds, num_envs=4)
     assert [each.seed for each in trajectories] == list(seeds)
     messages = to_messages(trajectories[1])
     assert [each["content"] for each in messages] == [
@@ -234,6 +209,25 @@ def test_trajectories_are_in_order_and_are_the_messages(words):
     for each in trajectories:
         assert len(each.observations) == len(each.infos) == each.num_steps + 1
         assert len(each.rewards) == each.num_steps
+
+
+@pytest.mark.parametrize("instruction", ["", None])
+def test_no_instruction_no_system_message(words, monkeypatch, instruction):
+    monkeypatch.setattr(Words, "get_instructions", lambda _: instruction)
+    (trajectory,), server = play_seeds(words, [102])
+    for messages in (server.requests[0]["messages"], to_messages(trajectory)):
+        assert messages[0]["role"] == "user"
+
+
+def test_history_is_the_turns_that_a_request_has(words):
+    for history, longest in ((0, 1), (1, 3), (None, 5)):
+        _, server = records_of(words, history=history, episodes=[1])
+        lengths = [len(request["messages"]) - 1 for request in server.requests]
+        assert max(lengths) == longest
+        for request in server.requests:
+            roles = [each["role"] for each in request["messages"]]
+            assert roles == ["system", *["user", "assistant"] * 9][: len(roles)]
+            assert roles[-1] == "user"
 
 
 def test_the_memory_holds_a_bounded_number_of_episodes(words):
@@ -252,84 +246,43 @@ def test_the_memory_holds_a_bounded_number_of_episodes(words):
         assert len(list(trajectories)) == 19
 
 
-@pytest.mark.parametrize("instruction", ["", None])
-def test_no_instruction_no_system_message(words, monkeypatch, instruction):
-    monkeypatch.setattr(Words, "get_instructions", lambda _: instruction)
-    with ChatServer(add) as server:
-        endpoint = ChatEndpoint(server.url, "m")
-        (trajectory,) = play_chat(make(words, 1), [102], endpoint)
-    for messages in (server.requests[0]["messages"], to_messages(trajectory)):
-        assert messages[0]["role"] == "user"
-
-
-@pytest.mark.filterwarnings("ignore::roll_vec.errors.EnvironmentFaultWarning")
-def test_keywords_of_a_chat_leave_no_batch_open(words, monkeypatch):
-    batches = []
-    make_vec = Split.make_vec
-
-    def make(*arguments, **keywords):
-        batches.append(make_vec(*arguments, **keywords))
-        return batches[-1]
-
-    def reset(self, *, seed=None, options=None):
-        raise RuntimeError
-
-    monkeypatch.setattr(Split, "make_vec", make)
-    monkeypatch.setattr(Words, "reset", reset)
-    with pytest.raises(RollVecError):
-        chat_keywords(words, {})
-    assert [batch.closed for batch in batches] == [True]
-
-
-def test_history_is_the_turns_that_a_request_has(words):
-    for history, longest in ((0, 1), (1, 3), (None, 5)):
-        _, server = records_of(words, history=history, episodes=[1])
-        lengths = [len(request["messages"]) - 1 for request in server.requests]
-        assert max(lengths) == longest
-        for request in server.requests:
-            roles = [each["role"] for each in request["messages"]]
-            assert roles == ["system", *["user", "assistant"] * 9][: len(roles)]
-            assert roles[-1] == "user"
-
-
 def test_requests_have_the_arguments_and_the_key_and_no_record_has_it(words):
     with ChatServer(lambda *_: Reply("1 + 1")) as server:
         endpoint = ChatEndpoint(server.url, "m", temperature=0.5, max_tokens=9)
         envs = COUNTDOWN.make_vec(1, **chat_keywords(COUNTDOWN, {}))
         list(play_chat(envs, [3], endpoint))
     (request,) = server.requests
-    messages = request.pop("messages")
-    assert request == {"model": "m", "temperature": 0.5, "max_tokens": 9}
+    messages = request["messages"]
+    arguments = {"model": "m", "temperature": 0.5, "max_tokens": 9}
+    assert request == {**arguments, "messages": messages}
     assert messages[0]["content"].endswith("form: <answer>1 + 2 + 3</answer>")
     assert server.keys == {f"Bearer {KEY}"}
-    assert KEY not in json.dumps(endpoint.to_json())
-    body = json.dumps({"error": {"message": f"the key {KEY} is bad"}}).encode()
-    records, _ = records_of(
-        words, lambda *_: Reply(status=400, body=body), episodes=[0]
-    )
+    assert endpoint.to_json() == {"name": server.url, **arguments}
+    bad = Reply(status=400, body=error_body(f"the key {KEY} is bad"))
+    records, _ = records_of(words, lambda *_: bad, episodes=[0])
     assert "key *** is bad" in records[0].fault
 
 
-def test_without_a_key_there_is_a_stand_in(words, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY")
-    assert records_of(words, episodes=[2])[1].keys == {"Bearer none"}
+@pytest.mark.parametrize(
+    ("key", "sent"), [("", "none"), (f" {KEY}\n", KEY)], ids=["none", "line end"]
+)
+def test_keys(words, monkeypatch, key, sent):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    assert records_of(words, episodes=[2])[1].keys == {f"Bearer {sent}"}
 
 
-def test_a_key_that_no_request_can_have_is_an_error(words, monkeypatch):
-    # Such as that of a file with a line end.
-    monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
-    assert records_of(words, episodes=[2])[1].keys == {f"Bearer {KEY}"}
-    for key in (f"{KEY}\u00e9", f"{KEY}\nX-Other: 1"):
-        monkeypatch.setenv("OPENAI_API_KEY", key)
-        with pytest.raises(InvalidOptionError, match="printable ASCII") as caught:
-            play_chat(make(words, 1), [102], ChatEndpoint("http://127.0.0.1:9", "m"))
-        assert KEY not in str(caught.value)
+@pytest.mark.parametrize("end", ["\u00e9", "\nX-Other: 1"])
+def test_a_key_that_no_request_can_have_is_an_error(words, monkeypatch, end):
+    monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}{end}")
+    with pytest.raises(InvalidOptionError, match="printable ASCII") as caught:
+        play_chat(make(words, 1), [102], ChatEndpoint("http://127.0.0.1:9", "m"))
+    assert KEY not in str(caught.value)
 
 
-@pytest.mark.parametrize("status", [429, slow(500)])
-def test_requests_are_repeated(words, expected, status):
+def test_requests_are_repeated(words, expected):
     def reply(request, count):
         if count < 2:
+            status = (429, 500)[count]
             return Reply(status=status, body=b"{}", headers=AT_ONCE)
         return add(request, count)
 
@@ -338,27 +291,15 @@ def test_requests_are_repeated(words, expected, status):
     assert len(server.requests) == 3 * expected[0].length
 
 
-@pytest.mark.slow  # the client waits for half a second
-def test_a_hanging_connection_is_repeated(words):
-    def reply(request, count):
-        return Reply(hangs=True) if count == 0 else add(request, count)
-
-    with ChatServer(reply) as server:
-        endpoint = ChatEndpoint(server.url, "m", timeout=0.1, retries=1)
-        (trajectory,) = play_chat(make(words, 1), [102], endpoint)
-    assert trajectory.fault is None
-    assert len(server.requests) == 2
+def error_body(message):
+    return json.dumps({"error": {"message": message}}).encode()
 
 
-QUICK_FAULTS = ("status", "broken", "content")
-FAULTS = {
+FAILURES = {
     "status": (Reply(status=500, body=b"{}", headers=AT_ONCE), "Error code: 500"),
-    "request": (
-        Reply(status=400, body=b'{"error": {"message": "too long"}}'),
-        "400 - .*too long",
-    ),
+    "request": (Reply(status=400, body=error_body("too long")), "400 - .*too long"),
     "page": (
-        Reply(status=400, body=b'{"error": {"message": "%s"}}' % (b"x" * 9999)),
+        Reply(status=400, body=error_body("x" * 9999)),
         r"400 - .*x{200,299}\.\.\.$",
     ),
     "broken": (Reply(body=b'{"choices": ['), "no chat completion"),
@@ -369,84 +310,80 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK_FAULTS else slow(name) for name in FAULTS]
-)
-def test_a_request_that_fails_for_good_ends_its_episode_alone(words, expected, name):
-    bad, text = FAULTS[name]
+def test_a_request_that_fails_for_good_ends_its_episode_alone(words, expected):
+    # Of each three episodes the first has two turns, and its second request fails.
+    failures = dict(zip(range(0, 99, 3), FAILURES.values(), strict=False))
 
     def reply(request, count):
-        # The second request of the episodes that have one fails.
-        return bad if level_of(request)[1] == 1 else add(request, count)
+        level, turn = level_of(request)
+        number = level - 100
+        is_bad = number in failures and turn == 1
+        return failures[number][0] if is_bad else add(request, count)
 
-    records, _ = records_of(words, reply, retries=1, episodes=[0, 2])
-    assert records[2] == expected[2]
-    assert re.search(text, records[0].fault)
-    assert (records[0].length, records[0].success) == (1, False)
-    assert records[0].total_reward == 1
-    assert not records[0].terminated | records[0].truncated
-    with pytest.raises(ChatError, match=text):
-        records_of(words, reply, retries=0, on_error="raise")
+    episodes = [*failures, 2]
+    records, _ = records_of(words, reply, retries=1, episodes=episodes)
+    assert records.pop(2) == expected[2]
+    for number, (_, text) in failures.items():
+        record = records.pop(number)
+        assert re.search(text, record.fault), text
+        assert (record.length, record.success, record.total_reward) == (1, False, 1)
+        assert not record.terminated | record.truncated
+    assert not records
+    with pytest.raises(ChatError, match="Error code: 500"):
+        records_of(words, reply, retries=0, on_error="raise", episodes=[0])
 
 
-def test_a_hanging_connection_ends_its_episode(words):
-    with ChatServer(lambda *_: Reply(hangs=True)) as server:
-        endpoint = ChatEndpoint(server.url, "m", timeout=0.05, retries=0)
+@pytest.mark.parametrize(
+    ("reply", "timeout", "fault"),
+    [
+        (Reply(hangs=True), 0.05, "APITimeoutError: Request timed out"),
+        (Reply(drips=True), 0.2, "no complete response within 0.4 seconds"),
+        (None, 1, "APIConnectionError: Connection error: All connection attempts fail"),
+    ],
+    ids=["hangs", "drips", "absent"],
+)
+def test_an_endpoint_that_does_not_answer_is_a_fault(words, reply, timeout, fault):
+    with ChatServer(lambda *_: reply) as server:
+        url = server.url if reply else "http://127.0.0.1:9/v1"
+        endpoint = ChatEndpoint(url, "m", timeout=timeout, retries=0)
         (trajectory,) = play_chat(make(words, 1), [102], endpoint)
-    assert trajectory.fault.startswith("APITimeoutError: Request timed out")
-
-
-def test_a_response_that_never_ends_ends_its_episode(words, drip):
-    endpoint = ChatEndpoint(drip, "m", timeout=0.2, retries=0)
-    (trajectory,) = play_chat(make(words, 1), [102], endpoint)
-    assert trajectory.fault == "no complete response within 0.4 seconds"
-
-
-@pytest.mark.parametrize("status", [401, slow(404)])
-def test_an_endpoint_that_refuses_ends_the_run(words, status):
-    body = b'{"error": {"message": "no such model"}}'
-    with pytest.raises(ChatError, match="no such model") as caught:
-        records_of(words, lambda *_: Reply(status=status, body=body))
-    assert caught.value.is_refusal
-
-
-def test_observations_are_sent_to_no_other_host(words):
-    with ChatServer(add) as other:
-        headers = {"Location": f"{other.url}/chat/completions"}
-        with pytest.raises(ChatError) as caught:
-            records_of(words, lambda *_: Reply(status=307, headers=headers))
-        assert not other.requests
-    assert caught.value.is_refusal
-    text = rf"http://127.0.0.1:\d+/v1 redirects to {headers['Location']}, which is not"
-    assert re.search(text, str(caught.value))
-
-
-def test_an_endpoint_that_is_not_there_is_a_fault():
-    endpoint = ChatEndpoint("http://127.0.0.1:9/v1", "m", retries=0)
-    (trajectory,) = play_chat(make(COUNTDOWN, 1), [3], endpoint)
-    fault = "APIConnectionError: Connection error: All connection attempts failed"
-    assert trajectory.fault == fault
+    assert trajectory.fault.startswith(fault)
     assert (trajectory.num_steps, trajectory.total_reward) == (0, 0.0)
     assert trajectory.success is False
 
 
-@pytest.mark.parametrize(
-    "reply", [Reply(None), Reply(None, message={"refusal": "I will not"}), Reply("")]
-)
-def test_no_answer_is_the_empty_text(reply):
-    with ChatServer(lambda *_: reply) as server:
-        (trajectory,) = play_chat(
-            make(COUNTDOWN, 1), [3], ChatEndpoint(server.url, "m")
+@pytest.mark.parametrize("status", [401, 404, 307])
+def test_an_endpoint_that_refuses_ends_the_run(words, status):
+    with ChatServer(add) as other:
+        target = f"{other.url}/chat/completions"
+        bad = Reply(
+            status=status, body=error_body("no such"), headers={"Location": target}
         )
-    assert trajectory.actions == [""]
-    assert not trajectory.infos[-1]["action_is_valid"]
+        with pytest.raises(ChatError) as caught:
+            records_of(words, lambda *_: bad)
+        # Observations are sent to no other host.
+        assert not other.requests
+    assert caught.value.is_refusal
+    text = "no such"
+    if status == 307:
+        text = rf"http://127.0.0.1:\d+/v1 redirects to {target}, which is not followed"
+    assert re.search(text, str(caught.value))
 
 
-def test_half_a_surrogate_pair_is_a_question_mark(words):
-    with ChatServer(lambda *_: Reply("\ud83d")) as server:
-        endpoint = ChatEndpoint(server.url, "m", retries=0)
-        (trajectory,) = play_chat(make(words, 1), [103], endpoint)
-    assert (trajectory.actions, trajectory.fault) == (["?", "?"], None)
+def test_no_answer_is_the_empty_text_and_half_a_surrogate_pair_a_question_mark(words):
+    replies = {
+        102: (Reply(None), ""),
+        105: (Reply(None, message={"refusal": "I will not"}), ""),
+        108: (Reply(""), ""),
+        111: (Reply("\ud83d"), "?"),
+        112: (Reply("\ud83d"), "?"),  # the next request has it
+    }
+    trajectories, _ = play_seeds(
+        words, [*replies], lambda request, _: replies[level_of(request)[0]][0]
+    )
+    for each in trajectories:
+        assert {*each.actions} == {replies[each.seed][1]}
+        assert each.fault is None
 
 
 def test_an_interrupt_ends_all_conversations_at_once(words):
@@ -480,22 +417,21 @@ def test_episodes_that_nobody_takes_are_closed(words):
 
 
 @pytest.mark.filterwarnings("ignore::roll_vec.errors.EnvironmentFaultWarning")
-def test_a_fault_of_an_environment_ends_its_episode_alone(words, expected):
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_fault_of_an_environment_ends_its_episode_alone(words, expected, workers):
     def reply(request, count):
-        answer = add(request, count)
-        return Reply("break") if level_of(request) == [101, 1] else answer
+        is_last = level_of(request) == [101, 1]
+        return Reply("break") if is_last else add(request, count)
 
-    for workers in (0, 2):
-        with ChatServer(reply) as server:
-            envs = words.make_vec(2, workers=workers)
-            endpoint = ChatEndpoint(server.url, "m")
-            records = {
-                each.episode: each
-                for each in play_chat_episodes(words, envs, endpoint, range(NUM))
-            }
-        assert "out of paper" in records[1].fault
-        assert (records[1].length, records[1].truncated) == (2, True)
-        assert {**records, 1: expected[1]} == expected
+    with ChatServer(reply) as server:
+        envs = words.make_vec(2, workers=workers)
+        played = play_chat_episodes(
+            words, envs, ChatEndpoint(server.url, "m"), range(NUM)
+        )
+        records = {each.episode: each for each in played}
+    assert "out of paper" in records[1].fault
+    assert (records[1].length, records[1].truncated) == (2, True)
+    assert {**records, 1: expected[1]} == expected
 
 
 @pytest.mark.filterwarnings("ignore::roll_vec.errors.EnvironmentFaultWarning")
@@ -523,37 +459,63 @@ def test_keywords_of_a_chat():
     assert own["env_instruction"] == "Count."
 
 
-def test_bad_arguments_are_errors():
-    endpoint = ChatEndpoint("http://127.0.0.1:9/v1", "m")
-    envs = LAKE.make_vec(1)
-    with pytest.raises(InvalidOptionError, match="envs: expected environments of text"):
-        play_chat(envs, [0], endpoint)
-    envs = make(COUNTDOWN, 1)
-    with pytest.raises(InvalidOptionError, match="history: expected at least 0"):
-        play_chat(envs, [0], endpoint, history=-1)
-    with pytest.raises(InvalidOptionError, match="on_error: expected one of 'fault'"):
-        play_chat(envs, [0], endpoint, on_error="skip")
+@pytest.mark.filterwarnings("ignore::roll_vec.errors.EnvironmentFaultWarning")
+def test_keywords_of_a_chat_leave_no_batch_open(words, monkeypatch):
+    batches = []
+    make_vec = Split.make_vec
+
+    def make(*arguments, **keywords):
+        batches.append(make_vec(*arguments, **keywords))
+        return batches[-1]
+
+    def reset(self, *, seed=None, options=None):
+        raise RuntimeError
+
+    monkeypatch.setattr(Split, "make_vec", make)
+    monkeypatch.setattr(Words, "reset", reset)
+    with pytest.raises(RollVecError):
+        chat_keywords(words, {})
+    assert [batch.closed for batch in batches] == [True]
+
+
+@pytest.mark.parametrize(
+    ("split", "keywords", "text"),
+    [
+        (LAKE, {}, "envs: expected environments of text"),
+        (COUNTDOWN, {"history": -1}, "history: expected at least 0"),
+        (COUNTDOWN, {"on_error": "skip"}, "on_error: expected one of 'fault'"),
+    ],
+)
+def test_bad_arguments_are_errors(split, keywords, text):
+    envs = split.make_vec(1)
+    with pytest.raises(InvalidOptionError, match=text):
+        play_chat(envs, [0], ChatEndpoint("http://127.0.0.1:9/v1", "m"), **keywords)
     envs.close()
-    for url in (
-        "localhost:8000",
-        "ftp://host/v1",
-        "http://",
-        "http://host:x/v1",
-        "http://name:secret@host/v1",
-        "http://host/v1?api-key=secret@",
-        None,
-    ):
-        with pytest.raises(InvalidOptionError, match="url: expected http") as caught:
-            ChatEndpoint(url, "m")
-        assert "secret@" not in str(caught.value)
-    for name, value in (
-        ("model", ""),
-        ("temperature", -1),
-        ("temperature", float("nan")),
-        ("max_tokens", 0),
-        ("timeout", 0),
-        ("retries", -1),
-    ):
-        keywords = {"model": "m", name: value}
-        with pytest.raises(InvalidOptionError, match=f"{name}: expected"):
-            ChatEndpoint("http://host/v1", **keywords)
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {"url": "localhost:8000"},
+        {"url": "ftp://host/v1"},
+        {"url": "http://"},
+        {"url": "http://host:x/v1"},
+        {"url": "http://host:0/v1"},
+        {"url": "http://name:secret@host/v1"},
+        {"url": "http://host/v1?api-key=secret@"},
+        {"url": "http://host/v1#secret@"},
+        {"url": None},
+        {"model": ""},
+        {"temperature": -1},
+        {"temperature": float("nan")},
+        {"max_tokens": 0},
+        {"timeout": 0},
+        {"retries": -1},
+    ],
+    ids=str,
+)
+def test_bad_endpoints_are_errors(keywords):
+    (name,) = keywords
+    with pytest.raises(InvalidOptionError, match=f"{name}: expected") as caught:
+        ChatEndpoint(**{"url": "http://host/v1", "model": "m", **keywords})
+    assert "secret@" not in str(caught.value)

@@ -8,6 +8,7 @@ import roll_vec
 from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation import Split, Turn, UniformPolicy, find_split, play_split
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.trajectories import play_seeds
 
 IDS = (
     ("roll_vec/Sokoban-v0", "test-1-box"),
@@ -31,49 +32,32 @@ def play_random(split, num_envs, seed=3):
     return results
 
 
-def assert_equal(results, others):
-    for name, values in vars(results).items():
-        np.testing.assert_array_equal(values, getattr(others, name), err_msg=name)
-
-
 @pytest.mark.parametrize(("id", "name"), IDS)
-def test_results_do_not_depend_on_the_number_of_environments(id, name):
+def test_results_are_those_of_trajectories_whatever_the_batch(id, name):
     split = first_episodes(id, name, 12)
     results = play_random(split, 12)
-    assert len(results.returns) == 12
     assert (results.lengths > 0).all()
     # More environments than episodes, one, and a part that does not divide them.
     for num_envs in (20, 1, 5):
-        assert_equal(play_random(split, num_envs), results)
+        for field, values in vars(play_random(split, num_envs)).items():
+            np.testing.assert_array_equal(values, getattr(results, field), field)
+    envs = split.make_vec(7)
+    trajectories = [*play_seeds(envs, split.seeds, UniformPolicy(envs, 3))]
+    assert results.returns.tolist() == [each.total_reward for each in trajectories]
+    assert results.lengths.tolist() == [each.num_steps for each in trajectories]
+    assert results.successes.tolist() == [each.success for each in trajectories]
+    assert not results.faults.any()
 
 
-def test_random_play_has_a_seed_of_its_own():
+def test_random_play_has_a_seed_of_its_own_and_is_that_of_random_words():
     split = first_episodes("roll_vec/FrozenLake-v1", "test", 24)
     results, others = play_random(split, 24), play_random(split, 24, seed=4)
     assert (results.lengths != others.lengths).any()
-
-
-@pytest.mark.parametrize(("id", "name"), IDS)
-def test_an_episode_is_that_of_a_single_environment(id, name):
-    split = first_episodes(id, name, 12)
-    results = play_random(split, 5)
-    env = gymnasium.make(id, **split.keywords)
-    space, texts = env.action_space, getattr(env.action_space, "examples", None)
-    for episode, seed in enumerate(split.seeds):
-        env.reset(seed=seed)
-        rewards, is_done = [], False
-        while not is_done:
-            words = Turn(None, np.array([episode]), np.array([len(rewards)]))
-            word = int(words.random_words(3)[0])
-            action = texts[word % len(texts)] if texts else word % space.n + space.start
-            _, reward, terminated, truncated, info = env.step(action)
-            rewards.append(reward)
-            is_done = terminated or truncated
-        assert results.returns[episode] == pytest.approx(sum(rewards), abs=1e-12)
-        assert results.lengths[episode] == len(rewards)
-        success = info.get("success", terminated and reward == 1)
-        assert results.successes[episode] == success
-    assert not results.faults.any()
+    envs = split.make_vec(1)
+    for each in play_seeds(envs, split.seeds[:3], UniformPolicy(envs, 3)):
+        episodes = np.full(each.num_steps, each.seed - split.seeds[0])
+        turn = Turn(None, episodes, np.arange(each.num_steps))
+        assert each.actions == (turn.random_words(3) % np.uint64(4)).tolist()
 
 
 class Lengths(roll_vec.BaseDiscreteActionEnv):

@@ -1,14 +1,14 @@
 """Exports: rows, filters, the same bytes in every case, refusals, verification."""
 
 import json
-import shutil
+import random
 from contextlib import suppress
 from math import inf, nan
+from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
-from pyarrow import parquet
 
 import roll_vec
 from roll_vec.errors import InvalidFileError, InvalidOptionError
@@ -22,10 +22,12 @@ from roll_vec.export import (
     verify,
 )
 from roll_vec.export.exporter import partial_folder
-from roll_vec.export.messages import MessagesFormat
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.shared_folders import IS_SUPPORTED
-from roll_vec.trajectories import play_seeds, to_messages
+from roll_vec.trajectories import play_seeds
+from tests.golden import assert_golden
+from tests.interruptions import Countdown, Interruption, interrupt
+
+parquet = pytest.importorskip("pyarrow.parquet")
 
 LAKE = "roll_vec/FrozenLake-v1"
 TEXTS = {
@@ -33,7 +35,13 @@ TEXTS = {
     "action_mode": "text",
     "action_pattern": "<answer>(.*?)</answer>",
 }
-SUFFIXES = {"messages": "jsonl", "parquet": "parquet"}
+# A name of each format's output.
+NAMES = {
+    "messages": "rows.jsonl",
+    "parquet": "rows.parquet",
+    "inspect": "log.json",
+    "atif": "documents",
+}
 
 
 def lakes(num_envs=5, *, start_seed=3, policy_seed=1, **keywords):
@@ -53,8 +61,22 @@ def play(source, num, policy_seed=1):
     return list(play_seeds(envs, range(3, 3 + num), policy))
 
 
-def read_lines(path):
+def read_rows(path):
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def bytes_of(path):
+    """Return the content of a file, or of the files of a folder by name."""
+    if path.is_file():
+        return path.read_bytes()
+    return {each.name: each.read_bytes() for each in path.iterdir()}
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Write parts and groups of some rows."""
+    monkeypatch.setattr("roll_vec.export.exporter._PART_ROWS", 2)
+    monkeypatch.setattr("roll_vec.export.parquet._GROUP_ROWS", 4)
 
 
 @pytest.fixture
@@ -65,37 +87,42 @@ def messages(tmp_path):
     return path
 
 
-def test_a_row_of_messages_is_an_episode(messages):
-    rows = read_lines(messages)
-    assert len(rows) == 9
-    for row, episode in zip(rows, play(lakes(), 9), strict=True):
-        assert row == {
-            "messages": to_messages(episode),
-            "id": LAKE,
-            "keywords": json.dumps(TEXTS, sort_keys=True),
-            "seed": episode.seed,
-            "return": float(np.cumsum(episode.rewards)[-1]),
-            "success": episode.success,
-            "num_steps": len(episode.rewards),
-            "terminated": episode.terminated,
-            "truncated": episode.truncated,
-            "rewards": episode.rewards.tolist(),
-        }
-        assert row["messages"][-1]["role"] == "assistant"
+# -------------------------------------------------------------------- what is written
+
+
+# To the goal, into a hole, and to the limit of steps.
+WALKED = ("Down Down Right Right Down Right", "Right jump Down", "Up Up Up Up Up Up")
+
+
+@pytest.mark.parametrize("format", ["messages", "inspect", "atif"])
+def test_an_output_is_that_of_the_golden_files(tmp_path, format):
+    def walk(turn):
+        places = zip(turn.episodes, turn.steps, strict=True)
+        return [f"I go. <answer>{WALKED[i].split()[j]}</answer>" for i, j in places]
+
+    keywords = {**TEXTS, "is_slippery": False, "max_episode_steps": 6}
+    source = policy_source(LAKE, lambda _: walk, "walk", keywords=keywords, num_envs=1)
+    path = tmp_path / NAMES[format]
+    export(path, source, format=format, num=3)
+    for each in [path] if path.is_file() else path.iterdir():
+        golden = Path(__file__).parent / "data" / each.name
+        content = each.read_bytes().replace(roll_vec.__version__.encode(), b"VERSION")
+        assert_golden(golden, content)
+    assert verify(path, format) == (3, 0)
 
 
 @pytest.mark.parametrize(
-    ("keywords", "dtype", "shape"),
+    ("obs_mode", "dtype", "shape"),
     [
-        ({"obs_mode": "grid"}, np.uint8, (4, 4)),
-        ({"obs_mode": "planes"}, np.uint8, (6, 4, 4)),
-        ({"obs_mode": "position"}, np.int64, ()),
-        ({**TEXTS}, object, ()),
+        ("grid", np.uint8, (4, 4)),
+        ("planes", np.uint8, (6, 4, 4)),
+        ("position", np.int64, ()),
+        ("text", object, ()),
     ],
-    ids=lambda value: value["obs_mode"] if isinstance(value, dict) else "",
 )
-def test_a_row_of_parquet_is_an_episode(tmp_path, keywords, dtype, shape):
-    keywords = {"action_mode": "discrete", "action_pattern": None, **keywords}
+def test_a_row_of_parquet_is_an_episode(tmp_path, obs_mode, dtype, shape):
+    keywords = {} if obs_mode == "text" else {"action_mode": "discrete"}
+    keywords |= {"action_pattern": None, "obs_mode": obs_mode}
     source, path = lakes(**keywords), tmp_path / "rows.parquet"
     export(path, source, format="parquet", num=9)
     table = parquet.read_table(path)
@@ -103,36 +130,25 @@ def test_a_row_of_parquet_is_an_episode(tmp_path, keywords, dtype, shape):
         observations = np.array(row["observations"], dtype)
         assert observations.shape == (episode.num_steps + 1, *shape)
         np.testing.assert_array_equal(observations, episode.observations)
-        assert row["actions"] == episode.actions
         assert row["rewards"] == episode.rewards.tolist()
         assert row["return"] == episode.total_reward
-        assert row["seed"] == episode.seed
-        assert row["success"] is episode.success
-        assert row["num_steps"] == episode.num_steps
-        assert row["instruction"] == episode.instruction
+        for name in ("seed", "actions", "success", "num_steps", "instruction"):
+            assert row[name] == getattr(episode, name), name
         ends = (row["terminated"], row["truncated"])
         assert ends == (episode.terminated, episode.truncated)
     assert verify(path, "parquet", num_envs=4) == (9, 0)
     metadata = json.loads(table.schema.metadata[b"roll_vec"])
-    assert metadata["id"] == LAKE
-    assert metadata["policy"] == "uniform 1"
+    assert (metadata["id"], metadata["policy"]) == (LAKE, "uniform 1")
 
 
-@pytest.mark.parametrize("format", SUFFIXES)
-def test_only_success_keeps_the_successes_in_the_order_of_seeds(tmp_path, format):
-    source = lakes(is_slippery=False)
-    path = tmp_path / f"rows.{SUFFIXES[format]}"
-    result = export(path, source, format=format, num=3, only_success=True)
+def test_only_success_keeps_the_successes_in_the_order_of_seeds(tmp_path):
+    source, path = lakes(is_slippery=False), tmp_path / "rows.jsonl"
+    result = export(path, source, num=3, only_success=True)
     episodes = play(source, result.totals.episodes)
     wins = [episode for episode in episodes if episode.success]
     assert episodes[-1].success
     assert len(wins) == result.totals.rows == result.totals.successes == 3
-    rows = (
-        read_lines(path)
-        if format == "messages"
-        else parquet.read_table(path).to_pylist()
-    )
-    assert [row["seed"] for row in rows] == [episode.seed for episode in wins]
+    assert [row["seed"] for row in read_rows(path)] == [each.seed for each in wins]
     assert result.mean_return == 1.0
     assert result.totals.steps == sum(episode.num_steps for episode in wins)
 
@@ -142,46 +158,99 @@ def test_an_export_that_hardly_succeeds_ends(tmp_path):
         def __call__(self, turn):
             return ["<answer>Left</answer>"] * len(turn.steps)
 
-    source = policy_source(
-        LAKE,
-        lambda envs: Stay(envs, 0),
-        "stay",
-        keywords={**TEXTS, "is_slippery": False, "max_episode_steps": 2},
-    )
-    counts = []
+    keywords = {**TEXTS, "is_slippery": False, "max_episode_steps": 2}
+    source = policy_source(LAKE, lambda envs: Stay(envs, 0), "stay", keywords=keywords)
+    path, counts = tmp_path / "rows.jsonl", []
     with pytest.raises(TooFewSuccessesError, match="only 0 of 200 "):
-        export(tmp_path / "rows.jsonl", source, num=2, only_success=True)
-    with pytest.raises(TooFewSuccessesError, match="only 0 of 230 ") as error:
+        export(path, source, num=2, only_success=True)
+    more = {"only_success": True, "max_episodes": 230}
+    with pytest.raises(TooFewSuccessesError, match=r"only 0 of 230 .*max_episodes"):
         export(
-            tmp_path / "rows.jsonl",
-            source,
-            num=2,
-            only_success=True,
-            max_episodes=230,
-            on_progress=lambda totals: counts.append(totals.episodes),
+            path, source, num=2, **more, on_progress=lambda t: counts.append(t.episodes)
         )
-    assert "max_episodes" in str(error.value)
     assert counts == [*range(200, 231)]
 
 
-@pytest.mark.parametrize("format", SUFFIXES)
-def test_bytes_depend_neither_on_the_batch_nor_on_parts(tmp_path, monkeypatch, format):
-    files = []
-    for number, (num_envs, part) in enumerate([(1, 512), (5, 2), (40, 7)]):
-        monkeypatch.setattr("roll_vec.export.exporter._PART_ROWS", part)
-        monkeypatch.setattr("roll_vec.export.parquet._GROUP_ROWS", 4)
-        path = tmp_path / f"{number}.{SUFFIXES[format]}"
-        export(path, lakes(num_envs), format=format, num=20)
-        files.append(path.read_bytes())
+def test_rows_have_no_keywords_of_the_work(tmp_path):
+    keywords = {"workers": 2, "max_steps": 2}
+    source = policy_source(
+        "roll_vec/Countdown-v0",
+        lambda envs: lambda turn: ["1"] * len(turn.steps),
+        "one",
+        keywords=keywords,
+    )
+    path = tmp_path / "rows.jsonl"
+    export(path, source, num=2)
+    assert json.loads(read_rows(path)[0]["keywords"]) == {"max_steps": 2}
+    assert verify(path) == (2, 0)
+
+
+# --------------------------------------------------------------------- interruptions
+
+
+@pytest.mark.parametrize("format", NAMES)
+def test_bytes_depend_neither_on_the_batch_nor_on_parts(tmp_path, small_parts, format):
+    contents = []
+    for number, num_envs in enumerate((1, 40)):
+        path = tmp_path / f"{number}-{NAMES[format]}"
+        with pytest.MonkeyPatch.context() as patch:
+            if number:
+                patch.setattr("roll_vec.export.exporter._PART_ROWS", 7)
+            export(path, lakes(num_envs), format=format, num=20)
+        contents.append(bytes_of(path))
         assert not partial_folder(path).exists()
-    assert files[0] == files[1] == files[2]
+    assert contents[0] == contents[1]
 
 
-class Interruption(Exception):
-    """Something that ends a process."""
+def damage(folder, rng):
+    """Cut a file of an unfinished export, or change a byte of it."""
+    for file in [*folder.iterdir()] if folder.exists() else []:
+        content = file.read_bytes() if file.is_file() else b""
+        if content and rng.random() < 0.2:
+            end = rng.randrange(len(content))
+            changed = bytes([content[end] ^ 1]) + content[end + 1 :]
+            file.write_bytes(content[:end] + rng.choice([b"", changed]))
+    if folder.exists() and rng.random() < 0.3:
+        (folder / "incomplete").write_bytes(b"half")
 
 
-def interrupt(path, rows, **keywords):
+WALKS = [*range(6), *(pytest.param(i, marks=pytest.mark.slow) for i in range(6, 24))]
+
+
+# What an interrupted program leaves open is closed when it is collected.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("seed", WALKS)
+def test_an_export_goes_on_from_any_interruption_and_damage(
+    tmp_path, small_parts, seed
+):
+    rng = random.Random(seed)
+    format = [*NAMES][seed % len(NAMES)]
+    keywords = {"format": format, "num": 8}
+    source = {}
+    if seed % 3 == 0:
+        keywords |= {"num": 2, "only_success": True}
+        source = {"is_slippery": False}
+    whole, path = tmp_path / f"whole-{NAMES[format]}", tmp_path / NAMES[format]
+    counter = Countdown(tmp_path, 10**6, stays_dead=False)
+    with interrupt(counter):
+        export(whole, lakes(**source), on_progress=counter, **keywords)
+    num_steps = 10**6 - counter.steps
+    while not path.exists():
+        steps = rng.randrange(2 * num_steps)
+        countdown = Countdown(tmp_path, steps, stays_dead=rng.random() < 0.5)
+        try:
+            with interrupt(countdown):
+                envs = lakes(rng.choice([1, 5]), **source)
+                export(path, envs, on_progress=countdown, **keywords)
+        except Interruption:
+            damage(partial_folder(path), rng)
+    # It may have been interrupted when it deleted the parts.
+    export(path, lakes(**source), overwrite=True, **keywords)
+    assert bytes_of(path) == bytes_of(whole)
+    assert not partial_folder(path).exists()
+
+
+def interrupt_at(path, rows):
     """Begin an export of 12 rows that ends after some rows."""
 
     def stop(totals):
@@ -189,65 +258,40 @@ def interrupt(path, rows, **keywords):
             raise Interruption
 
     with pytest.raises(Interruption):
-        export(path, lakes(**keywords), num=12, on_progress=stop)
+        export(path, lakes(), num=12, on_progress=stop)
 
 
-@pytest.mark.parametrize("rows", range(1, 12, 3))
-def test_an_interrupted_export_goes_on(tmp_path, monkeypatch, rows):
-    monkeypatch.setattr("roll_vec.export.exporter._PART_ROWS", 3)
-    export(tmp_path / "whole.jsonl", lakes(), num=12)
+def test_nothing_is_played_twice(tmp_path):
     path = tmp_path / "rows.jsonl"
-    interrupt(path, rows)
-    assert not path.exists()
-    first = next(iter(lakes().episodes(rows, 1)))
-    source = lakes(num_envs=2)
-    begins = []
+    interrupt_at(path, 5)
+    source, begins = lakes(num_envs=2), []
     episodes = source.episodes
     object.__setattr__(
         source, "episodes", lambda at, n: begins.append(at) or episodes(at, n)
     )
     result = export(path, source, num=12)
-    # Nothing is played twice.
-    assert begins == [rows]
-    assert first.seed == 3 + rows
-    assert result.rows_before == rows
+    assert begins == [result.rows_before] == [5]
     assert result.totals.rows == 12
-    assert path.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize("stride", [997, pytest.param(29, marks=pytest.mark.slow)])
-def test_an_export_goes_on_from_any_damage(tmp_path, monkeypatch, stride):
-    monkeypatch.setattr("roll_vec.export.exporter._PART_ROWS", 2)
-    whole = tmp_path / "whole.jsonl"
+@pytest.mark.parametrize("name", ["journal", "00000", "00001"])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 0.9])
+def test_a_changed_byte_is_noticed_by_its_checksum(tmp_path, small_parts, name, share):
+    whole, path = tmp_path / "whole.jsonl", tmp_path / "rows.jsonl"
     export(whole, lakes(), num=12)
-    path = tmp_path / "rows.jsonl"
-    interrupt(path, 5)
-    folder = partial_folder(path)
-    shutil.copytree(folder, tmp_path / "saved")
-    sizes = {file.name: file.stat().st_size for file in folder.iterdir()}
-    assert sorted(sizes) == ["00000", "00001", "00002", "journal"]
-    # The ends of lines, and some bytes between them.
-    for name, size in sizes.items():
-        content = (tmp_path / "saved" / name).read_bytes()
-        lines = [i + 1 for i, byte in enumerate(content) if byte == 10]
-        for end in {*range(0, size, stride), *lines, size - 1} - {size}:
-            flipped = bytes([content[end] ^ 1])
-            for damaged in (
-                content[:end],
-                content[:end] + flipped + content[end + 1 :],
-            ):
-                (folder / name).write_bytes(damaged)
-                # A part or journal that was being written.
-                (folder / "incomplete").write_bytes(b"half")
-                export(path, lakes(), num=12, overwrite=True)
-                assert path.read_bytes() == whole.read_bytes(), (name, end)
-                shutil.copytree(tmp_path / "saved", folder)
+    interrupt_at(path, 5)
+    file = partial_folder(path) / name
+    content = bytearray(file.read_bytes())
+    content[int(share * len(content))] ^= 1
+    file.write_bytes(content)
+    export(path, lakes(), num=12)
+    assert path.read_bytes() == whole.read_bytes()
 
 
 def test_another_export_to_the_same_output_is_refused(tmp_path):
     path = tmp_path / "rows.jsonl"
-    interrupt(path, 5)
-    before = {file: file.read_bytes() for file in partial_folder(path).iterdir()}
+    interrupt_at(path, 5)
+    before = bytes_of(partial_folder(path))
     for text, source, others in (
         ("start_seed was 3, and is now 4", lakes(start_seed=4), {}),
         ("policy was 'uniform 1', and is now 'uniform 2'", lakes(policy_seed=2), {}),
@@ -257,79 +301,34 @@ def test_another_export_to_the_same_output_is_refused(tmp_path):
     ):
         with pytest.raises(InvalidOptionError, match=text):
             export(path, source, **{"num": 12, **others})
-    # The number of environments changes no row.
-    assert {f: f.read_bytes() for f in partial_folder(path).iterdir()} == before
-    export(path, lakes(num_envs=9), num=12)
-
-
-def test_an_export_goes_on_that_was_interrupted_at_its_end(tmp_path, monkeypatch):
-    path = tmp_path / "rows.jsonl"
-    finish = MessagesFormat.finish
-
-    def begin_to_finish(self, parts, out, source, target):
-        finish(self, parts[:1], out, source, target)
-        raise Interruption
-
-    monkeypatch.setattr(MessagesFormat, "finish", begin_to_finish)
-    with pytest.raises(Interruption):
-        export(path, lakes(), num=9)
-    assert not path.exists()
-    monkeypatch.undo()
-    source = lakes()
-    object.__setattr__(source, "episodes", None)  # nothing is played
-    assert export(path, source, num=9).rows_before == 9
-    assert verify(path) == (9, 0)
-
-
-@pytest.mark.skipif(not IS_SUPPORTED, reason="this system has no locks")
-def test_two_processes_do_not_write_one_output(tmp_path):
-    path = tmp_path / "rows.jsonl"
-    texts = []
+    assert bytes_of(partial_folder(path)) == before
 
     def begin_another(totals):
-        if totals.rows == 5:
-            with pytest.raises(InvalidOptionError, match="another process") as error:
+        if totals.rows == 7:
+            with pytest.raises(InvalidOptionError, match="another process"):
                 export(path, lakes(), num=12)
-            texts.append(str(error.value))
 
-    export(path, lakes(), num=12, on_progress=begin_another)
-    assert texts
-    assert len(read_lines(path)) == 12
-
-
-def test_rows_have_no_keywords_of_the_work(tmp_path):
-    source = policy_source(
-        "roll_vec/Countdown-v0",
-        lambda envs: lambda turn: ["1"] * len(turn.steps),
-        "one",
-        keywords={"workers": 2, "max_steps": 2},
-    )
-    export(tmp_path / "rows.jsonl", source, num=2)
-    (first, _) = read_lines(tmp_path / "rows.jsonl")
-    assert json.loads(first["keywords"]) == {"max_steps": 2}
-    assert verify(tmp_path / "rows.jsonl") == (2, 0)
-
-
-def test_outputs_are_not_overwritten(messages):
-    content = messages.read_bytes()
-    with pytest.raises(InvalidOptionError, match="overwrite=True"):
-        export(messages, lakes(), num=2)
-    assert messages.read_bytes() == content
-    export(messages, lakes(), num=2, overwrite=True)
-    assert len(read_lines(messages)) == 2
+    # The number of environments changes no row.
+    export(path, lakes(num_envs=9), num=12, on_progress=begin_another)
 
 
 def test_folders_of_others_are_not_touched(tmp_path):
     path = tmp_path / "rows.jsonl"
-    partial_folder(path).mkdir()
-    (partial_folder(path) / "thesis.txt").write_text("mine")
-    with pytest.raises(InvalidOptionError, match="is no unfinished export"):
-        export(path, lakes(), num=2)
-    assert (partial_folder(path) / "thesis.txt").read_text() == "mine"
-    (partial_folder(path) / "journal").write_text("Dear diary,")
-    with pytest.raises(InvalidOptionError, match="is no unfinished export"):
-        export(path, lakes(), num=2)
-    assert (partial_folder(path) / "thesis.txt").read_text() == "mine"
+    thesis = partial_folder(path) / "thesis.txt"
+    thesis.parent.mkdir()
+    thesis.write_text("mine")
+    for _ in range(2):
+        with pytest.raises(InvalidOptionError, match="is no unfinished export"):
+            export(path, lakes(), num=2)
+        assert thesis.read_text() == "mine"
+        (thesis.parent / "journal").write_text("Dear diary,")
+
+
+def test_overwrite_keeps_the_permissions(messages):
+    messages.chmod(0o600)
+    export(messages, lakes(), num=2, overwrite=True)
+    assert messages.stat().st_mode & 0o777 == 0o600
+    assert len(read_rows(messages)) == 2
 
 
 def test_overwrite_deletes_nothing_but_older_outputs(tmp_path, monkeypatch):
@@ -348,9 +347,11 @@ def test_overwrite_deletes_nothing_but_older_outputs(tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.rglob("*")) == [
         *("home", "rows.jsonl", "thesis.txt", "work")
     ]
-    for num in (3, 2):
-        export(home / "chats", lakes(), num=num, format="atif", overwrite=True)
-        assert len([*(home / "chats").iterdir()]) == num
+    export(home / "chats", lakes(), num=3, format="atif")
+    with pytest.raises(InvalidOptionError, match="overwrite=True"):
+        export(home / "chats", lakes(), num=2, format="atif")
+    export(home / "chats", lakes(), num=2, format="atif", overwrite=True)
+    assert len([*(home / "chats").iterdir()]) == 2
     (home / "link").symlink_to("chats")
     export(home / "link", lakes(), num=3, format="atif", overwrite=True)
     assert (home / "link").is_symlink()
@@ -360,33 +361,34 @@ def test_overwrite_deletes_nothing_but_older_outputs(tmp_path, monkeypatch):
         export(home / "chats", lakes(), num=2, format="atif", overwrite=True)
 
 
+# -------------------------------------------------------------------------- refusals
+
+DISCRETE = {"action_mode": "discrete", "action_pattern": None}
+
+
 @pytest.mark.parametrize(
     ("keywords", "arguments", "text"),
     [
         ({"obs_mode": "grid"}, {}, "messages needs observations that are texts"),
-        (
-            {"action_mode": "discrete", "action_pattern": None},
-            {},
-            "messages needs actions that are texts",
-        ),
+        ({"obs_mode": "grid"}, {"format": "inspect"}, "inspect needs observations"),
+        ({"obs_mode": "grid"}, {"format": "atif"}, "atif needs observations that are"),
+        (DISCRETE, {}, "messages needs actions that are texts"),
         ({}, {"format": "csv"}, "format: expected one of messages, parquet, minari"),
-        ({}, {"format": "parquet"}, r"out: expected a name that ends with \.parquet"),
+        ({}, {"out": "a.jsonl", "format": "parquet"}, r"a name that ends with \.par"),
         ({}, {"num": 0}, "num"),
+        ({}, {"max_episodes": 0}, "max_episodes"),
+        ({}, {"only_success": 1}, "only_success"),
+        ({}, {"out": "none/rows.jsonl"}, "out: expected a path in a folder that"),
+        ({"desc": np.array([*"SG"]).reshape(1, 2)}, {}, "keywords"),
+        ({"group_size": 2}, {}, "keywords"),
     ],
 )
 def test_bad_arguments_are_refused(tmp_path, keywords, arguments, text):
     arguments = {"num": 3, **arguments}
+    name = arguments.pop("out", NAMES.get(arguments.get("format", "messages"), "x"))
     with pytest.raises(InvalidOptionError, match=text):
-        export(tmp_path / "rows.jsonl", lakes(**keywords), **arguments)
+        export(tmp_path / name, lakes(**keywords), **arguments)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    "keywords", [{"desc": np.array([*"SG"]).reshape(1, 2)}, {"group_size": 2}]
-)
-def test_keywords_that_a_row_cannot_have_are_refused(keywords):
-    with pytest.raises(InvalidOptionError, match="keywords"):
-        lakes(**keywords)
 
 
 def test_no_pair_of_surrogates_and_no_infinite_reward_ends_in_a_file(tmp_path):
@@ -396,7 +398,7 @@ def test_no_pair_of_surrogates_and_no_infinite_reward_ends_in_a_file(tmp_path):
     object.__setattr__(episode, "actions", halves)
     object.__setattr__(source, "episodes", lambda *_: iter([episode]))
     export(tmp_path / "rows.jsonl", source, num=1)
-    (row,) = read_lines(tmp_path / "rows.jsonl")
+    (row,) = read_rows(tmp_path / "rows.jsonl")
     assert row["messages"][2]["content"] == halves[0]
     with pytest.raises(InvalidOptionError, match="half a surrogate pair"):
         export(tmp_path / "rows.parquet", source, format="parquet", num=1)
@@ -406,11 +408,13 @@ def test_no_pair_of_surrogates_and_no_infinite_reward_ends_in_a_file(tmp_path):
             export(tmp_path / "others.jsonl", source, num=1)
 
 
+# ---------------------------------------------------------------------- verification
+
+
 def test_all_rows_replay(messages):
-    assert verify(messages) == (9, 0)
     counts = []
     for num_envs in (1, 20):
-        verify(messages, num_envs=num_envs, on_progress=counts.append)
+        assert verify(messages, num_envs=num_envs, on_progress=counts.append) == (9, 0)
     assert counts == [9, 9]
 
 
@@ -443,61 +447,88 @@ def test_rows_with_nan_replay(tmp_path):
         del gymnasium.registry[id]
 
 
-def tampered(row, name):
-    """Return a row with one change, and the text that a reader is told."""
-    answers = [m for m in row["messages"] if m["role"] == "assistant"]
-    if name == "seed":
-        row["seed"] += 1000
-        return row, "seed 1010"
-    if name == "return":
-        row["return"] += 5e-324
-        return row, "return is"
-    if name == "success":
-        row["success"] = not row["success"]
-        return row, "success is"
-    if name == "rewards":
-        row["rewards"][0] = -0.25
-        return row, "reward 0 is -0.25 in the file, and 0.0 when"
-    if name == "action":
-        answers[-1]["content"] = "<answer>none</answer>"
-        return row, "does not end|when it is played"
-    if name == "observation":
-        row["messages"][3]["content"] += " "
-        return row, "observation 1 differs"
-    if name == "longer":
-        row["messages"] += row["messages"][1:3]
-        return row, "number of actions is"
-    row["messages"] = row["messages"][:3]
-    return row, "does not end after 1 steps"
+def change_action(row):
+    answers = [each for each in row["messages"] if each["role"] == "assistant"]
+    answers[-1]["content"] = "<answer>none</answer>"
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["seed", "return", "success", "rewards", "action", "observation", "longer", "cut"],
-)
-def test_a_tampered_row_is_named(messages, name):
-    rows = read_lines(messages)
-    rows[7], text = tampered(rows[7], name)
+def change_observation(row):
+    row["messages"][3]["content"] += " "
+
+
+# Changes of a row, and the text that a reader gets.
+CHANGES = {
+    "seed": (lambda row: row.update(seed=1010), "seed 1010"),
+    "return": (lambda row: row.update({"return": row["return"] + 5e-324}), "return is"),
+    "success": (lambda row: row.update(success=not row["success"]), "success is"),
+    "rewards": (
+        lambda row: row["rewards"].__setitem__(0, -0.25),
+        "reward 0 is -0.25 in the file, and 0.0 when",
+    ),
+    "action": (change_action, "does not end|when it is played"),
+    "observation": (change_observation, "observation 1 differs"),
+    "longer": (
+        lambda row: row["messages"].extend(row["messages"][1:3]),
+        "number of actions is",
+    ),
+    "cut": (
+        lambda row: row.update(messages=row["messages"][:3]),
+        "does not end after 1 steps",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_row_that_was_changed_is_named(messages, name):
+    change, text = CHANGES[name]
+    rows = read_rows(messages)
+    change(rows[7])
     messages.write_text("\n".join(map(json.dumps, rows)), "utf-8")
     with pytest.raises(VerificationError, match=text) as error:
         verify(messages, num_envs=2)
     assert "row 7 (seed" in str(error.value)
 
 
-def test_a_file_of_something_else_is_named(tmp_path):
-    (tmp_path / "rows.jsonl").write_text('{"messages": []}\n')
-    with pytest.raises(InvalidFileError, match=r"rows\.jsonl, line 1"):
-        verify(tmp_path / "rows.jsonl")
-    (tmp_path / "rows.parquet").write_text("no")
-    with pytest.raises(InvalidFileError, match=r"rows\.parquet"):
-        verify(tmp_path / "rows.parquet", "parquet")
+@pytest.mark.parametrize("format", ["inspect", "atif"])
+def test_a_changed_transcript_is_noticed(tmp_path, format):
+    path = tmp_path / NAMES[format]
+    export(path, lakes(), format=format, num=2)
+    file = path if path.is_file() else min(path.iterdir())
+    text = file.read_text("utf-8")
+    assert "P___" in text
+    file.write_text(text.replace("P___", "P__G"), "utf-8")
+    with pytest.raises(VerificationError, match="observation 0 differs"):
+        verify(path, format)
 
 
-@pytest.mark.parametrize("format", SUFFIXES)
+@pytest.mark.parametrize(
+    ("format", "content", "text"),
+    [
+        ("messages", b'{"messages": []}\n', r"rows\.jsonl, line 1"),
+        ("parquet", b"no", r"rows\.parquet"),
+        *(
+            (format, content, f"of format {format}")
+            for format in ("inspect", "atif")
+            for content in (b"", b"[]", b'{"samples": [{}], "steps": [{}]}')
+        ),
+        ("atif", None, "no folder of format atif"),
+    ],
+)
+def test_a_file_of_something_else_is_named(tmp_path, format, content, text):
+    path = file = tmp_path / NAMES[format]
+    if format == "atif":
+        path.mkdir()
+        file = path / "1.json"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(InvalidFileError, match=text):
+        verify(path, format)
+
+
+@pytest.mark.parametrize("format", ["messages", "parquet"])
 def test_damage_is_an_error_of_the_file(tmp_path, format):
-    path = tmp_path / f"rows.{SUFFIXES[format]}"
-    source = lakes(obs_mode="text")
-    export(path, source, num=3, format=format)
+    path = tmp_path / NAMES[format]
+    export(path, lakes(), num=3, format=format)
     content = path.read_bytes()
     num_undamaged = 0
     for place in range(1, len(content), len(content) // 20):
@@ -511,7 +542,7 @@ def test_damage_is_an_error_of_the_file(tmp_path, format):
 
 @pytest.mark.parametrize("id", ["roll_vec/Lake-v0", "no_such_module:a/B-v0", "?"])
 def test_an_unknown_environment_of_a_file_is_named(messages, id):
-    old = json.dumps(read_lines(messages)[0]["id"])
+    old = json.dumps(read_rows(messages)[0]["id"])
     messages.write_text(messages.read_text().replace(old, json.dumps(id)))
     with pytest.raises(InvalidFileError, match=r"environment .* cannot be made here"):
         verify(messages)

@@ -1,0 +1,247 @@
+"""The published figures: pages and pictures are what their files and the code give."""
+
+import copy
+import json
+import re
+
+import pytest
+
+from benchmarks import exports, machine, plot, report, result, suite, thread_simulation
+from benchmarks.baselines import __main__ as baselines
+from benchmarks.baselines import chart, page, policies, results
+from benchmarks.goals import __main__ as goals
+from benchmarks.goals import page as goals_page
+from benchmarks.quotations import PAGES, pattern, rewrite
+from roll_vec.evaluation import SPLITS, find_split
+
+BASELINES = json.loads(results.RESULTS.read_text("utf-8"))
+ROWS = {results.key_of(row): row for row in BASELINES["rows"]}
+EXPORTS = json.loads(exports.RESULTS.read_text("utf-8"))
+RESULTS = sorted((report.ROOT / "benchmarks/results").glob("*.json"))
+GOALS = json.loads((goals.FOLDER / goals_page.DATA).read_text("utf-8"))["runs"]
+ALL = [split for by_name in SPLITS.values() for split in by_name.values()]
+
+# ------------------------------------------------------------------------ baselines
+
+
+def test_page_and_picture_of_baselines_are_what_the_file_gives():
+    path = results.RESULTS
+    assert path.with_suffix(".md").read_text("utf-8") == page.render(BASELINES)
+    picture = path.with_suffix(".png")
+    assert picture.stat().st_size < 60_000
+    with pytest.importorskip("PIL.Image").open(picture) as image:
+        assert image.text["Description"] == chart.digest_of(BASELINES)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_pages_quote_the_files_alone(path):
+    text = path.read_text("utf-8")
+    assert page.quote(text, BASELINES) == text
+    assert exports.quote(text, EXPORTS) == text
+    if path != results.RESULTS.with_suffix(".md"):
+        # The table of frameworks has another kind.
+        others = pattern(r"(?:baseline|frameworks?)").sub("", text)
+        figures = re.findall(r"^.*\bPPO\b.*\d %.*$|^.*\d %.*\bPPO\b.*$", others, re.M)
+        assert not figures, "take it from baselines.json, see benchmarks.baselines.page"
+
+
+def test_baselines_have_a_row_or_a_reason_for_each_policy_and_split():
+    reasons = {results.key_of(entry) for entry in BASELINES["absent"]}
+    splits = {(split["id"], split["name"]): split for split in BASELINES["splits"]}
+    assert list(splits) == [(split.id, split.name) for split in ALL]
+    for split in ALL:
+        entry = splits[split.id, split.name]
+        assert (entry["digest"], entry["episodes"]) == (split.digest, len(split))
+        assert entry["keywords"] == json.loads(json.dumps(dict(split.keywords)))
+        for policy in policies.POLICIES:
+            key = split.id, split.name, policy
+            assert (policies.absence(split, policy) is None) == (key not in reasons)
+            # PPO's rows come when its training is done.
+            if policy != policies.PPO:
+                assert ROWS[key]["digest"] == split.digest
+                assert ROWS[key]["faults"] == 0
+        random, rule, solver = (
+            ROWS[split.id, split.name, policy]["success"]
+            for policy in ("random", "rule", "solver")
+        )
+        assert random[2] < solver[1]
+        assert random[0] <= rule[0] <= solver[0]
+
+
+@pytest.mark.parametrize(
+    ("id", "name", "policy"),
+    [
+        ("roll_vec/Countdown-v0", "test", "rule"),
+        ("roll_vec/RandomFrozenLake-v0", "test-no-slip", "rule"),
+        ("roll_vec/Sokoban-v0", "test-1-box", "solver"),
+        ("roll_vec/WebShop-v0", "test", "rule"),
+    ],
+)
+def test_a_baseline_is_measured_again(id, name, policy):
+    split = find_split(id, name)
+    args = baselines.make_parser().parse_args(["--num-envs", "100"])
+    row = baselines.measure(split, policy, args, {"revision": None}, {}, lambda *_: 0)
+    for figure in ("success", "return", "length", "episodes", "faults", "digest"):
+        assert row[figure] == ROWS[id, name, policy][figure], figure
+
+
+def test_a_run_of_baselines_goes_on_and_keeps_other_rows(monkeypatch, tmp_path, capsys):
+    measured, out = [], tmp_path / "out.json"
+    make_row = baselines.make_row
+
+    def record(split, policy, *others):
+        if policy == interrupted_at:
+            raise KeyboardInterrupt
+        measured.append(policy)
+        return make_row(split, policy, *others)
+
+    monkeypatch.setattr(baselines, "make_row", record)
+    monkeypatch.setattr(baselines, "revision", lambda *_: "abc")
+    # It needs matplotlib.
+    monkeypatch.setattr(baselines.chart, "draw", lambda content, path: path.touch())
+
+    def run(*arguments):
+        measured.clear()
+        id = "roll_vec/Countdown-v0"
+        baselines.main(["--only", id, *arguments, "--out", str(out)])
+        return [*measured]
+
+    interrupted_at = "rule"
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    interrupted_at = None
+    assert run() == ["rule", "solver"]
+    assert run() == []
+    # Other code, or code that is not committed, measures again.
+    for revision in ("def", "abc+", "abc+", None):
+        monkeypatch.setattr(baselines, "revision", lambda _, code=revision: code)
+        assert run("--only", "rule") == ["rule"]
+    content = json.loads(out.read_text("utf-8"))
+    assert [row["policy"] for row in content["rows"]] == ["random", "rule", "solver"]
+    assert out.with_suffix(".md").read_text("utf-8") == page.render(content)
+    out.write_text("{}")
+    with pytest.raises(SystemExit):
+        run()
+    assert "out.json: expected baselines" in capsys.readouterr().err
+
+
+def test_quotations_are_replaced(tmp_path, capsys):
+    row = {**ROWS["roll_vec/Sokoban-v0", "test-1-box", "rule"]}
+    row["success"] = [0.5, 0.25, 0.75]
+    path = tmp_path / "page.md"
+    key = "roll_vec/Sokoban-v0 test-1-box rule"
+    path.write_text(f"a <!-- baseline {key} -->old\ntext<!-- end --> b", "utf-8")
+    rewrite([path], lambda text: page.quote(text, {"rows": [row]}))
+    expected = f"a <!-- baseline {key} -->50.0 % (25.0 to 75.0)<!-- end --> b"
+    assert path.read_text("utf-8") == expected
+    assert capsys.readouterr().out == f"written: {path}\n"
+    with pytest.raises(ValueError, match="expected a baseline of the file, got a b c"):
+        page.quote("<!-- baseline a b c --><!-- end -->", BASELINES)
+
+
+# --------------------------------------------------------------------------- report
+
+
+@pytest.mark.parametrize("name", report.SECTIONS)
+def test_pages_have_what_the_report_gives(name):
+    text = (report.ROOT / name).read_text("utf-8")
+    (path,) = RESULTS
+    section = report.SECTIONS[name](
+        result.read_result(path), path.relative_to(report.ROOT).as_posix()
+    )
+    assert report.replace(name, text, section) == text
+    assert path.with_suffix(".png").is_file()
+    with pytest.raises(ValueError, match=r"a.md: expected the markers"):
+        report.replace("a.md", "nothing", section)
+
+
+def drop(*keys):
+    """Return a change of a result: without the last of some nested keys."""
+
+    def change(whole):
+        for key in keys[:-1]:
+            whole = whole[key]
+        del whole[keys[-1]]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (drop("rows"), "it has no 'rows'"),
+        (drop("machine", "cpu"), "machine has no 'cpu'"),
+        (drop("cases", "texts"), "a row is of the case 'texts', which is not there"),
+        (drop("cases", "steps", "contenders", 0, "facts"), "steps has no 'facts'"),
+        (drop("rows", 0, "values"), "a row has no 'values'"),
+        (lambda whole: whole.update(rows=3), "rows is no JSON array"),
+    ],
+)
+def test_what_is_no_result_is_refused(tmp_path, capsys, monkeypatch, change, message):
+    whole = copy.deepcopy(result.read_result(RESULTS[-1]))
+    change(whole)
+    monkeypatch.setattr(report, "ROOT", tmp_path)
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(whole))
+    for main in (report.main, plot.main):
+        with pytest.raises(SystemExit):
+            main([str(path)])
+        assert message in capsys.readouterr().err
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_report_and_plot_are_written(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(report, "ROOT", tmp_path)
+    path = tmp_path / "x.json"
+    path.write_bytes(RESULTS[-1].read_bytes())
+    (tmp_path / "docs").mkdir()
+    pages = [tmp_path / name for name in report.SECTIONS]
+    for each in pages:
+        each.write_text(f"a\n{report.BEGIN}y.json -->\n{report.END}\n")
+    with pytest.raises(SystemExit):
+        report.main([str(path)])
+    assert "expected the plot" in capsys.readouterr().err
+    plot.main([str(path)])
+    report.main([str(path)])
+    assert all("x.json" in each.read_text("utf-8") for each in pages)
+
+
+# -------------------------------------------------------------- goals and simulation
+
+
+def test_page_of_goals_has_what_its_runs_give(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    text = (goals.FOLDER / goals.PAGE).read_text("utf-8")
+    assert goals_page.render(text, GOALS) == text
+    assert len(GOALS) == goals.RUNS
+    paths = [tmp_path / f"{number}.json" for number in range(len(GOALS))]
+    for path, run in zip(paths, GOALS, strict=True):
+        path.write_text(json.dumps(run), "utf-8")
+    monkeypatch.setattr(goals, "FOLDER", tmp_path)
+    page = tmp_path / goals.PAGE
+    page.write_text(f"before\n{goals_page.BEGIN}\nold\n{goals_page.END}\n", "utf-8")
+    goals.main([*map(str, paths)])
+    section = page.read_text("utf-8").removeprefix("before\n")
+    assert section in text
+    assert json.loads((tmp_path / goals_page.DATA).read_text("utf-8"))["runs"] == GOALS
+    assert (tmp_path / goals_page.IMAGE).read_bytes().startswith(b"\x89PNG")
+
+
+def test_goals_are_run_on_a_quiet_machine_alone(monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(suite, "run", pytest.fail)
+    monkeypatch.setattr(machine, "busy_share", lambda: 0.5)
+    with pytest.raises(SystemExit):
+        goals.main([])
+    assert "expected a quiet machine" in capsys.readouterr().err
+
+
+def test_the_page_of_threads_has_the_figures_and_constants():
+    path = thread_simulation.PAGE
+    content = json.loads(path.with_suffix(".json").read_text())
+    text = path.read_text("utf-8")
+    assert "\n".join(thread_simulation.render(content)) in text
+    words, threads = " ".join(text.split()), thread_simulation.kernel_threads
+    assert f"at least {1e6 * threads.PART_SECONDS:.0f} µs of work" in words
+    assert f"at least {threads.HAND_OVERS} times as long as a hand-over" in words

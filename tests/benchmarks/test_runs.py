@@ -1,0 +1,203 @@
+"""Runs: contenders take turns, are skipped with a reason, and fill the rows."""
+
+import importlib
+import inspect
+import json
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks import cases, interleave, processes, report, suite
+from benchmarks.comparisons import ALONE, COST, NS_MORE, RATIO, Case, Row
+from benchmarks.interleave import ContenderPool
+from benchmarks.plot import PANELS
+from benchmarks.processes import ROOT
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="contenders use fork")
+
+
+def compete(*contenders, rounds=2, python=sys.executable, report_progress=lambda: None):
+    """Measure contenders; return values, records and reasons of those skipped."""
+    with ContenderPool(contenders, 2.0, lambda peer: python, report_progress) as pool:
+        values = pool.measure_interleaved([*pool.entries], rounds)
+        records = {name: entry.record() for name, entry in pool.entries.items()}
+        return values, records, pool.skipped
+
+
+def test_contenders_take_turns_and_those_that_cannot_run_have_a_reason(fake):
+    reports = []
+    values, records, skipped = compete(
+        fake("a", "count", 10.0),
+        fake("missing", "missing"),
+        fake("unwilling", "unwilling"),
+        fake("dead", "dies_at_once"),
+        fake("b", "count", 1.0, patience=3.0),
+        rounds=3,
+        report_progress=lambda: reports.append(1),
+    )
+    assert fake.log.read_text() == "ababab"
+    assert values == {"a": [20.0] * 3, "b": [6.0] * 3}
+    assert (records["a"]["unit"], records["a"]["facts"]) == ("things/s", {"batch": 3})
+    assert skipped == {
+        "missing": "No module named 'no_such_peer'",
+        "unwilling": "not on Sundays",
+        "dead": "ended with code 1: broken",
+    }
+    assert len(reports) == 5 + 2 * 3
+    _, _, skipped = compete(fake("a", "count", 1.0), python="/no/such/python")
+    assert skipped["a"].startswith("/no/such/python: ")
+
+
+def test_processes_of_all_cores_are_summed_and_leave_no_files(fake):
+    cores = interleave.usable_cores()
+    values, records, _ = compete(
+        fake("a", "count", 10.0, process_per_core=True),
+    )
+    assert values["a"] == [20.0 * cores] * 2
+    assert records["a"]["processes"] == records["a"]["cores"] == cores
+    fake.log.unlink()
+    values, _, _ = compete(fake("a", "litters", 1.0, patience=0.01))
+    assert values["a"]
+    folder = Path(fake.log.read_text())
+    assert "roll-vec-bench-" in str(folder)
+    assert not folder.parent.exists()
+
+
+def test_contender_that_hangs_is_skipped_and_its_children_end(
+    fake, monkeypatch, tmp_path
+):
+    fcntl = pytest.importorskip("fcntl")
+    monkeypatch.setattr(interleave, "START_SECONDS", 1.0)
+    lock = tmp_path / "lock"
+    _, _, skipped = compete(fake("slow", "hangs", options={"lock": str(lock)}))
+    assert skipped == {"slow": "no answer within 1 s"}
+    with lock.open() as file:
+        for _ in range(100):
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.1)  # killed, but not yet gone
+            else:
+                return
+    pytest.fail("a child of the process is left")
+
+
+def test_interruption_ends_all_processes(fake, monkeypatch):
+    workers = []
+
+    class RecordedWorker(processes.Worker):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            workers.append(self)
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(interleave, "Worker", RecordedWorker)
+    with pytest.raises(KeyboardInterrupt):
+        compete(*(fake(name, "count", 1.0) for name in "ab"), report_progress=interrupt)
+    assert workers
+    assert all(worker._process.returncode is not None for worker in workers)
+
+
+def every_case():
+    """Yield every case, whole and quick, as parameters of a test."""
+    for name, make in cases.CASES.items():
+        extra = ("levels.npy", "levels") if name == "boxoban" else ()
+        for quick in (False, True):
+            yield pytest.param(make(quick, *extra), quick, id=f"{name}-{quick}")
+
+
+@pytest.mark.parametrize(("case", "quick"), [*every_case()])
+def test_rows_find_their_contenders_and_these_their_tasks(case, quick):
+    names = [contender.name for contender in case.contenders]
+    assert len({*names}) == len(names)
+    assert case.complete_rows
+    assert quick or case.complete_rows == case.rows
+    for row in case.rows:
+        ours, theirs = {*case.names(row.subject)}, {*case.names(row.baseline)}
+        assert not row.baseline or not ours & theirs
+    # No contender is measured for nothing.
+    prefixes = [*PANELS.get(case.name, ())]
+    prefixes += [prefix for row in case.complete_rows for prefix in row.prefixes]
+    unused = [name for name in names if not name.startswith(tuple(prefixes))]
+    assert unused in ([], ["pufferlib"])
+    for contender in case.contenders:
+        path = ROOT.joinpath(*contender.module.split(".")).with_suffix(".py")
+        assert path.is_file()
+        if not contender.peer:
+            task = getattr(importlib.import_module(contender.module), contender.task)
+            inspect.signature(task).bind(**contender.options)
+            json.dumps(contender.options)
+
+
+class FakePool:
+    """A pool of contenders with constant values, for `suite.compare`."""
+
+    def __init__(self, **values):
+        self.skipped, self.entries = {}, values
+
+    def measure_interleaved(self, names, rounds):
+        return {name: self.entries[name][:rounds] for name in names}
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (RATIO, [2.0, 4.0]),
+        (COST, [0.5, 0.25]),
+        (NS_MORE, [1e9 / 40 - 1e9 / 20, 1e9 / 40 - 1e9 / 10]),
+    ],
+)
+def test_best_of_each_side_are_compared_round_by_round(kind, values):
+    measured = {
+        "ours1": [1.0, 1.0, 99.0],
+        "ours2": [40.0, 40.0, 5.0],
+        "theirs1": [20.0, 10.0, 5.0],
+        "theirs2": [2.0, 2.0, 2.0],
+    }
+    records = [{"name": name, "values": each} for name, each in measured.items()]
+    pool = FakePool(**measured)
+    result = suite.compare(Row("r", "ours", "theirs", 3, kind), records, pool, 2)
+    assert (result["ours"], result["theirs"]) == ("ours2", "theirs1")
+    assert result["values"] == pytest.approx(values)
+    alone = Row("r", "ours", "", 3, ALONE)
+    assert suite.compare(alone, records, pool, 2)["values"] == [40.0, 40.0]
+
+
+def test_a_run_of_a_case(fake):
+    contenders = [
+        fake("a", "count", 8.0),
+        fake("b1", "dies_in_rows", 9.0),
+        fake("b2", "count", 2.0),
+        fake("c", "unwilling"),
+    ]
+    rows = [Row("first", "a", "b"), Row("second", "a", "b"), Row("c alone", "c")]
+    case, reports = Case("x", "X", contenders, rows), []
+    result = suite.measure(
+        {"x": case}, suite.Plan((), 2, True), lambda *report: reports.append(report)
+    )
+    first, second, third = result["rows"]
+    assert first["values"] == []
+    assert first["skipped"] == "ended with code 3: without a word"
+    # The next best takes its place.
+    assert (second["theirs"], second["values"]) == ("b2", [4.0, 4.0])
+    assert third["skipped"] == result["skipped"][0]["reason"] == "not on Sundays"
+    title, count, total = reports[-1]
+    assert (title, count) == ("X", total)
+    assert "second" in report.report(result, "x.json")
+
+
+def test_interruption_keeps_what_was_measured(fake):
+    rows = [Row("first", "a"), Row("second", "b")]
+    case = Case("x", "X", [fake("a", "count", 1.0), fake("b", "count", 2.0)], rows)
+
+    def report_progress(title, count, total):
+        if count == total - 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as interruption:
+        suite.measure({"x": case}, suite.Plan((), 2, quick=True), report_progress)
+    assert [row["title"] for row in interruption.value.result["rows"]] == ["first"]

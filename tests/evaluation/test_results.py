@@ -1,0 +1,326 @@
+"""Evaluations and their files: the same bytes whatever the batch and interruptions."""
+
+import json
+import random
+import signal
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from roll_vec.errors import InvalidFileError, InvalidOptionError
+from roll_vec.evaluation import (
+    EpisodeRecord,
+    EpisodeResults,
+    ResultHeader,
+    ResultLog,
+    UniformPolicy,
+    compare_results,
+    evaluate,
+    find_split,
+    play_episodes,
+    play_split,
+    read_results,
+)
+from tests.golden import assert_golden
+from tests.interruptions import Countdown, Interruption, interrupt
+
+SPLIT = find_split("roll_vec/RandomFrozenLake-v0", "test-no-slip")
+KEYWORDS = {"obs_mode": "text", "special_token_list": ("a",)}
+POLICY = {"name": "random", "seed": 0}
+HEADER = ResultHeader.of(SPLIT, KEYWORDS, POLICY, {"roll-vec": "0.2.0"})
+NUM = 20
+
+
+def record(episode, total_reward=0.0, **values):
+    values = {"success": total_reward > 0, "length": 3, "fault": None, **values}
+    values |= {"terminated": True, "truncated": False}
+    return EpisodeRecord(
+        episode=episode, seed=SPLIT.seeds[episode], total_reward=total_reward, **values
+    )
+
+
+def write(path, records, header=HEADER):
+    with ResultLog(path, header) as log:
+        for each in records:
+            log.add(each)
+    return path
+
+
+def test_a_file_is_the_golden_file(tmp_path):
+    records = [record(3, 0.1 + 0.2), record(0, 1.0), record(1, fault='no\n"é')]
+    path = write(tmp_path / "a.jsonl", records)
+    assert_golden(Path(__file__).parent / "data" / "results.jsonl", path.read_bytes())
+    content = read_results(path)
+    assert content.header == HEADER
+    assert list(content.records.values()) == [records[1], records[2], records[0]]
+    assert not list(tmp_path.glob(".*"))
+
+
+# --------------------------------------------------------------------- interruptions
+
+
+@pytest.fixture(scope="module")
+def run():
+    """Return a function that evaluates the random policy."""
+    batches = {num_envs: SPLIT.make_vec(num_envs) for num_envs in (1, 3, 64)}
+
+    def run(num_envs, **keywords):
+        envs = batches[num_envs]
+        policy = UniformPolicy(envs, 0)
+        play = keywords.pop("play", None) or partial(play_episodes, SPLIT, envs, policy)
+        return evaluate(SPLIT, play, **{"num": NUM, **keywords})
+
+    yield run
+    for envs in batches.values():
+        envs.close()
+
+
+def test_no_result_depends_on_the_batch(run):
+    records = run(64)
+    assert [record.episode for record in records] == list(range(NUM))
+    assert [record.seed for record in records] == list(SPLIT.seeds[:NUM])
+    assert any(record.success for record in records)
+    assert run(1) == run(3) == records
+    envs = SPLIT.make_vec(500)
+    whole, some = play_split(SPLIT, envs, UniformPolicy(envs, 0)), EpisodeResults.of
+    for name, values in vars(some(records)).items():
+        assert values.tolist() == getattr(whole, name)[:NUM].tolist(), name
+
+
+WALKS = [*range(4), *(pytest.param(i, marks=pytest.mark.slow) for i in range(4, 30))]
+
+
+# What an interrupted program leaves open is closed when it is collected.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("seed", WALKS)
+def test_an_evaluation_goes_on_from_any_interruption(run, tmp_path, seed):
+    rng = random.Random(seed)
+    whole, path = tmp_path / "whole", tmp_path / "parts"
+    counter = Countdown(tmp_path, 10**6, stays_dead=False)
+    with interrupt(counter):
+        records = run(64, path=whole, header=HEADER, on_progress=counter)
+    num_steps, is_over = 10**6 - counter.steps, False
+    while not is_over:
+        steps = rng.randrange(2 * num_steps)
+        countdown = Countdown(tmp_path, steps, stays_dead=rng.random() < 0.5)
+        keywords = {"path": path, "header": HEADER, "on_progress": countdown}
+        try:
+            with interrupt(countdown):
+                assert run(rng.choice([1, 3, 64]), **keywords) == records
+            is_over = True
+        except Interruption:
+            if path.exists() and rng.random() < 0.5:
+                # A crash within the last line.
+                lines = path.read_bytes().splitlines(keepends=True)
+                lines[-1] = lines[-1][: rng.randrange(len(lines[-1]) + 1)]
+                path.write_bytes(b"".join(lines if len(lines) > 1 else []))
+                path.stat().st_size or path.unlink()
+    assert path.read_bytes() == whole.read_bytes()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["parts", "whole"]
+
+
+def test_nothing_is_played_twice(run, tmp_path):
+    path, counts = tmp_path / "a", []
+
+    def stop(num_done, num_played):
+        counts.append((num_done, num_played))
+        if num_played == 7:
+            raise KeyboardInterrupt
+
+    for num_before in (0, 7):
+        counts.clear()
+        with pytest.raises(KeyboardInterrupt):
+            run(3, path=path, header=HEADER, on_progress=stop)
+        assert counts[0] == (num_before, 0)
+        assert len(path.read_bytes().splitlines()) == num_before + 7 + 1
+    records = run(64, path=path, header=HEADER)
+
+    def play(episodes):
+        raise AssertionError
+
+    assert run(64, path=path, header=HEADER, play=play) == records
+    assert run(64, path=path, header=HEADER, play=play, num=5) == records[:5]
+    more = run(64, path=path, header=HEADER, num=NUM + 3)
+    assert (more[:NUM], len(more)) == (records, NUM + 3)
+
+
+def test_each_line_is_in_the_file_before_it_is_closed(tmp_path):
+    path = write(tmp_path / "a.jsonl", [record(0), record(1)])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    with ResultLog(path, HEADER) as log:
+        assert list(log.records) == [0]
+        with pytest.raises(InvalidOptionError, match="another process is writing"):
+            ResultLog(path, HEADER)
+        log.add(record(1))
+        assert len(path.read_bytes()) == len(whole)
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="no limit of file sizes")
+def test_a_full_disk_is_an_error_and_the_log_goes_on(tmp_path):
+    path = write(tmp_path / "a.jsonl", [record(0)])
+    old = path.read_bytes()
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(old) + 20, limits[1]))
+        with pytest.raises(InvalidFileError, match="cannot be written: File too large"):
+            write(path, [record(1)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert path.read_bytes().startswith(old)
+    assert not list(tmp_path.glob(".*"))
+    assert list(read_results(write(path, [record(1)])).records) == [0, 1]
+
+
+def test_faults_are_dropped_on_demand(tmp_path):
+    path = write(tmp_path / "a.jsonl", [record(0), record(1, fault="lost")])
+    for retry_faults, numbers in ((False, [0, 1]), (True, [0])):
+        with ResultLog(path, HEADER, retry_faults=retry_faults) as log:
+            assert list(log.records) == numbers
+
+
+# -------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("split", "other"),
+        ("digest", "0" * 64),
+        ("keywords", {"obs_mode": "text"}),
+        ("policy", {"name": "random", "seed": 1}),
+        ("versions", {"roll-vec": "0.0.1"}),
+    ],
+)
+def test_results_of_another_run_are_refused(tmp_path, name, value):
+    path = write(tmp_path / "a.jsonl", [record(0)])
+    old = path.read_bytes()
+    other = ResultHeader(**{**vars(HEADER), name: value})
+    with pytest.raises(
+        InvalidOptionError, match=rf"of another run, its .*{name[:-1]}.*: "
+    ):
+        ResultLog(path, other)
+    assert path.read_bytes() == old
+    # A run that failed before its first episode has no results.
+    write(path := tmp_path / "b.jsonl", [])
+    write(path, [record(0)], other)
+    assert read_results(path).header == other
+
+
+def test_keywords_and_versions_that_change_no_result_go_on(tmp_path):
+    keywords = {"workers": 2, "num_threads": 1, "obs_mode": "text"}
+    assert ResultHeader.of(SPLIT, keywords, POLICY).keywords == {"obs_mode": "text"}
+    path = write(tmp_path / "a.jsonl", [record(0)])
+    other = {**HEADER.versions, "numpy": "9"}
+    ResultLog(path, ResultHeader(**{**vars(HEADER), "versions": other})).close()
+    assert read_results(path).header == HEADER
+
+
+def replace(line, old, new):
+    """Return a change of the lines of a file: of one line."""
+
+    def change(lines):
+        lines[line - 1] = lines[line - 1].replace(old, new, 1)
+        return lines
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda lines: [], "line 1: it is not JSON"),
+        (lambda lines: [b"[]", *lines[1:]], "line 1: it is no JSON object"),
+        (lambda lines: [b"{}", *lines[1:]], "line 1: its format is None"),
+        (replace(1, b'"version": 1', b'"version": 2'), "line 1: its version is 2"),
+        (replace(1, b'"digest"', b'"other"'), "line 1: no 'digest'"),
+        (replace(1, b'"files": {}', b'"files": []'), "line 1: files is no dict"),
+        (
+            replace(1, b'"versions": {', b'"versions": {"a": 1e999, '),
+            "line 1: Out of range float",
+        ),
+        (lambda lines: [lines[0], b"x", lines[1]], "line 2: it is not JSON"),
+        (lambda lines: [lines[0], b"[" * 100_000], "line 2: it is not JSON"),
+        (replace(2, b": 3", b": " + b"9" * 30), "line 2: length is 999999"),
+        (replace(2, b": 3", b": -1"), "line 2: length is -1"),
+        (replace(2, b"0.0", b"1" + b"0" * 999), "line 2: int too large"),
+        (replace(2, b"0.0", b"NaN"), "line 2: it is not JSON"),
+        (replace(3, b"0.0", b"-1e999"), "line 3: return is -inf"),
+        (lambda lines: [*lines, lines[1]], "line 4: episode 0 stands there twice"),
+        (replace(2, b"false", b"0"), "line 2: success is 0"),
+        (replace(2, b'"seed"', b'"sed"'), "line 2: no 'seed'"),
+    ],
+)
+def test_damage_is_an_error_that_names_the_line(tmp_path, change, message):
+    path = write(tmp_path / "a.jsonl", [record(0), record(1)])
+    lines = change(path.read_bytes().splitlines())
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    with pytest.raises(InvalidFileError, match=f"no file of roll-vec eval: {message}"):
+        read_results(path)
+
+
+def test_what_cannot_be_used_is_an_error(run, tmp_path):
+    with pytest.raises(InvalidFileError, match="cannot be read: No such file"):
+        read_results(tmp_path / "a.jsonl")
+    with pytest.raises(InvalidFileError, match="cannot be written: No such file"):
+        ResultLog(tmp_path / "no" / "a.jsonl", HEADER)
+    with pytest.raises(InvalidOptionError, match="keywords: expected plain data"):
+        ResultHeader.of(SPLIT, {"env_instruction": object()}, POLICY)
+    for num in (0, len(SPLIT) + 1):
+        with pytest.raises(InvalidOptionError, match="num: expected 1 to 1000, the"):
+            run(3, num=num)
+    with pytest.raises(InvalidOptionError, match="header: expected a ResultHeader"):
+        run(3, path=tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("seed", 7), ("episode", -1), ("episode", len(SPLIT))]
+)
+def test_episodes_of_other_splits_are_refused(run, tmp_path, name, value):
+    path = write(tmp_path / "a", [record(0), record(1)])
+    header, first, second = path.read_text("utf-8").splitlines()
+    line = json.dumps({**json.loads(second), name: value})
+    path.write_text(f"{header}\n{first}\n{line}\n", "utf-8")
+    with pytest.raises(InvalidFileError, match=r"not of roll_vec/RandomFrozenLake-v0"):
+        run(64, path=path, header=HEADER)
+
+
+# ----------------------------------------------------------------------- comparisons
+
+
+def test_a_comparison_pairs_episodes(tmp_path):
+    rewards = (0, 0, 1, 1, 1), (1, 1, 1, 0, 1)
+    paths = [
+        write(tmp_path / name, [record(i, float(r)) for i, r in enumerate(each)])
+        for name, each in zip("ab", rewards, strict=True)
+    ]
+    comparison = compare_results(*paths)
+    assert len(comparison) == 5
+    assert comparison.discordant() == (1, 2)
+    assert comparison.p_value() == 1.0
+    assert comparison.success_difference().value == pytest.approx(0.2)
+    assert comparison.return_difference().value == pytest.approx(0.2)
+    reverse = compare_results(*paths[::-1])
+    assert reverse.discordant() == (2, 1)
+    assert reverse.return_difference().value == pytest.approx(-0.2)
+
+
+def test_a_comparison_needs_the_same_episodes(tmp_path):
+    first = write(tmp_path / "a", [record(0, 1.0), record(1), record(2)])
+    second = write(tmp_path / "b", [record(2, 1.0), record(3)])
+    with pytest.raises(InvalidOptionError, match=r"has 2 episodes .* is episode 0"):
+        compare_results(first, second)
+    with pytest.raises(InvalidOptionError, match=r"b' has 1 episode that .* episode 3"):
+        compare_results(write(tmp_path / "c", [record(2)]), second)
+    comparison = compare_results(first, second, only_common=True)
+    assert (len(comparison), comparison.discordant()) == (1, (0, 1))
+    other = ResultHeader(**{**vars(HEADER), "digest": "0" * 64})
+    with pytest.raises(InvalidOptionError, match=r"the digest of .* is "):
+        compare_results(first, write(tmp_path / "d", [record(0)], other))
+    with pytest.raises(InvalidOptionError, match="no episode in common"):
+        compare_results(first, write(tmp_path / "e", [record(9)]), only_common=True)
