@@ -165,6 +165,8 @@ def _to_python(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, dict):
         return {key: _to_python(part) for key, part in value.items()}
+    if isinstance(value, tuple):
+        return [_to_python(part) for part in value]
     return value
 
 
