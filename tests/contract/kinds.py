@@ -184,6 +184,13 @@ KINDS = {
     "shards of pools that die": shards("roll_vec/Countdown-v0", DEATHS),
     "shards of threads that die": shards("tests_vector/Guess-v0 in threads", DEATHS),
 }
+
+
+def cart_pole():
+    """Return an environment in Gymnasium's wrappers that knows nothing of roll_vec."""
+    return gymnasium.make("CartPole-v1", max_episode_steps=7)
+
+
 # Pools of a user's objects, one for each way to keep a state; and any spaces.
 OBJECTS = {
     "plain": objects(FragileWithStates, True, ()),
@@ -203,6 +210,7 @@ OBJECTS = {
     ),
     "dict": objects(functools.partial(Drifter, "dict", reuses=True), False, **THREADS),
     "tuple": objects(functools.partial(Drifter, "tuple"), False, **THREADS),
+    "CartPole": objects(cart_pole, False, **PROCESSES),
     "copies": objects(Unpicklable, False, ("deepcopy",), **THREADS),
 }
 ALL = {**KINDS, **OBJECTS}

@@ -255,6 +255,27 @@ def test_long_walks(kind, mode, tmp_path):
     Walk(kind, mode, 6, tmp_path / "state.npz").walk(120)
 
 
+@pytest.mark.parametrize("kind", [kind for kind in ALL if kind != "mixed"])
+def test_rows_become_copies_that_share_nothing(kind):
+    """Each goes on as a batch of one that goes to the row alone."""
+    env, many = ALL[kind].make(N), ALL[kind].make(N + 2)
+    env.reset(seed=2)
+    for batch in draw(env, 3, seed=1):
+        env.step(batch)
+    state, rows = env.get_state(), [2, 0, 0, 2, 1, 5, 0, 4]
+    many.set_state(state, rows=rows)
+    ones = [ALL[kind].one(i) for i in range(N + 2)]
+    for one, row in zip(ones, rows, strict=True):
+        one.set_state(state.take([row]))
+    assert many.np_random_seed == tuple(env.np_random_seed[row] for row in rows)
+    for batch in draw(many, 4, seed=3):
+        result = many.step(batch)
+        for i, one in enumerate(ones):
+            expected = one.step(part_of(batch, [i]))
+            assert results_of(result, [i]) == results_of(expected, [0]), i
+    close(env, many, *ones)
+
+
 # ---------------------------------------------------------------------- copies
 
 

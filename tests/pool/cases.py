@@ -33,6 +33,9 @@ ONE_PROCESS = {"workers": 1, "executor": "process"}
 EXECUTORS = [{}, THREADS, PROCESSES]
 EXECUTOR_IDS = ["serial", "threads", "processes"]
 EACH_EXECUTOR = pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
+EACH_SHARED_MEMORY = pytest.mark.parametrize(
+    "workers", EXECUTORS[:2], ids=EXECUTOR_IDS[:2]
+)
 EACH_WORKER = pytest.mark.parametrize("workers", EXECUTORS[1:], ids=EXECUTOR_IDS[1:])
 WORKERS = [
     {},
