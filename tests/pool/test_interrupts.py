@@ -28,7 +28,7 @@ from tests.pool.cases import (
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SLOW = pytest.mark.slow
-pytestmark = pytest.mark.usefixtures("_leaves_nothing")
+pytestmark = pytest.mark.usefixtures("_leaves_no_file")
 
 # A suite that runs in the background may hand on that Ctrl-C is ignored.
 RUN = """
