@@ -21,7 +21,7 @@ from roll_vec.distributed.merging import (
 )
 from roll_vec.vector.infos import masked_infos, stack_infos
 from tests.contract.cases import assert_same
-from tests.distributed.comparison import assert_equal_in_order
+from tests.distributed.local_actors import assert_equal_in_order
 
 NUM_ENVS, SIZES = 7, (1, 4, 2)
 
