@@ -196,7 +196,7 @@ OBJECTS = {
     "plain": objects(FragileWithStates, True, ()),
     "plain in processes": objects(FragileWithStates, True, (), **PROCESSES),
     "plain in wrappers": objects(wrapped_countdown, True, **THREADS),
-    "plain without a step": objects(noop_counter, True, **PROCESSES),
+    "plain without a step": objects(noop_counter, True, **THREADS),
     "EzPickle with states": objects(Remembering, True, (), **THREADS),
     "pickled states": objects(HalfStateful, False, (), **PROCESSES),
     "in a strange wrapper": objects(half_reward, False, **THREADS),
@@ -210,7 +210,7 @@ OBJECTS = {
     ),
     "dict": objects(functools.partial(Drifter, "dict", reuses=True), False, **THREADS),
     "tuple": objects(functools.partial(Drifter, "tuple"), False, **THREADS),
-    "CartPole": objects(cart_pole, False, **PROCESSES),
+    "CartPole": objects(cart_pole, False, **THREADS),
     "copies": objects(Unpicklable, False, ("deepcopy",), **THREADS),
 }
 ALL = {**KINDS, **OBJECTS}
