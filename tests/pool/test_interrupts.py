@@ -229,27 +229,6 @@ def run_out_of_memory(*_):
 
 
 @EACH_EXECUTOR
-@pytest.mark.parametrize("name", ["send", "recv"])
-def test_an_exception_within_send_or_recv_demands_a_reset(workers, name, monkeypatch):
-    """As of a signal's handler, or of memory; it is no fault of an environment."""
-    env = step_once(workers)
-    with monkeypatch.context() as patch:
-        if name == "recv":
-            env.send(("a", "b"), [0, 1])
-            patch.setattr(env.engine.observations, "copy_latest", run_out_of_memory)
-        else:
-            patch.setattr(env.engine.handles.workers, "flush", run_out_of_memory)
-        with pytest.raises(MemoryError):
-            env.recv(2) if name == "recv" else env.send(("a", "b"), [0, 1])
-    for call in (lambda: env.recv(2), env.get_state, lambda: env.step(("a",) * 3)):
-        with pytest.raises(ResetNeededError):
-            call()
-    assert env.reset(seed=5)[1]["level"].tolist() == [5, 6, 7]
-    assert env.step(("a",) * 3)[0] == ("1: a",) * 3
-    env.close()
-
-
-@EACH_EXECUTOR
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
 def test_a_second_exception_before_tasks_are_dropped(workers, error, monkeypatch):
     env = step_once(workers)

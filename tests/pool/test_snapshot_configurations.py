@@ -193,26 +193,3 @@ def test_a_row_is_a_single_environment_and_goes_back(id):
     env.set_state(moved)
     assert env.call("get_state")[0] == layers[0].get_state()
     assert expected[0]
-
-
-@pytest.mark.parametrize("workers", [{}, PROCESSES])
-def test_level_options_are_part_of_a_snapshot(workers):
-    """Those of environments, and those of the objects that replace lost ones."""
-    env = make(num_envs=3, **workers)
-    env.set_level_options(mask=np.arange(3) < 2, num_levels=2)
-    state = env.get_state()
-    env.set_level_options(num_levels=5, start_level=7)
-    answers = ["1"] * 3
-    for _ in range(2):
-        env.set_state(state)
-        assert env.get_attr("get_state")[0]["level_options"] == {"num_levels": 2}
-        attributes = env.engine.handles.attributes
-        assert [len(one) for one in attributes] == [1, 1, 0]
-        results = play(env, [answers] * 8)
-    levels = make(num_envs=3, **workers)
-    levels.set_state(state)
-    assert_same(play(levels, [answers] * 8), results)
-    tasks = {text for result in results for text in result[0][:2]}
-    assert len(tasks) <= 4
-    env.close()
-    levels.close()

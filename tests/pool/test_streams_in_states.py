@@ -1,4 +1,4 @@
-"""A user's environments in a pool: states keep the stream of seeds, and own methods."""
+"""States of a user's environment keep its stream of seeds, without a word about it."""
 
 from typing import ClassVar
 
@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec import BaseLanguageBasedEnv, VectorState
-from roll_vec.errors import InvalidOptionError, InvalidStateError
+from roll_vec import VectorState
+from roll_vec.errors import InvalidStateError
 from roll_vec.registration import ENVIRONMENTS
 from tests.pool.cases import (
-    EACH_EXECUTOR,
     FAULTS_ON_PURPOSE,
     MODES,
     NAMED_EXECUTORS,
@@ -23,7 +22,7 @@ from tests.pool.cases import (
 from tests.pool.cases import play as play_batches
 from tests.thinning import one_in
 
-CORRIDOR, SUMS = "tests_pool/Corridor-v0", "tests_pool/Sums-v0"
+CORRIDOR = "tests_pool/Corridor-v0"
 
 
 class Corridor(roll_vec.BaseDiscreteActionEnv):
@@ -60,65 +59,12 @@ class Corridor(roll_vec.BaseDiscreteActionEnv):
         assert state.keys() == {"door", "position"}
 
 
-class Sums(BaseLanguageBasedEnv):
-    """Add a number to a total, three times; each number is random."""
-
-    def __init__(self):
-        super().__init__()
-        self.digits = 1
-        self.numbers, self.num_done = [], 0
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.numbers, self.num_done = [self._draw(), self._draw()], 0
-        return self._observe(), {}
-
-    def step(self, action):
-        if action == "boom":
-            raise ValueError(action)
-        success = action == str(sum(self.numbers))
-        self.numbers.append(self._draw())
-        self.num_done += success
-        over = self.num_done == 3
-        return self._observe(), float(success), over, False, {"success": over}
-
-    def _draw(self):
-        return int(self.np_random.integers(10**self.digits))
-
-    def _observe(self):
-        return " + ".join(map(str, self.numbers))
-
-    def get_state(self):
-        return {
-            "stream": self.get_stream(),
-            "digits": self.digits,
-            "numbers": list(self.numbers),
-            "num_done": self.num_done,
-        }
-
-    def set_state(self, state):
-        self.set_stream(state["stream"])
-        self.digits, self.num_done = state["digits"], state["num_done"]
-        self.numbers = list(state["numbers"])
-
-    def solve(self):
-        """Return the next answer; the numbers after it are not known."""
-        return None if self.num_done == 3 else [str(sum(self.numbers))]
-
-    def set_level_options(self, *, digits):
-        if digits not in range(1, 10):
-            raise InvalidOptionError.expected("digits", "1 to 9", digits)
-        self.digits = digits
-
-
 @pytest.fixture(autouse=True)
 def _registered():
     roll_vec.register(CORRIDOR, Corridor, max_episode_steps=9)
-    roll_vec.register(SUMS, Sums)
     yield
-    for id in (CORRIDOR, SUMS):
-        ENVIRONMENTS.pop(id)
-        gymnasium.registry.pop(id)
+    ENVIRONMENTS.pop(CORRIDOR)
+    gymnasium.registry.pop(CORRIDOR)
 
 
 def make(num_envs=3, **keywords):
@@ -254,59 +200,3 @@ def test_methods_of_a_class_beside_and_a_state_that_is_no_dict():
     with pytest.raises(InvalidStateError, match=r"Mixed\.get_state: expected a dict"):
         env.get_state()
     assert not hasattr(Door.get_state, "keeps_stream")
-
-
-# --------------------------------------------------- methods of its own
-
-KEYWORDS = {"action_pattern": "<answer>(.*?)</answer>", "max_episode_steps": 4}
-
-
-def texts_of(envs):
-    """Return the answers of all environments."""
-    return [solution[0] for solution in envs.solve()]
-
-
-@EACH_EXECUTOR
-def test_it_is_solved_branched_and_taught(workers):
-    envs = roll_vec.make_vec(SUMS, 4, **KEYWORDS, **workers)
-    envs.reset(seed=8)
-    envs.set_level_options(mask=np.array([False, True, False, True]), digits=6)
-    with pytest.raises(InvalidOptionError, match="digits"):
-        envs.set_level_options(mask=np.arange(4) == 0, digits=0)
-    observations = envs.reset()[0]
-    lengths = [max(map(len, text.split(" + "))) for text in observations]
-    assert lengths[0] == lengths[2] == 1
-    assert min(lengths[1], lengths[3]) > 3
-    envs.step(texts_of(envs))
-    state = envs.get_state()
-    assert state.objects is None
-    assert envs.step(texts_of(envs))[1].tolist() == [1.0] * 4
-    # Environment 3 four times, with different answers.
-    envs.set_state(state, rows=[3] * 4)
-    answers = [*texts_of(envs)[:2], "<answer>7</answer>", "?"]
-    observations, rewards, *_ = envs.step(answers)
-    assert rewards.tolist() == [1.0, 1.0, 0.0, 0.0]
-    assert len(set(observations)) == 1
-    # The digits of environment 3 came with its state.
-    observations = envs.reset()[0]
-    assert min(max(map(len, text.split(" + "))) for text in observations) > 3
-    envs.close()
-
-
-@FAULTS_ON_PURPOSE
-@EACH_EXECUTOR
-def test_objects_that_replace_others_get_the_level_options_of_the_snapshot(workers):
-    envs = roll_vec.make_vec(SUMS, 3, **KEYWORDS, **workers)
-    envs.reset(seed=3)
-    envs.set_level_options(mask=np.arange(3) == 1, digits=4)
-    state = envs.get_state()
-    other = roll_vec.make_vec(SUMS, 3, **KEYWORDS, **workers)
-    other.reset(seed=9)
-    other.set_level_options(digits=7)
-    other.set_state(state, rows=[1, 0, 1])
-    other.step(["<answer>boom</answer>"] * 3)
-    other.step([""] * 3)
-    assert other.fault_counts.tolist() == [1, 1, 1]
-    assert other.get_attr("digits") == (4, 1, 4)
-    envs.close()
-    other.close()
