@@ -133,6 +133,24 @@ def test_each_environment_plays_as_in_a_batch_of_one(kind, mode):
 
 @pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.value)
 @pytest.mark.parametrize("kind", KINDS)
+def test_what_is_received_names_groups_as_a_step_does(kind, mode):
+    """Of environments whose episodes begin, and of no others."""
+    keywords = {"autoreset_mode": mode, "group_size": 2, "group_id_info": True}
+    env, twin = (KINDS[kind].make(N, **keywords) for _ in range(2))
+    for batch in (env, twin):
+        batch.reset(seed=5)
+    for t, batch in enumerate(draw(env, 16, seed=8)):
+        env.send(batch, range(N))
+        *result, infos = env.recv(None)
+        for key in ("env_id", "_env_id"):
+            del infos[key]
+        received = results_of((*result, infos), range(N))
+        assert received == results_of(twin.step(batch), range(N)), f"step {t}"
+    close(env, twin)
+
+
+@pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.value)
+@pytest.mark.parametrize("kind", KINDS)
 def test_an_unroll_takes_the_same_steps(kind, mode):
     env, twin = (KINDS[kind].make(N, autoreset_mode=mode) for _ in range(2))
     actions = draw(env, 7, seed=8)
