@@ -9,6 +9,7 @@ from roll_vec.distributed import RayVectorEnv
 from roll_vec.distributed.actors import CannotStartError, ShardDiedError
 from roll_vec.distributed.shard import Shard
 from roll_vec.distributed.wire import pack, unpack
+from tests.contract.cases import assert_same
 
 
 class LocalActors:
@@ -92,3 +93,16 @@ def make_env(id, num_envs, num_shards, *, deaths=(), **keywords):
 def actors_of(env):
     """Return the actors of a batch of `make_env`."""
     return env.engine.shards.actors
+
+
+def assert_equal_in_order(actual, expected):
+    """Check two results to the bit, and the order of the keys of dicts."""
+    assert_same(actual, expected)
+    pairs = [(actual, expected)]
+    while pairs:
+        one, other = pairs.pop()
+        if isinstance(one, dict):
+            assert list(one) == list(other)
+            pairs += zip(one.values(), other.values(), strict=True)
+        if isinstance(one, tuple):
+            pairs += zip(one, other, strict=True)

@@ -1,6 +1,5 @@
 """A batch over shards after errors, warnings and Ctrl-C differs from a local pool."""
 
-import threading
 import warnings
 
 import gymnasium
@@ -8,13 +7,9 @@ import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec.distributed.ray_actors import RayActors
-from roll_vec.distributed.recipe import EnvRecipe
 from roll_vec.distributed.shard import Shard
 from roll_vec.errors import (
     EnvironmentFaultError,
-    EnvironmentFaultWarning,
-    InvalidOptionError,
     ResetNeededError,
 )
 from tests.contract.cases import (
@@ -55,14 +50,6 @@ class Sum(gymnasium.Env):
         self.np_random.bit_generator.state = state["generator"]
 
 
-def make_pair(**keywords):
-    """Return a local pool and a batch over shards, both after a reset."""
-    local = roll_vec.PoolVectorEnv([Sum] * 4, **keywords)
-    sharded = make_env(Sum, 4, 2, **keywords)
-    assert_same(sharded.reset(seed=0), local.reset(seed=0))
-    return local, sharded
-
-
 def interrupt_next_wait(env):
     """Let Ctrl-C strike while the head waits for the next reply."""
     actors = actors_of(env)
@@ -96,45 +83,6 @@ def test_a_replay_sets_attributes_at_their_time(is_interrupted):
     for _ in range(3):
         assert_same(sharded.step(actions), local.step(actions))
     assert sum(sharded.restarts) == len(deaths)
-
-
-def test_a_warning_that_is_an_error_loses_no_step():
-    local, sharded = make_pair()
-    for env in (local, sharded):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            with pytest.raises(EnvironmentFaultWarning):
-                env.step([1, 0, 0, 0])
-    for _ in range(2):
-        actions = np.zeros(4, int)
-        assert_same(sharded.step(actions), local.step(actions))
-
-
-def test_a_warning_that_is_an_error_leaves_results_to_receive():
-    results = []
-    for env in make_pair():
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            env.send([1, 0, 0, 0], range(4))
-            with pytest.raises(EnvironmentFaultWarning):
-                env.recv(None, 9.0)
-            results.append(env.recv(None, 9.0))
-    assert_same(*results)
-
-
-def test_after_a_fault_that_raises_everything_must_be_reset_or_set():
-    for env in make_pair(on_error="raise"):
-        state = env.get_state()
-        with pytest.raises(EnvironmentFaultError):
-            env.step([1, 0, 0, 0])
-        with pytest.raises(ResetNeededError):
-            env.get_state()
-        with pytest.raises(ResetNeededError):
-            env.set_state(state, mask=np.arange(4) < 2)
-        with pytest.raises(ResetNeededError):
-            env.step([0] * 4)
-        env.set_state(state)
-        assert not env.step([0] * 4)[3].any()
 
 
 def test_a_question_is_no_reset():
@@ -224,10 +172,3 @@ def test_frames_of_pools(render_mode):
         env.reset(seed=0)
     assert sharded.render() == sharded.call("render") == local.render()
     assert sharded.render_envs([3, 0, 3]) == local.render_envs([3, 0, 3])
-
-
-def test_environments_that_cannot_travel_start_nothing():
-    lock = threading.Lock()
-    recipe = EnvRecipe.of(lambda: lock, {})
-    with pytest.raises(InvalidOptionError, match=r"id: .* cannot be sent .*lock"):
-        RayActors(recipe, [1], NEXT_STEP, None, {}, compress=False)

@@ -8,7 +8,16 @@ import pytest
 
 import roll_vec
 from roll_vec.errors import EnvironmentFaultError, ResetNeededError
-from tests.contract.cases import DISABLED, MODES, NEXT_STEP, SAME_STEP, assert_same
+from tests.contract.cases import (
+    DISABLED,
+    MODES,
+    NEXT_STEP,
+    SAME_STEP,
+    assert_same,
+    id_of,
+    make_batch,
+    vector_keywords,
+)
 from tests.distributed.local_actors import actors_of, make_env
 
 
@@ -86,6 +95,7 @@ def test_a_lost_shard_ends_its_episodes_and_the_others_go_on(mode):
     assert_same(observations[others], local.reset(seed=5)[0][others])
     assert infos["_error"].tolist() == lost.tolist()
     sharded.close()
+    assert actors_of(sharded).is_closed
 
 
 def test_an_unroll_goes_on_without_a_lost_shard():
@@ -198,12 +208,6 @@ def test_attributes_come_back_after_a_death():
     assert env.get_attr("mark") == (5, 6, 7, 8)
 
 
-def test_close_ends_the_shards():
-    env = make_env("roll_vec/Countdown-v0", 4, 2)
-    env.close()
-    assert actors_of(env).is_closed
-
-
 def test_set_state_after_all_shards_are_lost():
     deaths = {(k, 3): "early" for k in range(3)}
     sharded, local = make_sokoban(NEXT_STEP, deaths=deaths, max_restarts=0)
@@ -253,3 +257,43 @@ def test_a_shard_that_no_process_can_make():
     up = np.ones(6, int)
     assert_same(sharded.step(up), local.step(up))
     assert sharded.restarts == (0, 2, 0)
+
+
+def split_results(batch):
+    """Return, by environment, what `recv` says of it."""
+    observations, rewards, terminations, truncations, infos = batch
+    assert infos["env_id"].tolist() == sorted(infos["env_id"].tolist())
+    results = {}
+    for i, env_id in enumerate(infos["env_id"].tolist()):
+        own = {
+            key: value[i].item() if isinstance(value[i], np.generic) else value[i]
+            for key, value in infos.items()
+            if not key.startswith("_") and not isinstance(value, dict)
+            if infos[f"_{key}"][i]
+        }
+        ends = bool(terminations[i]), bool(truncations[i])
+        results[env_id] = observations[i], float(rewards[i]), *ends, own
+    return results
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_shard_that_is_never_at_rest_has_snapshots(dies):
+    name = "tests_vector/Guess-v0"
+    deaths = {(0, 41): "late", (1, 52): "early"} if dies else {}
+    keywords = {"deaths": deaths, "snapshot_interval": 3, **vector_keywords(name)}
+    sharded, local = make_env(id_of(name), 4, 2, **keywords), make_batch(name, 4)
+    assert_same(sharded.reset(seed=0), local.reset(seed=0))
+    expected, lengths = {}, []
+
+    for _ in range(120):
+        for env_id in [i for i in range(4) if i not in expected]:
+            for env in (sharded, local):
+                env.send(["1"], [env_id])
+            expected |= split_results(local.recv(None))
+        # The oldest message has an answer, and the others are under way.
+        for env_id, result in split_results(sharded.recv(1, 9.0)).items():
+            assert_same(result, expected.pop(env_id))
+        lengths += [len(one.operations) for one in sharded.engine.shards.records]
+    assert max(lengths) < 24
+    assert sum(sharded.restarts) == len(deaths)
+    sharded.close()

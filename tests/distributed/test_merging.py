@@ -21,7 +21,7 @@ from roll_vec.distributed.merging import (
 )
 from roll_vec.vector.infos import masked_infos, stack_infos
 from tests.contract.cases import assert_same
-from tests.distributed.comparison import assert_equal_in_order
+from tests.distributed.local_actors import assert_equal_in_order
 
 NUM_ENVS, SIZES = 7, (1, 4, 2)
 
@@ -90,12 +90,6 @@ def test_observations_of_all_spaces(name):
         assert one is other
 
 
-def test_observations_without_arrays_are_passed_on():
-    space = SPACES["sequence"]
-    parts = [make_batch_of(space, size, seed) for seed, size in enumerate(SIZES)]
-    assert_same(merge_observations(space, parts), (*parts[0], *parts[1], *parts[2]))
-
-
 class Bag(spaces.Space):
     """A space whose batch is a list, as a user can register it."""
 
@@ -109,6 +103,10 @@ def test_a_batch_of_a_users_own_space():
     space = Bag()
     assert merge_observations(space, [[1], [2, 3]]) == [1, 2, 3]
     texts = (("a", "b"), ("c", "d"))
+    assert merge_observations(SPACES["sequence"], [((1,),), ((2,), (3,))]) == (
+        *((1,),),
+        *((2,), (3,)),
+    )
     stacked = merge_observations(SPACES["text"], [texts, (("e",), ("f",))], axis=1)
     assert stacked == (("a", "b", "e"), ("c", "d", "f"))
 

@@ -1,14 +1,21 @@
-"""Data files that a node lacks, or that differ there: errors without file or node."""
+"""Errors of nodes and of Ray, without Ray: each names the keyword and the node."""
 
 import re
 import shutil
 import socket
+import sys
+import threading
+from types import SimpleNamespace
 
 import pytest
 
+from roll_vec.distributed.actors import CannotStartError
 from roll_vec.distributed.node_errors import name_node
+from roll_vec.distributed.options import RayOptions
+from roll_vec.distributed.ray_actors import RayActors, RaySession, explain_death
 from roll_vec.distributed.recipe import EnvRecipe
 from roll_vec.errors import InvalidOptionError
+from tests.contract.cases import NEXT_STEP
 from tests.distributed.local_actors import LocalActors, make_env
 from tests.envs.webshop.shops import write
 
@@ -74,3 +81,141 @@ def test_errors_of_other_keywords_are_those_of_a_local_batch():
 def test_other_errors_stay_as_they_are():
     with pytest.raises(KeyError, match="name"), name_node():
         raise KeyError("name")
+
+
+def test_environments_that_cannot_travel_start_nothing():
+    lock = threading.Lock()
+    recipe = EnvRecipe.of(lambda: lock, {})
+    with pytest.raises(InvalidOptionError, match=r"id: .* cannot be sent .*lock"):
+        RayActors(recipe, [1], NEXT_STEP, None, {}, compress=False)
+
+
+# --------------------------------------------------------------------------- Ray
+
+
+class ActorDiedError(Exception):
+    """As Ray's."""
+
+
+def test_the_reason_why_a_node_cannot_make_a_shard_is_in_the_last_line():
+    text = (
+        "The actor died because of an error raised in its creation task, \x1b[36mray::"
+        'NodeShard.__init__()\x1b[39m (pid=1)\n  File "a.py", line 7\n'
+        "ModuleNotFoundError: No module named 'roll_vec'"
+    )
+    error = explain_death(ActorDiedError(text))
+    assert isinstance(error, CannotStartError)
+    assert str(error) == (
+        "ActorDiedError: the node cannot make a shard: ModuleNotFoundError: No module "
+        "named 'roll_vec'"
+    )
+    text = "The actor died unexpectedly before finishing this task.\n\tpid: 1"
+    error = explain_death(ActorDiedError(text))
+    assert not isinstance(error, CannotStartError)
+    assert str(error) == (
+        "ActorDiedError: The actor died unexpectedly before finishing this task."
+    )
+    assert str(explain_death(ActorDiedError())) == "ActorDiedError: "
+
+
+@pytest.mark.parametrize("prefix", ["", "ray://"])
+def test_an_address_that_does_not_answer_is_refused_at_once(prefix, monkeypatch):
+    ray = SimpleNamespace(is_initialized=lambda: False, init=pytest.fail)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    with socket.socket() as place:
+        # Bound and not listening: nobody else can take the port.
+        place.bind(("127.0.0.1", 0))
+        address = f"{prefix}127.0.0.1:{place.getsockname()[1]}"
+        with pytest.raises(InvalidOptionError, match=f"address: .*{address}.*refused"):
+            RaySession(address)
+    assert not RaySession._is_own
+
+
+def test_an_error_of_ray_is_about_the_address(monkeypatch):
+    def init(**options):
+        message = f"Invalid address format: {options['address']}"
+        raise ValueError(message)
+
+    calls = []
+    ray = SimpleNamespace(
+        is_initialized=lambda: False, init=init, shutdown=lambda: calls.append(1)
+    )
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    with pytest.raises(InvalidOptionError, match=r"address: .*'x'; Invalid address"):
+        RaySession("x")
+    assert calls == [1]
+    assert not RaySession._is_own
+
+
+class RayWithoutShards:
+    """The part of Ray that `RayActors` calls before it starts an actor."""
+
+    def __init__(self, is_initialized):
+        self.initialized, self.actor_options = is_initialized, {}
+
+    def is_initialized(self):
+        return self.initialized
+
+    def init(self, **options):
+        self.initialized = True
+
+    def shutdown(self):
+        self.initialized = False
+
+    def remote(self, actor_class):
+        return SimpleNamespace(options=self._take_options)
+
+    def _take_options(self, **options):
+        if "memry" in options:
+            message = "Invalid option keyword memry for actors."
+            raise ValueError(message)
+        self.actor_options = options
+
+    def wait(self, *arguments, **keywords):
+        return [], []
+
+
+@pytest.mark.parametrize("is_initialized", [False, True])
+def test_shards_of_a_local_cluster_of_their_own_reserve_no_processors(
+    is_initialized, monkeypatch
+):
+    ray = RayWithoutShards(is_initialized)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    first, second = (
+        RayActors(None, [2, 2], None, None, {"num_cpus": 3}, False) for _ in range(2)
+    )
+    assert ray.actor_options["num_cpus"] == (3 if is_initialized else 0)
+    assert ray.actor_options["max_restarts"] == 0
+    with pytest.raises(
+        InvalidOptionError, match="connected to Ray already, got 'auto'"
+    ):
+        RaySession("auto")
+    first.close()
+    assert ray.initialized
+    second.close()
+    assert ray.initialized == is_initialized
+
+
+def test_options_that_ray_does_not_know_are_refused_before_a_cluster_starts(
+    monkeypatch,
+):
+    ray = RayWithoutShards(is_initialized=False)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    with pytest.raises(InvalidOptionError, match="Invalid option keyword memry"):
+        RayActors(None, [2, 2], None, None, {"memry": 3}, False)
+    assert not ray.initialized
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"actor_options": 3}, "actor_options: expected None or a dict .*, got 3"),
+        ({"actor_options": {"num_cpus": 2}}, "; num_cpus is a keyword of its own"),
+        ({"actor_options": {"name": "a"}}, "other than name, got {'name': 'a'}(?m:$)"),
+        ({"scheduling_strategy": "spread"}, "'SPREAD', 'DEFAULT', got 'spread'"),
+        ({"address": 6379}, "address: expected None, 'auto' or .*, got 6379"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(InvalidOptionError, match=message):
+        RayOptions(**options)

@@ -11,6 +11,7 @@ from roll_vec.distributed.shards import ShardTraceback
 from tests.contract.cases import assert_same
 from tests.distributed.local_actors import actors_of, make_env
 from tests.pool.cases import FAULTS_ON_PURPOSE, PROCESSES
+from tests.thinning import one_in
 
 
 class Counter(gymnasium.Env):
@@ -95,9 +96,7 @@ class Holder(roll_vec.BaseLanguageBasedEnv):
 
 
 @FAULTS_ON_PURPOSE
-@pytest.mark.parametrize("result", RESULTS)
-@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-@pytest.mark.parametrize("workers", [0, 2])
+@one_in(2, "result, mode, workers", [*RESULTS], ["NextStep", "SameStep"], [0, 2])
 def test_a_result_that_cannot_travel_is_a_fault_of_one(result, mode, workers):
     """As in the processes of a local pool."""
     keywords = {"autoreset_mode": mode}

@@ -1,7 +1,5 @@
 """Rules of mixed batches: keywords, families, faults, snapshots, send and recv."""
 
-import copy
-import pickle
 from types import SimpleNamespace
 
 import gymnasium
@@ -11,7 +9,6 @@ import pytest
 import roll_vec
 from roll_vec import BaseLanguageBasedEnv, VectorState
 from roll_vec.errors import (
-    EnvironmentFaultError,
     EnvironmentFaultWarning,
     FrozenAttributeError,
     InvalidActionError,
@@ -26,8 +23,9 @@ from roll_vec.errors import (
 from roll_vec.mixed import pending_steps
 from roll_vec.pool.pending_steps import PendingResult
 from roll_vec.sessions import Sessions
-from tests.contract.cases import assert_same, single_info
-from tests.mixed.families import FAMILIES, NUM_ENVS, TEXTS, make
+from roll_vec.testing import check_vector_env
+from tests.contract.cases import DISABLED, MODES, assert_same, single_info
+from tests.mixed.families import NUM_ENVS, TEXTS, make, make_sync, seeds_of
 
 LAKES = {"id": "roll_vec/RandomFrozenLake-v0", "size": 4}
 COUNTDOWN = "roll_vec/Countdown-v0"
@@ -111,11 +109,20 @@ def test_keys_that_differ_between_families():
         ({"a": LAKES}, {"workers": 2}, UnknownOptionError, "dict of their family"),
         ({"a": {**LAKES, "group_size": 3}}, {}, InvalidOptionError, "such as 3 or 6"),
         ({"a": LAKES}, {"render_mode": "human"}, InvalidOptionError, "render_mode"),
+        ({"shop": {}}, {}, gymnasium.error.Error, r"\['shop'\]: .*keyword id names"),
+        ({"CartPole-v1": {}}, {}, InvalidOptionError, "id: expected an id of roll_vec"),
     ],
 )
 def test_bad_keywords(families, more, error, message):
     with pytest.raises(error, match=message):
         make(4, families, **more)
+
+
+def test_ids_are_read_as_by_gymnasium():
+    name = "roll_vec:roll_vec/RandomFrozenLake-v0"
+    env = make(4, {name: {"group_size": 1}})
+    infos = env.reset(seed=0)[1]
+    assert infos["family"].tolist() == [name] * 4
 
 
 def test_a_fault_ends_one_episode():
@@ -137,19 +144,6 @@ def test_a_fault_ends_one_episode():
     env.close()
 
 
-def test_faults_that_raise_have_the_numbers_of_the_batch():
-    brittle = {"id": "tests_mixed/Brittle-v0", "on_error": "raise"}
-    env = make(4, {"lakes": LAKES, "brittle": brittle})
-    env.reset(seed=1)
-    with pytest.raises(EnvironmentFaultError) as caught:
-        env.step(["Up", "Up", "a", "break"])
-    assert caught.value.errors == {3: "exception in step: ValueError: broken"}
-    with pytest.raises(roll_vec.errors.ResetNeededError):
-        env.step(["Up"] * 4)
-    env.reset()
-    env.step(["Up"] * 4)
-
-
 def test_bad_actions_move_nothing():
     env, twin = make(), make()
     for one in (env, twin):
@@ -159,51 +153,17 @@ def test_bad_actions_move_nothing():
     assert_same(env.step(texts(0)), twin.step(texts(0)))
 
 
-@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_masks_send_and_recv_take_the_same_steps(mode):
-    env, twin = (make(autoreset_mode=mode, group_id_info=True) for _ in range(2))
-    for one in (env, twin):
-        one.reset(seed=5)
-    rng = np.random.default_rng(0)
-    for step in range(40):
-        mask = rng.random(NUM_ENVS) < 0.6
-        mask[0] = True
-        env_ids = rng.permutation(mask.nonzero()[0])
-        said = texts(step)
-        env.send([said[i] for i in env_ids], env_ids)
-        received = []
-        while sum(received) < len(env_ids):
-            observations, *arrays, infos = env.recv(1)
-            received.append(len(observations))
-            if len(received) == 1:
-                expected = twin.step(
-                    [x if m else None for x, m in zip(said, mask, strict=True)],
-                    mask=mask,
-                )
-            ids = infos.pop("env_id")
-            del infos["_env_id"]
-            assert observations == tuple(expected[0][i] for i in ids)
-            for own, other in zip(arrays, expected[1:4], strict=True):
-                assert own.tolist() == other[ids].tolist()
-            for i, env_id in enumerate(ids):
-                assert_same(single_info(infos, i), single_info(expected[4], env_id))
-
-
 def test_snapshots(tmp_path):
-    env, other = make(), make()
+    env = make()
     env.reset(seed=4)
     for step in range(9):
         env.step(texts(step))
     state = env.get_state()
-    after = [env.step(texts(step)) for step in range(9, 20)]
     state.save(tmp_path / "state.npz")
     # Guess has no get_state.
     with pytest.raises(InvalidFileError, match="pickled"):
         VectorState.load(tmp_path / "state.npz")
-    loaded = VectorState.load(tmp_path / "state.npz", allow_pickle=True)
-    assert loaded == state
-    other.set_state(loaded)
-    assert_same([other.step(texts(step)) for step in range(9, 20)], after)
+    assert VectorState.load(tmp_path / "state.npz", allow_pickle=True) == state
     # Another number of environments, each a copy of one of its family.
     larger = make(16)
     rows = [
@@ -248,16 +208,6 @@ def test_rows_of_snapshots_are_those_of_single_environments():
     assert env.get_attr("num_env_steps")[:6] == (5, 0, 0, 0, 2, 0)
 
 
-def test_copies_go_on_alike():
-    env = make()
-    env.reset(seed=4)
-    env.step(texts(0))
-    twins = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
-    result = env.step(texts(1))
-    for twin in twins:
-        assert_same(twin.step(texts(1)), result)
-
-
 def test_attributes_frames_and_solutions():
     families = {"lakes": LAKES, COUNTDOWN: {}}
     env = make(4, families, render_mode="ansi")
@@ -292,22 +242,6 @@ def test_successes_outside_of_a_mask_stay():
     env.step(["Up", "Up", "win", "a"])
     env.step([None, None, None, "win"], mask=np.arange(4) == 3)
     assert env.successes.tolist() == [False, False, True, True]
-
-
-def test_unroll_takes_the_same_steps():
-    env, twin = make(), make()
-    for one in (env, twin):
-        one.reset(seed=4)
-    rollout = env.unroll([texts(step) for step in range(8)])
-    expected = [twin.step(texts(step)) for step in range(8)]
-    assert rollout.observations == tuple(result[0] for result in expected)
-    assert rollout.rewards.tolist() == [result[1].tolist() for result in expected]
-
-
-def test_one_family_is_enough():
-    name = "roll_vec/RandomFrozenLake-v0"
-    env = make(4, {name: {**FAMILIES[name], "group_size": 1}})
-    assert env.reset(seed=0)[1]["family"].tolist() == [name] * 4
 
 
 def test_sessions_of_several_families():
@@ -390,40 +324,55 @@ def test_a_next_episode_without_a_level_in_recv(mode, monkeypatch):
     assert "group_id" not in env.recv()[4]
 
 
-@pytest.mark.parametrize(
-    ("families", "message"),
-    [
-        ({"shop": {}}, r"families\['shop'\]: .*the keyword id names"),
-        ({"CartPole-v1": {}}, r"CartPole-v1'\]: id: expected an id of roll_vec"),
-    ],
-)
-def test_ids_that_are_not_of_roll_vec_are_refused(families, message):
-    with pytest.raises((gymnasium.error.Error, InvalidOptionError), match=message):
-        roll_vec.make_mixed(families, num_envs=2)
+# ------------------------------------------------------------------ the contract
 
 
-def test_ids_are_read_as_by_gymnasium():
-    families = {"roll_vec:roll_vec/Sokoban-v0": {}, "roll_vec/Countdown-v0": {}}
-    envs = roll_vec.make_mixed(families, num_envs=2)
-    assert all(isinstance(text, str) for text in envs.reset(seed=0)[0])
+def draw_texts(rng):
+    """Return a text for each environment."""
+    return [TEXTS[i] for i in rng.integers(len(TEXTS), size=NUM_ENVS)]
 
 
-def test_an_exception_within_recv_demands_a_reset(monkeypatch):
-    """As of a signal's handler, or of memory."""
-    env = roll_vec.make_mixed({"lakes": LAKES, COUNTDOWN: {}}, 4)
-    env.reset(seed=1)
-    state = env.get_state()
-    env.send(["Up", "1 + 1"], [0, 2])
+@pytest.mark.parametrize("mode", MODES)
+def test_batch_equals_sync_vector_env(mode):
+    env = make(autoreset_mode=mode, group_id_info=True)
+    expected = make_sync(mode, group_id_info=True)
+    rng, ends = np.random.default_rng(0), np.zeros(NUM_ENVS, np.bool_)
+    assert_same(env.reset(seed=7), expected.reset(seed=seeds_of(7)))
+    count = 0
+    for step in range(40):
+        if step % 20 == 19:
+            mask = rng.random(NUM_ENVS) < 0.5
+            mask[0] = True
+            seeds = [i if i % 3 else None for i in range(NUM_ENVS)]
+            options = [{"reset_mask": mask.copy()} for _ in range(2)]
+            assert_same(
+                env.reset(seed=seeds, options=options[0]),
+                expected.reset(seed=seeds, options=options[1]),
+            )
+            ends &= ~mask
+        if mode is DISABLED and ends.any():
+            masks = [{"reset_mask": ends.copy()} for _ in range(2)]
+            assert_same(env.reset(options=masks[0]), expected.reset(options=masks[1]))
+        texts = draw_texts(rng)
+        result = env.step(texts)
+        assert_same(result, expected.step(texts), f"step {step}")
+        ends = result[2] | result[3]
+        count += ends.sum()
+    assert count > 30
+    assert env.np_random_seed == expected.np_random_seed
+    env.close()
+    expected.close()
 
-    def run_out_of_memory(*_):
-        raise MemoryError
 
-    with monkeypatch.context() as patch:
-        patch.setattr(env.engine.engines[0], "observe_envs", run_out_of_memory)
-        with pytest.raises(MemoryError):
-            env.recv(None)
-    for call in (lambda: env.recv(None), env.get_state):
-        with pytest.raises(ResetNeededError):
-            call()
-    env.reset(seed=1)
-    assert env.get_state() == state
+@pytest.mark.slow
+def test_public_checker():
+    small = {"max_episode_steps": 6}
+    lakes = {"id": "roll_vec/RandomFrozenLake-v0", "size": 4, **small}
+    families = {"lakes": lakes, "tests_vector/Guess-v0": small}
+
+    def factory(num_envs, **keywords):
+        own = dict(list(families.items())[:num_envs])
+        return make(num_envs, own, **keywords)
+
+    # Environment 1 of 3 is of another family than environment 0 of 1.
+    check_vector_env(factory, steps=25, ignore={"seed-batch"})

@@ -33,6 +33,9 @@ ONE_PROCESS = {"workers": 1, "executor": "process"}
 EXECUTORS = [{}, THREADS, PROCESSES]
 EXECUTOR_IDS = ["serial", "threads", "processes"]
 EACH_EXECUTOR = pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
+EACH_SHARED_MEMORY = pytest.mark.parametrize(
+    "workers", EXECUTORS[:2], ids=EXECUTOR_IDS[:2]
+)
 EACH_WORKER = pytest.mark.parametrize("workers", EXECUTORS[1:], ids=EXECUTOR_IDS[1:])
 WORKERS = [
     {},
@@ -165,6 +168,8 @@ def _to_python(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, dict):
         return {key: _to_python(part) for key, part in value.items()}
+    if isinstance(value, tuple):
+        return [_to_python(part) for part in value]
     return value
 
 

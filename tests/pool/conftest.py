@@ -10,29 +10,49 @@ from tests.pool.cases import threads, wait_until
 from tests.pool.envs import RELEASE
 
 
+class Leftovers:
+    """What was not there before a test; pools of earlier tests may still live."""
+
+    def __init__(self):
+        # The first process of all starts a helper that stays, and is not the pool's.
+        multiprocessing.get_context("fork").Pipe()[0].close()
+        self._threads, self._children = (
+            threads(),
+            set(multiprocessing.active_children()),
+        )
+        self._num_files = self._count_files()
+
+    def threads(self):
+        """Return the new threads of pools."""
+        return threads() - self._threads
+
+    def children(self):
+        """Return the new child processes."""
+        return set(multiprocessing.active_children()) - self._children
+
+    def num_files(self):
+        """Return how many more files are open."""
+        return self._count_files() - self._num_files
+
+    def _count_files(self):
+        folder = Path("/proc/self/fd")
+        return len(os.listdir(folder)) if folder.is_dir() else 0  # noqa: PTH208
+
+
 @pytest.fixture(autouse=True)
-def _release():
-    """Let threads that hang go on after the test."""
+def leftovers():
+    """Fail if a test leaves a thread or a process; let threads that hang go on."""
     RELEASE.clear()
-    yield
+    leftovers = Leftovers()
+    yield leftovers
     RELEASE.set()
-
-
-def open_files():
-    """Return the number of open files of this process."""
-    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    wait_until(lambda: not leftovers.threads())
+    assert not leftovers.children()
 
 
 @pytest.fixture
-def _leaves_nothing():
-    """Fail if a test leaves a thread, a process or an open file."""
-    if not Path("/proc/self/fd").is_dir():
-        pytest.skip("no /proc")
-    # The first process of all starts a helper that stays, and is not the pool's.
-    multiprocessing.get_context("fork").Pipe()[0].close()
-    before = threads(), open_files()
+def _leaves_no_file(leftovers):
+    """Fail if a test leaves an open file as well."""
     yield
     RELEASE.set()
-    wait_until(lambda: not threads() - before[0])
-    assert not multiprocessing.active_children()
-    assert open_files() <= before[1]
+    wait_until(lambda: not leftovers.threads() and leftovers.num_files() <= 0)

@@ -1,11 +1,18 @@
 """Faults of steps and resets: the lost episode, the replacement, the error."""
 
+import copy
+import gc
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 
-from roll_vec.errors import EnvironmentFaultError, ResetNeededError
+from roll_vec.errors import (
+    EnvironmentFaultError,
+    EnvironmentFaultWarning,
+    ResetNeededError,
+)
 from roll_vec.seeding import episode_seed
 from tests.contract.cases import assert_same
 from tests.pool.cases import (
@@ -23,7 +30,7 @@ from tests.pool.cases import (
     values_of,
     with_fault,
 )
-from tests.pool.envs import EXCEPTIONS, Picky, drifters, talkers
+from tests.pool.envs import EXCEPTIONS, Picky, Talker, drifters, talkers
 
 pytestmark = FAULTS_ON_PURPOSE
 
@@ -253,37 +260,7 @@ def test_later_failures_of_all_raise_too(mode, workers):
                     env.reset(options={"reset_mask": result[3]})
 
 
-@EACH_EXECUTOR
-def test_an_invalid_reset_is_a_fault(workers):
-    fns = talkers(2)
-    with pool(fns, **workers) as env:
-        env.set_attr("fail_resets", ["short", 0])
-        _, infos = env.reset(seed=1)
-        assert infos["error"][0].startswith(
-            "exception in reset: TypeError: reset returned"
-        )
-        assert env.fault_counts.tolist() == [4, 0]
-
-
 # ------------------------------------------------------------- raise mode
-
-
-@EACH_EXECUTOR
-@pytest.mark.parametrize("mode", MODES)
-def test_raising_a_fault_of_a_step(mode, workers):
-    keywords = {"autoreset_mode": mode, "on_error": "raise", **workers}
-    with pool(talkers(3), **keywords) as env:
-        env.reset(seed=1)
-        with pytest.raises(EnvironmentFaultError, match=r"\[1\].*as told") as error:
-            env.step(("a", "fault:raise", "b"))
-        assert list(error.value.errors) == [1]
-        with pytest.raises(ResetNeededError):
-            env.step(("a", "b", "c"))
-        with pytest.raises(ResetNeededError):
-            env.reset(options={"reset_mask": np.array([True, True, False])})
-        _, infos = env.reset()
-        assert infos["level"].tolist() == [episode_seed(s, 1) for s in (1, 2, 3)]
-        env.step(("a", "b", "c"))
 
 
 @EACH_EXECUTOR
@@ -305,3 +282,106 @@ def test_a_constructor_that_fails_raises_as_it_is():
     for workers in EXECUTORS:
         with pytest.raises(OSError, match="no such thing"):
             pool([*talkers(2), broken], **workers)
+
+
+# ---------------------------------------------------- warnings and tracebacks
+
+
+def fault_warnings(call):
+    """Return the texts of the warnings of faults that a call gives."""
+    with warnings.catch_warnings(record=True) as records:
+        warnings.simplefilter("always")
+        call()
+    faults = [one for one in records if one.category is EnvironmentFaultWarning]
+    assert all(one.filename == __file__ for one in faults)
+    return [str(one.message) for one in faults]
+
+
+@EACH_EXECUTOR
+def test_the_first_fault_warns_with_its_traceback(workers):
+    with pool(talkers(2), **workers) as env:
+        assert not fault_warnings(lambda: env.reset(seed=1))
+        (text,) = fault_warnings(lambda: env.step(("a", "fault:raise")))
+        assert text.startswith(
+            "environment 1 failed: exception in step: ValueError: as told\n"
+        )
+        assert "\n\nTraceback (most recent call last):\n" in text
+        assert "tests/pool/envs.py" in text
+        assert "roll_vec/pool/" not in text
+        other = copy.deepcopy(env)
+        for one in (env, other):
+            one.reset()
+            assert not fault_warnings(lambda one=one: one.step(("fault:raise", "a")))
+        other.close()
+
+
+@EACH_EXECUTOR
+def test_faults_of_resets_and_of_recv_warn_as_well(workers):
+    with pool(talkers(2), **workers) as env:
+        env.set_attr("fail_resets", ["short", 0])
+        (text,) = fault_warnings(lambda: env.reset(seed=1))
+        assert "reset returned 'no info', expected 2 values: observation, info" in text
+        assert "a reset without an info returns (observation, {})" in text
+        assert env.fault_counts.tolist() == [4, 0]
+    with pool(talkers(2), **workers) as env:
+        env.reset(seed=1)
+        env.send(("fault:four", "a"), [0, 1])
+        (text,) = fault_warnings(lambda: env.recv(2))
+        assert "returned 4 values, expected 5" in text
+
+
+@EACH_EXECUTOR
+def test_an_error_has_the_traceback_itself(workers):
+    """For an exception in a worker process it is a text."""
+    with pool(talkers(2), on_error="raise", **workers) as env:
+        env.reset(seed=1)
+        with pytest.raises(EnvironmentFaultError) as error:
+            assert not fault_warnings(lambda: env.step(("a", "fault:raise")))
+        assert "envs.py" in _traceback_of(error.value)
+    with pool(talkers(2), **workers) as env:
+        env.set_attr("fail_resets", True)
+        with pytest.raises(EnvironmentFaultError) as error:
+            assert not fault_warnings(lambda: env.reset(seed=1))
+        assert "envs.py" in _traceback_of(error.value)
+        env.set_attr("fail_resets", False)
+        assert not fault_warnings(lambda: env.reset(seed=1))
+
+
+def _traceback_of(error):
+    """Return the file that raised, or the text of the traceback."""
+    cause = error.__cause__
+    if cause.__traceback__ is None:
+        return str(cause)
+    last = cause.__traceback__
+    while last.tb_next is not None:
+        last = last.tb_next
+    return last.tb_frame.f_code.co_filename
+
+
+@EACH_EXECUTOR
+@pytest.mark.parametrize("observation", [(1, 2), "ab", {"a": 1, "b": 2}, (1, 2, 3)])
+def test_a_reset_without_an_info_gets_a_hint(observation, workers):
+    class Bare(Talker):
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            return observation
+
+    with (
+        pool([Bare], **workers) as env,
+        pytest.raises(EnvironmentFaultError, match=r"\(observation, \{\}\)"),
+    ):
+        env.reset(seed=1)
+
+
+class Traced(Talker):
+    """Is told from the environments of other tests."""
+
+
+def test_a_fault_keeps_no_environment_alive():
+    """Neither the counts nor the warning hold the frames of the exception."""
+    with pool([Traced]) as env:
+        env.reset(seed=1)
+        env.step(("fault:raise",))
+        env.step(("go",))
+        gc.collect()
+        assert [one for one in gc.get_objects() if type(one) is Traced] == env.envs

@@ -7,65 +7,33 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
+import threading
 import time
+import traceback
 from collections import deque
 from pathlib import Path
 
 import pytest
 
 import roll_vec
-from roll_vec.errors import EnvironmentFaultWarning, ResetNeededError
+from roll_vec.errors import EnvironmentFaultWarning, ResetNeededError, RollVecError
+from roll_vec.pool import PoolVectorEnv
 from roll_vec.seeding import episode_seed
+from tests.conftest import ROOT
 from tests.pool.cases import (
     EACH_EXECUTOR,
     EACH_WORKER,
     PROCESSES,
     THREADS,
+    queues_of,
     step_once,
     wait_until,
 )
+from tests.pool.envs import RELEASE, talkers
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 SLOW = pytest.mark.slow
-pytestmark = pytest.mark.usefixtures("_leaves_nothing")
-
-# A suite that runs in the background may hand on that Ctrl-C is ignored.
-RUN = """
-import os, signal, sys, threading, time
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from roll_vec.pool import PoolVectorEnv
-from tests.pool.envs import talkers
-
-def main():
-    env = PoolVectorEnv(talkers(3), **{workers})
-    env.reset(seed=1)
-    if {executor!r} == "process":
-        queues = env.engine.handles.workers._queues
-        print(*[queue.process.pid for queue in queues], flush=True)
-    {body}
-
-if __name__ == "__main__":
-    main()
-"""
-
-
-def run(workers, body, **keywords):
-    """Start a program with a pool and these lines; return its process."""
-    source = textwrap.dedent(RUN).format(
-        workers=workers,
-        executor=workers.get("executor"),
-        body=textwrap.indent(textwrap.dedent(body), "    ").strip(),
-    )
-    return subprocess.Popen(
-        [sys.executable, "-c", source],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error"},
-        **keywords,
-    )
+FORKS = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+pytestmark = pytest.mark.usefixtures("_leaves_no_file")
 
 
 def is_gone(pid):
@@ -76,132 +44,156 @@ def is_gone(pid):
         return True
 
 
+PROGRAM = """
+from roll_vec.pool import PoolVectorEnv
+from tests.pool.envs import talkers
+
+if __name__ == "__main__":
+    pools = []
+    for fault, workers in (
+        ("loop", {"workers": 2, "executor": "process"}),
+        ("go", {}),
+        ("wait", {"workers": 2}),
+    ):
+        env = PoolVectorEnv(talkers(3), **workers)
+        env.reset(seed=1)
+        env.step(("a",) * 3)
+        if HANGS:
+            env.send([f"fault:{fault}" if fault != "go" else fault], [0])
+        pools.append(env)
+    print(*[queue.process.pid for queue in pools[0].engine.handles.workers._queues])
+"""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("hangs", [pytest.param(False, marks=SLOW), True])
+@pytest.mark.parametrize("hangs", [False, True])
 def test_the_end_of_the_program(hangs):
     """With a pool of each kind; environments of two of them may hang."""
-    body = f"""
-        pools = [(env, "loop")]
-        for workers, fault in (({{}}, "go"), ({{"workers": 2}}, "wait")):
-            pools.append((PoolVectorEnv(talkers(3), **workers), fault))
-        for one, fault in pools:
-            one.reset(seed=1)
-            one.step(("a",) * 3)
-            if {hangs}:
-                one.send([f"fault:{{fault}}" if fault != "go" else fault], [0])
-        """
-    program = run(PROCESSES, body)
-    out, errors = program.communicate(timeout=60)
-    assert (program.returncode, errors) == (0, "")
-    pids = out.split()
+    result = subprocess.run(
+        [sys.executable, "-c", PROGRAM.replace("HANGS", str(hangs))],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error"},
+        timeout=120,
+        check=True,
+    )
+    assert result.stderr == ""
+    pids = result.stdout.split()
     assert len(pids) == 2
     assert all(is_gone(pid) for pid in pids)
 
 
+def line_of(words):
+    return f"{' '.join(map(str, words))}\n".encode()
+
+
+@contextlib.contextmanager
+def forked(main):
+    """Run a function in a child with a process group of its own.
+
+    Yields the child's number and the lines that the function writes.  It must write
+    "end" at last, unless the test kills it.
+    """
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        # A suite that runs in the background may hand on that Ctrl-C is ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.setpgrp()
+        try:
+            main(
+                lambda *words: os.write(
+                    writer, f"{' '.join(map(str, words))}\n".encode()
+                )
+            )
+            os.write(writer, b"end\n")
+        except BaseException:
+            os.write(writer, traceback.format_exc().encode())
+        os._exit(0)
+    os.close(writer)
+    try:
+        with os.fdopen(reader) as file:
+            yield pid, iter(file.readline, "")
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def pids_of(env):
+    return [queue.process.pid for queue in queues_of(env)]
+
+
+@FORKS
 @pytest.mark.parametrize(
     "context",
     ["fork", *(pytest.param(name, marks=SLOW) for name in ("spawn", "forkserver"))],
 )
 def test_workers_end_when_their_parent_is_killed(context):
-    workers = {"workers": 3, "executor": "process", "context": context}
-    body = """
+    def main(tell):
+        env = PoolVectorEnv(talkers(3), workers=3, executor="process", context=context)
+        env.reset(seed=1)
+        tell(*pids_of(env))
         env.send(["fault:loop", "a"], [0, 1])
-        print("hangs", flush=True)
         time.sleep(60)
-        """
-    program = run(workers, body)
-    pids = program.stdout.readline().split()
+
+    with forked(main) as (_, lines):
+        pids = next(lines).split()
     assert len(pids) == 3
-    assert program.stdout.readline() == "hangs\n"
-    program.kill()
-    program.communicate()
     wait_until(lambda: all(is_gone(pid) for pid in pids))
 
 
+@FORKS
 @EACH_WORKER
 def test_ctrl_c(workers):
     """The pool can be closed or reset after it, also beside one that hangs."""
     is_thread = workers == THREADS
-    body = f"""
-        if {is_thread}:
+
+    def main(tell):
+        env = step_once(workers)
+        tell(*([] if is_thread else pids_of(env)))
+        if is_thread:
             env.set_attr("length", 1)
         try:
-            print("hangs", flush=True)
-            env.step(("fault:{"wait" if is_thread else "loop"}", "a", "b"))
+            tell("hangs")
+            env.step(("fault:wait" if is_thread else "fault:loop", "a", "b"))
         except KeyboardInterrupt:
-            print("interrupted", flush=True)
-        from roll_vec.errors import ResetNeededError
+            tell("interrupted")
         try:
             env.step(("a", "b", "c"))
         except ResetNeededError:
-            print("reset needed", flush=True)
-        from tests.pool.envs import RELEASE
+            tell("reset needed")
         RELEASE.set()
-        print(env.reset()[1]["level"].tolist(), flush=True)
+        tell(env.reset()[1]["level"].tolist())
         env.step(("a", "b", "c"))
         env.close()
-        print(len(threading.enumerate()), flush=True)
-        """
-    program = run(workers, body, start_new_session=True)
-    lines = iter(program.stdout.readline, "")
-    pids = [] if is_thread else next(lines).split()
-    assert next(lines) == "hangs\n"
-    # Now it waits; or it soon will, and the signal comes a little earlier.
-    time.sleep(0.2)
-    os.killpg(program.pid, signal.SIGINT)
-    assert list(lines) == [
-        "interrupted\n",
-        "reset needed\n",
-        f"{[episode_seed(seed, 1) for seed in (1, 2, 3)]}\n",
-        "1\n",
-    ]
-    assert program.wait() == 0
-    assert program.stderr.read() == ""
-    assert all(is_gone(pid) for pid in pids)
-    program.stdout.close()
-    program.stderr.close()
+        wait_until(lambda: threading.active_count() == 1)
+
+    with forked(main) as (pid, lines):
+        pids = next(lines).split()
+        assert next(lines) == "hangs\n"
+        # Now it waits; or it soon will, and the signal comes a little earlier.
+        time.sleep(0.2)
+        os.killpg(pid, signal.SIGINT)
+        levels = [episode_seed(seed, 1) for seed in (1, 2, 3)]
+        told = ["interrupted\n", "reset needed\n", f"{levels}\n", "end\n"]
+        assert list(lines) == told
+        assert len(pids) == (0 if is_thread else 2)
+        assert all(is_gone(pid) for pid in pids)
 
 
-@EACH_EXECUTOR
-def test_an_interrupt_of_the_caller(workers, monkeypatch):
-    """Wherever it comes: here between the environments and the batch."""
-    env = step_once(workers)
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(env.engine.observations, "build_batch", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            env.step(("a",) * 3)
-    with pytest.raises(ResetNeededError):
-        env.step(("a",) * 3)
-    _, infos = env.reset(seed=5)
-    assert infos["level"].tolist() == [5, 6, 7]
-    env.step(("a",) * 3)
-    env.close()
-
-
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@FORKS
 @EACH_WORKER
 def test_a_fork_cannot_use_the_workers_and_does_not_end_them(workers):
     env = step_once(workers)
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        code = 1
-        with contextlib.suppress(BaseException):
-            try:
-                env.step(("a",) * 3)
-            except Exception as error:
-                os.write(writer, str(error).encode())
-            env.close()
-            code = 0
-        os._exit(code)
-    os.close(writer)
-    with os.fdopen(reader) as message:
-        assert "fork" in message.read()
-    assert os.waitpid(child, 0)[1] == 0
+
+    def main(tell):
+        with pytest.raises(RollVecError, match="fork"):
+            env.step(("a",) * 3)
+        env.close()
+
+    with forked(main) as (_, lines):
+        assert list(lines) == ["end\n"]
     env.step(("b",) * 3)
     env.close()
 
@@ -232,46 +224,8 @@ def test_an_interrupt_between_a_queue_and_its_thread(is_late, monkeypatch):
         assert env.step(("a",) * 3)[0] == ("1: a",) * 3
 
 
-@EACH_EXECUTOR
-def test_an_interrupt_of_a_recv_loses_no_result_in_silence(workers, monkeypatch):
-    env = step_once(workers)
-    env.send(("a",) * 3, [0, 1, 2])
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(env._pending_steps, "_make_batch", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            env.recv(3)
-    with pytest.raises(ResetNeededError):
-        env.send(("a",) * 3, [0, 1, 2])
-    assert env.reset(seed=5)[1]["level"].tolist() == [5, 6, 7]
-
-
 def run_out_of_memory(*_):
     raise MemoryError
-
-
-@EACH_EXECUTOR
-@pytest.mark.parametrize("name", ["send", "recv"])
-def test_an_exception_within_send_or_recv_demands_a_reset(workers, name, monkeypatch):
-    """As of a signal's handler, or of memory; it is no fault of an environment."""
-    env = step_once(workers)
-    with monkeypatch.context() as patch:
-        if name == "recv":
-            env.send(("a", "b"), [0, 1])
-            patch.setattr(env.engine.observations, "copy_latest", run_out_of_memory)
-        else:
-            patch.setattr(env.engine.handles.workers, "flush", run_out_of_memory)
-        with pytest.raises(MemoryError):
-            env.recv(2) if name == "recv" else env.send(("a", "b"), [0, 1])
-    for call in (lambda: env.recv(2), env.get_state, lambda: env.step(("a",) * 3)):
-        with pytest.raises(ResetNeededError):
-            call()
-    assert env.reset(seed=5)[1]["level"].tolist() == [5, 6, 7]
-    assert env.step(("a",) * 3)[0] == ("1: a",) * 3
-    env.close()
 
 
 @EACH_EXECUTOR

@@ -199,17 +199,6 @@ def test_a_solution_that_no_text_is_known_for():
         envs.solve()
 
 
-@EACH_EXECUTOR
-def test_a_users_environment_solves_itself(workers):
-    with pool([Tutor] * 3, **workers) as env:
-        env.reset(seed=5)
-        solutions = env.solve()
-        assert [len(one) for one in solutions] == list(env.get_attr("goal"))
-        terminations = [env.step(["go"] * 3)[2][0] for _ in solutions[0]]
-        assert terminations == [False] * (len(terminations) - 1) + [True]
-        assert env.solve(mask=np.arange(3) == 0) == (None,) * 3
-
-
 @FAULTS_ON_PURPOSE
 @EACH_EXECUTOR
 def test_an_environment_that_failed_has_no_solution(workers):

@@ -12,7 +12,6 @@ from roll_vec.errors import (
     EnvironmentFaultError,
     InvalidFileError,
     InvalidStateError,
-    PendingResultsError,
     ResetNeededError,
     UnsupportedError,
 )
@@ -30,7 +29,7 @@ from tests.pool.cases import (
     play,
     pool,
 )
-from tests.pool.envs import Talker, drifters, talkers
+from tests.pool.envs import Drifter, Talker, drifters, talkers
 from tests.pool.snapshot_envs import (
     Forgetful,
     HalfStateful,
@@ -93,7 +92,11 @@ def test_pickles_are_loaded_on_request_alone(tmp_path):
     for fns in (talkers(2), [HalfStateful] * 2):
         with pool(fns) as env:
             env.reset(seed=1)
-            env.get_state().save(path)
+            state = env.get_state()
+            state.save(path)
+            if fns[0] is Talker:
+                with pytest.raises(InvalidStateError, match=r"row 1: .*no get_state"):
+                    state.row(1)
             with pytest.raises(
                 InvalidFileError, match=r"state\.npz.*allow_pickle=True"
             ):
@@ -102,46 +105,14 @@ def test_pickles_are_loaded_on_request_alone(tmp_path):
             assert_same(observations, env.set_state(env.get_state()))
 
 
-def test_a_row_without_a_state_cannot_be_looked_at():
-    with pool(talkers(2)) as env:
-        env.reset(seed=1)
-        with pytest.raises(InvalidStateError, match=r"row 1: .*has no get_state"):
-            env.get_state().row(1)
-
-
-@EACH_EXECUTOR
-def test_results_that_were_not_received(workers):
-    env, twin = (started([Stateful] * 2, **workers) for _ in range(2))
-    state = env.get_state()
-    for one in (env, twin):
-        one.send(("a",), [1])
-    for call in (env.get_state, lambda: env.set_state(state)):
-        with pytest.raises(PendingResultsError):
-            call()
-    assert_same(env.recv(), twin.recv())
-    assert_same(env.step(("b", "c")), twin.step(("b", "c")))
-    env.close()
-    twin.close()
-
-
-@FAULTS_ON_PURPOSE
-@EACH_EXECUTOR
-def test_while_every_environment_must_be_reset(workers):
-    env = started([Stateful] * 2, on_error="raise", **workers)
-    state = env.get_state()
-    with pytest.raises(EnvironmentFaultError):
-        env.step(("a", "fault:raise"))
-    with pytest.raises(ResetNeededError):
-        env.get_state()
-    with pytest.raises(ResetNeededError):
-        env.set_state(state, mask=np.array([True, False]))
-    # A whole snapshot is as good as a reset.
-    env.set_state(state)
-    env.step(("a", "b"))
-    env.close()
-
-
 # ------------------------------------------------------------------ changed states
+
+
+def with_arrays(state, arrays):
+    """Return a snapshot with other arrays."""
+    return VectorState(
+        state.id, state.configuration, arrays, state.shared, allow_pickle=True
+    )
 
 
 def rewritten(state, name, row, change):
@@ -161,15 +132,8 @@ def with_entry(**entries):
 def changed_arrays(state):
     """Yield the name in the message and the arrays that replace those of a state."""
     for name, array in state.arrays.items():
-        yield (
-            name,
-            {
-                name: array.astype(np.float32)
-                if array.dtype != "S16"
-                else array[:, None]
-            },
-        )
-        yield "state", {name: array[:-1]}
+        if array.dtype != "S16":
+            yield name, {name: array.astype(np.float32)}
     for name in ("state", "record"):
         for suffix, values in (
             ("kinds", [-1, 0]),
@@ -204,23 +168,14 @@ def changed_arrays(state):
         yield "elapsed_steps", {"elapsed_steps": np.array([0, value])}
     for value in (-2, (1 << 63) - 1):
         yield "episode_numbers", {"episode_numbers": np.array([0, value])}
-    yield "arrays", {"more": np.zeros(2)}
 
 
 def test_a_changed_state_is_refused_before_anything_moves():
     env, twin = (started([Stateful] * 2) for _ in range(2))
     state = env.get_state()
     for words, arrays in changed_arrays(state):
-        arrays = {**state.arrays, **arrays}
-        changed = VectorState(
-            state.id, state.configuration, arrays, state.shared, allow_pickle=True
-        )
         with pytest.raises(InvalidStateError, match=words):
-            env.set_state(changed)
-    for name in state.arrays:
-        arrays = {key: array for key, array in state.arrays.items() if key != name}
-        with pytest.raises(InvalidStateError):
-            env.set_state(VectorState(state.id, state.configuration, arrays))
+            env.set_state(with_arrays(state, {**state.arrays, **arrays}))
     assert env.get_state() == twin.get_state()
     actions = draw_actions("text", 2, 5)
     assert_same(play(env, actions), play(twin, actions))
@@ -255,18 +210,13 @@ def test_a_fault_of_set_state_names_the_environment(workers):
         assert_same(env.reset(seed=7), twin.reset(seed=7))
         assert_same(play(env, actions), play(twin, actions))
     env.close()
-
-
-@FAULTS_ON_PURPOSE
-def test_a_pickle_that_cannot_be_read_is_a_fault():
-    with pool(talkers(2)) as env:
+    with pool(talkers(2), **workers) as env:
         env.reset(seed=1)
         state = env.get_state()
         arrays = rewritten(state, "state", 1, lambda content: content[:9])
-        arrays = {**state.arrays, **arrays}
-        changed = VectorState(state.id, state.configuration, arrays, allow_pickle=True)
+        bad = with_arrays(state, {**state.arrays, **arrays})
         with pytest.raises(EnvironmentFaultError, match=r"environments \[1\] failed"):
-            env.set_state(changed)
+            env.set_state(bad)
         env.set_state(state)
         env.step(("a", "b"))
 
@@ -319,12 +269,6 @@ def test_a_worker_that_dies_in_a_snapshot(workers):
         env.set_state(state)
         twin.set_state(state)
         assert_same(play(env, actions[3:]), play(twin, actions[3:]))
-
-
-def test_a_state_that_is_no_plain_data_is_pickled():
-    with pool([HalfStateful] * 2) as env:
-        env.reset(seed=1)
-        assert (env.get_state().arrays["state_kinds"] == PICKLED).all()
 
 
 class Spy:
@@ -400,3 +344,117 @@ def test_the_permission_for_pickles_belongs_to_the_snapshot(tmp_path):
             if not is_allowed:
                 with pytest.raises(InvalidStateError, match=words):
                     env.set_state(changed, rows=[0, 1])
+
+
+# ------------------------------------------------------------- checks of states
+
+COUNTDOWN, WEBSHOP = "roll_vec/Countdown-v0", "roll_vec/WebShop-v0"
+TEXTS = {COUNTDOWN: "1+2", WEBSHOP: "search[red]"}
+
+
+def make_started(id, workers):
+    """Return a batch within its episodes."""
+    keywords = {"max_steps": 9} if id == COUNTDOWN else {}
+    env = roll_vec.make_vec(id, 3, **keywords, **workers)
+    env.reset(seed=3)
+    env.step([TEXTS[id]] * 3)
+    return env
+
+
+def bad_rows(id, row):
+    """Yield states of one environment that cannot be set."""
+    for key in row:
+        yield {k: v for k, v in row.items() if k != key}
+    yield {**row, "num_env_steps": -3}
+    if id == COUNTDOWN:
+        yield {**row, "level_options": {"num_numbers": 6}}
+    else:
+        yield {**row, "session": {**row["session"], "goal": 10**30}}
+        yield {**row, "level_options": {"limit_goals": 0}}
+
+
+@EACH_EXECUTOR
+@pytest.mark.parametrize("id", [COUNTDOWN, WEBSHOP])
+def test_a_bad_row_moves_no_environment(id, workers):
+    env, twin = make_started(id, workers), make_started(id, {})
+    state = env.get_state()
+    for one in (env, twin):
+        one.step([TEXTS[id]] * 3)
+    for row in bad_rows(id, state.row(1)):
+        with pytest.raises(InvalidStateError, match="environment 1 of the state: "):
+            env.set_state(state.replace_row(1, row))
+    assert env.get_state() == twin.get_state()
+    assert_same(env.step(["?"] * 3), twin.step(["?"] * 3))
+    env.close()
+    twin.close()
+
+
+class Checked(Stateful):
+    """Says itself whether it can go to a state; counts these questions."""
+
+    checks = 0
+
+    def check_state(self, state):
+        self.checks += 1
+        if state["turn"] == "refused":
+            message = "refused"
+            raise KeyError(message)
+
+
+@EACH_EXECUTOR
+def test_the_check_of_a_users_environment(workers):
+    actions = draw_actions("text", 3, 6)
+    with pool([Checked] * 3, **workers) as env, pool([Stateful] * 3) as twin:
+        for one in (env, twin):
+            one.reset(seed=1)
+        state = env.get_state()
+        bad = state.replace_row(2, {**state.row(2), "turn": "refused"})
+        for rows in (None, [0, 0, 0]):
+            with pytest.raises(KeyError, match="refused"):
+                env.set_state(bad, rows=rows)
+        before = env.call("checks")
+        env.set_state(state)
+        env.set_state(state.take([2, 1, 0]))
+        env.set_state(state)
+        # A snapshot that nobody has changed costs no check.
+        assert env.call("checks") == before
+        assert_same(play(env, actions), play(twin, actions))
+
+
+@EACH_EXECUTOR
+def test_objects_of_several_kinds_check_their_own_rows(workers):
+    with pool([Checked, Stateful, Checked], **workers) as env:
+        env.reset(seed=1)
+        state = env.get_state()
+        env.set_state(state.replace_row(1, {**state.row(1), "turn": 1}))
+        with pytest.raises(KeyError, match="refused"):
+            env.set_state(state.replace_row(2, {**state.row(2), "turn": "refused"}))
+        assert_same(env.get_state().row(2), state.row(2))
+
+
+class OldApi(Drifter):
+    """No `SeededEnv`; its states are plain data beside a generator."""
+
+    def __init__(self):
+        super().__init__("discrete")
+
+    def get_state(self):
+        return {"clock": self.clock}
+
+    def set_state(self, state):
+        self.clock = state["clock"]
+
+
+@EACH_EXECUTOR
+@pytest.mark.parametrize("build", [OldApi, HalfStateful])
+def test_the_generator_beside_a_state(build, workers):
+    with pool([build] * 2, **workers) as env:
+        env.reset(seed=1)
+        env.step(np.array([0, 1]))
+        state = env.get_state()
+        row = state.row(1)
+        env.set_state(state.replace_row(1, row))
+        for change in ({"np_random": {"bit_generator": "x"}}, {"more": 1}):
+            with pytest.raises(InvalidStateError, match="environment 1 of the state"):
+                env.set_state(state.replace_row(1, {**row, **change}))
+        assert env.get_state() == state

@@ -5,23 +5,24 @@ from typing import ClassVar
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode
 
 import roll_vec
+from roll_vec import VectorState
 from roll_vec.errors import InvalidStateError
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.vector.state import VectorState
 from tests.pool.cases import (
-    EACH_EXECUTOR,
     FAULTS_ON_PURPOSE,
+    MODES,
     NAMED_EXECUTORS,
     ONE_PROCESS,
     PROCESSES,
     kill_workers,
+    values_of,
 )
+from tests.pool.cases import play as play_batches
 from tests.thinning import one_in
 
-ID = "tests_pool/Corridor-v0"
+CORRIDOR = "tests_pool/Corridor-v0"
 
 
 class Corridor(roll_vec.BaseDiscreteActionEnv):
@@ -60,51 +61,47 @@ class Corridor(roll_vec.BaseDiscreteActionEnv):
 
 @pytest.fixture(autouse=True)
 def _registered():
-    roll_vec.register(ID, Corridor, max_episode_steps=9)
+    roll_vec.register(CORRIDOR, Corridor, max_episode_steps=9)
     yield
-    ENVIRONMENTS.pop(ID)
-    gymnasium.registry.pop(ID)
+    ENVIRONMENTS.pop(CORRIDOR)
+    gymnasium.registry.pop(CORRIDOR)
 
 
 def make(num_envs=3, **keywords):
-    return roll_vec.make_vec(ID, num_envs, length=5, **keywords)
+    """Return a batch of corridors."""
+    return roll_vec.make_vec(CORRIDOR, num_envs, length=5, **keywords)
 
 
 def play(envs, actions):
-    """Return the results of steps, with resets where there is no autoreset."""
-    results = []
-    for row in actions:
-        observations, rewards, terminated, truncated, infos = envs.step(row)
-        over = terminated | truncated
-        results += [observations.tolist(), rewards.tolist(), over.tolist()]
-        if "final_obs" in infos:
-            results.append(np.stack(infos["final_obs"][over]).tolist())
-        mode = envs.metadata["autoreset_mode"]
-        if mode == AutoresetMode.DISABLED and over.any():
-            results.append(envs.reset(options={"reset_mask": over})[0].tolist())
-    return results
+    """Return the results of steps and resets, for each environment."""
+    results = play_batches(envs, actions)
+    return [values_of(result, range(envs.num_envs)) for result in results]
 
 
 def draw_actions(num_steps, num_envs=3):
     return np.random.default_rng(4).integers(1, 3, (num_steps, num_envs))
 
 
-@one_in(3, "workers, mode", NAMED_EXECUTORS, list(AutoresetMode))
+@one_in(3, "workers, mode", NAMED_EXECUTORS, MODES)
 def test_later_episodes_are_those_after_the_snapshot(workers, mode, tmp_path):
+    """And a state with a stream that is none moves no environment."""
     actions = draw_actions(50)
     envs = make(autoreset_mode=mode, **workers)
+    others = make(autoreset_mode=mode, **(PROCESSES if not workers else {}))
     envs.reset(seed=0)
     play(envs, actions[:8])
     envs.get_state().save(tmp_path / "state.npz")
     state = VectorState.load(tmp_path / "state.npz")
+    bad = {**state.row(2), "seed_stream": {"stream": -1}}
+    with pytest.raises(
+        InvalidStateError, match=r"environment 2 of the state: .*stream"
+    ):
+        envs.set_state(state.replace_row(2, bad))
     expected = play(envs, actions[8:])
-    envs.set_state(state)
-    assert play(envs, actions[8:]) == expected
-    others = make(autoreset_mode=mode, **(PROCESSES if not workers else {}))
-    others.set_state(state)
-    assert play(others, actions[8:]) == expected
-    envs.close()
-    others.close()
+    for one in (envs, others):
+        one.set_state(state)
+        assert play(one, actions[8:]) == expected
+        one.close()
 
 
 def test_a_row_and_a_state_of_one_environment_go_on_alike():
@@ -147,24 +144,6 @@ def test_a_dead_worker_is_restored_from_a_state():
         for array, other in zip(result[:4], expected[:4], strict=True):
             assert array[1:].tolist() == other[1:].tolist()
     assert envs.fault_counts.tolist() == [1, 0, 0]
-    envs.close()
-
-
-@EACH_EXECUTOR
-def test_a_bad_stream_moves_no_environment(workers):
-    actions = draw_actions(20)
-    envs, twin = make(**workers), make()
-    for one in (envs, twin):
-        one.reset(seed=2)
-    state = envs.get_state()
-    play(envs, actions[:5])
-    play(twin, actions[:5])
-    bad = {**state.row(2), "seed_stream": {"stream": -1}}
-    with pytest.raises(
-        InvalidStateError, match=r"environment 2 of the state: .*stream"
-    ):
-        envs.set_state(state.replace_row(2, bad))
-    assert play(envs, actions[5:]) == play(twin, actions[5:])
     envs.close()
 
 

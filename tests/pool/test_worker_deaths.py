@@ -1,6 +1,5 @@
 """Worker processes that hang or die: which episodes are lost, which are restored."""
 
-import itertools
 import multiprocessing
 import os
 import signal
@@ -17,7 +16,6 @@ from roll_vec.pool.observations import same_data
 from roll_vec.seeding import episode_seed
 from tests.contract.cases import assert_same
 from tests.pool.cases import (
-    DISABLED,
     FAULTS_ON_PURPOSE,
     LIMIT,
     MODES,
@@ -33,61 +31,47 @@ from tests.pool.cases import (
     values_of,
 )
 from tests.pool.envs import drifters, talkers
+from tests.thinning import one_in
 
 pytestmark = FAULTS_ON_PURPOSE
 
 
-# Each pair of two values, and the rest in the slow run.
-QUICK = [
-    (1, "os._exit", NEXT_STEP),
-    (4, "kill", NEXT_STEP),
-    (1, "kill", SAME_STEP),
-    (4, "os._exit", SAME_STEP),
-    (1, "os._exit", DISABLED),
-    (4, "kill", DISABLED),
-]
+MESSAGES = {
+    "os._exit": "worker death: its process ended with exit code 3 during step",
+    "kill": "worker death: its process ended with exit code -9 during step",
+    "loop": f"timeout: step took longer than {LIMIT} s",
+}
+
+
+def check_replacement(workers, command, mode, kind, fault_steps, **limits):
+    """Check what a pool says of an environment whose process ends or is stopped."""
+    keywords = {"workers": workers, "executor": "process", "autoreset_mode": mode}
+    with (
+        pool(talkers(4), **keywords, **limits) as env,
+        pool(talkers(4), autoreset_mode=mode) as twin,
+    ):
+        errors = play_with_faults(env, twin, command, fault_steps)
+        assert len(errors) in (1, 2)
+        assert set(errors) == {MESSAGES[command]}
+        expected = dict.fromkeys(("exception", "timeout", "worker_death", "reset"), 0)
+        assert env.faults == {**expected, kind: len(errors)}
+
+
+@one_in(3, "command, workers, mode", ["os._exit", "kill"], [1, 4], MODES)
+def test_a_process_that_died_is_replaced(command, workers, mode):
+    check_replacement(workers, command, mode, "worker_death", (1, 6))
 
 
 @pytest.mark.parametrize(
-    ("workers", "command", "mode"),
-    [
-        (2, "loop", SAME_STEP),
-        pytest.param(1, "loop", NEXT_STEP, marks=pytest.mark.slow),
-        *(
-            case if case in QUICK else pytest.param(*case, marks=pytest.mark.slow)
-            for case in itertools.product([1, 4], ["os._exit", "kill"], MODES)
-        ),
-    ],
+    ("workers", "mode"),
+    [(2, SAME_STEP), pytest.param(1, NEXT_STEP, marks=pytest.mark.slow)],
 )
-def test_a_process_is_stopped_and_replaced(workers, command, mode):
-    keywords = {"workers": workers, "executor": "process", "autoreset_mode": mode}
-    if command == "loop":
-        keywords |= {"step_timeout": LIMIT, "reset_timeout": 20}
-    with (
-        pool(talkers(4), **keywords) as env,
-        pool(talkers(4), autoreset_mode=mode) as twin,
-    ):
-        fault_steps = (1,) if command == "loop" else (1, 6)
-        errors = play_with_faults(env, twin, command, fault_steps)
-        assert len(errors) in (1, 2)
-        message = {
-            "loop": f"timeout: step took longer than {LIMIT} s",
-            "os._exit": "worker death: its process ended with exit code 3 during step",
-            "kill": "worker death: its process ended with exit code -9 during step",
-        }[command]
-        assert set(errors) == {message}
-        kind = "timeout" if command == "loop" else "worker_death"
-        assert env.faults == {
-            "exception": 0,
-            "timeout": 0,
-            "worker_death": 0,
-            "reset": 0,
-            kind: len(errors),
-        }
+def test_a_process_that_hangs_is_stopped_and_replaced(workers, mode):
+    limits = {"step_timeout": LIMIT, "reset_timeout": 20}
+    check_replacement(workers, "loop", mode, "timeout", (1,), **limits)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", ["box", "dict"])
+@one_in(2, "mode, kind", MODES, ["box", "dict"])
 def test_foreign_environments_of_a_dead_worker_are_restored(kind, mode):
     """By all actions since their last seeded reset, through later episodes."""
     fns = drifters(kind, 3)
@@ -344,7 +328,7 @@ def test_unpicklable_results_are_faults_of_one():
 
 
 @pytest.mark.parametrize(
-    "context", ["fork", "spawn", pytest.param("forkserver", marks=pytest.mark.slow)]
+    "context", ["spawn", pytest.param("forkserver", marks=pytest.mark.slow)]
 )
 def test_start_methods(context):
     with (

@@ -1,0 +1,266 @@
+"""Every kind of batch, for scenarios that are the same for all kinds."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import pickle
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import cloudpickle
+import gymnasium
+
+import roll_vec
+from roll_vec.pool import PoolVectorEnv
+from roll_vec.registration import ENVIRONMENTS
+from tests.contract import cases
+from tests.contract.cases import CASES
+from tests.distributed.local_actors import make_env
+from tests.pool.cases import PROCESSES, THREADS, values_of
+from tests.pool.cases import draw_actions as draw_spaces
+from tests.pool.envs import Drifter, Talker
+from tests.pool.snapshot_envs import (
+    HalfStateful,
+    Remembering,
+    Stateful,
+    Unpicklable,
+    half_reward,
+    noop_counter,
+    wrapped_countdown,
+)
+
+N = 6
+TALKER = "tests_scenarios/Talker-v0"
+# Actions of which some are faults.
+SENTENCES = ("a", "b c", "", "fault:raise", "ü\n")
+
+
+COPIES = {
+    "pickle": lambda env: pickle.loads(pickle.dumps(env)),
+    "oldest pickle": lambda env: pickle.loads(pickle.dumps(env, protocol=2)),
+    "cloudpickle": lambda env: cloudpickle.loads(cloudpickle.dumps(env)),
+    "deepcopy": copy.deepcopy,
+}
+
+
+class Fragile(Talker):
+    """A `Talker` that is told to fail now and then."""
+
+    def __init__(self):
+        super().__init__()
+        self.action_space.examples = SENTENCES
+
+
+class FragileWithStates(Stateful):
+    """The same, with plain states."""
+
+    def __init__(self):
+        super().__init__()
+        self.action_space.examples = SENTENCES
+
+
+def register_talkers() -> None:
+    """Register the id of the talkers of mixed batches."""
+    roll_vec.register(TALKER, Fragile)
+
+
+def unregister_talkers() -> None:
+    """Take it back."""
+    ENVIRONMENTS.pop(TALKER)
+    gymnasium.registry.pop(TALKER)
+
+
+class Kind(NamedTuple):
+    """A kind of batch.
+
+    Parameters
+    ----------
+    make : callable
+        Takes a number of environments and keywords.
+    make_local : callable or None
+        The same without workers or shards; None: `make` has none.
+    make_one : callable or None
+        Takes an environment's number and keywords; None: `make_local` of one.
+    families : tuple
+        Environments that can take each other's states.
+    is_exact : bool
+        Whether equal states have equal bytes; those of pickles have not.
+    copies : tuple of str
+        The ways to copy it, of `COPIES`.
+    """
+
+    make: Callable[..., Any]
+    make_local: Callable[..., Any] | None = None
+    make_one: Callable[..., Any] | None = None
+    families: tuple[tuple[int, ...], ...] = (tuple(range(N)),)
+    is_exact: bool = True
+    copies: tuple[str, ...] = ("pickle", "oldest pickle", "cloudpickle", "deepcopy")
+
+    def local(self, num_envs: int, **keywords: Any) -> Any:
+        return (self.make_local or self.make)(num_envs, **keywords)
+
+    def one(self, env_id: int, **keywords: Any) -> Any:
+        if self.make_one is not None:
+            return self.make_one(env_id, **keywords)
+        return self.local(1, **keywords)
+
+
+def case(name: str) -> Kind:
+    """Return a case of the contract; the pools beside it have no workers."""
+    make, local = (
+        functools.partial(cases.make_batch, each)
+        for each in (name, name.partition(" in ")[0])
+    )
+    return Kind(make, local, is_exact="Lamps" not in name and "Guess" not in name)
+
+
+def objects(env_fn: Any, is_exact: bool, copies: Any = None, **workers: Any) -> Kind:
+    """Return a pool of a user's objects; None: they can be copied in all ways."""
+
+    def make(num_envs, **keywords):
+        return PoolVectorEnv([env_fn] * num_envs, **workers, **keywords)
+
+    def make_local(num_envs, **keywords):
+        return PoolVectorEnv([env_fn] * num_envs, **keywords)
+
+    kind = Kind(make, make_local, is_exact=is_exact)
+    return kind if copies is None else kind._replace(copies=copies)
+
+
+def shards(name: Any, deaths: Any = (), **more: Any) -> Kind:
+    """Return shards of a case or a class in this process, in the place of Ray's.
+
+    They die at these messages, see `LocalActors`, and no trace is left.
+    """
+    is_case = isinstance(name, str)
+    local = case(name) if is_case else objects(name, False)
+
+    def make(num_envs, **keywords):
+        id = cases.id_of(name) if is_case else name
+        own = cases.vector_keywords(name) if is_case else {}
+        own |= {"snapshot_interval": 4, "max_restarts": -1, **more, **keywords}
+        return make_env(id, num_envs, min(3, num_envs), deaths=deaths, **own)
+
+    return local._replace(make=make, copies=())
+
+
+ROOMS = {"dim_room": (5, 5), "num_boxes": 1, "max_episode_steps": 6}
+WORDS = {"obs_mode": "text", "action_mode": "text"}
+
+
+def mixed(num_envs, **keywords):
+    """Return rooms and talkers in one batch."""
+    families = {
+        "rooms": {"id": "roll_vec/Sokoban-v0", **ROOMS},
+        "talkers": {"id": TALKER, "workers": 2, "weight": 2},
+    }
+    return roll_vec.make_mixed(families, num_envs, **keywords)
+
+
+def one_of_mixed(env_id, **keywords):
+    if env_id < 2:
+        return roll_vec.make_vec("roll_vec/Sokoban-v0", 1, **ROOMS, **WORDS, **keywords)
+    return roll_vec.make_vec(TALKER, 1, **keywords)
+
+
+# The shards of the kinds below die in these messages: in the construction, in a reset,
+# in a step, its restoration and the next one, and later.
+DEATHS = {(0, 0): "early", (2, 1): "late", (2, 2): "early"}
+DEATHS |= {(1, 5): "late", (1, 6): "early", (1, 7): "late"}
+DEATHS |= {
+    (k, 7 * i + 5 * k): ("early", "late")[i % 2] for k in range(3) for i in range(2, 40)
+}
+
+KINDS = {
+    **{name: case(name) for name in CASES},
+    "processes": case("tests_vector/Lamps-v0 in processes"),
+    "mixed": Kind(mixed, None, one_of_mixed, ((0, 1), (2, 3, 4, 5)), is_exact=False),
+    "shards of arrays": shards("roll_vec/Sokoban-v0"),
+    "shards of texts": shards("roll_vec/RandomFrozenLake-v0 text"),
+    "shards of pools": shards("roll_vec/Countdown-v0"),
+    "shards of threads": shards(Fragile, workers=2),
+    "shards of arrays that die": shards("roll_vec/Sokoban-v0", DEATHS),
+    "shards of pools that die": shards("roll_vec/Countdown-v0", DEATHS),
+    "shards of threads that die": shards("tests_vector/Guess-v0 in threads", DEATHS),
+}
+
+
+def cart_pole():
+    """Return an environment in Gymnasium's wrappers that knows nothing of roll_vec."""
+    return gymnasium.make("CartPole-v1", max_episode_steps=7)
+
+
+# Pools of a user's objects, one for each way to keep a state; and any spaces.
+OBJECTS = {
+    "plain": objects(FragileWithStates, True, ()),
+    "plain in processes": objects(FragileWithStates, True, (), **PROCESSES),
+    "plain in wrappers": objects(wrapped_countdown, True, **THREADS),
+    "plain without a step": objects(noop_counter, True, **THREADS),
+    "EzPickle with states": objects(Remembering, True, (), **THREADS),
+    "pickled states": objects(HalfStateful, False, (), **PROCESSES),
+    "in a strange wrapper": objects(half_reward, False, **THREADS),
+    "pickled": objects(Fragile, False, **THREADS),
+    "pickled in processes": objects(Fragile, False, **PROCESSES),
+    "reusing arrays": objects(
+        functools.partial(Drifter, "box", reuses=True), False, **THREADS
+    ),
+    "reusing in processes": objects(
+        functools.partial(Drifter, "box", reuses=True), False, **PROCESSES
+    ),
+    "dict": objects(functools.partial(Drifter, "dict", reuses=True), False, **THREADS),
+    "tuple": objects(functools.partial(Drifter, "tuple"), False, **THREADS),
+    "CartPole": objects(cart_pole, False, **THREADS),
+    "copies": objects(Unpicklable, False, ("deepcopy",), **THREADS),
+}
+ALL = {**KINDS, **OBJECTS}
+
+
+def draw(env: Any, steps: int, seed: int) -> list[Any]:
+    """Return batches of random actions for any space; some are faults."""
+    space = env.single_action_space
+    kinds = {
+        gymnasium.spaces.Box: "box",
+        gymnasium.spaces.Dict: "dict",
+        gymnasium.spaces.MultiDiscrete: "tuple",
+    }
+    if type(space) in kinds:
+        return draw_spaces(kinds[type(space)], env.num_envs, steps, seed)
+    return list(cases.draw_actions(env, steps, seed))
+
+
+def part_of(batch: Any, env_ids: Any) -> Any:
+    """Return the actions of some environments."""
+    if isinstance(batch, dict):
+        return {key: value[env_ids] for key, value in batch.items()}
+    return batch[env_ids]
+
+
+def results_of(result: Any, env_ids: Any) -> Any:
+    """Return the results of some environments, without what batches add to them."""
+    values, infos = values_of(result, list(env_ids))
+    added = ("env_id", "family")
+    for info in infos:
+        for own in (info, info.get("final_info", {})):
+            for key in added:
+                own.pop(key, None)
+    return values, infos
+
+
+def make_fragile(kind, num_envs=N, **keywords):
+    """Return a batch of `Fragile`, whose actions can be faults."""
+    if kind == "mixed":
+        own = {"workers": 1}
+        own |= {"on_error": keywords.pop("on_error")} if "on_error" in keywords else {}
+        rooms = {"id": "roll_vec/Sokoban-v0", **ROOMS}
+        families = {"rooms": rooms, "talkers": {"id": TALKER, "weight": 2, **own}}
+        return roll_vec.make_mixed(families, num_envs, **keywords)
+    if "shards" in kind:
+        workers = {"workers": 2} if "threads" in kind else {}
+        return make_env(Fragile, num_envs, 3, **workers, **keywords)
+    workers = {"serial": {}, "threads": THREADS, "processes": PROCESSES}[kind]
+    return PoolVectorEnv([Fragile] * num_envs, **workers, **keywords)
+
+
+FRAGILE = ["serial", "threads", "processes", "mixed"]
+FRAGILE += ["shards of pools", "shards of threads"]

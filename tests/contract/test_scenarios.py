@@ -1,0 +1,553 @@
+"""What batches of every kind do alike: each scenario is written once, for all kinds.
+
+The reference is a batch of one for each environment, in this process and without
+workers; or what the same batch did before it went back to a snapshot.
+"""
+
+import copy
+import functools
+import itertools
+import pickle
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+
+from roll_vec import VectorState
+from roll_vec.errors import (
+    ClosedError,
+    EnvironmentFaultError,
+    EnvironmentFaultWarning,
+    InvalidActionError,
+    InvalidOptionError,
+    InvalidStateError,
+    PendingResultsError,
+    ResetNeededError,
+)
+from tests.contract.cases import DISABLED, MODES, assert_same
+from tests.contract.kinds import (
+    ALL,
+    COPIES,
+    FRAGILE,
+    KINDS,
+    OBJECTS,
+    N,
+    draw,
+    make_fragile,
+    part_of,
+    register_talkers,
+    results_of,
+    unregister_talkers,
+)
+from tests.pool.cases import FAULTS_ON_PURPOSE
+from tests.thinning import one_in
+
+pytestmark = FAULTS_ON_PURPOSE
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _talkers():
+    register_talkers()
+    yield
+    unregister_talkers()
+
+
+def make_group(kind, mode):
+    """Return a batch, and a batch of one for each of its environments."""
+    env = ALL[kind].make(N, autoreset_mode=mode)
+    return env, [ALL[kind].one(i, autoreset_mode=mode) for i in range(N)]
+
+
+def close(*envs):
+    for env in envs:
+        env.close()
+
+
+def random_mask(rng):
+    """Return a mask of some environments, at least of one."""
+    mask = rng.random(N) < 0.6
+    mask[rng.integers(N)] = True
+    return mask
+
+
+# ------------------------------------------------------------- each one as alone
+
+
+def step_some(env, batch, mask, how, rng):
+    """Step some environments; return the results of each, by its number."""
+    env_ids = mask.nonzero()[0].tolist()
+    if how == "send":
+        for part in np.array_split(rng.permutation(env_ids), 2):
+            if len(part):
+                env.send(part_of(batch, part), part)
+        result = env.recv(None)
+        assert_same(result[4]["env_id"], np.array(env_ids))
+        assert result[4]["_env_id"].all()
+        return {i: results_of(result, [row]) for row, i in enumerate(env_ids)}
+    result = env.step(batch, mask=mask) if how == "mask" else env.step(batch)
+    return {i: results_of(result, [i]) for i in range(N)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode"),
+    [
+        *itertools.product(KINDS, MODES),
+        # Each in one mode.
+        *zip(OBJECTS, itertools.cycle(MODES), strict=False),
+    ],
+)
+def test_each_environment_plays_as_in_a_batch_of_one(kind, mode):
+    """By steps of all, of some, `send` and `recv`, and resets of some, in any order."""
+    env, ones = make_group(kind, mode)
+    rng, is_over = np.random.default_rng(len(kind)), np.zeros(N, bool)
+    first = copy.deepcopy(env.reset(seed=3))
+    before = [one.reset(seed=3 + i) for i, one in enumerate(ones)]
+    for t, batch in enumerate(draw(env, 25, seed=4)):
+        where = f"{kind}, {mode.value}, step {t}"
+        ended = is_over & (rng.random(N) < 0.7)
+        if ended.any():
+            seeds = [t + i if t % 2 else None for i in range(N)]
+            result = env.reset(seed=seeds, options={"reset_mask": ended.copy()})
+            for i in ended.nonzero()[0]:
+                before[i] = ones[i].reset(seed=seeds[i])
+                assert results_of(result, [i]) == results_of(before[i], [0]), where
+            is_over &= ~ended
+        how = "mask" if is_over.any() else ("mask", "send", "step")[t % 3]
+        mask = ~is_over if how == "step" else random_mask(rng) & ~is_over
+        results = step_some(env, batch, mask, how, rng) if mask.any() else {}
+        for i, own in results.items():
+            if mask[i]:
+                before[i] = ones[i].step(part_of(batch, [i]))
+                assert own == results_of(before[i], [0]), where
+                is_over[i] = mode is DISABLED and (before[i][2] | before[i][3])[0]
+            else:
+                observation = results_of(before[i], [0])[0][0]
+                assert own == ([observation, [0], [False], [False]], [{}]), where
+        successes = [bool(one.successes[0]) for one in ones]
+        assert env.successes.tolist() == successes, where
+    # A seed plays again what it played before.
+    assert results_of(env.reset(seed=3), range(N)) == results_of(first, range(N))
+    close(env, *ones)
+
+
+@pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.value)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_received_names_groups_as_a_step_does(kind, mode):
+    """Of environments whose episodes begin, and of no others."""
+    keywords = {"autoreset_mode": mode, "group_size": 2, "group_id_info": True}
+    env, twin = (KINDS[kind].make(N, **keywords) for _ in range(2))
+    for batch in (env, twin):
+        batch.reset(seed=5)
+    for t, batch in enumerate(draw(env, 16, seed=8)):
+        env.send(batch, range(N))
+        *result, infos = env.recv(None)
+        for key in ("env_id", "_env_id"):
+            del infos[key]
+        received = results_of((*result, infos), range(N))
+        assert received == results_of(twin.step(batch), range(N)), f"step {t}"
+    close(env, twin)
+
+
+@pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.value)
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_unroll_takes_the_same_steps(kind, mode):
+    env, twin = (KINDS[kind].make(N, autoreset_mode=mode) for _ in range(2))
+    actions = draw(env, 7, seed=8)
+    for batch in (env, twin):
+        batch.reset(seed=5)
+    expected = [copy.deepcopy(twin.step(batch)) for batch in actions]
+    rollout = env.unroll(actions)
+    arrays = (rollout.rewards, rollout.terminations, rollout.truncations)
+    for t, result in enumerate(expected):
+        assert_same(rollout.observations[t], result[0])
+        for array, other in zip(arrays, result[1:4], strict=True):
+            assert_same(array[t], other)
+    assert_same(env.step(actions[0]), twin.step(actions[0]))
+    close(env, twin)
+
+
+# ------------------------------------------------------------------- snapshots
+
+
+class Walk:
+    """Goes to random snapshots, and on from there, by calls of the past or new ones.
+
+    The snapshots are nodes of a tree, the calls its edges.  Each pass over an edge must
+    give the results, and lead to the snapshot, of the first one.  Two batches walk: the
+    kind's and its local one.  A copy now and then takes the place of its original.
+    """
+
+    def __init__(self, kind, mode, seed, path):
+        self.kind, self.mode, self.path = ALL[kind], mode, path
+        self.rng = np.random.default_rng(seed)
+        keywords = {"autoreset_mode": mode, "group_size": 2}
+        self.envs = [
+            self.kind.make(N, **keywords),
+            self.kind.local(N, **keywords),
+        ]
+        self.envs[0].reset(seed=seed)
+        # Snapshots, the environments that have ended there, and the calls.
+        self.nodes = [(self.envs[0].get_state(), np.zeros(N, bool))]
+        self.edges = [[]]
+        self.num_repeated = 0
+
+    def walk(self, num_calls):
+        places = [0, None]
+        for number in range(num_calls):
+            which = int(self.rng.integers(2))
+            node = places[which]
+            if node is None or self.rng.random() < 0.4:
+                known = [i for i, edges in enumerate(self.edges) if edges] or [0]
+                node = int(self.rng.choice(known))
+                self.go_to(which, node)
+            places[which] = self.take_edge(which, node, f"call {number}")
+        assert self.num_repeated >= num_calls // 5
+        close(*self.envs)
+
+    def go_to(self, which, node):
+        state, env = self.nodes[node][0], self.envs[which]
+        if self.rng.random() < 0.2 and state.objects is None:
+            state.save(self.path)
+            state = VectorState.load(self.path, allow_pickle=True)
+        env.set_state(state)
+        if self.rng.random() < 0.2 and self.kind.copies:
+            self.envs[which] = COPIES[self.rng.choice(self.kind.copies)](env)
+            env.close()
+
+    def take_edge(self, which, node, where):
+        env, edges = self.envs[which], self.edges[node]
+        if edges and self.rng.random() < 0.6:
+            call, expected, after = edges[int(self.rng.integers(len(edges)))]
+            results, ended = call(env)
+            assert_same(results, expected, f"{where} by {call}")
+            assert ended.tolist() == self.nodes[after][1].tolist()
+            if self.kind.is_exact:
+                assert env.get_state() == self.nodes[after][0], f"{where} by {call}"
+            self.num_repeated += 1
+            return after
+        call = self.draw_call(env, *self.nodes[node])
+        results, ended = call(env)
+        self.nodes.append((env.get_state(), ended))
+        edges.append((call, results, len(self.nodes) - 1))
+        self.edges.append([])
+        return len(self.nodes) - 1
+
+    def draw_call(self, env, state, ended):
+        """Return a function of a batch, by which all passes over an edge go."""
+        name = self.rng.choice(["step", "mask", "send", "reset", "unroll", "set_state"])
+        seed, mask = int(self.rng.integers(1 << 40)), random_mask(self.rng)
+        actions = draw(env, 3, seed)
+        rows = np.empty(N, int)
+        for family in self.kind.families:
+            rows[list(family)] = self.rng.choice(family, len(family))
+        if name == "unroll" and self.mode is DISABLED:
+            name = "step"
+        return functools.partial(
+            getattr(self, name), state, ended.copy(), actions, mask, rows, seed
+        )
+
+    def finish(self, result, ended, mask=None):
+        """Return a copy of a result, and which environments have ended then."""
+        if self.mode is DISABLED:
+            over = (result[2] | result[3]).astype(bool)
+            ended = over if mask is None else np.where(mask, over, ended)
+        return copy.deepcopy(result), ended
+
+    def step(self, state, ended, actions, mask, rows, seed, env):
+        if ended.any():
+            env.reset(options={"reset_mask": ended.copy()})
+        return self.finish(env.step(actions[0]), ended)
+
+    def mask(self, state, ended, actions, mask, rows, seed, env):
+        mask = mask & ~ended
+        return self.finish(env.step(actions[0], mask=mask), ended, mask)
+
+    def send(self, state, ended, actions, mask, rows, seed, env):
+        env_ids = (mask & ~ended).nonzero()[0]
+        if not len(env_ids):
+            return None, ended
+        env.send(part_of(actions[0], env_ids), env_ids)
+        result, over = copy.deepcopy(env.recv(None)), ended.copy()
+        if self.mode is DISABLED:
+            over[env_ids] = result[2] | result[3]
+        return result, over
+
+    def reset(self, state, ended, actions, mask, rows, seed, env):
+        seeds = seed if seed % 2 else None
+        result = env.reset(seed=seeds, options={"reset_mask": mask.copy()})
+        return copy.deepcopy(result), ended & ~mask
+
+    def unroll(self, state, ended, actions, mask, rows, seed, env):
+        return copy.deepcopy(tuple(env.unroll(actions))), ended
+
+    def set_state(self, state, ended, actions, mask, rows, seed, env):
+        mask = mask if seed % 2 else None
+        observations = copy.deepcopy(env.set_state(state, rows=rows, mask=mask))
+        ended = ended[rows] if mask is None else np.where(mask, ended[rows], ended)
+        result, ended = self.step(state, ended, actions, mask, rows, seed, env)
+        return (observations, result), ended
+
+
+@one_in(3, "kind, mode", [*ALL], MODES)
+def test_every_pass_from_a_snapshot_gives_the_same_results(kind, mode, tmp_path):
+    Walk(kind, mode, 5, tmp_path / "state.npz").walk(40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+@pytest.mark.parametrize("kind", ALL)
+def test_long_walks(kind, mode, tmp_path):
+    Walk(kind, mode, 6, tmp_path / "state.npz").walk(120)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ALL if kind != "mixed"])
+def test_rows_become_copies_that_share_nothing(kind):
+    """Each goes on as a batch of one that goes to the row alone."""
+    env, many = ALL[kind].make(N), ALL[kind].make(N + 2)
+    env.reset(seed=2)
+    for batch in draw(env, 3, seed=1):
+        env.step(batch)
+    state, rows = env.get_state(), [2, 0, 0, 2, 1, 5, 0, 4]
+    many.set_state(state, rows=rows)
+    ones = [ALL[kind].one(i) for i in range(N + 2)]
+    for one, row in zip(ones, rows, strict=True):
+        one.set_state(state.take([row]))
+    assert many.np_random_seed == tuple(env.np_random_seed[row] for row in rows)
+    for batch in draw(many, 4, seed=3):
+        result = many.step(batch)
+        for i, one in enumerate(ones):
+            expected = one.step(part_of(batch, [i]))
+            assert results_of(result, [i]) == results_of(expected, [0]), i
+    close(env, many, *ones)
+
+
+# ---------------------------------------------------------------------- copies
+
+
+@one_in(3, "kind, mode", [kind for kind in ALL if ALL[kind].copies], MODES)
+def test_a_copy_goes_on_as_its_original(kind, mode):
+    """Before the first reset, and after any step, such as one that ends episodes."""
+    env = ALL[kind].make(N, autoreset_mode=mode)
+    actions = draw(env, 12, seed=2)
+    # Copies of processes take a while to start.
+    is_slow = "processes" in kind
+    for number, way in enumerate(ALL[kind].copies[:: 3 if is_slow else 1]):
+        other = COPIES[way](env)
+        assert_same(other.reset(seed=number), env.reset(seed=number))
+        for t, batch in enumerate(actions[: 6 + number]):
+            result = env.step(batch)
+            assert_same(other.step(batch), result, f"{way}, step {t}")
+            over = result[2] | result[3]
+            if t % 3 == number % 3:
+                other.close()
+                other = COPIES[way](env)
+            if mode is DISABLED and over.any():
+                options = {"reset_mask": over}
+                assert_same(other.reset(options=options), env.reset(options=options))
+        assert (other.spec, other.np_random_seed) == (env.spec, env.np_random_seed)
+        assert_same(other.reset(), env.reset())
+        other.close()
+    env.close()
+
+
+def test_what_cannot_be_copied_says_so():
+    for kind, words in (("shards of pools", "Ray"), ("plain", "lock")):
+        env = ALL[kind].make(N)
+        env.reset(seed=1)
+        for way in (pickle.dumps, copy.deepcopy):
+            with pytest.raises(TypeError, match=words):
+                way(env)
+        env.step(draw(env, 1, seed=0)[0])
+        env.close()
+
+
+# ------------------------------------------------------------- bad calls and faults
+
+# One of each kind, without the repetitions above.
+FEW = ["roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"]
+FEW += ["tests_vector/Guess-v0 in threads", "processes", "mixed"]
+FEW += ["shards of arrays", "shards of threads"]
+EACH_OF_FEW = pytest.mark.parametrize("kind", FEW)
+
+
+def check_refused(env, twin, table):
+    """Check the errors of calls, and that they have moved nothing."""
+    for call, error in table:
+        with pytest.raises(error):
+            call(env)
+    actions = draw(env, 3, seed=6)
+    for batch in actions:
+        assert_same(env.step(batch), twin.step(batch))
+
+
+@EACH_OF_FEW
+def test_calls_at_the_wrong_time_move_nothing(kind):
+    env, twin = (ALL[kind].make(N) for _ in range(2))
+    actions = draw(env, 2, seed=5)
+    ids = range(N)
+    moves = {
+        "step": lambda batch: batch.step(actions[0]),
+        "unroll": lambda batch: batch.unroll(actions),
+        "send": lambda batch: batch.send(part_of(actions[0], [1]), [1]),
+        "get_state": lambda batch: batch.get_state(),
+        "masked reset": lambda batch: batch.reset(
+            options={"reset_mask": np.arange(N) < 2}
+        ),
+    }
+    for call in moves.values():
+        with pytest.raises(ResetNeededError):
+            call(env)
+    for batch in (env, twin):
+        batch.reset(seed=2)
+    state = env.get_state()
+    bad_ids = ([N], [-1], [0, 0], [0.5], [[0]], "a")
+    table = [
+        (lambda b, k=k: b.recv(**k), InvalidOptionError)
+        for k in ({}, {"min_envs": 0}, {"min_envs": "a"}, {"min_envs": None})
+    ]
+    table += [
+        (
+            lambda b, i=i: b.send(part_of(actions[0], [0] * len(i)), i),
+            InvalidOptionError,
+        )
+        for i in bad_ids
+    ]
+    table += [(lambda b: b.send(part_of(actions[0], [0]), [0, 1]), InvalidActionError)]
+    check_refused(env, twin, table)
+    env.send(part_of(actions[0], [1]), [1])
+    waits = (-1, -float("inf"), float("nan"), "x", 1j, np.array([1]))
+    table = [(lambda b, w=w: b.recv(timeout=w), InvalidOptionError) for w in waits]
+    table += [(lambda b: b.recv(min_envs=2), InvalidOptionError)]
+    pending = [
+        *moves.values(),
+        lambda b: b.reset(),
+        lambda b: b.set_state(state),
+        lambda b: b.send(part_of(actions[0], [2, 1]), [2, 1]),
+    ]
+    if kind not in ("roll_vec/Sokoban-v0", "mixed", "shards of arrays"):
+        # Workers may be busy with these objects.
+        pending += [lambda b: b.call("render"), lambda b: b.get_attr("render_mode")]
+        pending += [lambda b: b.set_attr("mark", 1), lambda b: b.render()]
+    table += [(call, PendingResultsError) for call in pending]
+    for call, error in table:
+        with pytest.raises(error) as caught:
+            call(env)
+        if error is PendingResultsError:
+            assert isinstance(caught.value, gymnasium.error.AlreadyPendingCallError)
+    others = [i for i in ids if i != 1]
+    env.send(part_of(actions[0], others), others)
+    result = env.recv(None)
+    assert results_of(result, ids) == results_of(twin.step(actions[0]), ids)
+    assert_same(env.step(actions[1]), twin.step(actions[1]))
+    # Closed with results outstanding.
+    env.send(part_of(actions[0], [1]), [1])
+    env.close()
+    env.close()
+    for call in [*pending, lambda b: b.recv()]:
+        with pytest.raises(ClosedError):
+            call(env)
+    twin.close()
+
+
+@EACH_OF_FEW
+def test_bad_snapshots_move_nothing(kind):
+    env, twin, other = (ALL[kind].make(N) for _ in range(3))
+    larger, mode = ALL[kind].make(2 * N), ALL[kind].make(N, autoreset_mode=DISABLED)
+    for batch in (env, twin, larger, mode):
+        batch.reset(seed=2)
+    state = env.get_state()
+    some = np.arange(N) < 2
+
+    def with_arrays(arrays):
+        return VectorState(
+            state.id, state.configuration, arrays, state.shared, allow_pickle=True
+        )
+
+    bad = [{"a": 1}, mode.get_state()]
+    for name, array in state.arrays.items():
+        rest = {k: v for k, v in state.arrays.items() if k != name}
+        bad += [with_arrays(rest), with_arrays({**rest, name: array[:-1]})]
+        bad += [with_arrays({**rest, name: array[..., None, None]})]
+    bad += [with_arrays({**state.arrays, "more": some})]
+    table = [(lambda b, one=one: b.set_state(one), InvalidStateError) for one in bad]
+    for keywords in (
+        {"mask": some.astype(int)},
+        {"mask": some[:-1]},
+        {"rows": range(N - 1)},
+        {"rows": [0.0] * N},
+        {"rows": [N] * N},
+        {"rows": [-1] * N},
+        {"rows": 5},
+    ):
+        table += [(lambda b, k=keywords: b.set_state(state, **k), InvalidOptionError)]
+    table += [(lambda b: b.set_state(larger.get_state()), InvalidOptionError)]
+    table += [(lambda _: other.set_state(state, mask=some), ResetNeededError)]
+    check_refused(env, twin, table)
+    close(env, twin, other, larger, mode)
+
+
+EACH_FRAGILE = pytest.mark.parametrize("kind", FRAGILE)
+WITH_FAULT = ("a",) * 4 + ("fault:raise", "a")
+
+
+def receive_all(env):
+    """Send the actions, and receive until there is an error."""
+    env.send(WITH_FAULT, range(N))
+    while True:
+        env.recv()
+
+
+@pytest.mark.parametrize(
+    ("kind", "by_recv"),
+    [
+        *((kind, False) for kind in FRAGILE),
+        *((kind, True) for kind in FRAGILE if kind != "mixed"),
+        pytest.param(
+            *("mixed", True),
+            marks=pytest.mark.xfail(
+                reason="`recv` names the number within the family", strict=True
+            ),
+        ),
+    ],
+)
+def test_a_fault_that_raises_demands_a_reset_or_a_snapshot(kind, by_recv):
+    env = make_fragile(kind, on_error="raise")
+    env.reset(seed=1)
+    state, some = env.get_state(), np.arange(N) < 5
+    for go_on in (lambda: env.reset(), lambda: env.set_state(state)):
+        with pytest.raises(EnvironmentFaultError, match=r"\[4\].*as told") as caught:
+            receive_all(env) if by_recv else env.step(WITH_FAULT)
+        assert list(caught.value.errors) == [4]
+        for call in (
+            lambda: env.step(("a",) * N),
+            lambda: env.send(("a",), [0]),
+            lambda: env.reset(options={"reset_mask": some}),
+            lambda: env.set_state(state, mask=some),
+            env.get_state,
+        ):
+            with pytest.raises(ResetNeededError):
+                call()
+        go_on()
+        assert not env.step(("a",) * N)[3].any()
+    env.close()
+
+
+@EACH_FRAGILE
+def test_a_warning_that_raises_loses_no_result(kind):
+    env, twin = make_fragile(kind), make_fragile(kind)
+    for batch in (env, twin):
+        batch.reset(seed=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env.send(WITH_FAULT, range(N))
+        with pytest.raises(EnvironmentFaultWarning, match="environment 4 failed"):
+            env.recv(None)
+        result = env.recv(None)
+        with pytest.raises(EnvironmentFaultWarning, match="environment 4 failed"):
+            twin.step(WITH_FAULT)
+    assert result[3].tolist() == [i == 4 for i in range(N)]
+    for batch in draw(env, 3, seed=1):
+        assert_same(env.step(batch), twin.step(batch))
+    assert env.fault_counts.tolist() == twin.fault_counts.tolist()
+    close(env, twin)
