@@ -141,7 +141,6 @@ def test_other_values_are_refused_and_named(seed):
         (range(3), 3, 1, [0, 1, 2]),
         ([None, 4, None], 3, 1, [None, 4, None]),
     ],
-    ids=repr,
 )
 def test_seeds_of_a_batch(seed, num_envs, group_size, expected):
     seeds = seeding.expand_seeds(seed, num_envs, group_size)
@@ -161,7 +160,7 @@ OTHER_LENGTHS = [[], [1, 2], [1, 2, 3, 4], np.zeros(4, np.int64)]
         *((s, InvalidSeedError, "non-negative integer, got ") for s in BAD_ENTRIES),
         *((s, ValueError, "each of the 3 environments, got") for s in OTHER_LENGTHS),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_other_seeds_of_a_batch_are_refused(seed, error, match):
     with pytest.raises(error, match=match):

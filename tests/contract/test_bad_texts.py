@@ -29,7 +29,7 @@ pytestmark = pytest.mark.parametrize(
         *(np.array(TALK), np.array([[TALK]] * N), np.array([TALK] * (N + 1))),
         np.ones(N, np.int64),
     ],
-    ids=lambda value: str(value)[:30],
+    ids=lambda value: type(value).__name__,
 )
 def test_no_batch_of_texts(twins, actions):
     env, _ = twins
