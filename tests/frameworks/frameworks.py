@@ -140,7 +140,7 @@ FRAMEWORKS = {
     "skrl": Framework("skrl", "skrl torch"),
     # It pins gymnasium.
     "rllib": Framework("RLlib", "ray[rllib]==2.60.* torch"),
-    "minari": Framework("Minari", "minari[hdf5,create] pillow", extras="cli,minari"),
+    "minari": Framework("Minari", "minari[hdf5,create] pillow"),
     "datasets": Framework(
         "Hugging Face datasets",
         "datasets transformers jinja2",
