@@ -196,7 +196,7 @@ class MixedEngine:
                 engine = self.engines[k]
                 if isinstance(engine, StackedEngine):
                     points.append((engine, engine.save_point()))
-                with _Translation(self.starts[k]):
+                with FaultTranslation(self.starts[k]):
                     function(k, part, ids)
         except BaseException:
             for engine, point in points:
@@ -270,7 +270,7 @@ class MixedEngine:
         for k in self.pool_ids:
             # All workers end their steps, also if a pool raises.
             try:
-                with _Translation(self.starts[k]):
+                with FaultTranslation(self.starts[k]):
                     results[k] = self.engines[k].end_step(actions[k], *masks[k])
             except EnvironmentFaultError as error:
                 errors.append(error)
@@ -392,7 +392,7 @@ class MixedEngine:
                 raise InvalidStateError(message)
         # Pools first: theirs alone can fail.
         for k, part, ids in reversed(parts):
-            with _Translation(self.starts[k]):
+            with FaultTranslation(self.starts[k]):
                 self.engines[k].set_state(take_family(state, k), rows[part], ids)
 
     # ------------------------------------------------------------- levels
@@ -432,7 +432,7 @@ class MixedEngine:
             batch.close()
 
 
-class _Translation:
+class FaultTranslation:
     """Gives the environments of a fault their numbers in the whole batch."""
 
     def __init__(self, start: int) -> None:

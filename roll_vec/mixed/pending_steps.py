@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.mixed.engine import MixedEngine
+from roll_vec.mixed.engine import FaultTranslation, MixedEngine
 from roll_vec.pool.pending_steps import PendingResult, PendingSteps, PoolSteps
 from roll_vec.vector.autoreset import Autoreset
 from roll_vec.vector.info_parts import list_infos
@@ -98,9 +98,11 @@ class MixedSteps(PendingSteps):
                 if len(busy) > 1:
                     turn = max(_SHARE * (now - start), _SHORTEST)
                 patience = 0.0 if self._ready else max(min(turn, end - now), 0.0)
-                for env_id, result in self._pools[k].take_ready(
-                    None if patience == math.inf else patience
-                ):
+                with FaultTranslation(self._engine.starts[k]):
+                    ready = self._pools[k].take_ready(
+                        None if patience == math.inf else patience
+                    )
+                for env_id, result in ready:
                     self._set_ready(k, env_id, result)
             if self._ready or not busy or time.monotonic() >= end:
                 return

@@ -214,7 +214,8 @@ def for_row_ranges(
         work(0, num_rows, *args)
         slices.add(num_rows, perf_counter() - begin)
         return
-    run = _Run(work, args, num_rows, max(num_parts, 1), slices)
+    num_parts = max(num_parts, 1)  # 0 where one thread gets more rows than there are
+    run = _Run(work, args, num_rows, num_parts, slices)
     try:
         _helpers.call(run, num_parts - 1)
         run.do_parts(from_end=False)

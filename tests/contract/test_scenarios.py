@@ -502,13 +502,7 @@ def receive_all(env):
     ("kind", "by_recv"),
     [
         *((kind, False) for kind in FRAGILE),
-        *((kind, True) for kind in FRAGILE if kind != "mixed"),
-        pytest.param(
-            *("mixed", True),
-            marks=pytest.mark.xfail(
-                reason="`recv` names the number within the family", strict=True
-            ),
-        ),
+        *((kind, True) for kind in FRAGILE),
     ],
 )
 def test_a_fault_that_raises_demands_a_reset_or_a_snapshot(kind, by_recv):

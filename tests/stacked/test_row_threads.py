@@ -398,3 +398,15 @@ def test_slices_grow_from_what_was_measured():
     assert slices.rows == 1
     slices.add(1, 60.0)
     assert slices.rows == 1
+
+
+def test_few_rows_stay_in_the_calling_thread_when_there_are_helpers():
+    for_row_ranges(lambda start, stop: time.sleep(0.01), 8, 4, 1)  # starts helpers
+    callers, begun = set(), threads._helpers.runs.qsize()
+
+    def work(start, stop):
+        callers.add(threading.get_ident())
+
+    for_row_ranges(work, 3, 4, 8, slices=SliceSizer("rows"))
+    assert callers == {threading.get_ident()}
+    assert threads._helpers.runs.qsize() == begun
