@@ -66,10 +66,10 @@ test-adapters:  ## beside each framework; FRAMEWORKS="roll trl": some; CHECKOUTS
 test-transcripts:  ## episodes as ATIF and logs of Inspect, read by harbor and inspect_ai
 	$(PYTHON) -m tests.trajectories.transcripts $(TRANSCRIPTS)
 
-test-exports:  ## what datasets, a chat template, TRL and Minari read of exports; KEEP=
+test-exports:  ## the programs that read exports by datasets and Minari; KEEP=
 	$(PYTHON) -m tests.frameworks datasets minari $(if $(KEEP),--keep $(KEEP))
 
-test-mutants:  ## plant bugs one by one, to see that the tests catch them; half an hour
+test-mutants:  ## plant bugs one by one, to see that the tests catch them; a quarter of an hour
 	$(PYTHON) -m tests.mutants $(MUTANTS)
 
 release:  ## everything of a release but the upload
