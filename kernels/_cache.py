@@ -287,12 +287,14 @@ class KernelCache(_Cache):
     function : callable
         The kernel before it is compiled.
     folder : CacheFolder
+    key : str
+        Tells kernels of the same function apart.
     """
 
-    def __init__(self, function, folder):
+    def __init__(self, function, folder, key=""):
         self._folder = folder
         module = function.__module__.removeprefix(f"{__package__}.")
-        self._stem = f"{module}.{function.__qualname__}".replace("<locals>", "_")
+        self._stem = f"{module}.{function.__qualname__}".replace("<locals>", "_") + key
         self._enabled = True
         folder.follow(function.__code__.co_filename)
 

@@ -1,5 +1,6 @@
 """The decorator `kernel`."""
 
+import functools
 import os
 
 from numba.core import config, event, types
@@ -37,9 +38,9 @@ class _Callee(CPUDispatcher):
     owner : _Kernel
     """
 
-    def __init__(self, owner):
+    def __init__(self, owner, **more):
         options = {**owner.targetoptions, "no_cpython_wrapper": True}
-        super().__init__(owner.py_func, locals={}, targetoptions=options)
+        super().__init__(owner.py_func, locals={}, targetoptions=options, **more)
         self._owner_overloads = owner.overloads
 
     def get_call_template(self, args, kws):
@@ -58,9 +59,9 @@ class _Callee(CPUDispatcher):
 class _Kernel(CPUDispatcher):
     """A kernel as Python calls it; other kernels call its ``callee``."""
 
-    def __init__(self, py_func, locals=None, targetoptions=None):
+    def __init__(self, py_func, locals=None, targetoptions=None, key=""):
         super().__init__(py_func, locals=locals or {}, targetoptions=targetoptions)
-        self._cache = KernelCache(py_func, FOLDER)
+        self._cache = KernelCache(py_func, FOLDER, key)
         self.callee = _Callee(self)
 
     def _compile_for_args(self, *args, **kws):
@@ -77,7 +78,7 @@ class _Kernel(CPUDispatcher):
         return self.callee._numba_type_
 
 
-def kernel(function=None, *, allocates=False, inline=False):
+def kernel(function=None, *, allocates=False, inline=False, key=""):
     """Compile a function lazily, without the GIL, with an on-disk cache.
 
     Where the cache has no writable place (read-only home, full disk) the kernel is
@@ -93,14 +94,49 @@ def kernel(function=None, *, allocates=False, inline=False):
         Copy the function into its callers before they are compiled.  LLVM then compiles
         a large function with one caller once, not twice: room generation takes 0.7 s
         less.  Small functions gain nothing.
+    key : str
+        Digest of what the function calls beside the kernels of this package: one
+        function can be made into several kernels.
 
     Returns
     -------
     numba.core.dispatcher.Dispatcher, or ``function`` itself with the JIT off
     """
     if function is None:
-        return lambda function: kernel(function, allocates=allocates, inline=inline)
+        return lambda function: kernel(
+            function, allocates=allocates, inline=inline, key=key
+        )
     if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
         return function
     options = {**_OPTIONS, "_nrt": allocates, "inline": "always" if inline else "never"}
-    return _Kernel(function, targetoptions=options)
+    return _Kernel(function, targetoptions=options, key=key)
+
+
+class Rule:
+    """A function of users that kernels call; called from Python it runs as Python.
+
+    Parameters
+    ----------
+    py_func : callable
+    """
+
+    def __init__(self, py_func):
+        functools.update_wrapper(self, py_func)
+        self.py_func, self.overloads = py_func, {}
+        self.targetoptions = {**_OPTIONS, "inline": "never"}
+
+    def __call__(self, *args):
+        """Run the function as Python."""
+        return self.py_func(*args)
+
+    @functools.cached_property
+    def callee(self):
+        """The compiled form."""
+        from .rows import RuleCompiler
+
+        return _Callee(self, pipeline_class=RuleCompiler)
+
+    @property
+    def _numba_type_(self):
+        """The type of this function in kernels."""
+        return self.callee._numba_type_

@@ -34,12 +34,15 @@ if TYPE_CHECKING:
     from roll_vec.factories import make_vec
     from roll_vec.mixed import MixedVectorEnv, make_mixed
     from roll_vec.pool import PoolVectorEnv
+    from roll_vec.stacked.array_env import ArrayEnv
+    from roll_vec.stacked.rules import rule
     from roll_vec.vector.autoreset import final_obs
     from roll_vec.vector.env import RollVectorEnv
     from roll_vec.vector.rollout import Rollout
     from roll_vec.vector.state import VectorState
 
 __all__ = [
+    "ArrayEnv",
     "BaseDiscreteActionEnv",
     "BaseLanguageBasedEnv",
     "FrozenLakeEnv",
@@ -56,9 +59,11 @@ __all__ = [
     "make_mixed",
     "make_vec",
     "register",
+    "rule",
 ]
 
 _MODULE_OF = {
+    "ArrayEnv": "roll_vec.stacked.array_env",
     "BaseDiscreteActionEnv": "roll_vec.base_envs",
     "BaseLanguageBasedEnv": "roll_vec.base_envs",
     "FrozenLakeEnv": "roll_vec.adapters.roll",
@@ -73,6 +78,7 @@ _MODULE_OF = {
     "final_obs": "roll_vec.vector.autoreset",
     "make_mixed": "roll_vec.mixed",
     "make_vec": "roll_vec.factories",
+    "rule": "roll_vec.stacked.rules",
 }
 
 # Public modules, imported on use.  Not in `__all__`: some need an extra.

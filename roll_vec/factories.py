@@ -133,7 +133,7 @@ if not TYPE_CHECKING:
 
 
 def make_single(id: str, /, **keywords: Any) -> gymnasium.Env[Any, Any]:
-    """Make one environment of a pooled id; `gymnasium.make` calls this.
+    """Make one environment of a pooled id, or of rules; `gymnasium.make` calls this.
 
     Parameters
     ----------
@@ -145,7 +145,12 @@ def make_single(id: str, /, **keywords: Any) -> gymnasium.Env[Any, Any]:
     ------
     UnknownOptionError, InvalidOptionError
     """
-    cls = ENVIRONMENTS[id].load()
+    registered = ENVIRONMENTS[id]
+    cls = registered.load()
+    if registered.is_rule:
+        from roll_vec.stacked.array_single import SingleArrayEnv
+
+        return SingleArrayEnv(cls, **keywords)
     return build(cls, check_keywords(cls, keywords))
 
 

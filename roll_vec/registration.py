@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,7 @@ import gymnasium
 from gymnasium.envs import registration
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_bool, check_int
+from roll_vec.options import check_bool, check_int, parse_options
 
 __all__ = [
     "ENVIRONMENTS",
@@ -58,11 +59,23 @@ class RegisteredEnv:
     description: str = ""
 
     def load(self, suffix: str = "") -> Any:
-        """Return the class ``<name><suffix>``; without a suffix, the environment's."""
+        """Return the class ``<name><suffix>``; without a suffix, the environment's.
+
+        An `ArrayEnv` is its own class of options, and all have one engine.
+        """
+        if self.is_rule:
+            from roll_vec.stacked.array_engine import ArrayEngine
+
+            return ArrayEngine if suffix == "Engine" else self.entry
         if isinstance(self.entry, str):
             module, _, name = self.entry.partition(":")
             return getattr(importlib.import_module(module), name + suffix)
         return self.entry
+
+    @property
+    def is_rule(self) -> bool:
+        """Whether the class is an `ArrayEnv`, from whose rules all is derived."""
+        return _is_rule(self.entry)
 
     def summarize(self) -> str:
         """Return the environment in one line, without a full stop."""
@@ -208,17 +221,27 @@ def register(
         If the class has no such keyword.
     """
     is_name = isinstance(cls, str) and cls.count(":") == 1
-    if not is_name and not (isinstance(cls, type) and issubclass(cls, gymnasium.Env)):
-        accepted = "a class that extends gymnasium.Env, or 'module:name' of one"
+    is_env = isinstance(cls, type) and issubclass(cls, gymnasium.Env)
+    if not (is_name or is_env or _is_rule(cls)):
+        accepted = (
+            "a class that extends gymnasium.Env or roll_vec.ArrayEnv, or 'module:name' "
+            "of one"
+        )
         raise InvalidOptionError.expected("cls", accepted, cls)
     _check_free(id, cls, check_bool("force", force))
     if max_episode_steps is not None:
         max_episode_steps = check_int("max_episode_steps", max_episode_steps, 1)
-    if isinstance(cls, type):
+    if _is_rule(cls):
+        from roll_vec.stacked.array_checks import check_rules
+
+        rules: Any = cls
+        check_rules(parse_options(rules, defaults))
+    elif isinstance(cls, type):
         from roll_vec.pool.factories import check_keywords
 
         check_keywords(cls, defaults)
-    registered = RegisteredEnv(id, cls, max_episode_steps, defaults, pooled=True)
+    pooled = not _is_rule(cls)
+    registered = RegisteredEnv(id, cls, max_episode_steps, defaults, pooled=pooled)
     # Gymnasium warns of an id that is registered twice.
     previous = gymnasium.registry.pop(id, None)
     try:
@@ -228,6 +251,17 @@ def register(
             gymnasium.registry[id] = previous
         raise
     ENVIRONMENTS[id] = registered
+
+
+def _is_rule(entry: Any) -> bool:
+    """Return whether a class is an `ArrayEnv`."""
+    # Only who has imported the module can extend its class.
+    module = sys.modules.get("roll_vec.stacked.array_env")
+    return (
+        module is not None
+        and isinstance(entry, type)
+        and issubclass(entry, module.ArrayEnv)
+    )
 
 
 def _check_free(id: str, cls: type[Any] | str, force: bool) -> None:
@@ -267,7 +301,7 @@ def _register(registered: RegisteredEnv) -> None:
     """Register an id with Gymnasium."""
     id = registered.id
     entry_point: Any = registered.entry
-    if registered.pooled:
+    if registered.pooled or registered.is_rule:
         entry_point = f"{_FACTORIES}:single/{id}"
     gymnasium.register(
         id,

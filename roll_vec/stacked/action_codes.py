@@ -27,7 +27,6 @@ from roll_vec.errors import (
     warn_caller,
 )
 from roll_vec.kernels.validation import any_outside
-from roll_vec.stacked.options import GridOptions
 from roll_vec.text.validation import text_hint
 
 __all__ = ["ActionCodes"]
@@ -40,7 +39,7 @@ class ActionCodes:
 
     Parameters
     ----------
-    options : GridOptions
+    options : GridOptions or ArrayEnv
 
     Attributes
     ----------
@@ -54,7 +53,7 @@ class ActionCodes:
         warn of and actions to refuse, so that the warning costs nothing more.
     """
 
-    def __init__(self, options: GridOptions) -> None:
+    def __init__(self, options: Any) -> None:
         self.first, self.last = options.first_action, options.last_action
         self.lowest = self.lowest_silent = 0
         if getattr(options, "action_start", 0) is None:

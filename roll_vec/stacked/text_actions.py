@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.text.action_parser import ActionParser
 
 __all__ = [
+    "describe_actions",
     "describe_game",
     "make_action_parser",
     "symbol_meanings",
@@ -46,14 +48,18 @@ def describe_game(options: Any, parser: ActionParser | None) -> str:
         lines.append(f"Symbols of the board: {', '.join(symbols)}.")
     if options.text_format != "grid":
         lines.append("Coordinates are (row, column), from (0, 0) at the top left.")
-    lookup = options.action_lookup
+    return "\n".join([*lines, *describe_actions(options.action_lookup, parser)])
+
+
+def describe_actions(
+    lookup: Mapping[int, str], parser: ActionParser | None
+) -> list[str]:
+    """Return the lines of instructions about actions, and the form of an answer."""
     if parser is None:
         codes = ", ".join(f"{code} ({name})" for code, name in lookup.items())
-        lines.append(f"Actions: {codes}.")
-    else:
-        lines.append(f"Actions: {', '.join(lookup.values())}.")
-        lines.append(_describe_answer(parser, list(lookup.values())))
-    return "\n".join(lines)
+        return [f"Actions: {codes}."]
+    names = list(lookup.values())
+    return [f"Actions: {', '.join(names)}.", _describe_answer(parser, names)]
 
 
 def symbol_meanings(options: Any) -> list[tuple[str, str]]:

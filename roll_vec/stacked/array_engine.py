@@ -1,0 +1,478 @@
+"""N environments of one `ArrayEnv` in stacked arrays."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Dict, Discrete, Space
+from gymnasium.spaces import Tuple as TupleSpace
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+from numba.core.errors import NumbaError
+from numpy.typing import NDArray
+
+from roll_vec.errors import InvalidActionError, InvalidStateError, UnsupportedError
+from roll_vec.kernels import families
+from roll_vec.kernels.rng.pcg64 import PCG_WORDS
+from roll_vec.kernels.rows import Row
+from roll_vec.options import MAX_INT, describe_value
+from roll_vec.seeding import MAX_COUNT, draw_entropy, generator_at, generator_words
+from roll_vec.stacked.action_codes import ActionCodes
+from roll_vec.stacked.array_env import ArrayEnv
+from roll_vec.stacked.kernel_threads import KernelThreads
+from roll_vec.stacked.levels import EpisodeSeeds
+from roll_vec.stacked.rules import explain
+from roll_vec.stacked.single_state import check_array
+from roll_vec.stacked.text_actions import text_action_space
+from roll_vec.text.action_parser import ActionParser
+from roll_vec.text.turn import BatchStep, step_texts
+from roll_vec.text.validation import check_texts
+from roll_vec.vector.engine import EngineState, StepResult, UnrollResult
+from roll_vec.vector.infos import masked_infos
+from roll_vec.vector.rollout import Rollout
+
+__all__ = ["ArrayEngine"]
+
+METADATA = {"render_modes": ["ansi"], "render_fps": 4}
+_MODES = {
+    AutoresetMode.DISABLED: families.DISABLED,
+    AutoresetMode.NEXT_STEP: families.NEXT_STEP,
+    AutoresetMode.SAME_STEP: families.SAME_STEP,
+}
+
+
+class ArrayEngine:
+    """The engine of an `ArrayEnv`; see `roll_vec.vector.engine.Engine`.
+
+    Parameters
+    ----------
+    options : ArrayEnv
+    num_envs : int
+    max_episode_steps : int or None
+    num_threads : int
+    prefetch : bool or None
+        Without effect: episodes begin within a step.
+    """
+
+    metadata: dict[str, Any] = METADATA
+
+    def __init__(
+        self,
+        options: ArrayEnv,
+        num_envs: int,
+        max_episode_steps: int | None,
+        num_threads: int,
+        prefetch: bool | None = None,
+    ) -> None:
+        self.options, self.num_envs, self.num_threads = options, num_envs, num_threads
+        self.max_steps = max_episode_steps or 0
+        self.render_mode = options.render_mode
+        self.single_observation_space = options.observation_space
+        self.single_action_space: Space[Any] = options.single_action_space
+        self.is_discrete = isinstance(self.single_action_space, Discrete)
+        self.action_codes = ActionCodes(options) if self.is_discrete else None
+        self.first_action = options.first_action
+        self.action_parser: ActionParser | None = None
+        if options.action_mode == "text":
+            lookup, no_action = options.action_lookup, self.first_action - 1
+            self.action_parser = ActionParser(options, lookup, no_action)
+            self.single_action_space = text_action_space(self.action_parser)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.kernel_threads = KernelThreads(num_threads)
+        self.variables = options.allocate(num_envs)
+        self.constants = tuple(options.constants.values())
+        self.rng_states = np.zeros((PCG_WORDS, num_envs), np.uint64)
+        self.elapsed_steps = np.zeros(num_envs, np.int32)
+        self.episodes = EpisodeSeeds(num_envs)
+        self.successes = np.zeros(num_envs, np.bool_)
+        self._kernels = options.family()
+        self._all = np.arange(num_envs)
+        names = list(options.variables)
+        self._infos = {
+            name: self.variables[names.index(name)] for name in options.infos
+        }
+        self._success = self._infos.get("success")
+
+    @property
+    def _seeding(self) -> tuple[Any, ...]:
+        options = self.options
+        return (
+            options.seeding == "stream",
+            options.num_levels,
+            options.start_level,
+            self.episodes.first_seeds,
+            self.episodes.numbers,
+        )
+
+    @property
+    def _rules(self) -> tuple[int, int, float, bool]:
+        options = self.options
+        reward = float(options.invalid_reward)
+        return self.first_action, self.max_steps, reward, options.takes_invalid_actions
+
+    @property
+    def _state(self) -> tuple[Any, ...]:
+        return self.variables, self.constants, self.rng_states, self.elapsed_steps
+
+    def _run(self, kernel: Any, num_rows: int, *arguments: Any) -> None:
+        """Run a kernel; what cannot be compiled is an error of a rule."""
+        try:
+            # With the JIT off, kernels warn of integers that wrap around.
+            with np.errstate(over="ignore"):
+                self.kernel_threads.run(kernel, num_rows, *arguments)
+        except NumbaError as error:
+            options = self.options
+            raise explain(error, type(options).__name__, options.rules()) from error
+
+    # ---------------------------------------------------------------- episodes
+
+    def reset(
+        self,
+        env_ids: NDArray[np.int64],
+        seeds: Sequence[int | None],
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        """Start episodes from new seeds, or the next ones; see `Engine.reset`."""
+        if self.options.seeding == "stream":
+            for env_id, seed in zip(env_ids.tolist(), seeds, strict=True):
+                if seed is None and not self.rng_states[2:, env_id].any():
+                    seed = draw_entropy()
+                if seed is not None:
+                    self._seed_stream(env_id, seed)
+        first_seeds, numbers = self.episodes.plan(env_ids, seeds)
+        self.episodes.commit(env_ids, first_seeds, numbers)
+        self._begin(env_ids)
+
+    def _seed_stream(self, env_id: int, seed: int) -> None:
+        generator = np.random.Generator(np.random.PCG64(seed))
+        self.rng_states[:, env_id] = generator_words(generator)
+
+    def advance(self, env_ids: NDArray[np.int64]) -> None:
+        """Start the next episode in some environments."""
+        self.episodes.numbers[env_ids] += np.uint64(1)
+        self._begin(env_ids)
+
+    def _begin(self, env_ids: NDArray[np.int64]) -> None:
+        self._run(
+            self._kernels.begin_rows,
+            len(env_ids),
+            env_ids,
+            *self._state,
+            self._seeding,
+        )
+
+    def set_level_options(
+        self, env_ids: NDArray[np.int64], level_options: Mapping[str, Any]
+    ) -> None:
+        """Refuse other levels; see `Engine.set_level_options`."""
+        message = f"{type(self.options).__name__} has no level options that can change"
+        raise UnsupportedError(message)
+
+    def reset_infos(self, env_ids: NDArray[np.int64]) -> dict[str, Any]:
+        """Return the infos of the last resets of some environments."""
+        infos: dict[str, Any] = {}
+        if self.options.action_mask:
+            infos["action_mask"] = self._masks(env_ids)
+        if self.action_parser is not None:
+            text = self.options.instructions(self.action_parser)
+            infos["env_instruction"] = np.full(len(env_ids), text, object)
+        return infos
+
+    # ---------------------------------------------------------------- one step
+
+    def check_actions(self, actions: Any, skip_mask: NDArray[np.bool_]) -> Any:
+        """Return the actions as kernels take them; see `Engine.check_actions`."""
+        if self.action_parser is not None:
+            texts = check_texts(actions, skip_mask)
+            return self.action_parser.parse_batch(texts, skip_mask)
+        if self.action_codes is not None:
+            return self.action_codes.check_batch(actions, skip_mask)
+        space: Any = self.single_action_space
+        shape = (self.num_envs, *space.shape)
+        array = np.asarray(actions)
+        if array.shape != shape or array.dtype.kind not in "biuf":
+            accepted = f"an array of numbers of shape {shape}"
+            value = f"{array.dtype} of shape {array.shape}"
+            raise InvalidActionError.expected("actions", accepted, value)
+        return np.ascontiguousarray(array, space.dtype)
+
+    def step(
+        self,
+        actions: Any,
+        skip_mask: NDArray[np.bool_],
+        idle_mask: NDArray[np.bool_] | None = None,
+    ) -> StepResult:
+        """Step every environment but those to skip; see `Engine.step`."""
+        if self.action_parser is None:
+            step = self._step_batch(actions, skip_mask, self.max_steps)
+        else:
+            # A turn of several actions is one step for every limit.
+            elapsed_steps = self.elapsed_steps + ~skip_mask
+            step = step_texts(
+                self.action_parser,
+                actions,
+                skip_mask,
+                lambda codes, skip_mask: self._step_batch(codes, skip_mask, 0),
+            )
+            self.elapsed_steps[:] = elapsed_steps
+            is_over = (elapsed_steps >= self.max_steps) & (self.max_steps > 0)
+            step = (*step[:2], ~skip_mask & is_over, step[3])
+        rewards, terminations, truncations, values = step
+        if self.options.action_mask:
+            values["action_mask"] = self._masks(self._all)
+            values["action_mask"][skip_mask] = 0
+        self._set_successes(skip_mask, idle_mask)
+        infos = masked_infos(values, ~skip_mask)
+        return StepResult(rewards, terminations, truncations, infos)
+
+    def _step_batch(
+        self, actions: Any, skip_mask: NDArray[np.bool_], max_steps: int
+    ) -> BatchStep:
+        """Take one action in every environment but those to skip, which give zeros."""
+        n = self.num_envs
+        flags = np.empty((2, n), np.bool_)
+        results = np.empty(n), flags[0], flags[1]
+        first_action, _, *others = self._rules
+        self._run(
+            self._kernels.step_rows,
+            n,
+            actions,
+            skip_mask,
+            (first_action, max_steps, *others),
+            *self._state,
+            results,
+        )
+        values = _as_infos(self._infos)
+        for array in values.values():
+            array[skip_mask] = 0
+        return *results, values
+
+    def _set_successes(self, skip_mask: Any, idle_mask: Any) -> None:
+        if self._success is None:
+            return
+        successes = self._success.astype(np.bool_) & ~skip_mask
+        if idle_mask is not None:
+            successes |= self.successes & idle_mask
+        self.successes = successes
+
+    def _masks(self, env_ids: NDArray[np.int64]) -> NDArray[np.int8]:
+        masks = np.zeros((len(env_ids), len(self.options.action_names)), np.int8)
+        self._run(
+            self._kernels.write_masks, len(env_ids), env_ids, *self._state[:2], masks
+        )
+        return masks
+
+    # ---------------------------------------------------------------- many steps
+
+    def unroll(
+        self,
+        actions: Any,
+        has_ended: NDArray[np.bool_],
+        mode: AutoresetMode,
+        out: Rollout | None,
+    ) -> UnrollResult | None:
+        """Take T steps; see `roll_vec.vector.engine.SupportsUnroll.unroll`."""
+        if self.options.action_mask or self.action_codes is None or self.action_parser:
+            return None
+        codes = self.action_codes.parse_steps(actions, self.num_envs)
+        if codes is None:
+            return None
+        shape = codes.shape
+        size = codes.size
+        flags = np.empty((2, *shape), np.bool_)
+        results = (np.empty(shape), flags[0], flags[1])
+        if out is not None:
+            results = out.rewards, out.terminations, out.truncations
+        infos = {
+            name: np.zeros((*shape, *array.shape[1:]), array.dtype)
+            for name, array in self._infos.items()
+        }
+        observations = self.options.allocate_observations(size)
+        finals = observations
+        if mode is AutoresetMode.SAME_STEP:
+            finals = self.options.allocate_observations(size)
+        times = np.zeros(self.num_envs, np.int64)
+        ended = has_ended.copy()
+        self._run(
+            self._kernels.unroll,
+            self.num_envs,
+            self.num_envs,
+            len(codes),
+            _MODES[mode],
+            codes.reshape(-1),
+            self._rules,
+            *self._state,
+            self._seeding,
+            ended,
+            times,
+            tuple(array.reshape(-1) for array in results),
+            tuple(array.reshape(-1, *array.shape[2:]) for array in infos.values()),
+            observations,
+            finals,
+        )
+        if self._success is not None:
+            self.successes = infos["success"][-1].astype(np.bool_)
+        final = None
+        if mode is AutoresetMode.SAME_STEP:
+            final = self._batch(finals, shape, out and out.infos.get("final_obs"))
+        return UnrollResult(
+            self._batch(observations, shape, out and out.observations),
+            final,
+            *results,
+            _as_infos(infos, 2),
+            times,
+        )
+
+    def save_point(self) -> EngineState:
+        """Return the state; see `SupportsUnroll.save_point`."""
+        return self.get_state()
+
+    def go_back(self, point: EngineState) -> None:
+        """Set all environments to a state of `save_point`."""
+        self.set_state(point, self._all, self._all)
+
+    # ---------------------------------------------------------------- observations
+
+    def observe(self, out: Any = None) -> Any:
+        """Return the observations of all environments; see `Engine.observe`."""
+        arrays = self._observe(self._all)
+        return self._batch(arrays, (self.num_envs,), out)
+
+    def _observe(self, env_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+        arrays = self.options.allocate_observations(len(env_ids))
+        self._run(
+            self._kernels.observe_rows, len(env_ids), env_ids, *self._state[:2], arrays
+        )
+        return arrays
+
+    def _batch(self, arrays: Any, shape: tuple[int, ...], out: Any = None) -> Any:
+        """Return arrays of observations as a batch of the observation space."""
+        spaces = self.options.parts.values()
+        shaped = [
+            array.reshape(*shape, *(space.shape or ()))
+            for array, space in zip(arrays, spaces, strict=True)
+        ]
+        space = self.single_observation_space
+        if out is not None:
+            parts = [out]
+            if isinstance(space, Dict):
+                parts = [out[name] for name in space.spaces]
+            elif isinstance(space, TupleSpace):
+                parts = list(out)
+            for target, array in zip(parts, shaped, strict=True):
+                target[...] = array
+            return out
+        if isinstance(space, Dict):
+            return dict(zip(space.spaces, shaped, strict=True))
+        return tuple(shaped) if isinstance(space, TupleSpace) else shaped[0]
+
+    def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
+        """Return the observations of some environments, one by one."""
+        batch = self._batch(self._observe(env_ids), (len(env_ids),))
+        space = self.single_observation_space
+        if isinstance(space, Dict):
+            rows = range(len(env_ids))
+            return [{name: array[j] for name, array in batch.items()} for j in rows]
+        if isinstance(space, TupleSpace):
+            return list(zip(*batch, strict=True))
+        return list(batch)
+
+    def frames(self, env_ids: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
+        """Return a frame of each of some environments: the text of its state."""
+        return tuple(self.options.text(self.row(i)) for i in env_ids.tolist())
+
+    def row(self, env_id: int) -> Row:
+        """Return an environment as rules see it."""
+        variables, constants, _, _ = self.options.types
+        return Row(variables(*self.variables), constants(*self.constants), env_id)
+
+    # ---------------------------------------------------------------- state
+
+    def configuration(self) -> dict[str, Any]:
+        """Return the options and the step limit; see `Engine.configuration`."""
+        names = sorted(field.name for field in dataclasses.fields(self.options))
+        names.remove("render_mode")
+        values = {name: describe_value(getattr(self.options, name)) for name in names}
+        return {**values, "max_episode_steps": self.max_steps}
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            "elapsed_steps": self.elapsed_steps,
+            "successes": self.successes,
+            "episodes_first_seeds": self.episodes.first_seeds,
+            "episodes_numbers": self.episodes.numbers,
+            "generator_states": self.rng_states.T,
+            **dict(zip(self.options.variables, self.variables, strict=True)),
+        }
+
+    def get_state(self) -> EngineState:
+        """Return copies of all arrays; see `Engine.get_state`."""
+        return EngineState(
+            {name: array.copy("K") for name, array in self._arrays().items()}
+        )
+
+    def check_state(self, state: EngineState) -> None:
+        """Check names, dtypes, shapes and values; see `Engine.check_state`."""
+        own, arrays = self._arrays(), state.arrays
+        if arrays.keys() != own.keys():
+            accepted = f"the arrays {sorted(own)}"
+            raise InvalidStateError.expected("state", accepted, sorted(arrays))
+        for name, array in own.items():
+            values = arrays[name]
+            if values.dtype != array.dtype or values.shape[1:] != array.shape[1:]:
+                expected = f"{array.dtype} of shape (n, {str(array.shape[1:])[1:]}"
+                value = f"{values.dtype} of shape {values.shape}"
+                raise InvalidStateError.of_array(name, expected, value)
+        check_array(arrays, "elapsed_steps", 0, self.max_steps or MAX_INT)
+        check_array(arrays, "episodes_first_seeds", 0, (1 << 32) - 1)
+        check_array(arrays, "episodes_numbers", 0, MAX_COUNT)
+
+    def set_state(
+        self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
+    ) -> None:
+        """Copy rows of a state; see `Engine.set_state`."""
+        for name, array in self._arrays().items():
+            if name != "successes":
+                array[env_ids] = state.arrays[name][rows]
+        successes = self.successes.copy()
+        successes[env_ids] = state.arrays["successes"][rows]
+        self.successes = successes
+
+    def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
+        """Refuse: no rule of a user solves yet."""
+        message = f"{type(self.options).__name__} has no solver for {objective!r}"
+        raise UnsupportedError(message)
+
+    def get_attribute(self, name: str) -> tuple[Any, ...]:
+        """Return an option or another attribute of each environment."""
+        if name == "np_random":
+            columns = self.rng_states.T.tolist()
+            return tuple(generator_at(words) for words in columns)
+        if name in self.options.variables:
+            rows = range(self.num_envs)
+            return tuple(getattr(self.row(i), name) for i in rows)
+        if hasattr(self.options, name):
+            return (getattr(self.options, name),) * self.num_envs
+        message = f"{type(self.options).__name__} has no attribute {name!r} to read"
+        raise AttributeError(message)
+
+    def close(self) -> None:
+        """Release nothing; see `Engine.close`."""
+
+
+# Numbers of an environment are Python's in its infos, and become these in a batch.
+_INFO_DTYPES = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}
+
+
+def _as_infos(arrays: Mapping[str, NDArray[Any]], ndim: int = 1) -> dict[str, Any]:
+    """Return copies of variables as infos; ``ndim`` axes are of the batch."""
+    return {
+        name: array.astype(_INFO_DTYPES[array.dtype.kind])
+        if array.ndim == ndim
+        else array.copy()
+        for name, array in arrays.items()
+    }

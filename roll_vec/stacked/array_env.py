@@ -1,0 +1,336 @@
+"""`ArrayEnv`: an environment whose rules are written once, for one environment."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import math
+from collections import namedtuple
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete, Space
+from gymnasium.spaces import Tuple as TupleSpace
+from numpy.typing import NDArray
+
+from roll_vec.errors import InvalidOptionError
+from roll_vec.kernels._jit import Rule
+from roll_vec.kernels.families import Family, make_family
+from roll_vec.kernels.rows import Row, field_name
+from roll_vec.options import (
+    MAX_INT,
+    check_bool,
+    check_choice,
+    check_int,
+    check_levels,
+    check_number,
+    check_optional_text,
+)
+from roll_vec.stacked.rules import digest_rules
+from roll_vec.stacked.text_actions import describe_actions
+from roll_vec.text.options import ACTION_MODES, TextOptions
+
+__all__ = ["ArrayEnv"]
+
+_DTYPES = (
+    np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32,
+    np.float32, np.float64,
+)  # fmt: skip
+RULES = ("begin", "step", "observe", "legal")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ArrayEnv(TextOptions):
+    """Base class of environments whose state is stacked in arrays.
+
+    A subclass writes the rules of one environment.  Batches, single environments and
+    all that works with them are derived.  An instance holds the options: every
+    annotated name of the class is a keyword of `gymnasium.make` and `make_vec`.
+
+    Parameters
+    ----------
+    action_mode : str
+        ``discrete``, or ``text`` for names of actions in the answer of a model.
+    env_instruction : str or None
+        A description of the game that replaces its own in the instructions.
+    action_mask : bool
+        True: infos have ``action_mask``, (A,) int8: what the rule ``legal`` writes.
+    render_mode : str or None
+        ``ansi``: what the method ``text`` returns.
+    num_levels : int
+        Number of levels of a finite set; 0: unlimited.
+    start_level : int
+        The first level of the set.  An episode of seed s plays the level ``start_level
+        + s mod num_levels``.
+    action_pattern, special_token_list, format_penalty, match, action_separator, \
+max_actions_per_turn, max_answer_chars
+        See `roll_vec.text.options.TextOptions`; only with ``text``.
+
+    Attributes
+    ----------
+    state : dict of str to dtype, or to (dtype, shape), of the class
+        The variables of one environment.  A shape has numbers and names of options.
+    actions : sequence of str, int, or gymnasium.spaces.Box, of the class
+        The names of the actions, their number, or the space of an array.
+    infos : sequence of str, of the class
+        The variables that are infos of each step.
+    observation : str or None, of the class
+        The variable that is the observation, in the place of the rule ``observe``.
+    action_start : int, of the class
+        The first action of the action space.  Rules count from 0.
+    invalid_reward : float, of the class
+        The reward of a text without a valid action; nothing else moves.
+    takes_invalid_actions : bool, of the class
+        True: the rule ``step`` decides such an action, and gets -1.
+    seeding : str, of the class
+        ``level``: each episode has a seed of its own, in which all its random numbers
+        begin.  ``stream``: one generator goes on through all episodes, as in Gymnasium.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    state: ClassVar[Mapping[str, Any]] = {}
+    actions: ClassVar[Any] = ()
+    infos: ClassVar[tuple[str, ...]] = ()
+    observation: ClassVar[str | None] = None
+    action_start: ClassVar[int] = 0
+    invalid_reward: ClassVar[float] = 0.0
+    takes_invalid_actions: ClassVar[bool] = False
+    seeding: ClassVar[str] = "level"
+    LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("num_levels", "start_level")
+
+    action_mode: str = "discrete"
+    env_instruction: str | None = None
+    action_mask: bool = False
+    render_mode: str | None = None
+    num_levels: int = 0
+    start_level: int = 0
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Make the class a dataclass of its options."""
+        super().__init_subclass__(**keywords)
+        dataclasses.dataclass(frozen=True, kw_only=True, eq=True)(cls)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("action_mode", self.action_mode, ACTION_MODES)
+        check_optional_text("env_instruction", self.env_instruction)
+        check_bool("action_mask", self.action_mask)
+        check_choice("render_mode", self.render_mode, (None, "ansi"))
+        levels = check_levels(self.num_levels, self.start_level)
+        for name, value in zip(self.LEVEL_OPTIONS, levels, strict=True):
+            object.__setattr__(self, name, value)
+        for field in dataclasses.fields(self):
+            default = type(getattr(type(self), field.name, None))
+            if field.name not in _COMMON and default in _CHECKS:
+                value = _CHECKS[default](field.name, getattr(self, field.name))
+                object.__setattr__(self, field.name, value)
+        self.check_options()
+
+    def check_options(self) -> None:
+        """Raise an error if options cannot be used; a subclass may have its own.
+
+        Options with a default of bool, int or float are checked for this before.
+        """
+
+    # ---------------------------------------------------------------- derived
+
+    @functools.cached_property
+    def variables(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+        """The dtype and shape of each variable of one environment."""
+        return {
+            name: self._read_variable(name, each) for name, each in self.state.items()
+        }
+
+    def _read_variable(
+        self, name: str, declared: Any
+    ) -> tuple[np.dtype[Any], tuple[int, ...]]:
+        owner = f"{type(self).__name__}.state[{name!r}]"
+        dtype, shape = declared if isinstance(declared, tuple) else (declared, ())
+        if isinstance(shape, (int, str)):
+            shape = (shape,)
+        try:
+            dtype = np.dtype(dtype)
+        except TypeError:
+            dtype = np.dtype(object)
+        if dtype not in [np.dtype(each) for each in _DTYPES]:
+            accepted = f"one of {', '.join(np.dtype(each).name for each in _DTYPES)}"
+            raise InvalidOptionError.expected(owner, accepted, declared)
+        lengths = []
+        for length in shape:
+            value = getattr(self, length, None) if isinstance(length, str) else length
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                accepted = "a shape of positive numbers and names of options"
+                raise InvalidOptionError.expected(owner, accepted, length)
+            lengths.append(value)
+        return dtype, tuple(lengths)
+
+    @functools.cached_property
+    def constants(self) -> dict[str, Any]:
+        """What rules read as ``env.name`` beside variables: numbers and arrays."""
+        fields = [field.name for field in dataclasses.fields(self)]
+        names = [name for name in fields if name not in _COMMON]
+        for owner in reversed(type(self).__mro__):
+            if issubclass(owner, ArrayEnv) and owner is not ArrayEnv:
+                names += [name for name in vars(owner) if not name.startswith("_")]
+        result: dict[str, Any] = {}
+        for name in dict.fromkeys(names):
+            if hasattr(ArrayEnv, name) or name in self.state:
+                continue
+            member = inspect.getattr_static(type(self), name, None)
+            if callable(member) or isinstance(member, (Rule, property)):
+                continue
+            value = getattr(self, name)
+            if isinstance(value, (bool, int, float)):
+                result[name] = value
+            elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+                array = np.ascontiguousarray(value)
+                array.flags.writeable = True
+                result[name] = array
+        return result
+
+    @functools.cached_property
+    def parts(self) -> dict[str, Space[Any]]:
+        """The spaces of the arrays that an observation is made of, by name."""
+        space = self.observation_space
+        if isinstance(space, Dict):
+            return dict(space.spaces)
+        if isinstance(space, TupleSpace):
+            return {field_name(k): each for k, each in enumerate(space.spaces)}
+        return {"": space}
+
+    @property
+    def observation_space(self) -> Space[Any]:
+        """The space of an observation."""
+        raise NotImplementedError
+
+    @functools.cached_property
+    def single_action_space(self) -> Space[Any]:
+        """The space of an action that is no text."""
+        if isinstance(self.actions, Box):
+            return self.actions
+        return Discrete(len(self.action_names), start=self.action_start)
+
+    @functools.cached_property
+    def action_names(self) -> tuple[str, ...]:
+        """The names of the actions; their numbers where they have none."""
+        if isinstance(self.actions, int):
+            return tuple(map(str, range(self.actions)))
+        return tuple(self.actions)
+
+    @functools.cached_property
+    def action_lookup(self) -> dict[int, str]:
+        """The names of the actions by number."""
+        return dict(enumerate(self.action_names, self.action_start))
+
+    @property
+    def first_action(self) -> int:
+        """The lowest action; the others follow."""
+        return self.action_start
+
+    @property
+    def last_action(self) -> int:
+        """The highest action."""
+        return self.action_start + len(self.action_names) - 1
+
+    def allocate(self, num_envs: int) -> tuple[NDArray[Any], ...]:
+        """Return the variables of so many environments, all 0."""
+        return tuple(
+            np.zeros((num_envs, *shape), dtype)
+            for dtype, shape in self.variables.values()
+        )
+
+    def allocate_observations(self, num_envs: int) -> tuple[NDArray[Any], ...]:
+        """Return the arrays of so many observations, as kernels take them."""
+        return tuple(
+            np.zeros((num_envs, *(space.shape or ())), space.dtype)
+            for space in self.parts.values()
+        )
+
+    @functools.cached_property
+    def types(self) -> tuple[Any, Any, Any, Any]:
+        """Named tuple classes of variables, constants, infos and observations."""
+        names = [self.variables, self.constants, self.infos]
+        made = [namedtuple("Row", each) for each in names]
+        output = None if "" in self.parts else namedtuple("Output", self.parts)
+        return made[0], made[1], made[2], output
+
+    def rules(self) -> list[Any]:
+        """Return the rules begin, step, observe and legal; None for one that is not."""
+        return [getattr(type(self), name, None) for name in RULES]
+
+    def family(self) -> Family:
+        """Return the kernels of batches with these options."""
+        begin, step, observe, legal = self.rules()
+        is_discrete = not isinstance(self.actions, Box)
+        key = digest_rules([begin, step, observe, legal])
+        names = tuple(self.variables), tuple(self.constants), tuple(self.infos)
+        outputs = tuple(self.parts)
+        own: Any = type(self)
+        family: Family = _family(
+            key, names, outputs, is_discrete, self.observation, own
+        )
+        return family
+
+    # ---------------------------------------------------------------- instructions
+
+    def text(self, env: Row) -> str:
+        """Return the state of an environment as text; a subclass may have its own.
+
+        Parameters
+        ----------
+        env : roll_vec.kernels.rows.Row
+            As rules see it.
+        """
+        values = [(name, getattr(env, name)) for name in self.variables]
+        arrays = [(name, getattr(value, "array", value)) for name, value in values]
+        return "\n".join(f"{name}: {value}" for name, value in arrays)
+
+    def describe(self) -> str:
+        """Return a description of the game, for the instructions."""
+        return inspect.cleandoc(type(self).__doc__ or type(self).__name__)
+
+    def instructions(self, parser: Any) -> str:
+        """Return the game, the actions and the form of an answer.
+
+        Parameters
+        ----------
+        parser : roll_vec.text.action_parser.ActionParser, or None
+            None: actions are integers.
+        """
+        game = self.env_instruction
+        lines = [self.describe() if game is None else game]
+        return "\n".join([*lines, *describe_actions(self.action_lookup, parser)])
+
+
+_COMMON = {field.name for field in dataclasses.fields(ArrayEnv)}
+_CHECKS: dict[type, Callable[[str, Any], Any]] = {
+    bool: check_bool,
+    int: lambda name, value: check_int(name, value, -MAX_INT),
+    float: lambda name, value: check_number(name, value, -math.inf, math.inf),
+}
+
+
+@functools.lru_cache(maxsize=64)
+def _family(
+    key: str,
+    names: tuple[tuple[str, ...], ...],
+    outputs: tuple[str, ...],
+    is_discrete: bool,
+    observation: str | None,
+    cls: type[ArrayEnv],
+) -> Family:
+    begin, step, observe, legal = (getattr(cls, name, None) for name in RULES)
+    variables, constants, infos = (namedtuple("Row", each) for each in names)
+    if observe is None:
+        outputs = (str(observation),)
+    output = None if outputs == ("",) else namedtuple("Output", outputs)
+    family: Family = make_family(
+        begin, step, observe, legal, variables, constants, infos, output, is_discrete,
+        f"{key}",
+    )  # fmt: skip
+    return family

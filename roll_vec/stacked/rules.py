@@ -1,0 +1,154 @@
+"""Rules of array environments: the decorator `rule`, and the digest of its functions.
+
+A digest names compiled code in the cache on disk.  It covers the bytecode of a rule,
+and all that it reads of its module: other rules, numbers, arrays, tuples.  So an edit
+of any of these is compiled anew, in a file as in a cell of a notebook.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+import re
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from roll_vec.errors import InvalidOptionError
+from roll_vec.kernels._jit import Rule
+
+__all__ = ["digest_rules", "explain", "rule"]
+
+# Lines of numba's errors that say nothing of the fault.
+_NOISE = re.compile(r"Failed in|During:|File |There are|Rejected|\s|-|$")
+_PLACE = re.compile(r"(?:at |File \")([^\s\"(]+)\"?(?:, line | \()(\d+)")
+
+
+def rule(function: Callable[..., Any]) -> Any:
+    """Mark a function as a rule of an `ArrayEnv`, or as one that rules call.
+
+    Batches compile it, when they first call it.  Called from Python it runs as Python.
+
+    Parameters
+    ----------
+    function : callable
+        Of positional arguments, in the part of Python that numba compiles.
+
+    Raises
+    ------
+    InvalidOptionError
+        If it is no function of Python.
+    """
+    if not isinstance(function, types.FunctionType):
+        raise InvalidOptionError.expected("rule", "a function", function)
+    return Rule(function)
+
+
+def digest_rules(rules: list[Rule | None]) -> str:
+    """Return the digest of rules and of all that they read of their modules."""
+    parts: list[str] = []
+    seen: set[int] = set()
+    for each in rules:
+        parts.append("rule" if each is not None else "none")
+        if each is not None:
+            _describe_function(each.py_func, parts, seen)
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _describe_function(function: Any, parts: list[str], seen: set[int]) -> None:
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    codes = list(_codes(function.__code__))
+    names = dict.fromkeys(name for code in codes for name in code.co_names)
+    for code in codes:
+        constants = [each for each in code.co_consts if not hasattr(each, "co_code")]
+        parts.append(f"{code.co_code.hex()} {constants!r} {code.co_names}")
+        parts.append(
+            f"{code.co_varnames} {code.co_freevars} {code.co_exceptiontable!r}"
+            if hasattr(code, "co_exceptiontable")
+            else f"{code.co_varnames}"
+        )
+    parts.append(repr((function.__defaults__, function.__kwdefaults__)))
+    values = {
+        name: function.__globals__[name]
+        for name in names
+        if name in function.__globals__
+    }
+    cells = function.__closure__ or ()
+    for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
+        values[name] = cell.cell_contents
+    for name, value in values.items():
+        parts.append(name)
+        _describe_value(value, names, parts, seen)
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a code object and those inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)
+
+
+def _describe_value(
+    value: Any, names: dict[str, None], parts: list[str], seen: set[int]
+) -> None:
+    """Add a text that differs for values which compile to different code."""
+    function = getattr(value, "py_func", value)
+    if isinstance(value, np.ndarray):
+        digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+        parts.append(f"{value.dtype} {value.shape} {digest}")
+    elif isinstance(function, types.FunctionType):
+        is_library = function.__module__.partition(".")[0] in ("numba", "numpy")
+        if is_library:
+            parts.append(f"{function.__module__}.{function.__qualname__}")
+        else:
+            _describe_function(function, parts, seen)
+    elif isinstance(value, (list, tuple)):
+        parts.append(f"{type(value).__name__} {len(value)}")
+        for item in value:
+            _describe_value(item, names, parts, seen)
+    elif isinstance(value, types.ModuleType):
+        parts.append(value.__name__)
+        if value.__name__.partition(".")[0] not in ("numba", "numpy", "math"):
+            for name in names:
+                if hasattr(value, name):
+                    parts.append(name)
+                    _describe_value(getattr(value, name), names, parts, seen)
+    elif isinstance(value, type) or callable(value):
+        name = getattr(value, "__qualname__", type(value).__qualname__)
+        parts.append(f"{getattr(value, '__module__', '')}.{name}")
+    else:
+        parts.append(f"{type(value).__name__} {value!r}")
+
+
+def explain(
+    error: Exception, name: str, rules: list[Rule | None]
+) -> InvalidOptionError:
+    """Return an error of the compiler as one of a rule, with its line.
+
+    Parameters
+    ----------
+    error : Exception
+        Of numba.
+    name : str
+        Of the class.
+    rules : list of Rule or None
+    """
+    text = str(error)
+    lines = [line for line in text.splitlines() if not _NOISE.match(line)]
+    message = lines[0].strip() if lines else type(error).__name__
+    files = {
+        Path(each.__code__.co_filename).name: each.__code__.co_filename
+        for each in (rule.py_func for rule in rules if rule is not None)
+    }
+    for path, number in _PLACE.findall(text):
+        file = files.get(Path(path).name)
+        if file is not None:
+            source = linecache.getline(file, int(number)).strip()
+            return InvalidOptionError(f"{name}: line {number}: {source}: {message}")
+    return InvalidOptionError(f"{name}: a rule cannot be compiled: {message}")

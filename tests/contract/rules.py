@@ -1,0 +1,127 @@
+"""What a user writes as rules: arrays, events, masks, streams, parts of observations."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete
+
+import roll_vec
+
+
+class Corridor(roll_vec.ArrayEnv):
+    """Find the door: it is at one end of a corridor."""
+
+    length: int = 5
+    state = {"position": np.int32, "door": np.int32, "success": np.bool_}
+    actions = ("left", "right")
+    infos = ("success",)
+
+    @property
+    def observation_space(self):
+        return Box(0, self.length, (2,), np.int32)
+
+    @roll_vec.rule
+    def begin(env, rng):
+        env.position = env.length // 2
+        env.door = rng.integers(2) * (env.length - 1)
+
+    @roll_vec.rule
+    def step(env, action, rng):
+        env.position = min(max(env.position + 2 * action - 1, 0), env.length - 1)
+        env.success = env.position == env.door
+        return float(env.success), env.success
+
+    @roll_vec.rule
+    def observe(env, out):
+        out[0] = env.position
+        out[1] = env.door
+
+
+LIMIT = 0.05
+
+
+class Cart(roll_vec.ArrayEnv):
+    """A cart on a rail that noise pushes; the random numbers are one stream."""
+
+    force: float = 0.02
+    state = {"x": (np.float64, 2), "pushes": np.int8}
+    actions = 3
+    infos = ("pushes",)
+    seeding = "stream"
+    observation = "x"
+    observation_space = Box(-np.inf, np.inf, (2,), np.float64)
+
+    @roll_vec.rule
+    def begin(env, rng):
+        for i in range(2):
+            env.x[i] = rng.uniform(-0.01, 0.01)
+
+    @roll_vec.rule
+    def step(env, action, rng):
+        env.pushes += action != 1
+        env.x[1] += env.force * (action - 1) + rng.normal(0.0, 0.01)
+        env.x[0] += math.sin(env.x[1])
+        return -abs(env.x[0]), abs(env.x[0]) > LIMIT
+
+
+@roll_vec.rule
+def spawn(env, rng):
+    """Put a 1, now and then a 2, on one of the empty cells."""
+    empty = 0
+    for r in range(env.size):
+        for c in range(env.size):
+            empty += env.board[r, c] == 0
+    if empty > 0:
+        number = rng.integers(empty)
+        for r in range(env.size):
+            for c in range(env.size):
+                if env.board[r, c] == 0:
+                    if number == 0:
+                        env.board[r, c] = 2 if rng.random() < 0.1 else 1
+                    number -= 1
+
+
+class Merge(roll_vec.ArrayEnv):
+    """Numbers come up on a board; an action takes those of one column away."""
+
+    size: int = 3
+    state = {"board": (np.uint8, ("size", "size")), "taken": np.int16, "success": np.bool_}
+    actions = 3
+    infos = ("success", "taken")
+
+    @property
+    def observation_space(self):
+        board = Box(0, 2, (self.size, self.size), np.uint8)
+        return Dict({"board": board, "taken": Discrete(1000)})
+
+    @roll_vec.rule
+    def begin(env, rng):
+        spawn(env, rng)
+        spawn(env, rng)
+
+    @roll_vec.rule
+    def step(env, action, rng):
+        total = 0
+        for r in range(env.size):
+            total += env.board[r, action]
+            env.board[r, action] = 0
+        env.taken += total
+        spawn(env, rng)
+        env.success = env.taken >= 8
+        return total * 0.1, env.success
+
+    @roll_vec.rule
+    def observe(env, out):
+        for r in range(env.size):
+            for c in range(env.size):
+                out.board[r, c] = env.board[r, c]
+        out.taken = env.taken
+
+    @roll_vec.rule
+    def legal(env, mask):
+        for c in range(env.size):
+            for r in range(env.size):
+                if env.board[r, c] > 0:
+                    mask[c] = 1
