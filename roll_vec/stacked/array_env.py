@@ -263,16 +263,19 @@ max_actions_per_turn, max_answer_chars
         """Return the rules begin, step, observe and legal; None for one that is not."""
         return [getattr(type(self), name, None) for name in RULES]
 
+    @functools.cached_property
+    def digest(self) -> str:
+        """A name of the rules' code, for the cache on disk; see `digest_rules`."""
+        return digest_rules(self.rules())
+
     def family(self) -> Family:
         """Return the kernels of batches with these options."""
-        begin, step, observe, legal = self.rules()
         is_discrete = not isinstance(self.actions, Box)
-        key = digest_rules([begin, step, observe, legal])
         names = tuple(self.variables), tuple(self.constants), tuple(self.infos)
         outputs = tuple(self.parts)
         own: Any = type(self)
         family: Family = _family(
-            key, names, outputs, is_discrete, self.observation, own
+            self.digest, names, outputs, is_discrete, self.observation, own
         )
         return family
 

@@ -1,13 +1,15 @@
-"""What a user writes as rules: arrays, events, masks, streams, parts of observations."""
+"""What a user writes as rules: arrays, events, masks, streams, actions in a Box."""
 
 from __future__ import annotations
 
 import math
 
+import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
 
 import roll_vec
+from roll_vec.registration import ENVIRONMENTS
 
 
 class Corridor(roll_vec.ArrayEnv):
@@ -17,6 +19,7 @@ class Corridor(roll_vec.ArrayEnv):
     state = {"position": np.int32, "door": np.int32, "success": np.bool_}
     actions = ("left", "right")
     infos = ("success",)
+    invalid_reward = -1.5
 
     @property
     def observation_space(self):
@@ -87,7 +90,11 @@ class Merge(roll_vec.ArrayEnv):
     """Numbers come up on a board; an action takes those of one column away."""
 
     size: int = 3
-    state = {"board": (np.uint8, ("size", "size")), "taken": np.int16, "success": np.bool_}
+    state = {
+        "board": (np.uint8, ("size", "size")),
+        "taken": np.int16,
+        "success": np.bool_,
+    }
     actions = 3
     infos = ("success", "taken")
 
@@ -125,3 +132,47 @@ class Merge(roll_vec.ArrayEnv):
             for r in range(env.size):
                 if env.board[r, c] > 0:
                     mask[c] = 1
+
+
+class Mass(roll_vec.ArrayEnv):
+    """A mass that forces push; an action is an array."""
+
+    state = {"x": (np.float32, 3)}
+    actions = Box(-1, 1, (3,), np.float32)
+    observation_space = Box(-np.inf, np.inf, (3,), np.float32)
+
+    @roll_vec.rule
+    def begin(env, rng):
+        for i in range(3):
+            env.x[i] = rng.normal()
+
+    @roll_vec.rule
+    def step(env, action, rng):
+        total = 0.0
+        for i in range(3):
+            env.x[i] += 0.5 * action[i]
+            total += env.x[i] ** 2
+        return -total, total > 6.0
+
+    @roll_vec.rule
+    def observe(env, out):
+        for i in range(3):
+            out[i] = env.x[i]
+
+
+FAMILIES = {
+    f"tests_rules/{cls.__name__}-v0": cls for cls in (Corridor, Cart, Merge, Mass)
+}
+
+
+def register_families() -> None:
+    """Register the ids of these classes."""
+    for id, cls in FAMILIES.items():
+        roll_vec.register(id, cls, max_episode_steps=12)
+
+
+def unregister_families() -> None:
+    """Take them back."""
+    for id in FAMILIES:
+        ENVIRONMENTS.pop(id, None)
+        gymnasium.registry.pop(id, None)

@@ -1,0 +1,278 @@
+"""Everything is derived from the rules of an `ArrayEnv`, compiled and as Python."""
+
+import importlib.util
+import json
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+import roll_vec
+from roll_vec.errors import InvalidOptionError
+from roll_vec.testing import check_vector_env
+from tests.conftest import JIT_OFF
+from tests.contract.cases import assert_same, play, single_info
+from tests.contract.rules import FAMILIES, register_families, unregister_families
+
+MODES = list(AutoresetMode)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _families():
+    register_families()
+    yield
+    unregister_families()
+
+
+def make(id, num_envs=4, **keywords):
+    return roll_vec.make_vec(id, num_envs, **keywords)
+
+
+def draw(envs, steps, seed=0):
+    envs.action_space.seed(seed)
+    return [envs.action_space.sample() for _ in range(steps)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("id", FAMILIES)
+def test_a_batch_equals_single_environments(id, mode):
+    envs = make(id, autoreset_mode=mode)
+    env_fns = [lambda: gymnasium.make(id)] * 4
+    sync = gymnasium.vector.SyncVectorEnv(env_fns, autoreset_mode=mode)
+    assert_same(envs.reset(seed=3), sync.reset(seed=3))
+    actions = draw(envs, 60)
+    for ours, theirs in zip(play(envs, actions), play(sync, actions), strict=True):
+        assert_same(ours[:-1], theirs[:-1])
+        for row in range(4):
+            own = [single_info(infos, row) for infos in (ours[-1], theirs[-1])]
+            assert_same(*[json.loads(json.dumps(each, default=str)) for each in own])
+
+
+@pytest.mark.parametrize("id", FAMILIES)
+def test_a_batch_passes_the_checker(id):
+    check_vector_env(id, steps=100)
+
+
+@pytest.mark.parametrize("mode", MODES[:2])
+@pytest.mark.parametrize("id", FAMILIES)
+def test_an_unroll_equals_steps(id, mode):
+    envs, twin = (make(id, autoreset_mode=mode, num_threads=1 + k) for k in range(2))
+    for env in (envs, twin):
+        env.reset(seed=5)
+    actions = draw(envs, 40)
+    rollout = envs.unroll(np.stack(actions))
+    steps = [twin.step(each) for each in actions]
+    for t, (observations, rewards, terminations, truncations, _) in enumerate(steps):
+        assert_same(_take(rollout.observations, t), observations)
+        assert_same(rollout.rewards[t], rewards)
+        assert_same(rollout.terminations[t], terminations)
+        assert_same(rollout.truncations[t], truncations)
+    assert_same(envs.step(actions[0]), twin.step(actions[0]))
+
+
+def _take(batch, t):
+    if isinstance(batch, dict):
+        return {name: each[t] for name, each in batch.items()}
+    return batch[t]
+
+
+@pytest.mark.parametrize("id", FAMILIES)
+def test_states_copies_and_files_go_on_alike(id, tmp_path):
+    envs = make(id)
+    envs.reset(seed=2)
+    actions = draw(envs, 30)
+    play(envs, actions[:10])
+    state = envs.get_state()
+    state.save(tmp_path / "state.npz")
+    loaded = roll_vec.VectorState.load(tmp_path / "state.npz")
+    copies = [pickle.loads(pickle.dumps(envs)), make(id), make(id)]
+    copies[1].reset(seed=9)
+    copies[1].set_state(state)
+    copies[2].reset(seed=8)
+    copies[2].set_state(loaded, rows=[0, 1, 2, 3])
+    expected = play(envs, actions[10:])
+    for each in copies:
+        assert_same(play(each, actions[10:]), expected)
+    envs.reset(seed=3)
+    single = gymnasium.make(id).unwrapped
+    single.set_state(envs.get_state().row(1))
+    action = envs.single_action_space.sample()
+    batch = [action] * 4
+    ours, theirs = single.step(action), envs.step(np.stack(batch))
+    assert (ours[1], ours[2]) == (theirs[1][1], theirs[2][1])
+
+
+def test_levels_texts_masks_and_options():
+    envs = make("tests_rules/Merge-v0", 3, num_levels=1, start_level=4, size=4)
+    boards = [envs.reset(seed=seed)[0]["board"] for seed in (1, 2)]
+    assert (boards[0] == boards[1][0]).all()
+    masks = make("tests_rules/Merge-v0", 3, action_mask=True)
+    observations, infos = masks.reset(seed=1)
+    full = (observations["board"] > 0).any(axis=1)
+    assert np.array_equal(infos["action_mask"], full)
+    # A text without an action moves nothing and counts as a step.
+    texts = make("tests_rules/Corridor-v0", 2, action_mode="text", max_episode_steps=2)
+    before, infos = texts.reset(seed=0)
+    assert "Actions: left, right." in infos["env_instruction"][0]
+    after, rewards, _, _, infos = texts.step(("Left", "up"))
+    assert (after[0] != before[0]).any()
+    assert (after[1] == before[1]).all()
+    assert rewards.tolist() == [0.0, -1.5]
+    assert infos["action_is_valid"].tolist() == [True, False]
+    assert texts.step(("up", "up"))[3].all()
+    with pytest.raises(InvalidOptionError, match=r"length.*an integer.*'long'"):
+        make("tests_rules/Corridor-v0", 2, length="long")
+
+
+# ------------------------------------------------------------------ JIT off
+
+PLAY = """
+import hashlib, numpy as np, roll_vec
+from tests.contract.rules import FAMILIES, register_families
+register_families()
+digest = hashlib.sha256()
+for id in FAMILIES:
+    for mode in ("NextStep", "SameStep"):
+        envs = roll_vec.make_vec(id, 3, autoreset_mode=mode)
+        envs.reset(seed=11)
+        envs.action_space.seed(0)
+        actions = np.stack([envs.action_space.sample() for _ in range(25)])
+        rollout = envs.unroll(actions)
+        state = envs.get_state()
+        for array in (rollout.rewards, rollout.terminations, *state.arrays.values()):
+            digest.update(np.ascontiguousarray(array).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def run(code, **environment):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(JIT_OFF, reason="compares with the JIT on")
+def test_compiled_rules_equal_python():
+    assert run(PLAY) == run(PLAY, NUMBA_DISABLE_JIT="1")
+
+
+SOURCE = """
+import numpy as np
+import roll_vec
+from gymnasium.spaces import Box
+
+STEP = 1
+
+
+@roll_vec.rule
+def move(env):
+    env.p += STEP
+
+
+class Mine(roll_vec.ArrayEnv):
+    state = {{"p": np.int32, "b": (np.uint8, 3), "f": np.float32, "ok": np.bool_}}
+    actions = 2
+    size: int = 4
+    observation_space = Box(0, 9, (1,), np.int32)
+
+    @roll_vec.rule
+    def begin(env, rng):
+        {begin}
+
+    @roll_vec.rule
+    def step(env, action, rng):
+        {step}
+
+    @roll_vec.rule
+    def observe(env, out):
+        {observe}
+"""
+
+
+def load(path, name="mine", **rules):
+    """Return the class of a file with some rules."""
+    usual = {"begin": "env.p = 1", "step": "move(env); return 0.0, env.p > 3"}
+    usual["observe"] = "out[0] = env.p"
+    source = rules.pop("source", SOURCE)
+    path.write_text(source.format(**{**usual, **rules}), encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.Mine
+
+
+def digest_of(cls):
+    options = cls()
+    return options.digest
+
+
+def test_a_digest_covers_all_that_a_rule_reads(tmp_path):
+    path = tmp_path / "mine.py"
+    digests = {
+        digest_of(load(path, **change))
+        for change in (
+            {},
+            {"step": "move(env); return 0.5, env.p > 3"},
+            {"source": SOURCE.replace("STEP = 1", "STEP = 2")},
+            {"source": SOURCE.replace("+= STEP", "-= STEP")},
+        )
+    }
+    assert len(digests) == 4
+    assert digest_of(load(path)) in digests
+
+
+# Rule, the code of its body, and what the error says beside it.
+MISTAKES = [
+    ("step", "env.q = 1; return 0.0, False", "variables p, b, f, ok or of the options"),
+    ("step", "env.p = 1.5; return 0.0, False", "env.p is int32"),
+    ("step", "env.ok = 1; return 0.0, False", "env.ok is bool"),
+    ("step", "env.size = 1; return 0.0, False", "env.size is an option"),
+    ("step", "env.b = 1; return 0.0, False", "write its items, env.b"),
+    ("step", "env.b[0] = 0.5; return 0.0, False", "uint8.* cannot take"),
+    ("begin", "env.p = rng.poisson(3)", "poisson"),
+]
+AT_REGISTRATION = [
+    ("step", "env.b[7] = 1; return 0.0, False", "outside of an array"),
+    ("step", "env.p = 1", "expected reward, terminated"),
+    ("step", "return 'x', False", "reward: expected a number"),
+    ("step", "return 1.0, 1", "terminated: expected a bool"),
+    ("observe", "out[0] = 99", r"expected Box\(0, 9"),
+]
+
+
+@pytest.mark.parametrize(("rule", "code", "message"), [*MISTAKES, *AT_REGISTRATION])
+def test_mistakes_are_told_at_registration(rule, code, message, tmp_path):
+    cls = load(tmp_path / "mine.py", **{rule: code})
+    with pytest.raises(InvalidOptionError, match=rf"Mine\.{rule}.*{message}"):
+        roll_vec.register("tests_rules/Mine-v0", cls)
+    assert "tests_rules/Mine-v0" not in gymnasium.registry
+
+
+@pytest.mark.skipif(JIT_OFF, reason="about the compiler")
+@pytest.mark.parametrize(("rule", "code", "message"), MISTAKES)
+def test_mistakes_that_did_not_run_are_told_by_the_compiler(
+    rule, code, message, tmp_path
+):
+    # Not reached in the few steps of the registration.
+    rules = {rule: f"if env.p > 90: {code}"}
+    if rule == "step":
+        rules[rule] = (
+            f"if env.p > 90: {code.partition(';')[0]}\n        return 0.0, False"
+        )
+    cls = load(tmp_path / "mine.py", **rules)
+    roll_vec.register("tests_rules/Mine-v0", cls, force=True)
+    envs = make("tests_rules/Mine-v0", 2)
+    with pytest.raises(InvalidOptionError, match=rf"Mine: line \d+: .*{message}"):
+        play(envs, [envs.reset(seed=0) and [0, 0]])

@@ -1,0 +1,145 @@
+"""Rules see rows and generators alike, compiled and as Python."""
+
+from collections import namedtuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roll_vec.kernels import rows
+from roll_vec.kernels._jit import kernel
+from roll_vec.kernels.rng import generator
+from roll_vec.kernels.rng.pcg64 import pcg_seed
+
+Variables = namedtuple("Variables", "small flag real board")
+Options = namedtuple("Options", "length rate table")
+Part = namedtuple("Part", "board")
+
+
+def make_state(n=3):
+    rng = np.random.default_rng(1)
+    variables = Variables(
+        rng.integers(-9, 9, n).astype(np.int8),
+        rng.integers(0, 2, n).astype(np.bool_),
+        rng.random(n).astype(np.float32),
+        rng.integers(0, 250, (n, 2, 3)).astype(np.uint8),
+    )
+    return variables, Options(7, 0.5, np.arange(4.0))
+
+
+def work(env, value, at):
+    """Read and write variables of each kind; return numbers that show their types."""
+    env.small += value
+    env.flag = env.small > 0
+    env.real = env.real / 3 + env.table[-1]
+    env.board[at, -1] += value
+    env.board[1][0] = env.board[0, 0] - env.board[0, 1]
+    half = env.small / 2 + env.rate
+    return half, env.board[0, 0] - env.board[0, 1], len(env.board) * env.board.size
+
+
+_work = kernel(work)
+
+
+@kernel
+def work_in_row(variables, options, i, value, at, out):
+    env = rows.row_of(Variables(*variables), Options(*options), i)
+    out[0], out[1], out[2] = _work(env, value, at)
+
+
+@given(st.integers(-(2**40), 2**40), st.integers(-2, 1))
+def test_numbers_are_pythons_and_writes_wrap(value, at):
+    (variables, options), (others, _) = make_state(), make_state()
+    out = np.zeros(3)
+    work_in_row(tuple(variables), tuple(options), 1, value, at, out)
+    expected = work(rows.Row(others, options, 1), value, at)
+    assert out.tolist() == list(expected)
+    for array, other in zip(variables, others, strict=True):
+        assert array.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("at", [2, -3])
+def test_an_index_outside_of_an_array_is_an_error_and_touches_no_other_row(at):
+    variables, options = make_state()
+    with pytest.raises(IndexError, match="outside of an array"):
+        work_in_row(tuple(variables), tuple(options), 1, 1, at, np.zeros(3))
+    with pytest.raises(IndexError, match="outside of an array"):
+        work(rows.Row(*make_state(), 1), 1, at)
+    for before, after in zip(make_state()[0], variables, strict=True):
+        assert np.array_equal(before[[0, 2]], after[[0, 2]])
+
+
+@kernel
+def clear_and_copy(variables, i, parts, j):
+    rows.copy_row(Variables(*variables), i, Part(*parts), j)
+    rows.clear_row(Variables(*variables), i)
+
+
+def test_rows_are_copied_and_cleared():
+    (variables, _), (others, _) = make_state(), make_state()
+    parts = (np.zeros((4, 2, 3), np.uint8),)
+    clear_and_copy(tuple(variables), 2, parts, 1)
+    assert np.array_equal(parts[0][1], others.board[2])
+    assert not parts[0][[0, 2, 3]].any()
+    for array, other in zip(variables, others, strict=True):
+        assert not array[2].any()
+        assert np.array_equal(array[:2], other[:2])
+
+
+@kernel
+def draw(rng_states, i, kind, low, high, numbers, p, out):
+    rng = generator.generator_of(rng_states, i)
+    own, chances = rows.items_of(numbers, 0), rows.items_of(p, 0)
+    for k in range(out.shape[0]):
+        if kind == 0:
+            out[k] = rng.random() + rng.standard_normal()
+        elif kind == 1:
+            out[k] = rng.integers(low, high)
+        elif kind == 2:
+            out[k] = rng.integers(high) + rng.choice(5) + rng.choice(4, p=chances)
+        elif kind == 3:
+            out[k] = rng.normal(1.5, 2.5) + rng.uniform(-2.0, high=0.5)
+        else:
+            rng.shuffle(own)
+            out[k] = rng.choice(own) + rng.choice(own, p=chances)
+    generator.put_generator(rng, rng_states, i)
+
+
+def draw_with_numpy(rng, kind, low, high, own, p):
+    if kind == 0:
+        return rng.random() + rng.standard_normal()
+    if kind == 1:
+        return rng.integers(low, high)
+    if kind == 2:
+        return rng.integers(high) + rng.choice(5) + rng.choice(4, p=p)
+    if kind == 3:
+        return rng.normal(1.5, 2.5) + rng.uniform(-2.0, high=0.5)
+    rng.shuffle(own)
+    return rng.choice(own) + rng.choice(own, p=p)
+
+
+# Ranges of 32 and of 64 bits, and those at which numpy's method changes.
+HIGHS = [1, 2, 3, 100, 2**31, 2**32 - 3, 2**32 - 2, 2**32 - 1, 2**32, 2**40 + 1, 2**62]
+
+
+@pytest.mark.parametrize("kind", range(5))
+@pytest.mark.parametrize("high", HIGHS)
+def test_generators_draw_as_numpys(kind, high):
+    # Enough normal numbers to meet the tail of the distribution.
+    steps = 3000 if kind in (0, 3) and high == 1 else 20
+    states, p = np.zeros((6, 3), np.uint64), np.array([[0.1, 0.2, 0.3, 0.4]])
+    numbers = np.array([[3, 1, 4, 1]])
+    own, out = numbers[0].copy(), np.zeros(steps)
+    for seed in (0, 7):
+        rng = np.random.Generator(np.random.PCG64(seed))
+        with np.errstate(over="ignore"):
+            pcg_seed(states, 1, np.uint64(seed))
+            draw(states, 1, kind, -2, high, numbers, p, out)
+        drawn = [draw_with_numpy(rng, kind, -2, high, own, p[0]) for _ in out]
+        assert out.tolist() == [float(number) for number in drawn]
+        assert numbers[0].tolist() == own.tolist()
+        # The next draw is the same, too: also of a half word that is left over.
+        plain = generator.PlainGenerator(states, 1)
+        assert plain.integers(1000) == rng.integers(1000)
+        assert not states[:, [0, 2]].any()
