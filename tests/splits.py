@@ -2,7 +2,7 @@
 
 from roll_vec.stacked import kernel_threads
 
-__all__ = ["split_all"]
+__all__ = ["count_jobs", "split_all", "team_threads"]
 
 
 def split_all(monkeypatch, num_threads, min_rows=2):
@@ -19,3 +19,23 @@ def split_all(monkeypatch, num_threads, min_rows=2):
         "_choose",
         lambda self, timing, seconds: self._usable,
     )
+
+
+def count_jobs(monkeypatch):
+    """Return a list that grows by one with each job of several threads."""
+    jobs, team = [], type(kernel_threads.process_team())
+    run = team.run
+
+    def counted(self, *job):
+        jobs.append(len(jobs))
+        run(self, *job)
+
+    monkeypatch.setattr(team, "run", counted)
+    return jobs
+
+
+def team_threads(wake=0):
+    """Return the threads of this process, after so many were woken."""
+    if wake:
+        kernel_threads.process_team().wake(wake)
+    return kernel_threads.process_team().threads

@@ -1,5 +1,6 @@
 """Files of arrays and a header: read back equal, refused where they are damaged."""
 
+import functools
 import io
 import tracemalloc
 import zipfile
@@ -7,7 +8,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from roll_vec.errors import InvalidFileError
+from roll_vec import VectorState
+from roll_vec.errors import InvalidFileError, InvalidStateError
 from roll_vec.npz_files import read_npz, write_npz
 
 ARRAYS = {
@@ -157,6 +159,25 @@ def test_damage_is_refused_before_anything_is_inflated(path, change, method, mes
 def test_another_kind_or_version_is_refused(path, kind, version, message):
     with pytest.raises(InvalidFileError, match=message):
         read_npz(path, kind, version)
+
+
+DEEP = functools.reduce(lambda inner, _: {"a": inner}, range(400), {})
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        *(None, [], {"id": "a"}, {"id": "a", "shared": 1}),
+        {"id": "a", "configuration": DEEP, "shared": {}},
+    ],
+)
+def test_a_snapshot_with_another_header_is_refused(header, path):
+    write_npz(path, "snapshot", 1, header, {"has_ended": np.zeros(3, bool)})
+    with pytest.raises(InvalidFileError, match=r"state\.npz"):
+        VectorState.load(path)
+    for arrays in ({}, {"has_ended": np.array(True)}):
+        with pytest.raises(InvalidStateError, match="arrays: expected at least one"):
+            VectorState("a", {}, arrays)
 
 
 def test_bytes_that_are_no_bool_are_refused(path):

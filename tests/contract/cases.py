@@ -27,6 +27,8 @@ NEXT_STEP, SAME_STEP, DISABLED = (
     AutoresetMode.DISABLED,
 )
 
+OBS_MODES = ("position", "grid", "planes", "tiny_rgb", "rgb", "text")
+
 # Random play meets ends by the rules and by this limit, also both on one step.
 LIMIT = 12
 
@@ -259,7 +261,7 @@ def draw_texts(
 ) -> np.ndarray:
     """Return texts for a space, some of them actions."""
     useful = [*space.examples]
-    if space.examples == _countdown_examples():
+    if tuple(space.examples) == _countdown_examples():
         useful = _answers() * 2 + useful
     elif "click[buy now]" in space.examples:
         useful = _orders() * 4 + useful
@@ -287,11 +289,11 @@ GARBAGE = (
 )
 
 
+@functools.cache
 def _countdown_examples() -> tuple[str, ...]:
     """Return the example actions of Countdown, which has no small task among them."""
-    from roll_vec.envs.countdown.env import EXAMPLES
-
-    return EXAMPLES
+    env: Any = gymnasium.make("roll_vec/Countdown-v0")
+    return tuple(env.action_space.examples)
 
 
 @functools.cache
