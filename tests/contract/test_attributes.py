@@ -1,4 +1,6 @@
-"""What else a batch has: spec, limits, call and get_attr, rendering, repr."""
+"""What else a batch has: spec, limits, call and get_attr, rendering, final_obs."""
+
+import copy
 
 import gymnasium
 import numpy as np
@@ -7,12 +9,12 @@ from gymnasium.vector import VectorEnv
 
 import roll_vec
 from roll_vec.errors import FrozenAttributeError
-from roll_vec.pool import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS
 from tests.contract.cases import (
     ARRAY_IDS,
     CASES,
     CUSTOM_IDS,
+    DISABLED,
     LIMIT,
     MODES,
     NEXT_STEP,
@@ -61,7 +63,7 @@ def env(case):
 def test_is_a_vector_env_with_a_name_and_metadata(case, env):
     # skrl.wrap_env looks at the direct bases alone.
     assert VectorEnv in type(env).__bases__
-    expected = PoolVectorEnv if is_pooled(case) else roll_vec.RollVectorEnv
+    expected = roll_vec.PoolVectorEnv if is_pooled(case) else roll_vec.RollVectorEnv
     assert type(env) is expected
     assert env.unwrapped is env
     if not is_pooled(case):
@@ -137,26 +139,6 @@ def test_no_limit_truncates_never(case):
     assert not any(env.step(row)[3].any() for _ in range(150))
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_end_by_the_rules_on_the_limits_step_has_both_flags(mode):
-    env = gymnasium.make_vec(
-        "roll_vec/FrozenLake-v1",
-        num_envs=2,
-        is_slippery=False,
-        max_episode_steps=6,
-        autoreset_mode=mode,
-    )
-    env.reset(seed=0)
-    # Down, down, right, right, down, right: the goal of the 4 x 4 map in six steps.
-    for action in (1, 1, 2, 2, 1, 2):
-        # The other one walks against the wall.
-        _, rewards, terminations, truncations, _ = env.step([action, 0])
-    assert rewards.tolist() == [1.0, 0.0]
-    assert terminations.tolist() == [True, False]
-    assert truncations.tolist() == [True, True]
-    assert env.successes.tolist() == [True, False]
-
-
 # -------------------------------------------------- call, get_attr, set_attr
 
 
@@ -168,13 +150,12 @@ def test_get_attr_and_call_equal_those_of_sync(case, env):
     for row in draw_actions(env, 5):
         for batch in (sync, env, twin):
             batch.step(row)
-    configured = {**single_keywords(case), **keywords(case)}
     for name in single_keywords(case):
         values = env.get_attr(name)
         assert isinstance(values, tuple)
         assert len(values) == NUM_ENVS
-        if configured[name] is not None and name in keywords(case):
-            assert values[0] == configured[name]
+        if name in keywords(case):
+            assert values[0] == keywords(case)[name]
     own = (*env.engine.PER_ENV_ATTRIBUTES, *env.engine.SHARED_ATTRIBUTES)
     for name in (*own, "np_random_seed", "render_mode"):
         expected = sync.call(name)
@@ -256,10 +237,10 @@ def test_generators_stand_where_those_of_sync_do(case, mode):
 
 @pytest.mark.parametrize("case", SINGLES)
 def test_successes_are_the_last_steps(case):
-    env = make_batch(case, 64, autoreset_mode=SAME_STEP, max_episode_steps=100)
+    env = make_batch(case, 64, autoreset_mode=SAME_STEP, max_episode_steps=50)
     env.reset(seed=0)
     seen = 0
-    for row in draw_actions(env, 150):
+    for row in draw_actions(env, 75):
         _, rewards, *_, infos = env.step(row)
         told = [infos, infos.get("final_info", {})]
         told = [layout["success"] for layout in told if "success" in layout]
@@ -319,3 +300,47 @@ def test_human_mode_shows_boards_in_a_window(case, monkeypatch):
     env.close()
     env.close()
     assert not pygame.display.get_init()
+
+
+# ------------------------------------------------------------- last observations
+
+
+@pytest.mark.parametrize("case", [*CASES, *TEXTS, "roll_vec/WebShop-v0"])
+def test_final_obs_is_what_the_step_led_to_and_new(case):
+    same = make_batch(case, NUM_ENVS, autoreset_mode=SAME_STEP)
+    plain = make_batch(case, NUM_ENVS, autoreset_mode=DISABLED)
+    sync = make_sync(case, NUM_ENVS, SAME_STEP)
+    for env in (same, plain, sync):
+        env.reset(seed=0)
+    ended = 0
+    for row in draw_actions(same, 25):
+        observations, _, terminations, truncations, infos = same.step(row)
+        expected, before = plain.step(row)[0], copy.deepcopy(observations)
+        last = same.final_obs(observations, infos)
+        assert_same(last, expected)
+        if isinstance(last, np.ndarray):
+            assert not np.shares_memory(last, observations)
+            last[:] = 0
+        assert_same(observations, before)
+        assert_same(roll_vec.final_obs(observations, infos), expected)
+        observations, *_, infos = sync.step(row)
+        assert_same(roll_vec.final_obs(observations, infos), expected)
+        finished = terminations | truncations
+        if finished.any():
+            ended += 1
+            plain.reset(options={"reset_mask": finished})
+    assert ended
+    sync.close()
+
+
+def test_final_obs_without_an_end_is_a_copy_and_texts_are_themselves():
+    array = np.arange(6).reshape(2, 3)
+    assert_same(roll_vec.final_obs(array, {}), array)
+    assert roll_vec.final_obs(array, {}) is not array
+    texts = ("a", "b")
+    assert roll_vec.final_obs(texts, {}) is texts
+    infos = {
+        "final_obs": np.array([None, "c"], object),
+        "_final_obs": np.array([False, True]),
+    }
+    assert roll_vec.final_obs(texts, infos) == ("a", "c")

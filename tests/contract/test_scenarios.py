@@ -56,8 +56,18 @@ def _talkers():
 
 def make_group(kind, mode):
     """Return a batch, and a batch of one for each of its environments."""
-    env = ALL[kind].make(N, autoreset_mode=mode)
-    return env, [ALL[kind].one(i, autoreset_mode=mode) for i in range(N)]
+    keywords = {"autoreset_mode": mode, "episode_info": True, "group_id_info": True}
+    env = ALL[kind].make(N, group_size=2, **keywords)
+    return env, [ALL[kind].one(i, **keywords) for i in range(N)]
+
+
+def results_of_one(result, env_id):
+    """Return the results of a batch of one, whose group is that of the environment."""
+    values, infos = results_of(result, [0])
+    for info in (infos[0], infos[0].get("final_info", {})):
+        if "group_id" in info:
+            info["group_id"] += env_id // 2
+    return values, infos
 
 
 def close(*envs):
@@ -103,7 +113,7 @@ def test_each_environment_plays_as_in_a_batch_of_one(kind, mode):
     env, ones = make_group(kind, mode)
     rng, is_over = np.random.default_rng(len(kind)), np.zeros(N, bool)
     first = copy.deepcopy(env.reset(seed=3))
-    before = [one.reset(seed=3 + i) for i, one in enumerate(ones)]
+    before = [one.reset(seed=3 + i // 2) for i, one in enumerate(ones)]
     for t, batch in enumerate(draw(env, 25, seed=4)):
         where = f"{kind}, {mode.value}, step {t}"
         ended = is_over & (rng.random(N) < 0.7)
@@ -112,7 +122,7 @@ def test_each_environment_plays_as_in_a_batch_of_one(kind, mode):
             result = env.reset(seed=seeds, options={"reset_mask": ended.copy()})
             for i in ended.nonzero()[0]:
                 before[i] = ones[i].reset(seed=seeds[i])
-                assert results_of(result, [i]) == results_of(before[i], [0]), where
+                assert results_of(result, [i]) == results_of_one(before[i], i), where
             is_over &= ~ended
         how = "mask" if is_over.any() else ("mask", "send", "step")[t % 3]
         mask = ~is_over if how == "step" else random_mask(rng) & ~is_over
@@ -120,7 +130,7 @@ def test_each_environment_plays_as_in_a_batch_of_one(kind, mode):
         for i, own in results.items():
             if mask[i]:
                 before[i] = ones[i].step(part_of(batch, [i]))
-                assert own == results_of(before[i], [0]), where
+                assert own == results_of_one(before[i], i), where
                 is_over[i] = mode is DISABLED and (before[i][2] | before[i][3])[0]
             else:
                 observation = results_of(before[i], [0])[0][0]
@@ -130,24 +140,6 @@ def test_each_environment_plays_as_in_a_batch_of_one(kind, mode):
     # A seed plays again what it played before.
     assert results_of(env.reset(seed=3), range(N)) == results_of(first, range(N))
     close(env, *ones)
-
-
-@pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.value)
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_received_names_groups_as_a_step_does(kind, mode):
-    """Of environments whose episodes begin, and of no others."""
-    keywords = {"autoreset_mode": mode, "group_size": 2, "group_id_info": True}
-    env, twin = (KINDS[kind].make(N, **keywords) for _ in range(2))
-    for batch in (env, twin):
-        batch.reset(seed=5)
-    for t, batch in enumerate(draw(env, 16, seed=8)):
-        env.send(batch, range(N))
-        *result, infos = env.recv(None)
-        for key in ("env_id", "_env_id"):
-            del infos[key]
-        received = results_of((*result, infos), range(N))
-        assert received == results_of(twin.step(batch), range(N)), f"step {t}"
-    close(env, twin)
 
 
 @pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.value)
@@ -341,6 +333,9 @@ def test_a_copy_goes_on_as_its_original(kind, mode):
     is_slow = "processes" in kind
     for number, way in enumerate(ALL[kind].copies[:: 3 if is_slow else 1]):
         other = COPIES[way](env)
+        if not number:
+            with pytest.raises(ResetNeededError):
+                other.step(actions[0])
         assert_same(other.reset(seed=number), env.reset(seed=number))
         for t, batch in enumerate(actions[: 6 + number]):
             result = env.step(batch)
@@ -356,6 +351,8 @@ def test_a_copy_goes_on_as_its_original(kind, mode):
         assert_same(other.reset(), env.reset())
         other.close()
     env.close()
+    with pytest.raises(ClosedError):
+        COPIES[ALL[kind].copies[0]](env).reset()
 
 
 def test_what_cannot_be_copied_says_so():
@@ -380,8 +377,8 @@ EACH_OF_FEW = pytest.mark.parametrize("kind", FEW)
 
 def check_refused(env, twin, table):
     """Check the errors of calls, and that they have moved nothing."""
-    for call, error in table:
-        with pytest.raises(error):
+    for call, error, *words in table:
+        with pytest.raises(error, match="".join(words)):
             call(env)
     actions = draw(env, 3, seed=6)
     for batch in actions:
@@ -390,7 +387,8 @@ def check_refused(env, twin, table):
 
 @EACH_OF_FEW
 def test_calls_at_the_wrong_time_move_nothing(kind):
-    env, twin = (ALL[kind].make(N) for _ in range(2))
+    env, twin, never_reset = (ALL[kind].make(N) for _ in range(3))
+    never_reset.close()
     actions = draw(env, 2, seed=5)
     ids = range(N)
     moves = {
@@ -410,7 +408,7 @@ def test_calls_at_the_wrong_time_move_nothing(kind):
     state = env.get_state()
     bad_ids = ([N], [-1], [0, 0], [0.5], [[0]], "a")
     table = [
-        (lambda b, k=k: b.recv(**k), InvalidOptionError)
+        (lambda b, k=k: b.recv(**k), InvalidOptionError, "min_envs: expected")
         for k in ({}, {"min_envs": 0}, {"min_envs": "a"}, {"min_envs": None})
     ]
     table += [
@@ -424,8 +422,11 @@ def test_calls_at_the_wrong_time_move_nothing(kind):
     check_refused(env, twin, table)
     env.send(part_of(actions[0], [1]), [1])
     waits = (-1, -float("inf"), float("nan"), "x", 1j, np.array([1]))
-    table = [(lambda b, w=w: b.recv(timeout=w), InvalidOptionError) for w in waits]
-    table += [(lambda b: b.recv(min_envs=2), InvalidOptionError)]
+    told = "timeout: expected"
+    table = [
+        (lambda b, w=w: b.recv(timeout=w), InvalidOptionError, told) for w in waits
+    ]
+    table += [(lambda b: b.recv(min_envs=2), InvalidOptionError, "min_envs: expected")]
     pending = [
         *moves.values(),
         lambda b: b.reset(),
@@ -436,9 +437,10 @@ def test_calls_at_the_wrong_time_move_nothing(kind):
         # Workers may be busy with these objects.
         pending += [lambda b: b.call("render"), lambda b: b.get_attr("render_mode")]
         pending += [lambda b: b.set_attr("mark", 1), lambda b: b.render()]
-    table += [(call, PendingResultsError) for call in pending]
-    for call, error in table:
-        with pytest.raises(error) as caught:
+    told = r": 1 environments|environments \[1\] have results"
+    table += [(call, PendingResultsError, told) for call in pending]
+    for call, error, told in table:
+        with pytest.raises(error, match=told) as caught:
             call(env)
         if error is PendingResultsError:
             assert isinstance(caught.value, gymnasium.error.AlreadyPendingCallError)
@@ -451,9 +453,12 @@ def test_calls_at_the_wrong_time_move_nothing(kind):
     env.send(part_of(actions[0], [1]), [1])
     env.close()
     env.close()
-    for call in [*pending, lambda b: b.recv()]:
-        with pytest.raises(ClosedError):
-            call(env)
+    assert env.closed
+    for call in [*pending, lambda b: b.recv(), lambda b: b.reset(seed=3, options={})]:
+        for batch in (env, never_reset):
+            with pytest.raises(ClosedError, match="closed") as caught:
+                call(batch)
+            assert isinstance(caught.value, gymnasium.error.ClosedEnvironmentError)
     twin.close()
 
 

@@ -352,9 +352,7 @@ def test_an_invalid_action_that_is_ignored_is_no_error():
 
 
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
-@pytest.mark.parametrize(
-    "case", [SOKOBAN, LAKES]
-)
+@pytest.mark.parametrize("case", [SOKOBAN, LAKES])
 def test_a_level_that_cannot_be_had_moves_nothing(case, mode):
     # Levels that were drawn ahead of time would be played without an error.
     env, twin = make_pair(case, autoreset_mode=mode, prefetch=False)
