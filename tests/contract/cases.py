@@ -178,6 +178,13 @@ def explicit_action_start(case: str) -> dict[str, Any]:
     return {"action_start": 1} if "action_start" in single_keywords(case) else {}
 
 
+# Array ids in all that they can show.
+VIEWS = tuple(
+    (id, obs_mode)
+    for id in ARRAY_IDS
+    for obs_mode in OBS_MODES
+    if obs_mode != "position" or single_keywords(id)["obs_mode"] == "position"
+)
 LEVEL_IDS = tuple(id for id in ARRAY_IDS if "num_levels" in single_keywords(id))
 LEVELS = tuple(
     case

@@ -86,7 +86,8 @@ def test_spec_rebuilds_the_batch(case):
     more = {"autoreset_mode": SAME_STEP, "group_size": 3, "max_episode_steps": 5}
     if not is_pooled(case):
         more["obs_mode"] = "text"
-    more.update(explicit_action_start(case))
+    small = {"num_products": 3} if "num_products" in single_keywords(case) else {}
+    more |= {**explicit_action_start(case), **small}
     env = gymnasium.make_vec(f"roll_vec:{case}", num_envs=6, **more)
     assert env.spec.id == case
     again = gymnasium.make_vec(env.spec)
@@ -99,19 +100,10 @@ def test_spec_rebuilds_the_batch(case):
     from_json = gymnasium.envs.registration.EnvSpec.from_json(
         gymnasium.spec(case).to_json()
     )
-    plain = gymnasium.make_vec(from_json, num_envs=2, disable_env_checker=True)
+    plain = gymnasium.make_vec(from_json, num_envs=2, disable_env_checker=True, **small)
     assert len(plain.reset(seed=0)[0]) == 2
     for batch in (env, again, plain):
         batch.close()
-
-
-@pytest.mark.parametrize("case", [case for case in CASES if is_pooled(case)])
-def test_environments_of_pools_have_specs_and_are_there(case, env):
-    sync = make_sync(case, NUM_ENVS, NEXT_STEP)
-    assert env.get_attr("spec") == sync.get_attr("spec")
-    again = gymnasium.make(env.get_attr("spec")[0])
-    assert type(again.unwrapped) is type(env.envs[0].unwrapped)
-    assert [one.action_space for one in env.envs] == [sync.single_action_space] * 3
 
 
 # --------------------------------------------------------------------- limits
@@ -178,6 +170,10 @@ def test_get_attr_and_call_equal_those_of_sync(case, env):
 @pytest.mark.parametrize("case", POOLS)
 def test_pools_answer_as_sync_does(case, env):
     sync = make_sync(case, NUM_ENVS, NEXT_STEP)
+    assert env.get_attr("spec") == sync.get_attr("spec")
+    again = gymnasium.make(env.get_attr("spec")[0])
+    assert type(again.unwrapped) is type(env.envs[0].unwrapped)
+    assert [one.action_space for one in env.envs] == [sync.single_action_space] * 3
     sync.reset(seed=0)
     env.reset(seed=0)
     names = ["num_env_steps", "level_seed", "np_random_seed", "render_mode", "metadata"]
@@ -272,34 +268,6 @@ def test_frames_equal_those_of_the_single_forms(case):
             assert_same(env.render(), frames)
         assert_same(env.render_envs([2, 0]), (frames[2], frames[0]))
         assert env.render_mode == mode
-
-
-class FreeClock:
-    """pygame's clock without the waiting."""
-
-    def tick(self, fps):
-        return 0
-
-
-def test_human_mode_shows_boards_in_a_window(case, monkeypatch):
-    pygame = pytest.importorskip("pygame")
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    monkeypatch.setattr(pygame.time, "Clock", FreeClock)
-    env = make_batch(case, 20, render_mode="human")
-    twin = make_batch(case, 20)
-    assert not pygame.display.get_init()
-    assert_same(env.reset(seed=0), twin.reset(seed=0))
-    first = pygame.surfarray.array3d(pygame.display.get_surface())
-    actions = draw_actions(env, 5)
-    assert_same(play(env, actions), play(twin, actions))
-    assert env.render() is None
-    later = pygame.surfarray.array3d(pygame.display.get_surface())
-    assert later.shape == first.shape
-    assert not np.array_equal(later, first)
-    assert env.render_envs([0])[0].shape[2] == 3
-    env.close()
-    env.close()
-    assert not pygame.display.get_init()
 
 
 # ------------------------------------------------------------- last observations

@@ -40,7 +40,7 @@ IDS = [0, 2]
 
 def is_remote(frame):
     """Return whether a frame runs in a shard, to which Ctrl-C does not come."""
-    while frame is not None:
+    while frame.f_code.co_filename != __file__:
         if frame.f_code.co_filename.endswith("shard.py"):
             return True
         frame = frame.f_back
@@ -157,7 +157,7 @@ def check_that_all_must_be_reset(env, actions):
     ids=["some", "many"],
 )
 def test_an_interrupt_leaves_no_half_state(kind, mode, is_dense):
-    stride = 2 if is_dense else 20
+    stride = 5 if is_dense else 20
     if kind not in ARRAY_CASES:
         stride *= 2
     rng = np.random.default_rng([*MAKERS].index(kind) + 100 * MODES.index(mode))

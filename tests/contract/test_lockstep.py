@@ -19,18 +19,17 @@ from tests.contract.cases import (
     LEVELS,
     MODES,
     NEXT_STEP,
-    OBS_MODES,
     PROCESSES,
     SAME_STEP,
     SINGLES,
     TEXTS,
+    VIEWS,
     assert_same,
     draw_actions,
     keywords,
     make_batch,
     make_sync,
     scale_steps,
-    single_keywords,
     truncates,
 )
 from tests.gymnasium_versions import make_lake
@@ -178,14 +177,6 @@ def test_batch_equals_sync_vector_env(case, num_levels, mode):
     # So few steps as are taken uncompiled need not meet both.
     assert lockstep.terminations or JIT_OFF
     assert lockstep.truncations or JIT_OFF or not truncates(case)
-
-
-VIEWS = [
-    (case, obs_mode)
-    for case in ARRAY_IDS
-    for obs_mode in OBS_MODES
-    if obs_mode != "position" or single_keywords(case)["obs_mode"] == "position"
-]
 
 
 @pytest.mark.parametrize(("case", "obs_mode"), VIEWS)

@@ -76,39 +76,34 @@ COUNTED_MODES = [
 
 @pytest.mark.parametrize("mode", COUNTED_MODES)
 @pytest.mark.parametrize("case", CASES)
-def test_episode_statistics_are_those_of_a_plain_loop(case, mode):
+def test_episode_statistics_are_those_of_the_batch(case, mode):
     # Over SyncVectorEnv, which takes the mask out of the options before the wrapper
     # can see it, a partial reset clears the statistics of all.
-    env = wrappers.RecordEpisodeStatistics(
-        make_batch(case, NUM_ENVS, autoreset_mode=mode)
+    env, plain = (
+        make_batch(case, NUM_ENVS, autoreset_mode=mode, episode_info=has_infos)
+        for has_infos in (False, True)
     )
-    env.reset(seed=3)
-    rng = np.random.default_rng(0)
-    returns, lengths = np.zeros(NUM_ENVS), np.zeros(NUM_ENVS, np.int64)
-    pending = np.zeros(NUM_ENVS, np.bool_)
-    count = 0
+    env = wrappers.RecordEpisodeStatistics(env)
+    for batch in (env, plain):
+        batch.reset(seed=3)
+    rng, count, ended = np.random.default_rng(0), 0, np.zeros(NUM_ENVS, np.bool_)
     for row in draw_actions(env, scale_steps(120)):
-        mask = rng.random(NUM_ENVS) < 0.1
-        if mode is DISABLED:
-            mask |= pending
-        if mask.any():
-            env.reset(options={"reset_mask": mask.copy()})
-            returns[mask], lengths[mask], pending[mask] = 0.0, 0, False
-        _, rewards, terminations, truncations, infos = env.step(row)
-        returns, lengths = returns + rewards, lengths + 1
-        if mode is NEXT_STEP:
-            returns[pending], lengths[pending] = 0.0, 0
-        finished = terminations | truncations
-        assert ("episode" in infos) == finished.any()
-        if finished.any():
-            episode = infos["episode"]
-            assert_same(infos["_episode"], finished)
-            assert_same(episode["r"][finished], returns[finished])
-            assert episode["l"][finished].tolist() == lengths[finished].tolist()
-            count += finished.sum()
-        if mode is SAME_STEP:
-            returns[finished], lengths[finished] = 0.0, 0
-        pending = finished
+        mask = (rng.random(NUM_ENVS) < 0.1) | ended
+        for batch in (env, plain) if mask.any() else ():
+            batch.reset(options={"reset_mask": mask.copy()})
+        infos, own = env.step(row)[4], plain.step(row)[4]
+        own = own.get("final_info", own)
+        assert ("episode" in infos) == ("episode" in own)
+        if "episode" in own:
+            rows = own["_episode"]
+            assert_same(infos["_episode"], rows)
+            for key in ("r", "l"):
+                expected = own["episode"][key][rows].tolist()
+                assert infos["episode"][key][rows].tolist() == expected
+            count += rows.sum()
+            ended = rows & (mode is DISABLED)
+        else:
+            ended[:] = False
     assert env.episode_count == count > 0
 
 
@@ -250,7 +245,9 @@ def test_human_rendering_shows_the_boards_of_every_step(case, mode, dummy_displa
 
 
 @needs("RecordVideo takes batches")
-@pytest.mark.filterwarnings("ignore:Recorded episodes will not contain the last frame")
+@pytest.mark.filterwarnings(
+    "ignore:.*Recorded episodes will not contain the last frame"
+)
 @one_in(3, "mode, case", MODES, FRAME_CASES)
 def test_videos_have_the_frames_of_gymnasiums_batch(case, mode, tmp_path, monkeypatch):
     pytest.importorskip("moviepy")

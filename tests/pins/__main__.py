@@ -21,7 +21,6 @@ TESTS = [
     "tests/oracles/test_golden.py",
     "tests/envs/webshop/test_golden.py",
     "tests/contract/test_lockstep.py",  # beside SyncVectorEnv
-    "tests/contract/test_gymnasium_parity.py",
     "tests/contract/test_conformance.py",  # the public checker
     "tests/pool/test_conformance.py",
     "tests/pool/test_failed_constructors.py",
