@@ -347,7 +347,8 @@ def test_a_copy_goes_on_as_its_original(kind, mode):
             if mode is DISABLED and over.any():
                 options = {"reset_mask": over}
                 assert_same(other.reset(options=options), env.reset(options=options))
-        assert (other.spec, other.np_random_seed) == (env.spec, env.np_random_seed)
+        for name in ("spec", "metadata", "np_random_seed"):
+            assert getattr(other, name) == getattr(env, name)
         assert_same(other.reset(), env.reset())
         other.close()
     env.close()

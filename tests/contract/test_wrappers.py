@@ -5,7 +5,6 @@ import functools
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.spaces import Box
 from gymnasium.wrappers import vector as wrappers
 
 from tests.contract.cases import (
@@ -110,17 +109,6 @@ def test_episode_statistics_are_those_of_the_batch(case, mode):
 # ------------------------------------------------------------ other wrappers
 
 
-def to_float(env):
-    """Wrap a batch so that its observations are halves in float32."""
-    space = env.single_observation_space
-    return wrappers.TransformObservation(
-        env,
-        lambda observations: observations.astype(np.float32) / 2,
-        observation_space=Box(0.0, 8.0, (NUM_ENVS, *space.shape), np.float32),
-        single_observation_space=Box(0.0, 8.0, space.shape, np.float32),
-    )
-
-
 def rescale(env):
     """Wrap a batch so that its observations lie between 0 and 1."""
     env = wrappers.DtypeObservation(env, np.float32)
@@ -142,7 +130,6 @@ def mirror_actions(env):
 
 # With their names, and an observation mode or none.
 OBSERVATION_WRAPPERS = {
-    "to float": (to_float, "grid"),
     "flat planes": (wrappers.FlattenObservation, "planes"),
     "gray": (wrappers.GrayscaleObservation, "rgb"),
     "rescaled": (rescale, "tiny_rgb"),
