@@ -15,8 +15,6 @@ from tests.contract.cases import (
     CASES,
     CUSTOM_IDS,
     DISABLED,
-    LIMIT,
-    MODES,
     NEXT_STEP,
     POOLED_IDS,
     POOLS,
@@ -37,7 +35,6 @@ from tests.contract.cases import (
     single_keywords,
 )
 from tests.gymnasium_versions import as_in_newest
-from tests.thinning import one_in
 
 NUM_ENVS = 3
 # Ids as they are.
@@ -68,6 +65,8 @@ def test_is_a_vector_env_with_a_name_and_metadata(case, env):
     assert env.unwrapped is env
     if not is_pooled(case):
         assert env.get_attr("spec") == (env.spec,) * NUM_ENVS
+        first, second, _ = env.np_random
+        assert first.random() != second.random()
         env.reset(seed=0)
         assert env.render_mode is None
         assert env.render() is None
@@ -204,31 +203,6 @@ def test_attributes_that_cannot_be_read_or_set(env):
     assert env.get_attr("obs_mode") == before
     with pytest.raises(FrozenAttributeError, match=r"reset\(seed="):
         env.np_random = np.random.default_rng()
-
-
-@one_in(2, "mode, case", MODES, ARRAY_IDS)
-def test_generators_stand_where_those_of_sync_do(case, mode):
-    more = {"is_slippery": True} if "is_slippery" in single_keywords(case) else {}
-    env = make_batch(case, NUM_ENVS, autoreset_mode=mode, **more)
-    sync = make_sync(case, NUM_ENVS, mode, **more)
-    first, second, _ = env.np_random  # before a reset
-    assert first.random() != second.random()
-
-    def assert_where_sync_is():
-        for generators in (env.np_random, env.get_attr("np_random")):
-            assert isinstance(generators, tuple)
-            actual = [one.bit_generator.state for one in generators]
-            assert actual == [one.bit_generator.state for one in sync.np_random]
-            for one in generators:
-                one.random()  # a copy: no environment moves
-
-    # Beyond 64 bits too, which another path seeds.
-    for batch in (env, sync):
-        batch.reset(seed=[0, 2**31, 2**80])
-    assert_where_sync_is()
-    for row in draw_actions(env, 3 * LIMIT):
-        assert_same(play(env, [row]), play(sync, [row]))
-        assert_where_sync_is()
 
 
 @pytest.mark.parametrize("case", SINGLES)

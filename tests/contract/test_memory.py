@@ -28,29 +28,13 @@ from tests.contract.cases import (
     is_pooled,
     make_batch,
     play,
+    scribble,
     single_keywords,
 )
 from tests.contract.kinds import COPIES
 from tests.splits import split_all, team_threads
 
 # ------------------------------------------------------ arrays that are returned
-
-
-def arrays_of(results):
-    """Return every array in nested results."""
-    if isinstance(results, np.ndarray):
-        return [results]
-    if isinstance(results, dict):
-        results = list(results.values())
-    if isinstance(results, (tuple, list)):
-        return [array for part in results for array in arrays_of(part)]
-    return []
-
-
-def overwrite(results):
-    """Overwrite every array of some results with garbage."""
-    for array in arrays_of(results):
-        array[...] = "garbage" if array.dtype == object else 1
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -64,13 +48,13 @@ def test_garbage_does_no_harm_without_copies_either(case):
     twin.reset(options={"reset_mask": mask.copy()})
     mask[:] = True
     for row in draw_actions(env, 30):
-        overwrite(observations)
+        scribble(observations)
         given = row.copy()
         result, expected = env.step(given), twin.step(row)
         assert_same(given, row)
         given[:] = 99
         assert_same(result, expected)
-        overwrite((result, env.successes, env.get_attr("num_env_steps")))
+        scribble((result, env.successes, env.get_attr("num_env_steps")))
     if isinstance(first, tuple):
         assert observations == texts == first
     assert_same(env.reset(), twin.reset())

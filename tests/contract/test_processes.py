@@ -92,18 +92,13 @@ def make_and_play(case):
 
 
 @pytest.mark.parametrize(
-    ("case", "more", "method"),
+    ("case", "more"),
     [
-        ("roll_vec/FrozenLake-v1", {"num_threads": 2}, METHODS[0]),
-        ("roll_vec/Sokoban-v0", {"num_threads": 2, "num_levels": 50}, METHODS[0]),
-        # It takes seconds; a pool is spawned in the fast tests.
-        pytest.param(
-            *("roll_vec/Sokoban-v0", {"num_threads": 2}, "spawn"),
-            marks=pytest.mark.slow,
-        ),
+        ("roll_vec/FrozenLake-v1", {"num_threads": 2}),
+        ("roll_vec/Sokoban-v0", {"num_threads": 2, "num_levels": 50}),
     ],
 )
-def test_child_goes_on_where_the_parent_used_threads(case, more, method, monkeypatch):
+def test_child_goes_on_where_the_parent_used_threads(case, more, monkeypatch):
     split_all(monkeypatch, 2)
     env = make_batch(case, 1000, **more)
     env.reset(seed=0)
@@ -111,7 +106,7 @@ def test_child_goes_on_where_the_parent_used_threads(case, more, method, monkeyp
     play(env, actions[:2])
     assert team_threads()
     work = functools.partial(play, env, actions[2:])
-    results = run_in_child(method, work)
+    results = run_in_child(METHODS[0], work)
     # The parent's own is untouched, and its threads still work.
     assert_same(play(env, actions[2:]), results)
 
@@ -209,17 +204,13 @@ def test_forked_child_forgets_the_threads_and_the_team(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("case", "mode", "shared_memory", "context"),
+    ("case", "mode", "shared_memory"),
     [
-        *((case, SAME_STEP, True, None) for case in SINGLES),
-        (POOLED[0], NEXT_STEP, False, None),
-        pytest.param(
-            *("roll_vec/Sokoban-v0 text", SAME_STEP, True, "spawn"),
-            marks=pytest.mark.slow,
-        ),
+        *((case, SAME_STEP, True) for case in SINGLES),
+        (POOLED[0], NEXT_STEP, False),
     ],
 )
-def test_gymnasiums_workers_over_the_single_forms(case, mode, shared_memory, context):
+def test_gymnasiums_workers_over_the_single_forms(case, mode, shared_memory):
     # After threads were used in this process.
     make_batch("roll_vec/Sokoban-v0", 64, num_threads=2).reset(seed=0)
     ours = make_batch(case, 3, autoreset_mode=mode)
@@ -227,7 +218,6 @@ def test_gymnasiums_workers_over_the_single_forms(case, mode, shared_memory, con
         [functools.partial(make_single, case)] * 3,
         shared_memory=shared_memory,
         autoreset_mode=mode,
-        context=context,
     )
     try:
         assert_same(ours.reset(seed=4), workers.reset(seed=4))

@@ -34,6 +34,7 @@ from tests.contract.cases import (
     is_pooled,
     lowest_action,
     make_batch,
+    scribble,
     single_info,
     single_keywords,
 )
@@ -282,17 +283,6 @@ def test_nothing_is_shared_with_the_environment(case, mode):
             scribble(tuple(rollout))
     assert_same(env.successes, twin.successes)
     assert env.get_state() == twin.get_state()
-
-
-def scribble(value):
-    """Overwrite all arrays in a value."""
-    if isinstance(value, dict):
-        value = tuple(value.values())
-    if isinstance(value, tuple):
-        for part in value:
-            scribble(part)
-    elif isinstance(value, np.ndarray):
-        value[...] = None if value.dtype == object else 1
 
 
 def test_integers_of_any_kind_are_actions():
