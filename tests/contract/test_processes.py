@@ -153,7 +153,7 @@ def test_pool_with_workers_says_that_it_does_not_fork(case):
 @pytest.mark.parametrize(
     ("case", "method"),
     [
-        *((POOLED[0], method) for method in METHODS),
+        (POOLED[0], METHODS[0]),
         # Each takes seconds.
         *(pytest.param(case, "spawn", marks=pytest.mark.slow) for case in POOLED[1:]),
     ],
@@ -245,6 +245,13 @@ def test_a_process_that_never_imported_the_package():
         batch = pool.apply_async(gymnasium.make_vec, (id, 2)).get(SECONDS)
         # As data loaders do: parts of a batch that is whole elsewhere.
         parts = pool.starmap_async(first_observations, [(0, 3), (3, 5)]).get(SECONDS)
+        # And a batch of objects goes on there.
+        env = make_batch(POOLED[0], 4)
+        env.reset(seed=0)
+        actions = draw_actions(env, 24)
+        play(env, actions[:4])
+        results = pool.apply_async(play, (env, actions[4:])).get(SECONDS)
+    assert_same(play(env, actions[4:]), results)
     expected = gymnasium.make("roll_vec/Sokoban-v0").reset(seed=3)[0]
     assert_same(single.reset(seed=3)[0], expected)
     assert_same(batch.reset(seed=2)[0][1], expected)
