@@ -205,12 +205,16 @@ class Walk:
             state.save(self.path)
             state = VectorState.load(self.path, allow_pickle=True)
         if self.rng.random() < 0.3 and not is_new:
-            # Some environments first, from rows in another order.
+            # From rows in another order, all at once or some environments first.
             order = self.rng.permutation(N)
             moved = VectorState.concatenate([state.take([0]), state.take(order)])
             mask, rows = random_mask(self.rng), 1 + np.argsort(order)
-            env.set_state(moved, mask=mask, rows=rows)
-            observations = env.set_state(moved, mask=~mask, rows=rows)
+            if self.rng.random() < 0.5:
+                env.set_state(moved, mask=mask, rows=rows)
+                mask = ~mask
+            else:
+                mask = None
+            observations = env.set_state(moved, mask=mask, rows=rows)
         else:
             observations = env.set_state(state)
         if seen is not None:
