@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from contextlib import closing
+from functools import partial
 
 import gymnasium
 import numpy as np
@@ -22,8 +24,6 @@ from roll_vec.errors import (
 from roll_vec.registration import ENVIRONMENTS, find_registered
 from tests.contract.cases import assert_same
 
-ROLL_ENVS = ("SokobanEnv", "FrozenLakeEnv")
-
 
 class Echo(roll_vec.BaseLanguageBasedEnv):
     """Repeats the action."""
@@ -40,22 +40,6 @@ class Echo(roll_vec.BaseLanguageBasedEnv):
         return self.prefix + action, float(len(action)), False, False, {}
 
 
-class Switch(roll_vec.BaseDiscreteActionEnv):
-    """Has the actions Off and On."""
-
-    def __init__(self):
-        self.ACTION_LOOKUP = {0: "Off", 1: "On"}
-        self.observation_space = gymnasium.spaces.Discrete(2)
-        self.action_space = gymnasium.spaces.Discrete(2)
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        return 0, {}
-
-    def step(self, action):
-        return int(action), float(action), False, False, {}
-
-
 class Plain(gymnasium.Env):
     """Extends no class of roll_vec."""
 
@@ -66,7 +50,14 @@ class Plain(gymnasium.Env):
         return 0, {}
 
     def step(self, action):
-        return int(action), 1.0, False, False, {}
+        return int(action), float(action), False, False, {}
+
+
+class Switch(Plain, roll_vec.BaseDiscreteActionEnv):
+    """Has the actions Off and On."""
+
+    ACTION_LOOKUP = {0: "Off", 1: "On"}  # noqa: RUF012
+    action_space = gymnasium.spaces.Discrete(2)
 
 
 @pytest.fixture
@@ -86,27 +77,23 @@ def registered():
 
 def test_a_registered_id_makes_single_environments_and_batches(registered):
     id = registered("test/Echo-v0", Echo, max_episode_steps=2, prefix="> ")
-    single = gymnasium.make(id)
-    batch = gymnasium.make_vec(id, num_envs=3)
+    single, batch = gymnasium.make(id), gymnasium.make_vec(id, num_envs=3)
     observations, _ = batch.reset(seed=4)
     assert observations[1] == single.reset(seed=5)[0]
     for expected in (False, True):
         observation, reward, _, truncated, _ = single.step("a")
         results = batch.step(["a"] * 3)
         assert results[0][1] == observation == "> a"
-        assert results[1][1] == reward
-        assert results[3][1] == truncated == expected
-    batch.close()
+        assert (results[1][1], results[3][1]) == (reward, truncated) == (1.0, expected)
 
 
 @pytest.mark.parametrize("cls", [Plain, f"{__name__}:Plain"])
 def test_any_gymnasium_environment_can_be_registered(registered, cls):
     id = registered("test/Plain-v0", cls)
     assert isinstance(gymnasium.make(id).unwrapped, Plain)
-    batch = gymnasium.make_vec(id, num_envs=2, workers=2)
-    batch.reset(seed=0)
-    assert batch.step(np.array([1, 2]))[0].tolist() == [1, 2]
-    batch.close()
+    with closing(gymnasium.make_vec(id, num_envs=2, workers=2)) as batch:
+        batch.reset(seed=0)
+        assert batch.step(np.array([1, 2]))[0].tolist() == [1, 2]
 
 
 class Bonus(Countdown):
@@ -164,51 +151,44 @@ def test_text_acts_by_the_names_of_a_lookup(registered):
     assert infos["action_is_valid"].tolist() == [True, False]
 
 
-# The class or id, the keywords, and the message.
+SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
+SINGLE, BATCH = gymnasium.make, gymnasium.make_vec
+# What makes it, its class or id, the keywords, and the message.
 BAD_KEYWORDS = [
-    (Echo, {"postfix": "!"}, "'postfix'; those that.*prefix"),
-    (Echo, {"action_mode": "text"}, "'action_mode'; those"),
-    (Echo, {"match": "best"}, "match: expected one of 'first'"),
-    (Echo, {"action_separator": "|"}, "action_separator: '|'"),
-    (Switch, {"action_mode": "words"}, "'discrete', 'text'"),
-    (Switch, {"format_penalty": -1}, "action_mode='text'"),
-    (Plain, {"action_pattern": "(a)"}, "'action_pattern'; those"),
+    *(
+        (make, cls, more, match)
+        for make in (SINGLE, BATCH)
+        for cls, more, match in [
+            (Echo, {"postfix": "!"}, "'postfix'; those that.*prefix"),
+            (Echo, {"action_mode": "text"}, "'action_mode'; those"),
+            (Echo, {"match": "best"}, "match: expected one of 'first'"),
+            (Echo, {"action_separator": "|"}, "action_separator: '|'"),
+            (Switch, {"action_mode": "words"}, "'discrete', 'text'"),
+            (Switch, {"format_penalty": -1}, "action_mode='text'"),
+            (Plain, {"action_pattern": "(a)"}, "'action_pattern'; those"),
+        ]
+    ),
+    (BATCH, SOKOBAN, {"num_boxs": 1}, "; did you mean num_boxes[?](?m:$)"),
+    (BATCH, SOKOBAN, {"threads": 1}, "; did you mean num_threads[?](?m:$)"),
+    (BATCH, SOKOBAN, {"workers": 2}, "'workers'; .*no workers.*num_threads"),
+    (BATCH, COUNTDOWN, {"num_threads": 2}, "'num_threads'; .*: workers says"),
+    (BATCH, COUNTDOWN, {"max_step": 2}, "; did you mean max_steps[?](?m:$)"),
+    (BATCH, COUNTDOWN, {"nothing": 2}, "unicode_operators, workers(?m:$)"),
+    *(
+        (SINGLE, id, {name: 2}, f"{name} is for batches: .*make_vec")
+        for id in (SOKOBAN, COUNTDOWN)
+        for name in ("num_envs", "group_size", "copy", "workers")
+    ),
 ]
 
 
-@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
-@pytest.mark.parametrize(("cls", "more", "match"), BAD_KEYWORDS, ids=str)
-def test_bad_keywords_are_named(registered, make, cls, more, match):
-    id = registered("test/Bad-v0", cls)
-    error = UnknownOptionError if "; those" in match else InvalidOptionError
+@pytest.mark.parametrize(("make", "id", "more", "match"), BAD_KEYWORDS)
+def test_bad_keywords_are_named_with_a_hint(registered, make, id, more, match):
+    is_known = isinstance(id, type) and "; those" not in match
+    id = id if isinstance(id, str) else registered("test/Bad-v0", id)
+    error = InvalidOptionError if is_known else UnknownOptionError
     with pytest.raises(error, match=match):
         make(id, **more)
-
-
-SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
-
-
-@pytest.mark.parametrize(
-    ("id", "more", "match"),
-    [
-        (SOKOBAN, {"num_boxs": 1}, "; did you mean num_boxes[?](?m:$)"),
-        (SOKOBAN, {"threads": 1}, "; did you mean num_threads[?](?m:$)"),
-        (SOKOBAN, {"workers": 2}, "'workers'; .*no workers.*num_threads"),
-        (COUNTDOWN, {"num_threads": 2}, "'num_threads'; .*: workers says"),
-        (COUNTDOWN, {"max_step": 2}, "; did you mean max_steps[?](?m:$)"),
-        (COUNTDOWN, {"nothing": 2}, "unicode_operators, workers(?m:$)"),
-    ],
-)
-def test_unknown_keywords_of_batches_get_a_hint(id, more, match):
-    with pytest.raises(UnknownOptionError, match=match):
-        gymnasium.make_vec(id, num_envs=2, **more)
-
-
-@pytest.mark.parametrize("id", [SOKOBAN, COUNTDOWN])
-@pytest.mark.parametrize("name", ["num_envs", "group_size", "copy", "workers"])
-def test_a_keyword_of_batches_gets_a_hint(id, name):
-    with pytest.raises(UnknownOptionError, match=f"{name} is for batches: .*make_vec"):
-        gymnasium.make(id, **{name: 2})
 
 
 LAKE = "roll_vec/FrozenLake-v1"
@@ -328,22 +308,25 @@ def test_a_closed_environment_of_users_names_itself(registered, cls):
         layer = layer.env
     for _ in range(2):
         env.close()
-    uses = [env.unwrapped.reset, layer.reset, layer.render, lambda: layer.step("on")]
-    for use in uses:
+    for use in (
+        env.unwrapped.reset,
+        layer.reset,
+        layer.render,
+        partial(layer.step, "on"),
+    ):
         with pytest.raises(ClosedError, match=f"^{cls.__name__} is closed"):
             use()
 
 
-@pytest.mark.parametrize("id", [*ENVIRONMENTS, *ROLL_ENVS])
+@pytest.mark.parametrize("id", [*ENVIRONMENTS, "SokobanEnv", "FrozenLakeEnv"])
 def test_a_closed_single_environment_names_itself(id):
-    is_roll = id in ROLL_ENVS
-    env = getattr(roll_vec, id)() if is_roll else gymnasium.make(id).unwrapped
+    env = gymnasium.make(id).unwrapped if "/" in id else getattr(roll_vec, id)()
     env.reset(seed=0)
     restored = pickle.loads(pickle.dumps(env))
     env.close()
     env.close()
     action = "1 + 1" if isinstance(env, roll_vec.BaseLanguageBasedEnv) else 1
-    for use in (env.reset, lambda: env.reset(seed=1), lambda: env.step(action)):
+    for use in (env.reset, partial(env.reset, seed=1), partial(env.step, action)):
         with pytest.raises(ClosedError, match=f"^{type(env).__name__} is closed"):
             use()
     with pytest.raises(ClosedError):
