@@ -2,53 +2,33 @@
 
 import enum
 import json
-import math
 import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from roll_vec.plain_data import MAX_DEPTH, decode, encode
 
 PAYLOAD = struct.unpack(">d", bytes.fromhex("fff8000000abc123"))[0]
+# What hypothesis does not draw below.
 VALUES = [
-    (),
-    [],
-    {},
     {"$tuple": [1]},
     {"$tuple": [1], "a": 2},
     {1: 2, None: 3, (1, b"x"): [4]},
-    {"\ud83d": 1},
     {"a": {"$int": "5"}},
-    math.nan,
     PAYLOAD,
-    -math.inf,
-    -0.0,
-    5e-324,
-    1 << 200,
     -(1 << 20_000),
     "\ud83d\ude00",  # two lone surrogates, not one emoji
-    "\N{GRINNING FACE}\0",
-    b"\0\xff",
-    np.float32(1.5),
-    np.int64(-3),
-    np.bool_(True),
-    np.str_("a\0"),
-    np.str_("\udc80"),
-    np.bytes_(b"a\0"),
-    np.datetime64("2020-01-01T00:00:01.5"),
-    np.timedelta64(3, "h"),
-    np.complex64(1 + 2j),
-    np.zeros((2, 0, 3), np.float16),
+    *(np.float32(1.5), np.int64(-3), np.bool_(True), np.complex64(1 + 2j)),
+    *(np.str_("a\0"), np.str_("\udc80"), np.bytes_(b"a\0")),
+    *(np.datetime64("2020-01-01T00:00:01.5"), np.timedelta64(3, "h")),
     np.asfortranarray(np.arange(6).reshape(2, 3)),
     np.arange(6)[::-2],
-    np.array(3.0),
     np.array(["a", "\N{GRINNING FACE}b"]),
     np.array([1, 2], ">i4"),
-    np.array([True, False]),
     np.random.PCG64(5).state,
     np.random.MT19937(5).state,
 ]
@@ -75,11 +55,10 @@ def assert_equal(one, other):
         assert one == other
 
 
-@pytest.mark.parametrize("number", range(len(VALUES)))
-def test_a_value_is_read_back(number):
-    value = VALUES[number]
-    for each in (value, [value, 1], (value,), {"a": value, "b": [value]}):
-        assert_equal(decode(encode(each)), each)
+def test_a_value_is_read_back():
+    for value in VALUES:
+        for each in (value, [value, 1], (value,), {"a": value, "b": [value]}):
+            assert_equal(decode(encode(each)), each)
 
 
 ATOMS = (
@@ -107,17 +86,18 @@ PLAIN = st.recursive(
 
 @settings(max_examples=60)
 @given(PLAIN)
+@example(())
+@example([])
+@example({})
+@example(np.zeros((2, 0, 3), np.float16))
 def test_any_plain_value_is_read_back(value):
     assert_equal(decode(encode(value)), value)
 
 
-def test_most_states_are_simple_json():
+def test_most_states_are_simple_json_and_what_is_read_is_new():
     state = {"nums": [1, 2, -3], "open": True, "hint": "√", "reward": 0.5, "a": None}
     assert json.loads(encode(state)) == state
     assert encode([]) == b"[]"
-
-
-def test_what_is_read_is_new_and_can_be_written_to():
     data = encode({"a": np.zeros(3), "b": []})
     one = decode(data)
     one["a"][:] = 1
@@ -132,10 +112,8 @@ class Colour(enum.IntEnum):
 Dict, Text = type("Dict", (dict,), {}), type("Text", (str,), {})
 
 
-def loop():
-    value = []
-    value.append(value)
-    return value
+LOOP = []
+LOOP.append(LOOP)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +130,7 @@ def loop():
         (np.array([1], np.longlong), "numpy's int64"),
         (np.ma.masked_array([1]), "MaskedArray"),
         (1j, "builtins.complex"),
-        (loop(), "nested deeper than 100"),
+        (LOOP, "nested deeper than 100"),
     ],
     ids=str,
 )
@@ -174,9 +152,8 @@ def test_the_depth_is_bounded():
     for value in (nested(MAX_DEPTH + 1), {"a": (nested(MAX_DEPTH - 1),)}):
         with pytest.raises(TypeError, match="nested deeper"):
             encode(value)
-    deep = b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1)
     with pytest.raises(ValueError, match="nested deeper"):
-        decode(deep)
+        decode(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1))
     for bracket in (b"[", b'{"a":', b'{"$tuple":['):
         with pytest.raises(ValueError, match="no plain data"):
             decode(bracket * 100_000)
