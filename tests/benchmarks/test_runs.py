@@ -11,11 +11,69 @@ import pytest
 
 from benchmarks import cases, interleave, processes, report, suite
 from benchmarks.comparisons import ALONE, COST, NS_MORE, RATIO, Case, Row
-from benchmarks.interleave import ContenderPool
+from benchmarks.interleave import Contender, ContenderPool
 from benchmarks.plot import PANELS
 from benchmarks.processes import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="contenders use fork")
+
+TASKS = """
+import fcntl, os, sys, tempfile, time
+from benchmarks.tasks import Rate, Unavailable
+
+def count(log, name, rate, dies_after=None):
+    calls = []
+    class Counted(Rate):
+        def measure(self, seconds):
+            calls.append(seconds)
+            if seconds:
+                with open(log, "a") as file:
+                    file.write(name)
+            if len(calls) == dies_after:
+                os._exit(3)
+            return rate * seconds
+    return Counted(lambda: 1, "things/s", {"batch": 3})
+
+def missing():
+    import no_such_peer
+
+def unwilling():
+    raise Unavailable("not on\\nSundays")
+
+def dies_at_once():
+    sys.exit("broken")
+
+def hangs(lock):
+    # A child that outlives it, as those of AsyncVectorEnv would.
+    file = open(lock, "w")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    if os.fork() == 0:
+        os.closerange(0, file.fileno())
+        os.closerange(file.fileno() + 1, 50)
+    time.sleep(120)
+
+def litters(log, name, rate):
+    with open(log, "a") as file:
+        file.write(tempfile.mkdtemp())
+    return Rate(lambda: 1, "things/s")
+"""
+
+
+@pytest.fixture
+def fake(tmp_path, monkeypatch):
+    """Write a module of tasks that workers find; return what makes contenders."""
+    (tmp_path / "fake_tasks.py").write_text(TASKS)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    log = tmp_path / "log"
+
+    def fake(name, task, rate=None, options=(), **more):
+        options = dict(options)
+        if rate is not None:
+            options |= {"log": str(log), "name": name, "rate": rate}
+        return Contender(name, "fake", "fake_tasks", task, options, **more)
+
+    fake.log = log
+    return fake
 
 
 def compete(*contenders, rounds=2, python=sys.executable, report_progress=lambda: None):
@@ -52,14 +110,11 @@ def test_contenders_take_turns_and_those_that_cannot_run_have_a_reason(fake):
 
 def test_processes_of_all_cores_are_summed_and_leave_no_files(fake):
     cores = interleave.usable_cores()
-    values, records, _ = compete(
-        fake("a", "count", 10.0, process_per_core=True),
-    )
+    values, records, _ = compete(fake("a", "count", 10.0, process_per_core=True))
     assert values["a"] == [20.0 * cores] * 2
     assert records["a"]["processes"] == records["a"]["cores"] == cores
     fake.log.unlink()
-    values, _, _ = compete(fake("a", "litters", 1.0, patience=0.01))
-    assert values["a"]
+    assert compete(fake("a", "litters", 1.0, patience=0.01))[0]["a"]
     folder = Path(fake.log.read_text())
     assert "roll-vec-bench-" in str(folder)
     assert not folder.parent.exists()
@@ -82,24 +137,6 @@ def test_contender_that_hangs_is_skipped_and_its_children_end(
             else:
                 return
     pytest.fail("a child of the process is left")
-
-
-def test_interruption_ends_all_processes(fake, monkeypatch):
-    workers = []
-
-    class RecordedWorker(processes.Worker):
-        def __init__(self, *arguments):
-            super().__init__(*arguments)
-            workers.append(self)
-
-    def interrupt():
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(interleave, "Worker", RecordedWorker)
-    with pytest.raises(KeyboardInterrupt):
-        compete(*(fake(name, "count", 1.0) for name in "ab"), report_progress=interrupt)
-    assert workers
-    assert all(worker._process.returncode is not None for worker in workers)
 
 
 def every_case():
@@ -143,15 +180,7 @@ class FakePool:
         return {name: self.entries[name][:rounds] for name in names}
 
 
-@pytest.mark.parametrize(
-    ("kind", "values"),
-    [
-        (RATIO, [2.0, 4.0]),
-        (COST, [0.5, 0.25]),
-        (NS_MORE, [1e9 / 40 - 1e9 / 20, 1e9 / 40 - 1e9 / 10]),
-    ],
-)
-def test_best_of_each_side_are_compared_round_by_round(kind, values):
+def test_best_of_each_side_are_compared_round_by_round():
     measured = {
         "ours1": [1.0, 1.0, 99.0],
         "ours2": [40.0, 40.0, 5.0],
@@ -160,25 +189,31 @@ def test_best_of_each_side_are_compared_round_by_round(kind, values):
     }
     records = [{"name": name, "values": each} for name, each in measured.items()]
     pool = FakePool(**measured)
-    result = suite.compare(Row("r", "ours", "theirs", 3, kind), records, pool, 2)
-    assert (result["ours"], result["theirs"]) == ("ours2", "theirs1")
-    assert result["values"] == pytest.approx(values)
+    for kind, values in (
+        (RATIO, [2.0, 4.0]),
+        (COST, [0.5, 0.25]),
+        (NS_MORE, [1e9 / 40 - 1e9 / 20, 1e9 / 40 - 1e9 / 10]),
+    ):
+        result = suite.compare(Row("r", "ours", "theirs", 3, kind), records, pool, 2)
+        assert (result["ours"], result["theirs"]) == ("ours2", "theirs1")
+        assert result["values"] == pytest.approx(values)
     alone = Row("r", "ours", "", 3, ALONE)
     assert suite.compare(alone, records, pool, 2)["values"] == [40.0, 40.0]
 
 
-def test_a_run_of_a_case(fake):
+def test_a_run_of_a_case_skips_what_dies_and_keeps_rows_if_interrupted(
+    fake, monkeypatch
+):
     contenders = [
         fake("a", "count", 8.0),
-        fake("b1", "dies_in_rows", 9.0),
+        fake("b1", "count", 9.0, options={"dies_after": 3}),
         fake("b2", "count", 2.0),
         fake("c", "unwilling"),
     ]
     rows = [Row("first", "a", "b"), Row("second", "a", "b"), Row("c alone", "c")]
-    case, reports = Case("x", "X", contenders, rows), []
-    result = suite.measure(
-        {"x": case}, suite.Plan((), 2, True), lambda *report: reports.append(report)
-    )
+    cases, plan = {"x": Case("x", "X", contenders, rows)}, suite.Plan((), 2, True)
+    reports = []
+    result = suite.measure(cases, plan, lambda *report: reports.append(report))
     first, second, third = result["rows"]
     assert first["values"] == []
     assert first["skipped"] == "ended with code 3: without a word"
@@ -189,15 +224,22 @@ def test_a_run_of_a_case(fake):
     assert (title, count) == ("X", total)
     assert "second" in report.report(result, "x.json")
 
+    workers = []
 
-def test_interruption_keeps_what_was_measured(fake):
-    rows = [Row("first", "a"), Row("second", "b")]
-    case = Case("x", "X", [fake("a", "count", 1.0), fake("b", "count", 2.0)], rows)
+    class RecordedWorker(processes.Worker):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            workers.append(self)
 
-    def report_progress(title, count, total):
+    def interrupt(title, count, total):
         if count == total - 1:
             raise KeyboardInterrupt
 
+    monkeypatch.setattr(interleave, "Worker", RecordedWorker)
+    rows = [Row("first", "a"), Row("second", "b2")]
+    cases = {"x": Case("x", "X", [contenders[0], contenders[2]], rows)}
     with pytest.raises(KeyboardInterrupt) as interruption:
-        suite.measure({"x": case}, suite.Plan((), 2, quick=True), report_progress)
+        suite.measure(cases, plan, interrupt)
     assert [row["title"] for row in interruption.value.result["rows"]] == ["first"]
+    assert len(workers) == 2
+    assert all(worker._process.returncode is not None for worker in workers)

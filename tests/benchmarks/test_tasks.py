@@ -1,13 +1,17 @@
-"""Tasks of roll_vec at a tiny size, files of levels, timed kernels."""
+"""Tasks of roll_vec at a tiny size, timed kernels, files; a loop in Python fails."""
 
 import importlib
+import time
+from contextlib import closing
 
+import gymnasium
 import numpy as np
 import pytest
 
 from benchmarks import batches, exports, floors, levels, step_costs
 from tests.conftest import JIT_OFF
 
+compiled = pytest.mark.skipif(JIT_OFF, reason="plain Python has no speed")
 LAKE = {"id": batches.FROZEN_LAKE, "num_envs": 2}
 ROOMS = {"id": batches.SOKOBAN, "num_envs": 2, "levels_are": "few", "num_levels": 2}
 SHOP = {"num_envs": 2, "num_steps": 12, "num_products": 30}
@@ -30,18 +34,11 @@ TINY = [
     ("custom_env.steps", {**LAKE, "keywords": {}}),
     ("solver.solutions", {"num_boxes": 1, "count": 2, "objective": "pushes"}),
     ("solver.plain_solutions", {"num_boxes": 1, "count": 2}),
-    *(
-        ("snapshots.cost", {**LAKE, "call": call})
-        for call in ("step", "get", "set", "clone")
-    ),
-    (
-        "snapshots.cost",
-        {"id": "roll_vec/Countdown-v0", "num_envs": 2, "call": "clone"},
-    ),
-    (
-        "bands.levels",
-        {"id": "roll_vec/Sokoban-v0", "num_envs": 2, "solution_steps": (3, None)},
-    ),
+    ("snapshots.cost", {**LAKE, "call": "step"}),
+    ("snapshots.cost", {**LAKE, "call": "get"}),
+    ("snapshots.cost", {**LAKE, "call": "set"}),
+    ("snapshots.cost", {**LAKE, "id": "roll_vec/Countdown-v0", "call": "clone"}),
+    ("bands.levels", {**LAKE, "id": batches.SOKOBAN, "solution_steps": (3, None)}),
     ("goals.policy.loop_ratio", {"num_envs": 2, "num_steps": 3}),
     ("goals.policy.slowest_turn", {"num_envs": 2, "num_steps": 3}),
     ("goals.steps.step_time", {**LAKE}),
@@ -59,7 +56,7 @@ TINY = [
 ]
 
 
-@pytest.mark.skipif(JIT_OFF, reason="as plain Python there is nothing to measure")
+@compiled
 @pytest.mark.parametrize(("name", "options"), TINY, ids=lambda value: str(value))
 def test_task_works_at_a_tiny_size(name, options):
     if name.startswith("webshop"):
@@ -71,7 +68,7 @@ def test_task_works_at_a_tiny_size(name, options):
     assert {*task.settings} <= {"batch", "observation", "levels"}
 
 
-@pytest.mark.skipif(JIT_OFF, reason="as plain Python there is nothing to measure")
+@compiled
 @pytest.mark.parametrize(
     "workload", floors.WORKLOADS, ids=lambda workload: workload.title
 )
@@ -84,7 +81,7 @@ def test_kernels_are_timed_where_they_are_called(workload):
     assert costs[0][1] > sum(cost for _, cost, _ in costs[1:])
 
 
-@pytest.mark.skipif(JIT_OFF, reason="nothing is compiled")
+@compiled
 def test_kernels_are_a_part_of_a_step(monkeypatch):
     monkeypatch.setattr(step_costs, "ENV_STEPS", 1)
     id, keywords = next(iter(step_costs.CASES.values()))
@@ -93,7 +90,7 @@ def test_kernels_are_a_part_of_a_step(monkeypatch):
     assert share > 0.0
 
 
-@pytest.mark.skipif(JIT_OFF, reason="draws rooms")
+@compiled
 def test_levels_are_drawn_without_envpool_and_read_in_our_codes(tmp_path):
     path, description = levels.find_levels("/no/such/python", tmp_path, count=5)
     assert description == "5 rooms of our generator"
@@ -114,3 +111,55 @@ def test_an_export_writes_and_deletes_a_file(tmp_path, monkeypatch):
     write()
     write()
     assert not list(tmp_path.iterdir())
+
+
+def best_rate(work, amount, times=7):
+    """Return the best of several rates: other load can only make them worse."""
+    work()
+    rates = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        rates.append(amount / (time.perf_counter() - start))
+    return max(rates)
+
+
+@pytest.fixture(scope="module")
+def sync_rate():
+    """Return the env-steps/s of Gymnasium's SyncVectorEnv on FrozenLake-v1."""
+    env = gymnasium.make_vec("FrozenLake-v1", num_envs=64, vectorization_mode="sync")
+    with closing(env):
+        env.reset(seed=0)
+        actions = np.random.default_rng(0).integers(0, 4, (20, 64))
+        return best_rate(lambda: [env.step(batch) for batch in actions], actions.size)
+
+
+# A tenth of what is usual, or less: a machine that is busy must not fail, a loop over
+# environments in Python must.
+@compiled
+@pytest.mark.parametrize(
+    ("id", "keywords", "least"),
+    [
+        (batches.FROZEN_LAKE, {}, 60),
+        (batches.SOKOBAN, {"num_levels": 256}, 40),
+        (batches.SOKOBAN, {}, 4),
+        (batches.SOKOBAN, {"num_levels": 256, "obs_mode": "text"}, 6),
+    ],
+)
+def test_batches_are_a_multiple_of_sync_vector_env(sync_rate, id, keywords, least):
+    with closing(batches.make(id, 4096, **keywords)) as env:
+        actions = batches.draw_actions(env, 8)
+        rate = best_rate(lambda: [env.step(batch) for batch in actions], actions.size)
+    assert rate > least * sync_rate
+
+
+@pytest.mark.slow
+@compiled
+def test_unrolling_is_no_slower_than_stepping():
+    with closing(batches.make(batches.FROZEN_LAKE, 64)) as env:
+        actions = batches.draw_actions(env, 128)
+        step_rate = best_rate(
+            lambda: [env.step(batch) for batch in actions], actions.size
+        )
+        unroll_rate = best_rate(lambda: env.unwrapped.unroll(actions), actions.size)
+    assert unroll_rate > step_rate
