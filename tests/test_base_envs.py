@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 from typing import ClassVar
 
@@ -21,7 +20,7 @@ from roll_vec.env_states import (
 )
 from roll_vec.envs.countdown import Countdown
 from roll_vec.errors import InvalidSeedError, InvalidStateError, UnsupportedError
-from roll_vec.seeding import episode_seed, fold_seed
+from roll_vec.seeding import episode_seed
 
 
 class Guess(BaseLanguageBasedEnv):
@@ -41,10 +40,8 @@ class Walk(BaseDiscreteActionEnv):
     """Walks left and right from a random position; ends at a distance of 3."""
 
     ACTION_LOOKUP: ClassVar = {1: "Left", 2: "Right"}
-
-    def __init__(self):
-        self.action_space = gymnasium.spaces.Discrete(2, start=1)
-        self.observation_space = gymnasium.spaces.Box(-9, 9, (), np.int64)
+    action_space = gymnasium.spaces.Discrete(2, start=1)
+    observation_space = gymnasium.spaces.Box(-9, 9, (), np.int64)
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -90,16 +87,6 @@ def test_an_unseeded_first_reset_draws_entropy_and_can_be_repeated():
     assert second.reset() == first.reset()
 
 
-def test_a_bad_seed_changes_nothing():
-    env = Guess()
-    env.reset(seed=5)
-    twin = copy.deepcopy(env)
-    for bad in (-1, 1.5, "2"):
-        with pytest.raises(InvalidSeedError, match="seed: expected a non-negative"):
-            env.reset(seed=bad)
-    assert env.reset() == twin.reset()
-
-
 @pytest.mark.parametrize("num_draws", [0, 3])
 def test_set_stream_restores_the_position_of_get_stream(num_draws):
     env, fresh = Guess(), Guess()
@@ -107,8 +94,7 @@ def test_set_stream_restores_the_position_of_get_stream(num_draws):
     env.reset()
     for _ in range(num_draws):
         env.step("")
-    state = pickle.loads(pickle.dumps(env.get_stream()))
-    fresh.set_stream(state)
+    fresh.set_stream(pickle.loads(pickle.dumps(env.get_stream())))
     fresh.secret = env.secret
     for _ in range(2):
         assert fresh.step("x") == env.step("x")
@@ -129,13 +115,16 @@ def test_set_stream_restores_the_position_of_get_stream(num_draws):
         (None, "a dict with"),
     ],
 )
-def test_a_stream_that_is_none_changes_nothing(entry, words):
+def test_a_bad_stream_or_seed_changes_nothing(entry, words):
     env = Guess()
     env.reset(seed=5)
     env.step("x")
     before = env.get_stream()
     with pytest.raises(InvalidStateError, match=words):
         env.set_stream(entry if entry is None else {**before, **entry})
+    for bad in (-1, 1.5, "2"):
+        with pytest.raises(InvalidSeedError, match="seed: expected a non-negative"):
+            env.reset(seed=bad)
     assert env.get_stream() == before
 
 
@@ -148,20 +137,14 @@ def test_what_the_base_classes_have():
         with pytest.raises(TypeError, match="abstract"):
             base()
     assert SeededEnv().reset(seed=2**33) == (None, {})
-    assert fold_seed(2**33) < 2**32
     assert Walk().get_all_actions() == [1, 2]
     for make in (Guess, Walk):
         check_env(make(), skip_render_check=True)
-
-
-def test_action_space_has_rolls_name_as_well():
-    class Ported(Walk):
-        def __init__(self):
-            super().__init__()
-            self.ACTION_SPACE = gymnasium.spaces.Discrete(3, start=1)
-
+    # ROLL's name of the space is read and written as well.
     assert gymnasium.spaces.Discrete(2, start=1) == Walk().ACTION_SPACE
-    assert Ported().action_space == gymnasium.spaces.Discrete(3, start=1)
+    ported = Walk()
+    ported.ACTION_SPACE = gymnasium.spaces.Discrete(3, start=1)
+    assert ported.action_space == gymnasium.spaces.Discrete(3, start=1)
 
 
 class Walker(gymnasium.Env):
@@ -235,17 +218,15 @@ def test_the_layers_of_gymnasium_make_have_states():
 
 
 def test_the_checker_does_not_compare_with_results_of_another():
-    def make():
-        limits = {"max_steps": 5, "max_episode_steps": 9}
-        return gymnasium.make("roll_vec/Countdown-v0", **limits)
-
-    env = make()
+    limits = {"max_steps": 5, "max_episode_steps": 9}
+    env, other, fresh = (
+        gymnasium.make("roll_vec/Countdown-v0", **limits) for _ in range(3)
+    )
     env.reset(seed=1)
-    for num_steps in range(3):
-        other = make()
+    for _ in range(3):
         set_env_state(other, get_env_state(env))
-        assert other.step("1")[0] == env.step("1")[0], num_steps
-        assert other.reset(seed=2) == make().reset(seed=2)
+        assert other.step("1")[0] == env.step("1")[0]
+        assert other.reset(seed=2) == fresh.reset(seed=2)
 
 
 def test_a_wrapper_with_both_methods_stands_for_all_below():
