@@ -2,27 +2,24 @@
 
 import ast
 import json
+import pickle
 import re
 import subprocess
 import sys
-from pathlib import Path
+import traceback
 
 import pytest
 
 import roll_vec
+from roll_vec import errors
+from tests.conftest import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-
-
-def _pyproject_list(name: str) -> list[str]:
-    """Return a list of strings of pyproject.toml (Python 3.10 has no tomllib)."""
-    text = (ROOT / "pyproject.toml").read_text("utf-8")
-    match = re.search(rf"^{name} = (\[.*?\])$", text, re.MULTILINE | re.DOTALL)
-    assert match is not None
-    return json.loads(re.sub(r",\s*\]", "]", match[1]))
+PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
 
 
 def test_listed_packages_are_those_on_disk():
+    # Python 3.10 has no tomllib.
+    listed = re.search(r"^packages = (\[.*?\])$", PROJECT, re.MULTILINE | re.DOTALL)[1]
     kernels = ROOT / "roll_vec/kernels"  # a symlink, which rglob does not follow
     folders = [kernels.parent, *kernels.parent.rglob("*"), *kernels.iterdir()]
     on_disk = {
@@ -30,13 +27,12 @@ def test_listed_packages_are_those_on_disk():
         for folder in folders
         if (folder / "__init__.py").is_file()
     }
-    assert set(_pyproject_list("packages")) == on_disk
+    assert set(json.loads(re.sub(r",\s*\]", "]", listed))) == on_disk
 
 
 def test_the_version_is_the_same_in_three_files():
-    text = (ROOT / "pyproject.toml").read_text("utf-8")
-    assert f'\nversion = "{roll_vec.__version__}"\n' in text
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f'\nversion = "{roll_vec.__version__}"\n' in PROJECT
     assert f'\nversion: "{roll_vec.__version__}"\n' in citation
 
 
@@ -44,8 +40,7 @@ def test_public_names_exist_and_the_documentation_names_no_others():
     modules = {"descriptions", "distributed", "errors", "evaluation", "export"}
     modules |= {"progress", "seeding", "sessions", "spaces", "testing", "trajectories"}
     assert set(dir(roll_vec)) == modules | {"watch"} | set(roll_vec.__all__)
-    for name in dir(roll_vec):
-        assert getattr(roll_vec, name) is not None
+    assert not [name for name in dir(roll_vec) if getattr(roll_vec, name) is None]
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         roll_vec.nothing  # noqa: B018
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
@@ -55,12 +50,8 @@ def test_public_names_exist_and_the_documentation_names_no_others():
     assert names <= packages | set(dir(roll_vec))
     # Type checkers are told every name; else mypy refuses it.
     tree = ast.parse((ROOT / "roll_vec" / "__init__.py").read_text("utf-8"))
-    imported = {
-        alias.asname or alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    imported = {one.asname or one.name for node in imports for one in node.names}
     assert set(dir(roll_vec)) - {"__version__"} <= imported
 
 
@@ -74,3 +65,27 @@ def test_import_is_light():
         "assert roll_vec.testing.check_vector_env and roll_vec.seeding.episode_seed\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.InvalidOptionError.expected("num_envs", "an int", None),
+        errors.MissingExtraError("play", extra="cli", package="rich"),
+        errors.PendingResultsError("text", "step"),
+        errors.EnvironmentFaultError({1: "text"}),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_name_the_section_of_the_docs_that_explains_them(error):
+    section = f"docs/errors.md#{type(error).__name__.lower()}"
+    again = pickle.loads(pickle.dumps(error))
+    assert error.docs == again.docs == section
+    assert error.__notes__ == again.__notes__ == [f"See {section}"]
+    lines = traceback.format_exception_only(type(error), error)
+    if hasattr(error, "add_note"):  # Python 3.11
+        assert lines[-1] == f"See {section}\n"
+    # A class without a section has no note.
+    for cls in (errors.RollVecError, type("Error", (errors.RollVecError,), {})):
+        assert not hasattr(cls("text"), "__notes__")
+        assert cls("text").docs == ""

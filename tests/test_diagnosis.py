@@ -44,21 +44,17 @@ def test_requirements_are_read_as_pip_writes_them():
         'roll-vec[cli,render]; extra == "all"',
         "pillow (>=10.2) ; extra == 'cli'",
         'torch; extra == "examples"',
+        # Those of other Pythons are left out.
+        'pygame>=2.5.2; python_version < "3.10" and extra == "render"',
+        'pygame-ce>=2.5; python_version >= "3.10" and extra == "render"',
     ]
     assert parse_requirements(lines) == [
         Requirement("numpy", "1.26", ""),
         Requirement("rich", "13.7", "cli"),
         Requirement("pillow", "10.2", "cli"),
         Requirement("torch", "", "examples"),
+        Requirement("pygame-ce", "2.5", "render"),
     ]
-
-
-def test_requirements_of_other_pythons_are_left_out():
-    lines = [
-        'pygame>=2.5.2; python_version < "3.10" and extra == "render"',
-        'pygame-ce>=2.5; python_version >= "3.10" and extra == "render"',
-    ]
-    assert parse_requirements(lines) == [Requirement("pygame-ce", "2.5", "render")]
 
 
 @pytest.fixture
@@ -113,29 +109,23 @@ def test_another_installed_version_is_a_warning(versions):
     assert lines_of(software_checks._check_roll_vec).keys() == {"roll_vec"}
 
 
-@pytest.mark.parametrize("text", ["0", "many"])
-def test_threads_that_cannot_be_used_are_a_warning(monkeypatch, text):
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [("0", WARNING), ("many", WARNING), ("4096", WARNING), ("1", OK)],
+)
+def test_threads_that_cannot_be_used_are_a_warning(monkeypatch, text, status):
     monkeypatch.setenv("ROLL_VEC_NUM_THREADS", text)
-    assert lines_of(machine._check_threads)["threads"].status == WARNING
+    assert lines_of(machine._check_threads)["threads"].status == status
 
 
-def test_threads_beyond_the_cores_and_a_jit_that_is_off_are_warnings(monkeypatch):
-    monkeypatch.setenv("ROLL_VEC_NUM_THREADS", "4096")
-    assert lines_of(machine._check_threads)["threads"].status == WARNING
+def test_a_jit_that_is_off_is_a_warning_and_sizes_have_units(monkeypatch):
     monkeypatch.setenv("ROLL_VEC_NUM_THREADS", "1")
-    assert lines_of(machine._check_threads)["threads"].status == OK
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
     assert lines_of(machine._check_variables) == {}
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     assert lines_of(machine._check_variables)["NUMBA_DISABLE_JIT"].status == WARNING
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [(1023, "1023 bytes"), (1536, "1.5 KiB"), (2**31, "2.0 GiB"), (2**40, "1.0 TiB")],
-)
-def test_sizes_have_units(size, text):
-    assert machine.format_bytes(size) == text
+    texts = [machine.format_bytes(size) for size in (1023, 1536, 2**31, 2**40)]
+    assert texts == ["1023 bytes", "1.5 KiB", "2.0 GiB", "1.0 TiB"]
 
 
 def test_a_link_that_is_a_file_is_broken(monkeypatch, tmp_path):
