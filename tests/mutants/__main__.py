@@ -114,8 +114,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="bugs at a time")
     options = parser.parse_args()
     known = {bug.name: bug for bug in BUGS}
-    missing = set(options.names) - set(known)
-    if missing:
+    if missing := set(options.names) - set(known):
         parser.error(f"no bug is named {', '.join(sorted(missing))}")
     bugs = [known[name] for name in options.names] or BUGS
     try:
@@ -128,11 +127,9 @@ def main() -> int:
         for number, (bug, failure, seconds) in enumerate(tries, 1):
             missed += failure is None
             outcome = f"caught by {failure}" if failure else "NOT CAUGHT"
-            place = f"{bug.module}:{bug.function}"
-            line = f"{number}/{len(bugs)} {bug.name} ({place}): {outcome}"
-            sys.stdout.write(f"{line}, {seconds:.0f} s\n")
-            sys.stdout.flush()
-    sys.stdout.write(f"{len(bugs) - missed} of {len(bugs)} bugs were caught\n")
+            line = f"{number}/{len(bugs)} {bug.name} ({bug.module}:{bug.function})"
+            print(f"{line}: {outcome}, {seconds:.0f} s", flush=True)  # noqa: T201
+    print(f"{len(bugs) - missed} of {len(bugs)} bugs were caught")  # noqa: T201
     return int(missed > 0)
 
 

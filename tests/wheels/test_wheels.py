@@ -3,12 +3,12 @@
 The checks of the archives and of a release find each kind of fault.
 """
 
-import io
 import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -44,9 +44,7 @@ def test_kernels_and_files_that_are_not_python_are_needed(is_sdist):
     assert sum(name.endswith(".ini") for name in needed) == 12
     assert ("CITATION.cff" in needed) is is_sdist
     assert contents.unwanted_files(needed) == []
-
-
-def test_tests_caches_and_second_kernels_are_unwanted():
+    # Tests, caches and second kernels are not.
     unwanted = [
         ".github/workflows/ci.yml",
         "docs/levels.md",
@@ -62,20 +60,17 @@ def test_tests_caches_and_second_kernels_are_unwanted():
 
 def test_archives_are_read(tmp_path):
     files = {"roll_vec/a.py": b"1", "roll_vec/b.py": b"2"}
-    wheel, sdist = tmp_path / "a.whl", tmp_path / "a.tar.gz"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    with tarfile.open(sdist, "w:gz") as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(f"roll_vec-0/{name}")
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
+    folder = tmp_path / "roll_vec-0"
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    shutil.make_archive(tmp_path / "wheel", "zip", folder)
+    wheel = (tmp_path / "wheel.zip").rename(tmp_path / "a.whl")
+    pack = partial(shutil.make_archive, tmp_path / "a", "gztar", tmp_path, folder.name)
+    sdist = Path(pack())
     assert contents.read(wheel) == contents.read(sdist) == files
-    with tarfile.open(sdist, "w:gz") as archive:
-        link = tarfile.TarInfo("roll_vec-0/roll_vec/kernels")
-        link.type, link.linkname = tarfile.SYMTYPE, "../kernels"
-        archive.addfile(link)
+    (folder / "roll_vec" / "kernels").symlink_to("../kernels")
+    pack()
     with pytest.raises(ValueError, match="neither a file nor a folder"):
         contents.read(sdist)
 
