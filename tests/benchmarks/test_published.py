@@ -125,13 +125,12 @@ def test_a_run_of_baselines_goes_on_and_keeps_other_rows(monkeypatch, tmp_path, 
 
 
 def test_quotations_are_replaced(tmp_path, capsys):
-    row = {**ROWS["roll_vec/Sokoban-v0", "test-1-box", "rule"]}
-    row["success"] = [0.5, 0.25, 0.75]
-    path = tmp_path / "page.md"
-    key = "roll_vec/Sokoban-v0 test-1-box rule"
-    path.write_text(f"a <!-- baseline {key} -->old\ntext<!-- end --> b", "utf-8")
+    key, path = ("roll_vec/Sokoban-v0", "test-1-box", "rule"), tmp_path / "page.md"
+    row = {**ROWS[key], "success": [0.5, 0.25, 0.75]}
+    begin = f"a <!-- baseline {' '.join(key)} -->"
+    path.write_text(f"{begin}old\ntext<!-- end --> b", "utf-8")
     rewrite([path], lambda text: page.quote(text, {"rows": [row]}))
-    expected = f"a <!-- baseline {key} -->50.0 % (25.0 to 75.0)<!-- end --> b"
+    expected = f"{begin}50.0 % (25.0 to 75.0)<!-- end --> b"
     assert path.read_text("utf-8") == expected
     assert capsys.readouterr().out == f"written: {path}\n"
     with pytest.raises(ValueError, match="expected a baseline of the file, got a b c"):
