@@ -1,8 +1,8 @@
 """Batches of any size on any number of threads, for tests."""
 
-from roll_vec.stacked import kernel_threads
-
 __all__ = ["split_all"]
+
+_THREADS = "roll_vec.stacked.kernel_threads"
 
 
 def split_all(monkeypatch, num_threads, min_rows=2):
@@ -10,12 +10,11 @@ def split_all(monkeypatch, num_threads, min_rows=2):
 
     Environments that are made from now on do so; with the JIT off none.
     """
-    monkeypatch.setattr(kernel_threads, "MIN_ROWS", min_rows)
-    monkeypatch.setattr(kernel_threads, "PART_SECONDS", 0.0)
-    monkeypatch.setattr(kernel_threads, "_BLOCK_ROWS", 1)
-    monkeypatch.setattr(kernel_threads, "count_cores", lambda: num_threads)
-    monkeypatch.setattr(
-        kernel_threads.KernelThreads,
-        "_choose",
-        lambda self, timing, seconds: self._usable,
-    )
+    for name, value in {
+        "MIN_ROWS": min_rows,
+        "PART_SECONDS": 0.0,
+        "_BLOCK_ROWS": 1,
+        "count_cores": lambda: num_threads,
+        "KernelThreads._choose": lambda self, timing, seconds: self._usable,
+    }.items():
+        monkeypatch.setattr(f"{_THREADS}.{name}", value)

@@ -79,19 +79,6 @@ def test_a_search_runs_and_repeats_itself(example, name, monkeypatch, capsys, tm
     assert run_search(name, monkeypatch, capsys, *arguments) == table
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SEARCHES)
-def test_a_search_solves_more_than_greedy_play(
-    name, example, monkeypatch, capsys, shared
-):
-    levels = shared / "data" / "boxoban" / "unfiltered_valid_000.txt"
-    table = run_search(name, monkeypatch, capsys, f"--levels={levels}")
-    greedy, search = table["greedy"], table[name.replace("_", " ")]
-    assert search[0] > greedy[0]
-    assert search[1] == greedy[1] == 200
-    assert search[2] <= greedy[2]
-
-
 # ------------------------------------------------------------------- language_loop
 
 SMALL = {"num_groups": 1, "group_size": 4, "max_turns": 6, "seed": 5}
@@ -211,9 +198,8 @@ def test_figures_of_the_page_of_clusters_are_its_files(simulation, part):
 
 def test_the_simulation_takes_figures_of_ones_own(simulation, capsys):
     simulation.main(["--step-us=2000", "--cores=1", "--num-envs=64"])
-    titles = [line for line in capsys.readouterr().out.splitlines() if "(sim" in line]
-    assert titles == ["one of your own, 2000 µs a step, a batch of 64 (simulated)"]
-    for argument in ("--cores=0", "--step-us=nan", "--gigabits=0"):
-        with pytest.raises(SystemExit):
-            simulation.main([argument])
-        assert "expected a finite number" in capsys.readouterr().err
+    title = "one of your own, 2000 µs a step, a batch of 64 (simulated)"
+    assert title in capsys.readouterr().out.splitlines()
+    with pytest.raises(SystemExit):
+        simulation.main(["--step-us=nan"])
+    assert "expected a finite number" in capsys.readouterr().err

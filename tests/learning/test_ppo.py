@@ -7,7 +7,6 @@ import json
 import sys
 
 import gymnasium
-import matplotlib.image
 import numpy as np
 import pytest
 import torch
@@ -182,27 +181,13 @@ def test_the_share_of_time_goes_on_after_a_checkpoint(example, monkeypatch):
 
 @pytest.mark.parametrize("is_terminal", [False, True])
 def test_a_bar_is_drawn_on_terminals_alone(example, is_terminal, monkeypatch):
-    learning = example("learning")
     screen = io.StringIO()
     screen.isatty = lambda: is_terminal
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
-    with learning.progress_bar(10, "learn") as bar:
-        bar.advance(5)
+    with example("learning").progress_bar(10, "learn") as bar:
         bar.show(success=0.125)
-    assert ("learn" in screen.getvalue()) == is_terminal
     assert ("success 0.125" in screen.getvalue()) == is_terminal
-
-
-def test_the_picture_of_the_language_loop_has_a_line_for_each_family(example, tmp_path):
-    row = {"return": 1.0}
-    entry = {"families": {"Sokoban": row, "Countdown": row}, "advantages": [1.0, -1.0]}
-    example("language_loop").save_picture([entry, entry], tmp_path / "loop.png")
-    pixels = matplotlib.image.imread(tmp_path / "loop.png")
-    assert pixels.shape == (350, 900, 4)
-    colours = {tuple((255 * pixel[:3]).round()) for pixel in pixels.reshape(-1, 4)}
-    # The first two of matplotlib's cycle.
-    assert {(31, 119, 180), (255, 127, 14)} <= colours
 
 
 def test_the_five_programs_of_the_page_about_torch_run():
