@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.wheels import contents
-from tests.wheels.__main__ import build_and_check
+from tests.wheels import __main__ as wheels
 from tests.wheels.release import find_faults, read_version
 
 PROGRAM = """
@@ -30,7 +29,7 @@ assert demo_shop.generate_product(0).title_nouns
 
 @pytest.mark.slow
 def test_archives_are_complete_and_the_wheel_runs_elsewhere(tmp_path):
-    wheel, _ = build_and_check(tmp_path)
+    wheel, _ = wheels.build_and_check(tmp_path)
     site = tmp_path / "site"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
@@ -39,11 +38,11 @@ def test_archives_are_complete_and_the_wheel_runs_elsewhere(tmp_path):
 
 @pytest.mark.parametrize("is_sdist", [False, True])
 def test_kernels_and_files_that_are_not_python_are_needed(is_sdist):
-    needed = contents.needed_files(ROOT, is_sdist)
+    needed = wheels.needed_files(ROOT, is_sdist)
     assert {"roll_vec/py.typed", "roll_vec/kernels/rng/pcg64.py"} <= needed
     assert sum(name.endswith(".ini") for name in needed) == 12
     assert ("CITATION.cff" in needed) is is_sdist
-    assert contents.unwanted_files(needed) == []
+    assert wheels.unwanted_files(needed) == []
     # Tests, caches and second kernels are not.
     unwanted = [
         ".github/workflows/ci.yml",
@@ -55,7 +54,7 @@ def test_kernels_and_files_that_are_not_python_are_needed(is_sdist):
         "tests/test_docs.py",
     ]
     names = {*unwanted, "roll_vec/testing/runner.py"}
-    assert contents.unwanted_files(names) == unwanted
+    assert wheels.unwanted_files(names) == unwanted
 
 
 def test_archives_are_read(tmp_path):
@@ -68,11 +67,11 @@ def test_archives_are_read(tmp_path):
     wheel = (tmp_path / "wheel.zip").rename(tmp_path / "a.whl")
     pack = partial(shutil.make_archive, tmp_path / "a", "gztar", tmp_path, folder.name)
     sdist = Path(pack())
-    assert contents.read(wheel) == contents.read(sdist) == files
+    assert wheels.read(wheel) == wheels.read(sdist) == files
     (folder / "roll_vec" / "kernels").symlink_to("../kernels")
     pack()
     with pytest.raises(ValueError, match="neither a file nor a folder"):
-        contents.read(sdist)
+        wheels.read(sdist)
 
 
 VERSION, LOG = read_version(ROOT), "CHANGELOG.md"
