@@ -43,7 +43,6 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of Unix")
 
 LAKE = "roll_vec/FrozenLake-v1"
 MAPS = "roll_vec/RandomFrozenLake-v0"
-TEXTS = {"obs_mode": "text", "action_mode": "text"}
 
 
 def write(path):
@@ -58,14 +57,16 @@ def write_snapshot(path):
 
 
 def write_results(path):
-    split = find_split(LAKE, "test")
-    ResultLog(path, ResultHeader.of(split, {}, {"name": "random"})).close()
+    header = ResultHeader.of(find_split(LAKE, "test"), {}, {"name": "random"})
+    ResultLog(path, header).close()
 
 
 def write_export(path):
-    source = policy_source(
-        LAKE, lambda envs: UniformPolicy(envs, 1), "uniform", keywords=TEXTS
-    )
+    def make_policy(envs):
+        return UniformPolicy(envs, 1)
+
+    texts = {"obs_mode": "text", "action_mode": "text"}
+    source = policy_source(LAKE, make_policy, "uniform", keywords=texts)
     export(path, source, num=1, overwrite=True)
 
 

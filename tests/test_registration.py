@@ -6,6 +6,7 @@ import inspect
 import pickle
 from contextlib import closing
 from functools import partial
+from unittest.mock import Mock
 
 import gymnasium
 import numpy as np
@@ -194,17 +195,13 @@ def test_bad_keywords_are_named_with_a_hint(registered, make, id, more, match):
 LAKE = "roll_vec/FrozenLake-v1"
 # The id or class, the keywords, and the message.
 BAD_VALUES = [
-    (LAKE, {"obs_mode": "plane"}, "'text', got 'plane'; did you mean planes[?](?m:$)"),
-    (LAKE, {"obs_mode": "Planes"}, "; did you mean planes[?](?m:$)"),
-    (LAKE, {"obs_mode": "xyz"}, "'text', got 'xyz'(?m:$)"),
-    (LAKE, {"obs_mode": 3}, "'text', got 3(?m:$)"),
+    (LAKE, {"obs_mode": "Plane"}, "'text', got 'Plane'; did you mean planes[?](?m:$)"),
     (Echo, {"render_mode": "rgb_array"}, "render_mode: expected one of None"),
     *(
         (id, more, match)
         for id in (LAKE, Echo)
         for more, match in [
             ({"autoreset_mode": "next_step"}, "; did you mean NextStep[?](?m:$)"),
-            ({"max_episode_steps": 2**63}, "from 1 to 2147483647, got 92233720368"),
             ({"max_episode_steps": 10**5000}, "to 2147483647, got an object of"),
             ({"group_size": -(10**5000)}, "at least 1, got an object of type int"),
             ({"max_episode_steps": 2**31}, "from 1 to 2147483647, got 2147483648"),
@@ -212,7 +209,6 @@ BAD_VALUES = [
     ),
     (SOKOBAN, {"dim_room": (65536, 65536)}, "dim_room: .* at most 1048576 cells"),
     (SOKOBAN, {"dim_x": 65536, "dim_y": 65536}, "at most 1048576 cells, got 65"),
-    (SOKOBAN, {"num_boxes": 10**6}, "num_boxes: .* at most 14 boxes, got 1000000"),
     (
         SOKOBAN,
         {"dim_room": (900, 900), "num_boxes": 10**5},
@@ -223,9 +219,7 @@ BAD_VALUES = [
     (SOKOBAN, {"num_levels": 10**12}, "num_levels: expected at most"),
     (SOKOBAN, {"num_envs": 10**12}, "num_envs: expected at most 134217728, got"),
     ("roll_vec/RandomFrozenLake-v0", {"size": 10**6}, "size: .* at most 1048576 cells"),
-    (LAKE, {"num_envs": 10**9}, "num_envs: expected at most 134217728"),
     (COUNTDOWN, {"num_envs": 10**8}, "num_envs: expected at most 1048576, got"),
-    (COUNTDOWN, {"num_numbers": 10**9}, "num_numbers: expected at most 6, got"),
     ("roll_vec/WebShop-v0", {"num_products": 10**9}, "num_prod.* at most 1048576 prod"),
 ]
 
@@ -259,14 +253,13 @@ def test_bad_registrations_are_refused(arguments, more, match):
     assert "test/Bad-v0" not in ENVIRONMENTS
 
 
-def echo_again(suffix):
-    """Return a new class with Echo's name, as a notebook cell run again makes it."""
+class EchoAgain(Echo):
+    """A new class of the same name, as a notebook cell that is run again makes it."""
+
+    __qualname__ = "Echo"
 
     def step(self, action):
-        return action + suffix, 0.0, False, False, {}
-
-    names = {"step": step, "__module__": __name__, "__qualname__": "Echo"}
-    return type("Echo", (Echo,), names)
+        return f"{action}!", 0.0, False, False, {}
 
 
 @pytest.mark.parametrize("as_text", [False, True])
@@ -275,7 +268,7 @@ def test_the_same_class_again_replaces_the_old_one(registered, as_text):
     first = f"{__name__}:Echo" if as_text else Echo
     id = registered("test/Twice-v0", first, max_episode_steps=5, prefix="a ")
     before = gymnasium.make_vec(id, num_envs=2)
-    registered(id, echo_again("!"), max_episode_steps=1)
+    registered(id, EchoAgain, max_episode_steps=1)
     after = gymnasium.make_vec(id, num_envs=2)
     for batch in (before, after):
         batch.reset(seed=0)
@@ -335,31 +328,22 @@ def test_a_closed_single_environment_names_itself(id):
 
 
 def test_a_batch_that_does_not_fit_into_memory_is_refused(monkeypatch):
-    def allocate(*_):
-        message = "Unable to allocate 7 EiB"
-        raise MemoryError(message)
-
-    monkeypatch.setattr("roll_vec.envs.sokoban.SokobanEngine.__init__", allocate)
+    engine = Mock(side_effect=MemoryError("Unable to allocate 7 EiB"))
+    monkeypatch.setattr("roll_vec.envs.sokoban.SokobanEngine.__init__", engine)
     with pytest.raises(InvalidOptionError, match=r"num_envs: 7 environments .* 7 EiB"):
-        gymnasium.make_vec("roll_vec/Sokoban-v0", num_envs=7)
+        gymnasium.make_vec(SOKOBAN, num_envs=7)
 
 
 def test_a_pool_of_processes_warns_the_caller_of_a_slow_pattern():
+    keywords = {"workers": 1, "executor": "process", "action_pattern": r"(a+)\1"}
     with pytest.warns(SlowPatternWarning, match="action_pattern") as warned:
-        gymnasium.make_vec(
-            "roll_vec/Countdown-v0",
-            num_envs=1,
-            workers=1,
-            executor="process",
-            action_pattern=r"(a+)\1",
-        ).close()
+        gymnasium.make_vec(COUNTDOWN, num_envs=1, **keywords).close()
     assert [warning.filename for warning in warned] == [__file__]
 
 
 def test_an_entry_is_found_by_the_forms_of_an_id():
-    id = "roll_vec/Sokoban-v0"
-    for form in (id, f"roll_vec:{id}", "roll_vec/Sokoban"):
-        assert find_registered(form) is ENVIRONMENTS[id]
+    for form in (SOKOBAN, f"roll_vec:{SOKOBAN}", "roll_vec/Sokoban"):
+        assert find_registered(form) is ENVIRONMENTS[SOKOBAN]
     with pytest.raises(InvalidOptionError, match="id: expected an id of roll_vec"):
         find_registered("CartPole-v1")
     with pytest.raises(gymnasium.error.Error, match="Sokoban"):
