@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,20 +20,10 @@ from pathlib import Path
 
 from tests.mutants.bugs import BUGS, Bug
 from tests.mutants.changes import plant
+from tests.wheels.__main__ import copy_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 900
-_FOLDERS = ("benchmarks", "docs", "kernels", "roll_vec", "tests", "website")
-
-
-def copy_checkout(target: Path) -> None:
-    """Copy what the tests need; links stay links."""
-    for name in (*_FOLDERS, ".ci"):
-        ignore = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / name, target / name, symlinks=True, ignore=ignore)
-    for path in ROOT.iterdir():
-        if path.is_file():
-            shutil.copy2(path, target / path.name)
 
 
 def plant_all(bugs: list[Bug]) -> dict[Bug, str]:
