@@ -29,9 +29,7 @@ def mutate_json(data, rng):
     data = copy.deepcopy(data)
     parent, key, node = None, None, data
     while (
-        isinstance(node, (dict, list))
-        and node
-        and (parent is None or rng.random() < 0.8)
+        isinstance(node, (dict, list)) and node and (not parent or rng.random() < 0.8)
     ):
         parent = node
         keys = list(node) if isinstance(node, dict) else range(len(node))

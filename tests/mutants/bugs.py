@@ -210,7 +210,7 @@ BUGS = [
         "roll_vec.seeding",
         "fold_seed",
         change("seed >>= SEED_BITS", "seed = 0"),
-        "tests/test_seeding.py",
+        "tests/test_base_envs.py",
     ),
     Bug(
         "an autoreset plays the level of the episode before",

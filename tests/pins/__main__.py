@@ -37,8 +37,7 @@ print("Python", platform.python_version(), "numpy", numpy.__version__,
 def install(name: str, pins: PinSet) -> Path:
     """Return the interpreter of a set's virtual environment, built where it is not."""
     folder = FOLDER / name
-    python = folder / "bin" / "python"
-    done = folder / "installed.txt"
+    python, done = folder / "bin" / "python", folder / "installed.txt"
     wanted = f"{pins}\n{(ROOT / 'pyproject.toml').read_text()}"
     if done.is_file() and done.read_text() == wanted:
         return python
@@ -67,8 +66,7 @@ def run_tests(python: Path, pins: PinSet) -> bool:
 
 def main(names: list[str]) -> None:
     """Install and test the named sets, or all."""
-    unknown = sorted(set(names) - set(SETS))
-    if unknown:
+    if unknown := sorted(set(names) - set(SETS)):
         message = f"PINS: unknown {', '.join(unknown)}; there are {', '.join(SETS)}"
         raise SystemExit(message)
     failed = []
