@@ -16,6 +16,8 @@ from website.public_names import public_modules, public_names
 
 # `make test-ray` runs the programs of cluster.md, `make test-learning` those of
 # torch.md, `make test-adapters` those of docs/frameworks.
+# Blocks that begin with "# with", as in data.md, need another package: `make
+# test-exports` runs those.
 DOCS = ROOT / "docs"
 ELSEWHERE = {DOCS / "cluster.md", DOCS / "torch.md"}
 PAGES = sorted({*DOCS.glob("*.md"), *(DOCS / "games").glob("*.md")} - ELSEWHERE)
@@ -40,7 +42,14 @@ def test_python_blocks_run(tmp_path):
     subprocess.run(
         [sys.executable, "-c", RUN_PAGES],
         input=json.dumps(
-            {str(page.relative_to(ROOT)): blocks_of(page) for page in PAGES}
+            {
+                str(page.relative_to(ROOT)): [
+                    block
+                    for block in blocks_of(page)
+                    if not block.startswith("# with ")
+                ]
+                for page in PAGES
+            }
         ),
         text=True,
         check=True,

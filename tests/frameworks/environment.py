@@ -180,24 +180,19 @@ class Environment:
         ).stdout.strip()
 
 
-def run_recorder(environment: Environment, recorder: Path) -> list[Path]:
-    """Return the files that a recorder writes; see `Environment.run` for errors."""
+def run_recorder(environment: Environment, recorder: Path) -> tuple[list[Path], Any]:
+    """Return the transcripts and the rows that a recorder writes.
+
+    See `Environment.run` for errors.
+    """
     folder = environment.folder / "transcripts"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     environment.run([environment.python, recorder, folder])
-    return sorted(folder.iterdir())
-
-
-def run_check(environment: Environment, check: Path) -> Any:
-    """Return the rows that a check writes; see `Environment.run` for errors."""
-    output = environment.folder / "rows.json"
-    output.unlink(missing_ok=True)
-    environment.run([environment.python, check, output])
-    if not output.is_file():
-        message = f"{check.parent.name}/check.py has written no rows"
-        raise FailureError(message)
-    return json.loads(output.read_text("utf-8"))
+    rows = folder / "rows.json"
+    has_rows = rows.is_file()
+    transcripts = sorted(set(folder.iterdir()) - {rows})
+    return transcripts, json.loads(rows.read_text("utf-8")) if has_rows else []
 
 
 def _succeeds(command: Sequence[str]) -> bool:

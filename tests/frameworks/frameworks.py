@@ -36,7 +36,7 @@ class Checkout(NamedTuple):
 
 
 class Framework(NamedTuple):
-    """A framework, and the packages that its page, recorder and check need.
+    """A framework, and the packages that its page and recorder need.
 
     Attributes
     ----------
@@ -106,8 +106,8 @@ FRAMEWORKS = {
     # scripts/setup_ragen.sh pins numpy; newer datasets and pandas need numpy 2.
     "ragen": Framework(
         "RAGEN",
-        f"numpy==1.26.4 {_GYM_SOKOBAN} datasets<4 pyarrow<22 pandas<3 omegaconf "
-        "matplotlib pillow",
+        f"numpy==1.26.4 {_GYM_SOKOBAN} datasets<4 pyarrow<22 pandas<3 hydra-core "
+        "omegaconf matplotlib pillow",
         _NUMPY_1_PYTHONS,
         Checkout("mll-lab-nu/RAGEN", "20daedc47558e000f7de912b060646bf2e8026bd"),
         "webshop,parquet",
@@ -143,7 +143,7 @@ FRAMEWORKS = {
     "minari": Framework("Minari", "minari[hdf5,create] pillow"),
     "datasets": Framework(
         "Hugging Face datasets",
-        "datasets transformers jinja2",
+        "datasets transformers jinja2 trl==1.16.* torch minari[hdf5,create] pillow",
         extras="cli,parquet",
     ),
     "ldp": Framework("ldp", "ldp[scg]"),

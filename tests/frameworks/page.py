@@ -70,7 +70,7 @@ def record(results: Results, name: str, result: Mapping[str, Any]) -> None:
 
 
 def check_rows(rows: Any) -> list[dict[str, Any]]:
-    """Return the rows of a check.
+    """Return the rows of a recorder.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def check_rows(rows: Any) -> list[dict[str, Any]]:
         If they are not as above; the message is one line.
     """
     if not isinstance(rows, list) or not rows:
-        message = f"a check writes a list of rows, got {rows!r}"
+        message = f"a recorder writes a list of rows, got {rows!r}"
         raise ValueError(message)
     for row in rows:
         strings = all(isinstance(row.get(key), str) for key in ("what", "result"))

@@ -1,9 +1,8 @@
-"""Record episodes of ROLL's own classes: ``python record.py FOLDER``.
+"""ROLL's own classes: episodes, more of them beside ours, and speed.
 
-With a checkout of ROLL, as check.py.
+``python record.py FOLDER`` writes transcripts and rows, with a checkout of ROLL.
 """
 
-import json
 import os
 import random
 import re
@@ -13,11 +12,29 @@ import tempfile
 from pathlib import Path
 
 import demo_shop
+from side_by_side import measure, write
+
+from roll_vec.adapters.roll import GemFrozenLakeEnv, GemSokobanEnv, GemWebShopEnv
 
 CHECKOUT = Path(os.environ["ROLL_VEC_CHECKOUT"])
 # Of ROLL's examples/config/traj_envs.yaml.
 SOKOBAN = {"dim_room": (6, 6), "num_boxes": 1, "max_steps": 10, "format_penalty": -0.15}
 LAKE = {"max_steps": 4, "format_penalty": -0.01}
+# Other keywords, for the comparison alone.
+NUM_SEEDS = 100
+THINK = {"action_pattern": r"<think>(.*?)</think>\s*<answer>(.*?)</answer>"}
+GLYPHS = "W.GCBA@"
+NAMES = ["wall", "empty", "target", "box on target", "box", "player"]
+OTHER_GLYPHS = {
+    "grid_lookup": dict(enumerate(GLYPHS)),
+    "grid_vocab": dict(zip(GLYPHS, [*NAMES, "player on target"], strict=True)),
+}
+SOKOBANS = (
+    SOKOBAN,
+    {**SOKOBAN, "dim_room": (10, 10), "num_boxes": 2, "search_depth": 10, **THINK},
+    {**SOKOBAN, "search_depth": 30, **OTHER_GLYPHS},
+)
+LAKES = LAKE, {"is_slippery": False, "size": 6, "p": 0.7, **THINK}
 ANSWERS = [
     *(f"<answer>{name}</answer>" for name in ("Up", "Down", "Left", "Right") * 4),
     "<answer>right</answer>",
@@ -102,10 +119,29 @@ def shop(rng, turn, observation):
     return text if " " in answer and "[" not in answer else f"<answer>{text}</answer>"
 
 
+def browse(rng, turn, observation):
+    """Return an answer: mostly an action of the page, now and then another text."""
+    page, _, actions = observation.rpartition("\nAvailable actions: ")
+    clicks = CLICKS.findall(actions)
+    if rng.random() < 0.06:
+        return rng.choice(["click[buy now]", "", "<answer>click[]</answer>", "buy"])
+    if not clicks or rng.random() < 0.1:
+        words = rng.sample(page.split(), min(4, len(page.split())))
+        return f"<answer>search[{' '.join(words)}]</answer>"
+    buys = turn > 8 and "click[buy now]" in clicks
+    return f"<answer> {'click[buy now]' if buys else rng.choice(clicks)} </answer>"
+
+
 def move(rng, turn, observation):
     """Return a random answer, but one without an action in turn 1."""
     del observation
     return "Up" if turn == 1 else rng.choice(ANSWERS)
+
+
+def think(rng, turn, observation):
+    """Return a random answer; every second one has a thought."""
+    del observation
+    return "<think> hm </think> " * (turn % 2) + rng.choice(ANSWERS)
 
 
 def shorten(episode):
@@ -116,35 +152,69 @@ def shorten(episode):
     return first, turns
 
 
-def main(folder):
-    """Record a few episodes of each class."""
+class Retries:
+    """Counts the resets of a class, which call themselves after a failed room.
+
+    ROLL takes their next seed from `hash`, which differs between processes.
+    """
+
+    def __init__(self, env_class):
+        self.count, reset = 0, env_class.reset
+
+        def counted(env, *args, **keywords):
+            self.count += 1
+            return reset(env, *args, **keywords)
+
+        env_class.reset = counted
+
+
+def make_row(name, pairs, choose):
+    """Return a row: the equal episodes, and the rates of one environment of each."""
+    retries, num_equal = Retries(type(pairs[0][0])), 0
+    for theirs, ours in pairs:
+        for seed in range(NUM_SEEDS):
+            count = retries.count
+            expected = play(theirs, seed, choose, 30)
+            if retries.count == count + 1:
+                # Keys have an order.
+                assert repr(play(ours, seed, choose, 30)) == repr(expected), seed
+                num_equal += 1
+
+    def count_turns(env):
+        return sum(len(play(env, seed, choose, 10)[1]) for seed in range(5))
+
+    works = [lambda env=env: count_turns(env) for env in pairs[0]]
+    what, result = f"{name}, one environment", f"{num_equal} equal episodes"
+    return measure(what, *works, "turns/s", result)
+
+
+def main():
+    """Record, compare, measure."""
     from roll.pipeline.agentic.env.frozen_lake import FrozenLakeEnv
     from roll.pipeline.agentic.env.sokoban import SokobanEnv
 
+    rooms = [(SokobanEnv(**one), GemSokobanEnv(**one)) for one in SOKOBANS]
+    lakes = [(FrozenLakeEnv(**one), GemFrozenLakeEnv(**one)) for one in LAKES]
     with tempfile.TemporaryDirectory() as name:
-        store = make_webshop(Path(name), 100)
+        small = {"num_products": 100}
+        shops = [(make_webshop(Path(name), **small), GemWebShopEnv(**small))]
         games = {
-            "sokoban": (SokobanEnv(**SOKOBAN), SOKOBAN, move, 12),
-            "frozen_lake": (FrozenLakeEnv(**LAKE), LAKE, move, 6),
-            "webshop": (store, {"num_products": 100}, shop, len(SHOPPING)),
+            "sokoban": (rooms, SOKOBAN, move, 12),
+            "frozen_lake": (lakes, LAKE, move, 6),
+            "webshop": (shops, small, shop, len(SHOPPING)),
         }
-        recorded = {
-            name: {
-                "keywords": keywords,
-                "episodes": {
-                    seed: shorten(play(env, seed, choose, num_turns))
-                    for seed in SEEDS[name]
-                },
+        recorded = {}
+        for name, (pairs, keywords, choose, num_turns) in games.items():
+            theirs = pairs[0][0]
+            episodes = {
+                seed: shorten(play(theirs, seed, choose, num_turns))
+                for seed in SEEDS[name]
             }
-            for name, (env, keywords, choose, num_turns) in games.items()
-        }
-    lines = [
-        f"{json.dumps(name)}: {json.dumps(game, ensure_ascii=False)}"
-        for name, game in recorded.items()
-    ]
-    text = "{" + ",\n".join(lines) + "}\n"
-    (Path(folder) / "roll.json").write_text(text, "utf-8")
+            recorded[name] = {"keywords": keywords, "episodes": episodes}
+        write("roll", recorded)
+        rows = [make_row("Sokoban", rooms, think), make_row("FrozenLake", lakes, think)]
+        write("rows", [*rows, make_row("WebShop", shops, browse)])
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

@@ -1,16 +1,12 @@
 """Batches in Tianshou: the steps of its own DummyVectorEnv, its collectors, speed.
 
-`tests.frameworks` runs this file where Tianshou is installed.
+``python record.py FOLDER`` writes rows.
 """
-
-import json
-import sys
-from pathlib import Path
 
 import gymnasium
 import numpy as np
 import torch
-from side_by_side import assert_same, measure
+from side_by_side import assert_same, measure, write
 from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
 from tianshou.data import Collector, VectorReplayBuffer
 from tianshou.env import DummyVectorEnv
@@ -117,9 +113,8 @@ def measure_rates(num_envs=64):
         theirs = make_dummy(SOKOBAN, num_envs, **ROOMS)
         ours = make_vector_env(SOKOBAN, num_envs, **ROOMS, **keywords)
         name = f"Sokoban, {num_envs} environments: Collector, {what}"
-        row = {"what": f"{name}, beside DummyVectorEnv", "result": "measured"}
-        rates = measure(collecting(theirs), collecting(ours))
-        rows.append(row | rates | {"unit": "steps/s"})
+        name += ", beside DummyVectorEnv"
+        rows.append(measure(name, collecting(theirs), collecting(ours)))
     return rows
 
 
@@ -131,7 +126,7 @@ def main():
     rows = [{"what": what, "result": f"equal steps, {num_ends:,} episodes"}]
     result = f"equal, {compare_collectors()} episodes"
     rows.append({"what": "buffers of its Collector over both", "result": result})
-    Path(sys.argv[1]).write_text(json.dumps(rows + measure_rates()), "utf-8")
+    write("rows", rows + measure_rates())
 
 
 if __name__ == "__main__":
