@@ -20,21 +20,7 @@ CHECKOUT = Path(os.environ["ROLL_VEC_CHECKOUT"])
 # Of ROLL's examples/config/traj_envs.yaml.
 SOKOBAN = {"dim_room": (6, 6), "num_boxes": 1, "max_steps": 10, "format_penalty": -0.15}
 LAKE = {"max_steps": 4, "format_penalty": -0.01}
-# Other keywords, for the comparison alone.
-NUM_SEEDS = 100
-THINK = {"action_pattern": r"<think>(.*?)</think>\s*<answer>(.*?)</answer>"}
-GLYPHS = "W.GCBA@"
-NAMES = ["wall", "empty", "target", "box on target", "box", "player"]
-OTHER_GLYPHS = {
-    "grid_lookup": dict(enumerate(GLYPHS)),
-    "grid_vocab": dict(zip(GLYPHS, [*NAMES, "player on target"], strict=True)),
-}
-SOKOBANS = (
-    SOKOBAN,
-    {**SOKOBAN, "dim_room": (10, 10), "num_boxes": 2, "search_depth": 10, **THINK},
-    {**SOKOBAN, "search_depth": 30, **OTHER_GLYPHS},
-)
-LAKES = LAKE, {"is_slippery": False, "size": 6, "p": 0.7, **THINK}
+NUM_SEEDS = 100  # of the comparison
 ANSWERS = [
     *(f"<answer>{name}</answer>" for name in ("Up", "Down", "Left", "Right") * 4),
     "<answer>right</answer>",
@@ -47,7 +33,9 @@ ANSWERS = [
     "",
 ]
 # Few and short, as the file stands in the repository; the seeds have no failed room.
-SEEDS = {"sokoban": (7,), "frozen_lake": (0, 3), "webshop": (5,)}
+SEEDS = {"Sokoban": (7,), "FrozenLake": (0, 3), "WebShop": (5,)}
+NUM_TURNS = {"Sokoban": 12, "FrozenLake": 6, "WebShop": 5}
+KEYS = {"Sokoban": "sokoban", "FrozenLake": "frozen_lake", "WebShop": "webshop"}
 CLICKS = re.compile(r"(click\[.*?\])(?:, |$)")
 SHOPPING = ("search[{}]", "I wait", "click[{}]", "buy", "click[buy now]")
 
@@ -138,12 +126,6 @@ def move(rng, turn, observation):
     return "Up" if turn == 1 else rng.choice(ANSWERS)
 
 
-def think(rng, turn, observation):
-    """Return a random answer; every second one has a thought."""
-    del observation
-    return "<think> hm </think> " * (turn % 2) + rng.choice(ANSWERS)
-
-
 def shorten(episode):
     """Return an episode without what is the same in each of its infos."""
     first, turns = episode
@@ -152,38 +134,37 @@ def shorten(episode):
     return first, turns
 
 
-class Retries:
-    """Counts the resets of a class, which call themselves after a failed room.
+def count_resets(env_class):
+    """Return the growing list of the resets of a class.
 
-    ROLL takes their next seed from `hash`, which differs between processes.
+    They call themselves after a failed room: ROLL takes the next seed from `hash`,
+    which differs between processes.
     """
+    resets, reset = [], env_class.reset
 
-    def __init__(self, env_class):
-        self.count, reset = 0, env_class.reset
+    def counted(env, *args, **keywords):
+        resets.append(args)
+        return reset(env, *args, **keywords)
 
-        def counted(env, *args, **keywords):
-            self.count += 1
-            return reset(env, *args, **keywords)
-
-        env_class.reset = counted
+    env_class.reset = counted
+    return resets
 
 
-def make_row(name, pairs, choose):
+def make_row(name, theirs, ours, choose):
     """Return a row: the equal episodes, and the rates of one environment of each."""
-    retries, num_equal = Retries(type(pairs[0][0])), 0
-    for theirs, ours in pairs:
-        for seed in range(NUM_SEEDS):
-            count = retries.count
-            expected = play(theirs, seed, choose, 30)
-            if retries.count == count + 1:
-                # Keys have an order.
-                assert repr(play(ours, seed, choose, 30)) == repr(expected), seed
-                num_equal += 1
+    resets, num_equal = count_resets(type(theirs)), 0
+    for seed in range(NUM_SEEDS):
+        before = len(resets)
+        expected = play(theirs, seed, choose, 30)
+        if len(resets) == before + 1:
+            # Keys have an order.
+            assert repr(play(ours, seed, choose, 30)) == repr(expected), seed
+            num_equal += 1
 
     def count_turns(env):
         return sum(len(play(env, seed, choose, 10)[1]) for seed in range(5))
 
-    works = [lambda env=env: count_turns(env) for env in pairs[0]]
+    works = (lambda: count_turns(theirs)), (lambda: count_turns(ours))
     what, result = f"{name}, one environment", f"{num_equal} equal episodes"
     return measure(what, *works, "turns/s", result)
 
@@ -193,27 +174,23 @@ def main():
     from roll.pipeline.agentic.env.frozen_lake import FrozenLakeEnv
     from roll.pipeline.agentic.env.sokoban import SokobanEnv
 
-    rooms = [(SokobanEnv(**one), GemSokobanEnv(**one)) for one in SOKOBANS]
-    lakes = [(FrozenLakeEnv(**one), GemFrozenLakeEnv(**one)) for one in LAKES]
-    with tempfile.TemporaryDirectory() as name:
-        small = {"num_products": 100}
-        shops = [(make_webshop(Path(name), **small), GemWebShopEnv(**small))]
+    small, recorded, rows = {"num_products": 100}, {}, []
+    with tempfile.TemporaryDirectory() as folder:
+        shop_env = make_webshop(Path(folder), **small)
         games = {
-            "sokoban": (rooms, SOKOBAN, move, 12),
-            "frozen_lake": (lakes, LAKE, move, 6),
-            "webshop": (shops, small, shop, len(SHOPPING)),
+            "Sokoban": (SokobanEnv(**SOKOBAN), GemSokobanEnv, SOKOBAN, move, move),
+            "FrozenLake": (FrozenLakeEnv(**LAKE), GemFrozenLakeEnv, LAKE, move, move),
+            "WebShop": (shop_env, GemWebShopEnv, small, shop, browse),
         }
-        recorded = {}
-        for name, (pairs, keywords, choose, num_turns) in games.items():
-            theirs = pairs[0][0]
+        for name, (theirs, ours, keywords, choose, choose_more) in games.items():
             episodes = {
-                seed: shorten(play(theirs, seed, choose, num_turns))
+                seed: shorten(play(theirs, seed, choose, NUM_TURNS[name]))
                 for seed in SEEDS[name]
             }
-            recorded[name] = {"keywords": keywords, "episodes": episodes}
-        write("roll", recorded)
-        rows = [make_row("Sokoban", rooms, think), make_row("FrozenLake", lakes, think)]
-        write("rows", [*rows, make_row("WebShop", shops, browse)])
+            recorded[KEYS[name]] = {"keywords": keywords, "episodes": episodes}
+            rows.append(make_row(name, theirs, ours(**keywords), choose_more))
+    write("roll", recorded)
+    write("rows", rows)
 
 
 if __name__ == "__main__":

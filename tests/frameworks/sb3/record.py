@@ -1,9 +1,7 @@
-"""Batches in Stable-Baselines3: the steps of its own DummyVecEnv, its wrappers, speed.
+"""Batches in Stable-Baselines3: the steps of its own DummyVecEnv, and speed.
 
 ``python record.py FOLDER`` writes rows.
 """
-
-import warnings
 
 import gymnasium
 import numpy as np
@@ -12,13 +10,6 @@ from gymnasium.vector import SyncVectorEnv
 from side_by_side import assert_same, measure, write
 from stable_baselines3 import PPO
 from stable_baselines3.common import env_util
-from stable_baselines3.common.vec_env import (
-    VecCheckNan,
-    VecFrameStack,
-    VecMonitor,
-    VecNormalize,
-    VecTransposeImage,
-)
 
 from roll_vec.adapters.sb3 import BatchVecEnv, make_vec_env
 
@@ -49,10 +40,10 @@ def comparable(infos):
     return infos
 
 
-def compare_steps(id, keywords, num_envs, wrap=lambda envs: envs):
+def compare_steps(id, keywords, num_envs):
     """Compare a batch with DummyVecEnv, step for step; return the ends of episodes."""
-    ours = wrap(make_vec_env(id, num_envs, seed=0, env_kwargs=keywords))
-    theirs = wrap(env_util.make_vec_env(id, num_envs, seed=0, env_kwargs=keywords))
+    ours = make_vec_env(id, num_envs, seed=0, env_kwargs=keywords)
+    theirs = env_util.make_vec_env(id, num_envs, seed=0, env_kwargs=keywords)
     assert ours.observation_space == theirs.observation_space
     assert ours.action_space == theirs.action_space
     assert_same(ours.reset(), theirs.reset())
@@ -70,22 +61,6 @@ def compare_steps(id, keywords, num_envs, wrap=lambda envs: envs):
     for envs in (ours, theirs):
         envs.close()
     return num_ends
-
-
-def compare_wrappers():
-    """Compare the results of Stable-Baselines3's wrappers; return their number."""
-    wrappers = (
-        lambda envs: VecNormalize(VecFrameStack(envs, 2)),
-        lambda envs: VecCheckNan(envs, raise_exception=True),
-        VecMonitor,
-    )
-    for wrap in wrappers:
-        with warnings.catch_warnings():
-            # VecMonitor warns of a Monitor below it, of which there is one.
-            warnings.filterwarnings("ignore", "The environment is already wrapped")
-            compare_steps(SOKOBAN, CASES[0][1], 16, wrap)
-    compare_steps(SOKOBAN, CASES[2][1], 16, VecTransposeImage)
-    return len(wrappers) + 1
 
 
 def stepping(envs):
@@ -147,8 +122,6 @@ def main():
     num_ends = sum(compare_steps(id, keywords, NUM_ENVS) for id, keywords in CASES)
     what = f"{NUM_ENVS} seeds of {len(CASES)} configurations beside DummyVecEnv"
     rows = [{"what": what, "result": f"equal steps, {num_ends:,} episodes"}]
-    result = f"{compare_wrappers()} equal"
-    rows.append({"what": "its wrappers over both", "result": result})
     write("rows", rows + measure_rates())
 
 
