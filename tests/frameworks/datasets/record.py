@@ -43,6 +43,7 @@ def main():
     config = LlamaConfig(vocab_size=len(tokenizer), num_attention_heads=2, **SMALL)
     names = {"tokenizer": tokenizer, "model": LlamaForCausalLM(config)}
     folder = Path(os.environ["MINARI_DATASETS_PATH"], "sokoban-oracle-v0")
+    folder.parent.mkdir(exist_ok=True)
     command = "export roll_vec/Sokoban-v0 --format minari --num 20 --overwrite --out"
     assert roll_vec_command([*command.split(), str(folder)]) == 0
     text = PAGE.read_text("utf-8")
