@@ -213,10 +213,7 @@ def compare_transcripts(
 ) -> None:
     """Compare recorded files with those of the same names in a folder, or write those.
 
-    Raises
-    ------
-    ValueError
-        If a framework no longer plays as it did; the message is one line.
+    A ValueError says that a framework no longer plays as it did.
     """
     for file in files:
         text, known = file.read_text("utf-8"), folder / file.name

@@ -69,12 +69,8 @@ def record(results: Results, name: str, result: Mapping[str, Any]) -> None:
 def quote(text: str, results: Results) -> str:
     """Return a page with its quotations of the results replaced.
 
-    A framework that has not passed has no figures: ``not measured``.
-
-    Raises
-    ------
-    ValueError
-        If there is no such framework, row or figure; the message is one line.
+    A framework that has not passed has no figures: ``not measured``.  Without such a
+    framework, row or figure it is a ValueError of one line.
     """
     text = quotations.quote(text, "framework", lambda words: show(words, results))
     tables = {"results": results_table, "versions": versions_table}

@@ -52,14 +52,7 @@ def plain(value):
 def play(env, seed, choose, max_turns):
     """Play an episode; return the result of the reset, the answers and their results.
 
-    Parameters
-    ----------
-    env : object
-        With ROLL's ``reset(seed)`` and ``step(answer)``.
-    seed : int
-    choose : callable
-        Returns an answer for a random generator, a turn and an observation.
-    max_turns : int
+    ``choose`` returns an answer for a generator, a turn and an observation.
     """
     rng = random.Random(seed)
     first = plain(env.reset(seed))

@@ -37,15 +37,8 @@ def measure(
 ) -> dict[str, Any]:
     """Return a row with the median rates of two functions that are called in turns.
 
-    Parameters
-    ----------
-    what, unit, result : str
-        Of the row.
-    theirs, ours : callable
-        Do some work, and return how much: a number of steps, say.
-    seconds : float
-        Length of a round of one of them, at least one call.
-    rounds : int
+    They do some work, at least for ``seconds`` a round, and return how much: a number
+    of steps, say.
     """
     for work in (theirs, ours):  # compiles, and fills caches
         work()
