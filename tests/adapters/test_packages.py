@@ -11,6 +11,7 @@ import random
 import sys
 import threading
 import types
+from concurrent.futures import ThreadPoolExecutor
 
 import gymnasium
 import numpy as np
@@ -319,17 +320,14 @@ def test_draws_are_those_of_a_global_seed(foreign):
 
 
 def test_threads_do_not_meet(foreign):
-    barrier, results = threading.Barrier(2), {}
+    barrier = threading.Barrier(2)
 
     def play(seed):
         with OwnGenerators(seed).active():
             barrier.wait()
-            results[seed] = [draw(foreign) for _ in range(200)]
+            return [draw(foreign) for _ in range(200)]
 
-    threads = [threading.Thread(target=play, args=(seed,)) for seed in (1, 2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as threads:
+        _, results = threads.map(play, (1, 2))
     with OwnGenerators(2).active():
-        assert results[2] == [draw(foreign) for _ in range(200)]
+        assert results == [draw(foreign) for _ in range(200)]

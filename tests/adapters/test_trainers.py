@@ -6,9 +6,9 @@ import importlib
 import itertools
 import json
 import sys
-import threading
 import types
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import gymnasium
 import pytest
@@ -83,21 +83,12 @@ def test_environments_of_equal_keywords_share_one_batch():
     assert len({id(env._batch) for env in envs}) == 1
     assert other._batch is not envs[0]._batch
     # A group has one seed; ROLL plays each environment in a thread of its own.
-    results = [None] * len(envs)
-
-    def run(number):
-        results[number] = play(envs[number], number)
-
-    threads = [threading.Thread(target=run, args=(n,)) for n in range(len(envs))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(len(envs)) as threads:
+        results = list(threads.map(play, envs, range(len(envs))))
     batch = envs[0]._batch
     assert [sessions.num_envs for sessions in batch.batches] == [24]
     alone = GemSokobanEnv(**ROOM, seed_info=True)
-    for number in range(len(envs)):
-        assert results[number] == play(alone, number)
+    assert results == [play(alone, number) for number in range(len(envs))]
 
 
 def test_late_environments_get_rows_of_a_new_batch_and_closed_ones_free_theirs():
