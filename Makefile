@@ -66,7 +66,7 @@ test-adapters:  ## beside each framework; FRAMEWORKS="roll trl": some; CHECKOUTS
 test-transcripts:  ## episodes as ATIF and logs of Inspect, read by harbor and inspect_ai
 	$(PYTHON) -m tests.trajectories.transcripts $(TRANSCRIPTS)
 
-test-exports:  ## the programs that read exports by datasets and Minari; KEEP=
+test-exports:  ## the programs that read exports by datasets, TRL and Minari; KEEP=
 	$(PYTHON) -m tests.frameworks datasets minari $(if $(KEEP),--keep $(KEEP))
 
 test-mutants:  ## plant bugs one by one, to see that the tests catch them; a quarter of an hour

@@ -1,6 +1,6 @@
 """Texts of coordinates: both forms of each game equal a listing cell by cell.
 
-`tests/frameworks/ragen/check.py` compares the strings with RAGEN's own.
+`tests/adapters/test_transcripts.py` compares the strings with RAGEN's own.
 """
 
 import itertools

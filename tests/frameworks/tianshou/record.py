@@ -1,16 +1,12 @@
-"""Batches in Tianshou: the steps of its own DummyVectorEnv, its collectors, speed.
+"""Batches in Tianshou: the steps of its own DummyVectorEnv, and speed.
 
-`tests.frameworks` runs this file where Tianshou is installed.
+``python record.py FOLDER`` writes rows.
 """
-
-import json
-import sys
-from pathlib import Path
 
 import gymnasium
 import numpy as np
 import torch
-from side_by_side import assert_same, measure
+from side_by_side import assert_same, measure, write
 from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
 from tianshou.data import Collector, VectorReplayBuffer
 from tianshou.env import DummyVectorEnv
@@ -65,34 +61,13 @@ def compare_steps(id, keywords, num_envs):
     return num_ends
 
 
-def make_policy(envs, eps=0.0):
+def make_policy(envs):
     """Return a small Q network's policy."""
     space, actions = envs.observation_space[0], envs.action_space[0]
     net = Net(state_shape=space.shape, action_shape=actions.n, hidden_sizes=[64, 64])
     return DiscreteQLearningPolicy(
-        model=net, action_space=actions, observation_space=space, eps_training=eps
+        model=net, action_space=actions, observation_space=space
     )
-
-
-def compare_collectors():
-    """Compare what a collector stores; return the number of its episodes."""
-    id, keywords = CASES[1]
-    buffers = []
-    for envs in (make_vector_env(id, 16, **keywords), make_dummy(id, 16, **keywords)):
-        torch.manual_seed(0)
-        np.random.seed(0)  # Tianshou draws from it
-        envs.seed(0)
-        collector = Collector(make_policy(envs, eps=0.5), envs, exploration_noise=True)
-        collector.reset()
-        collector.collect(n_step=800)
-        stats = collector.collect(n_episode=40)
-        buffers.append(collector.buffer)
-    ours, theirs = buffers
-    assert len(ours) == len(theirs)
-    for key in ("obs", "act", "rew", "terminated", "truncated", "obs_next"):
-        assert_same(ours[:][key], theirs[:][key])
-    assert_same(ours[:].info.success, theirs[:].info.success)
-    return stats.n_collected_episodes
 
 
 def collecting(envs):
@@ -117,9 +92,8 @@ def measure_rates(num_envs=64):
         theirs = make_dummy(SOKOBAN, num_envs, **ROOMS)
         ours = make_vector_env(SOKOBAN, num_envs, **ROOMS, **keywords)
         name = f"Sokoban, {num_envs} environments: Collector, {what}"
-        row = {"what": f"{name}, beside DummyVectorEnv", "result": "measured"}
-        rates = measure(collecting(theirs), collecting(ours))
-        rows.append(row | rates | {"unit": "steps/s"})
+        name += ", beside DummyVectorEnv"
+        rows.append(measure(name, collecting(theirs), collecting(ours)))
     return rows
 
 
@@ -129,9 +103,7 @@ def main():
     num_ends = sum(compare_steps(id, keywords, NUM_ENVS) for id, keywords in CASES)
     what = f"{NUM_ENVS} seeds of {len(CASES)} configurations beside DummyVectorEnv"
     rows = [{"what": what, "result": f"equal steps, {num_ends:,} episodes"}]
-    result = f"equal, {compare_collectors()} episodes"
-    rows.append({"what": "buffers of its Collector over both", "result": result})
-    Path(sys.argv[1]).write_text(json.dumps(rows + measure_rates()), "utf-8")
+    write("rows", rows + measure_rates())
 
 
 if __name__ == "__main__":

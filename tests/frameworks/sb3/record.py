@@ -1,27 +1,15 @@
-"""Batches in Stable-Baselines3: the steps of its own DummyVecEnv, its wrappers, speed.
+"""Batches in Stable-Baselines3: the steps of its own DummyVecEnv, and speed.
 
-`tests.frameworks` runs this file where Stable-Baselines3 is installed.
+``python record.py FOLDER`` writes rows.
 """
-
-import json
-import sys
-import warnings
-from pathlib import Path
 
 import gymnasium
 import numpy as np
 import torch
 from gymnasium.vector import SyncVectorEnv
-from side_by_side import assert_same, measure
+from side_by_side import assert_same, measure, write
 from stable_baselines3 import PPO
 from stable_baselines3.common import env_util
-from stable_baselines3.common.vec_env import (
-    VecCheckNan,
-    VecFrameStack,
-    VecMonitor,
-    VecNormalize,
-    VecTransposeImage,
-)
 
 from roll_vec.adapters.sb3 import BatchVecEnv, make_vec_env
 
@@ -52,10 +40,10 @@ def comparable(infos):
     return infos
 
 
-def compare_steps(id, keywords, num_envs, wrap=lambda envs: envs):
+def compare_steps(id, keywords, num_envs):
     """Compare a batch with DummyVecEnv, step for step; return the ends of episodes."""
-    ours = wrap(make_vec_env(id, num_envs, seed=0, env_kwargs=keywords))
-    theirs = wrap(env_util.make_vec_env(id, num_envs, seed=0, env_kwargs=keywords))
+    ours = make_vec_env(id, num_envs, seed=0, env_kwargs=keywords)
+    theirs = env_util.make_vec_env(id, num_envs, seed=0, env_kwargs=keywords)
     assert ours.observation_space == theirs.observation_space
     assert ours.action_space == theirs.action_space
     assert_same(ours.reset(), theirs.reset())
@@ -73,44 +61,6 @@ def compare_steps(id, keywords, num_envs, wrap=lambda envs: envs):
     for envs in (ours, theirs):
         envs.close()
     return num_ends
-
-
-def compare_wrappers():
-    """Compare the results of Stable-Baselines3's wrappers; return their number."""
-    wrappers = (
-        lambda envs: VecNormalize(VecFrameStack(envs, 2)),
-        lambda envs: VecCheckNan(envs, raise_exception=True),
-        VecMonitor,
-    )
-    for wrap in wrappers:
-        with warnings.catch_warnings():
-            # VecMonitor warns of a Monitor below it, of which there is one.
-            warnings.filterwarnings("ignore", "The environment is already wrapped")
-            compare_steps(SOKOBAN, CASES[0][1], 16, wrap)
-    compare_steps(SOKOBAN, CASES[2][1], 16, VecTransposeImage)
-    return len(wrappers) + 1
-
-
-def make_dummy(num_envs):
-    """Return Stable-Baselines3's own batch of single environments."""
-    return env_util.make_vec_env(SOKOBAN, num_envs, seed=0, env_kwargs=ROOMS)
-
-
-def make_sync(num_envs):
-    """Return Gymnasium's batch of single environments, in the same adapter."""
-    envs = BatchVecEnv(
-        SyncVectorEnv(
-            [lambda: gymnasium.make(SOKOBAN, **ROOMS)] * num_envs,
-            autoreset_mode="SameStep",
-        )
-    )
-    envs.seed(0)
-    return envs
-
-
-def make_ours(num_envs, **keywords):
-    """Return a batch of roll_vec."""
-    return make_vec_env(SOKOBAN, num_envs, seed=0, env_kwargs=ROOMS, **keywords)
 
 
 def stepping(envs):
@@ -141,23 +91,29 @@ def learning(envs):
 
 def measure_rates():
     """Return the rows of rates."""
-    rows = []
 
-    def add(what, theirs, ours):
-        row = {"what": what, "result": "measured", "unit": "steps/s"}
-        rows.append(row | measure(theirs, ours))
+    def dummy(num_envs):
+        return env_util.make_vec_env(SOKOBAN, num_envs, seed=0, env_kwargs=ROOMS)
 
-    own = stepping(make_ours(256))
-    for name, make in (("DummyVecEnv", make_dummy), ("SyncVectorEnv", make_sync)):
+    def sync(num_envs):
+        singles = [lambda: gymnasium.make(SOKOBAN, **ROOMS)] * num_envs
+        envs = BatchVecEnv(SyncVectorEnv(singles, autoreset_mode="SameStep"))
+        envs.seed(0)
+        return envs
+
+    def ours(num_envs, **keywords):
+        return make_vec_env(SOKOBAN, num_envs, seed=0, env_kwargs=ROOMS, **keywords)
+
+    rows, own = [], stepping(ours(256))
+    for name, make in (("DummyVecEnv", dummy), ("SyncVectorEnv", sync)):
         what = f"Sokoban, 256 environments: step, beside {name}"
-        add(what, stepping(make(256)), own)
+        rows.append(measure(what, stepping(make(256)), own))
     for num_envs in (16, 256):
         what = f"Sokoban, {num_envs} environments: PPO, beside DummyVecEnv"
-        add(what, learning(make_dummy(num_envs)), learning(make_ours(num_envs)))
+        rows.append(measure(what, learning(dummy(num_envs)), learning(ours(num_envs))))
     what = "Sokoban, 4096 environments: step_infos=False beside True"
-    short = make_ours(4096, step_infos=False)
-    add(what, stepping(make_ours(4096)), stepping(short))
-    return rows
+    short = stepping(ours(4096, step_infos=False))
+    return [*rows, measure(what, stepping(ours(4096)), short)]
 
 
 def main():
@@ -166,9 +122,7 @@ def main():
     num_ends = sum(compare_steps(id, keywords, NUM_ENVS) for id, keywords in CASES)
     what = f"{NUM_ENVS} seeds of {len(CASES)} configurations beside DummyVecEnv"
     rows = [{"what": what, "result": f"equal steps, {num_ends:,} episodes"}]
-    result = f"{compare_wrappers()} equal"
-    rows += [{"what": "its wrappers over both", "result": result}, *measure_rates()]
-    Path(sys.argv[1]).write_text(json.dumps(rows), "utf-8")
+    write("rows", rows + measure_rates())
 
 
 if __name__ == "__main__":
