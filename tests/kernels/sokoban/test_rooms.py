@@ -14,9 +14,7 @@ from roll_vec.kernels.sokoban import search as sokoban_search
 from tests.conftest import JIT_OFF
 from tests.kernels.sokoban.positions import random_board
 from tests.kernels.test_rng import fold_in_by_hand
-from tests.oracles import sokoban_rooms as oracle
-from tests.oracles.sokoban import OracleSokoban
-from tests.oracles.solver import solve_sokoban
+from tests.oracles import sokoban as oracle
 from tests.plain import PlainKernels
 
 # ---------------------------------------------------------------------------- rules
@@ -26,7 +24,9 @@ FIXED = np.array([0, 1, 2, 2, 1, 1, 2], np.uint8)
 
 def make_oracle(board, max_steps=0):
     """Return a game of the oracle on a board."""
-    return OracleSokoban(FIXED[board], np.minimum(board, rules.PLAYER), max_steps)
+    return oracle.OracleSokoban(
+        FIXED[board], np.minimum(board, rules.PLAYER), max_steps
+    )
 
 
 class Rooms:
@@ -106,10 +106,10 @@ def test_shortest_solutions_succeed_on_their_last_step(seed):
     rng, solution = np.random.default_rng(seed), None
     while not solution:
         board = random_board(rng, 5, 6, 2)
-        solution = solve_sokoban(FIXED[board].tolist(), np.minimum(board, 5).tolist())
+        solution, _ = oracle.solve(board.tolist()) or ([], 0)
     # On the very step of the limit both ends are reported.
     rooms = Rooms([board], len(solution))
-    ends = [rooms.step(np.array([a]), np.zeros(1, np.bool_)) for a in solution]
+    ends = [rooms.step(np.array([1 + d]), np.zeros(1, np.bool_)) for d in solution]
     for output in (1, 2):
         values = [end[output][0] for end in ends]
         assert values == [False] * (len(solution) - 1) + [True]

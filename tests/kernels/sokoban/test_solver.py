@@ -13,7 +13,7 @@ from tests.kernels.sokoban.positions import (
     parse,
     play_randomly,
 )
-from tests.oracles.sokoban_solver import measure, replay
+from tests.oracles.sokoban import measure, replay
 
 OBJECTIVES = ["moves", "pushes"]
 both_objectives = pytest.mark.parametrize("objective", OBJECTIVES)
