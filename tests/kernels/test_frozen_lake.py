@@ -94,19 +94,10 @@ class Lakes:
         probs, rewards = np.ones((2, self.num_rows))
         flags = np.ones((len(OUTPUTS) - 1, self.num_rows), np.bool_)
         outputs = dict(zip((*OUTPUTS, "probs"), (rewards, *flags, probs), strict=True))
+        tables = tuple(self.lakes), tuple(self.state), (rewards, *flags), probs
         for start, stop in self.ranges:
             unchanged = probs[:start].copy()
-            rules.step_rows(
-                start,
-                stop,
-                actions,
-                skip_mask,
-                self.max_steps,
-                tuple(self.lakes),
-                tuple(self.state),
-                (rewards, *flags),
-                probs,
-            )
+            rules.step_rows(start, stop, actions, skip_mask, self.max_steps, *tables)
             assert (probs[:start] == unchanged).all()
         self.num_steps += ~skip_mask
         for i, game in enumerate(self.games):
@@ -220,17 +211,10 @@ def generate(seeds, size, p, ranges=None, module=random_maps, states=None):
     maps, starts = np.full((n, cells), 99, np.uint8), np.full(n, 99, np.int64)
     ok = np.zeros(n, np.bool_)
     sums = np.cumsum([p, 1 - p])
+    seeds, chance = np.array(seeds, np.uint64), float(sums[0] / sums[1])
+    tables = rules.make_neighbours(size, size), workspace, (maps, starts, ok)
     for start, stop in ranges or [(0, n)]:
-        module.generate_maps(
-            start,
-            stop,
-            np.array(seeds, np.uint64),
-            size,
-            float(sums[0] / sums[1]),
-            rules.make_neighbours(size, size),
-            workspace,
-            (maps, starts, ok),
-        )
+        module.generate_maps(start, stop, seeds, size, chance, *tables)
     return maps, starts, ok
 
 
@@ -323,18 +307,10 @@ def solve(maps, shape, rows=None, success_rate=1.0 / 3.0, saves_steps=True):
         *np.full((4, count), 7.0),
         np.full(count, 1),
     )
-    solver.solve_maps(
-        *(rows or (0, len(maps))),
-        maps,
-        rules.make_neighbours(*shape),
-        rules.make_slip(True, success_rate),
-        saves_steps,
-        tuple(workspace),
-        distances,
-        values,
-        steps,
-        policies,
-    )
+    start, stop = rows or (0, len(maps))
+    lakes = maps, rules.make_neighbours(*shape), rules.make_slip(True, success_rate)
+    results = distances, values, steps, policies
+    solver.solve_maps(start, stop, *lakes, saves_steps, tuple(workspace), *results)
     return values, steps, policies
 
 

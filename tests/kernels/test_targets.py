@@ -48,16 +48,9 @@ def mark(nums, operators, low, high):
     """Return the integers that the kernel of the tasks marks, and its count."""
     table = np.zeros(kernels.table_size(max(len(nums), 1)), np.int64)
     marks = np.full(high - low + 1, 9, np.uint8)
-    count = kernels.mark_targets(
-        np.array(nums, np.int64),
-        len(nums),
-        operator_flags(operators),
-        needs_signs(operators, low),
-        low,
-        high,
-        table,
-        marks,
-    )
+    settings = operator_flags(operators), needs_signs(operators, low), low, high
+    numbers = np.array(nums, np.int64)
+    count = kernels.mark_targets(numbers, len(nums), *settings, table, marks)
     return [low + int(i) for i in np.flatnonzero(marks)], int(count)
 
 

@@ -51,19 +51,11 @@ class Rooms:
         n = len(self.games)
         # Nothing of an earlier step may shine through.
         outputs = [np.ones(n, np.bool_ if i else np.float64) for i in range(6)]
+        moves, first = actions - 1 + self.first_action, self.first_action
+        tables = self.width, self.max_steps, tuple(self.state), tuple(outputs)
         for start, stop in self.ranges:
             before = outputs[0].copy()
-            rules.step_rows(
-                start,
-                stop,
-                actions - 1 + self.first_action,
-                skip_mask,
-                self.first_action,
-                self.width,
-                self.max_steps,
-                tuple(self.state),
-                tuple(outputs),
-            )
+            rules.step_rows(start, stop, moves, skip_mask, first, *tables)
             assert (outputs[0][:start] == before[:start]).all()
         for i, game in enumerate(self.games):
             results = [values[i] for values in outputs]

@@ -30,17 +30,9 @@ def solve(
     counts = np.zeros((2, number), np.int32)
     results = np.full(number, -1, np.int8), *counts, np.zeros(number, np.int64)
     workspace = module.make_workspace(height, width, capacity, paths)
-    row, reason = module.solve_rows(
-        0,
-        number,
-        np.ascontiguousarray(grids).reshape(number, -1),
-        height,
-        width,
-        OBJECTIVES.index(objective),
-        max_states,
-        workspace,
-        results,
-    )
+    flat = np.ascontiguousarray(grids).reshape(number, -1)
+    sizes = height, width, OBJECTIVES.index(objective), max_states
+    row, reason = module.solve_rows(0, number, flat, *sizes, workspace, results)
     statuses, num_moves, num_pushes, ends = results
     starts = np.concatenate([[0], ends[:-1]])
     directions = [
@@ -180,15 +172,9 @@ def mark(grids):
     """Return whether each room is a dead end, by the tests that are made."""
     number, height, width = grids.shape
     out = np.zeros(number, np.bool_)
-    deadlocks.mark_deadlocks(
-        0,
-        number,
-        np.ascontiguousarray(grids).reshape(number, -1),
-        height,
-        width,
-        tuple(deadlocks.make_deadlock_workspace(height, width)),
-        out,
-    )
+    flat = np.ascontiguousarray(grids).reshape(number, -1)
+    workspace = tuple(deadlocks.make_deadlock_workspace(height, width))
+    deadlocks.mark_deadlocks(0, number, flat, height, width, workspace, out)
     return out
 
 
