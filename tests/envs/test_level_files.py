@@ -15,7 +15,7 @@ from roll_vec.stacked.level_archives import write_archive
 from tests.envs.frozen_lake import user_maps as lake
 from tests.envs.sokoban import user_levels as sokoban
 from tests.envs.sokoban.user_levels import ONE, THREE, TWO
-from tests.oracles.solver import lake_is_solvable
+from tests.oracles.frozen_lake import lake_is_solvable
 
 LOAD = {sokoban.ID: room_files.load_levels, lake.ID: map_files.load_levels}
 EXPECTED = {sokoban.ID: sokoban.EXPECTED, lake.ID: lake.EXPECTED}

@@ -20,8 +20,7 @@ from roll_vec.seeding import retry_seed
 from tests.conftest import JIT_OFF
 from tests.contract.cases import DISABLED, MODES, draw_actions, make_batch
 from tests.contract.test_unroll import check_equal
-from tests.oracles.sokoban import OracleSokoban
-from tests.oracles.sokoban_rooms import generate_room
+from tests.oracles.sokoban import OracleSokoban, generate_room
 
 ID = "roll_vec/Sokoban-v0"
 CONFIGS = [

@@ -22,7 +22,7 @@ from tests.kernels.sokoban.positions import (
     parse,
     play_randomly,
 )
-from tests.oracles.sokoban_solver import measure, replay
+from tests.oracles.sokoban import measure, replay
 
 NUMBER = 3 if JIT_OFF else 14
 SOLVABLE = parse("####### #@$-.-# #######")

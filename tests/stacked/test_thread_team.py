@@ -1,6 +1,5 @@
 """Teams of threads: every row once, seats, sleep, errors, the end of threads."""
 
-import os
 import threading
 import time
 from pathlib import Path
@@ -123,23 +122,21 @@ def test_workers_do_a_job_without_the_caller(sleeps):
     team.stop()
 
 
-def sleep_states(team):
-    """Return what the system says of the threads; nothing but on Linux."""
-    states = set()
-    for thread in team.threads:
-        path = Path(f"/proc/self/task/{thread.native_id}/stat")
-        if path.exists():
-            states.add(path.read_text().rpartition(")")[2].split()[0])
-    return states
-
-
 def test_idle_workers_sleep(team, runners):
+    def states():
+        """Return what the system says of the threads; nothing but on Linux."""
+        paths = [
+            Path(f"/proc/self/task/{thread.native_id}/stat") for thread in team.threads
+        ]
+        texts = [path.read_text() for path in paths if path.exists()]
+        return {text.rpartition(")")[2].split()[0] for text in texts}
+
     counts = np.zeros(1 + 100, np.int64)
     for number in (1, 2):
         team.run(runners[count], 100, 1, 4, (1, counts))
         assert (counts[1:] == number).all()
         wait_until(lambda: team.control[kernels.PARKED] == 3)
-        wait_until(lambda: sleep_states(team) <= {"S"})
+        wait_until(lambda: states() <= {"S"})
     assert len(team.threads) == 3
 
 
@@ -157,14 +154,19 @@ def test_caller_of_a_team_in_use_does_its_rows_alone(team, runners):
 
 
 def test_callers_from_several_threads(team, runners):
+    """Jobs of random sizes, with pauses in which workers fall asleep."""
     errors = []
 
     def call(number):
-        counts = np.zeros(1 + 70, np.int64)
-        for _ in range(100):
-            team.run(runners[count], 70, 8, 3, (number, counts))
-        if (counts[1:] != 100 * number).any():
-            errors.append(number)
+        rng = np.random.default_rng(number)
+        for _ in range(30):
+            num_rows, chunk_rows = map(int, rng.integers(1, (3000, 400)))
+            counts = np.zeros(1 + num_rows, np.int64)
+            for _ in range(5):
+                team.run(runners[count], num_rows, chunk_rows, 4, (number, counts))
+            if (counts[1:] != 5 * number).any() or counts[0]:
+                errors.append(number)
+            time.sleep(rng.choice([0, 0, 1e-4, 2e-3]))
 
     callers = [threading.Thread(target=call, args=(k,)) for k in range(1, 5)]
     for caller in callers:
@@ -173,6 +175,7 @@ def test_callers_from_several_threads(team, runners):
         caller.join(SECONDS)
         assert not caller.is_alive()
     assert not errors
+    wait_until(lambda: team.control[kernels.PARKED] == len(team.threads))
 
 
 @pytest.mark.parametrize("bad_row", [0, 50, 99])
@@ -214,47 +217,3 @@ def test_hand_overs_are_timed_once_and_again_if_they_were_disturbed(team, monkey
     team._validity = -1.0
     assert team.seconds() == (1e-3, 2e-3)
     assert team.seconds() == team.seconds() == (5e-7, 2e-5)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_stress_with_callers_and_forks(team, runners):
-    # Random sizes, several callers, pauses in which workers fall asleep, and children
-    # that begin a team of their own in the middle of it.
-    # A child must not inherit the lock of a compiler at work.
-    for _ in range(3):
-        team.run(runners[count], 10, 1, 4, (1, np.zeros(1 + 10, np.int64)))
-        wait_until(team.are_asleep)
-    end, errors = time.monotonic() + 8, []
-
-    def call(number):
-        rng = np.random.default_rng(number)
-        while time.monotonic() < end:
-            num_rows, chunk_rows = rng.integers(1, 3000), rng.integers(1, 400)
-            counts = np.zeros(1 + num_rows, np.int64)
-            for _ in range(rng.integers(1, 30)):
-                team.run(runners[count], int(num_rows), int(chunk_rows), 4, (1, counts))
-            if counts[1] < 1 or (counts[1:] != counts[1]).any() or counts[0]:
-                errors.append(number)
-            time.sleep(rng.choice([0, 0, 1e-4, 2e-3]))
-
-    callers = [threading.Thread(target=call, args=(k,)) for k in range(3)]
-    for caller in callers:
-        caller.start()
-    while time.monotonic() < end:
-        child = os.fork()
-        if not child:
-            try:
-                twin, counts = ThreadTeam(), np.zeros(1 + 500, np.int64)
-                for _ in range(50):
-                    twin.run(runners[count], 500, 7, 3, (1, counts))
-                os._exit(int((counts[1:] != 50).any()))
-            finally:
-                os._exit(2)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    for caller in callers:
-        caller.join(SECONDS)
-        assert not caller.is_alive()
-    assert not errors
-    wait_until(lambda: team.control[kernels.PARKED] == len(team.threads))
