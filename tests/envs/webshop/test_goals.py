@@ -85,7 +85,9 @@ def random_idx(cumulated, rng):
 
 def select(goals, keep, limit, split):
     """Return the numbers of goals that remain, by WebShop's rules."""
-    numbers = [number for number, goal in enumerate(goals) if not keep or keep(number, goal)]
+    numbers = [
+        number for number, goal in enumerate(goals) if not keep or keep(number, goal)
+    ]
     if limit is not None and limit < len(numbers):
         # From the generator that has shuffled all goals.
         rng = random.Random(233)
@@ -126,7 +128,9 @@ def test_goals_that_remain_after_filter_limit_and_split(many_goals, split):
         if expected:
             assert goals.select(keep, limit, split)[:] == expected
             continue
-        with pytest.raises(InvalidOptionError, match=f"split: '{split}' begins at goal"):
+        with pytest.raises(
+            InvalidOptionError, match=f"split: '{split}' begins at goal"
+        ):
             goals.select(keep, limit, split)
     with pytest.raises(InvalidOptionError, match=r"filter_goals: none of the 1600 goa"):
         goals.select(lambda number, goal: False, None, split)
