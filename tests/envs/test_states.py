@@ -19,7 +19,6 @@ from roll_vec.errors import (
 )
 from roll_vec.registration import ENVIRONMENTS
 from tests.contract.cases import assert_same
-from tests.envs.countdown.test_state import BAD_ENTRIES
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
 RANDOM_LAKE, LAKE_8X8 = "roll_vec/RandomFrozenLake-v0", "roll_vec/FrozenLake8x8-v1"
@@ -46,7 +45,24 @@ PLAYED = {
     },
 }
 WRONG_ENTRIES = {
-    COUNTDOWN: BAD_ENTRIES,
+    # Of an environment with the default options.
+    COUNTDOWN: (
+        {"nums": "abc"},
+        {"nums": 5},
+        {"nums": [10**30]},
+        {"nums": [1.5]},
+        {"nums": [True, 2]},
+        {"target": 1 << 63},
+        {"target": "24"},
+        {"num_env_steps": -1},
+        {"num_env_steps": None},
+        {"open": 1},
+        {"hint": None},
+        {"level_options": None},
+        {"level_options": {"foo": 1}},
+        {"level_options": {"num_numbers": 6}},
+        {"level_options": {"num_levels": "two"}},
+    ),
     WEBSHOP: (
         {"instruction_text": 1},
         {"num_env_steps": -1},
