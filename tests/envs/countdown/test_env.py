@@ -1,4 +1,4 @@
-"""One Countdown: observations, rewards, infos, hints, oracle, level options, solutions."""
+"""One Countdown: rewards, infos, hints, solutions, level options."""
 
 import math
 import pickle

@@ -1,4 +1,4 @@
-"""One environment: golden episodes, actions, infos, frames, goals of resets, threads."""
+"""One environment: golden episodes, actions, infos, frames, goals, threads."""
 
 import gzip
 import json

@@ -254,10 +254,10 @@ def test_records_that_are_no_state(field, values, message):
 def test_records_of_another_form_are_no_state():
     record = write_state(State(1, "item", "x", 1, "A1", {"size": "large"}))
     for other in (None, [], {}, {**record, "more": 1}):
-        with pytest.raises(InvalidOptionError, match="^state: expected goal, page, k"):
+        with pytest.raises(InvalidOptionError, match=r"^state: expected goal, page, k"):
             read_state(other, PRODUCTS, 4)
     for change in ({"page": "index"}, {"page": "results", "asin": None}):
-        with pytest.raises(InvalidOptionError, match="^state: expected neither asin"):
+        with pytest.raises(InvalidOptionError, match=r"^state: expected neither asin"):
             read_state({**record, **change}, PRODUCTS, 4)
 
 

@@ -4,6 +4,7 @@ import gzip
 import importlib.util
 import json
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +12,7 @@ import pytest
 from roll_vec.envs.webshop import Catalogue
 from roll_vec.envs.webshop.catalogue import title_nouns
 from roll_vec.envs.webshop.catalogue.catalogue import load_catalogue
-from roll_vec.envs.webshop.catalogue.files import (
-    HumanInstruction,
-    Shop,
-    read_json,
-    read_listings,
-)
+from roll_vec.envs.webshop.catalogue.files import Shop, read_json, read_listings
 from roll_vec.envs.webshop.catalogue.options import CatalogueOptions
 from roll_vec.envs.webshop.catalogue.title_nouns import load_title_nouns
 from roll_vec.errors import InvalidFileError, InvalidOptionError
@@ -32,7 +28,8 @@ from tests.envs.webshop.shops import (
     original,
     write,
 )
-from tests.mutations import mutate_json
+from tests.golden import assert_golden
+from tests.mutations import change_each, mutate_json
 
 
 def listings(items=ITEMS, attributes=ATTRIBUTES, human=HUMAN, **keywords):
@@ -41,39 +38,41 @@ def listings(items=ITEMS, attributes=ATTRIBUTES, human=HUMAN, **keywords):
     return read_listings(shop, **keywords)
 
 
-def test_fields_are_as_the_files_have_them():
-    shirt, table, box = listings()
-    assert shirt.title == "Red Cotton Shirt for Men"
-    assert shirt.bullets == ("Soft cotton", "", "Machine wash")
-    assert (shirt.pricing, shirt.price_tag) == ((25.5,), "$25.5")
-    # Names in lower case in the file's order; values stripped, slashes apart.
-    assert list(shirt.options.items()) == [
-        ("size", ("small", "x | large")),
-        ("color", ("red", "navy blue")),
-    ]
-    assert shirt.query == "men's shirts"
-    assert shirt.attributes == ("machine wash", "long sleeve")
-    assert shirt.instruction_attributes == ("machine wash",)
-    assert table.bullets == ("Solid oak.",)
-    assert (table.pricing, table.price_tag) == ((100.0, 150.5), "$100.0 to $150.5")
-    assert table.human == (
-        HumanInstruction("i want a table. ..", ("solid wood",), ("brown",)),
-    )
-    assert (box.pricing, box.price_tag) == ((100.0,), "$100.0")
-    assert box.options == {"pack": ("2",)}
-    assert box.attributes == ("DUMMY_ATTR",)
-    assert box.instruction is None
+# In the place of every value of the files: of other kinds, odd prices, odd asins.
+VALUES = (None, 1.5, "", "a\nb", "nan", [], {}, [3], [{}], 10 * "x")
+VALUES += ("$1,299.00", "$5.99 to $12.5 each", "$1$2$3", "USD $7", "$...")
+FILES = {
+    "items": ITEMS[:1],
+    "attributes": {TABLE: ATTRIBUTES[TABLE]},
+    "human": {TABLE: HUMAN[TABLE][:1]},
+}
 
 
-def test_prices_are_read_as_webshop_reads_them():
-    for text, prices in (
-        (None, (100.0,)),
-        ("$1,299.00", (1299.0,)),
-        ("$5.99 to $12.5 each", (5.99, 12.5)),
-        ("$1$2$3", (1.0, 2.0)),
-        ("USD $7", (7.0,)),
-    ):
-        assert listings([{**ITEMS[0], "pricing": text}])[0].pricing == prices
+def fields_of(**contents):
+    """Return the fields of a shop's listings by their place."""
+    return {
+        f"{listing.asin}.{name}": value
+        for listing in listings(**contents)
+        for name, value in listing._asdict().items()
+    }
+
+
+def test_listings_and_errors_of_every_change_are_those_of_the_golden_file():
+    plain = fields_of()
+    lines = [f"{place}: {value!r}" for place, value in plain.items()]
+    for name, content in FILES.items():
+        unchanged = fields_of(**{name: content})
+        for place, changed in change_each(content, VALUES):
+            try:
+                fields = fields_of(**{name: changed})
+            except InvalidOptionError as error:
+                lines.append(f"{name}{place}: {error}")
+                continue
+            more = [f"{k}={v!r}" for k, v in fields.items() if unchanged.get(k) != v]
+            less = [f"no {place}" for place in unchanged.keys() - fields.keys()]
+            lines.append(f"{name}{place}: {', '.join(more + sorted(less))}")
+    text = "\n".join([*lines, ""])
+    assert_golden(Path(__file__).parent / "data" / "listings.txt", text.encode())
 
 
 def test_items_that_are_no_products_are_left_out():
@@ -91,84 +90,21 @@ def test_items_that_are_no_products_are_left_out():
     assert len(listings([ITEMS[0], None], num_products=1)) == 1
 
 
-TEXTS = ("name", "full_description", "query", "product_category", "category")
-OPTIONS = "customization_options"
-# Field, value or nothing, and what the error says of the second item's field.
-BAD_FIELDS = [
-    *((name, None, f"{name}: expected a string, got None") for name in TEXTS),
-    *((n, "-", f"{n}: missing") for n in (*TEXTS[:3], "category", "small_description")),
-    ("small_description", ["a", 1], "small_desc.*d a string"),
-    ("pricing", "cheap", "pricing: expected a price"),
-    ("pricing", "$...", "pricing: expected a price"),
-    ("pricing", 3.5, "pricing: expected a string"),
-    ("pricing", f"${'9' * 400}", "pricing: expected"),
-    (OPTIONS, ["x"], "custom.*expected an object"),
-    (OPTIONS, {"a": {}}, "custom.*ed a list"),
-    (OPTIONS, {"a": [1]}, "custom.*an object"),
-    (OPTIONS, {"a": [{}]}, "value: missing"),
-    (OPTIONS, dict.fromkeys("abcdefgh", [{"value": "a"}] * 99), f"{OPTIONS}: .*ways"),
-]
-BAD_ITEMS = [
-    ([3], r"item 0, the item: expected an object, got 3"),
-    ([{}], r"item 0, asin: missing"),
-    ([{"asin": 5}], r"item 0, asin: expected a string, got 5"),
-    ([{"asin": ""}], r"item 0, asin: expected printable"),
-    ([{"asin": "a\nb"}], r"item 0, asin: expected printable"),
-    ([], r"has no product"),
-    ({}, r": expected a list of items"),
-]
-
-
-@pytest.mark.parametrize(("field", "value", "message"), BAD_FIELDS)
-def test_a_malformed_item_is_named_with_its_field(tmp_path, field, value, message):
-    item = {**ITEMS[1], field: value}
-    if value == "-":
-        del item[field]
-    paths = write(tmp_path, products=[ITEMS[0], item])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"pricing": f"${'9' * 400}"}, "pricing: expected"),
+        (
+            {"customization_options": {k: [{"value": "a"}] * 99 for k in "abcdefgh"}},
+            "customization_options: .*9227446944279201 ways",
+        ),
+    ],
+)
+def test_items_beyond_measure_are_refused(tmp_path, change, message):
+    paths = write(tmp_path, products=[ITEMS[0], {**ITEMS[1], **change}])
     match = rf"products: .*products\.json, item 1 \({TABLE}\), {message}"
     with pytest.raises(InvalidOptionError, match=match):
         Catalogue.load(**paths)
-
-
-@pytest.mark.parametrize(("items", "message"), BAD_ITEMS)
-def test_what_are_no_items_is_refused(items, message):
-    with pytest.raises(InvalidOptionError, match=rf"products: P\.json.*{message}"):
-        listings(items)
-
-
-WISH = {"instruction": "a", "instruction_attributes": ["a"]}
-BAD_ENTRIES = {
-    "attributes: A": [
-        (3, "the entry: expected an object"),
-        ({"attributes": "a"}, "attributes: expected a list"),
-        ({"attributes": [1]}, "attributes: expected a string"),
-        ({"instruction": 1}, "instruction: expected a string"),
-        ({"instruction": "a"}, "instruction_attributes: expected a list, got None"),
-        (
-            {**WISH, "instruction_attributes": []},
-            "instruction_attributes: expected at least one",
-        ),
-    ],
-    "human_instructions: H": [
-        (3, "the entry: expected a list"),
-        ([3], "the entry: expected an object"),
-        ([{}], "instruction_attributes: expected a list"),
-        ([{"instruction_attributes": ["a"]}], "instruction: missing"),
-        ([WISH], "instruction_options: expected a list"),
-    ],
-}
-
-
-@pytest.mark.parametrize(
-    ("file", "entry", "message"),
-    [(file, *row) for file, rows in BAD_ENTRIES.items() for row in rows],
-)
-def test_a_malformed_entry_is_named(file, entry, message):
-    name = file[: file.index(":")].removesuffix("_instructions")
-    with pytest.raises(InvalidOptionError, match=rf"{file}\.json, {SHIRT}, {message}"):
-        listings(**{name: {SHIRT: entry}})
-    # Entries of products that are not there are not looked at.
-    assert len(listings(**{name: {"other": entry}})) == 3
 
 
 def write_json(path, content):
@@ -353,26 +289,19 @@ def test_sources_are_never_mixed(tmp_path, monkeypatch, source, says, installed)
     assert load_json(tmp_path / "nouns.json") == content
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        ([], r"expected an object of lists by asin, got \[\]"),
-        ({"B1": ["a"], "B7": "abc"}, r"B7: expected a list of strings, got 'abc'"),
-        ({"B7": ["a", 1]}, r"B7: expected a list of strings, got \['a', 1\]"),
-        ({"B7": None}, "B7: expected a list of strings, got None"),
-        ({"title_nouns": {}}, "source: expected a name, got None"),
-        ({"title_nouns": {}, "source": ""}, "source: expected a name, got ''"),
-        ({"title_nouns": [], "source": "x"}, "title_nouns: expected an object"),
-        ({"title_nouns": {"B7": 1}, "source": "x"}, "B7: expected a list"),
-        ("{", "is no JSON file"),
-    ],
-)
 @pytest.mark.usefixtures("_no_spacy")
-def test_a_malformed_file_of_nouns_is_named(tmp_path, content, problem):
-    path = write_json(tmp_path / "nouns.json", content)
-    match = f"title_nouns: .*nouns.json:? {problem}"
-    with pytest.raises(InvalidOptionError, match=match):
-        load_title_nouns({}, path)
+def test_malformed_files_of_nouns_are_those_of_the_golden_file(tmp_path):
+    path, lines = tmp_path / "nouns.json", []
+    for content in ({"B1": ["a"], "B7": []}, {"source": "x", "title_nouns": NOUNS}):
+        for place, changed in change_each(content, (None, 1, "", "x", [], [1], {})):
+            path.write_text(json.dumps(changed))
+            try:
+                found = load_title_nouns({}, path)
+            except InvalidOptionError as error:
+                found = str(error).replace(str(path), "nouns.json")
+            lines.append(f"{place}: {found}")
+    text = "\n".join([*lines, ""])
+    assert_golden(Path(__file__).parent / "data" / "nouns.txt", text.encode())
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path, fake_spacy):
