@@ -228,29 +228,6 @@ def test_states_survive_json(state):
     assert read_state(record, PRODUCTS, 4) == state
 
 
-# Field, values that it cannot have, what the error says after the field's name.
-WRONG_FIELDS = [
-    ("goal", [4, 10**30], ": expected at most 3"),
-    ("goal", ["1"], ""),
-    ("page", ["cart", None, []], ""),
-    ("keywords", [3], ""),
-    ("page_no", [0], ""),
-    ("asin", [None, ["A1"], {}], ": there is no product"),
-    ("options", [{"size": "huge"}], ": A1 cannot be"),
-    ("options", [{"hue": "small"}, ["small"], [1], {"size": {}}], ""),
-    ("opened_asins", [3, [3], "A1"], ""),
-    ("reward", [2, None, "one"], ""),
-]
-
-
-@pytest.mark.parametrize(("field", "values", "message"), WRONG_FIELDS, ids=str)
-def test_records_that_are_no_state(field, values, message):
-    record = write_state(State(1, "item", "x", 1, "A1", {"size": "large"}))
-    for value in values:
-        with pytest.raises(InvalidOptionError, match=rf"^state: {field}{message}"):
-            read_state({**record, field: value}, PRODUCTS, 4)
-
-
 def test_records_of_another_form_are_no_state():
     record = write_state(State(1, "item", "x", 1, "A1", {"size": "large"}))
     for other in (None, [], {}, {**record, "more": 1}):
