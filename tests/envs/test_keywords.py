@@ -8,16 +8,12 @@ import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec.errors import (
-    InvalidOptionError,
-    UnknownOptionError,
-    shorten,
-)
+from roll_vec.errors import InvalidOptionError, UnknownOptionError, shorten
 from roll_vec.registration import ENVIRONMENTS
 from tests.golden import assert_golden
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
-RANDOM_LAKE, LAKE_8X8 = "roll_vec/RandomFrozenLake-v0", "roll_vec/FrozenLake8x8-v1"
+RANDOM_LAKE = "roll_vec/RandomFrozenLake-v0"
 COUNTDOWN, WEBSHOP = "roll_vec/Countdown-v0", "roll_vec/WebShop-v0"
 NAN, INF = float("nan"), float("inf")
 
