@@ -19,7 +19,7 @@ from roll_vec.errors import (
     UnsolvableLevelError,
 )
 from roll_vec.spaces import UnicodeText
-from tests.envs.countdown.tasks import list_tasks, write_jsonl
+from tests.envs.countdown.test_tasks import list_tasks, write_jsonl
 from tests.oracles import countdown as oracle
 
 

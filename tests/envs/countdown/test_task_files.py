@@ -11,7 +11,7 @@ import pytest
 from roll_vec.envs.countdown import Countdown
 from roll_vec.envs.countdown.task_files import load_tasks
 from roll_vec.errors import InvalidOptionError, MissingExtraError
-from tests.envs.countdown.tasks import list_tasks, write_jsonl
+from tests.envs.countdown.test_tasks import list_tasks, write_jsonl
 from tests.mutations import mutate_bytes
 
 ROWS = [

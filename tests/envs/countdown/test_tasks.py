@@ -1,5 +1,7 @@
 """Tasks: pinned, solvable, within a band of difficulty; arguments of the solver."""
 
+import gzip
+import json
 import random
 import re
 
@@ -15,8 +17,26 @@ from roll_vec.envs.countdown import (
 from roll_vec.envs.countdown.difficulty import count_operations
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed
-from tests.envs.countdown.tasks import list_tasks, write_jsonl
 from tests.oracles import countdown as oracle
+
+
+def list_tasks(env, seeds):
+    """Return the numbers and the target of each seed."""
+    tasks = []
+    for seed in seeds:
+        env.reset(seed=seed)
+        tasks.append((env.nums, env.target))
+    return tasks
+
+
+def write_jsonl(path, rows):
+    """Write a file with a JSON object for each row; return its path."""
+    open_text = gzip.open if path.suffix == ".GZ" else open
+    with open_text(path, "wt", encoding="utf-8") as file:
+        for nums, target in rows:
+            file.write(json.dumps({"target": target, "id": "é", "nums": nums}) + "\n")
+    return path
+
 
 # These never change: other tasks need a new version of the id.
 PINNED = {
