@@ -19,7 +19,7 @@ TESTS = [
     "tests/pins",  # the digests of trajectories
     "tests/stacked/test_golden.py",
     "tests/oracles/test_golden.py",
-    "tests/envs/webshop/test_golden.py",
+    "tests/envs/webshop/test_env.py",
     "tests/contract/test_lockstep.py",  # beside SyncVectorEnv
     "tests/contract/test_conformance.py",  # the public checker
     "tests/pool/test_conformance.py",
