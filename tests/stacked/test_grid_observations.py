@@ -58,7 +58,7 @@ def assert_shown(obs, family, grid, mode, lookup=None):
 def check_views(id, mode, lookup=None, **more):
     """Compare what both forms show with the naive rendering of the same grids."""
     keywords = {"render_mode": "text", **more}
-    own = {"obs_mode": mode, **({"grid_lookup": lookup} if lookup is not None else {})}
+    own = {"obs_mode": mode, **({"grid_lookup": lookup} if lookup else {})}
     grids = gymnasium.make_vec(id, num_envs=3, obs_mode="grid", **keywords)
     batch = gymnasium.make_vec(id, num_envs=3, **own, **keywords)
     alone = gymnasium.make(id, **own, **keywords)
@@ -91,6 +91,7 @@ def test_modes_equal_naive_renderings_of_the_grid(id, mode):
             min_size=1,
             max_size=3,
         ),
+        min_size=1,
     ),
 )
 def test_texts_have_the_strings_of_any_lookup(id, level, mode, lookup):
@@ -262,7 +263,7 @@ def test_the_longest_and_shortest_texts_are_in_the_space(size, text_format):
     ):
         keywords = {"obs_mode": "text", "text_format": text_format, **level}
         env = gymnasium.make(id, **keywords)
-        for action in (None, 1, 2, 3, 4):
+        for action in (None, *actions_of(id)):
             text = (env.reset(seed=0) if action is None else env.step(action))[0]
             assert env.observation_space.contains(text)
 
