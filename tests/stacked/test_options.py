@@ -218,13 +218,6 @@ def test_options_are_copies():
     assert env.action_lookup == {1: "north"}
     assert env.get_all_actions() == [1]
     assert env.options.grid_vocab == {"me": "the player"}
-    desc, schedule = np.array([list("SF"), list("HG")]), [1, 0, 0]
-    lake = gymnasium.make(LAKE, desc=desc, reward_schedule=schedule, is_slippery=False)
-    desc[:], schedule[2] = "H", -7
-    lake.reset(seed=0)
-    rows = [row.tolist() for row in lake.unwrapped.desc]
-    assert rows == [[b"S", b"F"], [b"H", b"G"]]
-    assert lake.unwrapped.P[0][2][0][2] == lake.step(2)[1] == 0
     env = gymnasium.make(LAKE, reward_schedule=(r for r in (2, 0, 0)))
     assert env.unwrapped.reward_range == (0, 2)
 

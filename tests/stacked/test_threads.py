@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels.grids import write_planes
 from roll_vec.progress import listen
 from roll_vec.stacked import kernel_threads
 from roll_vec.stacked import row_threads as threads
@@ -30,8 +29,6 @@ from roll_vec.stacked.row_threads import (
     for_row_ranges,
     resolve_num_threads,
 )
-from tests.conftest import JIT_OFF
-from tests.splits import split_all
 
 SECONDS = 60  # only a deadlock takes so long
 
@@ -130,35 +127,36 @@ def test_parts_run_beside_each_other_one_in_the_calling_thread(
     assert threading.current_thread() in seen
 
 
-def test_no_more_threads_than_cores_are_used_and_they_are_kept(
-    monkeypatch, fresh_helpers
-):
-    monkeypatch.setattr(threads, "count_cores", lambda: 3)
-    for _ in range(2):
-        for_row_ranges(lambda start, stop: None, 100, 10**6, 1)
-    assert len(threads._helpers.threads) == 2
+def test_few_rows_stay_in_the_calling_thread_when_there_are_helpers():
+    for_row_ranges(lambda start, stop: time.sleep(0.01), 8, 4, 1)  # starts helpers
+    callers, begun = set(), threads._helpers.runs.qsize()
+    for slices in (None, SliceSizer("rows")):
+        for_row_ranges(
+            lambda start, stop: callers.add(threading.get_ident()), 3, 4, 8, slices
+        )
+    assert callers == {threading.get_ident()}
+    assert threads._helpers.runs.qsize() == begun
 
 
-@pytest.mark.parametrize("possible", [0, 1])
-def test_threads_that_cannot_be_started_are_done_without(
+@pytest.mark.parametrize("possible", [0, 1, 100])
+def test_threads_are_as_many_as_cores_or_as_can_be_started(
     monkeypatch, fresh_helpers, possible
 ):
-    start, attempts = threading.Thread.start, iter(range(100))
+    start, attempts = threading.Thread.start, iter(range(1000))
 
     def start_some(thread):
         if next(attempts) >= possible:
-            message = "can't start new thread"
-            raise RuntimeError(message)
+            raise RuntimeError("can't start new thread")
         start(thread)
 
+    monkeypatch.setattr(threads, "count_cores", lambda: 3)
     monkeypatch.setattr(threading.Thread, "start", start_some)
     counts = np.zeros(64, np.int64)
-    for_row_ranges(add_one, 64, 4, 1, None, (counts,))
-    assert (counts == 1).all()
-    assert len(threads._helpers.threads) == possible
-
-
-# --------------------------------------------------------------------- errors
+    for _ in range(2):
+        for_row_ranges(add_one, 64, 10**6, 1, None, (counts,))
+    assert (counts == 2).all()
+    # They are kept for the next call.
+    assert len(threads._helpers.threads) == min(possible, 2)
 
 
 @pytest.mark.parametrize("failing", [{0}, {3}, {0, 1, 2, 3}])
@@ -169,8 +167,7 @@ def test_error_of_any_part_is_raised_after_all_have_ended(failing):
     def work(start, stop):
         meeting.wait(SECONDS)
         if start in failing:
-            message = f"part {start}"
-            raise ArithmeticError(message)
+            raise ArithmeticError(f"part {start}")
         if start in (1, 2):
             release.wait(SECONDS)
         ended.append(start)
@@ -188,35 +185,28 @@ def test_error_of_any_part_is_raised_after_all_have_ended(failing):
         timer.join()
     # The threads go on to serve.
     counts = np.zeros(4, np.int64)
-    for_row_ranges(lambda start, stop: counts[start:stop].fill(1), 4, 4, 1)
+    for_row_ranges(add_one, 4, 4, 1, None, (counts,))
     assert counts.all()
     with pytest.raises(ZeroDivisionError):
         for_row_ranges(lambda start, stop: 1 // 0, 3, 1, 1)
 
 
 def test_callers_from_many_threads_do_not_meet():
-    errors = []
+    all_counts = np.zeros((6, 64), np.int64)
 
-    def call(number):
-        counts = np.zeros(64, np.int64)
-
-        def work(start, stop):
-            counts[start:stop] += number
-
+    def call(counts):
         for _ in range(20):
-            for_row_ranges(work, 64, 3, 1)
-        if (counts != 20 * number).any():
-            errors.append(number)
+            for_row_ranges(add_one, 64, 3, 1, None, (counts,))
 
-    callers = [threading.Thread(target=call, args=(number,)) for number in range(6)]
+    callers = [threading.Thread(target=call, args=(row,)) for row in all_counts]
     for caller in callers:
         caller.start()
     for caller in callers:
         caller.join(SECONDS)
-    assert not errors
+    assert (all_counts == 20).all()
 
 
-# --------------------------------------------------------------------- slices
+# ------------------------------------------------------------- slices and Ctrl-C
 
 
 class FixedSlices(SliceSizer):
@@ -248,6 +238,10 @@ def test_slices_cover_every_row_once_and_tell_how_far_they_are(num_threads, rows
     assert done == sorted(done)
     if rows < 100 and num_threads == 1:
         assert done[-1] == 100
+    # A part ends where the work returns False.
+    begun = []
+    for_row_ranges(lambda at, _: begun.append(at) or at != 2, 10, 1, 1, FixedSlices(1))
+    assert begun == [0, 1, 2]
 
 
 @pytest.mark.parametrize("num_threads", [1, 3])
@@ -372,17 +366,6 @@ def test_ctrl_c_at_any_place_leaves_threads_that_serve():
     assert place > 50
 
 
-def test_part_ends_where_work_returns_false():
-    begun = []
-
-    def work(start, stop):
-        begun.append(start)
-        return start != 2
-
-    for_row_ranges(work, 10, 1, 1, FixedSlices(1))
-    assert begun == [0, 1, 2]
-
-
 def test_slices_grow_from_what_was_measured():
     slices = SliceSizer("rows")
     slices.add(1, 1e-9)
@@ -393,18 +376,6 @@ def test_slices_grow_from_what_was_measured():
     assert slices.rows == 1
     slices.add(1, 60.0)
     assert slices.rows == 1
-
-
-def test_few_rows_stay_in_the_calling_thread_when_there_are_helpers():
-    for_row_ranges(lambda start, stop: time.sleep(0.01), 8, 4, 1)  # starts helpers
-    callers, begun = set(), threads._helpers.runs.qsize()
-
-    def work(start, stop):
-        callers.add(threading.get_ident())
-
-    for_row_ranges(work, 3, 4, 8, slices=SliceSizer("rows"))
-    assert callers == {threading.get_ident()}
-    assert threads._helpers.runs.qsize() == begun
 
 
 # ------------------------------------------------------------ compiled kernels
@@ -476,23 +447,30 @@ def test_work_that_stays_on_the_calling_thread(team, kernel, kind, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "asked", "threads"),
+    ("seconds", "asked", "num_drawing", "threads"),
     [
-        (2.1 * PART_SECONDS, 8, 2),
-        (4.1 * PART_SECONDS, 8, 4),
-        (1.0, 8, 8),
-        (1.0, 3, 3),
-        (1.0, 100, 8),  # as there are cores
+        (2.1 * PART_SECONDS, 8, 0, 2),
+        (4.1 * PART_SECONDS, 8, 0, 4),
+        (1.0, 8, 0, 8),
+        (1.0, 3, 0, 3),
+        (1.0, 100, 0, 8),  # as there are cores
+        (1.0, 3, 1, 2),  # threads that draw levels keep their cores
+        (1.0, 3, 2, None),
     ],
 )
-def test_threads_are_as_many_as_have_a_part(team, kernel, seconds, asked, threads):
+def test_threads_are_as_many_as_have_a_part(
+    team, kernel, monkeypatch, seconds, asked, num_drawing, threads
+):
+    monkeypatch.setattr(kernel_threads, "background_threads", {*range(num_drawing)})
     run_often(KernelThreads(asked), kernel, 6400, seconds / 6400)
+    if threads is None:
+        assert not team.jobs
+        return
     # The call that may compile and five more are for measuring.
     assert len(kernel.calls) == 6
-    assert {job[2] for job in team.jobs} == {threads}
     assert len(team.jobs) == 14
-    for num_rows, chunk_rows, _ in team.jobs:
-        assert num_rows == 6400
+    for num_rows, chunk_rows, num_threads in team.jobs:
+        assert (num_rows, num_threads) == (6400, threads)
         assert chunk_rows % 64 == 0
         assert -(-num_rows // chunk_rows) <= 4 * threads
 
@@ -504,22 +482,9 @@ def test_the_call_that_compiles_is_not_measured(team, kernel):
     assert not team.jobs
 
 
-def test_threads_that_draw_levels_keep_their_cores(team, kernel, monkeypatch):
-    drawing = set()
-    monkeypatch.setattr(kernel_threads, "background_threads", drawing)
-    threads = KernelThreads(3)
-    for num_drawing, num_used in ((1, {2}), (2, set()), (0, {3})):
-        drawing.clear()
-        drawing.update(range(num_drawing))
-        team.jobs.clear()
-        run_often(threads, kernel, 6400, 1e-3)
-        assert {job[2] for job in team.jobs} == num_used
-
-
 def test_sleeping_threads_wake_for_long_work_or_frequent_work(team, kernel, clock):
-    threads = KernelThreads(2)
     team.is_asleep = True
-    run_often(threads, kernel, 6400, 5 * ASLEEP / 6400)
+    run_often(KernelThreads(2), kernel, 6400, 5 * ASLEEP / 6400)
     assert team.jobs
     team.jobs.clear()
     for pause, splits in ((1.0, False), (1e-6, True)):
@@ -530,25 +495,21 @@ def test_sleeping_threads_wake_for_long_work_or_frequent_work(team, kernel, cloc
         assert bool(team.jobs) == splits
 
 
-def test_splits_that_do_not_pay_become_rare(team, kernel):
+def test_splits_that_do_not_pay_become_rare(team, kernel, clock):
     threads = KernelThreads(2)
-    team.speed = 0.9
-    run_often(threads, kernel, 6400, 1e-6, 1000)
-    assert 3 <= len(team.jobs) <= 10
-    # They are frequent again when they pay.
-    team.speed = 1.5
-    run_often(threads, kernel, 6400, 1e-6, 1000)
-    assert len(team.jobs) > 700
-
-
-def test_threads_that_do_not_wake_are_rarely_woken(team, kernel, clock):
-    # As where other processes have the cores.
-    threads = KernelThreads(2)
-    team.is_asleep, team.speed = True, 0.9
-    for _ in range(1000):
-        clock.now += 1e-6
-        threads.run(kernel, 6400, 5 * ASLEEP / 6400)
-    assert 3 <= len(team.jobs) <= 25
+    # They are frequent again when they pay; threads may not wake up, as where other
+    # processes have the cores.
+    for speed, is_asleep, least, most in (
+        (0.9, False, 3, 10),
+        (1.5, False, 700, 1000),
+        (0.9, True, 3, 25),
+    ):
+        team.speed, team.is_asleep = speed, is_asleep
+        team.jobs.clear()
+        for _ in range(1000):
+            clock.now += 1e-6
+            threads.run(kernel, 6400, 1e-6)
+        assert least <= len(team.jobs) <= most
 
 
 def test_estimates_follow_a_change_and_not_an_interruption(team, kernel):
@@ -562,24 +523,7 @@ def test_estimates_follow_a_change_and_not_an_interruption(team, kernel):
         for _ in range(600):
             timing.add(row_seconds)
         assert timing.row_seconds == pytest.approx(row_seconds, rel=0.01)
-
-
-def test_copies_begin_anew(team, kernel):
-    threads = KernelThreads(3)
-    run_often(threads, kernel, 6400, 1.0)
+    # Copies begin anew.
     for twin in (copy.deepcopy(threads), pickle.loads(pickle.dumps(threads))):
-        assert twin.num_threads == 3
+        assert twin.num_threads == 2
         assert not twin._timings
-
-
-@pytest.mark.skipif(JIT_OFF, reason="nothing is compiled")
-@pytest.mark.parametrize("num_threads", [2, 7])
-def test_results_are_those_of_one_thread(monkeypatch, num_threads):
-    grids = np.random.default_rng(0).integers(0, 7, (200, 6, 6)).astype(np.uint8)
-    expected = np.zeros((200, 7, 6, 6), np.uint8)
-    write_planes(0, 200, grids, expected)
-    split_all(monkeypatch, num_threads)
-    planes = np.zeros_like(expected)
-    KernelThreads(num_threads).run(write_planes, 200, grids, planes)
-    np.testing.assert_array_equal(planes, expected)
-    assert kernel_threads._runners[write_planes].signatures

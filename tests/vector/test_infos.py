@@ -63,12 +63,14 @@ class Empty(gymnasium.Env):
     observation_space = action_space = gymnasium.spaces.Discrete(1)
 
 
+SYNC = SyncVectorEnv([Empty] * NUM_ENVS)
+
+
 def gymnasium_layout(infos):
     """Return the layout that Gymnasium's vector environments build."""
-    env = SyncVectorEnv([Empty] * NUM_ENVS)
     layout = {}
     for i, info in enumerate(infos):
-        layout = env._add_info(layout, info, i)
+        layout = SYNC._add_info(layout, info, i)
     return layout
 
 
