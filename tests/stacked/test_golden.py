@@ -19,7 +19,6 @@ from tests.oracles import golden_path, load_golden
 from tests.oracles.sokoban_rooms import generate_room
 
 SOKOBAN, RANDOM_LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
-FROZEN_LAKE = "roll_vec/FrozenLake-v1"
 MAX_STEPS = 60
 PLAYER, TARGET = 5, 2
 
@@ -199,29 +198,6 @@ def test_random_frozen_lake(golden, tag):
         ("action_is_valid", live | True),
     ):
         assert_recorded(results[name], recorded, live, name)
-
-
-@pytest.mark.parametrize("tag", LAKE_TAGS)
-def test_frozen_lake_on_the_golden_maps(golden, tag):
-    fields = golden("frozen_lake", tag)
-    slippery = lake_config(tag)["is_slippery"]
-    for row in range(0, len(fields["seeds"]), 6):
-        env = gymnasium.make(
-            FROZEN_LAKE,
-            desc=fields["map"][row],
-            is_slippery=slippery,
-            max_episode_steps=MAX_STEPS,
-        )
-        position, _ = env.reset(seed=int(fields["seeds"][row]))
-        assert position == fields["position"][row, 0]
-        for t in range(fields["length"][row]):
-            action = int(fields["actions"][row, t])
-            position, reward, terminated, truncated, _ = env.step(action)
-            assert position == fields["position"][row, t + 1]
-            assert reward == fields["reward"][row, t]
-            assert terminated == fields["done"][row, t]
-            assert truncated == (t == MAX_STEPS - 1)
-        assert terminated or truncated
 
 
 # ---------------------------------------------------------------- ROLL's own classes

@@ -108,20 +108,6 @@ def test_a_batch_equals_single_environments(id, mode):
         assert_same(env.step(batch), sync.step(batch), f"step {t}")
 
 
-def test_options_count_from_the_next_episode_on(id):
-    env, twin = (make_batch(id, autoreset_mode="Disabled") for _ in range(2))
-    first, later = CASES[id]
-    mask = np.array([False, True, True, False, False, False])
-    env.set_level_options(mask=mask, **later)
-    assert_same(env.step(np.full(6, 1)), twin.step(np.full(6, 1)))
-    changed = roll_vec.make_vec(id, 6, **LIMIT, **{**first, **later})
-    changed.reset(seed=3)
-    grids, expected, others = (each.reset()[0] for each in (env, twin, changed))
-    np.testing.assert_array_equal(grids[~mask], expected[~mask])
-    np.testing.assert_array_equal(grids[mask], others[mask])
-    assert not np.array_equal(expected[mask], others[mask])
-
-
 def test_an_empty_mask_and_options_back_to_the_first_leave_no_trace(id):
     later = CASES[id][1]
     env, twin = make_batch(id), make_batch(id)

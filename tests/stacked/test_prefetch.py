@@ -165,50 +165,33 @@ class TwoBatches(RuleBasedStateMachine):
         actions = self.draw(number).integers(1, 5, shape)
         self.same(lambda env: tuple(env.unroll(actions)))
 
-    @rule()
-    def reset(self):
-        self.same(lambda env: env.reset())
-
-    @rule(seed=SEEDS)
-    def reseed(self, seed):
-        if seed % 2:
+    @rule(number=NUMBERS, kind=st.sampled_from(["none", "one", "each"]))
+    def reset(self, number, kind):
+        if number % 2:
             self.wait_until_idle()
-        self.same(lambda env: env.reset(seed=seed))
-
-    @rule(number=NUMBERS, seed=st.none() | SEEDS)
-    def reset_some(self, number, seed):
-        mask = self.mask(number)
-        self.same(lambda env: env.reset(seed=seed, options={"reset_mask": mask}))
-
-    @rule(number=NUMBERS)
-    def reseed_some(self, number):
-        random = self.draw(number)
-        seeds = [
-            int(random.integers(99)) if random.random() < 0.5 else None
-            for _ in range(self.keywords["num_envs"])
-        ]
-        self.same(lambda env: env.reset(seed=seeds))
+        random, options = self.draw(number), None
+        seeds = number if kind == "one" else None
+        if kind == "each":
+            seeds = random.integers(99, size=self.keywords["num_envs"]).tolist()
+            seeds = [seed if random.random() < 0.5 else None for seed in seeds]
+        if random.random() < 0.5:
+            options = {"reset_mask": self.mask(number)}
+        self.same(lambda env: env.reset(seed=seeds, options=options))
 
     @rule(target=snapshots)
     def save(self):
         return tuple(env.get_state() for env in self.pair)
 
-    @rule(
-        pair=snapshots,
-        own=st.booleans(),
-        number=st.none() | NUMBERS,
-        moved=st.booleans(),
-    )
-    def restore(self, pair, own, number, moved):
+    @rule(pair=snapshots, own=st.booleans(), number=st.none() | NUMBERS)
+    def restore(self, pair, own, number):
         keywords = {}
         if number is not None:
             keywords["mask"] = mask = self.mask(number)
-            if moved and self.keywords["group_size"] == 1:
+            if number % 3 and self.keywords["group_size"] == 1:
                 rows = self.draw(number).integers(0, len(mask), len(mask))
                 keywords["rows"] = rows
-        states = pair if own else pair[::-1]
-        by_env = dict(zip(map(id, self.pair), states, strict=True))
-        self.same(lambda env: env.set_state(by_env[id(env)], **keywords))
+        states = iter(pair if own else pair[::-1])
+        self.same(lambda env: env.set_state(next(states), **keywords))
 
     @rule(number=st.none() | NUMBERS, change=st.integers(0, 5))
     def set_level_options(self, number, change):

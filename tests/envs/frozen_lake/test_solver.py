@@ -4,7 +4,6 @@ import gymnasium
 import numpy as np
 import pytest
 
-import roll_vec
 from roll_vec.envs.frozen_lake import LakeSolution
 from roll_vec.envs.frozen_lake import options as lake_options
 from roll_vec.envs.frozen_lake import solver as lake_solver
@@ -254,15 +253,6 @@ def test_infos_of_resets_have_the_chance_and_the_return(is_slippery, more):
     assert type(info["oracle_return"]) is float
 
 
-def test_a_band_of_given_maps_plays_those_inside():
-    more = {"levels": MAPS, "level_info": True, "success_probability": (0.9, None)}
-    env = gymnasium.make_vec(RANDOM, num_envs=60, **more)
-    levels = env.reset(seed=0)[1]["level"]
-    assert set(levels.tolist()) == {
-        j for j, rows in enumerate(MAPS) if start_chance(rows) > 0.9
-    }
-
-
 def test_a_chance_of_one_half_is_inside_a_band_that_ends_there():
     rows = ["SHF", "FFF", "HHG"]
     # The solver is off by its last digit, which is not shown.
@@ -275,15 +265,6 @@ def test_a_chance_of_one_half_is_inside_a_band_that_ends_there():
             info = env.reset(seed=0)[1]
             assert info["difficulty"]["success_probability"] == 0.5
             assert info["oracle_return"] == 0.5
-
-
-def test_the_band_can_change_between_episodes():
-    env = roll_vec.make_vec(RANDOM, 6, difficulty_info=True)
-    env.reset(seed=1)
-    env.set_level_options(mask=np.arange(6) < 3, success_probability=(0.2, 0.4))
-    chances = env.reset()[1]["difficulty"]["success_probability"]
-    assert ((chances[:3] >= 0.2) & (chances[:3] <= 0.4)).all()
-    assert env.get_attr("success_probability") == ((0.2, 0.4),) * 3 + (None,) * 3
 
 
 def test_maps_beyond_the_limit_of_the_solver_are_refused(monkeypatch):
