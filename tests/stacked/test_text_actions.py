@@ -9,7 +9,6 @@ from tests.conftest import JIT_OFF
 from tests.contract.cases import (
     LIMIT,
     MODES,
-    SAME_STEP,
     assert_same,
     make_batch,
     make_single,
