@@ -277,25 +277,6 @@ def test_snapshots_keep_what_texts_name():
     assert other.set_state(state) == texts
 
 
-def test_instructions_explain_the_format():
-    lines = {
-        text_format: [
-            line.split()[0]
-            for line in gymnasium.make(
-                "roll_vec/Sokoban-v0", obs_mode="text", text_format=text_format
-            )
-            .unwrapped.get_instructions()
-            .splitlines()[1:]
-        ]
-        for text_format in ("grid", "coord", "grid_coord")
-    }
-    assert lines == {
-        "grid": ["Symbols", "Actions:"],
-        "coord": ["Coordinates", "Actions:"],
-        "grid_coord": ["Symbols", "Coordinates", "Actions:"],
-    }
-
-
 # ------------------------------------------------------------- the looks of the cells
 
 UNDRAWN = GridFamily(

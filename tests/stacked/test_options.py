@@ -23,7 +23,7 @@ from roll_vec.errors import (
     UnknownOptionError,
 )
 from roll_vec.stacked.options import RENDER_MODES
-from tests.stacked.ids import FAMILIES, IDS, LEVEL_IDS, OPTIONS, actions_of, silent
+from tests.stacked.ids import IDS, LEVEL_IDS, OPTIONS, actions_of, silent
 
 SOKOBAN, RANDOM_LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 LAKE, LAKE_8X8 = "roll_vec/FrozenLake-v1", "roll_vec/FrozenLake8x8-v1"
@@ -150,24 +150,6 @@ def test_roll_environments_refuse_early():
 
 
 # --------------------------------------------------------- what is accepted, how
-
-
-def test_defaults_are_those_of_the_guide():
-    sokoban, lake = OPTIONS[SOKOBAN](), OPTIONS[RANDOM_LAKE]()
-    assert (sokoban.dim_room, sokoban.num_boxes) == ((6, 6), 3)
-    assert (sokoban.search_depth, sokoban.num_gen_steps) == (300, int(1.7 * 12))
-    assert (lake.size, lake.p, lake.is_slippery) == (4, 0.8, True)
-    for options in (sokoban, lake):
-        assert (options.max_steps, options.obs_mode) == (None, "grid")
-        assert (options.num_levels, options.start_level) == (0, 0)
-        assert set(options.grid_vocab) == set(options.grid_lookup.values())
-    assert sokoban.grid_lookup == dict(enumerate("#_O√XPS"))
-    assert lake.grid_lookup == dict(enumerate("P_OGX√"))
-    for id, name in ((LAKE, "4x4"), (LAKE_8X8, "8x8")):
-        fixed = gymnasium.make(id).unwrapped.options
-        assert (fixed.desc, fixed.map_name) == (None, name)
-        assert (fixed.is_slippery, fixed.success_rate) == (True, 1 / 3)
-        assert (fixed.reward_schedule, fixed.obs_mode) == ((1, 0, 0), "position")
 
 
 @pytest.mark.parametrize(
@@ -383,15 +365,6 @@ def test_human_mode_shows_every_reset_and_step(id, monkeypatch):
     env.close()
     env.close()
     assert len(closed) == 1
-
-
-def test_actions_have_names(id):
-    env, names = make(id), list(FAMILIES[id].action_names)
-    assert env.get_all_actions() == list(actions_of(id))
-    assert list(env.action_lookup.values()) == names
-    # What is read is no handle on the options.
-    env.action_lookup.clear()
-    assert list(env.action_lookup.values()) == names
 
 
 RANGED = {"episodes_numbers", "elapsed_steps", "cells", "players", "boxes_left"}

@@ -225,6 +225,11 @@ INSTRUCTIONS = [
     (LAKE, {"is_slippery": False}, "slippery", False),
     (LAKE, {}, "number of your cell", True),
     (LAKE, {"obs_mode": "text"}, "number of your cell", False),
+    (SOKOBAN, {"obs_mode": "text"}, "\nCoordinates", False),
+    (SOKOBAN, {"obs_mode": "text", "text_format": "coord"}, "\nCoordinates", True),
+    (SOKOBAN, {"obs_mode": "text", "text_format": "coord"}, "\nSymbols", False),
+    (SOKOBAN, {"obs_mode": "text", "text_format": "grid_coord"}, "\nSymbols", True),
+    (SOKOBAN, {"obs_mode": "text", "text_format": "grid_coord"}, "\nCoord", True),
 ]
 
 
