@@ -347,7 +347,15 @@ def test_a_band_that_hardly_exists_moves_nothing():
         alone.reset(seed=0)
 
 
-def test_given_levels_within_a_band_are_those_of_the_rule():
+def test_given_levels_within_a_band_are_those_of_the_rule(monkeypatch):
+    counts = []
+
+    def counted(grids, **more):
+        counts.append(len(grids))
+        return measure_rooms(grids, **more)
+
+    # No result shows that each of the 20 levels is measured once.
+    monkeypatch.setattr("roll_vec.envs.sokoban.measures.measure_rooms", counted)
     # The solution of level k takes k % 10 pushes and steps; one level has none.
     rooms = [f"#@${' ' * (k % 10 - 1)}.{' ' * (10 - k % 10)}#" for k in range(30)]
     rooms = [room if k % 10 else "#$@         .#" for k, room in enumerate(rooms)]
@@ -363,6 +371,7 @@ def test_given_levels_within_a_band_are_those_of_the_rule():
             )
             assert level == expected
             assert measure_rooms(grids[seed : seed + 1])[0] == [level % 10]
+    assert sum(counts) <= 20
 
 
 @UNCOMPILED
