@@ -410,6 +410,21 @@ def test_levels_without_a_solution_have_a_share_of_their_own():
 # ------------------------------------------------------------------------- unrolls
 
 
+@pytest.mark.parametrize(
+    ("id", "level"), [(SOKOBAN, "#####\n#@$.#\n#####"), (LAKES, "SFF\nFHG")]
+)
+@pytest.mark.parametrize("unrolls", [False, True])
+def test_episodes_that_begin_in_compiled_code_note_their_level(id, level, unrolls):
+    more = {"max_episode_steps": 1, "autoreset_mode": "SameStep", "action_start": 1}
+    env = roll_vec.make_vec(id, 9, levels=[level] * 3, start_level=1, **more)
+    env.reset(seed=0)
+    for k in range(1, 9):
+        actions = np.zeros((1, 9), int)
+        env.unroll(actions) if unrolls else env.step(actions[0])
+        expected = [1 + episode_seed(i, k) % 2 for i in range(9)]
+        assert env.get_state().arrays["level_numbers"].tolist() == expected
+
+
 @pytest.mark.skipif(JIT_OFF, reason="nothing is compiled")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
