@@ -3,8 +3,8 @@
 
 PYTHON ?= python
 KERNEL_TESTS = tests/kernels tests/stacked tests/envs \
-    --ignore=tests/envs/countdown --ignore=tests/envs/webshop tests/vector/test_masks.py \
-    tests/text/test_regex_search.py
+    --ignore=tests/envs/countdown --ignore=tests/envs/webshop \
+    tests/vector/test_batch_options.py tests/text/test_regex_search.py
 # Atomic instructions and waiting threads: no form of them runs as plain Python.
 COMPILED_ONLY = kernels/_atomics.py,kernels/thread_team.py
 
