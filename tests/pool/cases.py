@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import os
 import pickle
 import signal
@@ -33,26 +34,9 @@ ONE_PROCESS = {"workers": 1, "executor": "process"}
 EXECUTORS = [{}, THREADS, PROCESSES]
 EXECUTOR_IDS = ["serial", "threads", "processes"]
 EACH_EXECUTOR = pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
-EACH_SHARED_MEMORY = pytest.mark.parametrize(
-    "workers", EXECUTORS[:2], ids=EXECUTOR_IDS[:2]
-)
 EACH_WORKER = pytest.mark.parametrize("workers", EXECUTORS[1:], ids=EXECUTOR_IDS[1:])
-WORKERS = [
-    {},
-    {"workers": 1},
-    {"workers": 2},
-    {"workers": 4},
-    {"workers": 1, "executor": "process"},
-    {"workers": 2, "executor": "process"},
-    {"workers": 4, "executor": "process"},
-]
-WORKER_IDS = [
-    f"{kind.get('executor', 'thread')}{kind['workers']}" if kind else "serial"
-    for kind in WORKERS
-]
 # By their ids, for `one_in`.
 NAMED_EXECUTORS = dict(zip(EXECUTOR_IDS, EXECUTORS, strict=True))
-NAMED_WORKERS = dict(zip(WORKER_IDS, WORKERS, strict=True))
 COPIES = {"pickle": lambda env: pickle.loads(pickle.dumps(env)), "deep": copy.deepcopy}
 
 # For tests that make environments fail: the first fault of a pool warns, and warnings
@@ -62,11 +46,11 @@ FAULTS_ON_PURPOSE = pytest.mark.filterwarnings(
 )
 
 KINDS = {
-    "text": lambda n: talkers(n),
-    "box": lambda n: drifters("box", n),
-    "dict": lambda n: drifters("dict", n),
-    "discrete": lambda n: drifters("discrete", n),
-    "tuple": lambda n: drifters("tuple", n),
+    "text": talkers,
+    **{
+        kind: functools.partial(drifters, kind)
+        for kind in ("box", "dict", "discrete", "tuple")
+    },
     "counter": lambda n: [Counter] * n,
 }
 
