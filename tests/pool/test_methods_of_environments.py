@@ -1,14 +1,21 @@
-"""`set_level_options` and `solve` of pools: each environment's own methods."""
+"""Methods of a user's environments: level options, solutions, and states.
+
+States keep the stream of seeds, without a word about it.
+"""
 
 from functools import partial
+from typing import ClassVar
 
+import gymnasium
 import numpy as np
 import pytest
 
 import roll_vec
+from roll_vec import VectorState
 from roll_vec.envs.countdown import Countdown
 from roll_vec.errors import (
     InvalidOptionError,
+    InvalidStateError,
     PendingResultsError,
     ResetNeededError,
     UnknownOptionError,
@@ -16,10 +23,15 @@ from roll_vec.errors import (
 )
 from roll_vec.pool import replay
 from roll_vec.pool.factories import build
+from roll_vec.registration import ENVIRONMENTS
+from tests.contract.cases import assert_same
 from tests.pool.cases import (
     EACH_EXECUTOR,
     FAULTS_ON_PURPOSE,
+    MODES,
+    NAMED_EXECUTORS,
     ONE_PROCESS,
+    PROCESSES,
     draw_actions,
     kill_workers,
     play,
@@ -28,6 +40,9 @@ from tests.pool.cases import (
     with_fault,
 )
 from tests.pool.envs import Counter, Talker
+from tests.thinning import one_in
+
+pytestmark = FAULTS_ON_PURPOSE
 
 COUNTDOWN = "roll_vec/Countdown-v0"
 TAGS = "<think>(.*?)</think>\\s*<answer>(.*?)</answer>"
@@ -115,7 +130,7 @@ def test_bad_level_options_change_nothing(workers):
 
 @EACH_EXECUTOR
 def test_environments_without_the_methods(workers):
-    with pool([Talker, Counter][:1] * 3, **workers) as env:
+    with pool([Talker] * 3, **workers) as env:
         env.reset(seed=1)
         with pytest.raises(UnsupportedError, match=r"set_level_options: Talker has no"):
             env.set_level_options(length=3)
@@ -125,7 +140,6 @@ def test_environments_without_the_methods(workers):
         build(Talker, {"action_pattern": TAGS}).solve()
 
 
-@FAULTS_ON_PURPOSE
 @EACH_EXECUTOR
 def test_new_objects_get_the_level_options(workers):
     with pool([Tutor] * 4, **workers) as env:
@@ -149,7 +163,6 @@ def test_new_objects_get_the_level_options(workers):
             env.set_level_options(size=3)
 
 
-@FAULTS_ON_PURPOSE
 @pytest.mark.parametrize("limit", [200, 1 << 20], ids=["snapshots", "calls"])
 def test_restored_environments_get_the_level_options_in_their_order(monkeypatch, limit):
     monkeypatch.setattr(replay, "MIN_BYTES", limit)
@@ -199,7 +212,6 @@ def test_a_solution_that_no_text_is_known_for():
         envs.solve()
 
 
-@FAULTS_ON_PURPOSE
 @EACH_EXECUTOR
 def test_an_environment_that_failed_has_no_solution(workers):
     with pool([Tutor] * 3, **workers) as env:
@@ -228,3 +240,162 @@ def test_a_users_environment_of_integers_solves_itself_in_words():
             for action in solution:
                 terminations = env.step([action] * 2)[2]
             assert terminations[0]
+
+
+# ------------------------------------------------------------------------ states
+
+CORRIDOR = "tests_pool/Corridor-v0"
+
+
+class Corridor(roll_vec.BaseDiscreteActionEnv):
+    """The environment of docs/own_environments.md; some moves slip."""
+
+    ACTION_LOOKUP: ClassVar = {1: "Left", 2: "Right"}
+
+    def __init__(self, length=7):
+        self.length = length
+        self.observation_space = gymnasium.spaces.Box(0, length, (2,), np.int64)
+        self.action_space = gymnasium.spaces.Discrete(2, start=1)
+        self.door = self.position = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.door = int(self.np_random.choice([0, self.length - 1]))
+        self.position = self.length // 2
+        return np.array([self.position, self.door]), {}
+
+    def step(self, action):
+        move = {0: 0, 1: -1, 2: 1}[int(action)]
+        if self.np_random.random() < 0.3:
+            move = -move
+        self.position = min(max(self.position + move, 0), self.length - 1)
+        success = self.position == self.door
+        observation = np.array([self.position, self.door])
+        return observation, float(success), success, False, {"success": success}
+
+    def get_state(self):
+        return {"door": self.door, "position": self.position}
+
+    def set_state(self, state):
+        self.door, self.position = state["door"], state["position"]
+        assert state.keys() == {"door", "position"}
+
+
+@pytest.fixture
+def _registered():
+    roll_vec.register(CORRIDOR, Corridor, max_episode_steps=9)
+    yield
+    ENVIRONMENTS.pop(CORRIDOR)
+    gymnasium.registry.pop(CORRIDOR)
+
+
+def corridors(**keywords):
+    """Return a batch of corridors."""
+    return roll_vec.make_vec(CORRIDOR, 3, length=5, **keywords)
+
+
+def draw_moves(num_steps):
+    return np.random.default_rng(4).integers(1, 3, (num_steps, 3))
+
+
+@pytest.mark.usefixtures("_registered")
+@one_in(3, "workers, mode", NAMED_EXECUTORS, MODES)
+def test_later_episodes_are_those_after_the_snapshot(workers, mode, tmp_path):
+    """And a state with a stream that is none moves no environment."""
+    moves = draw_moves(50)
+    envs = corridors(autoreset_mode=mode, **workers)
+    others = corridors(autoreset_mode=mode, **(PROCESSES if not workers else {}))
+    envs.reset(seed=0)
+    play(envs, moves[:8])
+    envs.get_state().save(tmp_path / "state.npz")
+    state = VectorState.load(tmp_path / "state.npz")
+    bad = {**state.row(2), "seed_stream": {"stream": -1}}
+    words = r"environment 2 of the state: .*stream"
+    with pytest.raises(InvalidStateError, match=words):
+        envs.set_state(state.replace_row(2, bad))
+    expected = play(envs, moves[8:])
+    for one in (envs, others):
+        one.set_state(state)
+        assert_same(play(one, moves[8:]), expected)
+        one.close()
+
+
+@pytest.mark.usefixtures("_registered")
+def test_a_row_and_a_state_of_one_environment_go_on_alike():
+    moves = draw_moves(60)
+    envs = corridors(max_episode_steps=1000)
+    envs.reset(seed=0)
+    play(envs, moves[:8])
+    state = envs.get_state()
+    alone = Corridor(length=5)
+    alone.set_state(state.row(1))
+    state = state.replace_row(0, alone.get_state())
+    twin = Corridor(length=5)
+    twin.reset(seed=77)
+    twin.set_state(alone.get_state())
+    assert twin.np_random_seed == 1
+    for action in moves[:, 0]:
+        results = [one.step(action) for one in (alone, twin)]
+        assert results[0][0].tolist() == results[1][0].tolist()
+        if results[0][2]:
+            resets = [one.reset()[0].tolist() for one in (alone, twin)]
+            assert resets[0] == resets[1]
+    envs.set_state(state)
+    for action in moves[:, 0]:
+        observations = envs.step([action] * 3)[0].tolist()
+        assert observations[0] == observations[1]
+
+
+class Checked(Corridor):
+    """Adds to the states of the class above, draws in `set_state`, and checks."""
+
+    def get_state(self):
+        return {**super().get_state(), "length": self.length}
+
+    def set_state(self, state):
+        self.check_state(state)
+        self.reset(seed=3)
+        super().set_state({name: state[name] for name in ("door", "position")})
+
+    def check_state(self, state):
+        if state["length"] != self.length:
+            raise InvalidStateError.of_array("length", str(self.length), state)
+        assert state.keys() == {"door", "position", "length"}
+
+
+def test_draws_and_errors_in_set_state_leave_the_stream_alone():
+    one, other = Checked(), Checked()
+    one.reset(seed=8)
+    other.reset(seed=9)
+    one.step(1)
+    state, before = one.get_state(), other.get_state()
+    for change in ({"length": 2}, {"seed_stream": 5}, {"seed_stream": {}}):
+        for method in (other.set_state, other.check_state):
+            with pytest.raises(InvalidStateError, match="state"):
+                method({**state, **change})
+        assert other.get_state() == before
+    other.check_state(state)
+    assert other.get_state() == before
+    other.set_state(state)
+    assert other.get_state() == one.get_state() == state
+    # An incomplete state of one's own leaves the stream where it is.
+    other.set_state({"door": 0, "position": 1, "length": 7})
+    assert other.get_state()["door"] == 0
+
+
+def test_methods_of_a_class_beside_and_a_state_that_is_no_dict():
+    class Door:
+        def get_state(self):
+            return self.door
+
+        def set_state(self, state):
+            self.door = state
+
+    class Mixed(Door, Corridor):
+        pass
+
+    env = Mixed()
+    env.reset(seed=1)
+    with pytest.raises(InvalidStateError, match=r"Mixed\.get_state: expected a dict"):
+        env.get_state()
+    assert not hasattr(Door.get_state, "keeps_stream")
