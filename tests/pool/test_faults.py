@@ -78,18 +78,21 @@ def test_a_new_environment_object_has_the_attributes(workers):
 
 
 @EACH_EXECUTOR
+@pytest.mark.parametrize("by_recv", [False, True])
 @pytest.mark.parametrize("kind", ["box", "dict", "tuple"])
-def test_the_last_valid_observation_is_a_copy(kind, workers):
+def test_the_last_valid_observation_is_a_copy(kind, by_recv, workers):
     """The environment writes into its array before it fails."""
     with pool(drifters(kind, 3, reuses=True), **workers) as env:
         env.reset(seed=5)
-        actions = draw_actions(kind, 3, 2)
-        before = env.step(actions[0])
+        first, second = draw_actions(kind, 3, 2)
+        if by_recv:
+            env.send(first, [0, 1, 2])
+        before = env.recv(3) if by_recv else env.step(first)
         if kind == "dict":
-            actions[1]["by"][1] = 9.0
+            second["by"][1] = 9.0
         else:
-            actions[1][1] = 1.0
-        result = env.step(actions[1])
+            second[1] = 1.0
+        result = env.step(second)
         assert result[3][1]
         assert values_of(result, [1])[0][0] == values_of(before, [1])[0][0]
         assert env.fault_counts[1] == 1

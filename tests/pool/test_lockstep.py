@@ -182,20 +182,6 @@ def test_many_long_actions_do_not_block():
         assert set(env.recv(None)[0]) == {f"1: {long}"}
 
 
-@pytest.mark.parametrize("reuses", [False, True])
-@EACH_EXECUTOR
-def test_a_fault_in_lockstep_returns_the_observation_of_the_last_recv(workers, reuses):
-    still, fault = np.zeros(3, np.float32), np.ones(3, np.float32)
-    with pool(drifters("box", 2, reuses), **workers) as env:
-        env.reset(seed=1)
-        env.step(np.stack([still, still]))
-        env.send(still[None], [1])
-        (last_observation,), *_ = env.recv()
-        observations, *_ = env.step(np.stack([still, fault]))
-        assert env.fault_counts.tolist() == [0, 1]
-        assert_same(observations[1], last_observation)
-
-
 @EACH_EXECUTOR
 def test_a_timeout_beyond_any_clock_is_no_limit(workers):
     with pool(talkers(1), **workers) as env:

@@ -3,7 +3,6 @@
 import json
 import os
 import pickle
-from contextlib import closing
 
 import numpy as np
 import pytest
@@ -345,32 +344,6 @@ def test_the_check_of_a_users_environment(other, workers):
         assert before is None or env.get_attr("checks") == before
         assert_same(play(env, actions), play(twin, actions))
         env.set_state(state.replace_row(1, {**state.row(1), "turn": 1}))
-
-
-@EACH_EXECUTOR
-@pytest.mark.parametrize(
-    ("id", "change"),
-    [
-        ("roll_vec/Countdown-v0", {"level_options": {"num_numbers": 6}}),
-        ("roll_vec/WebShop-v0", {"level_options": {"limit_goals": 0}}),
-    ],
-)
-def test_a_bad_row_moves_no_environment(id, change, workers):
-    """`tests/envs/test_states.py` has all kinds of bad states."""
-    with (
-        closing(roll_vec.make_vec(id, 3, **workers)) as env,
-        closing(roll_vec.make_vec(id, 3)) as twin,
-    ):
-        for one in (env, twin):
-            one.reset(seed=3)
-        state = env.get_state()
-        for one in (env, twin):
-            one.step(["1+2"] * 3)
-        for row in ({**state.row(1), **change}, {**state.row(1), "num_env_steps": -3}):
-            with pytest.raises(InvalidStateError, match="environment 1 of the state: "):
-                env.set_state(state.replace_row(1, row))
-        assert env.get_state() == twin.get_state()
-        assert_same(env.step(["?"] * 3), twin.step(["?"] * 3))
 
 
 class OldApi(Drifter):
