@@ -375,3 +375,12 @@ def test_a_result_that_cannot_travel_is_a_fault_of_one(result, mode, workers):
     assert_same(shared.recv(2), local.recv(2))
     shared.close()
     local.close()
+
+
+def test_long_texts_are_compressed_if_the_user_says_so():
+    envs = [make_env(Holder, 2, 2, compress=compress) for compress in (False, True)]
+    actions = ["page of a shop\n" * 10_000] * 2
+    results = [(env.reset(seed=1), env.step(actions)) for env in envs]
+    assert_same(*results)
+    plain, compressed = (actors_of(env).num_bytes for env in envs)
+    assert compressed < plain / 20
