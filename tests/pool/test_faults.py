@@ -357,16 +357,6 @@ def test_a_fault_of_an_autoreset_is_raised_after_the_steps_of_the_others(workers
         assert infos["_level"].all()
 
 
-@EACH_EXECUTOR
-def test_a_constructor_that_fails_raises_as_it_is(workers):
-    def broken():
-        message = "no such thing"
-        raise OSError(message)
-
-    with pytest.raises(OSError, match="no such thing"):
-        pool([*talkers(2), broken], **workers)
-
-
 # ---------------------------------------------------- warnings and tracebacks
 
 
@@ -440,16 +430,15 @@ def test_an_error_has_the_traceback_itself(workers):
         assert not fault_warnings(lambda: env.reset(seed=1))
 
 
-@EACH_EXECUTOR
 @pytest.mark.parametrize("observation", [(1, 2), "ab", {"a": 1, "b": 2}, (1, 2, 3)])
-def test_a_reset_without_an_info_gets_a_hint(observation, workers):
+def test_a_reset_without_an_info_gets_a_hint(observation):
     class Bare(Talker):
         def reset(self, *, seed=None, options=None):
             super().reset(seed=seed)
             return observation
 
     with (
-        pool([Bare], **workers) as env,
+        pool([Bare]) as env,
         pytest.raises(EnvironmentFaultError, match=r"\(observation, \{\}\)"),
     ):
         env.reset(seed=1)

@@ -70,25 +70,19 @@ def test_lockstep_any_space(kind, mode, workers):
 
 @EACH_EXECUTOR
 def test_attributes(workers):
+    """`tests/contract/test_attributes.py` has more of them."""
     fns = [lambda: Drifter("dict", "ansi")] * 3
     with pool(fns, **workers) as env, sync(fns) as twin:
         for name in ("metadata", "render_mode", "num_envs", "spec"):
             assert getattr(env, name) == getattr(twin, name), name
-        for one in (env, twin):
-            one.reset(seed=3)
-        assert env.np_random_seed == twin.np_random_seed == (3, 4, 5)
-        states = [
-            [one.bit_generator.state for one in env.np_random] for one in (env, twin)
-        ]
-        assert states[0] == states[1]
+        env.reset(seed=3)
+        assert env.np_random_seed == (3, 4, 5)
         assert env.render() == env.call("render") == ("clock 0",) * 3
         for values in ([2.0, 3.0, 4.0], 5.0):
             env.set_attr("scale", values)
             assert env.get_attr("scale") == tuple(np.broadcast_to(values, 3))
         with pytest.raises(ValueError, match="3"):
             env.set_attr("scale", [1.0])
-        with pytest.raises(AttributeError):
-            env.get_attr("nothing")
         if workers.get("executor") == "process":
             with pytest.raises(AttributeError, match="in worker processes: use call"):
                 env.envs  # noqa: B018
@@ -103,8 +97,6 @@ def test_options_reach_the_environments_and_stay_as_they_are(workers):
         _, infos = env.reset(seed=1, options=options)
         assert list(options) == ["reset_mask", "map"]
         assert infos["options"].tolist() == ["{'map': 3}"] * 2
-        _, infos = env.reset()
-        assert infos["options"].tolist() == ["None"] * 2
 
 
 @EACH_EXECUTOR

@@ -67,25 +67,6 @@ def test_a_process_that_dies_or_hangs_is_replaced(command, workers, mode):
         assert env.faults == {**expected, kind: len(errors)}
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_workers_that_are_killed_while_idle(mode):
-    """The first environment that is stepped then loses its episode."""
-    fns = talkers(4)
-    with (
-        pool(fns, autoreset_mode=mode, **PROCESSES) as env,
-        pool(fns, autoreset_mode=mode) as twin,
-    ):
-        for one in (env, twin):
-            one.reset(seed=1)
-            one.step(("a",) * 4)
-        kill_workers(env)
-        result, twin_result = env.step(("b",) * 4), twin.step(("b",) * 4)
-        assert values_of(result, [2, 3]) == values_of(twin_result, [2, 3])
-        assert env.fault_counts.tolist() == [1, 1, 0, 0]
-        infos = result[4].get("final_info", result[4])
-        assert "exit code -9" in infos["error"][0]
-
-
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
 def test_a_worker_killed_before_a_reset_loses_no_seeds_of_others(mode):
     with pool(talkers(3), autoreset_mode=mode, **ONE_PROCESS) as env:
