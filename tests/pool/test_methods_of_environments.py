@@ -4,9 +4,7 @@ States keep the stream of seeds, without a word about it.
 """
 
 from functools import partial
-from typing import ClassVar
 
-import gymnasium
 import numpy as np
 import pytest
 
@@ -21,9 +19,8 @@ from roll_vec.errors import (
     UnknownOptionError,
     UnsupportedError,
 )
-from roll_vec.pool import replay
+from roll_vec.pool import PoolVectorEnv, replay
 from roll_vec.pool.factories import build
-from roll_vec.registration import ENVIRONMENTS
 from tests.contract.cases import assert_same
 from tests.pool.cases import (
     EACH_EXECUTOR,
@@ -244,68 +241,37 @@ def test_a_users_environment_of_integers_solves_itself_in_words():
 
 # ------------------------------------------------------------------------ states
 
-CORRIDOR = "tests_pool/Corridor-v0"
 
-
-class Corridor(roll_vec.BaseDiscreteActionEnv):
-    """The environment of docs/own_environments.md; some moves slip."""
-
-    ACTION_LOOKUP: ClassVar = {1: "Left", 2: "Right"}
-
-    def __init__(self, length=7):
-        self.length = length
-        self.observation_space = gymnasium.spaces.Box(0, length, (2,), np.int64)
-        self.action_space = gymnasium.spaces.Discrete(2, start=1)
-        self.door = self.position = 0
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.door = int(self.np_random.choice([0, self.length - 1]))
-        self.position = self.length // 2
-        return np.array([self.position, self.door]), {}
+class Slippery(Counter):
+    """Draws in its steps; its states have the count alone."""
 
     def step(self, action):
-        move = {0: 0, 1: -1, 2: 1}[int(action)]
-        if self.np_random.random() < 0.3:
-            move = -move
-        self.position = min(max(self.position + move, 0), self.length - 1)
-        success = self.position == self.door
-        observation = np.array([self.position, self.door])
-        return observation, float(success), success, False, {"success": success}
+        slips = self.np_random.random() < 0.3
+        return super().step(3 - action if slips else action)
 
     def get_state(self):
-        return {"door": self.door, "position": self.position}
+        return {"count": self.count}
 
     def set_state(self, state):
-        self.door, self.position = state["door"], state["position"]
-        assert state.keys() == {"door", "position"}
+        self.count = state["count"]
+        assert state.keys() == {"count"}
 
 
-@pytest.fixture
-def _registered():
-    roll_vec.register(CORRIDOR, Corridor, max_episode_steps=9)
-    yield
-    ENVIRONMENTS.pop(CORRIDOR)
-    gymnasium.registry.pop(CORRIDOR)
+def slippery(**keywords):
+    """Return a pool of three."""
+    return PoolVectorEnv([Slippery] * 3, **keywords)
 
 
-def corridors(**keywords):
-    """Return a batch of corridors."""
-    return roll_vec.make_vec(CORRIDOR, 3, length=5, **keywords)
-
-
-def draw_moves(num_steps):
-    return np.random.default_rng(4).integers(1, 3, (num_steps, 3))
-
-
-@pytest.mark.usefixtures("_registered")
 @one_in(3, "workers, mode", NAMED_EXECUTORS, MODES)
 def test_later_episodes_are_those_after_the_snapshot(workers, mode, tmp_path):
     """And a state with a stream that is none moves no environment."""
-    moves = draw_moves(50)
-    envs = corridors(autoreset_mode=mode, **workers)
-    others = corridors(autoreset_mode=mode, **(PROCESSES if not workers else {}))
-    envs.reset(seed=0)
+    moves = draw_actions("counter", 3, 50)
+    envs = slippery(autoreset_mode=mode, max_episode_steps=9, **workers)
+    others = slippery(
+        autoreset_mode=mode, max_episode_steps=9, **({} if workers else PROCESSES)
+    )
+    for one in (envs, others):
+        one.reset(seed=0)
     play(envs, moves[:8])
     envs.get_state().save(tmp_path / "state.npz")
     state = VectorState.load(tmp_path / "state.npz")
@@ -320,47 +286,43 @@ def test_later_episodes_are_those_after_the_snapshot(workers, mode, tmp_path):
         one.close()
 
 
-@pytest.mark.usefixtures("_registered")
 def test_a_row_and_a_state_of_one_environment_go_on_alike():
-    moves = draw_moves(60)
-    envs = corridors(max_episode_steps=1000)
+    moves = draw_actions("counter", 3, 60)
+    envs, alone, twin = slippery(), Slippery(), Slippery()
     envs.reset(seed=0)
-    play(envs, moves[:8])
+    play(envs, moves[:9])  # then no episode has just ended
     state = envs.get_state()
-    alone = Corridor(length=5)
     alone.set_state(state.row(1))
-    state = state.replace_row(0, alone.get_state())
-    twin = Corridor(length=5)
     twin.reset(seed=77)
     twin.set_state(alone.get_state())
+    envs.set_state(state.replace_row(0, alone.get_state()))
     assert twin.np_random_seed == 1
-    for action in moves[:, 0]:
+    for action, *_ in moves:
         results = [one.step(action) for one in (alone, twin)]
-        assert results[0][0].tolist() == results[1][0].tolist()
+        assert results[0] == results[1]
         if results[0][2]:
-            resets = [one.reset()[0].tolist() for one in (alone, twin)]
-            assert resets[0] == resets[1]
-    envs.set_state(state)
-    for action in moves[:, 0]:
+            assert alone.reset() == twin.reset()
         observations = envs.step([action] * 3)[0].tolist()
         assert observations[0] == observations[1]
 
 
-class Checked(Corridor):
+class Checked(Slippery):
     """Adds to the states of the class above, draws in `set_state`, and checks."""
 
+    limit = 7
+
     def get_state(self):
-        return {**super().get_state(), "length": self.length}
+        return {**super().get_state(), "limit": self.limit}
 
     def set_state(self, state):
         self.check_state(state)
         self.reset(seed=3)
-        super().set_state({name: state[name] for name in ("door", "position")})
+        super().set_state({"count": state["count"]})
 
     def check_state(self, state):
-        if state["length"] != self.length:
-            raise InvalidStateError.of_array("length", str(self.length), state)
-        assert state.keys() == {"door", "position", "length"}
+        if state["limit"] != self.limit:
+            raise InvalidStateError.of_array("limit", str(self.limit), state)
+        assert state.keys() == {"count", "limit"}
 
 
 def test_draws_and_errors_in_set_state_leave_the_stream_alone():
@@ -369,7 +331,7 @@ def test_draws_and_errors_in_set_state_leave_the_stream_alone():
     other.reset(seed=9)
     one.step(1)
     state, before = one.get_state(), other.get_state()
-    for change in ({"length": 2}, {"seed_stream": 5}, {"seed_stream": {}}):
+    for change in ({"limit": 2}, {"seed_stream": 5}, {"seed_stream": {}}):
         for method in (other.set_state, other.check_state):
             with pytest.raises(InvalidStateError, match="state"):
                 method({**state, **change})
@@ -379,23 +341,23 @@ def test_draws_and_errors_in_set_state_leave_the_stream_alone():
     other.set_state(state)
     assert other.get_state() == one.get_state() == state
     # An incomplete state of one's own leaves the stream where it is.
-    other.set_state({"door": 0, "position": 1, "length": 7})
-    assert other.get_state()["door"] == 0
+    other.set_state({"count": 4, "limit": 7})
+    assert other.get_state()["count"] == 4
 
 
 def test_methods_of_a_class_beside_and_a_state_that_is_no_dict():
-    class Door:
+    class Count:
         def get_state(self):
-            return self.door
+            return self.count
 
         def set_state(self, state):
-            self.door = state
+            self.count = state
 
-    class Mixed(Door, Corridor):
+    class Mixed(Count, Counter):
         pass
 
     env = Mixed()
     env.reset(seed=1)
     with pytest.raises(InvalidStateError, match=r"Mixed\.get_state: expected a dict"):
         env.get_state()
-    assert not hasattr(Door.get_state, "keeps_stream")
+    assert not hasattr(Count.get_state, "keeps_stream")
