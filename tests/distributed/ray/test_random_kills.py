@@ -1,0 +1,148 @@
+"""Two hundred kills at random times change a result, or leave something behind."""
+
+import hashlib
+import os
+import random
+import signal
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+import roll_vec
+from roll_vec.distributed import RayVectorEnv
+from roll_vec.distributed.ray_actors import RaySession
+
+pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+CASES = {
+    "rooms": ("roll_vec/Sokoban-v0", 32, {"dim_room": (6, 6), "num_boxes": 1}),
+    "tasks": ("roll_vec/Countdown-v0", 12, {"max_steps": 3}),
+}
+
+
+class Killer(threading.Thread):
+    """Kills processes of random shards, at random times, so many in total."""
+
+    def __init__(self, envs, count, seed):
+        super().__init__(daemon=True)
+        self.envs, self.count, self.rng = envs, count, random.Random(seed)
+        self.num_kills = 0
+
+    def run(self):
+        victims = set()
+        while self.num_kills < self.count:
+            time.sleep(self.rng.random() * 0.2)
+            pids = [pid for pid in self.envs.pids if pid and pid not in victims]
+            if not pids:
+                continue
+            victim = self.rng.choice(pids)
+            try:
+                os.kill(victim, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+            victims.add(victim)
+            self.num_kills += 1
+
+
+def update(digest, value):
+    """Add a result to a digest: arrays, dicts, tuples, texts."""
+    if isinstance(value, dict):
+        for key in value:
+            digest.update(str(key).encode())
+            update(digest, value[key])
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            update(digest, item)
+    elif isinstance(value, np.ndarray) and value.dtype != object:
+        digest.update(value.tobytes())
+    else:
+        digest.update(repr(value).encode())
+
+
+def play(envs, is_done):
+    """Play at random; return a digest after each round, until the round when done."""
+    rng, digest, digests = np.random.default_rng(0), hashlib.sha256(), []
+    update(digest, envs.reset(seed=0))
+    is_text = isinstance(envs.single_action_space, gymnasium.spaces.Text)
+    n = envs.num_envs
+    while not is_done(len(digests)):
+        if is_text:
+            ids = np.sort(rng.choice(n, n // 2, replace=False))
+            envs.send([f"{rng.integers(9)} + 1"] * len(ids), ids)
+            update(digest, envs.recv(None))
+        else:
+            for _ in range(3):
+                update(digest, envs.step(rng.integers(1, 5, n)))
+            update(digest, tuple(envs.unroll(rng.integers(1, 5, (5, n)))))
+            if rng.random() < 0.1:
+                update(digest, envs.reset(options={"reset_mask": rng.random(n) < 0.5}))
+        if rng.random() < 0.05:
+            update(digest, envs.set_state(envs.get_state().take(rng.permutation(n))))
+        digests.append(digest.hexdigest())
+    return digests
+
+
+def descendants():
+    """Return the processes that this process has started, and those of them."""
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            pid, _, rest = path.read_text().partition(" (")
+            parents[int(pid)] = int(rest.rpartition(")")[2].split()[1])
+    family = {os.getpid()}
+    while True:
+        more = {pid for pid, parent in parents.items() if parent in family} - family
+        if not more:
+            return family - {os.getpid()}
+        family |= more
+
+
+def mapped_files(pids):
+    """Return the shared memory of some processes that has a name."""
+    files = set()
+    for pid in pids:
+        with suppress(OSError):
+            for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+                if "/dev/shm/" in line:
+                    files.add(Path(line[line.index("/dev/shm/") :].split(" ")[0]))
+    return files
+
+
+@pytest.mark.parametrize(("name", "count"), [("rooms", 150), ("tasks", 50)])
+def test_random_kills_change_nothing(name, count):
+    id, num_envs, keywords = CASES[name]
+    envs = RayVectorEnv(
+        id, num_envs, 3, snapshot_interval=7, max_restarts=-1, **keywords
+    )
+    killer = Killer(envs, count, seed=1)
+    killer.start()
+    pids, files = set(), set()
+
+    def is_done(num_rounds):
+        pids.update(descendants(), envs.pids)
+        if num_rounds % 20 == 0:
+            files.update(mapped_files(pids))
+        return not killer.is_alive()
+
+    digests = play(envs, is_done)
+    assert killer.num_kills == count
+    # A shard can be killed once more before the head has noticed its death.
+    assert sum(envs.restarts) >= 0.8 * count
+    folder = Path(RaySession._folder)
+    assert folder.is_dir()
+    envs.close()
+    local = roll_vec.make_vec(id, num_envs, **keywords)
+    assert play(local, lambda i: i == len(digests)) == digests
+    assert not folder.exists()
+    for _ in range(100):
+        left = [path for path in files if path.exists()]
+        left += [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+        if not left:
+            return
+        time.sleep(0.1)
+    pytest.fail(f"left behind: {left}")
