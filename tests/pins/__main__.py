@@ -22,8 +22,7 @@ TESTS = [
     "tests/envs/webshop/test_env.py",
     "tests/contract/test_lockstep.py",  # beside SyncVectorEnv
     "tests/contract/test_conformance.py",  # the public checker
-    "tests/pool/test_conformance.py",
-    "tests/pool/test_failed_constructors.py",
+    "tests/pool/test_leftovers.py",
 ]
 # Of sets that have Ray.
 RAY_TESTS = ["tests/distributed/ray", "-m", "ray and not slow"]

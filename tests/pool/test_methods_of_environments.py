@@ -1,4 +1,7 @@
-"""`set_level_options` and `solve` of pools: each environment's own methods."""
+"""Methods of a user's environments: level options, solutions, and states.
+
+States keep the stream of seeds, without a word about it.
+"""
 
 from functools import partial
 
@@ -6,20 +9,26 @@ import numpy as np
 import pytest
 
 import roll_vec
+from roll_vec import VectorState
 from roll_vec.envs.countdown import Countdown
 from roll_vec.errors import (
     InvalidOptionError,
+    InvalidStateError,
     PendingResultsError,
     ResetNeededError,
     UnknownOptionError,
     UnsupportedError,
 )
-from roll_vec.pool import replay
+from roll_vec.pool import PoolVectorEnv, replay
 from roll_vec.pool.factories import build
+from tests.contract.cases import assert_same
 from tests.pool.cases import (
     EACH_EXECUTOR,
     FAULTS_ON_PURPOSE,
+    MODES,
+    NAMED_EXECUTORS,
     ONE_PROCESS,
+    PROCESSES,
     draw_actions,
     kill_workers,
     play,
@@ -28,6 +37,9 @@ from tests.pool.cases import (
     with_fault,
 )
 from tests.pool.envs import Counter, Talker
+from tests.thinning import one_in
+
+pytestmark = FAULTS_ON_PURPOSE
 
 COUNTDOWN = "roll_vec/Countdown-v0"
 TAGS = "<think>(.*?)</think>\\s*<answer>(.*?)</answer>"
@@ -115,7 +127,7 @@ def test_bad_level_options_change_nothing(workers):
 
 @EACH_EXECUTOR
 def test_environments_without_the_methods(workers):
-    with pool([Talker, Counter][:1] * 3, **workers) as env:
+    with pool([Talker] * 3, **workers) as env:
         env.reset(seed=1)
         with pytest.raises(UnsupportedError, match=r"set_level_options: Talker has no"):
             env.set_level_options(length=3)
@@ -125,7 +137,6 @@ def test_environments_without_the_methods(workers):
         build(Talker, {"action_pattern": TAGS}).solve()
 
 
-@FAULTS_ON_PURPOSE
 @EACH_EXECUTOR
 def test_new_objects_get_the_level_options(workers):
     with pool([Tutor] * 4, **workers) as env:
@@ -149,7 +160,6 @@ def test_new_objects_get_the_level_options(workers):
             env.set_level_options(size=3)
 
 
-@FAULTS_ON_PURPOSE
 @pytest.mark.parametrize("limit", [200, 1 << 20], ids=["snapshots", "calls"])
 def test_restored_environments_get_the_level_options_in_their_order(monkeypatch, limit):
     monkeypatch.setattr(replay, "MIN_BYTES", limit)
@@ -199,7 +209,6 @@ def test_a_solution_that_no_text_is_known_for():
         envs.solve()
 
 
-@FAULTS_ON_PURPOSE
 @EACH_EXECUTOR
 def test_an_environment_that_failed_has_no_solution(workers):
     with pool([Tutor] * 3, **workers) as env:
@@ -228,3 +237,127 @@ def test_a_users_environment_of_integers_solves_itself_in_words():
             for action in solution:
                 terminations = env.step([action] * 2)[2]
             assert terminations[0]
+
+
+# ------------------------------------------------------------------------ states
+
+
+class Slippery(Counter):
+    """Draws in its steps; its states have the count alone."""
+
+    def step(self, action):
+        slips = self.np_random.random() < 0.3
+        return super().step(3 - action if slips else action)
+
+    def get_state(self):
+        return {"count": self.count}
+
+    def set_state(self, state):
+        self.count = state["count"]
+        assert state.keys() == {"count"}
+
+
+def slippery(**keywords):
+    """Return a pool of three."""
+    return PoolVectorEnv([Slippery] * 3, **keywords)
+
+
+@one_in(3, "workers, mode", NAMED_EXECUTORS, MODES)
+def test_later_episodes_are_those_after_the_snapshot(workers, mode, tmp_path):
+    """And a state with a stream that is none moves no environment."""
+    moves = draw_actions("counter", 3, 50)
+    envs = slippery(autoreset_mode=mode, max_episode_steps=9, **workers)
+    others = slippery(
+        autoreset_mode=mode, max_episode_steps=9, **({} if workers else PROCESSES)
+    )
+    for one in (envs, others):
+        one.reset(seed=0)
+    play(envs, moves[:8])
+    envs.get_state().save(tmp_path / "state.npz")
+    state = VectorState.load(tmp_path / "state.npz")
+    bad = {**state.row(2), "seed_stream": {"stream": -1}}
+    words = r"environment 2 of the state: .*stream"
+    with pytest.raises(InvalidStateError, match=words):
+        envs.set_state(state.replace_row(2, bad))
+    expected = play(envs, moves[8:])
+    for one in (envs, others):
+        one.set_state(state)
+        assert_same(play(one, moves[8:]), expected)
+        one.close()
+
+
+def test_a_row_and_a_state_of_one_environment_go_on_alike():
+    moves = draw_actions("counter", 3, 60)
+    envs, alone, twin = slippery(), Slippery(), Slippery()
+    envs.reset(seed=0)
+    play(envs, moves[:9])  # then no episode has just ended
+    state = envs.get_state()
+    alone.set_state(state.row(1))
+    twin.reset(seed=77)
+    twin.set_state(alone.get_state())
+    envs.set_state(state.replace_row(0, alone.get_state()))
+    assert twin.np_random_seed == 1
+    for action, *_ in moves:
+        results = [one.step(action) for one in (alone, twin)]
+        assert results[0] == results[1]
+        if results[0][2]:
+            assert alone.reset() == twin.reset()
+        observations = envs.step([action] * 3)[0].tolist()
+        assert observations[0] == observations[1]
+
+
+class Checked(Slippery):
+    """Adds to the states of the class above, draws in `set_state`, and checks."""
+
+    limit = 7
+
+    def get_state(self):
+        return {**super().get_state(), "limit": self.limit}
+
+    def set_state(self, state):
+        self.check_state(state)
+        self.reset(seed=3)
+        super().set_state({"count": state["count"]})
+
+    def check_state(self, state):
+        if state["limit"] != self.limit:
+            raise InvalidStateError.of_array("limit", str(self.limit), state)
+        assert state.keys() == {"count", "limit"}
+
+
+def test_draws_and_errors_in_set_state_leave_the_stream_alone():
+    one, other = Checked(), Checked()
+    one.reset(seed=8)
+    other.reset(seed=9)
+    one.step(1)
+    state, before = one.get_state(), other.get_state()
+    for change in ({"limit": 2}, {"seed_stream": 5}, {"seed_stream": {}}):
+        for method in (other.set_state, other.check_state):
+            with pytest.raises(InvalidStateError, match="state"):
+                method({**state, **change})
+        assert other.get_state() == before
+    other.check_state(state)
+    assert other.get_state() == before
+    other.set_state(state)
+    assert other.get_state() == one.get_state() == state
+    # An incomplete state of one's own leaves the stream where it is.
+    other.set_state({"count": 4, "limit": 7})
+    assert other.get_state()["count"] == 4
+
+
+def test_methods_of_a_class_beside_and_a_state_that_is_no_dict():
+    class Count:
+        def get_state(self):
+            return self.count
+
+        def set_state(self, state):
+            self.count = state
+
+    class Mixed(Count, Counter):
+        pass
+
+    env = Mixed()
+    env.reset(seed=1)
+    with pytest.raises(InvalidStateError, match=r"Mixed\.get_state: expected a dict"):
+        env.get_state()
+    assert not hasattr(Count.get_state, "keeps_stream")
