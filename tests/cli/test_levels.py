@@ -48,11 +48,10 @@ def read_csv(path="stats.csv"):
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".NPZ"])
-def test_made_levels_are_those_that_the_environment_plays(run, env_id, suffix):
+def test_made_levels_are_those_that_the_environment_plays(works, env_id, suffix):
     out = f"set{suffix}"
     make = ("--num-levels", 9, "--start-level", 40, "--out", out)
-    outcome = run("levels", "make", env_id, *flags(KEYWORDS[env_id]), *make)
-    assert (outcome.code, outcome.err) == (0, "")
+    outcome = works("levels", "make", env_id, *flags(KEYWORDS[env_id]), *make)
     assert outcome.out == f"9 levels of {env_id}, seeds 40 to 48: {out}\n"
     boards = first_boards(env_id, range(9), levels=out)
     own = KEYWORDS[env_id]
@@ -63,10 +62,9 @@ def test_made_levels_are_those_that_the_environment_plays(run, env_id, suffix):
         np.testing.assert_array_equal(boards, expected)
 
 
-def test_text_is_that_of_a_file(run, tmp_path):
+def test_text_is_that_of_a_file(run, works, tmp_path):
     (tmp_path / "set.xsb").write_text(COLLECTION)
-    outcome = run("levels", "show", "set.xsb", "--text")
-    assert (outcome.code, outcome.err) == (0, "")
+    outcome = works("levels", "show", "set.xsb", "--text")
     assert load_levels([outcome.out]) == load_levels(EXPECTED)
     one = run("levels", "show", "set.xsb", "--text", "--levels", 1)
     assert one.out.splitlines()[:4] == ["; 1", "######", "###  #", "#+ $ #"]
@@ -79,7 +77,7 @@ def test_text_is_that_of_a_file(run, tmp_path):
     assert not list(tmp_path.glob("*.png"))
 
 
-def test_a_sheet_shows_the_boards(run, tmp_path, env_id):
+def test_a_sheet_shows_the_boards(works, tmp_path, env_id):
     image = pytest.importorskip("PIL.Image")
     source = (
         "levels",
@@ -89,8 +87,7 @@ def test_a_sheet_shows_the_boards(run, tmp_path, env_id):
         "--levels",
         "7,2,11,3",
     )
-    outcome = run(*source, "-o", "render_scale=1", "--out", "sheet.png")
-    assert (outcome.code, outcome.err) == (0, "")
+    outcome = works(*source, "-o", "render_scale=1", "--out", "sheet.png")
     assert outcome.out == f"4 levels of {env_id}: sheet.png\n"
     with image.open(tmp_path / "sheet.png") as saved:
         picture = np.asarray(saved)
@@ -105,14 +102,13 @@ def test_a_sheet_shows_the_boards(run, tmp_path, env_id):
         np.testing.assert_array_equal(part, board)
 
 
-def test_exported_levels_are_read_back_equal(run, tmp_path):
+def test_exported_levels_are_read_back_equal(run, works, tmp_path):
     (tmp_path / "folder").mkdir()
     for name in ("set.txt", "folder/1.txt", "folder/2.xsb"):
         (tmp_path / name).write_text(COLLECTION)
     for source, count in (("set.txt", 3), ("folder", 6)):
         for out in ("out.npz", "out.txt", "out.xsb"):
-            outcome = run("levels", "export", source, "--out", out)
-            assert (outcome.code, outcome.err) == (0, "")
+            outcome = works("levels", "export", source, "--out", out)
             assert outcome.out == f"{count} levels of {source}: {out}\n"
             assert load_levels(out) == load_levels(source)
             # And again, from this format to another.
@@ -143,13 +139,12 @@ def test_lakes_are_letters(run, tmp_path):
 
 
 def test_stats_are_those_of_the_solver_and_of_random_players(
-    run, tmp_path, monkeypatch
+    works, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("COLUMNS", "120")
     (tmp_path / "set.txt").write_text(f"{COLLECTION}\n\n{UNSOLVABLE}\n")
     more = ("--random-episodes", 40, "--seed", 5, "--csv", "stats.csv")
-    outcome = run("levels", "stats", "set.txt", *more)
-    assert (outcome.code, outcome.err) == (0, "")
+    outcome = works("levels", "stats", "set.txt", *more)
     rows = read_csv()
     assert [int(row["level"]) for row in rows] == [0, 1, 2, 3]
     assert [int(row["boxes"]) for row in rows] == [1, 2, 1, 1]
@@ -223,12 +218,11 @@ def test_random_players_of_a_level_do_not_depend_on_the_other_levels(run):
 
 
 @pytest.mark.parametrize("columns", [30, 80])
-def test_stats_of_a_narrow_screen_have_all_values(run, env_id, monkeypatch, columns):
+def test_stats_of_a_narrow_screen_have_all_values(works, env_id, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     seeds = ",".join(str(2**32 - number) for number in (1, 2, 3))
     few = ("--levels", seeds, "--random-episodes", 13, "--csv", "stats.csv")
-    outcome = run("levels", "stats", env_id, *few)
-    assert (outcome.code, outcome.err) == (0, "")
+    outcome = works("levels", "stats", env_id, *few)
     assert "\N{HORIZONTAL ELLIPSIS}" not in outcome.out
     rows = read_csv()
     table = [line for line in outcome.out.splitlines() if line[0] in "│┃"]
@@ -259,7 +253,7 @@ def test_stats_of_an_id_are_those_of_its_seeds(run):
 
 
 def test_stats_of_lakes_are_the_chances_of_the_best_and_of_a_random_player(
-    run, tmp_path
+    works, tmp_path
 ):
     # Between holes the best is to try to go up: one of three slips goes ahead, one
     # back, one is lost.  v(S) = v(F) / 2 and v(F) = (v(S) + 1) / 3.
@@ -268,8 +262,7 @@ def test_stats_of_lakes_are_the_chances_of_the_best_and_of_a_random_player(
         ((), [0.2, 1.0]),
         (("-o", "is_slippery=False"), [1.0, 1.0]),
     ):
-        outcome = run("levels", "stats", "set.txt", *keywords, "--csv", "stats.csv")
-        assert (outcome.code, outcome.err) == (0, "")
+        outcome = works("levels", "stats", "set.txt", *keywords, "--csv", "stats.csv")
         rows = read_csv()
         assert [row["holes"] for row in rows] == ["6", "0"]
         best = [float(row["success_probability"]) for row in rows]

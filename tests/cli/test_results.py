@@ -69,16 +69,15 @@ def test_a_digest_is_checked(run, monkeypatch):
     assert f"is {'0' * 64} and not {split.digest}" in outcome.err
 
 
-def test_a_policy_is_evaluated_and_compared(run):
-    outcome = run(*LAKE_TEST, "--num", 50, "--policy", "oracle", "--out", "a")
-    assert (outcome.code, outcome.err) == (0, "")
-    table = table_of(outcome.out)
+def test_a_policy_is_evaluated_and_compared(run, works):
+    outcome = works(*LAKE_TEST, "--num", 50, "--policy", "oracle", "--out", "a")
+    table = outcome.table
     assert table["success rate"] == "100.00 % (95 %: 92.87 to 100.00)"
     assert (table["episodes"], table["faults"]) == ("50", "0")
     assert table["policy"] == "oracle"
     assert float(table["episodes/s"].replace(",", "")) > 0
     again = run(*LAKE_TEST, "--num", 50, "--policy", "oracle", "--out", "a")
-    assert table_of(again.out) == {**table, "episodes/s": "-"}
+    assert again.table == {**table, "episodes/s": "-"}
     for name, num_envs in (("b", 3), ("c", 50)):
         quiet = ("--quiet", "--num-envs", num_envs, "--out", name)
         assert run(*LAKE_TEST, "--num", 50, *quiet).out == ""
@@ -86,14 +85,14 @@ def test_a_policy_is_evaluated_and_compared(run):
     content = read_results("b")
     assert content.header.policy == {"name": "random", "seed": 0}
     assert "platform" not in content.header.versions
-    table = table_of(run("eval", "--compare", "a", "b").out)
+    table = run("eval", "--compare", "a", "b").table
     num_solved = sum(record.success for record in content.records.values())
     assert table["only A solves"] == str(50 - num_solved)
     assert table["only B solves"] == "0"
     assert table["success, B - A"].startswith(f"-{2 * (50 - num_solved)}.00 percent")
     assert table["B"] == "b: random, seed 0"
     run(*LAKE_TEST, "--num", 20, "--out", "d", "--quiet")
-    table = table_of(run("eval", "--compare", "b", "d", "--common").out)
+    table = run("eval", "--compare", "b", "d", "--common").table
     assert table["episodes"] == "20"
     assert table["McNemar's exact p"] == "1"
 
@@ -139,12 +138,12 @@ def test_a_model_behind_an_endpoint_is_evaluated(run):
         assert outcome.code == 1
         assert "all 3 episodes ended by faults" in outcome.err
         # Versions of openai quote the message, or the whole object around it.
-        assert re.search("400 - .*down", table_of(outcome.out)["first fault"])
+        assert re.search("400 - .*down", outcome.table["first fault"])
         is_down = False
         assert run(*command).code == 1
         outcome = run(*command, "--retry-faults")
         assert outcome.code == 0
-        assert table_of(outcome.out)["faults"] == "0"
+        assert outcome.table["faults"] == "0"
         is_down = True
         outcome = run(*command[:-2], "--on-error", "raise", "--quiet")
         assert outcome.code == 1

@@ -61,9 +61,8 @@ def test_bench_elsewhere_is_an_error(fails):
 SECTIONS = ["versions", "machine", "kernels", "extras", "terminal"]
 
 
-def test_doctor_has_all_sections_as_text_and_json(run):
-    outcome = run("doctor")
-    assert (outcome.code, outcome.err) == (0, "")
+def test_doctor_has_all_sections_as_text_and_json(run, works):
+    outcome = works("doctor")
     lines = outcome.out.splitlines()
     assert [line for line in lines if line in SECTIONS] == SECTIONS
     names = [line.split()[0] for line in lines if re.match(r"  \S", line)]
@@ -128,7 +127,7 @@ FILES = ("run.npz", "rooms.txt", "boxes.sok", "train.jsonl", "picture.bmp", "p.w
 
 
 @pytest.fixture
-def try_words(run):
+def try_words(run, works):
     """Return a function that asks a shell for the completions of WORDS."""
     pytest.importorskip("shtab")
 
@@ -137,8 +136,7 @@ def try_words(run):
             pytest.skip(f"the shell {name} is not here")
         for file in FILES:
             Path(file).touch()
-        outcome = run("completion", name)
-        assert (outcome.code, outcome.err) == (0, "")
+        outcome = works("completion", name)
         Path("program").write_text(outcome.out)
         code = begin + "".join(form.format(line) for line in WORDS)
         command = [path, flag, "-c", code]
@@ -213,9 +211,8 @@ def files(tmp_path):
     return paths
 
 
-def test_a_catalogue_is_stored_and_replaced_only_by_force(run, fails, files, tmp_path):
-    outcome = run("webshop", "index", *files, "--out", "shop")
-    assert (outcome.code, outcome.err) == (0, "")
+def test_a_catalogue_is_stored_and_replaced_only_by_force(run, works, fails, files, tmp_path):
+    outcome = works("webshop", "index", *files, "--out", "shop")
     assert outcome.out == "3 products and 5 goals in shop; title nouns: file\n"
     assert len(Catalogue.load(products="shop").goals) == 5
     few = ("webshop", "index", "--num-products", 20, "--out", "shop")
