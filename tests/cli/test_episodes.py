@@ -74,7 +74,7 @@ def act(texts):
 def test_episodes_are_those_of_each_environment_alone(
     works, user_module, policy_of, tmp_path, monkeypatch, env_id, mode
 ):
-    steps, num_envs, seed = 160, 6, 5
+    steps, num_envs, seed = 210, 6, 5
     monkeypatch.syspath_prepend(tmp_path)
     importlib.import_module(user_module)
     policy = policy_of(ANSWERS) if "Echo" in env_id else "random"
