@@ -18,6 +18,7 @@ import roll_vec
 from roll_vec.cli import main, make_parser
 from roll_vec.registration import ENVIRONMENTS
 from tests.cli.small_envs import LINE
+from tests.envs.sokoban.user_levels import COLLECTION
 
 GOLDEN = Path(__file__).parent / "golden"
 SOKOBAN = "roll_vec/Sokoban-v0"
@@ -116,17 +117,10 @@ def test_info_is_the_golden_one(works, id):
         assert f"\n\n{heading}\n  " in outcome.out
 
 
-def test_info_has_keywords_with_default_type_and_a_line(run):
-    out = run("info", "roll_vec/FrozenLake8x8-v1").out
-    lines = "\n  map_name='8x8' (str or None)\n      Gymnasium's map: 4x4 or 8x8.\n"
-    assert lines in out
-    assert "\n  autoreset_mode='NextStep' (AutoresetMode or str)\n" in out
-    out = run("info", "roll_vec/RandomFrozenLake-v0", "-o", "size=5").out
-    assert "grid      Box(0, 5, (5, 5), uint8)" in out
-
-
 def test_info_is_json_for_programs(run):
-    content = json.loads(run("info", "roll_vec/RandomFrozenLake-v0", "--json").out)
+    lake = ("info", "roll_vec/RandomFrozenLake-v0", "-o", "size=5")
+    assert "grid      Box(0, 5, (5, 5), uint8)" in run(*lake).out
+    content = json.loads(run(*lake[:2], "--json").out)
     assert content["actions"] == {"1": "Left", "2": "Down", "3": "Right", "4": "Up"}
     keyword = next(one for one in content["keywords"] if one["name"] == "size")
     assert (keyword["type"], keyword["default"]) == ("int", "4")
@@ -149,6 +143,30 @@ def test_environments_of_users_and_of_gymnasium_are_explained(run, user_module):
 
 
 # -------------------------------------------------------------------------- output
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        (f"rollout {LINE} --num-envs 4 --steps 12 --no-image", "12/12 steps"),
+        ("replay run.npz", "12/12 steps"),
+        ("levels stats set.txt --random-episodes 40", "120/120"),
+        # The second time, the episodes are those of the file.
+        (
+            "eval roll_vec/FrozenLake --split test --num 30 --out a",
+            "30/30 episodes",
+        ),
+    ],
+)
+def test_progress_is_shown_to_a_terminal_only(
+    run, monkeypatch, tmp_path, command, text
+):
+    (tmp_path / "set.txt").write_text(COLLECTION)
+    run("rollout", LINE, "--num-envs=4", "--steps=12", "--no-image", "--save=run.npz")
+    assert run(*command.split()).err == ""
+    # rich takes this for a terminal.
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert text in run(*command.split()).err
 
 
 def test_command_line_is_imported_with_the_core_alone():

@@ -11,10 +11,8 @@ import pytest
 from pyarrow import parquet
 
 from roll_vec.evaluation import SPLITS, find_split, read_results
-from roll_vec.evaluation.split import Split
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.seeding import episode_seed
-from tests.cli.output import table_of
 from tests.evaluation.chat_server import ChatServer, Reply
 
 LAKE, ONE_LAKE = "roll_vec/RandomFrozenLake-v0", "roll_vec/FrozenLake-v1"
@@ -63,21 +61,20 @@ def test_a_digest_is_checked(run, monkeypatch):
     split = find_split(COUNTDOWN, "test")
     outcome = run("eval", COUNTDOWN, "--split", "test", "--check")
     assert (outcome.code, outcome.out) == (0, f"{COUNTDOWN} test: {split.digest}\n")
-    monkeypatch.setattr(Split, "compute_digest", lambda split: "0" * 64)
+    monkeypatch.setattr(type(split), "compute_digest", lambda split: "0" * 64)
     outcome = run("eval", COUNTDOWN, "--split", "test", "--check")
     assert outcome.code == 1
     assert f"is {'0' * 64} and not {split.digest}" in outcome.err
 
 
 def test_a_policy_is_evaluated_and_compared(run, works):
-    outcome = works(*LAKE_TEST, "--num", 50, "--policy", "oracle", "--out", "a")
-    table = outcome.table
+    oracle = (*LAKE_TEST, "--num", 50, "--policy", "oracle", "--out", "a")
+    table = works(*oracle).table
     assert table["success rate"] == "100.00 % (95 %: 92.87 to 100.00)"
     assert (table["episodes"], table["faults"]) == ("50", "0")
     assert table["policy"] == "oracle"
     assert float(table["episodes/s"].replace(",", "")) > 0
-    again = run(*LAKE_TEST, "--num", 50, "--policy", "oracle", "--out", "a")
-    assert again.table == {**table, "episodes/s": "-"}
+    assert run(*oracle).table == {**table, "episodes/s": "-"}
     for name, num_envs in (("b", 3), ("c", 50)):
         quiet = ("--quiet", "--num-envs", num_envs, "--out", name)
         assert run(*LAKE_TEST, "--num", 50, *quiet).out == ""
@@ -93,15 +90,7 @@ def test_a_policy_is_evaluated_and_compared(run, works):
     assert table["B"] == "b: random, seed 0"
     run(*LAKE_TEST, "--num", 20, "--out", "d", "--quiet")
     table = run("eval", "--compare", "b", "d", "--common").table
-    assert table["episodes"] == "20"
-    assert table["McNemar's exact p"] == "1"
-
-
-def test_progress_counts_the_episodes_of_the_file(run, monkeypatch):
-    assert run(*LAKE_TEST, "--num", 20, "--out", "a").err == ""
-    # rich takes this for a terminal.
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    assert "30/30 episodes" in run(*LAKE_TEST, "--num", 30, "--out", "a").err
+    assert (table["episodes"], table["McNemar's exact p"]) == ("20", "1")
 
 
 def test_a_callable_gets_turns_and_an_interrupted_evaluation_goes_on(run, policy_of):
@@ -166,7 +155,6 @@ def read_lines(path):
 def test_the_oracle_answers_in_tags_and_each_row_replays(run):
     more = ("--only-success", "--verify", "--seed", 40, "--out", "rows.jsonl")
     outcome = run("export", ONE_LAKE, "--num", 5, *more)
-    assert outcome.code == 0, outcome.err
     left_out, line, verified = outcome.out.splitlines()
     rows = read_lines("rows.jsonl")
     episodes = rows[-1]["seed"] - 40 + 1
@@ -177,9 +165,8 @@ def test_the_oracle_answers_in_tags_and_each_row_replays(run):
     assert answer["role"] == "assistant"
     assert re.fullmatch("<answer>(Left|Down|Right|Up)</answer>", answer["content"])
     outcome = run("export", COUNTDOWN, "--num", 1, "--out", "a.jsonl", "--verify")
-    line, verified = outcome.out.splitlines()
-    assert line.startswith("a.jsonl: 1 row, 1 success, mean return 1, ")
-    assert verified == "verified: 1 row replays to the bit"
+    assert outcome.out.startswith("a.jsonl: 1 row, 1 success, mean return 1, ")
+    assert outcome.out.endswith("\nverified: 1 row replays to the bit\n")
 
 
 def test_an_interrupted_export_goes_on(run, policy_of):
@@ -239,36 +226,29 @@ def test_a_language_model_is_exported_and_goes_on_after_a_failure(run):
         assert answer["content"] == f"I think: <answer>{length}</answer>"
 
 
-def test_a_changed_row_is_a_failure(run, tmp_path):
-    run("export", ONE_LAKE, "--num", 2, "--policy", "random", "--out", "rows.jsonl")
-    path = tmp_path / "rows.jsonl"
-    path.write_text(path.read_text().replace('"return": 0.0', '"return": 0.5'))
-    outcome = run("export", "rows.jsonl", "--verify")
-    assert (outcome.code, outcome.out) == (1, "")
-    assert "row 0 (seed 0): return is" in outcome.err
-
-
 @pytest.mark.parametrize(
-    ("values", "message"),
+    ("values", "code", "message"),
     [
-        ({"keywords": "[]"}, "row 0: keywords of no export: []"),
-        ({"keywords": '{"num_envs": 3}'}, "row 0: keywords of no export"),
-        ({"seed": True}, "row 0: seed of no export: True"),
-        ({"seed": -1}, "row 0: seed of no export: -1"),
-        ({"rewards": None}, "row 0: rewards of no export: None"),
-        ({"rewards": [[1.0]]}, "row 0: rewards of no export: [[1.0]]"),
-        ("[" * 100_000, "line 1: no row of format messages"),
+        ({"return": 0.5}, 1, "row 0 (seed 0): return is"),
+        ({"keywords": "[]"}, 2, "row 0: keywords of no export: []"),
+        ({"keywords": '{"num_envs": 3}'}, 2, "row 0: keywords of no export"),
+        ({"seed": True}, 2, "row 0: seed of no export: True"),
+        ({"seed": -1}, 2, "row 0: seed of no export: -1"),
+        ({"rewards": None}, 2, "row 0: rewards of no export: None"),
+        ({"rewards": [[1.0]]}, 2, "row 0: rewards of no export: [[1.0]]"),
+        ("[" * 100_000, 2, "line 1: no row of format messages"),
     ],
-    ids=lambda value: str(value)[:30],
+    ids=range(8),
 )
-def test_rows_that_no_export_writes_are_refused(run, fails, tmp_path, values, message):
+def test_rows_that_were_changed_are_refused(run, tmp_path, values, code, message):
     path = tmp_path / "rows.jsonl"
-    export = ("export", COUNTDOWN, "--num", 1, "--out", path, "--quiet")
-    assert run(*export).code == 0
+    assert run("export", COUNTDOWN, "--num", 1, "--out", path, "--quiet").code == 0
     if isinstance(values, dict):
         values = json.dumps({**json.loads(path.read_text()), **values})
     path.write_text(f"{values}\n")
-    assert message in fails("export", path, "--verify", "--quiet")
+    outcome = run("export", path, "--verify", "--quiet")
+    assert (outcome.code, outcome.out, outcome.err.count("\n")) == (code, "", 1)
+    assert message in outcome.err
 
 
 # ------------------------------------------------------------- export of saved runs
@@ -311,7 +291,6 @@ def test_only_levels_give_later_episodes_a_seed(run):
     run("rollout", ONE_LAKE, *SMALL, "--steps", 40, "-o", "group_size=4")
     out = ("--format", "parquet", "--out", "rows.parquet", "--verify")
     outcome = run("export", "run.npz", *out)
-    assert outcome.code == 0, outcome.err
     rows = parquet.read_table("rows.parquet").to_pylist()
     # FrozenLake-v1 goes on with one generator.
     seeds = [row["seed"] for row in rows if row["seed"] is not None]

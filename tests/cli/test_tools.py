@@ -211,7 +211,9 @@ def files(tmp_path):
     return paths
 
 
-def test_a_catalogue_is_stored_and_replaced_only_by_force(run, works, fails, files, tmp_path):
+def test_a_catalogue_is_stored_and_replaced_only_by_force(
+    run, works, fails, files, tmp_path
+):
     outcome = works("webshop", "index", *files, "--out", "shop")
     assert outcome.out == "3 products and 5 goals in shop; title nouns: file\n"
     assert len(Catalogue.load(products="shop").goals) == 5

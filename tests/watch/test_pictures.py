@@ -6,16 +6,16 @@ import dataclasses
 import io
 import sys
 
+import gymnasium
 import numpy as np
 import pytest
 
 from roll_vec.errors import InvalidOptionError, MissingExtraError
-from roll_vec.render.ansi import strip_colours
-from roll_vec.render.tiles import FROZEN_LAKE_TILES
 from roll_vec.watch import FirstDifference, letters, write_gif, write_mp4
 from roll_vec.watch.captions import return_text
 from roll_vec.watch.pictures import PictureMaker
 from roll_vec.watch.terminal import board_lines, boards_in, transcript_lines
+from tests.cli.conftest import strip_colours
 from tests.conftest import ROOT
 from tests.watch.recordings import COUNTDOWN, LAKE, RESET, STEP, make, record
 
@@ -146,12 +146,17 @@ def places(picture, part):
 
 @pytest.mark.parametrize("scale", [1, 2])
 def test_boards_are_drawn_with_their_tiles_in_a_grid(lakes, scale):
+    envs = gymnasium.make_vec(LAKE, 1, render_mode="rgb_array")
+    envs.reset(seed=3)
+    drawn = envs.render()[0].repeat(scale, 0).repeat(scale, 1)
+    envs.close()
     for number, picture in enumerate(PictureMaker(lakes, scale=scale).pictures()):
         corners = []
         for index in range(5) if number % 4 == 0 else ():
             board = lakes.latest(index, number).board
-            tiles = FROZEN_LAKE_TILES[board].transpose(0, 2, 1, 3, 4)
+            tiles = lakes.tiles[board].transpose(0, 2, 1, 3, 4)
             part = tiles.reshape(64, 64, 3).repeat(scale, 0).repeat(scale, 1)
+            assert number or (part == drawn).all()
             corners += places(picture, part)
         if number == 0:
             # All begin with the same board: 3 columns and 2 rows.
