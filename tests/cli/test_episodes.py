@@ -151,19 +151,11 @@ def test_random_does_not_draw_what_an_environment_of_the_same_seed_draws(actions
 
 
 @pytest.mark.parametrize(
-    ("env_id", "constant", "text"),
-    [
-        ("Pendulum-v1", "[0.5]", "> [0.5]"),
-        ("Pendulum-v1", "(1,)", "> [1."),
-        (ECHO, "24", "> 24\n"),
-        (ECHO, "'24'", "> 24\n"),
-        (ECHO, "3 * 8", "> 3 * 8\n"),
-    ],
+    ("constant", "text"), [("[0.5]", "> [0.5]"), ("(1,)", "> [1.")]
 )
-def test_constant_is_an_action_of_the_space(run, user_module, env_id, constant, text):
+def test_constant_is_an_action_of_the_space(run, constant, text):
     size = ("--num", 2, "--steps", 1, "--terminal", "--quiet")
-    outcome = run("watch", env_id, *size, "--policy", f"constant:{constant}")
-    assert outcome.code == 0, outcome.err
+    outcome = run("watch", "Pendulum-v1", *size, "--policy", f"constant:{constant}")
     assert outcome.out.count(text) == 2
 
 
@@ -252,16 +244,3 @@ def test_the_oracle_of_an_environment_of_the_user_is_found(run, user_module, fla
     assert outcome.table["episodes"] == "16"
     reason = "out of the oracle's reach, for 1 reason:\nalways to the right\n"
     assert reason in outcome.out
-
-
-def test_what_the_oracle_cannot_reach_is_named(works, tmp_path):
-    (tmp_path / "set.txt").write_text(
-        "######\n#@$ .#\n######\n\n######\n#$@ .#\n######"
-    )
-    (tmp_path / "tasks.jsonl").write_text('{"nums": [1, 1], "target": 50}\n')
-    size = ("--num-envs", 2, "--steps", 20, "--no-image", "--policy", "oracle")
-    rooms = ("-o", "levels=set.txt", "-o", "max_episode_steps=5")
-    reason = "for 1 reason:\nlevels: level 1 has no solution"
-    assert reason in works("rollout", SOKOBAN, *size, *rooms).out
-    tasks = ("-o", "data=tasks.jsonl")
-    assert "  >   reward 0" in works("rollout", COUNTDOWN, *size, *tasks).out

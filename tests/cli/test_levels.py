@@ -62,21 +62,6 @@ def test_made_levels_are_those_that_the_environment_plays(works, env_id, suffix)
         np.testing.assert_array_equal(boards, expected)
 
 
-def test_text_is_that_of_a_file(run, works, tmp_path):
-    (tmp_path / "set.xsb").write_text(COLLECTION)
-    outcome = works("levels", "show", "set.xsb", "--text")
-    assert load_levels([outcome.out]) == load_levels(EXPECTED)
-    one = run("levels", "show", "set.xsb", "--text", "--levels", 1)
-    assert one.out.splitlines()[:4] == ["; 1", "######", "###  #", "#+ $ #"]
-    # The first of a long file; of an id the levels of these seeds.
-    many = run("levels", "show", SOKOBAN, "--text")
-    assert re.findall(r"; (\d+)", many.out) == [str(number) for number in range(16)]
-    text = run("levels", "show", SOKOBAN, "--text", "--levels", "8,3-4").out
-    boards = first_boards(SOKOBAN, [8, 3, 4])
-    np.testing.assert_array_equal(load_levels([text]).grids, boards)
-    assert not list(tmp_path.glob("*.png"))
-
-
 def test_a_sheet_shows_the_boards(works, tmp_path, env_id):
     image = pytest.importorskip("PIL.Image")
     own = (*flags(KEYWORDS[env_id]), "-o", "render_scale=1", "--levels", "7,2,11,3")
@@ -129,38 +114,6 @@ def test_lakes_are_letters(run, tmp_path):
 
 
 # ----------------------------------------------------------------------------- stats
-
-
-def test_stats_are_those_of_the_solver_and_of_random_players(
-    works, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("COLUMNS", "120")
-    (tmp_path / "set.txt").write_text(f"{COLLECTION}\n\n{UNSOLVABLE}\n")
-    more = ("--random-episodes", 40, "--seed", 5, "--csv", "stats.csv")
-    outcome = works("levels", "stats", "set.txt", *more)
-    rows = read_csv()
-    assert [int(row["level"]) for row in rows] == [0, 1, 2, 3]
-    assert [int(row["boxes"]) for row in rows] == [1, 2, 1, 1]
-    assert [int(row["cells"]) for row in rows] == [3, 10, 10, 4]
-    assert [row["result"] for row in rows] == ["solved", "unsolvable"] * 2
-    # By hand: one push to the right, two pushes down.
-    for objective in ("solution_steps", "solution_pushes"):
-        assert [row[objective] for row in rows] == ["1", "", "2", ""]
-    shares = [float(row["random_success"]) for row in rows]
-    assert shares[0] > 0.9
-    assert shares[1] == shares[3] == 0
-    # The table has the same figures, and their quantiles.
-    table = [
-        [cell.strip() for cell in line.strip("│").split("│")]
-        for line in outcome.out.splitlines()
-        if line.startswith("│")
-    ]
-    assert table[3] == ["3", "4", "1", "–", "–", "unsolvable", "0"]
-    summary = {row[0]: row[1:] for row in table[4:]}
-    assert summary["solution pushes"][0] == "2"
-    assert summary["boxes"] == ["4", "1", "1", "1", "1.7", "2", "1.25"]
-    assert (summary["solved"][0], summary["unsolvable"][0]) == ("2", "2")
-    assert "set.txt: 4 levels of 6 x 6 cells" in outcome.out
 
 
 def test_random_players_are_those_of_single_environments(run, env_id):
@@ -217,23 +170,6 @@ def test_stats_of_a_narrow_screen_have_all_values(works, env_id, monkeypatch, co
     assert cells[5] == ["", "levels", "lowest", "10 %", *cells[5][4:]]
     if columns == 80:
         assert max(map(len, outcome.out.splitlines())) <= columns
-
-
-def test_stats_of_an_id_are_those_of_its_seeds(run):
-    few = ("--levels", "30-31,4", "--random-episodes", 0, "--rows", 2)
-    outcome = run("levels", "stats", SOKOBAN, *few, "--csv", "stats.csv")
-    assert outcome.code == 0
-    assert f"{SOKOBAN}: 3 levels of 6 x 6 cells" in outcome.out
-    assert re.search(r"│ +\.\.\. │", outcome.out)
-    assert "random" not in outcome.out
-    for row, seed in zip(read_csv(), (30, 31, 4), strict=True):
-        env = gymnasium.make(SOKOBAN)
-        env.reset(seed=seed)
-        assert row["level"] == str(seed)
-        assert int(row["solution_steps"]) == len(env.unwrapped.solve())
-    # A search that may visit one position solves nothing.
-    outcome = run("levels", "stats", SOKOBAN, *few, "--max-states", 1)
-    assert re.search(r"gave up │ +3 │", outcome.out)
 
 
 def test_stats_of_lakes_are_the_chances_of_the_best_and_of_a_random_player(

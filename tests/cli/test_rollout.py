@@ -40,13 +40,6 @@ def test_a_rollout_prints_a_table_and_saves_a_picture(run, tmp_path):
     assert names == {"episodes", "rollout.png"}
 
 
-def test_one_step_has_no_rate_and_no_episode(run):
-    table = run("rollout", SOKOBAN, "--steps", 1, "--num-envs", 2).table
-    assert table["environment steps"] == "2"
-    for name in ("steps/s", "return", "success rate", "length"):
-        assert table[name] == "–"
-
-
 @pytest.mark.parametrize("autoreset", ["SameStep", "disabled"])
 def test_a_saved_file_has_the_figures_of_the_table(run, tmp_path, autoreset):
     table = run(
@@ -243,45 +236,23 @@ def last_texts(outcome):
     return lines[lines.index("last texts:") + 1 :]
 
 
-def test_texts_are_shown_where_there_is_no_picture(run, user_module, policy_of):
+def test_long_texts_are_cut_and_steps_of_resets_left_out(run, user_module, policy_of):
     policy = policy_of(
         "answers = iter([['1\\n 2'], ['y' * 99], ['z']])\n"
         "def act(texts): return next(answers)\n"
     )
-    one = ("rollout", ECHO, "--num-envs", 1, "--steps", 2, "--policy", policy)
-    outcome = run(*one)
-    assert 'no picture: the environment has no render_mode "rgb_array"' in outcome.out
-    heard, said, *_ = last_texts(outcome)
+    one = ("rollout", ECHO, "--num-envs", 1, "--steps", 2, "--policy")
+    heard, said, *_ = last_texts(run(*one, policy))
     assert heard == "  heard 1 2"
     assert re.fullmatch(r"  > y{20,}\.\.\.  reward 0", said)
     assert len(said) <= 80
-    assert run(*one[:-1], "constant:1", "--quiet").out == ""
-
-
-def test_the_step_of_a_reset_is_not_in_the_texts(run, user_module, policy_of):
+    assert run(*one, "constant:1", "--quiet").out == ""
     # Two steps: the second resets the first environment, whose answer was right.
     policy = policy_of("def act(texts): return [texts[0][-1], 'no']\n")
-    size = ("--num-envs", 2, "--steps", 2)
-    first, *others = last_texts(run("rollout", ECHO, *size, "--policy", policy))
+    sys.modules.pop("policy_of_mine")
+    first, *others = last_texts(run(*one, policy, "--num-envs", 2))
     number = first.removeprefix("  say ")
     assert others[:3] == [f"  > {number}  reward 1", "  heard no", "  > no  reward 0"]
-
-
-@pytest.mark.parametrize(
-    ("options", "lines"),
-    [
-        # Boards as numbers say nothing, names of actions do.
-        (("action_mode=text", "--policy", "constant:Up"), ["  > Up  reward 0"]),
-        (("obs_mode=text", "--policy", "constant:0"), ["  P_ _G", "  > 0  reward 0"]),
-    ],
-)
-def test_texts_of_boards_are_what_can_be_read(run, options, lines):
-    lake = ("rollout", "roll_vec/FrozenLake-v1", "-o", "desc=['SF','FG']")
-    size = ("-o", "is_slippery=False", "--num-envs", 1, "--steps", 1)
-    one = (*lake, *size, "-o", *options)
-    assert last_texts(run(*one, "--no-image"))[: len(lines)] == lines
-    # There are none beside a picture.
-    assert "last texts:" not in run(*one).out
 
 
 # ---------------------------------------------------------------------------- faults

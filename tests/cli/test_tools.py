@@ -282,15 +282,3 @@ def test_the_oracle_says_what_is_out_of_reach(run, files):
     lines = outcome.out.splitlines()
     place = lines.index("episodes are out of the oracle's reach, for 1 reason:")
     assert lines[place + 1].startswith("goal 0: no purchase earns more than 0.667")
-
-
-def test_a_person_reads_the_page_as_it_is_laid_out(play):
-    output = play(
-        "search[chair]\n:hint\nclick[buy now]\n:quit\n", SHOP, "-o", "num_products=20"
-    )
-    assert "The shop's front page" in output
-    assert re.search(r"Page 1 of \d, \d+ products were found", output)
-    assert "[back to search]" in output
-    # A hint is the oracle's next action; a page of results has no button to buy.
-    assert re.search(r"> :hint\n(click|search)\[.*\]\n", output)
-    assert "no valid action" in output

@@ -7,7 +7,6 @@ import struct
 import zlib
 from base64 import b64decode
 
-import gymnasium
 import numpy as np
 import pytest
 
@@ -177,28 +176,3 @@ def test_an_mp4_of_a_saved_run(run, save):
     assert run("watch", "run.npz", *few, "--out", "run.MP4").code == 0
     # The last picture stays for two seconds.
     assert ffmpeg.count_frames_and_secs("run.MP4")[0] == 6 + 7
-
-
-# ----------------------------------------------------------------------------- text
-
-
-def test_a_pipe_gets_every_step_as_plain_text(run):
-    outcome = run("watch", LAKE, "--num", 2, "--steps", 3, "--terminal", "--quiet")
-    title = f"{LAKE} | policy random | seed 0\n\nstep 0 (reset)\nP _ _ _"
-    assert outcome.out.startswith(title)
-    steps = [f"\nstep {step}\n" in outcome.out for step in (1, 2, 3, 4)]
-    assert steps == [True, True, True, False]
-    assert "\x1b" not in outcome.out
-
-
-def test_a_pipe_gets_every_conversation(run):
-    size = ("--num", 2, "--steps", 6, "-o", "max_steps=2", "--policy", "constant:1")
-    out = run("watch", COUNTDOWN, *size, "--terminal", "--quiet").out
-    # Two answers to each task, then a step that resets.
-    heads = [f"#{env}, episode {number}" for env in (0, 1) for number in (0, 1, 2)]
-    parts = [part for part in out.split("\n\n") if part.startswith("#")]
-    assert [part.split("\n")[0] for part in parts] == heads
-    assert [part.count("\n> 1\n") for part in parts] == [2, 2, 0] * 2
-    env = gymnasium.make(COUNTDOWN)
-    assert env.reset(seed=1)[0] in parts[3]
-    env.close()
