@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from roll_vec.evaluation import SPLITS, find_split, read_results
+from roll_vec.evaluation import find_split, read_results
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.seeding import episode_seed
 from tests.evaluation.chat_server import ChatServer, Reply
@@ -41,56 +41,12 @@ def _surroundings(monkeypatch):
 # ---------------------------------------------------------------------------- eval
 
 
-def test_splits_are_listed(run):
-    everything = run("eval").out
-    assert everything == run("eval", "--list").out
-    names = [
-        (id, split.name, f"{len(split):,}")
-        for id, by_name in SPLITS.items()
-        for split in by_name.values()
-    ]
-    lines = everything.splitlines()[1:]
-    assert [tuple(line.split()[:3]) for line in lines] == names
-    assert run("eval", "roll_vec/Countdown").out.splitlines()[1:] == [
-        f"{COUNTDOWN}  test      1,000  7ea15641e4ae  three or four numbers from 1 to "
-        "99, one answer"
-    ]
-
-
 def test_a_digest_is_checked(run, monkeypatch):
     split = find_split(COUNTDOWN, "test")
-    outcome = run("eval", COUNTDOWN, "--split", "test", "--check")
-    assert (outcome.code, outcome.out) == (0, f"{COUNTDOWN} test: {split.digest}\n")
     monkeypatch.setattr(type(split), "compute_digest", lambda split: "0" * 64)
     outcome = run("eval", COUNTDOWN, "--split", "test", "--check")
     assert outcome.code == 1
     assert f"is {'0' * 64} and not {split.digest}" in outcome.err
-
-
-def test_a_policy_is_evaluated_and_compared(run, works):
-    oracle = (*LAKE_TEST, "--num", 50, "--policy", "oracle", "--out", "a")
-    table = works(*oracle).table
-    assert table["success rate"] == "100.00 % (95 %: 92.87 to 100.00)"
-    assert (table["episodes"], table["faults"]) == ("50", "0")
-    assert table["policy"] == "oracle"
-    assert float(table["episodes/s"].replace(",", "")) > 0
-    assert run(*oracle).table == {**table, "episodes/s": "-"}
-    for name, num_envs in (("b", 3), ("c", 50)):
-        quiet = ("--quiet", "--num-envs", num_envs, "--out", name)
-        assert run(*LAKE_TEST, "--num", 50, *quiet).out == ""
-    assert Path("b").read_bytes() == Path("c").read_bytes()
-    content = read_results("b")
-    assert content.header.policy == {"name": "random", "seed": 0}
-    assert "platform" not in content.header.versions
-    table = run("eval", "--compare", "a", "b").table
-    num_solved = sum(record.success for record in content.records.values())
-    assert table["only A solves"] == str(50 - num_solved)
-    assert table["only B solves"] == "0"
-    assert table["success, B - A"].startswith(f"-{2 * (50 - num_solved)}.00 percent")
-    assert table["B"] == "b: random, seed 0"
-    run(*LAKE_TEST, "--num", 20, "--out", "d", "--quiet")
-    table = run("eval", "--compare", "b", "d", "--common").table
-    assert (table["episodes"], table["McNemar's exact p"]) == ("20", "1")
 
 
 def test_a_callable_gets_turns_and_an_interrupted_evaluation_goes_on(run, policy_of):
@@ -103,6 +59,7 @@ def test_a_callable_gets_turns_and_an_interrupted_evaluation_goes_on(run, policy
     for name, num_envs in (("a", 4), ("b", 30)):
         assert run(*command, name, "--num-envs", num_envs).code == 0
     assert Path("a").read_bytes() == Path("b").read_bytes()
+    assert "platform" not in read_results("a").header.versions
 
 
 def test_a_file_of_something_else_stays(fails, tmp_path):
@@ -152,21 +109,11 @@ def read_lines(path):
     return [json.loads(line) for line in Path(path).read_text("utf-8").splitlines()]
 
 
-def test_the_oracle_answers_in_tags_and_each_row_replays(run):
-    more = ("--only-success", "--verify", "--seed", 40, "--out", "rows.jsonl")
-    outcome = run("export", ONE_LAKE, "--num", 5, *more)
-    left_out, line, verified = outcome.out.splitlines()
-    rows = read_lines("rows.jsonl")
-    episodes = rows[-1]["seed"] - 40 + 1
-    assert left_out == f"left out: {episodes - 5} episodes without success"
-    assert line.startswith("rows.jsonl: 5 rows, 5 successes, mean return 1, ")
-    assert verified == "verified: 5 rows replay to the bit"
-    answer = rows[0]["messages"][2]
+def test_the_oracle_answers_in_tags(run):
+    run("export", ONE_LAKE, "--num", 1, "--out", "rows.jsonl")
+    answer = read_lines("rows.jsonl")[0]["messages"][2]
     assert answer["role"] == "assistant"
     assert re.fullmatch("<answer>(Left|Down|Right|Up)</answer>", answer["content"])
-    outcome = run("export", COUNTDOWN, "--num", 1, "--out", "a.jsonl", "--verify")
-    assert outcome.out.startswith("a.jsonl: 1 row, 1 success, mean return 1, ")
-    assert outcome.out.endswith("\nverified: 1 row replays to the bit\n")
 
 
 def test_an_interrupted_export_goes_on(run, policy_of):
@@ -285,21 +232,6 @@ def test_each_episode_of_a_run_replays_alone(run, mode, env_id, options, format,
     first_seeds = [0, 1, 2, 3] if is_parquet else [0, 0, 1, 1]
     assert [rows[i]["seed"] for i in firsts] == first_seeds
     assert rows[1]["seed"] == episode_seed(0, 1)
-
-
-def test_only_levels_give_later_episodes_a_seed(run):
-    run("rollout", ONE_LAKE, *SMALL, "--steps", 40, "-o", "group_size=4")
-    out = ("--format", "parquet", "--out", "rows.parquet", "--verify")
-    outcome = run("export", "run.npz", *out)
-    rows = parquet.read_table("rows.parquet").to_pylist()
-    # FrozenLake-v1 goes on with one generator.
-    seeds = [row["seed"] for row in rows if row["seed"] is not None]
-    assert seeds == [0, 0, 0, 0]
-    assert len(rows) > 4
-    assert outcome.out.splitlines()[-1] == (
-        f"verified: 4 rows replay to the bit; {len(rows) - 4} rows have no seed that "
-        "begins them"
-    )
 
 
 def test_environments_that_do_not_say_success_are_verified(run, user_module):

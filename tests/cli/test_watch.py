@@ -1,4 +1,7 @@
-"""`roll-vec watch`: what it plays, and its pages, videos and text."""
+"""`roll-vec watch`: what it plays, and its pages and videos.
+
+`test_transcripts` has its text.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,9 @@ import struct
 import zlib
 from base64 import b64decode
 
-import numpy as np
 import pytest
 
-from roll_vec.npz_files import read_npz, write_npz
+from tests.cli.conftest import changed_run
 
 LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 
@@ -75,10 +77,8 @@ def test_environments_of_a_user_and_of_gymnasium(watch, user_module):
 
 def test_short_id_and_defaults(watch):
     code, header = watch("roll_vec/FrozenLake")
-    assert (code, header["id"]) == (0, LAKE)
-    assert len(header["envs"]) == 16
-    assert header["arrays"]["steps"][2] == 101
-    assert not header["isReplay"]
+    assert (code, header["id"], header["isReplay"]) == (0, LAKE, False)
+    assert (len(header["envs"]), header["arrays"]["steps"][2]) == (16, 101)
 
 
 @pytest.mark.parametrize("values", [256, 0])
@@ -99,11 +99,8 @@ def test_a_run_is_played_again(watch, save, values):
 
 def test_the_first_difference_is_on_the_page(watch, save):
     save("-o", "is_slippery=False", "--policy", "constant:0")
-    header, arrays = read_npz("run.npz", "run", 1)
-    actions = np.zeros_like(arrays["actions"])
-    actions[2, 6] = 2  # now one environment goes right
-    arrays["actions"] = actions
-    write_npz("run.npz", "run", 1, header, arrays)
+    with changed_run() as (_, arrays):
+        arrays["actions"][2, 6] = 2  # now one environment goes right
     code, header = watch("run.npz", "--num", 2)
     assert code == 1
     # The environment that differs is added.
