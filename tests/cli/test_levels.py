@@ -172,24 +172,6 @@ def test_stats_of_a_narrow_screen_have_all_values(works, env_id, monkeypatch, co
         assert max(map(len, outcome.out.splitlines())) <= columns
 
 
-def test_stats_of_lakes_are_the_chances_of_the_best_and_of_a_random_player(
-    works, tmp_path
-):
-    # Between holes the best is to try to go up: one of three slips goes ahead, one
-    # back, one is lost.  v(S) = v(F) / 2 and v(F) = (v(S) + 1) / 3.
-    (tmp_path / "set.txt").write_text("HHH\nSFG\nHHH\n\nSFF\nFFF\nFFG\n")
-    dry = ("-o", "is_slippery=False")
-    for keywords, chances in (((), [0.2, 1.0]), (dry, [1.0, 1.0])):
-        outcome = works("levels", "stats", "set.txt", *keywords, "--csv", "stats.csv")
-        rows = read_csv()
-        assert [row["holes"] for row in rows] == ["6", "0"]
-        best = [float(row["success_probability"]) for row in rows]
-        assert best == pytest.approx(chances)
-        shares = [float(row["random_success"]) for row in rows]
-        assert 0 < shares[0] < best[0]
-        assert "set.txt: 2 levels of 3 x 3 cells" in outcome.out
-
-
 def test_figures_never_replace_the_levels(fails, tmp_path):
     (tmp_path / "a.txt").write_text(COLLECTION)
     (tmp_path / "link").symlink_to("a.txt")

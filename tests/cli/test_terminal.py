@@ -77,16 +77,7 @@ def register(monkeypatch):
 # ----------------------------------------------------------------------------- play
 
 
-def test_ctrl_c_gives_the_terminal_back(child):
-    tty = child("play", LINE)
-    tty.wait_for("q quit")
-    tty.press("d")
-    tty.wait_for("step 1 ")
-    tty.press("\x03")
-    assert tty.finish() == (130, True)
-
-
-def test_answers_are_edited_and_remembered(child):
+def test_answers_are_edited_and_remembered_until_ctrl_c(child):
     pytest.importorskip("readline")
     tty = child("play", SUM, "-o", "max_steps=9")
     tty.wait_for("> ")
@@ -98,8 +89,8 @@ def test_answers_are_edited_and_remembered(child):
     tty.press("\x1b[A+5\r")
     tty.wait_for("> ")
     assert "value 7" in tty.output
-    tty.press("\x04")
-    assert tty.finish() == (0, True)
+    tty.press("\x03")
+    assert tty.finish() == (130, True)
 
 
 def test_keys_act_at_once_without_echo(screen):

@@ -22,6 +22,7 @@ import pytest
 from roll_vec.envs.sokoban import Sokoban
 from tests.envs.sokoban.user_levels import COLLECTION
 from tests.golden import assert_golden
+from tests.pool.cases import FAULTS_ON_PURPOSE
 
 SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
 FOLDER = Path(__file__).parent / "golden"
@@ -34,6 +35,7 @@ FILES = {
 }
 
 
+@FAULTS_ON_PURPOSE
 @pytest.mark.parametrize("name", sorted(each.stem for each in FOLDER.glob("*.session")))
 def test_commands_print_what_the_transcript_has(
     run, user_module, monkeypatch, tmp_path, name
