@@ -123,6 +123,17 @@ def play(works, monkeypatch):
 
 
 @pytest.fixture
+def register(monkeypatch):
+    """Register a class for one test."""
+
+    def register(name, **entry_points):
+        spec = gymnasium.envs.registration.EnvSpec(name, **entry_points)
+        monkeypatch.setitem(gymnasium.registry, name, spec)
+
+    return register
+
+
+@pytest.fixture
 def policy_of(tmp_path):
     """Return a function that writes a module and returns the name of its `act`."""
 

@@ -11,13 +11,12 @@ import sys
 import warnings
 from pathlib import Path
 
-import gymnasium
 import pytest
 
 import roll_vec
 from roll_vec.cli import main, make_parser
 from roll_vec.registration import ENVIRONMENTS
-from tests.cli.small_envs import LINE
+from tests.cli.small_envs import LINE, Line
 from tests.envs.sokoban.user_levels import COLLECTION
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -246,14 +245,11 @@ def test_warnings_of_the_package_are_lines_of_the_program(run, policy_of, monkey
     assert zero.startswith("roll-vec: warning: the action 0 is")
 
 
-def test_error_of_the_system_elsewhere_keeps_its_traceback(run, tmp_path):
-    (tmp_path / "explosive.py").write_text(
-        "import gymnasium\n"
-        "from tests.cli.small_envs import Line\n"
-        "class Bomb(Line):\n"
-        "    def step(self, action): raise OSError(28, 'no room for this')\n"
-        "gymnasium.register('Bomb-v0', entry_point=Bomb)\n"
-    )
+def test_error_of_the_system_elsewhere_keeps_its_traceback(run, register):
+    class Bomb(Line):
+        def step(self, action):
+            raise OSError(28, "no room for this")
+
+    register("Bomb-v0", entry_point=Bomb)
     with pytest.raises(OSError, match="no room for this"):
-        run("rollout", "explosive:Bomb-v0", "--num-envs=1", "--steps=1", "--no-image")
-    del gymnasium.registry["Bomb-v0"], sys.modules["explosive"]
+        run("rollout", "Bomb-v0", "--num-envs=1", "--steps=1", "--no-image")

@@ -137,11 +137,10 @@ class Script(gymnasium.Env):
 
 
 @pytest.fixture(autouse=True)
-def _registered(monkeypatch):
+def _registered(register, monkeypatch):
     monkeypatch.setattr(Script, "changes", {})
-    for name, cls in (("Nested-v0", Nested), ("Script-v0", Script)):
-        spec = gymnasium.envs.registration.EnvSpec(name, entry_point=cls)
-        monkeypatch.setitem(gymnasium.registry, name, spec)
+    register("Nested-v0", entry_point=Nested)
+    register("Script-v0", entry_point=Script)
 
 
 @pytest.mark.parametrize("autoreset", MODES)

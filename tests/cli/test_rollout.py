@@ -156,16 +156,7 @@ class Pair(gymnasium.vector.VectorEnv):
         return None
 
 
-@pytest.fixture
-def register(monkeypatch):
-    """Register a class as Odd-v0 for one test."""
-
-    def register(**entry_points):
-        spec = gymnasium.envs.registration.EnvSpec("Odd-v0", **entry_points)
-        monkeypatch.setitem(gymnasium.registry, "Odd-v0", spec)
-        return ("rollout", "Odd-v0", "--num-envs", 2, "--steps", 2)
-
-    return register
+ODD = ("rollout", "Odd-v0", "--num-envs", 2, "--steps", 2)
 
 
 @pytest.mark.parametrize(
@@ -177,14 +168,16 @@ def register(monkeypatch):
     ],
 )
 def test_an_environment_without_frames_says_so(run, register, entry_points, reason):
-    outcome = run(*register(**entry_points), "--autoreset", "same_step")
+    register("Odd-v0", **entry_points)
+    outcome = run(*ODD, "--autoreset", "same_step")
     assert outcome.code == 0
     assert "no picture: the environment" in outcome.out
     assert reason in outcome.out
 
 
 def test_an_autoreset_mode_that_an_id_cannot_do_is_an_error(fails, register):
-    line = fails(*register(vector_entry_point=Pair))
+    register("Odd-v0", vector_entry_point=Pair)
+    line = fails(*ODD)
     assert "argument --autoreset: Odd-v0 can only do SameStep" in line
 
 
@@ -214,9 +207,9 @@ def test_success_is_what_the_environment_says(
 ):
     for name, value in attributes.items():
         monkeypatch.setattr(Pair, name, value, raising=False)
-    arguments = register(vector_entry_point=Pair)
+    register("Odd-v0", vector_entry_point=Pair)
     flags = ("--autoreset", "same_step", "--no-image", "--save", "e.npz")
-    assert run(*arguments, *flags).table["success rate"] == rate
+    assert run(*ODD, *flags).table["success rate"] == rate
     assert np.load("e.npz")["success"].tolist() == success * 2
 
 

@@ -63,17 +63,6 @@ def child():
         each.close()
 
 
-@pytest.fixture
-def register(monkeypatch):
-    """Register a class for one test."""
-
-    def register(name, **entry_points):
-        spec = gymnasium.envs.registration.EnvSpec(name, **entry_points)
-        monkeypatch.setitem(gymnasium.registry, name, spec)
-
-    return register
-
-
 # ----------------------------------------------------------------------------- play
 
 

@@ -104,7 +104,7 @@ def test_kernels_are_compiled_before_the_first_board(play, monkeypatch):
     assert calls == ["step", "render"]
 
 
-def test_an_action_outside_of_the_space_is_not_taken(play, monkeypatch):
+def test_an_action_outside_of_the_space_is_not_taken(play, register):
     class Narrow(gymnasium.Env):
         observation_space = action_space = gymnasium.spaces.Text(3)
 
@@ -114,8 +114,7 @@ def test_an_action_outside_of_the_space_is_not_taken(play, monkeypatch):
         def step(self, action):
             return action, 1, False, True, {}
 
-    spec = gymnasium.envs.registration.EnvSpec("Narrow-v0", entry_point=Narrow)
-    monkeypatch.setitem(gymnasium.registry, "Narrow-v0", spec)
+    register("Narrow-v0", entry_point=Narrow)
     _, wide, narrow, _ = play("abcd\nxyz\n", "Narrow-v0").split("> ")
     assert wide.startswith("abcd\nThat is no action of Text(1, 3, ")
     assert "\n\nxyz\nreward +1\nOut of steps: in 1 step, return 1\n" in narrow
