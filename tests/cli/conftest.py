@@ -49,7 +49,7 @@ def changed_run(path="run.npz"):
     header = json.dumps(entry).encode()
     digest = hashlib.sha256(header).digest()
     header, digest = (np.frombuffer(each, np.uint8) for each in (header, digest))
-    np.savez(path, header=header, sha256=digest, **arrays)
+    np.savez_compressed(path, header=header, sha256=digest, **arrays)
 
 
 @dataclass(frozen=True)

@@ -475,7 +475,7 @@ def test_other_kinds_and_versions_of_files_are_refused(fails, save):
 
 
 def packed(size):
-    return zlib.compress(bytes(size), 1)
+    return zlib.compress(bytes(size))
 
 
 def column(**changes):
