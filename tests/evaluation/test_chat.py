@@ -322,7 +322,7 @@ def test_a_request_that_fails_for_good_ends_its_episode_alone(words, expected):
 @pytest.mark.parametrize(
     ("reply", "timeout", "fault"),
     [
-        (Reply(hangs=True), 0.05, "APITimeoutError: Request timed out"),
+        (Reply(hangs=True), 0.3, "APITimeoutError: Request timed out"),
         (Reply(drips=True), 0.2, "no complete response within 0.4 seconds"),
         (None, 1, "APIConnectionError: Connection error: All connection attempts fail"),
     ],
