@@ -30,22 +30,47 @@ sys.exit(main())
 """
 
 
-class Terminal:
-    """A child process on a pseudo-terminal of its own: a command and its arguments."""
+class PseudoTerminal:
+    """A pseudo-terminal; `settings` are those at its beginning."""
 
-    def __init__(self, *arguments, **environment):
+    def __init__(self):
         self._master, self.slave = pty.openpty()
         self.settings = termios.tcgetattr(self.slave)
+        self.output = ""
+
+    def press(self, keys):
+        """Type some keys."""
+        os.write(self._master, keys.encode())
+
+    def close(self):
+        os.close(self.slave)
+        os.close(self._master)
+
+    @property
+    def echoes(self):
+        """Whether the terminal shows the keys that are pressed."""
+        return bool(termios.tcgetattr(self.slave)[3] & termios.ECHO)
+
+    @property
+    def is_restored(self):
+        """Whether the settings are those of before."""
+        return termios.tcgetattr(self.slave) == self.settings
+
+
+class Terminal(PseudoTerminal):
+    """A child process on a terminal of its own: a command and its arguments."""
+
+    def __init__(self, *arguments):
+        super().__init__()
         self.process = subprocess.Popen(
             [sys.executable, "-c", CHILD, *arguments],
             stdin=self.slave,
             stdout=self.slave,
             stderr=self.slave,
-            env={**os.environ, "TERM": "xterm", "NO_COLOR": "", **environment},
+            env={**os.environ, "TERM": "xterm", "NO_COLOR": ""},
             cwd=ROOT,
             start_new_session=True,
         )
-        self.output = ""
 
     def wait_for(self, text):
         """Read until a text has appeared since the last wait."""
@@ -56,40 +81,32 @@ class Terminal:
             data += os.read(self._master, 4096)
         self.output = data.decode()
 
-    def press(self, keys):
-        """Type some keys."""
-        os.write(self._master, keys.encode())
-
     def finish(self):
         """Return the exit code and whether the settings are those of before."""
-        code = self.process.wait(timeout=HANG_SECONDS)
-        same = termios.tcgetattr(self.slave) == self.settings
-        return code, same
+        return self.process.wait(timeout=HANG_SECONDS), self.is_restored
 
     def close(self):
         """Kill the child if it is still running, and close the terminal."""
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        os.close(self._master)
-        os.close(self.slave)
+        super().close()
 
 
-class Screen:
-    """A pseudo-terminal for a command in this process, and somebody who types.
+class Screen(PseudoTerminal):
+    """A terminal for a command in this process, and somebody who types.
 
-    `output` is all that was written.  `settings` are those of the terminal before.
+    `output` is all that was written.
     """
 
     END = "<the command has ended>"
 
     def __init__(self, monkeypatch, lines=24, columns=80, **environment):
-        self._monkeypatch, self.output = monkeypatch, ""
+        super().__init__()
+        self._monkeypatch = monkeypatch
         values = {"TERM": "xterm", "LINES": lines, "COLUMNS": columns, "NO_COLOR": ""}
         for name, value in {**values, **environment}.items():
             monkeypatch.setenv(name, str(value))
-        self._master, self.slave = pty.openpty()
-        self.settings = termios.tcgetattr(self.slave)
 
     def run(self, arguments, *script):
         """Run a command; return its exit code.
@@ -130,22 +147,3 @@ class Screen:
                 keys()
             else:
                 self.press(keys)
-
-    def press(self, keys):
-        """Type some keys."""
-        os.write(self._master, keys.encode())
-
-    def close(self):
-        """Close the terminal."""
-        os.close(self.slave)
-        os.close(self._master)
-
-    @property
-    def echoes(self):
-        """Whether the terminal shows the keys that are pressed."""
-        return bool(termios.tcgetattr(self.slave)[3] & termios.ECHO)
-
-    @property
-    def is_restored(self):
-        """Whether the settings are those of before."""
-        return termios.tcgetattr(self.slave) == self.settings
