@@ -16,7 +16,7 @@ import roll_vec
 from roll_vec.seeding import retry_seed
 from tests.conftest import JIT_OFF
 from tests.oracles import golden_path, load_golden
-from tests.oracles.sokoban_rooms import generate_room
+from tests.oracles.sokoban import generate_room
 
 SOKOBAN, RANDOM_LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 MAX_STEPS = 60
