@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import select
@@ -60,6 +61,9 @@ class PseudoTerminal:
 class Terminal(PseudoTerminal):
     """A child process on a terminal of its own: a command and its arguments."""
 
+    # What was read beyond the text of the last wait.
+    _unread = b""
+
     def __init__(self, *arguments):
         super().__init__()
         self.process = subprocess.Popen(
@@ -73,13 +77,26 @@ class Terminal(PseudoTerminal):
         )
 
     def wait_for(self, text):
-        """Read until a text has appeared since the last wait."""
-        data = b""
-        while text.encode() not in data:
+        """Read up to a text, the first one behind that of the last wait."""
+        data, end = self._unread, text.encode()
+        while end not in data:
             ready, _, _ = select.select([self._master], [], [], HANG_SECONDS)
             assert ready, data
             data += os.read(self._master, 4096)
-        self.output = data.decode()
+        before, _, self._unread = data.partition(end)
+        self.output = before.decode() + text
+
+    def interrupt(self):
+        """Press Ctrl-C until the child ends.
+
+        One that comes between Python's prompt and its wait for keys shows only with
+        the next key.
+        """
+        for _ in range(HANG_SECONDS):
+            self.press("\x03")
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=1)
+                break
 
     def finish(self):
         """Return the exit code and whether the settings are those of before."""
