@@ -3,7 +3,8 @@
 
 PYTHON ?= python
 KERNEL_TESTS = tests/kernels tests/stacked tests/envs \
-    --ignore=tests/envs/countdown --ignore=tests/envs/webshop tests/vector/test_masks.py
+    --ignore=tests/envs/countdown --ignore=tests/envs/webshop \
+    tests/vector/test_batch_options.py tests/text/test_regex_search.py
 # Atomic instructions and waiting threads: no form of them runs as plain Python.
 COMPILED_ONLY = kernels/_atomics.py,kernels/thread_team.py
 
@@ -66,7 +67,7 @@ test-adapters:  ## beside each framework; FRAMEWORKS="roll trl": some; CHECKOUTS
 test-transcripts:  ## episodes as ATIF and logs of Inspect, read by harbor and inspect_ai
 	$(PYTHON) -m tests.trajectories.transcripts $(TRANSCRIPTS)
 
-test-exports:  ## the programs that read exports by datasets and Minari; KEEP=
+test-exports:  ## the programs that read exports by datasets, TRL and Minari; KEEP=
 	$(PYTHON) -m tests.frameworks datasets minari $(if $(KEEP),--keep $(KEEP))
 
 test-mutants:  ## plant bugs one by one, to see that the tests catch them; a quarter of an hour

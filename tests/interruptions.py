@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,25 +42,25 @@ class Countdown:
 _current: list[Countdown] = []
 
 
-def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    if _current and event in _EVENTS:
-        path = arguments[0]
-        if not isinstance(path, int) and str(path).startswith(_current[0].folder):
-            _current[0]()
+@functools.cache
+def _add_hook() -> None:
+    """Count accesses; Python has no way to remove a hook, which now may do nothing."""
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if _current and event in _EVENTS:
+            path = arguments[0]
+            if not isinstance(path, int) and str(path).startswith(_current[0].folder):
+                _current[0]()
+
+    sys.addaudithook(hook)
 
 
 @contextmanager
 def interrupt(countdown: Countdown) -> Iterator[None]:
     """Count the accesses to files of this block."""
-    if not _HOOKED:
-        # Python has no way to remove a hook: without a countdown it does nothing.
-        sys.addaudithook(_hook)
-        _HOOKED.append(True)
+    _add_hook()
     _current[:] = [countdown]
     try:
         yield
     finally:
         _current.clear()
-
-
-_HOOKED: list[bool] = []

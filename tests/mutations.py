@@ -29,9 +29,7 @@ def mutate_json(data, rng):
     data = copy.deepcopy(data)
     parent, key, node = None, None, data
     while (
-        isinstance(node, (dict, list))
-        and node
-        and (parent is None or rng.random() < 0.8)
+        isinstance(node, (dict, list)) and node and (not parent or rng.random() < 0.8)
     ):
         parent = node
         keys = list(node) if isinstance(node, dict) else range(len(node))
@@ -49,3 +47,18 @@ def mutate_json(data, rng):
     else:
         parent[key] = VALUES[int(rng.integers(len(VALUES)))]
     return data
+
+
+def change_each(data, values=VALUES):
+    """Yield data with one value replaced or gone, and the place of the change."""
+    yield from ((f" = {value!r}", value) for value in values)
+    if not isinstance(data, (dict, list)):
+        return
+    for key in list(data) if isinstance(data, dict) else range(len(data)):
+        less = copy.copy(data)
+        del less[key]
+        yield f"[{key!r}] is missing", less
+        for place, value in change_each(data[key], values):
+            changed = copy.copy(data)
+            changed[key] = value
+            yield f"[{key!r}]{place}", changed

@@ -20,13 +20,12 @@ class PlainKernels:
 
     def __init__(self, module, **constants):
         files = {}
-        _load(module, files)
+        self.__dict__ = _load(module, files)
         for name, value in constants.items():
             homes = [names for names in files.values() if name in names]
             assert homes, f"{module.__name__} has no {name}"
             for names in homes:
                 names[name] = value
-        self.__dict__ = files[module.__name__]
 
 
 def _load(module, files):

@@ -1,17 +1,20 @@
-"""Base classes of users' environments: seeds of episodes, and states below wrappers."""
+"""Seeds are as documented; base classes have those of episodes, and states."""
 
 from __future__ import annotations
 
-import copy
 import pickle
 from typing import ClassVar
 
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium import error as gym_error
 from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import OrderEnforcing, TimeLimit, TransformReward
+from hypothesis import given
+from hypothesis import strategies as st
 
+from roll_vec import seeding
 from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv, SeededEnv
 from roll_vec.env_states import (
     check_env_state,
@@ -20,8 +23,153 @@ from roll_vec.env_states import (
     supports_state,
 )
 from roll_vec.envs.countdown import Countdown
-from roll_vec.errors import InvalidSeedError, InvalidStateError, UnsupportedError
-from roll_vec.seeding import episode_seed, fold_seed
+from roll_vec.errors import (
+    InvalidSeedError,
+    InvalidStateError,
+    RollVecError,
+    UnsupportedError,
+)
+from roll_vec.seeding import episode_seed
+
+# -------------------------------------------------------------------------------- seeds
+
+MASK64 = (1 << 64) - 1
+GOLDEN = 0x9E3779B97F4A7C15
+
+
+def avalanche(word):
+    """Return splitmix64's finaliser (Steele, Lea and Flood, 2014), in plain Python."""
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & MASK64
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EB & MASK64
+    return word ^ (word >> 31)
+
+
+def fold_in(seed, counter):
+    """Return the documented `fold_in`, in plain Python."""
+    start = avalanche((seed + GOLDEN) & MASK64)
+    return avalanche((start + counter * GOLDEN) & MASK64) >> 32
+
+
+def fold(seed):
+    """Return the documented folding, in plain Python."""
+    if seed < 1 << 32:
+        return seed
+    folded = 0
+    while seed:
+        seed, limb = divmod(seed, 1 << 32)
+        folded = fold_in(folded, limb)
+    return folded
+
+
+SEEDS = (
+    st.integers(0, (1 << 32) - 1) | st.integers(0, 1 << 70) | st.integers(0, 1 << 300)
+)
+
+
+@given(SEEDS, st.integers(0, 1 << 40), st.integers(0, 3000))
+def test_seeds_are_as_documented(seed, episode, attempt):
+    folded, level = fold(seed), seed & 0xFFFFFFFF
+    retry, band = (1 << 63) + attempt, 3 * (1 << 62) + attempt
+    for value, expected in (
+        (seeding.fold_seed(seed), folded),
+        (
+            seeding.episode_seed(seed, episode),
+            fold_in(folded, episode) if episode else folded,
+        ),
+        (
+            seeding.retry_seed(level, attempt),
+            fold_in(level, retry) if attempt else level,
+        ),
+        (seeding.band_seed(level, attempt), fold_in(level, band) if attempt else level),
+    ):
+        assert type(value) is int
+        assert value == expected
+
+
+@given(st.lists(st.tuples(st.integers(0, (1 << 32) - 1), st.integers(0, 1 << 62))))
+def test_many_episode_seeds_equal_single_ones(pairs):
+    folded_seeds = np.array([stream for stream, _ in pairs], np.uint64)
+    episodes = np.array([episode for _, episode in pairs], np.uint64)
+    derived = seeding.episode_seeds(folded_seeds, episodes)
+    assert derived.dtype == np.uint64
+    assert derived.tolist() == [seeding.episode_seed(s, k) for s, k in pairs]
+
+
+def test_values_never_change():
+    # Other values would give other levels under the same ids.
+    first = [seeding.episode_seed(0, k) for k in range(4)]
+    assert first == [0, 2802244911, 3011683077, 1662685524]
+    folded = [seeding.fold_seed(1 << bits) for bits in (31, 32, 64, 200)]
+    assert folded == [2147483648, 1351993409, 952523458, 3252092298]
+    retries = [seeding.retry_seed(7, attempt) for attempt in range(3)]
+    assert retries == [7, 2118445982, 2425803100]
+    band = [seeding.band_seed(7, attempt) for attempt in range(3)]
+    assert band == [7, 1041480962, 1718030850]
+
+
+def test_derived_seeds_are_spread_and_hardly_collide():
+    streams, episodes = np.divmod(np.arange(90_000, dtype=np.uint64), np.uint64(300))
+    derived = seeding.episode_seeds(streams, episodes)
+    # 90,000 draws of 2**32 values: one collision is expected.
+    assert len(np.unique(derived)) > 90_000 - 12
+    counts = np.bincount((derived[episodes > 0] >> np.uint64(28)).astype(np.int64))
+    assert len(counts) == 16
+    assert counts.min() > 0.95 * counts.mean()
+
+
+@pytest.mark.parametrize(
+    ("seed", "num_envs", "group_size", "expected"),
+    [
+        (5, 4, 1, [5, 6, 7, 8]),
+        (5, 4, 2, [5, 5, 6, 6]),
+        (5, 4, 4, [5, 5, 5, 5]),
+        (2**64 - 1, 2, 1, [2**64 - 1, 2**64]),
+        (np.int64(2**63 - 1), 2, 1, [2**63 - 1, 2**63]),
+        (np.uint8(255), 2, 1, [255, 256]),
+        (None, 4, 2, [None] * 4),
+        ((3, 1, 2), 3, 3, [3, 1, 2]),
+        (np.array([3, 1, 2], np.uint8), 3, 3, [3, 1, 2]),
+        (range(3), 3, 1, [0, 1, 2]),
+        ([None, 4, 3**200], 3, 1, [None, 4, 3**200]),
+    ],
+)
+def test_seeds_of_a_batch(seed, num_envs, group_size, expected):
+    seeds = seeding.expand_seeds(seed, num_envs, group_size)
+    assert seeds == expected
+    assert {type(each) for each in seeds} <= {int, type(None)}
+
+
+NO_SEEDS = [-1, True, -(2**70), np.int64(-3), 1.0, np.float64(2), "3", b"3", None, {}]
+NO_LIST = [1.5, "123", b"123", object(), iter([1, 2, 3]), {1}]
+BAD_ENTRIES = [[0, 1, -1], [0, "1", 2], [0, 1.0, 2], [[0], 1, 2]]
+OTHER_LENGTHS = [[], [1, 2], [1, 2, 3, 4], np.zeros(4, np.int64)]
+
+
+def test_other_values_are_refused_and_named():
+    for seed in NO_SEEDS:
+        with pytest.raises(
+            InvalidSeedError, match=r"non-negative integer, got "
+        ) as one:
+            seeding.check_seed(seed)
+        assert isinstance(one.value, gym_error.Error)
+        assert isinstance(one.value, RollVecError)
+        assert str(seed) in str(one.value)
+    for seeds, error, match in (
+        *((seed, (InvalidSeedError, ValueError), "seed: expected") for seed in NO_LIST),
+        *((s, InvalidSeedError, "non-negative integer, got ") for s in BAD_ENTRIES),
+        *((s, ValueError, "each of the 3 environments, got") for s in OTHER_LENGTHS),
+    ):
+        with pytest.raises(error, match=match):
+            seeding.expand_seeds(seeds, 3)
+
+
+def test_entropy_is_fresh_and_below_64_bits():
+    draws = {seeding.draw_entropy() for _ in range(50)}
+    assert len(draws) == 50
+    assert all(type(seed) is int and 0 <= seed < 2**64 for seed in draws)
+
+
+# -------------------------------------------------------------- base classes and states
 
 
 class Guess(BaseLanguageBasedEnv):
@@ -41,10 +189,8 @@ class Walk(BaseDiscreteActionEnv):
     """Walks left and right from a random position; ends at a distance of 3."""
 
     ACTION_LOOKUP: ClassVar = {1: "Left", 2: "Right"}
-
-    def __init__(self):
-        self.action_space = gymnasium.spaces.Discrete(2, start=1)
-        self.observation_space = gymnasium.spaces.Box(-9, 9, (), np.int64)
+    action_space = gymnasium.spaces.Discrete(2, start=1)
+    observation_space = gymnasium.spaces.Box(-9, 9, (), np.int64)
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -90,16 +236,6 @@ def test_an_unseeded_first_reset_draws_entropy_and_can_be_repeated():
     assert second.reset() == first.reset()
 
 
-def test_a_bad_seed_changes_nothing():
-    env = Guess()
-    env.reset(seed=5)
-    twin = copy.deepcopy(env)
-    for bad in (-1, 1.5, "2"):
-        with pytest.raises(InvalidSeedError, match="seed: expected a non-negative"):
-            env.reset(seed=bad)
-    assert env.reset() == twin.reset()
-
-
 @pytest.mark.parametrize("num_draws", [0, 3])
 def test_set_stream_restores_the_position_of_get_stream(num_draws):
     env, fresh = Guess(), Guess()
@@ -107,8 +243,7 @@ def test_set_stream_restores_the_position_of_get_stream(num_draws):
     env.reset()
     for _ in range(num_draws):
         env.step("")
-    state = pickle.loads(pickle.dumps(env.get_stream()))
-    fresh.set_stream(state)
+    fresh.set_stream(pickle.loads(pickle.dumps(env.get_stream())))
     fresh.secret = env.secret
     for _ in range(2):
         assert fresh.step("x") == env.step("x")
@@ -129,13 +264,16 @@ def test_set_stream_restores_the_position_of_get_stream(num_draws):
         (None, "a dict with"),
     ],
 )
-def test_a_stream_that_is_none_changes_nothing(entry, words):
+def test_a_bad_stream_or_seed_changes_nothing(entry, words):
     env = Guess()
     env.reset(seed=5)
     env.step("x")
     before = env.get_stream()
     with pytest.raises(InvalidStateError, match=words):
         env.set_stream(entry if entry is None else {**before, **entry})
+    for bad in (-1, 1.5, "2"):
+        with pytest.raises(InvalidSeedError, match="seed: expected a non-negative"):
+            env.reset(seed=bad)
     assert env.get_stream() == before
 
 
@@ -148,20 +286,14 @@ def test_what_the_base_classes_have():
         with pytest.raises(TypeError, match="abstract"):
             base()
     assert SeededEnv().reset(seed=2**33) == (None, {})
-    assert fold_seed(2**33) < 2**32
     assert Walk().get_all_actions() == [1, 2]
     for make in (Guess, Walk):
         check_env(make(), skip_render_check=True)
-
-
-def test_action_space_has_rolls_name_as_well():
-    class Ported(Walk):
-        def __init__(self):
-            super().__init__()
-            self.ACTION_SPACE = gymnasium.spaces.Discrete(3, start=1)
-
+    # ROLL's name of the space is read and written as well.
     assert gymnasium.spaces.Discrete(2, start=1) == Walk().ACTION_SPACE
-    assert Ported().action_space == gymnasium.spaces.Discrete(3, start=1)
+    ported = Walk()
+    ported.ACTION_SPACE = gymnasium.spaces.Discrete(3, start=1)
+    assert ported.action_space == gymnasium.spaces.Discrete(3, start=1)
 
 
 class Walker(gymnasium.Env):
@@ -235,17 +367,15 @@ def test_the_layers_of_gymnasium_make_have_states():
 
 
 def test_the_checker_does_not_compare_with_results_of_another():
-    def make():
-        limits = {"max_steps": 5, "max_episode_steps": 9}
-        return gymnasium.make("roll_vec/Countdown-v0", **limits)
-
-    env = make()
+    limits = {"max_steps": 5, "max_episode_steps": 9}
+    env, other, fresh = (
+        gymnasium.make("roll_vec/Countdown-v0", **limits) for _ in range(3)
+    )
     env.reset(seed=1)
-    for num_steps in range(3):
-        other = make()
+    for _ in range(3):
         set_env_state(other, get_env_state(env))
-        assert other.step("1")[0] == env.step("1")[0], num_steps
-        assert other.reset(seed=2) == make().reset(seed=2)
+        assert other.step("1")[0] == env.step("1")[0]
+        assert other.reset(seed=2) == fresh.reset(seed=2)
 
 
 def test_a_wrapper_with_both_methods_stands_for_all_below():

@@ -1,26 +1,49 @@
-"""The guides in docs/: a program in one of them fails."""
+"""README and docs/: a program or command fails, or a page differs from the code."""
 
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
 import pytest
 
 import roll_vec
+from benchmarks.quotations import pattern
+from roll_vec import errors
+from roll_vec.cli import main, make_parser
+from roll_vec.descriptions import describe_env
+from roll_vec.errors import RollVecError
+from roll_vec.registration import ENVIRONMENTS
+from tests.conftest import ROOT
 from tests.frameworks.programs import blocks_of
-from tests.test_readme import ROOT
-from website import api_pages
+from tests.pins.sets import SETS
+from website import api_pages, commands, game_pages
 from website.public_names import public_modules, public_names
+
+DOCS = ROOT / "docs"
+PAGES = [*ROOT.glob("*.md"), *sorted(DOCS.rglob("*.md"))]
+TEXTS = {page: page.read_text("utf-8") for page in PAGES}
+README, INSTALLATION = TEXTS[ROOT / "README.md"], TEXTS[DOCS / "installation.md"]
+PROMISES = TEXTS[DOCS / "promises.md"]
+PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
+every_page = pytest.mark.parametrize(
+    "page", PAGES, ids=lambda page: str(page.relative_to(ROOT))
+)
+
+# ------------------------------------------------------------------------- programs
 
 # `make test-ray` runs the programs of cluster.md, `make test-learning` those of
 # torch.md, `make test-adapters` those of docs/frameworks.
-DOCS = ROOT / "docs"
+# Blocks that begin with "# with", as in data.md, need another package: `make
+# test-exports` runs those.
 ELSEWHERE = {DOCS / "cluster.md", DOCS / "torch.md"}
-PAGES = sorted({*DOCS.glob("*.md"), *(DOCS / "games").glob("*.md")} - ELSEWHERE)
-
-
+WITH_PROGRAMS = [
+    page
+    for page in PAGES
+    if page.parent in (ROOT, DOCS, DOCS / "games") and page not in ELSEWHERE
+]
 # A folder for each page: programs may write files, and then run over them once more.
 RUN_PAGES = """
 import json, os, sys
@@ -35,47 +58,164 @@ for page, blocks in json.load(sys.stdin).items():
 """
 
 
-def test_python_blocks_run(tmp_path):
-    # In one process, which imports everything once.
+def run_programs(pages, folder):
+    """Run the Python blocks of pages in one process, which imports everything once."""
     subprocess.run(
         [sys.executable, "-c", RUN_PAGES],
         input=json.dumps(
-            {str(page.relative_to(ROOT)): blocks_of(page) for page in PAGES}
+            {
+                str(page.relative_to(ROOT)): [
+                    block
+                    for block in blocks_of(page)
+                    if not block.startswith("# with ")
+                ]
+                for page in pages
+            }
         ),
         text=True,
         check=True,
-        cwd=tmp_path,
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
     )
 
 
-def anchors_of(page):
-    """Return the anchors of a page's headings, as GitHub makes them."""
-    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings}
+def test_python_blocks_run(tmp_path):
+    run_programs(WITH_PROGRAMS, tmp_path)
 
 
-@pytest.mark.parametrize(
-    "page",
-    [*ROOT.glob("*.md"), *DOCS.rglob("*.md")],
-    ids=lambda page: str(page.relative_to(ROOT)),
-)
-def test_links_lead_somewhere(page):
-    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S)
-    for link in re.findall(r"\]\(([^)\s]+)\)", text):
-        if "://" in link:
-            continue
-        path, _, anchor = link.partition("#")
-        target = page.parent / path if path else page
-        assert target.exists(), link
-        assert not anchor or anchor in anchors_of(target), link
+def test_lines_to_move_to_stand_in_programs_that_run():
+    page = DOCS / "moving.md"
+    programs = "\n".join(blocks_of(page)).splitlines()
+    changes = "\n".join(blocks_of(page, "diff"))
+    ours = {line.strip() for line in re.findall(r"^\+(.*)$", changes, re.MULTILINE)}
+    # Those that need GEM or RAGEN's files; `make test-adapters` runs them.
+    elsewhere = {line for line in ours if "gem.make_vec" in line or "Manager" in line}
+    missing = ours - {line.strip() for line in programs} - elsewhere
+    assert missing == {"env_type: roll_vec/sokoban"}
 
 
-def test_reference_lists_every_public_module():
-    """`python -m website.api_pages` writes it."""
-    text = api_pages.PAGE.read_text("utf-8")
-    assert api_pages.with_table(text) == text
+# Their programs are what users begin with.
+TYPED = ("getting_started", "own_environments", "pool", "stepping", "text_environments")
+# Each line that is ignored must be an error: --strict has --warn-unused-ignores.
+PROGRAM = """\
+from typing import ClassVar
+
+import roll_vec
+from roll_vec import factories
+from typing_extensions import assert_type
+
+roll_vec.Nonsense  # type: ignore[attr-defined]
+factories.nonsense  # type: ignore[attr-defined]
+roll_vec.SokobanEnv(num_boxes=1).ACTION_SPACE
+roll_vec.SokobanEnv({"num_boxes": 1}).ACTION_LOOKUP
+roll_vec.FrozenLakeEnv(3)  # type: ignore[arg-type]
+assert_type(roll_vec.seeding.episode_seed(1, 2), int)
+assert_type(roll_vec.testing.check_vector_env("a/B-v0"), None)
+assert_type(roll_vec.make_vec("roll_vec/Countdown-v0"), roll_vec.PoolVectorEnv)
+envs = roll_vec.make_vec("roll_vec/Sokoban-v0", num_envs=2)
+assert_type(envs, roll_vec.RollVectorEnv)
+assert_type(envs.unroll([[1, 2]]), roll_vec.Rollout)
+
+
+class Renamed(roll_vec.SokobanEnv):
+    ACTION_LOOKUP: ClassVar = {1: "N", 2: "S", 3: "W", 4: "E"}
+"""
+
+
+@pytest.mark.slow
+def test_a_users_program_and_the_blocks_of_pages_pass_mypy(tmp_path):
+    pytest.importorskip("mypy")
+    programs = {"program.py": PROGRAM}
+    for page in (ROOT / "README.md", *(DOCS / f"{name}.md" for name in TYPED)):
+        for number, block in enumerate(blocks_of(page)):
+            programs[f"{page.stem}_{number}.py"] = block
+    for name, text in programs.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent"]
+    # Classes in pages have no annotations, and are checked nevertheless.
+    command += ["--allow-untyped-defs", "--allow-untyped-calls", *programs]
+    environment = {**os.environ, "MYPYPATH": str(ROOT)}
+    result = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+# ------------------------------------------------------------------------- commands
+
+# Those that take well below a second.
+QUICK = [
+    "roll-vec envs roll_vec/Countdown-v0",
+    "roll-vec info roll_vec/RandomFrozenLake-v0 -o size=8 --json",
+    "roll-vec doctor --json",
+    "roll-vec eval roll_vec/Countdown-v0",
+    "roll-vec export roll_vec/Countdown-v0 --policy random --num 100 --format atif "
+    "--out countdown",
+    "roll-vec watch roll_vec/Countdown-v0 --num 16 -o group_size=4 --out page.html",
+]
+
+
+def console_lines(page):
+    """Yield the commands in a page's console blocks, continued lines joined.
+
+    Without files that the shell writes.
+    """
+    for block in blocks_of(page, "console"):
+        for line in re.findall(r"^\$ (.*)$", re.sub(r"\\\n\s*", "", block), re.M):
+            # Of a pipe or a list each command.
+            for command in re.split(r" (?:\||&&) ", line):
+                yield command.partition(" > ")[0].partition("  # ")[0]
+
+
+def test_every_command_can_be_parsed_and_quick_ones_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pages = {
+        line: page.name
+        for page in PAGES
+        for line in console_lines(page)
+        if line.startswith("roll-vec")
+    }
+    parser, refused = make_parser(), []
+    for line, page in pages.items():
+        try:
+            parser.parse_args(shlex.split(line)[1:])
+        except RollVecError as error:
+            refused.append(f"{page}: {line}: {error}")
+    assert not refused
+    for line in QUICK:
+        assert line in pages
+        assert main(shlex.split(line)[1:]) == 0, line
+        assert capsys.readouterr().out
+
+
+def test_commands_stand_in_console_blocks():
+    """Else nobody would notice that one has become wrong."""
+    for page, text in TEXTS.items():
+        fence = ""
+        for line in text.splitlines():
+            if line.startswith("```"):
+                fence = "" if fence else line
+            elif fence not in {"", "```console"}:
+                assert not re.match(r" *(\$ )?roll-vec ", line), (page, line)
+
+
+# ------------------------------------------------ pages that repeat what is elsewhere
+
+
+def test_generated_pages_are_what_the_code_gives():
+    """`python -m website.commands`, `api_pages` and `game_pages` write them."""
+    assert TEXTS[commands.PAGE] == commands.page()
+    assert api_pages.with_table(TEXTS[api_pages.PAGE]) == TEXTS[api_pages.PAGE]
+    for path in game_pages.FOLDER.glob("*.md"):
+        assert game_pages.with_tables(TEXTS[path]) == TEXTS[path], path
+    with pytest.raises(ValueError, match="got cats"):
+        game_pages.with_tables("<!-- game cats roll_vec/Sokoban-v0 --><!-- end -->")
 
 
 def test_reference_has_every_public_name():
@@ -85,11 +225,8 @@ def test_reference_has_every_public_name():
         *modules,
         *(f"roll_vec.{name}" for name in roll_vec.__all__),
     }
-    entries = {
-        entry
-        for module in modules
-        for entry in re.findall(r"^::: (\S+)$", api_pages.page_text(module), re.M)
-    }
+    pages = "\n".join(api_pages.page_text(module) for module in modules)
+    entries = {*re.findall(r"^::: (\S+)$", pages, re.M)}
     missing = {
         f"{module}.{name}"
         for module in modules
@@ -97,6 +234,22 @@ def test_reference_has_every_public_name():
         if entries.isdisjoint({f"{module}.{name}", f"roll_vec.{name}"})
     }
     assert not missing
+
+
+@every_page
+def test_links_lead_somewhere(page):
+    text = re.sub(r"^```.*?^```$", "", TEXTS[page], flags=re.M | re.S)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        if anchor:
+            # As GitHub makes them.
+            headings = re.findall(r"^#+ (.*)$", target.read_text("utf-8"), re.MULTILINE)
+            words = [re.sub(r"[^\w -]", "", heading.lower()) for heading in headings]
+            assert anchor in {each.replace(" ", "-") for each in words}, link
 
 
 def test_every_page_is_in_the_navigation():
@@ -107,16 +260,86 @@ def test_every_page_is_in_the_navigation():
     assert sorted(entries) == sorted(pages)
 
 
-def test_lines_to_move_to_stand_in_programs_that_run():
-    page = ROOT / "docs" / "moving.md"
-    programs = "\n".join(blocks_of(page)).splitlines()
-    ours = {
-        line[1:].strip()
-        for block in blocks_of(page, "diff")
-        for line in block.splitlines()
-        if line.startswith("+")
+def test_readme_is_short_and_lists_every_id_with_its_limit():
+    for environment in ENVIRONMENTS.values():
+        row = re.search(rf"^\| `{environment.id}` .*$", README, re.MULTILINE)
+        assert row is not None
+        assert row[0].endswith(f"| {environment.max_episode_steps} |")
+    assert README.count("\n") <= 200
+    assert [block.count("\n") for block in blocks_of(ROOT / "README.md", "sh")] == [
+        1,
+        1,
+    ]
+
+
+@pytest.mark.parametrize("id", ENVIRONMENTS)
+def test_an_id_has_its_keywords_its_tables_and_its_splits_their_baselines(id):
+    description = describe_env(id)
+    pages = [DOCS / f"{name}.md" for name in ("batches", "text_environments", "pool")]
+    text = "".join(TEXTS[page] for page in [*pages, *(DOCS / "games").glob("*.md")])
+    keywords = [*description.keywords, *description.batch_keywords]
+    names = {keyword.name for keyword in keywords} - {"dim_x", "dim_y"}
+    assert not [name for name in names if f"`{name}" not in text]
+    text = TEXTS[ROOT / description.game.page]
+    words = [match[2] for match in pattern("game").finditer(text)]
+    kinds = {word.split()[0] for word in words if word.endswith(id)}
+    if id == "roll_vec/FrozenLake8x8-v1":
+        assert kinds == {"ends", "splits"}
+    else:
+        assert kinds >= {"infos", "keywords", "sources", "splits"}
+    assert any(word.startswith("rewards ") for word in words)
+    quotations = re.findall(r"<!-- baseline (\S+) (\S+) random -->", text)
+    for split in description.splits:
+        advice = "write its row; python -m benchmarks.baselines fills in the figures"
+        assert (id, split.name) in quotations, advice
+
+
+def test_lakes_share_rewards_ends_and_cells():
+    """Their page shows them once."""
+    for kind in ("rewards", "ends", "cells"):
+        show = game_pages.TABLES[kind]
+        assert show("roll_vec/FrozenLake-v1") == show("roll_vec/RandomFrozenLake-v0")
+
+
+def test_the_table_has_each_extra_and_its_packages():
+    tomllib = pytest.importorskip("tomllib")  # from Python 3.11 on
+    extras = tomllib.loads(PROJECT)["project"]["optional-dependencies"]
+    packages = {
+        extra: [
+            re.match(r"[\w-]+", line)[0] for line in lines if "roll-vec[" not in line
+        ]
+        for extra, lines in extras.items()
     }
-    # Those that need GEM or RAGEN's files; `make test-adapters` runs them.
-    elsewhere = {line for line in ours if "gem.make_vec" in line or "Manager" in line}
-    missing = ours - {line.strip() for line in programs} - elsewhere
-    assert missing == {"env_type: roll_vec/sokoban"}
+    section = INSTALLATION.partition("\n## Extras\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `([\w-]+)` \| (.*?) \| (.*) \|$", section, re.MULTILINE)
+    assert len(rows) == len(packages)
+    named = {extra: re.findall(r"`([\w-]+)`", text) for extra, text, _ in rows}
+    assert packages == named
+    for extra, _, purpose in rows:
+        for names in re.findall(r"roll-vec\[(.*)\]", "\n".join(extras[extra])):
+            assert all(f"`{name}`" in purpose for name in names.split(",")), extra
+    versions = re.findall(r"Python :: (3\.\d+)", PROJECT)
+    assert f"Python {versions[0]} to {versions[-1]}" in INSTALLATION
+    assert f"roll_vec-{roll_vec.__version__}-py3-none-any.whl" in INSTALLATION
+    assert f'requires-python = ">={versions[0]}"' in PROJECT
+    assert versions[0] in SETS["lowest"].pythons
+
+
+def test_tests_and_commands_of_the_promises_exist():
+    folder = "tests"
+    # A bare file name stands in the folder of the name before it.
+    for name in re.findall(r"`((?:tests/)?[\w/]+\.(?:py|json)|tests/\w+)`", PROMISES):
+        path = name if name.startswith("tests") else f"{folder}/{name}"
+        folder = path.rpartition("/")[0]
+        assert (ROOT / path).exists(), path
+    assert PROMISES.count("`tests/") > 15
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    names = re.findall(r"`make\s+([a-z-]+)", PROMISES)
+    assert names
+    assert set(names) <= set(targets)
+
+
+def test_every_error_has_its_section():
+    sections = re.findall(r"^## (.*)$", TEXTS[DOCS / "errors.md"], re.MULTILINE)
+    classes = {name for name in errors.__all__ if isinstance(vars(errors)[name], type)}
+    assert sorted(sections) == sorted(classes - {"RollVecError"})

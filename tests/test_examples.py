@@ -1,14 +1,15 @@
 """The programs in docs/examples that need no PyTorch."""
 
-import dataclasses
 import importlib
 import json
 import re
+import runpy
 import sys
 from dataclasses import asdict
 
 import pytest
 
+from benchmarks.shards import page
 from tests.conftest import JIT_OFF, ROOT
 
 FOLDER = ROOT / "docs" / "examples"
@@ -26,9 +27,9 @@ def example(monkeypatch):
 # ------------------------------------------------------------------------- searches
 
 SEARCHES = {
-    "best_of_n": ["--n", "2", "--groups", "2", "--length", "4", "--segments", "3"],
-    "beam_search": ["--width", "4"],
-    "mcts": ["--leaves", "2", "--length", "2"],
+    "best_of_n": ["--n=2", "--groups=2", "--length=4", "--segments=3"],
+    "beam_search": ["--width=4"],
+    "mcts": ["--leaves=2", "--length=2"],
 }
 # Solved by one push, by two pushes and a detour, and by none.
 LEVELS = """
@@ -52,13 +53,13 @@ LEVELS = """
 
 def run_search(name, monkeypatch, capsys, *arguments):
     """Return the table that a program prints: by player, solved, levels and steps."""
-    path = FOLDER / f"{name}.py"
-    monkeypatch.setattr(sys, "argv", [str(path), *arguments])
-    exec(compile(path.read_text("utf-8"), str(path), "exec"), {"__name__": "__main__"})
+    monkeypatch.setattr(sys, "argv", [name, *arguments])
+    runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
     _, *lines = capsys.readouterr().out.splitlines()
     rows = [re.fullmatch(r"(.+?) +(\d+) of (\d+) +([\d,]+)", line) for line in lines]
     return {
-        row[1]: (int(row[2]), int(row[3]), int(row[4].replace(",", ""))) for row in rows
+        row[1]: tuple(int(figure.replace(",", "")) for figure in row.groups()[1:])
+        for row in rows
     }
 
 
@@ -74,21 +75,8 @@ def test_a_search_runs_and_repeats_itself(example, name, monkeypatch, capsys, tm
         assert (num_levels, 0 < used <= budget * 3) == (3, True)
         # The box in the corner is there for good.
         assert solved <= 2
-    assert JIT_OFF or table[name.replace("_", " ")][0] == 2
+    assert JIT_OFF or solved == 2
     assert run_search(name, monkeypatch, capsys, *arguments) == table
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SEARCHES)
-def test_a_search_solves_more_than_greedy_play(
-    name, example, monkeypatch, capsys, shared
-):
-    levels = shared / "data" / "boxoban" / "unfiltered_valid_000.txt"
-    table = run_search(name, monkeypatch, capsys, f"--levels={levels}")
-    greedy, search = table["greedy"], table[name.replace("_", " ")]
-    assert search[0] > greedy[0]
-    assert search[1] == greedy[1] == 200
-    assert search[2] <= greedy[2]
 
 
 # ------------------------------------------------------------------- language_loop
@@ -188,22 +176,11 @@ def simulation(example):
     ],
 )
 def test_times_of_a_simulated_cluster_by_hand(simulation, changes, num_envs, seconds):
-    costs = simulation.Costs(
-        local_step=10.0,
-        step=9.0,
-        level=5.0,
-        ends=0.0,
-        snapshot=1.0,
-        head_step=1.0,
-        send=1.0,
-        receive=1.0,
-        delay=2.0,
-        request_bytes=0.0,
-        reply_bytes=6.0,
-        message_bytes=8.0,
-        bytes_per_second=8.0,
-    )
-    costs = dataclasses.replace(costs, **changes)
+    seconds_of = {"local_step": 10.0, "step": 9.0, "level": 5.0, "ends": 0.0}
+    seconds_of |= {"snapshot": 1.0, "head_step": 1.0, "send": 1.0, "receive": 1.0}
+    sizes = {"request_bytes": 0.0, "reply_bytes": 6.0, "message_bytes": 8.0}
+    network = {"delay": 2.0, "bytes_per_second": 8.0}
+    costs = simulation.Costs(**{**seconds_of, **sizes, **network, **changes})
     assert simulation.step_time(costs, num_envs, 2) == seconds
     assert simulation.local_time(costs, 8, 4) == 20.0
 
@@ -212,8 +189,6 @@ def test_times_of_a_simulated_cluster_by_hand(simulation, changes, num_envs, sec
     "part", ["measured", pytest.param("all", marks=pytest.mark.slow)]
 )
 def test_figures_of_the_page_of_clusters_are_its_files(simulation, part):
-    from benchmarks.shards import page
-
     text = (ROOT / "docs" / "cluster.md").read_text("utf-8")
     content = json.loads(simulation.FIGURES.read_text())
     if part == "all":
@@ -223,9 +198,8 @@ def test_figures_of_the_page_of_clusters_are_its_files(simulation, part):
 
 def test_the_simulation_takes_figures_of_ones_own(simulation, capsys):
     simulation.main(["--step-us=2000", "--cores=1", "--num-envs=64"])
-    titles = [line for line in capsys.readouterr().out.splitlines() if "(sim" in line]
-    assert titles == ["one of your own, 2000 µs a step, a batch of 64 (simulated)"]
-    for argument in ("--cores=0", "--step-us=nan", "--gigabits=0"):
-        with pytest.raises(SystemExit):
-            simulation.main([argument])
-        assert "expected a finite number" in capsys.readouterr().err.splitlines()[-1]
+    title = "one of your own, 2000 µs a step, a batch of 64 (simulated)"
+    assert title in capsys.readouterr().out.splitlines()
+    with pytest.raises(SystemExit):
+        simulation.main(["--step-us=nan"])
+    assert "expected a finite number" in capsys.readouterr().err

@@ -1,28 +1,31 @@
-"""The package lacks a file or a name, or `import roll_vec` imports too much."""
+"""The package lacks a file or a name; `diagnose` misses a cause or stops at one."""
 
 import ast
 import json
+import pickle
 import re
 import subprocess
 import sys
-from pathlib import Path
+import traceback
+from importlib import metadata
 
+import numba
 import pytest
 
 import roll_vec
+from roll_vec import errors
+from roll_vec.diagnosis import BROKEN, OK, WARNING, diagnose, kernel_files, machine
+from roll_vec.diagnosis import software as software_checks
+from roll_vec.diagnosis.findings import Finding, run_checks
+from roll_vec.diagnosis.software import Requirement, parse_requirements
+from tests.conftest import JIT_OFF, ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-
-
-def _pyproject_list(name: str) -> list[str]:
-    """Return a list of strings of pyproject.toml (Python 3.10 has no tomllib)."""
-    text = (ROOT / "pyproject.toml").read_text("utf-8")
-    match = re.search(rf"^{name} = (\[.*?\])$", text, re.MULTILINE | re.DOTALL)
-    assert match is not None
-    return json.loads(re.sub(r",\s*\]", "]", match[1]))
+PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
 
 
 def test_listed_packages_are_those_on_disk():
+    # Python 3.10 has no tomllib.
+    listed = re.search(r"^packages = (\[.*?\])$", PROJECT, re.MULTILINE | re.DOTALL)[1]
     kernels = ROOT / "roll_vec/kernels"  # a symlink, which rglob does not follow
     folders = [kernels.parent, *kernels.parent.rglob("*"), *kernels.iterdir()]
     on_disk = {
@@ -30,13 +33,12 @@ def test_listed_packages_are_those_on_disk():
         for folder in folders
         if (folder / "__init__.py").is_file()
     }
-    assert set(_pyproject_list("packages")) == on_disk
+    assert set(json.loads(re.sub(r",\s*\]", "]", listed))) == on_disk
 
 
 def test_the_version_is_the_same_in_three_files():
-    text = (ROOT / "pyproject.toml").read_text("utf-8")
-    assert f'\nversion = "{roll_vec.__version__}"\n' in text
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f'\nversion = "{roll_vec.__version__}"\n' in PROJECT
     assert f'\nversion: "{roll_vec.__version__}"\n' in citation
 
 
@@ -44,8 +46,7 @@ def test_public_names_exist_and_the_documentation_names_no_others():
     modules = {"descriptions", "distributed", "errors", "evaluation", "export"}
     modules |= {"progress", "seeding", "sessions", "spaces", "testing", "trajectories"}
     assert set(dir(roll_vec)) == modules | {"watch"} | set(roll_vec.__all__)
-    for name in dir(roll_vec):
-        assert getattr(roll_vec, name) is not None
+    assert not [name for name in dir(roll_vec) if getattr(roll_vec, name) is None]
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         roll_vec.nothing  # noqa: B018
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
@@ -55,12 +56,8 @@ def test_public_names_exist_and_the_documentation_names_no_others():
     assert names <= packages | set(dir(roll_vec))
     # Type checkers are told every name; else mypy refuses it.
     tree = ast.parse((ROOT / "roll_vec" / "__init__.py").read_text("utf-8"))
-    imported = {
-        alias.asname or alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    imported = {one.asname or one.name for node in imports for one in node.names}
     assert set(dir(roll_vec)) - {"__version__"} <= imported
 
 
@@ -74,3 +71,180 @@ def test_import_is_light():
         "assert roll_vec.testing.check_vector_env and roll_vec.seeding.episode_seed\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.InvalidOptionError.expected("num_envs", "an int", None),
+        errors.MissingExtraError("play", extra="cli", package="rich"),
+        errors.PendingResultsError("text", "step"),
+        errors.EnvironmentFaultError({1: "text"}),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_name_the_section_of_the_docs_that_explains_them(error):
+    section = f"docs/errors.md#{type(error).__name__.lower()}"
+    again = pickle.loads(pickle.dumps(error))
+    assert error.docs == again.docs == section
+    assert error.__notes__ == again.__notes__ == [f"See {section}"]
+    lines = traceback.format_exception_only(type(error), error)
+    if hasattr(error, "add_note"):  # Python 3.11
+        assert lines[-1] == f"See {section}\n"
+    # A class without a section has no note.
+    for cls in (errors.RollVecError, type("Error", (errors.RollVecError,), {})):
+        assert not hasattr(cls("text"), "__notes__")
+        assert cls("text").docs == ""
+
+
+# ----------------------------------------------------------------------------- diagnose
+
+
+def lines_of(check):
+    return {one.name: one for one in run_checks({"check": check})}
+
+
+def test_this_installation_has_no_problem(monkeypatch, tmp_path):
+    # The folder of this machine may have thousands of files.
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    sections = diagnose()
+    findings = [one for lines in sections.values() for one in lines]
+    assert not [one for one in findings if one.status == BROKEN]
+    assert all(one.advice for one in findings if one.status != OK)
+
+
+def test_a_check_that_raises_becomes_a_line_and_the_others_stay():
+    def fails():
+        raise OSError("no\nsuch disk")
+
+    first, second = run_checks({"disk": fails, "next": lambda: [Finding("a", "b")]})
+    assert (first.name, first.value) == ("disk", "OSError: no such disk")
+    assert first.status == WARNING
+    assert second == Finding("a", "b")
+
+
+def test_requirements_are_read_as_pip_writes_them():
+    lines = [
+        "numpy>=1.26",
+        'rich>=13.7; extra == "cli"',
+        'roll-vec[cli,render]; extra == "all"',
+        "pillow (>=10.2) ; extra == 'cli'",
+        'torch; extra == "examples"',
+        # Those of other Pythons are left out.
+        'pygame>=2.5.2; python_version < "3.10" and extra == "render"',
+        'pygame-ce>=2.5; python_version >= "3.10" and extra == "render"',
+    ]
+    assert parse_requirements(lines) == [
+        Requirement("numpy", "1.26", ""),
+        Requirement("rich", "13.7", "cli"),
+        Requirement("pillow", "10.2", "cli"),
+        Requirement("torch", "", "examples"),
+        Requirement("pygame-ce", "2.5", "render"),
+    ]
+
+
+@pytest.fixture
+def versions(monkeypatch):
+    """Pretend that packages have these versions, and that no others are installed."""
+
+    def pretend(requirements, **versions):
+        def version(name):
+            if name not in versions:
+                raise metadata.PackageNotFoundError(name)
+            return versions[name]
+
+        monkeypatch.setattr(metadata, "requires", lambda _: requirements)
+        monkeypatch.setattr(metadata, "version", version)
+
+    return pretend
+
+
+def test_missing_and_old_packages_of_the_core_are_broken(versions):
+    versions(
+        ["numpy>=1.26", "numba>=0.61", "gymnasium>=1.1"], numpy="1.26", numba="0.100"
+    )
+    lines = lines_of(software_checks._check_core)
+    statuses = {name: line.status for name, line in lines.items()}
+    assert statuses.pop("llvmlite") == BROKEN
+    assert statuses == {"numpy": OK, "numba": OK, "gymnasium": BROKEN}
+    versions(["numba>=0.61"], numba="0.60.2", llvmlite="0.44")
+    lines = lines_of(software_checks._check_core)
+    assert "numba 0.61 or newer" in lines["numba"].advice
+    assert lines["numba"].status == BROKEN
+
+
+def test_an_extra_names_what_is_missing_and_what_is_too_old(versions):
+    needs = ['rich>=13.7; extra == "cli"', 'pygame>=2.5.2; extra == "render"']
+    versions(needs, rich="13.10.1")
+    lines = lines_of(software_checks._check_extras)
+    assert lines["cli"] == Finding("cli", "rich 13.10.1")
+    assert "not installed: pygame" in lines["render"].value
+    assert '".[render]"' in lines["render"].value
+    assert lines["render"].status == OK
+    versions(needs, rich="12.9", pygame="2.5.2")
+    lines = lines_of(software_checks._check_extras)
+    assert lines["cli"].status == WARNING
+    assert lines["render"].status == OK
+
+
+def test_another_installed_version_is_a_warning(versions):
+    versions([], **{"roll-vec": "0.0.1"})
+    lines = lines_of(software_checks._check_roll_vec)
+    assert lines["roll_vec for pip"].status == WARNING
+    versions([], **{"roll-vec": roll_vec.__version__})
+    assert lines_of(software_checks._check_roll_vec).keys() == {"roll_vec"}
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [("0", WARNING), ("many", WARNING), ("4096", WARNING), ("1", OK)],
+)
+def test_threads_that_cannot_be_used_are_a_warning(monkeypatch, text, status):
+    monkeypatch.setenv("ROLL_VEC_NUM_THREADS", text)
+    assert lines_of(machine._check_threads)["threads"].status == status
+
+
+def test_a_jit_that_is_off_is_a_warning_and_sizes_have_units(monkeypatch):
+    monkeypatch.setenv("ROLL_VEC_NUM_THREADS", "1")
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
+    assert lines_of(machine._check_variables) == {}
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    assert lines_of(machine._check_variables)["NUMBA_DISABLE_JIT"].status == WARNING
+    texts = [machine.format_bytes(size) for size in (1023, 1536, 2**31, 2**40)]
+    assert texts == ["1023 bytes", "1.5 KiB", "2.0 GiB", "1.0 TiB"]
+
+
+def test_a_link_that_is_a_file_is_broken(monkeypatch, tmp_path):
+    """Git writes such a file on Windows without symbolic links."""
+    link = tmp_path / "kernels"
+    link.write_text("../kernels")
+    monkeypatch.setattr(kernel_files, "_FOLDER", link)
+    finding = lines_of(kernel_files._check_folder)["folder"]
+    assert (finding.value, finding.status) == ("a file", BROKEN)
+    assert "core.symlinks" in finding.advice
+
+
+def test_a_cache_folder_that_cannot_be_written_is_a_warning(monkeypatch, tmp_path):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "new"))
+    finding = lines_of(kernel_files._check_cache)["cache"]
+    assert finding.status == OK
+    assert "0 bytes" in finding.value
+    (tmp_path / "new").touch()  # no folder can be made in a file
+    assert lines_of(kernel_files._check_cache)["cache"].status == WARNING
+
+
+@pytest.mark.skipif(JIT_OFF, reason="nothing is compiled")
+def test_kernels_are_counted_as_their_files_are_named(monkeypatch, tmp_path):
+    kernels = kernel_files.find_kernels(ROOT / "kernels")
+    sources = "".join(path.read_text("utf-8") for path in ROOT.glob("kernels/**/*.py"))
+    assert len(kernels) == len(set(kernels)) == len(re.findall("\n *@kernel", sources))
+    assert "rng.pcg64.fold_in" in kernels
+    roll_vec.seeding.episode_seed(0, 1)  # compiles it, if it is not yet
+    lines = lines_of(kernel_files._check_compiled)
+    counts = re.findall(r"(\w+) (\d+) of (\d+)", lines["by folder"].value)
+    compiled = sum(int(count) for _, count, _ in counts)
+    assert lines["compiled"].value.startswith(f"{compiled} of {len(kernels)};")
+    assert sum(int(total) for *_, total in counts) == len(kernels)
+    assert any(name == "rng" and int(count) for name, count, _ in counts)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    assert lines_of(kernel_files._check_compiled)["compiled"].value.startswith("0 of ")

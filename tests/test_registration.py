@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from contextlib import closing
+from functools import partial
+from unittest.mock import Mock
 
 import gymnasium
 import numpy as np
@@ -22,8 +25,6 @@ from roll_vec.errors import (
 from roll_vec.registration import ENVIRONMENTS, find_registered
 from tests.contract.cases import assert_same
 
-ROLL_ENVS = ("SokobanEnv", "FrozenLakeEnv")
-
 
 class Echo(roll_vec.BaseLanguageBasedEnv):
     """Repeats the action."""
@@ -40,22 +41,6 @@ class Echo(roll_vec.BaseLanguageBasedEnv):
         return self.prefix + action, float(len(action)), False, False, {}
 
 
-class Switch(roll_vec.BaseDiscreteActionEnv):
-    """Has the actions Off and On."""
-
-    def __init__(self):
-        self.ACTION_LOOKUP = {0: "Off", 1: "On"}
-        self.observation_space = gymnasium.spaces.Discrete(2)
-        self.action_space = gymnasium.spaces.Discrete(2)
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        return 0, {}
-
-    def step(self, action):
-        return int(action), float(action), False, False, {}
-
-
 class Plain(gymnasium.Env):
     """Extends no class of roll_vec."""
 
@@ -66,7 +51,14 @@ class Plain(gymnasium.Env):
         return 0, {}
 
     def step(self, action):
-        return int(action), 1.0, False, False, {}
+        return int(action), float(action), False, False, {}
+
+
+class Switch(Plain, roll_vec.BaseDiscreteActionEnv):
+    """Has the actions Off and On."""
+
+    ACTION_LOOKUP = {0: "Off", 1: "On"}  # noqa: RUF012
+    action_space = gymnasium.spaces.Discrete(2)
 
 
 @pytest.fixture
@@ -86,27 +78,23 @@ def registered():
 
 def test_a_registered_id_makes_single_environments_and_batches(registered):
     id = registered("test/Echo-v0", Echo, max_episode_steps=2, prefix="> ")
-    single = gymnasium.make(id)
-    batch = gymnasium.make_vec(id, num_envs=3)
+    single, batch = gymnasium.make(id), gymnasium.make_vec(id, num_envs=3)
     observations, _ = batch.reset(seed=4)
     assert observations[1] == single.reset(seed=5)[0]
     for expected in (False, True):
         observation, reward, _, truncated, _ = single.step("a")
         results = batch.step(["a"] * 3)
         assert results[0][1] == observation == "> a"
-        assert results[1][1] == reward
-        assert results[3][1] == truncated == expected
-    batch.close()
+        assert (results[1][1], results[3][1]) == (reward, truncated) == (1.0, expected)
 
 
 @pytest.mark.parametrize("cls", [Plain, f"{__name__}:Plain"])
 def test_any_gymnasium_environment_can_be_registered(registered, cls):
     id = registered("test/Plain-v0", cls)
     assert isinstance(gymnasium.make(id).unwrapped, Plain)
-    batch = gymnasium.make_vec(id, num_envs=2, workers=2)
-    batch.reset(seed=0)
-    assert batch.step(np.array([1, 2]))[0].tolist() == [1, 2]
-    batch.close()
+    with closing(gymnasium.make_vec(id, num_envs=2, workers=2)) as batch:
+        batch.reset(seed=0)
+        assert batch.step(np.array([1, 2]))[0].tolist() == [1, 2]
 
 
 class Bonus(Countdown):
@@ -164,67 +152,56 @@ def test_text_acts_by_the_names_of_a_lookup(registered):
     assert infos["action_is_valid"].tolist() == [True, False]
 
 
-# The class or id, the keywords, and the message.
+SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
+SINGLE, BATCH = gymnasium.make, gymnasium.make_vec
+# What makes it, its class or id, the keywords, and the message.
 BAD_KEYWORDS = [
-    (Echo, {"postfix": "!"}, "'postfix'; those that.*prefix"),
-    (Echo, {"action_mode": "text"}, "'action_mode'; those"),
-    (Echo, {"match": "best"}, "match: expected one of 'first'"),
-    (Echo, {"action_separator": "|"}, "action_separator: '|'"),
-    (Switch, {"action_mode": "words"}, "'discrete', 'text'"),
-    (Switch, {"format_penalty": -1}, "action_mode='text'"),
-    (Plain, {"action_pattern": "(a)"}, "'action_pattern'; those"),
+    *(
+        (make, cls, more, match)
+        for make in (SINGLE, BATCH)
+        for cls, more, match in [
+            (Echo, {"postfix": "!"}, "'postfix'; those that.*prefix"),
+            (Echo, {"action_mode": "text"}, "'action_mode'; those"),
+            (Echo, {"match": "best"}, "match: expected one of 'first'"),
+            (Echo, {"action_separator": "|"}, "action_separator: '|'"),
+            (Switch, {"action_mode": "words"}, "'discrete', 'text'"),
+            (Switch, {"format_penalty": -1}, "action_mode='text'"),
+            (Plain, {"action_pattern": "(a)"}, "'action_pattern'; those"),
+        ]
+    ),
+    (BATCH, SOKOBAN, {"num_boxs": 1}, "; did you mean num_boxes[?](?m:$)"),
+    (BATCH, SOKOBAN, {"threads": 1}, "; did you mean num_threads[?](?m:$)"),
+    (BATCH, SOKOBAN, {"workers": 2}, "'workers'; .*no workers.*num_threads"),
+    (BATCH, COUNTDOWN, {"num_threads": 2}, "'num_threads'; .*: workers says"),
+    (BATCH, COUNTDOWN, {"max_step": 2}, "; did you mean max_steps[?](?m:$)"),
+    (BATCH, COUNTDOWN, {"nothing": 2}, "unicode_operators, workers(?m:$)"),
+    *(
+        (SINGLE, id, {name: 2}, f"{name} is for batches: .*make_vec")
+        for id in (SOKOBAN, COUNTDOWN)
+        for name in ("num_envs", "group_size", "copy", "workers")
+    ),
 ]
 
 
-@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
-@pytest.mark.parametrize(("cls", "more", "match"), BAD_KEYWORDS, ids=str)
-def test_bad_keywords_are_named(registered, make, cls, more, match):
-    id = registered("test/Bad-v0", cls)
-    error = UnknownOptionError if "; those" in match else InvalidOptionError
+@pytest.mark.parametrize(("make", "id", "more", "match"), BAD_KEYWORDS)
+def test_bad_keywords_are_named_with_a_hint(registered, make, id, more, match):
+    is_known = isinstance(id, type) and "; those" not in match
+    id = id if isinstance(id, str) else registered("test/Bad-v0", id)
+    error = InvalidOptionError if is_known else UnknownOptionError
     with pytest.raises(error, match=match):
         make(id, **more)
-
-
-SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
-
-
-@pytest.mark.parametrize(
-    ("id", "more", "match"),
-    [
-        (SOKOBAN, {"num_boxs": 1}, "; did you mean num_boxes[?](?m:$)"),
-        (SOKOBAN, {"threads": 1}, "; did you mean num_threads[?](?m:$)"),
-        (SOKOBAN, {"workers": 2}, "'workers'; .*no workers.*num_threads"),
-        (COUNTDOWN, {"num_threads": 2}, "'num_threads'; .*: workers says"),
-        (COUNTDOWN, {"max_step": 2}, "; did you mean max_steps[?](?m:$)"),
-        (COUNTDOWN, {"nothing": 2}, "unicode_operators, workers(?m:$)"),
-    ],
-)
-def test_unknown_keywords_of_batches_get_a_hint(id, more, match):
-    with pytest.raises(UnknownOptionError, match=match):
-        gymnasium.make_vec(id, num_envs=2, **more)
-
-
-@pytest.mark.parametrize("id", [SOKOBAN, COUNTDOWN])
-@pytest.mark.parametrize("name", ["num_envs", "group_size", "copy", "workers"])
-def test_a_keyword_of_batches_gets_a_hint(id, name):
-    with pytest.raises(UnknownOptionError, match=f"{name} is for batches: .*make_vec"):
-        gymnasium.make(id, **{name: 2})
 
 
 LAKE = "roll_vec/FrozenLake-v1"
 # The id or class, the keywords, and the message.
 BAD_VALUES = [
-    (LAKE, {"obs_mode": "plane"}, "'text', got 'plane'; did you mean planes[?](?m:$)"),
-    (LAKE, {"obs_mode": "Planes"}, "; did you mean planes[?](?m:$)"),
-    (LAKE, {"obs_mode": "xyz"}, "'text', got 'xyz'(?m:$)"),
-    (LAKE, {"obs_mode": 3}, "'text', got 3(?m:$)"),
+    (LAKE, {"obs_mode": "Plane"}, "'text', got 'Plane'; did you mean planes[?](?m:$)"),
     (Echo, {"render_mode": "rgb_array"}, "render_mode: expected one of None"),
     *(
         (id, more, match)
         for id in (LAKE, Echo)
         for more, match in [
             ({"autoreset_mode": "next_step"}, "; did you mean NextStep[?](?m:$)"),
-            ({"max_episode_steps": 2**63}, "from 1 to 2147483647, got 92233720368"),
             ({"max_episode_steps": 10**5000}, "to 2147483647, got an object of"),
             ({"group_size": -(10**5000)}, "at least 1, got an object of type int"),
             ({"max_episode_steps": 2**31}, "from 1 to 2147483647, got 2147483648"),
@@ -232,7 +209,6 @@ BAD_VALUES = [
     ),
     (SOKOBAN, {"dim_room": (65536, 65536)}, "dim_room: .* at most 1048576 cells"),
     (SOKOBAN, {"dim_x": 65536, "dim_y": 65536}, "at most 1048576 cells, got 65"),
-    (SOKOBAN, {"num_boxes": 10**6}, "num_boxes: .* at most 14 boxes, got 1000000"),
     (
         SOKOBAN,
         {"dim_room": (900, 900), "num_boxes": 10**5},
@@ -243,9 +219,7 @@ BAD_VALUES = [
     (SOKOBAN, {"num_levels": 10**12}, "num_levels: expected at most"),
     (SOKOBAN, {"num_envs": 10**12}, "num_envs: expected at most 134217728, got"),
     ("roll_vec/RandomFrozenLake-v0", {"size": 10**6}, "size: .* at most 1048576 cells"),
-    (LAKE, {"num_envs": 10**9}, "num_envs: expected at most 134217728"),
     (COUNTDOWN, {"num_envs": 10**8}, "num_envs: expected at most 1048576, got"),
-    (COUNTDOWN, {"num_numbers": 10**9}, "num_numbers: expected at most 6, got"),
     ("roll_vec/WebShop-v0", {"num_products": 10**9}, "num_prod.* at most 1048576 prod"),
 ]
 
@@ -279,14 +253,13 @@ def test_bad_registrations_are_refused(arguments, more, match):
     assert "test/Bad-v0" not in ENVIRONMENTS
 
 
-def echo_again(suffix):
-    """Return a new class with Echo's name, as a notebook cell run again makes it."""
+class EchoAgain(Echo):
+    """A new class of the same name, as a notebook cell that is run again makes it."""
+
+    __qualname__ = "Echo"
 
     def step(self, action):
-        return action + suffix, 0.0, False, False, {}
-
-    names = {"step": step, "__module__": __name__, "__qualname__": "Echo"}
-    return type("Echo", (Echo,), names)
+        return f"{action}!", 0.0, False, False, {}
 
 
 @pytest.mark.parametrize("as_text", [False, True])
@@ -295,7 +268,7 @@ def test_the_same_class_again_replaces_the_old_one(registered, as_text):
     first = f"{__name__}:Echo" if as_text else Echo
     id = registered("test/Twice-v0", first, max_episode_steps=5, prefix="a ")
     before = gymnasium.make_vec(id, num_envs=2)
-    registered(id, echo_again("!"), max_episode_steps=1)
+    registered(id, EchoAgain, max_episode_steps=1)
     after = gymnasium.make_vec(id, num_envs=2)
     for batch in (before, after):
         batch.reset(seed=0)
@@ -328,22 +301,25 @@ def test_a_closed_environment_of_users_names_itself(registered, cls):
         layer = layer.env
     for _ in range(2):
         env.close()
-    uses = [env.unwrapped.reset, layer.reset, layer.render, lambda: layer.step("on")]
-    for use in uses:
+    for use in (
+        env.unwrapped.reset,
+        layer.reset,
+        layer.render,
+        partial(layer.step, "on"),
+    ):
         with pytest.raises(ClosedError, match=f"^{cls.__name__} is closed"):
             use()
 
 
-@pytest.mark.parametrize("id", [*ENVIRONMENTS, *ROLL_ENVS])
+@pytest.mark.parametrize("id", [*ENVIRONMENTS, "SokobanEnv", "FrozenLakeEnv"])
 def test_a_closed_single_environment_names_itself(id):
-    is_roll = id in ROLL_ENVS
-    env = getattr(roll_vec, id)() if is_roll else gymnasium.make(id).unwrapped
+    env = gymnasium.make(id).unwrapped if "/" in id else getattr(roll_vec, id)()
     env.reset(seed=0)
     restored = pickle.loads(pickle.dumps(env))
     env.close()
     env.close()
     action = "1 + 1" if isinstance(env, roll_vec.BaseLanguageBasedEnv) else 1
-    for use in (env.reset, lambda: env.reset(seed=1), lambda: env.step(action)):
+    for use in (env.reset, partial(env.reset, seed=1), partial(env.step, action)):
         with pytest.raises(ClosedError, match=f"^{type(env).__name__} is closed"):
             use()
     with pytest.raises(ClosedError):
@@ -352,31 +328,22 @@ def test_a_closed_single_environment_names_itself(id):
 
 
 def test_a_batch_that_does_not_fit_into_memory_is_refused(monkeypatch):
-    def allocate(*_):
-        message = "Unable to allocate 7 EiB"
-        raise MemoryError(message)
-
-    monkeypatch.setattr("roll_vec.envs.sokoban.SokobanEngine.__init__", allocate)
+    engine = Mock(side_effect=MemoryError("Unable to allocate 7 EiB"))
+    monkeypatch.setattr("roll_vec.envs.sokoban.SokobanEngine.__init__", engine)
     with pytest.raises(InvalidOptionError, match=r"num_envs: 7 environments .* 7 EiB"):
-        gymnasium.make_vec("roll_vec/Sokoban-v0", num_envs=7)
+        gymnasium.make_vec(SOKOBAN, num_envs=7)
 
 
 def test_a_pool_of_processes_warns_the_caller_of_a_slow_pattern():
+    keywords = {"workers": 1, "executor": "process", "action_pattern": r"(a+)\1"}
     with pytest.warns(SlowPatternWarning, match="action_pattern") as warned:
-        gymnasium.make_vec(
-            "roll_vec/Countdown-v0",
-            num_envs=1,
-            workers=1,
-            executor="process",
-            action_pattern=r"(a+)\1",
-        ).close()
+        gymnasium.make_vec(COUNTDOWN, num_envs=1, **keywords).close()
     assert [warning.filename for warning in warned] == [__file__]
 
 
 def test_an_entry_is_found_by_the_forms_of_an_id():
-    id = "roll_vec/Sokoban-v0"
-    for form in (id, f"roll_vec:{id}", "roll_vec/Sokoban"):
-        assert find_registered(form) is ENVIRONMENTS[id]
+    for form in (SOKOBAN, f"roll_vec:{SOKOBAN}", "roll_vec/Sokoban"):
+        assert find_registered(form) is ENVIRONMENTS[SOKOBAN]
     with pytest.raises(InvalidOptionError, match="id: expected an id of roll_vec"):
         find_registered("CartPole-v1")
     with pytest.raises(gymnasium.error.Error, match="Sokoban"):

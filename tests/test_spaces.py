@@ -22,8 +22,10 @@ from gymnasium.vector.utils import (
     write_to_shared_memory,
 )
 
-import roll_vec  # noqa: F401
+import roll_vec  # noqa: F401  registers the ids
 from roll_vec.spaces import UnicodeText
+
+TEXTS = ("two\n√", "👍🏽\0", "\ud800 half", "")
 
 
 @pytest.fixture
@@ -32,38 +34,16 @@ def space():
     return UnicodeText(12, min_length=2, seed=3)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "ab",
-        "a b",
-        "a\nb",
-        "√√",
-        "日本語",
-        "👍🏽",
-        "\0\0",
-        "x" * 12,
-        np.str_("abc"),
-        "\ud800.",
-    ],
-)
-def test_contains_any_characters(space, text):
-    assert text in space
-    assert space.contains(text)
+def test_contains_any_characters_and_no_other_lengths_or_types(space):
+    for text in ("ab", "a\nb", "日本語", "\0\0", "x" * 12, np.str_("abc"), *TEXTS[:3]):
+        assert text in space
+        assert space.contains(text)
     assert "" in UnicodeText(3)
-
-
-@pytest.mark.parametrize(
-    "other", ["", "a", "x" * 13, None, 5, b"abc", ["ab"], ("a", "b"), np.array("abc")]
-)
-def test_contains_no_other_lengths_or_types(space, other):
-    assert other not in space
-
-
-@pytest.mark.parametrize(("longest", "shortest"), [(2, 3), (-1, 0), (1.5, 0), (3, -1)])
-def test_impossible_lengths_are_refused(longest, shortest):
-    with pytest.raises((AssertionError, ValueError, TypeError)):
-        UnicodeText(longest, min_length=shortest)
+    others = ["", "a", "x" * 13, None, 5, b"abc", ["ab"], ("a", "b"), np.array("abc")]
+    assert not any(space.contains(other) for other in others)
+    for longest, shortest in ((2, 3), (-1, 0), (1.5, 0), (3, -1)):
+        with pytest.raises((AssertionError, ValueError, TypeError)):
+            UnicodeText(longest, min_length=shortest)
 
 
 def test_is_a_text_space_of_gymnasium_that_its_bounds_decide(space):
@@ -71,21 +51,15 @@ def test_is_a_text_space_of_gymnasium_that_its_bounds_decide(space):
     assert (space.min_length, space.max_length) == (2, 12)
     assert repr(space) == "UnicodeText(2, 12)"
     assert space == UnicodeText(12, min_length=2, seed=99)
-    for other in (
-        UnicodeText(12),
-        UnicodeText(13, min_length=2),
-        spaces.Text(12, min_length=2),
-        "UnicodeText(2, 12)",
-    ):
-        assert space != other
+    others = [UnicodeText(12), UnicodeText(13, min_length=2), "UnicodeText(2, 12)"]
+    assert all(space != other for other in [*others, spaces.Text(12, min_length=2)])
     with pytest.raises(TypeError, match="unhashable"):
         hash(space)
 
 
 def test_texts_of_different_lengths_are_a_batch(space):
-    spaces_of_two = [space, UnicodeText(30)]
-    batch = batch_differing_spaces(spaces_of_two)
-    assert batch.spaces == tuple(spaces_of_two)
+    batch = batch_differing_spaces([space, UnicodeText(30)])
+    assert batch.spaces == (space, UnicodeText(30))
     assert ("ab", "x" * 30) in batch
     assert ("x" * 30, "ab") not in batch
     is_like = spaces.utils.is_space_dtype_shape_equiv
@@ -98,11 +72,10 @@ def test_samples_are_of_every_length_and_depend_on_the_seed_alone(space):
     samples = [space.sample() for _ in range(300)]
     assert all(sample in space for sample in samples)
     assert {len(sample) for sample in samples} == set(range(2, 13))
-    again, other = UnicodeText(12, min_length=2, seed=3), UnicodeText(12, seed=4)
-    assert [again.sample() for _ in range(300)] == samples
-    assert [other.sample() for _ in range(300)] != samples
-    space.seed(3)
-    assert [space.sample() for _ in range(300)] == samples
+    assert [UnicodeText(12, seed=4).sample() for _ in range(300)] != samples
+    for again in (UnicodeText(12, min_length=2, seed=3), space):
+        again.seed(3)
+        assert [again.sample() for _ in range(300)] == samples
     assert len(space.sample(mask=(5, None))) == 5
 
 
@@ -126,77 +99,66 @@ def test_copies_are_equal_and_continue_the_same_samples(space, duplicate, sample
 
 
 def test_a_batch_is_a_tuple_of_equals_that_sample_independently(space):
-    twin = copy.deepcopy(space)
-    batch = batch_space(space, 4)
+    twin, batch = copy.deepcopy(space), batch_space(space, 4)
     assert isinstance(batch, spaces.Tuple)
-    assert len(batch) == 4
-    assert all(one == space and type(one) is UnicodeText for one in batch)
+    assert [type(one) for one in batch] == [UnicodeText] * 4
+    assert batch.spaces == (space,) * 4
     assert batch == batch_space(UnicodeText(12, min_length=2), 4)
     assert ("ab", "√\n", "cd", "ef") in batch
     assert ("ab", "", "cd", "ef") not in batch
     assert batch.sample() in batch  # without a seed
-    batch.seed(0)
-    first = [batch.sample() for _ in range(5)]
-    assert len(set(first)) == 5
-    assert all(len(set(texts)) == 4 and texts in batch for texts in first)
-    batch.seed(0)
-    assert [batch.sample() for _ in range(5)] == first
+    draws = []
+    for _ in range(2):
+        batch.seed(0)
+        draws.append([batch.sample() for _ in range(5)])
+    assert draws[0] == draws[1]
+    assert len(set(draws[0])) == 5
+    assert all(len(set(texts)) == 4 and texts in batch for texts in draws[0])
     # The space itself is left alone.
     assert space.sample() == twin.sample()
     outer = batch_space(spaces.Dict(text=space, number=spaces.Discrete(3)), 2)
     assert outer["text"] == batch_space(space, 2)
     assert {"text": ("√√", "b\n"), "number": np.array([0, 2])} in outer
-
-
-def test_gymnasiums_functions_of_batches_work(space):
-    texts = ("one", "two\n√")
-    assert tuple(iterate(batch_space(space, 2), texts)) == texts
+    assert tuple(iterate(outer["text"], TEXTS[:2])) == TEXTS[:2]
     out = create_empty_array(space, n=2)
-    assert data_equivalence(concatenate(space, texts, out), texts)
-
-
-TEXTS = ("two\n√", "👍🏽\0", "\ud800 half", "")
+    assert data_equivalence(concatenate(space, TEXTS[:2], out), TEXTS[:2])
 
 
 def test_a_view_of_shared_memory_shows_the_present_texts():
     space = spaces.Dict({"text": UnicodeText(8), "number": spaces.Discrete(9)})
     memory = create_shared_memory(space, n=2)
     view = read_from_shared_memory(space, memory, n=2)
-    for first, second in itertools.pairwise(TEXTS):
-        for row, text in enumerate((first, second)):
+    for expected in itertools.pairwise(TEXTS):
+        for row, text in enumerate(expected):
             write_to_shared_memory(space, row, {"text": text, "number": row}, memory)
-        expected = (first, second)
         assert tuple(view["text"]) == view["text"][:] == expected
-        assert view["text"][1] == second
+        assert view["text"][1] == expected[1]
         duplicate = copy.deepcopy(view)["text"]
         assert type(duplicate) is tuple
         assert duplicate == expected == view["text"]
         assert pickle.loads(pickle.dumps(view["text"])) == expected
 
 
-@pytest.mark.parametrize("text", ["123456789", 5, None, b"ab"])
-def test_shared_memory_never_cuts_a_text(text):
+def test_shared_memory_never_cuts_a_text():
     space = UnicodeText(8)
     memory = create_shared_memory(space, n=1)
     write_to_shared_memory(space, 0, "before", memory)
-    with pytest.raises((ValueError, TypeError), match=r"9 characters|expected a str"):
-        write_to_shared_memory(space, 0, text, memory)
-    assert read_from_shared_memory(space, memory, n=1) == ("before",)
+    for text in ("123456789", 5, None, b"ab"):
+        with pytest.raises((ValueError, TypeError), match=r"9 char|expected a str"):
+            write_to_shared_memory(space, 0, text, memory)
+        assert read_from_shared_memory(space, memory, n=1) == ("before",)
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_texts_are_flattened_to_code_points(text):
+def test_texts_are_flattened_to_code_points():
     space = spaces.Dict({"text": UnicodeText(8), "number": spaces.Discrete(3)})
-    value = {"text": text, "number": 2}
-    flat = spaces.flatten(space, value)
-    assert flat.shape == (spaces.flatdim(space),) == (11,)
-    assert flat in spaces.flatten_space(space)
-    assert spaces.unflatten(space, flat) == value
+    for text in TEXTS:
+        flat = spaces.flatten(space, {"text": text, "number": 2})
+        assert flat.shape == (spaces.flatdim(space),) == (11,)
+        assert flat in spaces.flatten_space(space)
+        assert spaces.unflatten(space, flat) == {"text": text, "number": 2}
     with pytest.raises(ValueError, match="9 characters is longer than the 8"):
         spaces.flatten(space["text"], "123456789")
-
-
-def test_flattened_as_gymnasiums_text_of_these_characters():
+    # As Gymnasium's text of these characters.
     codes = [chr(code) for code in range(300)]
     gymnasium_space = spaces.Text(6, min_length=0, charset="".join(codes))
     expected = spaces.flatten(gymnasium_space, "aé\n")
@@ -204,6 +166,12 @@ def test_flattened_as_gymnasiums_text_of_these_characters():
     flat = spaces.flatten(UnicodeText(6), "aé\n")
     assert flat.dtype == expected.dtype
     assert flat.tolist() == expected.tolist()
+
+
+def stored_by_minari(space):
+    """Return the space that Minari loads after it stored a text space."""
+    record = {"min_length": space.min_length, "charset": space.characters}
+    return spaces.Text(space.max_length, **json.loads(json.dumps(record)))
 
 
 @pytest.mark.parametrize(
@@ -221,28 +189,23 @@ def test_environments_of_texts_are_flattened_and_stored(id, more):
     assert flat.observation_space.shape[0] < 1 << 16
     env.action_space.seed(0)
     observations, actions = [env.reset(seed=0)[0]], []
-    assert flat.reset(seed=0)[0] in flat.observation_space
-    for _ in range(3):
+    codes = [flat.reset(seed=0)[0]]
+    assert codes[0] in flat.observation_space
+    is_over = False
+    while len(actions) < 3 and not is_over:
         actions.append(env.action_space.sample())
-        observation, _, terminated, *_ = env.step(actions[-1])
+        observation, _, is_over, *_ = env.step(actions[-1])
         observations.append(observation)
-        codes = flat.step(actions[-1])[0]
-        assert spaces.unflatten(env.observation_space, codes) == observation
-        if terminated:
-            break
+        codes.append(flat.step(actions[-1])[0])
+    unflattened = [spaces.unflatten(env.observation_space, each) for each in codes]
+    assert unflattened == observations
     for space, texts in (
         (env.observation_space, observations),
         (env.action_space, actions),
     ):
         if isinstance(space, spaces.Text):
-            minari_space = stored_by_minari(space)
-            assert all(text in space and text in minari_space for text in texts)
-
-
-def stored_by_minari(space):
-    """Return the space that Minari loads after it stored a text space."""
-    record = {"min_length": space.min_length, "charset": space.characters}
-    return spaces.Text(space.max_length, **json.loads(json.dumps(record)))
+            assert all(text in space for text in texts)
+            assert all(text in stored_by_minari(space) for text in texts)
 
 
 def test_texts_of_models_are_stored_too():

@@ -4,8 +4,6 @@ With three columns of values and every third combination each two values of diff
 columns still meet in the fast tests: a Latin square.
 """
 
-from __future__ import annotations
-
 import enum
 import itertools
 from collections.abc import Mapping, Sequence
@@ -29,28 +27,26 @@ def one_in(number: int, names: str, *columns: Sequence[Any] | Mapping[str, Any])
     columns : sequence or mapping
         The values of each argument; a mapping has their ids as keys.
     """
-    items = [
-        [*column.items()]
-        if isinstance(column, Mapping)
-        else [(_id_of(value, str(i)), value) for i, value in enumerate(column)]
-        for column in columns
-    ]
     parameters = []
-    for indices in itertools.product(*(range(len(column)) for column in items)):
-        chosen = [column[i] for column, i in zip(items, indices, strict=True)]
+    for places in itertools.product(*(enumerate(_items(column)) for column in columns)):
+        is_slow = sum(index for index, _ in places) % number
         parameters.append(
             pytest.param(
-                *(value for _, value in chosen),
-                marks=[pytest.mark.slow] if sum(indices) % number else [],
-                id="-".join(name for name, _ in chosen),
+                *(value for _, (_, value) in places),
+                marks=[pytest.mark.slow] if is_slow else [],
+                id="-".join(name for _, (name, _) in places),
             )
         )
     return pytest.mark.parametrize(names, parameters)
 
 
-def _id_of(value: Any, number: str) -> str:
-    """Return a mode's value, a function's name or a text; else the number."""
-    if isinstance(value, enum.Enum):
-        return str(value.value)
-    name = value if isinstance(value, str | int) else getattr(value, "__name__", "<")
-    return number if str(name).startswith("<") else str(name)
+def _items(column: Sequence[Any] | Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return ids and values: a mode's value, a function's name, a text or a number."""
+    if isinstance(column, Mapping):
+        return [*column.items()]
+    items = []
+    for number, value in enumerate(column):
+        name = value.value if isinstance(value, enum.Enum) else value
+        name = name if isinstance(name, str | int) else getattr(name, "__name__", "<")
+        items.append((str(number if str(name).startswith("<") else name), value))
+    return items

@@ -15,12 +15,44 @@ import gymnasium
 import numpy as np
 import pytest
 
+from roll_vec.adapters import ragen
+
 DATA = Path(__file__).parent / "data"
 
 
 def read_json(name):
     """Return what a program of tests/frameworks has recorded."""
     return json.loads((DATA / f"{name}.json").read_text("utf-8"))
+
+
+# --------------------------------------------------------------- RAGEN and gym-sokoban
+
+
+class Config(dict):
+    """A dict with attributes, as RAGEN's configs are."""
+
+    __getattr__ = dict.__getitem__
+
+
+def as_config(values):
+    if not isinstance(values, dict):
+        return values
+    return Config({key: as_config(value) for key, value in values.items()})
+
+
+def make_manager(mode="train", tags=(), **changes):
+    """Return a manager with the config of the record."""
+    config = as_config(read_json("ragen")["manager"]["config"])
+    config.es_manager["val"] = config.es_manager.train
+    config.custom_envs.update(as_config(dict(tags)))
+    config.update(as_config(changes))
+    return ragen.EnvStateManager(config, mode)
+
+
+def room_to_rgb(room):
+    """Of gym-sokoban, with other tiles."""
+    tiles = np.arange(7 * 16 * 16 * 3).reshape(7, 16, 16, 3) % 251
+    return np.block([[[tiles[code]] for code in row] for row in room])
 
 
 # ---------------------------------------------------- Stable-Baselines3 and Tianshou
@@ -253,6 +285,9 @@ MODULES = {
     "stable_baselines3.common.monitor": {"Monitor": Monitor},
     "stable_baselines3.common.vec_env": {},
     "stable_baselines3.common.vec_env.base_vec_env": {"VecEnv": VecEnv},
+    "gym_sokoban": {},
+    "gym_sokoban.envs": {},
+    "gym_sokoban.envs.render_utils": {"room_to_rgb": room_to_rgb},
     "tianshou": {},
     "tianshou.env": {"BaseVectorEnv": BaseVectorEnv},
     "openenv": {},

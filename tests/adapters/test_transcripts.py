@@ -63,21 +63,30 @@ def test_rolls_classes(name):
     assert kinds >= {(True, False), (False, False)}
 
 
-@pytest.mark.parametrize("number", range(len(RAGEN["classes"])))
-def test_ragens_classes(number):
-    record = RAGEN["classes"][number]
-    config = ragen.REGISTERED_ENV_CONFIGS[record["env_type"]](**record["keywords"])
+RAGENS = [*RAGEN["classes"], *RAGEN["countdown"]["episodes"]]
+
+
+@pytest.mark.parametrize("number", range(len(RAGENS)))
+def test_ragens_classes(number, tmp_path):
+    record = RAGENS[number]
+    keywords = record["keywords"]
+    if "train_path" in keywords:
+        path = tmp_path / "tasks.jsonl"
+        path.write_text("\n".join(map(json.dumps, RAGEN["countdown"]["rows"])), "utf-8")
+        keywords = {**keywords, "train_path": str(path)}
+    config = ragen.REGISTERED_ENV_CONFIGS[record["env_type"]](**keywords)
     env = ragen.REGISTERED_ENVS[record["env_type"]](config)
     texts, results = [env.reset(seed=record["seed"])], []
     for action in record["actions"]:
         text, *result = env.step(action)
-        assert env.render() == text
         texts.append(text)
         results.append(result)
+    assert env.render() == texts[-1]
     assert texts == record["texts"]
     # The types count: RAGEN's prompts show a reward of 0 or of 0.0.
     assert json.dumps(results) == json.dumps(record["results"])
-    assert env.get_all_actions() == [1, 2, 3, 4]
+    if "train_path" not in keywords:
+        assert env.get_all_actions() == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("name", ["sokoban", "webshop"])
@@ -104,7 +113,7 @@ def test_verl_agents_environments(name):
     envs.close()
 
 
-# Those of tests/frameworks/trl/check.py.
+# Those of tests/frameworks/trl/record.py.
 TRL_TASKS = {
     "Sokoban": ({"num_boxes": 1, "max_episode_steps": 4}, {"move"}),
     "RandomFrozenLake": ({"max_episode_steps": 4}, {"move"}),

@@ -1,12 +1,11 @@
 """The published figures: pages and pictures are what their files and the code give."""
 
-import copy
 import json
 import re
 
 import pytest
 
-from benchmarks import exports, machine, plot, report, result, suite, thread_simulation
+from benchmarks import exports, plot, report, result, thread_simulation
 from benchmarks.baselines import __main__ as baselines
 from benchmarks.baselines import chart, page, policies, results
 from benchmarks.goals import __main__ as goals
@@ -74,7 +73,7 @@ def test_baselines_have_a_row_or_a_reason_for_each_policy_and_split():
         ("roll_vec/Countdown-v0", "test", "rule"),
         ("roll_vec/RandomFrozenLake-v0", "test-no-slip", "rule"),
         ("roll_vec/Sokoban-v0", "test-1-box", "solver"),
-        ("roll_vec/WebShop-v0", "test", "rule"),
+        pytest.param("roll_vec/WebShop-v0", "test", "rule", marks=pytest.mark.slow),
     ],
 )
 def test_a_baseline_is_measured_again(id, name, policy):
@@ -113,7 +112,7 @@ def test_a_run_of_baselines_goes_on_and_keeps_other_rows(monkeypatch, tmp_path, 
     assert run() == ["rule", "solver"]
     assert run() == []
     # Other code, or code that is not committed, measures again.
-    for revision in ("def", "abc+", "abc+", None):
+    for revision in ("def", "abc+", "abc+"):
         monkeypatch.setattr(baselines, "revision", lambda _, code=revision: code)
         assert run("--only", "rule") == ["rule"]
     content = json.loads(out.read_text("utf-8"))
@@ -126,13 +125,12 @@ def test_a_run_of_baselines_goes_on_and_keeps_other_rows(monkeypatch, tmp_path, 
 
 
 def test_quotations_are_replaced(tmp_path, capsys):
-    row = {**ROWS["roll_vec/Sokoban-v0", "test-1-box", "rule"]}
-    row["success"] = [0.5, 0.25, 0.75]
-    path = tmp_path / "page.md"
-    key = "roll_vec/Sokoban-v0 test-1-box rule"
-    path.write_text(f"a <!-- baseline {key} -->old\ntext<!-- end --> b", "utf-8")
+    key, path = ("roll_vec/Sokoban-v0", "test-1-box", "rule"), tmp_path / "page.md"
+    row = {**ROWS[key], "success": [0.5, 0.25, 0.75]}
+    begin = f"a <!-- baseline {' '.join(key)} -->"
+    path.write_text(f"{begin}old\ntext<!-- end --> b", "utf-8")
     rewrite([path], lambda text: page.quote(text, {"rows": [row]}))
-    expected = f"a <!-- baseline {key} -->50.0 % (25.0 to 75.0)<!-- end --> b"
+    expected = f"{begin}50.0 % (25.0 to 75.0)<!-- end --> b"
     assert path.read_text("utf-8") == expected
     assert capsys.readouterr().out == f"written: {path}\n"
     with pytest.raises(ValueError, match="expected a baseline of the file, got a b c"):
@@ -155,45 +153,15 @@ def test_pages_have_what_the_report_gives(name):
         report.replace("a.md", "nothing", section)
 
 
-def drop(*keys):
-    """Return a change of a result: without the last of some nested keys."""
-
-    def change(whole):
-        for key in keys[:-1]:
-            whole = whole[key]
-        del whole[keys[-1]]
-
-    return change
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (drop("rows"), "it has no 'rows'"),
-        (drop("machine", "cpu"), "machine has no 'cpu'"),
-        (drop("cases", "texts"), "a row is of the case 'texts', which is not there"),
-        (drop("cases", "steps", "contenders", 0, "facts"), "steps has no 'facts'"),
-        (drop("rows", 0, "values"), "a row has no 'values'"),
-        (lambda whole: whole.update(rows=3), "rows is no JSON array"),
-    ],
-)
-def test_what_is_no_result_is_refused(tmp_path, capsys, monkeypatch, change, message):
-    whole = copy.deepcopy(result.read_result(RESULTS[-1]))
-    change(whole)
-    monkeypatch.setattr(report, "ROOT", tmp_path)
-    path = tmp_path / "x.json"
-    path.write_text(json.dumps(whole))
-    for main in (report.main, plot.main):
-        with pytest.raises(SystemExit):
-            main([str(path)])
-        assert message in capsys.readouterr().err
-    assert [*tmp_path.iterdir()] == [path]
-
-
-def test_report_and_plot_are_written(tmp_path, capsys, monkeypatch):
+def test_report_and_plot_are_written_of_results_alone(tmp_path, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(report, "ROOT", tmp_path)
     path = tmp_path / "x.json"
+    path.write_text("{}")
+    for main in (report.main, plot.main):
+        with pytest.raises(SystemExit):
+            main([str(path)])
+        assert "it has no '" in capsys.readouterr().err
     path.write_bytes(RESULTS[-1].read_bytes())
     (tmp_path / "docs").mkdir()
     pages = [tmp_path / name for name in report.SECTIONS]
@@ -210,31 +178,10 @@ def test_report_and_plot_are_written(tmp_path, capsys, monkeypatch):
 # -------------------------------------------------------------- goals and simulation
 
 
-def test_page_of_goals_has_what_its_runs_give(tmp_path, monkeypatch, capsys):
-    pytest.importorskip("matplotlib")
+def test_page_of_goals_has_what_its_runs_give():
     text = (goals.FOLDER / goals.PAGE).read_text("utf-8")
     assert goals_page.render(text, GOALS) == text
     assert len(GOALS) == goals.RUNS
-    paths = [tmp_path / f"{number}.json" for number in range(len(GOALS))]
-    for path, run in zip(paths, GOALS, strict=True):
-        path.write_text(json.dumps(run), "utf-8")
-    monkeypatch.setattr(goals, "FOLDER", tmp_path)
-    page = tmp_path / goals.PAGE
-    page.write_text(f"before\n{goals_page.BEGIN}\nold\n{goals_page.END}\n", "utf-8")
-    goals.main([*map(str, paths)])
-    section = page.read_text("utf-8").removeprefix("before\n")
-    assert section in text
-    assert json.loads((tmp_path / goals_page.DATA).read_text("utf-8"))["runs"] == GOALS
-    assert (tmp_path / goals_page.IMAGE).read_bytes().startswith(b"\x89PNG")
-
-
-def test_goals_are_run_on_a_quiet_machine_alone(monkeypatch, capsys):
-    pytest.importorskip("matplotlib")
-    monkeypatch.setattr(suite, "run", pytest.fail)
-    monkeypatch.setattr(machine, "busy_share", lambda: 0.5)
-    with pytest.raises(SystemExit):
-        goals.main([])
-    assert "expected a quiet machine" in capsys.readouterr().err
 
 
 def test_the_page_of_threads_has_the_figures_and_constants():

@@ -2,15 +2,54 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
+import re
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import gymnasium
+import numpy as np
 import pytest
 
 from roll_vec.cli import main
 from roll_vec.registration import ENVIRONMENTS
+
+
+def table_of(out):
+    """Return the rows of the printed table as a dict."""
+    return dict(re.findall(r"│ (.+?) +│ +(.+?) +│", out))
+
+
+def strip_colours(text):
+    """Return a text without its colour sequences."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+@contextmanager
+def changed_run(path="run.npz"):
+    """Give the header's entry and the arrays of a saved run, to be changed.
+
+    The digests are made anew: what is changed is false, and not damaged.
+    """
+    with np.load(path) as file:
+        arrays = dict(file)
+    entry, _ = json.loads(arrays.pop("header").tobytes()), arrays.pop("sha256")
+    yield entry, arrays
+    entry["arrays"] = {
+        name: {
+            "dtype": array.dtype.str,
+            "shape": list(array.shape),
+            "sha256": hashlib.sha256(array.tobytes()).hexdigest(),
+        }
+        for name, array in arrays.items()
+    }
+    header = json.dumps(entry).encode()
+    digest = hashlib.sha256(header).digest()
+    header, digest = (np.frombuffer(each, np.uint8) for each in (header, digest))
+    np.savez_compressed(path, header=header, sha256=digest, **arrays)
 
 
 @dataclass(frozen=True)
@@ -20,6 +59,10 @@ class Outcome:
     code: int
     out: str
     err: str
+
+    @property
+    def table(self):
+        return table_of(self.out)
 
 
 @pytest.fixture
@@ -41,6 +84,18 @@ def run(capsys, monkeypatch, tmp_path):
 
 
 @pytest.fixture
+def works(run):
+    """Run a command that succeeds, with nothing on stderr; return its outcome."""
+
+    def works(*arguments: object) -> Outcome:
+        outcome = run(*arguments)
+        assert (outcome.code, outcome.err) == (0, "")
+        return outcome
+
+    return works
+
+
+@pytest.fixture
 def fails(run):
     """Run a command with a user's error; return the one line on stderr."""
 
@@ -55,17 +110,27 @@ def fails(run):
 
 
 @pytest.fixture
-def play(run, monkeypatch):
+def play(works, monkeypatch):
     """Play with the lines of a text; return the output."""
 
     def play(text, *arguments):
         monkeypatch.setattr(sys, "stdin", io.StringIO(text))
-        outcome = run("play", *arguments)
-        assert (outcome.code, outcome.err) == (0, "")
-        assert "\x1b" not in outcome.out
-        return outcome.out
+        out = works("play", *arguments).out
+        assert "\x1b" not in out
+        return out
 
     return play
+
+
+@pytest.fixture
+def register(monkeypatch):
+    """Register a class for one test."""
+
+    def register(name, **entry_points):
+        spec = gymnasium.envs.registration.EnvSpec(name, **entry_points)
+        monkeypatch.setitem(gymnasium.registry, name, spec)
+
+    return register
 
 
 @pytest.fixture

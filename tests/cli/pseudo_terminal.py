@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import select
@@ -30,66 +31,99 @@ sys.exit(main())
 """
 
 
-class Terminal:
-    """A child process on a pseudo-terminal of its own: a command and its arguments."""
+class PseudoTerminal:
+    """A pseudo-terminal; `settings` are those at its beginning."""
 
-    def __init__(self, *arguments, **environment):
+    def __init__(self):
         self._master, self.slave = pty.openpty()
         self.settings = termios.tcgetattr(self.slave)
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", CHILD, *arguments],
-            stdin=self.slave,
-            stdout=self.slave,
-            stderr=self.slave,
-            env={**os.environ, "TERM": "xterm", "NO_COLOR": "", **environment},
-            cwd=ROOT,
-            start_new_session=True,
-        )
         self.output = ""
-
-    def wait_for(self, text):
-        """Read until a text has appeared since the last wait."""
-        data = b""
-        while text.encode() not in data:
-            ready, _, _ = select.select([self._master], [], [], HANG_SECONDS)
-            assert ready, data
-            data += os.read(self._master, 4096)
-        self.output = data.decode()
 
     def press(self, keys):
         """Type some keys."""
         os.write(self._master, keys.encode())
 
+    def close(self):
+        os.close(self.slave)
+        os.close(self._master)
+
+    @property
+    def echoes(self):
+        """Whether the terminal shows the keys that are pressed."""
+        return bool(termios.tcgetattr(self.slave)[3] & termios.ECHO)
+
+    @property
+    def is_restored(self):
+        """Whether the settings are those of before."""
+        return termios.tcgetattr(self.slave) == self.settings
+
+
+class Terminal(PseudoTerminal):
+    """A child process on a terminal of its own: a command and its arguments."""
+
+    # What was read beyond the text of the last wait.
+    _unread = b""
+
+    def __init__(self, *arguments):
+        super().__init__()
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", CHILD, *arguments],
+            stdin=self.slave,
+            stdout=self.slave,
+            stderr=self.slave,
+            env={**os.environ, "TERM": "xterm", "NO_COLOR": ""},
+            cwd=ROOT,
+            start_new_session=True,
+        )
+
+    def wait_for(self, text):
+        """Read up to a text, the first one behind that of the last wait."""
+        data, end = self._unread, text.encode()
+        while end not in data:
+            ready, _, _ = select.select([self._master], [], [], HANG_SECONDS)
+            assert ready, data
+            data += os.read(self._master, 4096)
+        before, _, self._unread = data.partition(end)
+        self.output = before.decode() + text
+
+    def interrupt(self):
+        """Press Ctrl-C until the child ends.
+
+        One that comes between Python's prompt and its wait for keys shows only with
+        the next key.
+        """
+        for _ in range(HANG_SECONDS):
+            self.press("\x03")
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=1)
+                break
+
     def finish(self):
         """Return the exit code and whether the settings are those of before."""
-        code = self.process.wait(timeout=HANG_SECONDS)
-        same = termios.tcgetattr(self.slave) == self.settings
-        return code, same
+        return self.process.wait(timeout=HANG_SECONDS), self.is_restored
 
     def close(self):
         """Kill the child if it is still running, and close the terminal."""
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        os.close(self._master)
-        os.close(self.slave)
+        super().close()
 
 
-class Screen:
-    """A pseudo-terminal for a command in this process, and somebody who types.
+class Screen(PseudoTerminal):
+    """A terminal for a command in this process, and somebody who types.
 
-    `output` is all that was written.  `settings` are those of the terminal before.
+    `output` is all that was written.
     """
 
     END = "<the command has ended>"
 
     def __init__(self, monkeypatch, lines=24, columns=80, **environment):
-        self._monkeypatch, self.output = monkeypatch, ""
+        super().__init__()
+        self._monkeypatch = monkeypatch
         values = {"TERM": "xterm", "LINES": lines, "COLUMNS": columns, "NO_COLOR": ""}
         for name, value in {**values, **environment}.items():
             monkeypatch.setenv(name, str(value))
-        self._master, self.slave = pty.openpty()
-        self.settings = termios.tcgetattr(self.slave)
 
     def run(self, arguments, *script):
         """Run a command; return its exit code.
@@ -130,22 +164,3 @@ class Screen:
                 keys()
             else:
                 self.press(keys)
-
-    def press(self, keys):
-        """Type some keys."""
-        os.write(self._master, keys.encode())
-
-    def close(self):
-        """Close the terminal."""
-        os.close(self.slave)
-        os.close(self._master)
-
-    @property
-    def echoes(self):
-        """Whether the terminal shows the keys that are pressed."""
-        return bool(termios.tcgetattr(self.slave)[3] & termios.ECHO)
-
-    @property
-    def is_restored(self):
-        """Whether the settings are those of before."""
-        return termios.tcgetattr(self.slave) == self.settings

@@ -7,11 +7,10 @@ import gymnasium
 import numpy as np
 import pytest
 
-from tests.cli.output import table_of
-
 MODES = ["next_step", "same_step", "disabled"]
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
-COUNTDOWN = "roll_vec/Countdown-v0"
+ONE_LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
+ECHO = "user_envs:mine/Echo-v0"
 COLUMNS = {
     "env_index": np.int64,
     "returns": np.float64,
@@ -70,17 +69,10 @@ def act(texts):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
-    "env_id",
-    [
-        SOKOBAN,
-        "roll_vec/FrozenLake-v1",
-        "Blackjack-v1",
-        "mine/Echo-v0",
-        "mine/Corridor-v0",
-    ],
+    "env_id", [SOKOBAN, ONE_LAKE, "Blackjack-v1", "mine/Echo-v0", "mine/Corridor-v0"]
 )
 def test_episodes_are_those_of_each_environment_alone(
-    run, user_module, policy_of, tmp_path, monkeypatch, env_id, mode
+    works, user_module, policy_of, tmp_path, monkeypatch, env_id, mode
 ):
     steps, num_envs, seed = 210, 6, 5
     monkeypatch.syspath_prepend(tmp_path)
@@ -89,8 +81,7 @@ def test_episodes_are_those_of_each_environment_alone(
     name = f"{user_module}:{env_id}" if "mine" in env_id else env_id
     size = ("--num-envs", num_envs, "--steps", steps, "--seed", seed)
     flags = ("--autoreset", mode, "--policy", policy, "--save", "run.npz")
-    outcome = run("rollout", name, *size, *flags, "--no-image")
-    assert (outcome.code, outcome.err) == (0, "")
+    outcome = works("rollout", name, *size, *flags, "--no-image")
     saved = load()
     if "Echo" in env_id:
         actions = np.random.default_rng(0).integers(10, size=(steps, num_envs))
@@ -104,7 +95,7 @@ def test_episodes_are_those_of_each_environment_alone(
     ):
         assert saved[name].dtype == dtype
         assert saved[name].tolist() == [*column], name
-    assert table_of(outcome.out)["environment steps"] == f"{env_steps:,}"
+    assert outcome.table["environment steps"] == f"{env_steps:,}"
 
 
 # -------------------------------------------------------------------------- policies
@@ -124,17 +115,18 @@ def actions_of(run):
 
 
 @pytest.mark.parametrize(
-    ("flags", "codes"),
+    ("env_id", "options", "first"),
     [
-        ((SOKOBAN,), {1, 2, 3, 4}),
-        ((SOKOBAN, "-o", "action_start=0"), {0, 1, 2, 3}),
-        (("FrozenLake-v1",), {0, 1, 2, 3}),
+        (SOKOBAN, (), 1),
+        (SOKOBAN, ("-o", "action_start=0"), 0),
+        ("FrozenLake-v1", (), 0),
     ],
 )
-def test_random_draws_every_action_and_others_each_time(actions_of, flags, codes):
-    env_id, *options = flags
+def test_random_draws_every_action_and_others_each_time(
+    actions_of, env_id, options, first
+):
     many = actions_of(env_id, 100, *options)
-    assert {*many.ravel().tolist()} == codes
+    assert {*many.ravel().tolist()} == {*range(first, first + 4)}
     assert len({row.tobytes() for row in many}) == 5
     # An environment has its action, whatever the others do.
     assert (actions_of(env_id, 7, *options) == many[:, :7]).all()
@@ -159,19 +151,11 @@ def test_random_does_not_draw_what_an_environment_of_the_same_seed_draws(actions
 
 
 @pytest.mark.parametrize(
-    ("env_id", "constant", "text"),
-    [
-        ("Pendulum-v1", "[0.5]", "> [0.5]"),
-        ("Pendulum-v1", "(1,)", "> [1."),
-        ("user_envs:mine/Echo-v0", "24", "> 24\n"),
-        ("user_envs:mine/Echo-v0", "'24'", "> 24\n"),
-        ("user_envs:mine/Echo-v0", "3 * 8", "> 3 * 8\n"),
-    ],
+    ("constant", "text"), [("[0.5]", "> [0.5]"), ("(1,)", "> [1.")]
 )
-def test_constant_is_an_action_of_the_space(run, user_module, env_id, constant, text):
+def test_constant_is_an_action_of_the_space(run, constant, text):
     size = ("--num", 2, "--steps", 1, "--terminal", "--quiet")
-    outcome = run("watch", env_id, *size, "--policy", f"constant:{constant}")
-    assert outcome.code == 0, outcome.err
+    outcome = run("watch", "Pendulum-v1", *size, "--policy", f"constant:{constant}")
     assert outcome.out.count(text) == 2
 
 
@@ -193,8 +177,9 @@ def test_a_callable_of_the_user_gets_observations_and_gives_actions(
     actions = actions_of(SOKOBAN, 4, "--policy", agent)
     assert actions.tolist() == [[1, 2, 3, 4]] * 5
     size = ("--num-envs", 4, "--steps", 12)
-    outcome = run("rollout", "user_envs:mine/Echo-v0", *size, "--policy", policy)
-    assert table_of(outcome.out)["success rate"] == "100.00%"
+    assert run("rollout", ECHO, *size, "--policy", policy).table["success rate"] == (
+        "100.00%"
+    )
 
 
 # ------------------------------------------------------------------------ the oracle
@@ -212,33 +197,30 @@ TEXTS = ("-o", "action_mode=text", "-o", "obs_mode=text")
         (SOKOBAN, ("-o", "action_start=0", "-o", "num_boxes=2"), MODES[:1], 40),
         (SOKOBAN, (*TEXTS, *TAGS, "-o", "num_levels=3"), MODES[:1], 40),
         (LAKE, DRY, MODES, 100),
-        ("roll_vec/FrozenLake-v1", (*DRY, *TEXTS, *TAGS), MODES[:1], 100),
+        (ONE_LAKE, (*DRY, *TEXTS, *TAGS), MODES[:1], 100),
         (COUNTDOWN, (), MODES, 600),
         (COUNTDOWN, (*TAGS, "-o", "workers=2"), MODES[:1], 600),
         ("roll_vec/WebShop-v0", ("-o", "num_products=20"), MODES[:1], 100),
     ],
 )
-def test_the_oracle_succeeds_in_every_episode(run, env_id, options, modes, least):
+def test_the_oracle_succeeds_in_every_episode(works, env_id, options, modes, least):
     for mode in modes:
-        outcome = run("rollout", env_id, *ORACLE, *options, "--autoreset", mode)
-        assert (outcome.code, outcome.err) == (0, "")
-        table = table_of(outcome.out)
-        assert table["success rate"] == "100.00%"
-        assert int(table["episodes"].replace(",", "")) >= least
+        outcome = works("rollout", env_id, *ORACLE, *options, "--autoreset", mode)
+        assert outcome.table["success rate"] == "100.00%"
+        assert int(outcome.table["episodes"].replace(",", "")) >= least
         assert "out of the oracle's reach" not in outcome.out
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("env_id", [SOKOBAN, LAKE, "roll_vec/FrozenLake-v1"])
+@pytest.mark.parametrize("env_id", [SOKOBAN, LAKE, ONE_LAKE])
 def test_the_oracle_plays_the_best_solution(run, env_id, mode):
     flags = ("--seed", 7, "--autoreset", mode, "--save", "run.npz")
     assert run("rollout", env_id, *ORACLE, *flags).code == 0
-    saved = load()
     env = gymnasium.make(env_id)
-    for index in range(3):
+    for index, actions in enumerate(load()["actions"].T[:3]):
         env.reset(seed=7 + index)
         solution, is_over, number = env.unwrapped.solve("moves"), False, 0
-        for action in saved["actions"][:, index]:
+        for action in actions:
             if is_over:
                 env.reset()
                 solution, is_over, number = env.unwrapped.solve("moves"), False, 0
@@ -258,28 +240,7 @@ def test_the_oracle_plays_the_best_solution(run, env_id, mode):
 def test_the_oracle_of_an_environment_of_the_user_is_found(run, user_module, flags):
     size = ("--num-envs", 4, "--steps", 12, "--policy", "oracle")
     outcome = run("rollout", f"{user_module}:mine/Guide-v0", *size, *flags)
-    assert outcome.code == 0
     # Every episode takes two steps to the right and one reset.
-    assert table_of(outcome.out)["episodes"] == "16"
+    assert outcome.table["episodes"] == "16"
     reason = "out of the oracle's reach, for 1 reason:\nalways to the right\n"
     assert reason in outcome.out
-
-
-def test_what_the_oracle_cannot_reach_is_named(run, tmp_path):
-    walls = "######\n"
-    rooms = f"{walls}#@$ .#\n{walls}\n{walls}#$@ .#\n{walls}"
-    (tmp_path / "set.txt").write_text(rooms)
-    task = '{"nums": [1, 1], "target": 50}\n'
-    (tmp_path / "tasks.jsonl").write_text(task)
-    for env_id, options, text in (
-        (
-            SOKOBAN,
-            ("-o", "levels=set.txt", "-o", "max_episode_steps=5"),
-            "for 1 reason:\nlevels: level 1 has no solution",
-        ),
-        (COUNTDOWN, ("-o", "data=tasks.jsonl"), "  >   reward 0"),
-    ):
-        size = ("--num-envs", 2, "--steps", 20, "--no-image", "--policy", "oracle")
-        outcome = run("rollout", env_id, *size, *options)
-        assert (outcome.code, outcome.err) == (0, "")
-        assert text in outcome.out

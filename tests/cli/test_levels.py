@@ -16,8 +16,6 @@ KEYWORDS = {
     SOKOBAN: {"dim_room": (5, 7), "num_boxes": 1, "solution_steps": (4, 20)},
     LAKE: {"size": 5, "p": 0.7, "success_probability": (0.4, 0.99)},
 }
-LAKES = "SFF\nHFG\n\n; the second\nFFS\nGHF\n"
-UNSOLVABLE = "######\n#$@ .#\n######"
 
 
 def flags(keywords):
@@ -48,11 +46,10 @@ def read_csv(path="stats.csv"):
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".NPZ"])
-def test_made_levels_are_those_that_the_environment_plays(run, env_id, suffix):
+def test_made_levels_are_those_that_the_environment_plays(works, env_id, suffix):
     out = f"set{suffix}"
     make = ("--num-levels", 9, "--start-level", 40, "--out", out)
-    outcome = run("levels", "make", env_id, *flags(KEYWORDS[env_id]), *make)
-    assert (outcome.code, outcome.err) == (0, "")
+    outcome = works("levels", "make", env_id, *flags(KEYWORDS[env_id]), *make)
     assert outcome.out == f"9 levels of {env_id}, seeds 40 to 48: {out}\n"
     boards = first_boards(env_id, range(9), levels=out)
     own = KEYWORDS[env_id]
@@ -63,34 +60,10 @@ def test_made_levels_are_those_that_the_environment_plays(run, env_id, suffix):
         np.testing.assert_array_equal(boards, expected)
 
 
-def test_text_is_that_of_a_file(run, tmp_path):
-    (tmp_path / "set.xsb").write_text(COLLECTION)
-    outcome = run("levels", "show", "set.xsb", "--text")
-    assert (outcome.code, outcome.err) == (0, "")
-    assert load_levels([outcome.out]) == load_levels(EXPECTED)
-    one = run("levels", "show", "set.xsb", "--text", "--levels", 1)
-    assert one.out.splitlines()[:4] == ["; 1", "######", "###  #", "#+ $ #"]
-    # The first of a long file; of an id the levels of these seeds.
-    many = run("levels", "show", SOKOBAN, "--text")
-    assert re.findall(r"; (\d+)", many.out) == [str(number) for number in range(16)]
-    text = run("levels", "show", SOKOBAN, "--text", "--levels", "8,3-4").out
-    boards = first_boards(SOKOBAN, [8, 3, 4])
-    np.testing.assert_array_equal(load_levels([text]).grids, boards)
-    assert not list(tmp_path.glob("*.png"))
-
-
-def test_a_sheet_shows_the_boards(run, tmp_path, env_id):
+def test_a_sheet_shows_the_boards(works, tmp_path, env_id):
     image = pytest.importorskip("PIL.Image")
-    source = (
-        "levels",
-        "show",
-        env_id,
-        *flags(KEYWORDS[env_id]),
-        "--levels",
-        "7,2,11,3",
-    )
-    outcome = run(*source, "-o", "render_scale=1", "--out", "sheet.png")
-    assert (outcome.code, outcome.err) == (0, "")
+    own = (*flags(KEYWORDS[env_id]), "-o", "render_scale=1", "--levels", "7,2,11,3")
+    outcome = works("levels", "show", env_id, *own, "--out", "sheet.png")
     assert outcome.out == f"4 levels of {env_id}: sheet.png\n"
     with image.open(tmp_path / "sheet.png") as saved:
         picture = np.asarray(saved)
@@ -105,14 +78,13 @@ def test_a_sheet_shows_the_boards(run, tmp_path, env_id):
         np.testing.assert_array_equal(part, board)
 
 
-def test_exported_levels_are_read_back_equal(run, tmp_path):
+def test_exported_levels_are_read_back_equal(run, works, tmp_path):
     (tmp_path / "folder").mkdir()
     for name in ("set.txt", "folder/1.txt", "folder/2.xsb"):
         (tmp_path / name).write_text(COLLECTION)
     for source, count in (("set.txt", 3), ("folder", 6)):
         for out in ("out.npz", "out.txt", "out.xsb"):
-            outcome = run("levels", "export", source, "--out", out)
-            assert (outcome.code, outcome.err) == (0, "")
+            outcome = works("levels", "export", source, "--out", out)
             assert outcome.out == f"{count} levels of {source}: {out}\n"
             assert load_levels(out) == load_levels(source)
             # And again, from this format to another.
@@ -122,66 +94,17 @@ def test_exported_levels_are_read_back_equal(run, tmp_path):
     np.testing.assert_array_equal(load_levels("two.txt").grids, EXPECTED[[2, 0]])
 
 
-def test_lakes_are_letters(run, tmp_path):
-    (tmp_path / "set.txt").write_text(LAKES)
-    expected = load_maps(LAKES.replace("; the second\n", "").split("\n\n"))
-    outcome = run("levels", "show", "set.txt", "--text")
-    assert outcome.out == "; 0\nSFF\nHFG\n\n; 1\nFFS\nGHF\n"
-    for source, out in (("set.txt", "a.npz"), ("a.npz", "b.txt")):
-        assert run("levels", "export", source, "--out", out).code == 0
-        assert load_maps(out) == expected
-    # Of a user: letters or codes, without an id.
-    grids = expected.grids
+def test_lakes_of_a_user_are_letters_or_codes_without_an_id(works):
+    grids = load_maps(["SFF\nHFG", "FFS\nGHF"]).grids
     for levels in (np.frombuffer(b"SFHG", "S1")[grids], grids.astype(np.int64)):
-        np.savez(tmp_path / "mine.npz", levels=levels)
-        assert run("levels", "show", "mine.npz", "--text").out == outcome.out
-    line = run("levels", "export", "set.txt", "--out", "a.xsb").err
-    assert "--out: expected a file .npz, .txt, got 'a.xsb'" in line
+        np.savez("mine.npz", levels=levels)
+        out = works("levels", "show", "mine.npz", "--text").out
+        assert out == "; 0\nSFF\nHFG\n\n; 1\nFFS\nGHF\n"
+    works("levels", "export", "mine.npz", "--out", "b.txt")
+    assert load_maps("b.txt") == load_maps("mine.npz")
 
 
 # ----------------------------------------------------------------------------- stats
-
-
-def test_stats_are_those_of_the_solver_and_of_random_players(
-    run, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("COLUMNS", "120")
-    (tmp_path / "set.txt").write_text(f"{COLLECTION}\n\n{UNSOLVABLE}\n")
-    more = ("--random-episodes", 40, "--seed", 5, "--csv", "stats.csv")
-    outcome = run("levels", "stats", "set.txt", *more)
-    assert (outcome.code, outcome.err) == (0, "")
-    rows = read_csv()
-    assert [int(row["level"]) for row in rows] == [0, 1, 2, 3]
-    assert [int(row["boxes"]) for row in rows] == [1, 2, 1, 1]
-    assert [int(row["cells"]) for row in rows] == [3, 10, 10, 4]
-    assert [row["result"] for row in rows] == ["solved", "unsolvable"] * 2
-    # By hand: one push to the right, two pushes down.
-    for objective in ("solution_steps", "solution_pushes"):
-        assert [row[objective] for row in rows] == ["1", "", "2", ""]
-    shares = [float(row["random_success"]) for row in rows]
-    assert shares[0] > 0.9
-    assert shares[1] == shares[3] == 0
-    # The table has the same figures, and their quantiles.
-    table = [
-        [cell.strip() for cell in line.strip("│").split("│")]
-        for line in outcome.out.splitlines()
-        if line.startswith("│")
-    ]
-    assert table[3] == ["3", "4", "1", "–", "–", "unsolvable", "0"]
-    summary = {row[0]: row[1:] for row in table[4:]}
-    assert summary["solution pushes"][0] == "2"
-    assert summary["boxes"] == ["4", "1", "1", "1", "1.7", "2", "1.25"]
-    assert (summary["solved"][0], summary["unsolvable"][0]) == ("2", "2")
-    assert "set.txt: 4 levels of 6 x 6 cells" in outcome.out
-
-
-def test_progress_is_shown_to_a_terminal_only(run, tmp_path, monkeypatch):
-    (tmp_path / "set.txt").write_text(COLLECTION)
-    stats = ("levels", "stats", "set.txt", "--random-episodes", 40)
-    assert run(*stats).err == ""
-    # rich takes this for a terminal.
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    assert "120/120" in run(*stats).err
 
 
 def test_random_players_are_those_of_single_environments(run, env_id):
@@ -223,12 +146,11 @@ def test_random_players_of_a_level_do_not_depend_on_the_other_levels(run):
 
 
 @pytest.mark.parametrize("columns", [30, 80])
-def test_stats_of_a_narrow_screen_have_all_values(run, env_id, monkeypatch, columns):
+def test_stats_of_a_narrow_screen_have_all_values(works, env_id, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     seeds = ",".join(str(2**32 - number) for number in (1, 2, 3))
     few = ("--levels", seeds, "--random-episodes", 13, "--csv", "stats.csv")
-    outcome = run("levels", "stats", env_id, *few)
-    assert (outcome.code, outcome.err) == (0, "")
+    outcome = works("levels", "stats", env_id, *few)
     assert "\N{HORIZONTAL ELLIPSIS}" not in outcome.out
     rows = read_csv()
     table = [line for line in outcome.out.splitlines() if line[0] in "│┃"]
@@ -239,44 +161,6 @@ def test_stats_of_a_narrow_screen_have_all_values(run, env_id, monkeypatch, colu
     assert cells[5] == ["", "levels", "lowest", "10 %", *cells[5][4:]]
     if columns == 80:
         assert max(map(len, outcome.out.splitlines())) <= columns
-
-
-def test_stats_of_an_id_are_those_of_its_seeds(run):
-    few = ("--levels", "30-31,4", "--random-episodes", 0, "--rows", 2)
-    outcome = run("levels", "stats", SOKOBAN, *few, "--csv", "stats.csv")
-    assert outcome.code == 0
-    assert f"{SOKOBAN}: 3 levels of 6 x 6 cells" in outcome.out
-    assert re.search(r"│ +\.\.\. │", outcome.out)
-    assert "random" not in outcome.out
-    for row, seed in zip(read_csv(), (30, 31, 4), strict=True):
-        env = gymnasium.make(SOKOBAN)
-        env.reset(seed=seed)
-        assert row["level"] == str(seed)
-        assert int(row["solution_steps"]) == len(env.unwrapped.solve())
-    # A search that may visit one position solves nothing.
-    outcome = run("levels", "stats", SOKOBAN, *few, "--max-states", 1)
-    assert re.search(r"gave up │ +3 │", outcome.out)
-
-
-def test_stats_of_lakes_are_the_chances_of_the_best_and_of_a_random_player(
-    run, tmp_path
-):
-    # Between holes the best is to try to go up: one of three slips goes ahead, one
-    # back, one is lost.  v(S) = v(F) / 2 and v(F) = (v(S) + 1) / 3.
-    (tmp_path / "set.txt").write_text("HHH\nSFG\nHHH\n\nSFF\nFFF\nFFG\n")
-    for keywords, chances in (
-        ((), [0.2, 1.0]),
-        (("-o", "is_slippery=False"), [1.0, 1.0]),
-    ):
-        outcome = run("levels", "stats", "set.txt", *keywords, "--csv", "stats.csv")
-        assert (outcome.code, outcome.err) == (0, "")
-        rows = read_csv()
-        assert [row["holes"] for row in rows] == ["6", "0"]
-        best = [float(row["success_probability"]) for row in rows]
-        assert best == pytest.approx(chances)
-        shares = [float(row["random_success"]) for row in rows]
-        assert 0 < shares[0] < best[0]
-        assert "set.txt: 2 levels of 3 x 3 cells" in outcome.out
 
 
 def test_figures_never_replace_the_levels(fails, tmp_path):

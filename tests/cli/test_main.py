@@ -11,13 +11,13 @@ import sys
 import warnings
 from pathlib import Path
 
-import gymnasium
 import pytest
 
 import roll_vec
 from roll_vec.cli import main, make_parser
 from roll_vec.registration import ENVIRONMENTS
-from tests.cli.small_envs import LINE
+from tests.cli.small_envs import LINE, Line
+from tests.envs.sokoban.user_levels import COLLECTION
 
 GOLDEN = Path(__file__).parent / "golden"
 SOKOBAN = "roll_vec/Sokoban-v0"
@@ -41,9 +41,8 @@ def test_help_fits_into_80_columns(monkeypatch):
 
 
 @pytest.mark.parametrize("arguments", [(), ("webshop",), ("levels",)])
-def test_no_command_shows_the_help(run, arguments):
-    outcome = run(*arguments)
-    assert (outcome.code, outcome.err) == (0, "")
+def test_no_command_shows_the_help(run, works, arguments):
+    outcome = works(*arguments)
     assert outcome.out == run(*arguments, "--help").out
     assert "\ncommands:\n" in outcome.out
 
@@ -108,9 +107,8 @@ def test_id_without_a_version_is_the_newest(run, user_module, tmp_path, monkeypa
 
 
 @pytest.mark.parametrize("id", ["Sokoban-v0", "FrozenLake-v1", "Countdown-v0"])
-def test_info_is_the_golden_one(run, id):
-    outcome = run("info", f"roll_vec/{id}")
-    assert (outcome.code, outcome.err) == (0, "")
+def test_info_is_the_golden_one(works, id):
+    outcome = works("info", f"roll_vec/{id}")
     assert outcome.out.startswith((GOLDEN / f"info-{id}.txt").read_text("utf-8"))
     assert all(len(line) <= 88 for line in outcome.out.splitlines())
     assert "`" not in outcome.out
@@ -118,17 +116,10 @@ def test_info_is_the_golden_one(run, id):
         assert f"\n\n{heading}\n  " in outcome.out
 
 
-def test_info_has_keywords_with_default_type_and_a_line(run):
-    out = run("info", "roll_vec/FrozenLake8x8-v1").out
-    lines = "\n  map_name='8x8' (str or None)\n      Gymnasium's map: 4x4 or 8x8.\n"
-    assert lines in out
-    assert "\n  autoreset_mode='NextStep' (AutoresetMode or str)\n" in out
-    out = run("info", "roll_vec/RandomFrozenLake-v0", "-o", "size=5").out
-    assert "grid      Box(0, 5, (5, 5), uint8)" in out
-
-
 def test_info_is_json_for_programs(run):
-    content = json.loads(run("info", "roll_vec/RandomFrozenLake-v0", "--json").out)
+    lake = ("info", "roll_vec/RandomFrozenLake-v0", "-o", "size=5")
+    assert "grid      Box(0, 5, (5, 5), uint8)" in run(*lake).out
+    content = json.loads(run(*lake[:2], "--json").out)
     assert content["actions"] == {"1": "Left", "2": "Down", "3": "Right", "4": "Up"}
     keyword = next(one for one in content["keywords"] if one["name"] == "size")
     assert (keyword["type"], keyword["default"]) == ("int", "4")
@@ -151,6 +142,30 @@ def test_environments_of_users_and_of_gymnasium_are_explained(run, user_module):
 
 
 # -------------------------------------------------------------------------- output
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        (f"rollout {LINE} --num-envs 4 --steps 12 --no-image", "12/12 steps"),
+        ("replay run.npz", "12/12 steps"),
+        ("levels stats set.txt --random-episodes 40", "120/120"),
+        # The second time, the episodes are those of the file.
+        (
+            "eval roll_vec/FrozenLake --split test --num 30 --out a",
+            "30/30 episodes",
+        ),
+    ],
+)
+def test_progress_is_shown_to_a_terminal_only(
+    run, monkeypatch, tmp_path, command, text
+):
+    (tmp_path / "set.txt").write_text(COLLECTION)
+    run("rollout", LINE, "--num-envs=4", "--steps=12", "--no-image", "--save=run.npz")
+    assert run(*command.split()).err == ""
+    # rich takes this for a terminal.
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert text in run(*command.split()).err
 
 
 def test_command_line_is_imported_with_the_core_alone():
@@ -230,14 +245,11 @@ def test_warnings_of_the_package_are_lines_of_the_program(run, policy_of, monkey
     assert zero.startswith("roll-vec: warning: the action 0 is")
 
 
-def test_error_of_the_system_elsewhere_keeps_its_traceback(run, tmp_path):
-    (tmp_path / "explosive.py").write_text(
-        "import gymnasium\n"
-        "from tests.cli.small_envs import Line\n"
-        "class Bomb(Line):\n"
-        "    def step(self, action): raise OSError(28, 'no room for this')\n"
-        "gymnasium.register('Bomb-v0', entry_point=Bomb)\n"
-    )
+def test_error_of_the_system_elsewhere_keeps_its_traceback(run, register):
+    class Bomb(Line):
+        def step(self, action):
+            raise OSError(28, "no room for this")
+
+    register("Bomb-v0", entry_point=Bomb)
     with pytest.raises(OSError, match="no room for this"):
-        run("rollout", "explosive:Bomb-v0", "--num-envs=1", "--steps=1", "--no-image")
-    del gymnasium.registry["Bomb-v0"], sys.modules["explosive"]
+        run("rollout", "Bomb-v0", "--num-envs=1", "--steps=1", "--no-image")

@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from roll_vec.evaluation import SPLITS, find_split, read_results
-from roll_vec.evaluation.split import Split
+from roll_vec.evaluation import find_split, read_results
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.seeding import episode_seed
-from tests.cli.output import table_of
 from tests.evaluation.chat_server import ChatServer, Reply
 
 LAKE, ONE_LAKE = "roll_vec/RandomFrozenLake-v0", "roll_vec/FrozenLake-v1"
@@ -43,66 +41,12 @@ def _surroundings(monkeypatch):
 # ---------------------------------------------------------------------------- eval
 
 
-def test_splits_are_listed(run):
-    everything = run("eval").out
-    assert everything == run("eval", "--list").out
-    names = [
-        (id, split.name, f"{len(split):,}")
-        for id, by_name in SPLITS.items()
-        for split in by_name.values()
-    ]
-    lines = everything.splitlines()[1:]
-    assert [tuple(line.split()[:3]) for line in lines] == names
-    assert run("eval", "roll_vec/Countdown").out.splitlines()[1:] == [
-        f"{COUNTDOWN}  test      1,000  7ea15641e4ae  three or four numbers from 1 to "
-        "99, one answer"
-    ]
-
-
 def test_a_digest_is_checked(run, monkeypatch):
     split = find_split(COUNTDOWN, "test")
-    outcome = run("eval", COUNTDOWN, "--split", "test", "--check")
-    assert (outcome.code, outcome.out) == (0, f"{COUNTDOWN} test: {split.digest}\n")
-    monkeypatch.setattr(Split, "compute_digest", lambda split: "0" * 64)
+    monkeypatch.setattr(type(split), "compute_digest", lambda split: "0" * 64)
     outcome = run("eval", COUNTDOWN, "--split", "test", "--check")
     assert outcome.code == 1
     assert f"is {'0' * 64} and not {split.digest}" in outcome.err
-
-
-def test_a_policy_is_evaluated_and_compared(run):
-    outcome = run(*LAKE_TEST, "--num", 50, "--policy", "oracle", "--out", "a")
-    assert (outcome.code, outcome.err) == (0, "")
-    table = table_of(outcome.out)
-    assert table["success rate"] == "100.00 % (95 %: 92.87 to 100.00)"
-    assert (table["episodes"], table["faults"]) == ("50", "0")
-    assert table["policy"] == "oracle"
-    assert float(table["episodes/s"].replace(",", "")) > 0
-    again = run(*LAKE_TEST, "--num", 50, "--policy", "oracle", "--out", "a")
-    assert table_of(again.out) == {**table, "episodes/s": "-"}
-    for name, num_envs in (("b", 3), ("c", 50)):
-        quiet = ("--quiet", "--num-envs", num_envs, "--out", name)
-        assert run(*LAKE_TEST, "--num", 50, *quiet).out == ""
-    assert Path("b").read_bytes() == Path("c").read_bytes()
-    content = read_results("b")
-    assert content.header.policy == {"name": "random", "seed": 0}
-    assert "platform" not in content.header.versions
-    table = table_of(run("eval", "--compare", "a", "b").out)
-    num_solved = sum(record.success for record in content.records.values())
-    assert table["only A solves"] == str(50 - num_solved)
-    assert table["only B solves"] == "0"
-    assert table["success, B - A"].startswith(f"-{2 * (50 - num_solved)}.00 percent")
-    assert table["B"] == "b: random, seed 0"
-    run(*LAKE_TEST, "--num", 20, "--out", "d", "--quiet")
-    table = table_of(run("eval", "--compare", "b", "d", "--common").out)
-    assert table["episodes"] == "20"
-    assert table["McNemar's exact p"] == "1"
-
-
-def test_progress_counts_the_episodes_of_the_file(run, monkeypatch):
-    assert run(*LAKE_TEST, "--num", 20, "--out", "a").err == ""
-    # rich takes this for a terminal.
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    assert "30/30 episodes" in run(*LAKE_TEST, "--num", 30, "--out", "a").err
 
 
 def test_a_callable_gets_turns_and_an_interrupted_evaluation_goes_on(run, policy_of):
@@ -115,6 +59,7 @@ def test_a_callable_gets_turns_and_an_interrupted_evaluation_goes_on(run, policy
     for name, num_envs in (("a", 4), ("b", 30)):
         assert run(*command, name, "--num-envs", num_envs).code == 0
     assert Path("a").read_bytes() == Path("b").read_bytes()
+    assert "platform" not in read_results("a").header.versions
 
 
 def test_a_file_of_something_else_stays(fails, tmp_path):
@@ -139,12 +84,12 @@ def test_a_model_behind_an_endpoint_is_evaluated(run):
         assert outcome.code == 1
         assert "all 3 episodes ended by faults" in outcome.err
         # Versions of openai quote the message, or the whole object around it.
-        assert re.search("400 - .*down", table_of(outcome.out)["first fault"])
+        assert re.search("400 - .*down", outcome.table["first fault"])
         is_down = False
         assert run(*command).code == 1
         outcome = run(*command, "--retry-faults")
         assert outcome.code == 0
-        assert table_of(outcome.out)["faults"] == "0"
+        assert outcome.table["faults"] == "0"
         is_down = True
         outcome = run(*command[:-2], "--on-error", "raise", "--quiet")
         assert outcome.code == 1
@@ -164,23 +109,11 @@ def read_lines(path):
     return [json.loads(line) for line in Path(path).read_text("utf-8").splitlines()]
 
 
-def test_the_oracle_answers_in_tags_and_each_row_replays(run):
-    more = ("--only-success", "--verify", "--seed", 40, "--out", "rows.jsonl")
-    outcome = run("export", ONE_LAKE, "--num", 5, *more)
-    assert outcome.code == 0, outcome.err
-    left_out, line, verified = outcome.out.splitlines()
-    rows = read_lines("rows.jsonl")
-    episodes = rows[-1]["seed"] - 40 + 1
-    assert left_out == f"left out: {episodes - 5} episodes without success"
-    assert line.startswith("rows.jsonl: 5 rows, 5 successes, mean return 1, ")
-    assert verified == "verified: 5 rows replay to the bit"
-    answer = rows[0]["messages"][2]
+def test_the_oracle_answers_in_tags(run):
+    run("export", ONE_LAKE, "--num", 1, "--out", "rows.jsonl")
+    answer = read_lines("rows.jsonl")[0]["messages"][2]
     assert answer["role"] == "assistant"
     assert re.fullmatch("<answer>(Left|Down|Right|Up)</answer>", answer["content"])
-    outcome = run("export", COUNTDOWN, "--num", 1, "--out", "a.jsonl", "--verify")
-    line, verified = outcome.out.splitlines()
-    assert line.startswith("a.jsonl: 1 row, 1 success, mean return 1, ")
-    assert verified == "verified: 1 row replays to the bit"
 
 
 def test_an_interrupted_export_goes_on(run, policy_of):
@@ -240,36 +173,29 @@ def test_a_language_model_is_exported_and_goes_on_after_a_failure(run):
         assert answer["content"] == f"I think: <answer>{length}</answer>"
 
 
-def test_a_changed_row_is_a_failure(run, tmp_path):
-    run("export", ONE_LAKE, "--num", 2, "--policy", "random", "--out", "rows.jsonl")
-    path = tmp_path / "rows.jsonl"
-    path.write_text(path.read_text().replace('"return": 0.0', '"return": 0.5'))
-    outcome = run("export", "rows.jsonl", "--verify")
-    assert (outcome.code, outcome.out) == (1, "")
-    assert "row 0 (seed 0): return is" in outcome.err
-
-
 @pytest.mark.parametrize(
-    ("values", "message"),
+    ("values", "code", "message"),
     [
-        ({"keywords": "[]"}, "row 0: keywords of no export: []"),
-        ({"keywords": '{"num_envs": 3}'}, "row 0: keywords of no export"),
-        ({"seed": True}, "row 0: seed of no export: True"),
-        ({"seed": -1}, "row 0: seed of no export: -1"),
-        ({"rewards": None}, "row 0: rewards of no export: None"),
-        ({"rewards": [[1.0]]}, "row 0: rewards of no export: [[1.0]]"),
-        ("[" * 100_000, "line 1: no row of format messages"),
+        ({"return": 0.5}, 1, "row 0 (seed 0): return is"),
+        ({"keywords": "[]"}, 2, "row 0: keywords of no export: []"),
+        ({"keywords": '{"num_envs": 3}'}, 2, "row 0: keywords of no export"),
+        ({"seed": True}, 2, "row 0: seed of no export: True"),
+        ({"seed": -1}, 2, "row 0: seed of no export: -1"),
+        ({"rewards": None}, 2, "row 0: rewards of no export: None"),
+        ({"rewards": [[1.0]]}, 2, "row 0: rewards of no export: [[1.0]]"),
+        ("[" * 100_000, 2, "line 1: no row of format messages"),
     ],
-    ids=lambda value: str(value)[:30],
+    ids=range(8),
 )
-def test_rows_that_no_export_writes_are_refused(run, fails, tmp_path, values, message):
+def test_rows_that_were_changed_are_refused(run, tmp_path, values, code, message):
     path = tmp_path / "rows.jsonl"
-    export = ("export", COUNTDOWN, "--num", 1, "--out", path, "--quiet")
-    assert run(*export).code == 0
+    assert run("export", COUNTDOWN, "--num", 1, "--out", path, "--quiet").code == 0
     if isinstance(values, dict):
         values = json.dumps({**json.loads(path.read_text()), **values})
     path.write_text(f"{values}\n")
-    assert message in fails("export", path, "--verify", "--quiet")
+    outcome = run("export", path, "--verify", "--quiet")
+    assert (outcome.code, outcome.out, outcome.err.count("\n")) == (code, "", 1)
+    assert message in outcome.err
 
 
 # ------------------------------------------------------------- export of saved runs
@@ -306,22 +232,6 @@ def test_each_episode_of_a_run_replays_alone(run, mode, env_id, options, format,
     first_seeds = [0, 1, 2, 3] if is_parquet else [0, 0, 1, 1]
     assert [rows[i]["seed"] for i in firsts] == first_seeds
     assert rows[1]["seed"] == episode_seed(0, 1)
-
-
-def test_only_levels_give_later_episodes_a_seed(run):
-    run("rollout", ONE_LAKE, *SMALL, "--steps", 40, "-o", "group_size=4")
-    out = ("--format", "parquet", "--out", "rows.parquet", "--verify")
-    outcome = run("export", "run.npz", *out)
-    assert outcome.code == 0, outcome.err
-    rows = parquet.read_table("rows.parquet").to_pylist()
-    # FrozenLake-v1 goes on with one generator.
-    seeds = [row["seed"] for row in rows if row["seed"] is not None]
-    assert seeds == [0, 0, 0, 0]
-    assert len(rows) > 4
-    assert outcome.out.splitlines()[-1] == (
-        f"verified: 4 rows replay to the bit; {len(rows) - 4} rows have no seed that "
-        "begins them"
-    )
 
 
 def test_environments_that_do_not_say_success_are_verified(run, user_module):

@@ -10,46 +10,35 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from tests.cli.output import table_of
+from roll_vec import distributed
+from tests.cli.conftest import table_of
+from tests.distributed.local_actors import LocalActors
 from tests.pool.cases import FAULTS_ON_PURPOSE
 
 SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
 ECHO = "user_envs:mine/Echo-v0"
+MODES = ["next_step", "same_step", "disabled"]
 ROOMS = ("rollout", SOKOBAN, "--num-envs", 4, "--steps", 120)
-SMALL = ("--num-envs", 4, "--steps", 12)
 
 
-def test_a_rollout_prints_a_table_and_saves_a_picture(run, tmp_path):
-    outcome = run(*ROOMS, "--seed", 3)
-    assert outcome.code == 0
-    table = table_of(outcome.out)
-    # Every episode ends within 100 steps, and the step after it is its reset.
-    assert int(table["episodes"]) >= 4
-    assert table["environment steps"] == str(480 - int(table["episodes"]))
-    assert re.fullmatch(r"[\d,]+", table["steps/s"])
-    assert re.fullmatch(r"-?[\d.]+ ± [\d.]+ \(.+ to .+\)", table["return"])
-    assert re.fullmatch(r"[\d.]+%", table["success rate"])
-    assert re.fullmatch(r"[\d.]+ ± [\d.]+ \(\d+ to \d+\)", table["length"])
-    assert (table["seed"], table["policy"]) == ("3", "random")
-    assert table["autoreset"] == "next_step"
+def test_a_rollout_saves_a_picture_and_is_quiet_on_demand(works, tmp_path):
+    outcome = works(*ROOMS, "--seed", 3)
+    assert re.fullmatch(r"[\d,]+", outcome.table["steps/s"])
     assert "boards at the end: rollout.png" in outcome.out.splitlines()
     assert [path.name for path in tmp_path.iterdir()] == ["rollout.png"]
-
-
-def test_one_step_has_no_rate_and_no_episode(run):
-    table = table_of(run("rollout", SOKOBAN, "--steps", 1, "--num-envs", 2).out)
-    assert table["environment steps"] == "2"
-    for name in ("steps/s", "return", "success rate", "length"):
-        assert table[name] == "–"
+    # The name has no ending, and gets none.
+    assert works(*ROOMS, "--quiet", "--save", "episodes").out == ""
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"episodes", "rollout.png"}
+    assert works(*ROOMS, "--steps", 1).table["steps/s"] == "–"
 
 
 @pytest.mark.parametrize("autoreset", ["SameStep", "disabled"])
 def test_a_saved_file_has_the_figures_of_the_table(run, tmp_path, autoreset):
-    outcome = run(
+    table = run(
         *(*ROOMS, "--autoreset", autoreset, "--no-image", "--threads", 2),
         *("-o", "dim_room=(7, 7)", "-o", "num_boxes=2", "--save", "e.npz"),
-    )
-    table = table_of(outcome.out)
+    ).table
     with np.load(tmp_path / "e.npz", allow_pickle=False) as file:
         saved = {name: file[name] for name in file.files}
     assert len(saved["returns"]) == int(table["episodes"]) > 0
@@ -69,23 +58,6 @@ def test_a_saved_file_has_the_figures_of_the_table(run, tmp_path, autoreset):
     versions = {"roll-vec", "gymnasium", "numpy", "numba", "python"}
     assert {*json.loads(str(saved["versions"]))} == versions
     assert [path.name for path in tmp_path.iterdir()] == ["e.npz"]
-
-
-def test_quiet_writes_files_and_nothing_else(run, tmp_path):
-    # The name has no ending, and gets none.
-    outcome = run(*ROOMS, "--quiet", "--save", "episodes")
-    assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
-    names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"episodes", "rollout.png"}
-
-
-def test_progress_is_shown_to_a_terminal_only(run, monkeypatch):
-    assert run(*ROOMS, "--no-image").err == ""
-    # rich takes this for a terminal.
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    err = run(*ROOMS, "--no-image").err
-    assert "120/120 steps" in err
-    assert re.search(r"[\d,]+ steps/s", err)
 
 
 @pytest.mark.parametrize("function", ["save_picture", "save_run"])
@@ -184,16 +156,7 @@ class Pair(gymnasium.vector.VectorEnv):
         return None
 
 
-@pytest.fixture
-def register(monkeypatch):
-    """Register a class as Odd-v0 for one test."""
-
-    def register(**entry_points):
-        spec = gymnasium.envs.registration.EnvSpec("Odd-v0", **entry_points)
-        monkeypatch.setitem(gymnasium.registry, "Odd-v0", spec)
-        return ("rollout", "Odd-v0", "--num-envs", 2, "--steps", 2)
-
-    return register
+ODD = ("rollout", "Odd-v0", "--num-envs", 2, "--steps", 2)
 
 
 @pytest.mark.parametrize(
@@ -205,113 +168,84 @@ def register(monkeypatch):
     ],
 )
 def test_an_environment_without_frames_says_so(run, register, entry_points, reason):
-    outcome = run(*register(**entry_points), "--autoreset", "same_step")
+    register("Odd-v0", **entry_points)
+    outcome = run(*ODD, "--autoreset", "same_step")
     assert outcome.code == 0
     assert "no picture: the environment" in outcome.out
     assert reason in outcome.out
 
 
 def test_an_autoreset_mode_that_an_id_cannot_do_is_an_error(fails, register):
-    line = fails(*register(vector_entry_point=Pair))
+    register("Odd-v0", vector_entry_point=Pair)
+    line = fails(*ODD)
     assert "argument --autoreset: Odd-v0 can only do SameStep" in line
 
 
+OF_SOME = {
+    "success": np.array([True, None], object),
+    "_success": np.array([1, 0], bool),
+}
+
+
 @pytest.mark.parametrize(
-    ("attributes", "success"),
+    ("attributes", "success", "rate"),
     [
-        ({}, [-1, -1]),
-        ({"successes": np.array([True, False])}, [1, 0]),
-        ({"infos": {"final_info": {"success": np.array([0.0, 1.0])}}}, [0, 1]),
+        # An unknown success is not a rate of zero.
+        ({}, [-1, -1], "–"),
+        ({"successes": np.array([True, False])}, [1, 0], "50.00%"),
         (
-            {
-                "infos": {
-                    "final_info": {
-                        "success": np.array([True, None], object),
-                        "_success": np.array([True, False]),
-                    }
-                }
-            },
-            [1, -1],
+            {"infos": {"final_info": {"success": np.array([0.0, 1.0])}}},
+            [0, 1],
+            "50.00%",
         ),
+        ({"infos": {"final_info": OF_SOME}}, [1, -1], "100.00%"),
     ],
     ids=["unknown", "attribute", "info", "info of some"],
 )
 def test_success_is_what_the_environment_says(
-    run, register, monkeypatch, attributes, success
+    run, register, monkeypatch, attributes, success, rate
 ):
     for name, value in attributes.items():
         monkeypatch.setattr(Pair, name, value, raising=False)
-    arguments = register(vector_entry_point=Pair)
+    register("Odd-v0", vector_entry_point=Pair)
     flags = ("--autoreset", "same_step", "--no-image", "--save", "e.npz")
-    table = table_of(run(*arguments, *flags).out)
+    assert run(*ODD, *flags).table["success rate"] == rate
     assert np.load("e.npz")["success"].tolist() == success * 2
-    # An unknown success is not a rate of zero.
-    known = [each for each in success if each >= 0]
-    rate = f"{sum(known) / len(known):.2%}" if known else "–"
-    assert table["success rate"] == rate
 
 
 # ----------------------------------------------------------------------------- texts
 
 
-def test_texts_are_shown_where_there_is_no_picture(run, user_module, policy_of):
+def last_texts(outcome):
+    """Return the lines after the heading of the texts."""
+    lines = outcome.out.splitlines()
+    return lines[lines.index("last texts:") + 1 :]
+
+
+def test_long_texts_are_cut_and_steps_of_resets_left_out(run, user_module, policy_of):
     policy = policy_of(
         "answers = iter([['1\\n 2'], ['y' * 99], ['z']])\n"
         "def act(texts): return next(answers)\n"
     )
-    one = ("rollout", ECHO, "--num-envs", 1, "--steps", 2, "--policy", policy)
-    outcome = run(*one)
-    assert 'no picture: the environment has no render_mode "rgb_array"' in outcome.out
-    lines = outcome.out.splitlines()
-    begin = lines.index("last texts:")
-    assert lines[begin + 1] == "  heard 1 2"
-    assert re.fullmatch(r"  > y{20,}\.\.\.  reward 0", lines[begin + 2])
-    assert len(lines[begin + 2]) <= 80
-    assert run(*one[:-1], "constant:1", "--quiet").out == ""
-
-
-def test_the_step_of_a_reset_is_not_in_the_texts(run, user_module, policy_of):
+    one = ("rollout", ECHO, "--num-envs", 1, "--steps", 2, "--policy")
+    heard, said, *_ = last_texts(run(*one, policy))
+    assert heard == "  heard 1 2"
+    assert re.fullmatch(r"  > y{20,}\.\.\.  reward 0", said)
+    assert len(said) <= 80
+    assert run(*one, "constant:1", "--quiet").out == ""
     # Two steps: the second resets the first environment, whose answer was right.
     policy = policy_of("def act(texts): return [texts[0][-1], 'no']\n")
-    size = ("--num-envs", 2, "--steps", 2)
-    out = run("rollout", ECHO, *size, "--policy", policy).out
-    texts = out[out.index("last texts:") :].splitlines()
-    number = texts[1].removeprefix("  say ")
-    assert texts[1:5] == [
-        f"  say {number}",
-        f"  > {number}  reward 1",
-        "  heard no",
-        "  > no  reward 0",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("options", "lines"),
-    [
-        # Boards as numbers say nothing, names of actions do.
-        (("-o", "action_mode=text", "--policy", "constant:Up"), ["  > Up  reward 0"]),
-        (
-            ("-o", "obs_mode=text", "--policy", "constant:0"),
-            ["  P_", "  > 0  reward 0"],
-        ),
-    ],
-)
-def test_texts_of_boards_are_what_can_be_read(run, options, lines):
-    lake = ("rollout", "roll_vec/FrozenLake-v1", "-o", "desc=['SF','FG']")
-    one = (*lake, "-o", "is_slippery=False", "--num-envs", 1, "--steps", 1, *options)
-    out = run(*one, "--no-image").out
-    texts = [line.split(" _G")[0] for line in out.splitlines()]
-    begin = texts.index("last texts:") + 1
-    assert texts[begin : begin + len(lines)] == lines
-    # There are none beside a picture.
-    assert "last texts:" not in run(*one).out
+    sys.modules.pop("policy_of_mine")
+    first, *others = last_texts(run(*one, policy, "--num-envs", 2))
+    number = first.removeprefix("  say ")
+    assert others[:3] == [f"  > {number}  reward 1", "  heard no", "  > no  reward 0"]
 
 
 # ---------------------------------------------------------------------------- faults
 
 
 @FAULTS_ON_PURPOSE
-@pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
+@pytest.mark.parametrize("mode", MODES)
 def test_a_fault_ends_an_episode_of_unknown_success(
     run, user_module, policy_of, tmp_path, mode
 ):
@@ -319,7 +253,7 @@ def test_a_fault_ends_an_episode_of_unknown_success(
     size = ("--num-envs", 3, "--steps", 1, "--autoreset", mode, "--save", "e.npz")
     outcome = run("rollout", ECHO, *size, "--policy", policy)
     assert outcome.code == 0
-    table = table_of(outcome.out)
+    table = outcome.table
     assert (table["episodes"], table["faults"]) == ("3", "1 by exceptions")
     # Square brackets are no markup.
     assert table["first fault"] == "exception in step: OSError: out of [paper]"
@@ -331,23 +265,10 @@ def test_a_fault_ends_an_episode_of_unknown_success(
 
 
 @FAULTS_ON_PURPOSE
-@pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
-def test_a_rollout_of_faults_alone_fails(run, user_module, mode):
-    arguments = ("rollout", ECHO, *SMALL, "--autoreset", mode, "--quiet")
-    outcome = run(*arguments, "--policy", "constant:raise")
-    assert outcome.code == 1
-    count = 24 if mode == "next_step" else 48
-    assert outcome.err.splitlines()[-1] == (
-        f"roll-vec: error: all {count} episodes ended by faults, the first by this: "
-        "exception in step: OSError: out of [paper]"
-    )
-
-
-@FAULTS_ON_PURPOSE
 def test_dead_workers_are_counted(run, user_module):
     options = ("-o", "workers=2", "-o", "executor=process")
     arguments = ("rollout", ECHO, "--num-envs", 2, "--steps", 1, *options)
-    table = table_of(run(*arguments, "--policy", "constant:exit").out)
+    table = run(*arguments, "--policy", "constant:exit").table
     assert table["faults"] == "2 by dead workers"
     assert "exit code 3" in table["first fault"]
 
@@ -359,4 +280,50 @@ def test_processes_that_start_anew_find_modules_of_the_working_directory(
 ):
     options = ("workers=1", "executor=process", "context=spawn", "step_timeout=60")
     flags = [flag for option in options for flag in ("-o", option)]
-    assert run("rollout", ECHO, *SMALL, *flags).code == 0
+    assert run("rollout", ECHO, "--num-envs", 4, "--steps", 12, *flags).code == 0
+
+
+# ---------------------------------------------------------------------------- shards
+
+
+def test_a_run_over_shards_is_one_without_and_counts_restarts(run, monkeypatch):
+    # The shards are in this process; `tests.distributed.ray` has Ray's.
+    calls = []
+
+    def make_actors(recipe, sizes, mode, options):
+        calls.append((sizes, options))
+        return LocalActors(recipe, sizes, mode, {(1, 9): "late", (0, 20): "early"})
+
+    monkeypatch.setitem(sys.modules, "ray", object())
+    cls = distributed.RayVectorEnv
+    monkeypatch.setattr(cls, "_make_actors", staticmethod(make_actors))
+    arguments = ("rollout", SOKOBAN, "--num-envs", 6, "--steps", 30, "--seed", 5)
+    arguments += ("--policy", "oracle", "--no-image", "--save")
+    alone = run(*arguments, "alone.npz").table
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    # Those of shards are no keywords of the environment.
+    own = (
+        "--address",
+        "auto",
+        "--threads",
+        1,
+        "-o",
+        "num_cpus=2",
+        "-o",
+        "render_on=shard",
+    )
+    sharded = run(*arguments, "shards.npz", "--shards", 3, *own)
+    monkeypatch.delenv("FORCE_COLOR")
+    ((sizes, options),) = calls
+    assert (sizes, options.address, options.num_cpus) == ([2, 2, 2], "auto", 2)
+    out, err = (
+        re.sub(r"\x1b\[[\d;]*m", "", text) for text in (sharded.out, sharded.err)
+    )
+    table = table_of(out)
+    assert table["shards"] == "3 shards, 2 restarts"
+    assert "stepping, 3 shards, 2 restarts " in err
+    for name in ("episodes", "environment steps", "return", "success rate", "length"):
+        assert table[name] == alone[name]
+    files = [np.load(name)["digests"].tolist() for name in ("alone.npz", "shards.npz")]
+    assert files[0] == files[1]
+    assert run("replay", "shards.npz").code == 0

@@ -1,4 +1,4 @@
-"""`roll-vec bench`, `roll-vec doctor` and `roll-vec completion`."""
+"""`roll-vec bench`, `doctor`, `completion` and `webshop index`."""
 
 import argparse
 import json
@@ -11,96 +11,45 @@ from pathlib import Path
 import pytest
 
 import roll_vec
-from benchmarks import peers, suite
-from roll_vec.cli import make_parser
-from roll_vec.diagnosis import BROKEN, WARNING, Finding
+from benchmarks import suite
+from roll_vec.cli import doctor, make_parser
+from roll_vec.envs.webshop import Catalogue
 from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import ROOT
+from tests.envs.webshop.shops import ITEMS, write
 
 # --------------------------------------------------------------------------- bench
 
-FIGURES = {
-    "name": "a",
-    "engine": "roll_vec",
-    "peer": "",
-    "version": None,
-    "cores": 1,
-    "processes": 1,
-    "unit": "steps/s",
-    "values": [1e6, 3e6, 2e6],
-    "facts": {"batch": 64, "observation": "grid, 6x6", "levels": "[fresh]"},
-}
-ROW = {
-    "case": "c",
-    "title": "a row",
-    "kind": "alone",
-    "target": None,
-    "ours": "a",
-    "theirs": None,
-    "skipped": None,
-    "their_values": [],
-    "our_values": FIGURES["values"],
-    "values": FIGURES["values"],
-}
 
+def test_bench_writes_a_table_and_a_file(run, monkeypatch, tmp_path):
+    figures = {"name": "a", "engine": "roll_vec", "peer": "", "version": None}
+    figures |= {"cores": 1, "processes": 1, "unit": "steps/s", "facts": {"batch": 64}}
+    values = {"values": [1e6, 3e6, 2e6]}
+    row = {"case": "c", "title": "a row", "kind": "alone", "target": None, "ours": "a"}
+    row |= {"theirs": None, "skipped": None, "their_values": [], **values}
 
-@pytest.fixture
-def plans(run, monkeypatch):
-    """Run in the root of the checkout, with a suite that measures nothing."""
-    plans = []
-
-    def fake(plan, report_progress):
-        plans.append(plan)
+    def measure_nothing(plan, report_progress):
         report_progress("A case", 1, 2)
-        gone = {"case": "c", "contender": "b", "reason": "No module named 'b'"}
-        result = {
+        return {
             "machine": suite.machine.describe(plan.command),
             "rounds": plan.rounds,
             "seconds": 0.1,
             "load": [None, None],
-            "cases": {"c": {"title": "A case", "contenders": [FIGURES]}},
-            "skipped": [gone],
-            "rows": [ROW],
+            "cases": {"c": {"title": "A case", "contenders": [figures | values]}},
+            "skipped": [],
+            "rows": [{**row, "our_values": values["values"]}],
         }
-        if plan.quick:
-            raise suite.Interrupted(result)
-        return result
 
-    monkeypatch.setattr(suite, "run", fake)
-    monkeypatch.setattr(peers, "interpreter_error", lambda name, python: None)
+    monkeypatch.setattr(suite, "run", measure_nothing)
     monkeypatch.chdir(ROOT)
-    return plans
-
-
-def test_bench_writes_a_table_and_a_file_with_nothing_of_the_machine(
-    run, plans, tmp_path
-):
-    every = [f"--peer-python={name}=/secret/python" for name in peers.PEERS]
-    cases = ("--cases", *suite.CASES, "--rounds", 3)
-    out = tmp_path / "run.json"
-    outcome = run("bench", "--out", out, *every, *cases)
+    outcome = run("bench", "--out", tmp_path / "run.json", "--rounds", 3)
     assert outcome.code == 0
-    (plan,) = plans
-    assert (plan.cases, plan.rounds, plan.quick) == ([*suite.CASES], 3, False)
-    assert plan.python_of("gym_sokoban") == "/secret/python" != plan.python_of("")
-    for text in ("2.00M steps/s", "batch 64", "[fresh]", "1.00M", "3.00M"):
+    for text in ("2.00M steps/s", "batch 64", "1.00M", "3.00M"):
         assert text in outcome.out
-    assert "skipped: c: b: No module named 'b'" in outcome.out
     assert "A case" in outcome.err
-    text = out.read_text("utf-8")
-    assert json.loads(text)["rows"][0]["values"] == [1e6, 3e6, 2e6]
-    assert json.loads(text)["machine"]["command"].endswith("--out run.json")
-    assert "secret" not in text
+    text = (tmp_path / "run.json").read_text("utf-8")
+    assert json.loads(text)["rows"][0]["values"] == values["values"]
     assert str(tmp_path) not in text
-
-
-def test_bench_shows_its_figures_even_if_there_is_no_file(run, plans, tmp_path):
-    outcome = run("bench", "--quick", "--out", tmp_path / "x.json")
-    assert outcome.code == 130
-    assert "2.00M steps/s" in outcome.out
-    assert "interrupted" in outcome.err
-    assert tuple(plans[0].cases) == suite.QUICK
-    assert not list(tmp_path.iterdir())
 
 
 def test_bench_elsewhere_is_an_error(fails):
@@ -112,9 +61,8 @@ def test_bench_elsewhere_is_an_error(fails):
 SECTIONS = ["versions", "machine", "kernels", "extras", "terminal"]
 
 
-def test_doctor_has_all_sections_as_text_and_json(run):
-    outcome = run("doctor")
-    assert (outcome.code, outcome.err) == (0, "")
+def test_doctor_has_all_sections_as_text_and_json(run, works):
+    outcome = works("doctor")
     lines = outcome.out.splitlines()
     assert [line for line in lines if line in SECTIONS] == SECTIONS
     names = [line.split()[0] for line in lines if re.match(r"  \S", line)]
@@ -134,10 +82,11 @@ def test_doctor_has_all_sections_as_text_and_json(run):
             assert line.keys() == {"value", "status", "advice"}
 
 
-@pytest.mark.parametrize(("status", "code"), [(WARNING, 0), (BROKEN, 1)])
+@pytest.mark.parametrize(("status", "code"), [("warning", 0), ("broken", 1)])
 def test_doctor_fails_if_something_is_broken(run, monkeypatch, status, code):
-    finding = Finding("numba", "0.1", status, "pip install -U numba")
-    monkeypatch.setattr("roll_vec.cli.doctor.diagnose", lambda: {"versions": [finding]})
+    (finding, *_), *_ = doctor.diagnose().values()
+    finding = type(finding)("numba", "0.1", status, "pip install -U numba")
+    monkeypatch.setattr(doctor, "diagnose", lambda: {"versions": [finding]})
     outcome = run("doctor")
     assert outcome.code == code
     assert f"{status}: pip install -U numba" in outcome.out
@@ -178,7 +127,7 @@ FILES = ("run.npz", "rooms.txt", "boxes.sok", "train.jsonl", "picture.bmp", "p.w
 
 
 @pytest.fixture
-def try_words(run):
+def try_words(run, works):
     """Return a function that asks a shell for the completions of WORDS."""
     pytest.importorskip("shtab")
 
@@ -187,8 +136,7 @@ def try_words(run):
             pytest.skip(f"the shell {name} is not here")
         for file in FILES:
             Path(file).touch()
-        outcome = run("completion", name)
-        assert (outcome.code, outcome.err) == (0, "")
+        outcome = works("completion", name)
         Path("program").write_text(outcome.out)
         code = begin + "".join(form.format(line) for line in WORDS)
         command = [path, flag, "-c", code]
@@ -239,3 +187,98 @@ def test_every_argument_with_a_file_or_an_id_is_completed(capsys):
                 yield parser.prog, action.dest
 
     assert [*incomplete(parser)] == []
+
+
+# ------------------------------------------------------------------- webshop index
+
+SHOP = "roll_vec/WebShop-v0"
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Write WebShop's files under WebShop's names; return their paths."""
+    names = {
+        "products": "items_shuffle_3.json",
+        "attributes": "items_ins_v2_3.json",
+        "human_instructions": "items_human_ins.json",
+        "title_nouns": "my_nouns.json",
+    }
+    paths = []
+    for keyword, path in write(tmp_path).items():
+        target = tmp_path / names[keyword]
+        target.write_bytes((tmp_path / path).read_bytes())
+        paths.append(target.name)
+    return paths
+
+
+def test_a_catalogue_is_stored_and_replaced_only_by_force(
+    run, works, fails, files, tmp_path
+):
+    outcome = works("webshop", "index", *files, "--out", "shop")
+    assert outcome.out == "3 products and 5 goals in shop; title nouns: file\n"
+    assert len(Catalogue.load(products="shop").goals) == 5
+    few = ("webshop", "index", "--num-products", 20, "--out", "shop")
+    assert "--out: shop is not empty; --force replaces it" in fails(*few)
+    line = fails("webshop", "index", "shop", "--out", "other")
+    assert "argument --out: shop is a stored catalogue already" in line
+    assert len(Catalogue.load(products="shop").products) == 3
+    assert run(*few, "--force").code == 0
+    assert len(Catalogue.load(products="shop").products) == 20
+    # An empty folder is no catalogue.
+    (tmp_path / "new").mkdir()
+    assert run(*few[:-1], "new").code == 0
+
+
+def test_a_report_says_what_is_in_a_catalogue(run, files, tmp_path):
+    outcome = run(
+        "webshop", "index", *files, "--out", "shop", "--check", "--human-goals"
+    )
+    table = outcome.table
+    assert table["products"] == "3"
+    assert table["categories"] == "garden 2, fashion 1"
+    assert table["goals"] == "1 by people"
+    # A long path is continued on the next line.
+    assert str(tmp_path / "items_shuffle_3.json").startswith(table["products file"])
+    assert table["title nouns"] == "file"
+    assert table["goals that cannot earn 1.0"] == "1 of 1"
+    assert "'brown'" in outcome.out
+    assert table["on disk"].endswith("all files as stored")
+    # A folder is reported as it was stored.
+    again = run("webshop", "index", "shop", "--check").table
+    for name in ("products", "goals", "title nouns", "goals that cannot earn 1.0"):
+        assert again[name] == table[name]
+    assert str(tmp_path / "shop").startswith(again["products file"])
+
+
+def test_a_check_alone_stores_nothing(run, tmp_path):
+    table = run("webshop", "index", "--num-products", 12, "--check").table
+    assert table["products"] == "12"
+    assert table["title nouns"] == "embedded"
+    assert table["goals that cannot earn 1.0"].startswith("0 of ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_folder_is_named(run, fails, files, tmp_path):
+    run("webshop", "index", *files, "--out", "shop")
+    path = tmp_path / "shop" / "products.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"Oak", b"Elm"))
+    message = fails("webshop", "index", "shop", "--check")
+    assert "products.jsonl cannot be read: record 1 has changed" in message
+
+
+def test_a_malformed_item_is_one_line(fails, tmp_path):
+    items = [ITEMS[0], {**ITEMS[1], "pricing": "free"}]
+    (tmp_path / "items.json").write_text(json.dumps(items))
+    message = fails("webshop", "index", "items.json", "--check")
+    assert "items.json, item 1 (B000000002), pricing: expected a price" in message
+
+
+def test_the_oracle_says_what_is_out_of_reach(run, files):
+    names = ("products", "attributes", "human_instructions", "title_nouns")
+    options = [f"-o{name}={path}" for name, path in zip(names, files, strict=True)]
+    arguments = ("--num-envs", 2, "--steps", 9, "--policy", "oracle")
+    outcome = run("rollout", SHOP, *arguments, *options, "-o", "human_goals=True")
+    assert outcome.table["success rate"] == "0.00%"
+    lines = outcome.out.splitlines()
+    place = lines.index("episodes are out of the oracle's reach, for 1 reason:")
+    assert lines[place + 1].startswith("goal 0: no purchase earns more than 0.667")

@@ -1,4 +1,7 @@
-"""`roll-vec watch`: what it plays, and its pages, videos and text."""
+"""`roll-vec watch`: what it plays, and its pages and videos.
+
+`test_transcripts` has its text.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,9 @@ import struct
 import zlib
 from base64 import b64decode
 
-import gymnasium
-import numpy as np
 import pytest
 
-from roll_vec.npz_files import read_npz, write_npz
+from tests.cli.conftest import changed_run
 
 LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 
@@ -76,10 +77,8 @@ def test_environments_of_a_user_and_of_gymnasium(watch, user_module):
 
 def test_short_id_and_defaults(watch):
     code, header = watch("roll_vec/FrozenLake")
-    assert (code, header["id"]) == (0, LAKE)
-    assert len(header["envs"]) == 16
-    assert header["arrays"]["steps"][2] == 101
-    assert not header["isReplay"]
+    assert (code, header["id"], header["isReplay"]) == (0, LAKE, False)
+    assert (len(header["envs"]), header["arrays"]["steps"][2]) == (16, 101)
 
 
 @pytest.mark.parametrize("values", [256, 0])
@@ -100,11 +99,8 @@ def test_a_run_is_played_again(watch, save, values):
 
 def test_the_first_difference_is_on_the_page(watch, save):
     save("-o", "is_slippery=False", "--policy", "constant:0")
-    header, arrays = read_npz("run.npz", "run", 1)
-    actions = np.zeros_like(arrays["actions"])
-    actions[2, 6] = 2  # now one environment goes right
-    arrays["actions"] = actions
-    write_npz("run.npz", "run", 1, header, arrays)
+    with changed_run() as (_, arrays):
+        arrays["actions"][2, 6] = 2  # now one environment goes right
     code, header = watch("run.npz", "--num", 2)
     assert code == 1
     # The environment that differs is added.
@@ -177,28 +173,3 @@ def test_an_mp4_of_a_saved_run(run, save):
     assert run("watch", "run.npz", *few, "--out", "run.MP4").code == 0
     # The last picture stays for two seconds.
     assert ffmpeg.count_frames_and_secs("run.MP4")[0] == 6 + 7
-
-
-# ----------------------------------------------------------------------------- text
-
-
-def test_a_pipe_gets_every_step_as_plain_text(run):
-    outcome = run("watch", LAKE, "--num", 2, "--steps", 3, "--terminal", "--quiet")
-    title = f"{LAKE} | policy random | seed 0\n\nstep 0 (reset)\nP _ _ _"
-    assert outcome.out.startswith(title)
-    steps = [f"\nstep {step}\n" in outcome.out for step in (1, 2, 3, 4)]
-    assert steps == [True, True, True, False]
-    assert "\x1b" not in outcome.out
-
-
-def test_a_pipe_gets_every_conversation(run):
-    size = ("--num", 2, "--steps", 6, "-o", "max_steps=2", "--policy", "constant:1")
-    out = run("watch", COUNTDOWN, *size, "--terminal", "--quiet").out
-    # Two answers to each task, then a step that resets.
-    heads = [f"#{env}, episode {number}" for env in (0, 1) for number in (0, 1, 2)]
-    parts = [part for part in out.split("\n\n") if part.startswith("#")]
-    assert [part.split("\n")[0] for part in parts] == heads
-    assert [part.count("\n> 1\n") for part in parts] == [2, 2, 0] * 2
-    env = gymnasium.make(COUNTDOWN)
-    assert env.reset(seed=1)[0] in parts[3]
-    env.close()

@@ -2,7 +2,6 @@
 
 import pytest
 
-from roll_vec.stacked.row_threads import ENVIRONMENT_VARIABLE
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
     close_batches,
@@ -19,7 +18,7 @@ from tests.contract.cases import (
 def _one_thread_where_integers_warn(monkeypatch):
     """With the JIT off, keep to the thread in which wrap-around is silenced."""
     if JIT_OFF:
-        monkeypatch.setenv(ENVIRONMENT_VARIABLE, "1")
+        monkeypatch.setenv("ROLL_VEC_NUM_THREADS", "1")
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 
-from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
+from roll_vec import BaseDiscreteActionEnv, BaseLanguageBasedEnv
 from roll_vec.errors import InvalidActionError, ResetNeededError
 
 

@@ -12,7 +12,7 @@ import cloudpickle
 import gymnasium
 
 import roll_vec
-from roll_vec.pool import PoolVectorEnv
+from roll_vec import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS
 from tests.contract import cases
 from tests.contract.cases import CASES
@@ -214,6 +214,8 @@ OBJECTS = {
     "copies": objects(Unpicklable, False, ("deepcopy",), **THREADS),
 }
 ALL = {**KINDS, **OBJECTS}
+# And the cases that differ from these in their games alone.
+WALKED = {**ALL, **{name: case(name) for name in cases.ALL_CASES if name not in ALL}}
 
 
 def draw(env: Any, steps: int, seed: int) -> list[Any]:

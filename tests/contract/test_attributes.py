@@ -1,4 +1,6 @@
-"""What else a batch has: spec, limits, call and get_attr, rendering, repr."""
+"""What else a batch has: spec, limits, call and get_attr, rendering, final_obs."""
+
+import copy
 
 import gymnasium
 import numpy as np
@@ -7,14 +9,12 @@ from gymnasium.vector import VectorEnv
 
 import roll_vec
 from roll_vec.errors import FrozenAttributeError
-from roll_vec.pool import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS
 from tests.contract.cases import (
     ARRAY_IDS,
     CASES,
     CUSTOM_IDS,
-    LIMIT,
-    MODES,
+    DISABLED,
     NEXT_STEP,
     POOLED_IDS,
     POOLS,
@@ -35,7 +35,6 @@ from tests.contract.cases import (
     single_keywords,
 )
 from tests.gymnasium_versions import as_in_newest
-from tests.thinning import one_in
 
 NUM_ENVS = 3
 # Ids as they are.
@@ -61,11 +60,13 @@ def env(case):
 def test_is_a_vector_env_with_a_name_and_metadata(case, env):
     # skrl.wrap_env looks at the direct bases alone.
     assert VectorEnv in type(env).__bases__
-    expected = PoolVectorEnv if is_pooled(case) else roll_vec.RollVectorEnv
+    expected = roll_vec.PoolVectorEnv if is_pooled(case) else roll_vec.RollVectorEnv
     assert type(env) is expected
     assert env.unwrapped is env
     if not is_pooled(case):
         assert env.get_attr("spec") == (env.spec,) * NUM_ENVS
+        first, second, _ = env.np_random
+        assert first.random() != second.random()
         env.reset(seed=0)
         assert env.render_mode is None
         assert env.render() is None
@@ -84,7 +85,8 @@ def test_spec_rebuilds_the_batch(case):
     more = {"autoreset_mode": SAME_STEP, "group_size": 3, "max_episode_steps": 5}
     if not is_pooled(case):
         more["obs_mode"] = "text"
-    more.update(explicit_action_start(case))
+    small = {"num_products": 3} if "num_products" in single_keywords(case) else {}
+    more |= {**explicit_action_start(case), **small}
     env = gymnasium.make_vec(f"roll_vec:{case}", num_envs=6, **more)
     assert env.spec.id == case
     again = gymnasium.make_vec(env.spec)
@@ -97,19 +99,10 @@ def test_spec_rebuilds_the_batch(case):
     from_json = gymnasium.envs.registration.EnvSpec.from_json(
         gymnasium.spec(case).to_json()
     )
-    plain = gymnasium.make_vec(from_json, num_envs=2, disable_env_checker=True)
+    plain = gymnasium.make_vec(from_json, num_envs=2, disable_env_checker=True, **small)
     assert len(plain.reset(seed=0)[0]) == 2
     for batch in (env, again, plain):
         batch.close()
-
-
-@pytest.mark.parametrize("case", [case for case in CASES if is_pooled(case)])
-def test_environments_of_pools_have_specs_and_are_there(case, env):
-    sync = make_sync(case, NUM_ENVS, NEXT_STEP)
-    assert env.get_attr("spec") == sync.get_attr("spec")
-    again = gymnasium.make(env.get_attr("spec")[0])
-    assert type(again.unwrapped) is type(env.envs[0].unwrapped)
-    assert [one.action_space for one in env.envs] == [sync.single_action_space] * 3
 
 
 # --------------------------------------------------------------------- limits
@@ -137,26 +130,6 @@ def test_no_limit_truncates_never(case):
     assert not any(env.step(row)[3].any() for _ in range(150))
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_end_by_the_rules_on_the_limits_step_has_both_flags(mode):
-    env = gymnasium.make_vec(
-        "roll_vec/FrozenLake-v1",
-        num_envs=2,
-        is_slippery=False,
-        max_episode_steps=6,
-        autoreset_mode=mode,
-    )
-    env.reset(seed=0)
-    # Down, down, right, right, down, right: the goal of the 4 x 4 map in six steps.
-    for action in (1, 1, 2, 2, 1, 2):
-        # The other one walks against the wall.
-        _, rewards, terminations, truncations, _ = env.step([action, 0])
-    assert rewards.tolist() == [1.0, 0.0]
-    assert terminations.tolist() == [True, False]
-    assert truncations.tolist() == [True, True]
-    assert env.successes.tolist() == [True, False]
-
-
 # -------------------------------------------------- call, get_attr, set_attr
 
 
@@ -168,13 +141,12 @@ def test_get_attr_and_call_equal_those_of_sync(case, env):
     for row in draw_actions(env, 5):
         for batch in (sync, env, twin):
             batch.step(row)
-    configured = {**single_keywords(case), **keywords(case)}
     for name in single_keywords(case):
         values = env.get_attr(name)
         assert isinstance(values, tuple)
         assert len(values) == NUM_ENVS
-        if configured[name] is not None and name in keywords(case):
-            assert values[0] == configured[name]
+        if name in keywords(case):
+            assert values[0] == keywords(case)[name]
     own = (*env.engine.PER_ENV_ATTRIBUTES, *env.engine.SHARED_ATTRIBUTES)
     for name in (*own, "np_random_seed", "render_mode"):
         expected = sync.call(name)
@@ -197,6 +169,10 @@ def test_get_attr_and_call_equal_those_of_sync(case, env):
 @pytest.mark.parametrize("case", POOLS)
 def test_pools_answer_as_sync_does(case, env):
     sync = make_sync(case, NUM_ENVS, NEXT_STEP)
+    assert env.get_attr("spec") == sync.get_attr("spec")
+    again = gymnasium.make(env.get_attr("spec")[0])
+    assert type(again.unwrapped) is type(env.envs[0].unwrapped)
+    assert [one.action_space for one in env.envs] == [sync.single_action_space] * 3
     sync.reset(seed=0)
     env.reset(seed=0)
     names = ["num_env_steps", "level_seed", "np_random_seed", "render_mode", "metadata"]
@@ -229,37 +205,12 @@ def test_attributes_that_cannot_be_read_or_set(env):
         env.np_random = np.random.default_rng()
 
 
-@one_in(2, "mode, case", MODES, ARRAY_IDS)
-def test_generators_stand_where_those_of_sync_do(case, mode):
-    more = {"is_slippery": True} if "is_slippery" in single_keywords(case) else {}
-    env = make_batch(case, NUM_ENVS, autoreset_mode=mode, **more)
-    sync = make_sync(case, NUM_ENVS, mode, **more)
-    first, second, _ = env.np_random  # before a reset
-    assert first.random() != second.random()
-
-    def assert_where_sync_is():
-        for generators in (env.np_random, env.get_attr("np_random")):
-            assert isinstance(generators, tuple)
-            actual = [one.bit_generator.state for one in generators]
-            assert actual == [one.bit_generator.state for one in sync.np_random]
-            for one in generators:
-                one.random()  # a copy: no environment moves
-
-    # Beyond 64 bits too, which another path seeds.
-    for batch in (env, sync):
-        batch.reset(seed=[0, 2**31, 2**80])
-    assert_where_sync_is()
-    for row in draw_actions(env, 3 * LIMIT):
-        assert_same(play(env, [row]), play(sync, [row]))
-        assert_where_sync_is()
-
-
 @pytest.mark.parametrize("case", SINGLES)
 def test_successes_are_the_last_steps(case):
-    env = make_batch(case, 64, autoreset_mode=SAME_STEP, max_episode_steps=100)
+    env = make_batch(case, 64, autoreset_mode=SAME_STEP, max_episode_steps=50)
     env.reset(seed=0)
     seen = 0
-    for row in draw_actions(env, 150):
+    for row in draw_actions(env, 75):
         _, rewards, *_, infos = env.step(row)
         told = [infos, infos.get("final_info", {})]
         told = [layout["success"] for layout in told if "success" in layout]
@@ -293,29 +244,45 @@ def test_frames_equal_those_of_the_single_forms(case):
         assert env.render_mode == mode
 
 
-class FreeClock:
-    """pygame's clock without the waiting."""
-
-    def tick(self, fps):
-        return 0
+# ------------------------------------------------------------- last observations
 
 
-def test_human_mode_shows_boards_in_a_window(case, monkeypatch):
-    pygame = pytest.importorskip("pygame")
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    monkeypatch.setattr(pygame.time, "Clock", FreeClock)
-    env = make_batch(case, 20, render_mode="human")
-    twin = make_batch(case, 20)
-    assert not pygame.display.get_init()
-    assert_same(env.reset(seed=0), twin.reset(seed=0))
-    first = pygame.surfarray.array3d(pygame.display.get_surface())
-    actions = draw_actions(env, 5)
-    assert_same(play(env, actions), play(twin, actions))
-    assert env.render() is None
-    later = pygame.surfarray.array3d(pygame.display.get_surface())
-    assert later.shape == first.shape
-    assert not np.array_equal(later, first)
-    assert env.render_envs([0])[0].shape[2] == 3
-    env.close()
-    env.close()
-    assert not pygame.display.get_init()
+@pytest.mark.parametrize("case", [*CASES, *TEXTS, "roll_vec/WebShop-v0"])
+def test_final_obs_is_what_the_step_led_to_and_new(case):
+    same = make_batch(case, NUM_ENVS, autoreset_mode=SAME_STEP)
+    plain = make_batch(case, NUM_ENVS, autoreset_mode=DISABLED)
+    sync = make_sync(case, NUM_ENVS, SAME_STEP)
+    for env in (same, plain, sync):
+        env.reset(seed=0)
+    ended = 0
+    for row in draw_actions(same, 25):
+        observations, _, terminations, truncations, infos = same.step(row)
+        expected, before = plain.step(row)[0], copy.deepcopy(observations)
+        last = same.final_obs(observations, infos)
+        assert_same(last, expected)
+        if isinstance(last, np.ndarray):
+            assert not np.shares_memory(last, observations)
+            last[:] = 0
+        assert_same(observations, before)
+        assert_same(roll_vec.final_obs(observations, infos), expected)
+        observations, *_, infos = sync.step(row)
+        assert_same(roll_vec.final_obs(observations, infos), expected)
+        finished = terminations | truncations
+        if finished.any():
+            ended += 1
+            plain.reset(options={"reset_mask": finished})
+    assert ended
+    sync.close()
+
+
+def test_final_obs_without_an_end_is_a_copy_and_texts_are_themselves():
+    array = np.arange(6).reshape(2, 3)
+    assert_same(roll_vec.final_obs(array, {}), array)
+    assert roll_vec.final_obs(array, {}) is not array
+    texts = ("a", "b")
+    assert roll_vec.final_obs(texts, {}) is texts
+    infos = {
+        "final_obs": np.array([None, "c"], object),
+        "_final_obs": np.array([False, True]),
+    }
+    assert roll_vec.final_obs(texts, infos) == ("a", "c")

@@ -1,7 +1,12 @@
-"""Trajectories depend on seeds and actions: not on processes, threads or batches.
+"""Seeds, and that trajectories depend on them and on actions alone.
 
-Run as ``python -m tests.contract.test_determinism`` it is the new process: it reads
-cases and files of snapshots from stdin, and writes digests of what it plays.
+They do not depend on processes, threads or batches.  That each environment has a stream
+of its own, which partial resets let go on, is what the public checker and the lockstep
+with SyncVectorEnv say of every case.
+
+Run as ``python -m tests.contract.test_determinism`` this is the new process: it reads
+cases, files of snapshots and files of runs from stdin, and writes digests of what it
+plays and the exit statuses of replays.
 """
 
 import hashlib
@@ -13,24 +18,29 @@ import sys
 
 import numpy as np
 import pytest
+from gymnasium import error as gym_error
 
 import roll_vec
 from roll_vec import VectorState
-from roll_vec.stacked import row_threads
-from roll_vec.stacked.thread_team import ThreadTeam
+from roll_vec.cli import main
+from roll_vec.errors import InvalidSeedError
+from roll_vec.seeding import episode_seed, fold_seed
 from tests.conftest import JIT_OFF, ROOT
 from tests.contract.cases import (
     ALL_CASES,
+    ARRAY_AND_POOL,
     CASES,
+    LEVELS,
     SAME_STEP,
     assert_same,
+    assert_undisturbed,
     close_batches,
     draw_actions,
     explicit_action_start,
     make_batch,
     play,
 )
-from tests.splits import split_all
+from tests.splits import count_jobs, split_all
 
 # Rows enough for several threads, for what is split: steps, rooms, maps, pictures.
 WIDE = [
@@ -40,6 +50,20 @@ WIDE = [
     ("roll_vec/Sokoban-v0", 2000, {"num_levels": 20, "obs_mode": "planes"}),
     ("roll_vec/RandomFrozenLake-v0", 300, {"obs_mode": "text"}),
     ("roll_vec/RandomFrozenLake-v0", 3000, {"num_levels": 200}),
+]
+# Arguments of rollouts that are saved, and of their replays in a new process.
+RUNS = [
+    ("roll_vec/Sokoban-v0 --num-envs 3000 --threads 2", "--threads 1"),
+    ("roll_vec/RandomFrozenLake-v0 --num-envs 4 -o obs_mode=planes", ""),
+    (
+        "roll_vec/Countdown-v0 --num-envs 4 -o workers=2 -o executor=process",
+        "-o workers=0",
+    ),
+    (
+        "roll_vec/WebShop-v0 --num-envs 4 -o num_products=3 -o human_goals=True",
+        "-o workers=2",
+    ),
+    ("tests.cli.small_envs:small/Sum-v0 --num-envs 4 --policy constant:1+2", ""),
 ]
 
 
@@ -59,7 +83,7 @@ def to_text(value):
 
 def digests_of(runs):
     """Return a digest of all that each run gives: of a case, from a file or a reset."""
-    digests = []
+    digests, before = [], global_generators()
     for case, path in runs:
         env = make_batch(case, 8, autoreset_mode=SAME_STEP)
         if path is None:
@@ -69,7 +93,32 @@ def digests_of(runs):
         results.append(play(env, draw_actions(env, 24, seed=9)))
         digests.append(hashlib.sha256(to_text(results).encode()).hexdigest())
         close_batches()
+    assert global_generators() == before
     return digests
+
+
+def global_generators():
+    """Return the states of the generators that belong to all of a process."""
+    return random.getstate(), np.random.get_state()[1].tolist()
+
+
+def play_in_a_new_process(runs, replays, hash_seed, num_threads):
+    """Return the digests of runs, and the exit statuses of replays."""
+    process = subprocess.run(
+        [sys.executable, "-m", "tests.contract.test_determinism"],
+        input=json.dumps([runs, replays]),
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PYTHONHASHSEED": hash_seed,
+            "ROLL_VEC_NUM_THREADS": num_threads,
+        },
+        stdout=subprocess.PIPE,
+        timeout=300,
+        check=True,
+        text=True,
+    )
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 @pytest.mark.skipif(JIT_OFF, reason="children do not silence integers that wrap")
@@ -77,11 +126,8 @@ def digests_of(runs):
     ("hash_seed", "num_threads", "cases"),
     [
         ("1", "3", CASES),
-        *(
-            # Each process takes some seconds.
-            pytest.param(*row, ALL_CASES, marks=pytest.mark.slow)
-            for row in (("0", "1"), ("random", None), ("2", "2"))
-        ),
+        # A process takes some seconds.
+        pytest.param("random", "1", ALL_CASES, marks=pytest.mark.slow),
     ],
 )
 def test_a_new_process_plays_the_same_and_goes_on_from_files(
@@ -94,37 +140,28 @@ def test_a_new_process_plays_the_same_and_goes_on_from_files(
         play(env, draw_actions(env, 15 + i))
         runs.append((case, str(tmp_path / f"{i}.npz")))
         env.get_state().save(runs[-1][1])
-    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-    environment.pop(row_threads.ENVIRONMENT_VARIABLE, None)
-    if num_threads is not None:
-        environment[row_threads.ENVIRONMENT_VARIABLE] = num_threads
-    process = subprocess.run(
-        [sys.executable, "-m", "tests.contract.test_determinism"],
-        input=json.dumps(runs),
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        timeout=300,
-        check=True,
-        text=True,
-    )
     digests = digests_of(runs)
-    assert json.loads(process.stdout) == digests
+    assert play_in_a_new_process(runs, [], hash_seed, num_threads) == [digests, []]
     # Batches that differ in their workers play the same, and others do not.
     assert len(set(digests)) > len(digests) // 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(JIT_OFF, reason="children do not silence integers that wrap")
+def test_runs_are_identical_in_a_new_process(tmp_path):
+    replays = []
+    for number, (arguments, changes) in enumerate(RUNS):
+        path = str(tmp_path / f"{number}.npz")
+        flags = ["--steps", "8", "--quiet", "--no-image", "--save", path]
+        assert main(["rollout", *arguments.split(), *flags]) == 0
+        replays.append(["replay", path, *changes.split()])
+    assert play_in_a_new_process([], replays, "1", "3") == [[], [0] * len(RUNS)]
 
 
 @pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
 @pytest.mark.parametrize(("id", "rows", "more"), WIDE)
 def test_work_is_split_and_the_split_does_not_show(id, rows, more, monkeypatch):
-    jobs = []
-    run = ThreadTeam.run
-
-    def counted(team, *job):
-        jobs.append(job)
-        run(team, *job)
-
-    monkeypatch.setattr(ThreadTeam, "run", counted)
+    jobs = count_jobs(monkeypatch)
     results, more = [], {**more, **explicit_action_start(id)}
     for num_threads in (1, 5):
         split_all(monkeypatch, num_threads)
@@ -137,29 +174,76 @@ def test_work_is_split_and_the_split_does_not_show(id, rows, more, monkeypatch):
     assert_same(*results)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_global_generators_are_neither_read_nor_seeded(case):
-    states, results = [], []
-    other = make_batch(case)
-    other.reset(seed=1000)
-    for seed in (0, 1):
-        random.seed(seed)
-        np.random.seed(seed)
-        env = make_batch(case)
-        env.reset(seed=0)
-        # Another batch beside the second run makes no difference either.
-        results.append([])
-        for row in draw_actions(env, 30):
-            results[-1] += play(env, [row])
-            if seed:
-                other.step(row[::-1].copy())
-        states.append((random.getstate(), np.random.get_state()[1].tolist()))
-        random.seed(seed)
-        np.random.seed(seed)
-        fresh = random.getstate(), np.random.get_state()[1].tolist()
-        assert states[-1] == fresh
-    assert_same(results[0], results[1])
+# ------------------------------------------------------------------- seeds
+
+
+@pytest.mark.parametrize("case", ARRAY_AND_POOL)
+def test_forms_of_seeds(case):
+    env = make_batch(case, 3)
+    for seeds, forms in (
+        ((8, 9, 10), (8, np.int64(8), np.uint8(8))),
+        ((3, 2**40, 3), ([3, 2**40, 3], np.array([3, 2**40, 3]))),
+    ):
+        expected = env.reset(seed=seeds)
+        for form in forms:
+            assert_same(env.reset(seed=form), expected)
+            assert env.np_random_seed == seeds
+
+
+@pytest.mark.parametrize("case", ARRAY_AND_POOL)
+def test_a_first_reset_without_seeds_draws_entropy(case):
+    env, again, other = (make_batch(case, 4, group_size=2) for _ in range(3))
+    assert env.np_random_seed == (None,) * 4
+    start = env.reset()
+    seeds = env.np_random_seed
+    assert all(type(seed) is int and 0 <= seed < 2**64 for seed in seeds)
+    # One a group, that can be used again.
+    assert seeds[0] == seeds[1] != seeds[2] == seeds[3]
+    assert_same(again.reset(seed=seeds), start)
+    actions = draw_actions(env, 30)
+    assert_same(play(again, actions), play(env, actions))
+    env.reset()
+    assert env.np_random_seed == seeds
+    other.reset(seed=[None, 7, None, None])
+    drawn = other.np_random_seed
+    assert drawn[1] == 7
+    assert drawn[2] == drawn[3]
+    assert len({*drawn, *seeds}) == 5
+
+
+@pytest.mark.parametrize("case", LEVELS)
+def test_levels_are_those_of_the_documented_seeds(case):
+    seeds = [0, 17, 2**50, 2**31, 2**32 - 1, 2**32, 2**33 + 5, 2**64, 3**90]
+    size = len(seeds)
+    env, levels = make_batch(case, size), make_batch(case, size)
+    few = make_batch(case, size, num_levels=3, start_level=10)
+    assert_same(levels.reset(seed=[fold_seed(s) for s in seeds]), env.reset(seed=seeds))
+    assert env.np_random_seed == tuple(seeds)
+    few.reset(seed=seeds)
+    for episode in range(1, 8):
+        played = [episode_seed(seed, episode) for seed in seeds]
+        assert_same(env.reset()[0], levels.reset(seed=played)[0])
+        played = [10 + seed % 3 for seed in played]
+        assert_same(few.reset()[0], levels.reset(seed=played)[0])
+
+
+@pytest.mark.parametrize("case", ARRAY_AND_POOL)
+def test_bad_seeds_are_refused_before_anything_moves(case):
+    env, twin = make_batch(case, 3), make_batch(case, 3)
+    for batch in (env, twin):
+        batch.reset(seed=0)
+    bad = [-1, [0, -5, 1], [0, "1", 2], [0, 1.0, 2], "abc", 1.5, True, [True, 0, None]]
+    table = [(seed, r"non-negative integer.*got") for seed in bad]
+    for seeds in ([], [1, 2], [1, 2, 3, 4], np.arange(5)):
+        table.append((seeds, r"each of the 3 environments, got \d"))
+    for seed, told in table:
+        with pytest.raises(InvalidSeedError, match=told) as caught:
+            env.reset(seed=seed)
+        assert isinstance(caught.value, (ValueError, gym_error.Error))
+    assert_undisturbed(env, twin)
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(digests_of(json.load(sys.stdin))))
+    RUNS_HERE, REPLAYS_HERE = json.load(sys.stdin)
+    STATUSES = [main(arguments) for arguments in REPLAYS_HERE]
+    sys.stdout.write(json.dumps([digests_of(RUNS_HERE), STATUSES]))

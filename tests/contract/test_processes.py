@@ -2,6 +2,7 @@
 
 import functools
 import multiprocessing
+import re
 import threading
 import time
 
@@ -12,8 +13,6 @@ from gymnasium.vector import AsyncVectorEnv
 from numba.core.compiler_lock import global_compiler_lock
 
 from roll_vec.errors import BatchInUseError, ResetNeededError, RollVecError
-from roll_vec.stacked import row_threads as threads
-from roll_vec.stacked.thread_team import process_team
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
     CASES,
@@ -27,7 +26,7 @@ from tests.contract.cases import (
     make_single,
     play,
 )
-from tests.splits import split_all
+from tests.splits import split_all, team_threads
 
 SECONDS = 120  # only a hang takes so long
 
@@ -43,7 +42,7 @@ METHODS = [
     for method in ("fork", "spawn")
     if method in multiprocessing.get_all_start_methods()
 ]
-ROWS = 1000
+NEEDS_FORK = pytest.mark.skipif("fork" not in METHODS, reason="there is no fork")
 POOLED = (
     "roll_vec/Countdown-v0",
     "roll_vec/Countdown-v0 in threads",
@@ -93,26 +92,21 @@ def make_and_play(case):
 
 
 @pytest.mark.parametrize(
-    ("case", "more", "method"),
+    ("case", "more"),
     [
-        ("roll_vec/FrozenLake-v1", {"num_threads": 2}, METHODS[0]),
-        ("roll_vec/Sokoban-v0", {"num_threads": 2, "num_levels": 50}, METHODS[0]),
-        # It takes seconds; a pool is spawned in the fast tests.
-        pytest.param(
-            *("roll_vec/Sokoban-v0", {"num_threads": 2}, "spawn"),
-            marks=pytest.mark.slow,
-        ),
+        ("roll_vec/FrozenLake-v1", {"num_threads": 2}),
+        ("roll_vec/Sokoban-v0", {"num_threads": 2, "num_levels": 50}),
     ],
 )
-def test_child_goes_on_where_the_parent_used_threads(case, more, method, monkeypatch):
+def test_child_goes_on_where_the_parent_used_threads(case, more, monkeypatch):
     split_all(monkeypatch, 2)
-    env = make_batch(case, ROWS, **more)
+    env = make_batch(case, 1000, **more)
     env.reset(seed=0)
     actions = draw_actions(env, 4)
     play(env, actions[:2])
-    assert process_team().threads
+    assert team_threads()
     work = functools.partial(play, env, actions[2:])
-    results = run_in_child(method, work)
+    results = run_in_child(METHODS[0], work)
     # The parent's own is untouched, and its threads still work.
     assert_same(play(env, actions[2:]), results)
 
@@ -122,7 +116,7 @@ def take_compiler_lock():
     return global_compiler_lock._lock.acquire(timeout=2)
 
 
-@pytest.mark.skipif("fork" not in METHODS, reason="there is no fork")
+@NEEDS_FORK
 def test_child_can_compile_where_a_thread_of_the_parent_was_compiling():
     has_begun = threading.Event()
 
@@ -140,32 +134,28 @@ def test_child_can_compile_where_a_thread_of_the_parent_was_compiling():
     global_compiler_lock._lock.release()
 
 
+@NEEDS_FORK
 @pytest.mark.parametrize("case", POOLED[1:])
 def test_pool_with_workers_says_that_it_does_not_fork(case):
     env, twin = make_batch(case, 4), make_batch(case.partition(" in ")[0], 4)
-    env.reset(seed=0)
-    twin.reset(seed=0)
+    for batch in (env, twin):
+        batch.reset(seed=0)
     actions = draw_actions(env, 20)
 
     def play_refused():
         with pytest.raises(RollVecError, match="make the pool in the process that ste"):
             play(env, actions)
 
-    if "fork" in METHODS:
-        run_in_child("fork", play_refused)
+    run_in_child("fork", play_refused)
     assert_same(play(env, actions), play(twin, actions))
 
 
 @pytest.mark.parametrize(
     ("case", "method"),
     [
-        # One pool by every start method; the others by spawn, which takes seconds.
-        pytest.param(
-            case, method, marks=[pytest.mark.slow] if case != POOLED[0] else []
-        )
-        for case in POOLED
-        for method in METHODS
-        if case == POOLED[0] or method != "fork"
+        (POOLED[0], METHODS[0]),
+        # Each takes seconds.
+        *(pytest.param(case, "spawn", marks=pytest.mark.slow) for case in POOLED[1:]),
     ],
 )
 def test_pool_goes_on_in_a_child(case, method):
@@ -177,7 +167,7 @@ def test_pool_goes_on_in_a_child(case, method):
     assert_same(play(env, actions[4:]), results)
 
 
-@pytest.mark.skipif("fork" not in METHODS, reason="there is no fork")
+@NEEDS_FORK
 def test_child_makes_batches_of_its_own():
     def work():
         return [make_and_play(case) for case in CASES]
@@ -187,39 +177,40 @@ def test_child_makes_batches_of_its_own():
 
 def num_alive():
     """Return how many threads of the team there are, before and after a job."""
-    team, counts = process_team(), []
+    counts = []
     for _ in range(2):
-        counts.append(sum(thread.is_alive() for thread in team.threads))
-        team.wake(3)
+        counts.append(sum(thread.is_alive() for thread in team_threads()))
+        team_threads(wake=3)
     return counts
 
 
+def names_after(env):
+    """Return the names of the threads that a reset needs which draws levels."""
+    env.reset(seed=1)
+    names = {thread.name for thread in threading.enumerate()}
+    return {name for name in names if re.fullmatch(r"roll_vec-\d+", name)}
+
+
+@NEEDS_FORK
 def test_forked_child_forgets_the_threads_and_the_team(monkeypatch):
-    if "fork" not in METHODS:
-        pytest.skip("there is no fork here")
-    process_team().wake(3)
-    before = len(process_team().threads)
+    before = len(team_threads(wake=3))
     assert run_in_child("fork", num_alive) == [0, 3]
     assert num_alive() == [before, before]
-    monkeypatch.setattr(threads, "count_cores", lambda: 2)
-    threads.for_row_ranges(lambda start, stop: None, 8, 2, 1)
-    assert threads._helpers.threads
-    assert run_in_child("fork", lambda: len(threads._helpers.threads)) == 0
-    assert threads._helpers.threads
+    monkeypatch.setattr("roll_vec.stacked.row_threads.count_cores", lambda: 2)
+    env = make_batch("roll_vec/Sokoban-v0", 64, num_threads=2, prefetch=False)
+    names = names_after(env)
+    assert names
+    assert run_in_child("fork", functools.partial(names_after, env)) == names
 
 
 @pytest.mark.parametrize(
-    ("case", "mode", "shared_memory", "context"),
+    ("case", "mode", "shared_memory"),
     [
-        *((case, SAME_STEP, True, None) for case in SINGLES),
-        *((case, NEXT_STEP, False, None) for case in (SINGLES[0], POOLED[0])),
-        pytest.param(
-            *("roll_vec/Sokoban-v0 text", SAME_STEP, True, "spawn"),
-            marks=pytest.mark.slow,
-        ),
+        *((case, SAME_STEP, True) for case in SINGLES),
+        (POOLED[0], NEXT_STEP, False),
     ],
 )
-def test_gymnasiums_workers_over_the_single_forms(case, mode, shared_memory, context):
+def test_gymnasiums_workers_over_the_single_forms(case, mode, shared_memory):
     # After threads were used in this process.
     make_batch("roll_vec/Sokoban-v0", 64, num_threads=2).reset(seed=0)
     ours = make_batch(case, 3, autoreset_mode=mode)
@@ -227,7 +218,6 @@ def test_gymnasiums_workers_over_the_single_forms(case, mode, shared_memory, con
         [functools.partial(make_single, case)] * 3,
         shared_memory=shared_memory,
         autoreset_mode=mode,
-        context=context,
     )
     try:
         assert_same(ours.reset(seed=4), workers.reset(seed=4))
@@ -255,13 +245,20 @@ def test_a_process_that_never_imported_the_package():
         batch = pool.apply_async(gymnasium.make_vec, (id, 2)).get(SECONDS)
         # As data loaders do: parts of a batch that is whole elsewhere.
         parts = pool.starmap_async(first_observations, [(0, 3), (3, 5)]).get(SECONDS)
+        # And a batch of objects goes on there.
+        env = make_batch(POOLED[0], 4)
+        env.reset(seed=0)
+        actions = draw_actions(env, 24)
+        play(env, actions[:4])
+        results = pool.apply_async(play, (env, actions[4:])).get(SECONDS)
+    assert_same(play(env, actions[4:]), results)
     expected = gymnasium.make("roll_vec/Sokoban-v0").reset(seed=3)[0]
     assert_same(single.reset(seed=3)[0], expected)
     assert_same(batch.reset(seed=2)[0][1], expected)
     assert_same(np.concatenate(parts), first_observations(0, 8))
 
 
-@pytest.mark.skipif("fork" not in METHODS, reason="there is no fork")
+@NEEDS_FORK
 @pytest.mark.parametrize("case", ["roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"])
 def test_child_of_a_fork_within_the_call_of_another_thread_can_reset(case):
     env = make_batch(case, 4)

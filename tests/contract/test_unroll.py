@@ -1,29 +1,40 @@
-"""Many steps in one call: equal to as many calls of `step`."""
+"""Many steps in one call: equal to as many calls of `step`.
+
+What cannot be done is told, and nothing has moved then.
+"""
 
 import copy
 
 import numpy as np
 import pytest
 
-from roll_vec.envs.frozen_lake import engine as frozen_lake_engine
-from roll_vec.envs.sokoban import engine as sokoban_engine
-from roll_vec.stacked import engine as stacked_engine
-from roll_vec.stacked.grid_observations import OBS_MODES
-from roll_vec.vector.rollout import Rollout
+from roll_vec import Rollout
+from roll_vec.errors import (
+    InvalidActionError,
+    InvalidOptionError,
+    LevelGenerationError,
+    ResetNeededError,
+)
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
     ALL_CASES,
     ARRAY_CASES,
     ARRAY_IDS,
+    CASES,
     DISABLED,
+    LIMIT,
     MODES,
     NEXT_STEP,
+    OBS_MODES,
     SAME_STEP,
+    VIEWS,
     assert_same,
     assert_undisturbed,
     draw_actions,
+    is_pooled,
     lowest_action,
     make_batch,
+    scribble,
     single_info,
     single_keywords,
 )
@@ -82,12 +93,10 @@ VARIANTS = {
         {"success_rate": 0.9, "reward_schedule": (5, -1, 0.1)},
     ),
 }
-OTHER_VIEWS = ("grid", "position") if JIT_OFF else ("position", *OBS_MODES)
-VIEWS = {
+FEW_VIEWS = {
     f"{id} {obs_mode}": (id, obs_mode)
-    for id in ARRAY_IDS
-    for obs_mode in OTHER_VIEWS
-    if obs_mode != "position" or single_keywords(id)["obs_mode"] == "position"
+    for id, obs_mode in VIEWS
+    if not JIT_OFF or obs_mode in OBS_MODES[:2]
 }
 
 
@@ -140,21 +149,27 @@ def assert_equal_steps(env, rollout, results):
         for layout in (own, expected):
             layout.pop("final_obs", None)
             layout.pop("_final_obs", None)
+        if not is_pool:
+            assert_same(own, expected, f"infos of step {t}")
+            continue
         # Dtypes may be wider where steps differ in them: what a row has is the same.
         assert own.keys() == expected.keys()
         for row in range(env.num_envs):
             assert_same(
                 single_info(own, row), single_info(expected, row), f"info {t}, {row}"
             )
-        if not is_pool:
-            assert_same(own, expected, f"infos of step {t}")
     assert len(observations) == len(numbers[0]) == len(results)
 
 
 def check_equal(env, twin, actions):
     """Compare a rollout with steps of a twin, and how both go on."""
     results = play_out(twin, actions)
-    rollout = env.unroll(actions[: len(results)])
+    actions = actions[: len(results)].copy()
+    if env.autoreset_mode is NEXT_STEP and actions.dtype != object:
+        # These are ignored, whatever they are.
+        for result, batch in zip(results[:-1], actions[1:], strict=True):
+            batch[result[2] | result[3]] = 99
+    rollout = env.unroll(actions)
     assert type(rollout) is Rollout
     assert_equal_steps(env, rollout, results)
     assert_same(env.successes, twin.successes)
@@ -182,65 +197,33 @@ def check_rounds(env, twin):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_unroll_equals_as_many_steps(variant, mode, monkeypatch):
-    # Where levels have to be drawn, environments wait for each other every 16 steps.
-    monkeypatch.setattr(stacked_engine, "STEPS_AT_ONCE", 1)
+def test_unroll_equals_as_many_steps(variant, mode):
     case, more = VARIANTS[variant]
     check_rounds(*make_pair(case, autoreset_mode=mode, **more))
 
 
-@one_in(3, "mode, view", MODES, VIEWS)
+@one_in(3, "mode, view", MODES, FEW_VIEWS)
 def test_unroll_equals_as_many_steps_in_every_view(view, mode):
     case, obs_mode = view
     more = {"group_size": 2, "group_id_info": True, "copy": False}
     check_rounds(*make_pair(case, autoreset_mode=mode, obs_mode=obs_mode, **more))
 
 
-@pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
-def test_level_options_count_from_the_next_episode_on(mode):
-    env, twin = make_pair(LAKES, autoreset_mode=mode, size=3, num_levels=3)
-    for options in ({"mask": np.arange(N) > 1, "num_levels": 2}, {"num_levels": 1}):
-        for batch in (env, twin):
-            batch.set_level_options(**options)
-        check_equal(env, twin, draw_actions(env, T // 2))
-
-
 @pytest.mark.skipif(JIT_OFF, reason="wrap-around is silenced in one thread alone")
-@pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
 @pytest.mark.parametrize("case", ARRAY_IDS)
-def test_threads_blocks_and_levels_make_no_difference(case, mode, threads, monkeypatch):
+def test_threads_make_no_difference(case, mode):
+    # So many that two threads share them, and that they wait for levels in between.
     more = {"num_levels": 6} if "num_levels" in single_keywords(case) else {}
     env, twin = (
-        make_batch(case, 40, autoreset_mode=mode, num_threads=number, **more)
-        for number in (threads, 1)
+        make_batch(case, 450, autoreset_mode=mode, num_threads=number, **more)
+        for number in (3, 1)
     )
     for batch in (env, twin):
         batch.reset(seed=0)
     actions = draw_actions(env, 300)
     expected = [copy.deepcopy(twin.step(batch)) for batch in actions]
-    # Few rows are split, and the next episodes are begun every 16 steps.
-    for module in (frozen_lake_engine, sokoban_engine):
-        monkeypatch.setattr(module, "STEP_ROWS_PER_THREAD", 300)
-    monkeypatch.setattr(stacked_engine, "STEPS_AT_ONCE", 1)
     assert_equal_steps(env, env.unroll(actions), expected)
-
-
-@pytest.mark.skipif(JIT_OFF, reason="thousands of environments")
-@pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
-@pytest.mark.parametrize("variant", ["rooms of a user", "maps of a user"])
-def test_blocks_of_environments_make_no_difference(variant, mode):
-    case, more = VARIANTS[variant]
-    more = {"autoreset_mode": mode, "num_threads": 1, **more}
-    env, twin = (make_batch(case, 4100, **more) for _ in range(2))
-    for batch in (env, twin):
-        batch.reset(seed=3)
-    actions = draw_actions(env, 20)
-    rollout = env.unroll(actions)
-    for t, batch in enumerate(actions):
-        for values, expected in zip(rollout[:4], twin.step(batch)[:4], strict=True):
-            assert_same(values[t], expected)
-    assert env.get_state() == twin.get_state()
 
 
 # ------------------------------------------------------------- policies, memory
@@ -302,17 +285,6 @@ def test_nothing_is_shared_with_the_environment(case, mode):
     assert env.get_state() == twin.get_state()
 
 
-def scribble(value):
-    """Overwrite all arrays in a value."""
-    if isinstance(value, dict):
-        value = tuple(value.values())
-    if isinstance(value, tuple):
-        for part in value:
-            scribble(part)
-    elif isinstance(value, np.ndarray):
-        value[...] = None if value.dtype == object else 1
-
-
 def test_integers_of_any_kind_are_actions():
     env, twin = make_pair(SOKOBAN)
     actions = draw_actions(env, T)
@@ -321,3 +293,168 @@ def test_integers_of_any_kind_are_actions():
     kinds = (frozen, actions.tolist(), actions.astype(">i2"), actions[:, ::-1][:, ::-1])
     for given in kinds:
         assert_same(tuple(env.unroll(given)), tuple(twin.unroll(actions)))
+
+
+# ------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_disabled_names_the_row_and_the_step(case):
+    env, twin, guide = (make_batch(case, N, autoreset_mode=DISABLED) for _ in range(3))
+    for batch in (env, twin, guide):
+        batch.reset(seed=2)
+    actions = draw_actions(env, T)
+    results = play_out(guide, actions)
+    row = np.flatnonzero(results[-1][2] | results[-1][3])[0]
+    told = rf"^step {len(results)}: environments \[{row}.*reset_mask"
+    with pytest.raises(ResetNeededError, match=told):
+        env.unroll(actions)
+    if not is_pooled(case):
+        assert_same(env.unroll(actions[:1]).infos, twin.unroll(actions[:1]).infos)
+        assert env.get_state() == twin.get_state()
+    env.reset()
+    # And what has ended before the call.
+    with pytest.raises(ResetNeededError, match=rf"^step 0: environments \[{row}"):
+        guide.unroll(actions[:1])
+
+
+@pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
+@pytest.mark.parametrize("case", ARRAY_CASES)
+def test_an_invalid_action_moves_nothing(case, mode):
+    env, twin = make_pair(case, autoreset_mode=mode)
+    plan = draw_actions(env, T)
+    # Past the first ends, at a step that resets nothing.
+    results = play_out(copy.deepcopy(twin), plan)
+    ended = [result[2] | result[3] for result in results]
+    step = next(t for t in range(15, T) if not ended[t - 1].any())
+    plan[step, 2] = 77
+    with pytest.raises(InvalidActionError, match=rf"^step {step}: .*77.*\[2\]"):
+        env.unroll(plan)
+    assert_undisturbed(env, twin)
+
+
+@pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
+@pytest.mark.parametrize("case", [SOKOBAN, LAKES])
+def test_a_level_that_cannot_be_had_moves_nothing(case, mode):
+    # Levels that were drawn ahead of time would be played without an error.
+    env, twin = make_pair(case, autoreset_mode=mode, prefetch=False)
+    source = env.unwrapped.engine.level_provider
+    generate, calls = source.generate, []
+
+    def fail(seeds):
+        calls.append(seeds)
+        if len(calls) < 2:
+            return generate(seeds)
+        message = "no level"
+        raise LevelGenerationError(message)
+
+    source.generate = fail
+    with pytest.raises(LevelGenerationError, match="no level"):
+        env.unroll(draw_actions(env, 3 * LIMIT))
+    source.generate = generate
+    assert len(calls) == 2
+    assert_undisturbed(env, twin)
+
+
+@pytest.mark.parametrize("copies", [True, False])
+@pytest.mark.parametrize("case", [LAKE, f"{SOKOBAN} text"])
+def test_a_policy_that_raises_moves_nothing(case, copies):
+    env, twin = make_pair(case, copy=copies)
+    kept = env.reset(seed=5)[0]
+    twin.reset(seed=5)
+    before = copy.deepcopy(kept)
+    plan = iter(draw_actions(env, 20))
+    with pytest.raises(StopIteration):
+        env.unroll(lambda observations: next(plan), 30)
+    assert_same(kept, before)
+    assert_undisturbed(env, twin)
+
+
+@pytest.mark.parametrize(
+    ("actions", "num_steps", "error", "told"),
+    [
+        (np.zeros((0, N), int), None, InvalidActionError, "actions: expected those of"),
+        (3, None, InvalidActionError, r"a \(T, num_envs\) array .* got 3"),
+        ("up", None, InvalidActionError, "got 'up'"),
+        (np.zeros(N, int), None, InvalidActionError, r"^step 0: .*shape \(\)"),
+        (np.zeros((2, N + 1), int), None, InvalidActionError, r"^step 0: .*\(5,\)"),
+        (np.zeros((2, N)), None, InvalidActionError, "^step 0: .*integer dtype.*float"),
+        ([[0] * N, [0]], None, InvalidActionError, "^step 1: "),
+        (np.zeros((2, N), int), 3, InvalidOptionError, "num_steps: expected None or 2"),
+        (lambda seen: seen, None, InvalidOptionError, "num_steps: .*positive.*None"),
+        (lambda seen: seen, 0, InvalidOptionError, "num_steps: .*positive.*0"),
+        (lambda seen: seen, 2**63, InvalidOptionError, "positive.* 2147483647 .*5808"),
+        (lambda seen: seen, -1, InvalidOptionError, "positive.*got -1"),
+        (lambda seen: seen, 1.5, InvalidOptionError, "positive.*got 1.5"),
+        (lambda seen: seen, True, InvalidOptionError, "positive.*got True"),
+        (np.zeros((2, N), int), 2.0, InvalidOptionError, "None or 2, .*got 2.0"),
+        ({(0,) * N}, None, InvalidActionError, r"actions: .*got {\(0, 0"),
+        ({0: [0] * N}.values(), None, InvalidActionError, "actions: .*dict_values"),
+    ],
+)
+def test_what_is_no_plan_is_refused_and_nothing_moves(actions, num_steps, error, told):
+    env, twin = make_pair(LAKE)
+    with pytest.raises(error, match=told):
+        env.unroll(actions, num_steps)
+    assert_undisturbed(env, twin)
+
+
+def test_out_that_does_not_fit_is_refused_and_nothing_moves():
+    env, twin = make_pair(SOKOBAN)
+    actions = draw_actions(env, T)
+    out = copy.deepcopy(twin).unroll(actions)
+    wrong = [
+        ("rewards", out.rewards.astype(np.float32), "expected .* got"),
+        ("terminations", out.terminations[1:], "expected .* got"),
+        ("truncations", out.truncations[:, ::-1], "expected .* got"),
+        ("observations", None, "expected .* got"),
+        ("observations", out.observations[1:], r".*\(40,.*\(39,"),
+        ("truncations", out.terminations, "shares its mem"),
+        *(("infos", infos, "expected a dict") for infos in (None, [], "final_obs")),
+    ]
+    for name, value, told in wrong:
+        with pytest.raises(InvalidOptionError, match=rf"out\.{name}: {told}"):
+            env.unroll(actions, out=out._replace(**{name: value}))
+    with pytest.raises(InvalidOptionError, match="out: expected a Rollout"):
+        env.unroll(actions, out=out.rewards)
+    assert_undisturbed(env, twin)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_out_whose_final_obs_share_memory_is_refused_and_nothing_moves(mode):
+    env, twin = make_pair(LAKE, autoreset_mode=mode)
+    actions = draw_actions(env, 1)
+    out = copy.deepcopy(twin).unroll(actions)
+    out = out._replace(infos={"final_obs": out.observations})
+    told = r"out\.infos\['final_obs'\]: shares its mem"
+    with pytest.raises(InvalidOptionError, match=told):
+        env.unroll(actions, out=out)
+    assert_undisturbed(env, twin)
+
+
+@pytest.mark.skipif(JIT_OFF, reason="kernels make arrays as well")
+@pytest.mark.parametrize("obs_mode", ["planes", "tiny_rgb", "text"])
+def test_steps_that_are_not_made_are_not_looked_up(obs_mode, monkeypatch):
+    # What is in new memory could be codes behind the end of a table.
+    def dirty(shape, dtype=np.float64):
+        return np.full(shape, 255, dtype)
+
+    keywords = {"obs_mode": obs_mode, "autoreset_mode": DISABLED}
+    env, twin = make_pair(SOKOBAN, **keywords)
+    actions = draw_actions(env, 2 * LIMIT)
+    with pytest.raises(ResetNeededError):
+        copy.deepcopy(twin).unroll(actions)  # compiles
+    observer, highest = env.unwrapped.engine.observer, []
+    original = observer.observe
+
+    def observe(grids, out=None):
+        highest.append(grids.max())
+        return original(np.minimum(grids, observer.family.num_codes - 1), out)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(observer, "observe", observe)
+        patch.setattr(np, "empty", dirty)
+        with pytest.raises(ResetNeededError):
+            env.unroll(actions)
+    assert max(highest) < observer.family.num_codes
+    assert_undisturbed(env, twin)

@@ -1,12 +1,20 @@
-"""A batch over shards differs from a local batch; a death leaves a trace."""
+"""A batch over shards differs from a local one, also after errors and Ctrl-C."""
 
 import random
+import warnings
 
+import gymnasium
 import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec.errors import InvalidActionError, LevelGenerationError
+from roll_vec.distributed.shard import Shard
+from roll_vec.errors import (
+    EnvironmentFaultError,
+    InvalidActionError,
+    LevelGenerationError,
+    ResetNeededError,
+)
 from tests.contract.cases import (
     CASES,
     DISABLED,
@@ -20,6 +28,7 @@ from tests.contract.cases import (
     vector_keywords,
 )
 from tests.distributed.local_actors import actors_of, assert_equal_in_order, make_env
+from tests.distributed.test_losses import Unpicklable
 from tests.thinning import one_in
 
 NUM_ENVS = 8
@@ -79,34 +88,35 @@ def test_deaths_leave_no_trace(name, mode):
     sharded.close()
 
 
-@one_in(
-    2,
-    "keywords, mode",
-    {
-        "default": {},
-        "planes": {"obs_mode": "planes"},
-        "text": {"obs_mode": "text"},
-        "rgb": {"obs_mode": "rgb", "render_on": "shard"},
-    },
-    MODES[:2],
-)
-def test_unrolls(mode, keywords):
-    keywords = {"dim_room": (5, 5), "num_boxes": 1, "max_episode_steps": 6, **keywords}
+ROOMS = {"dim_room": (5, 5), "num_boxes": 1, "max_episode_steps": 6}
+SOKOBAN, LAKES = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
+UNROLLED = {
+    "default": (SOKOBAN, ROOMS),
+    "planes": (SOKOBAN, {**ROOMS, "obs_mode": "planes"}),
+    "text": (SOKOBAN, {**ROOMS, "obs_mode": "text"}),
+    "rgb": (SOKOBAN, {**ROOMS, "obs_mode": "rgb", "render_on": "shard"}),
+    # The codes of a grid do not tell where the player started.
+    "starts": (
+        LAKES,
+        {"obs_mode": "text", "text_format": "grid_coord", "max_episode_steps": 4},
+    ),
+}
+
+
+@one_in(2, "case, mode", UNROLLED, MODES[:2])
+def test_unrolls(mode, case):
+    id, keywords = case
+    keywords = {**keywords, "autoreset_mode": mode}
     mine = {"deaths": {(0, 3): "late", (2, 2): "early"}, "snapshot_interval": 9}
-    sharded = make_env(
-        "roll_vec/Sokoban-v0", 5, 3, autoreset_mode=mode, **keywords, **mine
-    )
+    sharded = make_env(id, 5, 3, **keywords, **mine)
     keywords.pop("render_on", None)
-    local = roll_vec.make_vec("roll_vec/Sokoban-v0", 5, autoreset_mode=mode, **keywords)
+    local = roll_vec.make_vec(id, 5, **keywords)
     assert_same(sharded.reset(seed=1), local.reset(seed=1))
     actions = np.random.default_rng(0).integers(1, 5, (3, 10, 5))
-    first = local.unroll(actions[0])
-    result = sharded.unroll(actions[0])
+    first, result = (env.unroll(actions[0]) for env in (local, sharded))
     assert_same(tuple(result), tuple(first))
-    second, again = (
-        local.unroll(actions[1], out=first),
-        sharded.unroll(actions[1], out=result),
-    )
+    second = local.unroll(actions[1], out=first)
+    again = sharded.unroll(actions[1], out=result)
     assert_same(tuple(again), tuple(second))
     if keywords.get("obs_mode") != "text":
         assert np.shares_memory(again.observations, result.observations)
@@ -117,22 +127,8 @@ def test_unrolls(mode, keywords):
     with pytest.raises(InvalidActionError, match="step 7"):
         sharded.unroll(bad)
     assert sharded.get_state() == local.get_state()
+    assert_same(sharded.step(actions[2][0]), local.step(actions[2][0]))
     assert_same(tuple(sharded.unroll(actions[2])), tuple(local.unroll(actions[2])))
-
-
-def test_texts_with_coordinates_of_starts():
-    # The codes of a grid do not tell where the player started.
-    id = "roll_vec/RandomFrozenLake-v0"
-    keywords = {"obs_mode": "text", "text_format": "grid_coord", "max_episode_steps": 4}
-    sharded, local = (
-        make_env(id, 5, 2, **keywords),
-        roll_vec.make_vec(id, 5, **keywords),
-    )
-    assert_same(sharded.reset(seed=1), local.reset(seed=1))
-    actions = np.random.default_rng(0).integers(1, 5, (12, 5))
-    for row in actions[:6]:
-        assert_same(sharded.step(row), local.step(row))
-    assert_same(tuple(sharded.unroll(actions)), tuple(local.unroll(actions)))
 
 
 def test_frames_attributes_and_solutions():
@@ -205,3 +201,150 @@ def test_an_error_in_one_shard_moves_none(mode):
         one.set_level_options(solution_steps=None)
     assert_same(env.reset(), twin.reset())
     assert_same(env.step(up), twin.step(up))
+
+
+# ------------------------------------------------- errors of pools, and Ctrl-C
+
+
+class Sum(gymnasium.Env):
+    """Adds its gain; action 1 raises.  A snapshot has the sum and not the gain."""
+
+    observation_space = gymnasium.spaces.Box(-1e9, 1e9, (1,), np.float64)
+    action_space = gymnasium.spaces.Discrete(2)
+    gain = 1.0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.sum = float(self.np_random.integers(100))
+        return np.array([self.sum]), {}
+
+    def step(self, action):
+        if action == 1:
+            raise ValueError("action 1")
+        self.sum += self.gain
+        return np.array([self.sum]), self.gain, False, False, {}
+
+    def get_state(self):
+        return {"sum": self.sum, "generator": self.np_random.bit_generator.state}
+
+    def set_state(self, state):
+        self.sum = state["sum"]
+        self.np_random.bit_generator.state = state["generator"]
+
+
+def interrupt_next_wait(env):
+    """Let Ctrl-C strike while the head waits for the next reply."""
+    actors = actors_of(env)
+    wait = actors.wait
+
+    def interrupt(*_):
+        actors.wait = wait
+        raise KeyboardInterrupt
+
+    actors.wait = interrupt
+
+
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_a_replay_sets_attributes_at_their_time(is_interrupted):
+    deaths = {} if is_interrupted else {(1, 6): "early"}
+    sharded = make_env(Sum, 4, 2, deaths=deaths)
+    local = roll_vec.PoolVectorEnv([Sum] * 4)
+    actions = np.zeros(4, int)
+    assert_same(sharded.reset(seed=0), local.reset(seed=0))
+    for gain in (10.0, 100.0):
+        assert_same(sharded.step(actions), local.step(actions))
+        for env in (sharded, local):
+            env.set_attr("gain", gain)
+    if is_interrupted:
+        interrupt_next_wait(sharded)
+        with pytest.raises(KeyboardInterrupt):
+            sharded.step(actions)
+        with pytest.raises(ResetNeededError, match="interrupted"):
+            sharded.step(actions)
+        assert_same(sharded.reset(seed=1), local.reset(seed=1))
+    for _ in range(3):
+        assert_same(sharded.step(actions), local.step(actions))
+    assert sum(sharded.restarts) == len(deaths)
+
+
+def test_a_question_is_no_reset():
+    env = make_env(Unpicklable, 4, 2)
+    actions = np.zeros(4, int)
+    env.reset(seed=0)
+    with pytest.raises(AttributeError, match="nothing"):
+        env.get_attr("nothing")
+    assert env.step(actions)[4]["t"].tolist() == [1] * 4
+    interrupt_next_wait(env)
+    with pytest.raises(KeyboardInterrupt):
+        env.step(actions)
+    assert not env.fault_counts.any()
+    with pytest.raises(ResetNeededError, match="interrupted"):
+        env.step(actions)
+    env.reset()
+    assert not env.step(actions)[3].any()
+
+
+class Switch(Sum):
+    """Its resets fail while a switch of the class is on; episodes have two steps."""
+
+    is_broken = False
+
+    def reset(self, *, seed=None, options=None):
+        if Switch.is_broken:
+            raise ValueError("no reset")
+        self.count = 0
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        self.count += 1
+        return *super().step(action)[:2], self.count == 2, False, {}
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+def test_an_error_tells_that_no_environment_can_be_reset(mode, monkeypatch):
+    local = roll_vec.PoolVectorEnv([Switch] * 4, autoreset_mode=mode)
+    sharded = make_env(Switch, 4, 2, autoreset_mode=mode)
+    for env in (local, sharded):
+        with monkeypatch.context() as patch, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            env.reset(seed=0)
+            env.step([0] * 4)
+            if mode is NEXT_STEP:
+                env.step([0] * 4)
+            patch.setattr(Switch, "is_broken", True)
+            with pytest.raises(EnvironmentFaultError, match="no reset") as error:
+                env.reset() if mode is DISABLED else env.step([0] * 4)
+            assert sorted(error.value.errors) == [0, 1, 2, 3]
+    assert_same(sharded.reset(seed=1), local.reset(seed=1))
+    assert_same(sharded.step([0] * 4), local.step([0] * 4))
+
+
+def test_results_that_are_gone_demand_a_reset(monkeypatch):
+    def fail(*_):
+        raise TypeError
+
+    env = make_env(Sum, 4, 2)
+    env.reset(seed=0)
+    with monkeypatch.context() as patch:
+        patch.setattr(Shard, "exchange", fail)
+        env.send([0] * 4, range(4))
+        with pytest.raises(TypeError):
+            env.recv(None, 9.0)
+    with pytest.raises(ResetNeededError):
+        env.send([0] * 4, range(4))
+    env.reset(seed=0)
+    env.send([0] * 4, range(4))
+    assert len(env.recv(None, 9.0)[0]) == 4
+
+
+@pytest.mark.parametrize("render_mode", [None, "ansi"])
+def test_frames_of_pools(render_mode):
+    keywords = {"render_mode": render_mode}
+    local = make_batch("tests_vector/Guess-v0", 4, **keywords)
+    sharded = make_env(id_of("tests_vector/Guess-v0"), 4, 2, **keywords)
+    for env in (local, sharded):
+        with pytest.raises(ResetNeededError, match="reset it first"):
+            env.render()
+        env.reset(seed=0)
+    assert sharded.render() == sharded.call("render") == local.render()
+    assert sharded.render_envs([3, 0, 3]) == local.render_envs([3, 0, 3])

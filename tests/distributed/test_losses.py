@@ -1,5 +1,6 @@
-"""A shard that is lost, or whose environments allow no snapshots."""
+"""A shard is lost, its environments allow no snapshots, or results cannot travel."""
 
+import threading
 from typing import ClassVar
 
 import gymnasium
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import roll_vec
+from roll_vec.distributed.shards import ShardTraceback
 from roll_vec.errors import EnvironmentFaultError, ResetNeededError
 from tests.contract.cases import (
     DISABLED,
@@ -19,6 +21,8 @@ from tests.contract.cases import (
     vector_keywords,
 )
 from tests.distributed.local_actors import actors_of, make_env
+from tests.pool.cases import FAULTS_ON_PURPOSE, PROCESSES, values_of
+from tests.thinning import one_in
 
 
 class Unpicklable(gymnasium.Env):
@@ -112,11 +116,13 @@ def test_an_unroll_goes_on_without_a_lost_shard():
 
 def test_all_shards_lost():
     deaths = {(k, 2): "early" for k in range(3)}
-    sharded, _ = make_sokoban(NEXT_STEP, deaths=deaths, max_restarts=0)
+    sharded, local = make_sokoban(NEXT_STEP, deaths=deaths, max_restarts=0)
     truncations = sharded.step(np.ones(6, int))[3]
     assert truncations.all()
-    with pytest.raises(EnvironmentFaultError, match="shard 0 is lost"):
-        sharded.reset(seed=0)
+    state = local.get_state().replace_row(0, {})
+    for call in (lambda: sharded.reset(seed=0), lambda: sharded.set_state(state)):
+        with pytest.raises(EnvironmentFaultError, match="shard 0 is lost"):
+            call()
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
@@ -196,28 +202,6 @@ def test_send_and_recv_without_snapshots(mode):
     sharded.close()
 
 
-def test_attributes_come_back_after_a_death():
-    env = make_env("roll_vec/Countdown-v0", 4, 2, deaths={(0, 6): "early"}, max_steps=3)
-    env.reset(seed=0)
-    env.set_attr("mark", [5, 6, 7, 8])
-    env.step(["x"] * 4)
-    assert env.get_attr("mark") == (5, 6, 7, 8)
-    for _ in range(3):
-        env.step(["x"] * 4)
-    assert env.restarts == (1, 0)
-    assert env.get_attr("mark") == (5, 6, 7, 8)
-
-
-def test_set_state_after_all_shards_are_lost():
-    deaths = {(k, 3): "early" for k in range(3)}
-    sharded, local = make_sokoban(NEXT_STEP, deaths=deaths, max_restarts=0)
-    state = local.get_state().replace_row(0, {})
-    sharded.step(np.ones(6, int))
-    sharded.step(np.ones(6, int))
-    with pytest.raises(EnvironmentFaultError, match="shard 0 is lost"):
-        sharded.set_state(state)
-
-
 class Moody(gymnasium.Env):
     """Can be pickled before its first step alone; counts the attempts."""
 
@@ -261,19 +245,9 @@ def test_a_shard_that_no_process_can_make():
 
 def split_results(batch):
     """Return, by environment, what `recv` says of it."""
-    observations, rewards, terminations, truncations, infos = batch
-    assert infos["env_id"].tolist() == sorted(infos["env_id"].tolist())
-    results = {}
-    for i, env_id in enumerate(infos["env_id"].tolist()):
-        own = {
-            key: value[i].item() if isinstance(value[i], np.generic) else value[i]
-            for key, value in infos.items()
-            if not key.startswith("_") and not isinstance(value, dict)
-            if infos[f"_{key}"][i]
-        }
-        ends = bool(terminations[i]), bool(truncations[i])
-        results[env_id] = observations[i], float(rewards[i]), *ends, own
-    return results
+    env_ids = batch[4]["env_id"].tolist()
+    assert env_ids == sorted(env_ids)
+    return {env_id: values_of(batch, [i]) for i, env_id in enumerate(env_ids)}
 
 
 @pytest.mark.parametrize("dies", [False, True])
@@ -292,8 +266,121 @@ def test_a_shard_that_is_never_at_rest_has_snapshots(dies):
             expected |= split_results(local.recv(None))
         # The oldest message has an answer, and the others are under way.
         for env_id, result in split_results(sharded.recv(1, 9.0)).items():
-            assert_same(result, expected.pop(env_id))
+            assert result == expected.pop(env_id)
         lengths += [len(one.operations) for one in sharded.engine.shards.records]
     assert max(lengths) < 24
     assert sum(sharded.restarts) == len(deaths)
     sharded.close()
+
+
+# ------------------------------------------------- objects of environments
+
+
+class Counter(gymnasium.Env):
+    """An environment with one info dict and one observation for its whole life."""
+
+    observation_space = gymnasium.spaces.Box(0, 99, (2,), np.int64)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.observation = np.zeros(2, np.int64)
+        self.info = {"count": 0, "deep": {"counts": np.zeros(1, np.int64)}}
+
+    def _results(self, count):
+        self.observation[0] = self.info["count"] = count
+        self.info["deep"]["counts"][0] = count
+        return self.observation, self.info
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self._results(10 * int(self.np_random.integers(3)))
+
+    def step(self, action):
+        observation, info = self._results(self.info["count"] + 1)
+        return observation, 1.0, action == 1, False, info
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_results_are_those_of_their_step(mode):
+    local = roll_vec.pool.PoolVectorEnv([Counter] * 4, autoreset_mode=mode)
+    sharded = make_env(Counter, 4, 2, autoreset_mode=mode)
+    assert_same(sharded.reset(seed=1), local.reset(seed=1))
+    for actions in np.random.default_rng(0).integers(0, 2, (12, 4)):
+        assert_same(sharded.step(actions), local.step(actions))
+    sharded.close()
+
+
+def test_a_reply_that_cannot_travel_is_an_error():
+    sharded = make_env(Counter, 4, 2)
+    results = sharded.reset(seed=1)
+    with pytest.raises(TypeError, match="pickle") as error:
+        sharded.call("lock")
+    # The shard has raised it, and lives.
+    assert isinstance(error.value.__cause__, ShardTraceback)
+    assert_same(sharded.reset(seed=1), results)
+    sharded.close()
+
+
+class Stubborn(Exception):
+    """An error that can be pickled, and not be had back."""
+
+    def __init__(self, place, reason):
+        super().__init__(f"{place}: {reason}")
+
+
+class Note(str):
+    """A text with an attribute."""
+
+    def __new__(cls, text, attribute):
+        note = super().__new__(cls, text)
+        note.attribute = attribute
+        return note
+
+
+RESULTS = {
+    "lock": lambda: ("ok", {"lock": threading.Lock()}),
+    "error": lambda: ("ok", {"error": Stubborn("here", "so")}),
+    "note": lambda: (Note("ok", threading.Lock()), {}),
+}
+
+
+class Holder(roll_vec.BaseLanguageBasedEnv):
+    """Returns what its action names, of `RESULTS`; the action "end" ends it."""
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return RESULTS.get(options, lambda: ("start", {"level": self.level_seed}))()
+
+    def step(self, action):
+        observation, info = RESULTS.get(action, lambda: (action, {"why": action}))()
+        return observation, 1.0, action == "end", False, info
+
+
+@FAULTS_ON_PURPOSE
+@one_in(2, "result, mode, workers", [*RESULTS], ["NextStep", "SameStep"], [0, 2])
+def test_a_result_that_cannot_travel_is_a_fault_of_one(result, mode, workers):
+    """As in the processes of a local pool."""
+    keywords = {"autoreset_mode": mode}
+    shared = make_env(Holder, 4, 2, workers=workers, **keywords)
+    local = roll_vec.PoolVectorEnv([Holder] * 4, **PROCESSES, **keywords)
+    assert_same(shared.reset(seed=1), local.reset(seed=1))
+    for actions in (["a", "b", result, "end"], ["a", "b", "c", "d"], [result] * 4):
+        step = shared.step(actions)
+        assert_same(step, local.step(actions))
+    infos = step[4].get("final_info", step[4])
+    assert "cannot be pickled" in infos["error"][2]
+    for env in (shared, local):
+        env.send([result, "a"], [0, 1])
+    assert_same(shared.recv(2), local.recv(2))
+    shared.close()
+    local.close()
+
+
+def test_long_texts_are_compressed_if_the_user_says_so():
+    envs = [make_env(Holder, 2, 2, compress=compress) for compress in (False, True)]
+    actions = ["page of a shop\n" * 10_000] * 2
+    results = [(env.reset(seed=1), env.step(actions)) for env in envs]
+    assert_same(*results)
+    plain, compressed = (actors_of(env).num_bytes for env in envs)
+    assert compressed < plain / 20

@@ -1,6 +1,7 @@
 """Levels of users: every form of lists, texts, arrays, files; what is refused."""
 
 import zipfile
+from collections import Counter
 
 import gymnasium
 import numpy as np
@@ -11,11 +12,10 @@ from hypothesis import strategies as st
 from roll_vec.envs.frozen_lake import level_files as map_files
 from roll_vec.envs.sokoban import level_files as room_files
 from roll_vec.errors import InvalidOptionError
-from roll_vec.stacked.level_archives import write_archive
 from tests.envs.frozen_lake import user_maps as lake
 from tests.envs.sokoban import user_levels as sokoban
 from tests.envs.sokoban.user_levels import ONE, THREE, TWO
-from tests.oracles.solver import lake_is_solvable
+from tests.oracles.frozen_lake import lake_is_solvable
 
 LOAD = {sokoban.ID: room_files.load_levels, lake.ID: map_files.load_levels}
 EXPECTED = {sokoban.ID: sokoban.EXPECTED, lake.ID: lake.EXPECTED}
@@ -71,11 +71,16 @@ def test_every_form_gives_the_same_levels(id, form):
     np.testing.assert_array_equal(env.reset(seed=0)[0], expected)
 
 
-def test_one_level_is_an_array_of_two_dimensions():
+def test_one_level_is_an_array_of_two_dimensions(tmp_path):
     for levels in (LETTERS[1], LETTERS[1].astype("S1"), lake.EXPECTED[1]):
         grids = LOAD[lake.ID](levels).grids
         np.testing.assert_array_equal(grids, lake.EXPECTED[1:2])
     np.testing.assert_array_equal(LOAD[sokoban.ID](ROOMS[1]).grids, ROOMS[1:2])
+    # Letters in an archive are maps.
+    for letters in (LETTERS, LETTERS.astype("S1")):
+        np.savez(tmp_path / "set.npz", levels=letters)
+        grids = LOAD[lake.ID](tmp_path / "set.npz").grids
+        np.testing.assert_array_equal(grids, lake.EXPECTED)
 
 
 @pytest.mark.parametrize(
@@ -95,20 +100,12 @@ def test_files_and_folders_have_the_same_levels(id, texts, tmp_path):
     assert written.read_text().startswith("; 7\n")
     # A file of a user's own needs no id.
     np.savez(tmp_path / "plain.npz", levels=EXPECTED[id].astype(np.int64))
-    with (tmp_path / "set.npz").open("wb") as file:
-        write_archive(file, id, EXPECTED[id])
+    np.savez_compressed(tmp_path / "set.npz", levels=EXPECTED[id], id=id)
     for path in (folder, str(folder), written, tmp_path / "plain.npz"):
         np.testing.assert_array_equal(LOAD[id](path).grids, EXPECTED[id])
         assert LOAD[id](path) is LOAD[id](path)
     levels = LOAD[id](str(tmp_path / "set.npz"))
     np.testing.assert_array_equal(levels.grids, EXPECTED[id])
-
-
-def test_letters_in_an_archive_are_maps(tmp_path):
-    for letters in (LETTERS, LETTERS.astype("S1")):
-        np.savez(tmp_path / "set.npz", levels=letters)
-        levels = LOAD[lake.ID](tmp_path / "set.npz")
-        np.testing.assert_array_equal(levels.grids, lake.EXPECTED)
 
 
 def test_a_real_file_is_read_as_it_is_written(shared):
@@ -130,40 +127,36 @@ def test_a_real_file_is_read_as_it_is_written(shared):
 def fault_of(grid):
     """Say what is wrong with a room, or return it with wall outside: one cell each."""
     height, width = len(grid), len(grid[0])
-    cells = [code for row in grid for code in row]
-    edge = [
+    code = {(r, c): grid[r][c] for r in range(height) for c in range(width)}
+    frontier = [
         (r, c)
-        for r in range(height)
-        for c in range(width)
-        if r in (0, height - 1) or c in (0, width - 1)
+        for r, c in code
+        if code[r, c] and (r in (0, height - 1) or c in (0, width - 1))
     ]
-    frontier = [(r, c) for r, c in edge if grid[r][c] != 0]
     outside = set(frontier)
     while frontier:
         r, c = frontier.pop()
         for near in ((r + 1, c), (r - 1, c), (r, c + 1), (r, c - 1)):
-            inside = 0 <= near[0] < height and 0 <= near[1] < width
-            if inside and near not in outside and grid[near[0]][near[1]] != 0:
+            if code.get(near, 0) and near not in outside:
                 outside.add(near)
                 frontier.append(near)
-    lost = {grid[r][c] for r, c in outside}
-    boxes = cells.count(3) + cells.count(4)
-    if cells.count(5) + cells.count(6) != 1:
+    lost = {code[place] for place in outside}
+    count = Counter(code.values())
+    boxes = count[3] + count[4]
+    if count[5] + count[6] != 1:
         return "exactly one player"
     if not boxes:
         return "at least one box"
-    if cells.count(2) + cells.count(3) + cells.count(6) != boxes:
+    if count[2] + count[3] + count[6] != boxes:
         return "as many targets as boxes"
-    if not cells.count(4):
+    if not count[4]:
         return "on targets at the start"
     if lost & {5, 6}:
         return "the player can leave it"
     if lost & {2, 3, 4}:
         return "outside the walls"
-    return [
-        [0 if (r, c) in outside else grid[r][c] for c in range(width)]
-        for r in range(height)
-    ]
+    walled = [0 if place in outside else code[place] for place in code]
+    return np.reshape(walled, (height, width))
 
 
 @given(seed=st.integers(0, 2**32 - 1), walls=st.floats(0.2, 0.7))
@@ -384,8 +377,7 @@ def test_an_archive_of_another_method_is_refused_before_it_is_inflated(tmp_path)
 @pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_damaged_archive_is_refused_by_name_or_harmless(stride, tmp_path):
     path = tmp_path / "set.npz"
-    with path.open("wb") as file:
-        write_archive(file, sokoban.ID, ROOMS)
+    np.savez_compressed(path, levels=ROOMS, id=sokoban.ID)
     data, refused, harmless = path.read_bytes(), 0, 0
     # A byte is changed, or the file cut off before it.
     places = range(0, len(data), stride)

@@ -93,11 +93,10 @@ class ChatServer:
             self.num_open -= 1
         body = answer.body
         if body is None:
-            message = {"role": "assistant", "content": answer.content}
-            choice = {"index": 0, "finish_reason": "stop"}
+            message = {"role": "assistant", "content": answer.content, **answer.message}
+            choice = {"index": 0, "finish_reason": "stop", "message": message}
             completion = {"id": "1", "object": "chat.completion", "created": 0}
-            completion["model"] = request["model"]
-            completion["choices"] = [{**choice, "message": message | answer.message}]
+            completion |= {"model": request["model"], "choices": [choice]}
             body = json.dumps(completion).encode()
         try:
             handler.send_response(answer.status)

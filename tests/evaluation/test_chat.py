@@ -64,8 +64,7 @@ def words():
     id = "evaluation-test/Words-v0"
     roll_vec.register(id, Words, force=True)
     yield Split(id, "test", "", lambda: range(100, 200), "")
-    del ENVIRONMENTS[id]
-    del gymnasium.registry[id]
+    del ENVIRONMENTS[id], gymnasium.registry[id]
 
 
 @pytest.fixture(autouse=True)
@@ -104,13 +103,12 @@ def records_of(split, reply=add, num_envs=4, *, retries=2, **keywords):
         envs = make(split, num_envs)
         episodes = keywords.pop("episodes", range(NUM))
         try:
-            records = list(
-                play_chat_episodes(split, envs, endpoint, episodes, **keywords)
-            )
+            played = play_chat_episodes(split, envs, endpoint, episodes, **keywords)
+            records = {record.episode: record for record in played}
         finally:
             assert envs.closed
             assert not [each for each in threading.enumerate() if "chat" in each.name]
-    return {record.episode: record for record in records}, server
+    return records, server
 
 
 @pytest.fixture(scope="module")
@@ -118,16 +116,12 @@ def expected(words):
     """Return the records of the same answers, given by a policy in a batch."""
 
     def scripted(turn):
-        replies = [
-            add({"messages": [{"content": text}]}, 0) for text in turn.observations
-        ]
-        return [reply.content for reply in replies]
+        requests = [{"messages": [{"content": text}]} for text in turn.observations]
+        return [add(request, 0).content for request in requests]
 
     envs = make(words, 5)
-    records = {
-        record.episode: record
-        for record in play_episodes(words, envs, scripted, range(NUM))
-    }
+    played = play_episodes(words, envs, scripted, range(NUM))
+    records = {record.episode: record for record in played}
     envs.close()
     assert [records[i].length for i in range(NUM)] == [2, 3, 1, 2, 3, 1]
     assert [records[i].total_reward for i in range(NUM)] == [1, 2, 1, 1, 2, 1]
@@ -211,12 +205,12 @@ def test_trajectories_are_in_order_and_are_the_messages(words):
         assert len(each.rewards) == each.num_steps
 
 
-@pytest.mark.parametrize("instruction", ["", None])
-def test_no_instruction_no_system_message(words, monkeypatch, instruction):
-    monkeypatch.setattr(Words, "get_instructions", lambda _: instruction)
-    (trajectory,), server = play_seeds(words, [102])
-    for messages in (server.requests[0]["messages"], to_messages(trajectory)):
-        assert messages[0]["role"] == "user"
+def test_no_instruction_no_system_message(words, monkeypatch):
+    for instruction in ("", None):
+        monkeypatch.setattr(Words, "get_instructions", lambda _, it=instruction: it)
+        (trajectory,), server = play_seeds(words, [102])
+        for messages in (server.requests[0]["messages"], to_messages(trajectory)):
+            assert messages[0]["role"] == "user"
 
 
 def test_history_is_the_turns_that_a_request_has(words):
@@ -240,9 +234,8 @@ def test_the_memory_holds_a_bounded_number_of_episodes(words):
         while count != len(server.requests):
             count = len(server.requests)
             time.sleep(0.1)
-        assert {level_of(request)[0] for request in server.requests} == {
-            *range(100, 105)
-        }
+        levels = {level_of(request)[0] for request in server.requests}
+        assert levels == {*range(100, 105)}
         assert len(list(trajectories)) == 19
 
 
@@ -263,20 +256,16 @@ def test_requests_have_the_arguments_and_the_key_and_no_record_has_it(words):
     assert "key *** is bad" in records[0].fault
 
 
-@pytest.mark.parametrize(
-    ("key", "sent"), [("", "none"), (f" {KEY}\n", KEY)], ids=["none", "line end"]
-)
-def test_keys(words, monkeypatch, key, sent):
-    monkeypatch.setenv("OPENAI_API_KEY", key)
-    assert records_of(words, episodes=[2])[1].keys == {f"Bearer {sent}"}
-
-
-@pytest.mark.parametrize("end", ["\u00e9", "\nX-Other: 1"])
-def test_a_key_that_no_request_can_have_is_an_error(words, monkeypatch, end):
-    monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}{end}")
-    with pytest.raises(InvalidOptionError, match="printable ASCII") as caught:
-        play_chat(make(words, 1), [102], ChatEndpoint("http://127.0.0.1:9", "m"))
-    assert KEY not in str(caught.value)
+def test_keys(words, monkeypatch):
+    for key, sent in (("", "none"), (f" {KEY}\n", KEY)):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        assert records_of(words, episodes=[2])[1].keys == {f"Bearer {sent}"}
+    # No request can have these.
+    for end in ("\u00e9", "\nX-Other: 1"):
+        monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}{end}")
+        with pytest.raises(InvalidOptionError, match="printable ASCII") as caught:
+            play_chat(make(words, 1), [102], ChatEndpoint("http://127.0.0.1:9", "m"))
+        assert KEY not in str(caught.value)
 
 
 def test_requests_are_repeated(words, expected):
@@ -298,10 +287,7 @@ def error_body(message):
 FAILURES = {
     "status": (Reply(status=500, body=b"{}", headers=AT_ONCE), "Error code: 500"),
     "request": (Reply(status=400, body=error_body("too long")), "400 - .*too long"),
-    "page": (
-        Reply(status=400, body=error_body("x" * 9999)),
-        r"400 - .*x{200,299}\.\.\.$",
-    ),
+    "page": (Reply(status=400, body=error_body("x" * 9999)), r"400 .*x{200,299}\.{3}$"),
     "broken": (Reply(body=b'{"choices": ['), "no chat completion"),
     "text": (Reply(body=b"<html>", headers={"Content-Type": "text/html"}), "no chat"),
     "list": (Reply(body=b"[1]"), "no chat completion"),
@@ -336,7 +322,7 @@ def test_a_request_that_fails_for_good_ends_its_episode_alone(words, expected):
 @pytest.mark.parametrize(
     ("reply", "timeout", "fault"),
     [
-        (Reply(hangs=True), 0.05, "APITimeoutError: Request timed out"),
+        (Reply(hangs=True), 0.3, "APITimeoutError: Request timed out"),
         (Reply(drips=True), 0.2, "no complete response within 0.4 seconds"),
         (None, 1, "APIConnectionError: Connection error: All connection attempts fail"),
     ],
@@ -356,9 +342,7 @@ def test_an_endpoint_that_does_not_answer_is_a_fault(words, reply, timeout, faul
 def test_an_endpoint_that_refuses_ends_the_run(words, status):
     with ChatServer(add) as other:
         target = f"{other.url}/chat/completions"
-        bad = Reply(
-            status=status, body=error_body("no such"), headers={"Location": target}
-        )
+        bad = Reply(None, status, error_body("no such"), {"Location": target})
         with pytest.raises(ChatError) as caught:
             records_of(words, lambda *_: bad)
         # Observations are sent to no other host.
@@ -378,10 +362,11 @@ def test_no_answer_is_the_empty_text_and_half_a_surrogate_pair_a_question_mark(w
         111: (Reply("\ud83d"), "?"),
         112: (Reply("\ud83d"), "?"),  # the next request has it
     }
-    trajectories, _ = play_seeds(
-        words, [*replies], lambda request, _: replies[level_of(request)[0]][0]
-    )
-    for each in trajectories:
+
+    def reply(request, _):
+        return replies[level_of(request)[0]][0]
+
+    for each in play_seeds(words, [*replies], reply)[0]:
         assert {*each.actions} == {replies[each.seed][1]}
         assert each.fault is None
 
@@ -399,9 +384,9 @@ def test_an_interrupt_ends_all_conversations_at_once(words):
 
     with ChatServer(reply) as server:
         endpoint = ChatEndpoint(server.url, "m", timeout=1000)
-        envs, records = make(words, 2), []
+        envs = make(words, 2)
         with pytest.raises(KeyboardInterrupt):
-            records.extend(play_chat(envs, words.seeds[:9], endpoint, in_order=False))
+            list(play_chat(envs, words.seeds[:9], endpoint, in_order=False))
         assert envs.closed
         assert not [each for each in threading.enumerate() if "chat" in each.name]
 
@@ -425,9 +410,8 @@ def test_a_fault_of_an_environment_ends_its_episode_alone(words, expected, worke
 
     with ChatServer(reply) as server:
         envs = words.make_vec(2, workers=workers)
-        played = play_chat_episodes(
-            words, envs, ChatEndpoint(server.url, "m"), range(NUM)
-        )
+        endpoint = ChatEndpoint(server.url, "m")
+        played = play_chat_episodes(words, envs, endpoint, range(NUM))
         records = {each.episode: each for each in played}
     assert "out of paper" in records[1].fault
     assert (records[1].length, records[1].truncated) == (2, True)
@@ -445,16 +429,12 @@ def test_nobody_plays_an_episode_in_the_place_of_another(words, expected):
 
 def test_keywords_of_a_chat():
     keywords = chat_keywords(LAKE, {})
-    assert keywords == {
-        "obs_mode": "text",
-        "action_mode": "text",
-        "action_pattern": "<answer>(.*?)</answer>",
-    }
+    texts = {"obs_mode": "text", "action_mode": "text"}
+    assert keywords == {**texts, "action_pattern": "<answer>(.*?)</answer>"}
     custom = {"obs_mode": "text", "action_pattern": "<a>(.*?)</a>"}
     assert chat_keywords(LAKE, custom) == {**keywords, **custom}
-    assert chat_keywords(COUNTDOWN, {"action_pattern": None}) == {
-        "action_pattern": None
-    }
+    none = {"action_pattern": None}
+    assert chat_keywords(COUNTDOWN, none) == none
     own = chat_keywords(COUNTDOWN, {"env_instruction": "Count."})
     assert own["env_instruction"] == "Count."
 
@@ -494,28 +474,18 @@ def test_bad_arguments_are_errors(split, keywords, text):
 
 
 @pytest.mark.parametrize(
-    "keywords",
+    ("name", "value"),
     [
-        {"url": "localhost:8000"},
-        {"url": "ftp://host/v1"},
-        {"url": "http://"},
-        {"url": "http://host:x/v1"},
-        {"url": "http://host:0/v1"},
-        {"url": "http://name:secret@host/v1"},
-        {"url": "http://host/v1?api-key=secret@"},
-        {"url": "http://host/v1#secret@"},
-        {"url": None},
-        {"model": ""},
-        {"temperature": -1},
-        {"temperature": float("nan")},
-        {"max_tokens": 0},
-        {"timeout": 0},
-        {"retries": -1},
+        *(("url", "localhost:8000"), ("url", "ftp://host/v1"), ("url", "http://")),
+        *(("url", "http://host:x/v1"), ("url", "http://host:0/v1"), ("url", None)),
+        ("url", "http://name:secret@host/v1"),
+        ("url", "http://host/v1?api-key=secret@"),
+        ("url", "http://host/v1#secret@"),
+        *(("model", ""), ("temperature", -1), ("temperature", float("nan"))),
+        *(("max_tokens", 0), ("timeout", 0), ("retries", -1)),
     ],
-    ids=str,
 )
-def test_bad_endpoints_are_errors(keywords):
-    (name,) = keywords
+def test_bad_endpoints_are_errors(name, value):
     with pytest.raises(InvalidOptionError, match=f"{name}: expected") as caught:
-        ChatEndpoint(**{"url": "http://host/v1", "model": "m", **keywords})
+        ChatEndpoint(**{"url": "http://host/v1", "model": "m", name: value})
     assert "secret@" not in str(caught.value)

@@ -1,11 +1,18 @@
-"""Evaluations and their files: the same bytes whatever the batch and interruptions."""
+"""Evaluations and their files: the same bytes whatever the batch and interruptions.
+
+Intervals and paired differences equal their definitions and the literature.
+"""
 
 import json
+import math
 import random
 import signal
+import statistics
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from roll_vec.errors import InvalidFileError, InvalidOptionError
@@ -18,9 +25,14 @@ from roll_vec.evaluation import (
     compare_results,
     evaluate,
     find_split,
+    mcnemar_p_value,
+    mean_interval,
+    paired_mean_interval,
+    paired_rate_interval,
     play_episodes,
     play_split,
     read_results,
+    wilson_interval,
 )
 from tests.golden import assert_golden
 from tests.interruptions import Countdown, Interruption, interrupt
@@ -200,7 +212,7 @@ def test_faults_are_dropped_on_demand(tmp_path):
 def test_results_of_another_run_are_refused(tmp_path, name, value):
     path = write(tmp_path / "a.jsonl", [record(0)])
     old = path.read_bytes()
-    other = ResultHeader(**{**vars(HEADER), name: value})
+    other = replace(HEADER, **{name: value})
     with pytest.raises(
         InvalidOptionError, match=rf"of another run, its .*{name[:-1]}.*: "
     ):
@@ -217,11 +229,11 @@ def test_keywords_and_versions_that_change_no_result_go_on(tmp_path):
     assert ResultHeader.of(SPLIT, keywords, POLICY).keywords == {"obs_mode": "text"}
     path = write(tmp_path / "a.jsonl", [record(0)])
     other = {**HEADER.versions, "numpy": "9"}
-    ResultLog(path, ResultHeader(**{**vars(HEADER), "versions": other})).close()
+    ResultLog(path, replace(HEADER, versions=other)).close()
     assert read_results(path).header == HEADER
 
 
-def replace(line, old, new):
+def swap(line, old, new):
     """Return a change of the lines of a file: of one line."""
 
     def change(lines):
@@ -237,23 +249,23 @@ def replace(line, old, new):
         (lambda lines: [], "line 1: it is not JSON"),
         (lambda lines: [b"[]", *lines[1:]], "line 1: it is no JSON object"),
         (lambda lines: [b"{}", *lines[1:]], "line 1: its format is None"),
-        (replace(1, b'"version": 1', b'"version": 2'), "line 1: its version is 2"),
-        (replace(1, b'"digest"', b'"other"'), "line 1: no 'digest'"),
-        (replace(1, b'"files": {}', b'"files": []'), "line 1: files is no dict"),
+        (swap(1, b'"version": 1', b'"version": 2'), "line 1: its version is 2"),
+        (swap(1, b'"digest"', b'"other"'), "line 1: no 'digest'"),
+        (swap(1, b'"files": {}', b'"files": []'), "line 1: files is no dict"),
         (
-            replace(1, b'"versions": {', b'"versions": {"a": 1e999, '),
+            swap(1, b'"versions": {', b'"versions": {"a": 1e999, '),
             "line 1: Out of range float",
         ),
         (lambda lines: [lines[0], b"x", lines[1]], "line 2: it is not JSON"),
         (lambda lines: [lines[0], b"[" * 100_000], "line 2: it is not JSON"),
-        (replace(2, b": 3", b": " + b"9" * 30), "line 2: length is 999999"),
-        (replace(2, b": 3", b": -1"), "line 2: length is -1"),
-        (replace(2, b"0.0", b"1" + b"0" * 999), "line 2: int too large"),
-        (replace(2, b"0.0", b"NaN"), "line 2: it is not JSON"),
-        (replace(3, b"0.0", b"-1e999"), "line 3: return is -inf"),
+        (swap(2, b": 3", b": " + b"9" * 30), "line 2: length is 999999"),
+        (swap(2, b": 3", b": -1"), "line 2: length is -1"),
+        (swap(2, b"0.0", b"1" + b"0" * 999), "line 2: int too large"),
+        (swap(2, b"0.0", b"NaN"), "line 2: it is not JSON"),
+        (swap(3, b"0.0", b"-1e999"), "line 3: return is -inf"),
         (lambda lines: [*lines, lines[1]], "line 4: episode 0 stands there twice"),
-        (replace(2, b"false", b"0"), "line 2: success is 0"),
-        (replace(2, b'"seed"', b'"sed"'), "line 2: no 'seed'"),
+        (swap(2, b"false", b"0"), "line 2: success is 0"),
+        (swap(2, b'"seed"', b'"sed"'), "line 2: no 'seed'"),
     ],
 )
 def test_damage_is_an_error_that_names_the_line(tmp_path, change, message):
@@ -319,8 +331,113 @@ def test_a_comparison_needs_the_same_episodes(tmp_path):
         compare_results(write(tmp_path / "c", [record(2)]), second)
     comparison = compare_results(first, second, only_common=True)
     assert (len(comparison), comparison.discordant()) == (1, (0, 1))
-    other = ResultHeader(**{**vars(HEADER), "digest": "0" * 64})
+    other = replace(HEADER, digest="0" * 64)
     with pytest.raises(InvalidOptionError, match=r"the digest of .* is "):
         compare_results(first, write(tmp_path / "d", [record(0)], other))
     with pytest.raises(InvalidOptionError, match="no episode in common"):
         compare_results(first, write(tmp_path / "e", [record(9)]), only_common=True)
+
+
+# ------------------------------------------------------------------------- intervals
+
+Z = statistics.NormalDist().inv_cdf(0.975)
+
+
+@pytest.mark.parametrize(
+    ("num_successes", "num_episodes"), [(0, 10), (1, 10), (7, 9), (500, 1000), (10, 10)]
+)
+def test_the_ends_of_a_rate_are_where_the_score_test_rejects(
+    num_successes, num_episodes
+):
+    rate, low, high = wilson_interval(num_successes, num_episodes)
+    assert rate == num_successes / num_episodes
+    assert 0 <= low <= rate <= high <= 1
+    assert low < high
+    for end in (low, high):
+        error = math.sqrt(end * (1 - end) / num_episodes)
+        assert end == rate or abs(rate - end) == pytest.approx(Z * error)
+
+
+FIRST = np.array([0.0, 10, 20, 30])
+SQUARES = 4, 4 - Z * math.sqrt(38 / 3) / 2, 4 + Z * math.sqrt(38 / 3) / 2
+
+
+@pytest.mark.parametrize(
+    ("interval", "expected"),
+    [
+        (mean_interval(np.array([1.0, 2.0, 4.0, 9.0])), SQUARES),
+        (mean_interval(np.full(5, 0.5)), (0.5, 0.5, 0.5)),
+        # Giant values are no error.
+        (mean_interval(np.array([1.5e308, 1.5e308, 0])), (1e308, -math.inf, math.inf)),
+        # The differences 1, 2, 1, 2 have the standard deviation 1 / sqrt(3).
+        (
+            paired_mean_interval(FIRST, FIRST + np.array([1, 2, 1, 2])),
+            (1.5, 1.5 - Z / math.sqrt(12), 1.5 + Z / math.sqrt(12)),
+        ),
+    ],
+)
+def test_a_mean_has_its_standard_error(interval, expected):
+    assert interval == pytest.approx(expected)
+
+
+def pairs(both, only_first, only_second, neither):
+    """Return the successes of both policies in four kinds of episodes."""
+    counts = [both, only_first, only_second, neither]
+    first, second = [True, True, False, False], [True, False, True, False]
+    return np.repeat(first, counts), np.repeat(second, counts)
+
+
+@pytest.mark.parametrize(
+    ("table", "value", "low", "high"),
+    [
+        # Newcombe, Statistics in Medicine 17, 1998, page 2635, method 10.
+        ((36, 12, 2, 0), 0.2, 0.0569, 0.3404),
+        # Fagerland, Lydersen, Laake, Statistical Analysis of Contingency Tables, 2017,
+        # chapter 8, square-and-add: Bentur et al., and Cavo et al.
+        ((1, 1, 7, 12), -0.2857, -0.5069, -0.0256),
+        ((59, 6, 16, 80), -0.0621, -0.1186, -0.0046),
+        # Altman et al., Statistics with Confidence, 2000, page 52: 1 % to 23 %.
+        ((14, 5, 0, 22), 0.1220, 0.0115, 0.2265),
+    ],
+)
+def test_rates_as_in_the_literature(table, value, low, high):
+    # The papers subtract the second rate from the first.
+    first, second = pairs(*table)
+    interval = paired_rate_interval(second, first)
+    assert interval == pytest.approx((value, low, high), abs=5e-5)
+    reverse = paired_rate_interval(first, second)
+    assert reverse == pytest.approx((-value, -high, -low), abs=5e-5)
+    # Newcombe, page 857: 81 of 263, method 3.
+    assert wilson_interval(81, 263)[1:] == pytest.approx((0.2553, 0.3662), abs=5e-5)
+
+
+def test_rates_without_a_difference_have_an_interval():
+    for table in ((5, 0, 0, 5), (10, 0, 0, 0), (0, 0, 0, 10)):
+        value, low, high = paired_rate_interval(*pairs(*table))
+        assert -1 <= low < value == 0 < high <= 1
+    # Where there is no correlation, the widths are those of independent rates.
+    high = paired_rate_interval(*pairs(10, 0, 0, 0)).high
+    assert high == pytest.approx(1 - wilson_interval(10, 10).low)
+    # A difference of 1 is the end of the scale.
+    value, low, high = paired_rate_interval(*pairs(0, 0, 7, 0))
+    assert 0 < low < value == high == 1
+
+
+@pytest.mark.parametrize(
+    ("only_first", "only_second", "p_value"),
+    [
+        # Sums of a row of Pascal's triangle, by hand: 2 (1 + 8) / 2**8.
+        (1, 7, 18 / 256),
+        (5, 0, 2 / 32),
+        (6, 16, 0.052479),  # scipy.stats.binomtest(6, 22).pvalue
+        (120, 150, 0.0773894),  # scipy.stats.binomtest(120, 270).pvalue
+        *((4, 4, 1.0), (0, 0, 1.0), (0, 1, 1.0), (0, 10_000, 0.0)),
+        # About the normal approximation with a continuity correction.
+        (4800, 5000, pytest.approx(0.0444, abs=1e-4)),
+    ],
+)
+def test_p_values_are_exact(only_first, only_second, p_value):
+    if isinstance(p_value, float):
+        p_value = pytest.approx(p_value, abs=1e-6)
+    assert mcnemar_p_value(only_first, only_second) == p_value
+    assert mcnemar_p_value(only_second, only_first) == p_value

@@ -1,6 +1,8 @@
 """The evaluation splits: another set of episodes under an old name."""
 
 import shutil
+from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -50,8 +52,7 @@ def test_a_digest_notices_each_part():
         {"keywords": {**split.keywords, "p": 0.79}},
         {"keywords": {**split.keywords, "is_slippery": True}},
     ):
-        fields = {name: getattr(split, name) for name in split.__dataclass_fields__}
-        digests.add(type(split)(**{**fields, **changes}).compute_digest())
+        digests.add(replace(split, **changes).compute_digest())
     assert len(digests) == 5
 
 
@@ -65,26 +66,22 @@ def test_a_digest_notices_other_episodes_of_the_same_seeds(monkeypatch):
     assert split.compute_digest() != split.digest
 
 
-@pytest.mark.parametrize("name", ["test", "eval", "train"])
-def test_episode_i_of_webshop_plays_goal_i_of_the_split(name):
-    split = find_split("roll_vec/WebShop-v0", name)
+@pytest.mark.parametrize(
+    ("name", "goal"), [("test", 0), ("eval", 500), ("train", 1500)]
+)
+def test_episode_i_of_webshop_plays_goal_i_of_the_split(name, goal):
+    split = find_split(SHOP, name)
     envs = split.make_vec(50)
-    first_goal = {"test": 0, "eval": 500, "train": 1500}[name]
     for start in (0, len(split) - 50):
         _, infos = envs.reset(seed=split.seeds[start : start + 50])
-        assert infos["goal"].tolist() == list(
-            range(first_goal + start, first_goal + start + 50)
-        )
+        assert infos["goal"].tolist() == [*range(goal + start, goal + start + 50)]
 
 
-def test_levels_of_a_split_are_beyond_those_for_training():
+def test_levels_are_beyond_those_for_training_and_bands_hold():
     split = find_split("roll_vec/Sokoban-v0", "test-1-box")
     envs = split.make_vec(3, level_info=True)
     _, infos = envs.reset(seed=split.seeds[:3])
     assert infos["level"].tolist() == [TEST_START, TEST_START + 1, TEST_START + 2]
-
-
-def test_bands_hold():
     for name, low, high in (("easy", 1, 8), ("medium", 9, 14), ("hard", 15, 99)):
         split = find_split("roll_vec/Sokoban-v0", f"test-{name}")
         envs = split.make_vec(100, difficulty_info=True)
@@ -119,11 +116,9 @@ def test_free_keywords_exist():
 def test_unknown_names_are_errors():
     with pytest.raises(InvalidOptionError, match=r"id: expected one of roll_vec/Sok"):
         find_split("roll_vec/Nothing-v0", "test")
-    with pytest.raises(
-        InvalidOptionError,
-        match=r"name: expected a split of .*: test, eval, train, got 'dev'",
-    ):
-        find_split("roll_vec/WebShop-v0", "dev")
+    match = r"name: expected a split of .*: test, eval, train, got 'dev'"
+    with pytest.raises(InvalidOptionError, match=match):
+        find_split(SHOP, "dev")
 
 
 # ----------------------------------------------- shops in files of the user
@@ -159,12 +154,7 @@ def test_a_policy_plays_it(shop):
     split = find_split(SHOP, "test", products=shop)
     envs = split.make_vec(2)
 
-    def buy(turn):
-        return ["search[x]"] * 2
-
-    def play(episodes):
-        return play_episodes(split, envs, buy, episodes)
-
+    play = partial(play_episodes, split, envs, lambda turn: ["search[x]"] * 2)
     (record,) = evaluate(split, play, num=1)
     envs.close()
     assert record.length == 50
@@ -183,7 +173,5 @@ def test_bad_shops_are_errors(shop, tmp_path):
             find_split(SHOP, "test", **keywords)
     with pytest.raises(InvalidOptionError, match="'eval' begins at goal 500"):
         find_split(SHOP, "eval", products=shop)
-    with pytest.raises(
-        InvalidOptionError, match=r"no keywords; those .* roll_vec/WebShop"
-    ):
+    with pytest.raises(InvalidOptionError, match=r"no keywords; those .*/WebShop"):
         find_split("roll_vec/Countdown-v0", "test", products=shop)

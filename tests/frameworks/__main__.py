@@ -1,10 +1,9 @@
 """Run each framework's page in a virtual environment of its own.
 
-Then, where roll_vec has code for the framework: ``NAME/record.py``, whose transcripts
-must be those that tests/adapters reads, and ``NAME/check.py``, which compares what
-cannot be recorded and measures.  ``python -m tests.frameworks`` runs all,
-``python -m tests.frameworks roll trl`` some.  The results go to docs/frameworks.json
-and, from there, to the pages in docs.
+Then, where roll_vec has code for the framework, ``NAME/record.py``: its transcripts
+must be those that tests/adapters reads, and its rows say what else it has compared and
+measured.  ``python -m tests.frameworks`` runs all, with names some.  The results go to
+docs/frameworks.json and, from there, to the pages in docs.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ from tests.frameworks.environment import (
     Environment,
     FailureError,
     NotRunError,
-    run_check,
     run_recorder,
 )
 from tests.frameworks.frameworks import FRAMEWORKS
@@ -174,7 +172,7 @@ def run(
     writes_transcripts: bool,
 ) -> dict[str, Any]:
     """Return the result of a framework: with the facts and rows, if it could be run."""
-    text_page, folder = PAGE_FOLDER / f"{name}.md", HERE / name
+    text_page = PAGE_FOLDER / f"{name}.md"
     rows: list[dict[str, Any]] = []
     try:
         environment.install(wheel)
@@ -196,13 +194,13 @@ def run(
         environment.run([environment.python, file])
         changed = page.lines_changed(text_page.read_text("utf-8"))
         rows.append({"what": PROGRAM, "result": "runs", "lines_changed": changed})
-        if (folder / "record.py").is_file():
-            compare_transcripts(
-                run_recorder(environment, folder / "record.py"), writes_transcripts
-            )
-            rows.append({"what": TRANSCRIPTS, "result": "equal"})
-        if (folder / "check.py").is_file():
-            rows += page.check_rows(run_check(environment, folder / "check.py"))
+        recorder = HERE / name / "record.py"
+        if recorder.is_file():
+            transcripts, measured = run_recorder(environment, recorder)
+            compare_transcripts(transcripts, writes_transcripts)
+            if transcripts:
+                rows.append({"what": TRANSCRIPTS, "result": "equal"})
+            rows += measured
     except (FailureError, ValueError) as error:
         sys.stdout.write(f"{error}\n")
         reason = str(error).splitlines()[-1] if str(error) else "no output"
@@ -215,16 +213,15 @@ def compare_transcripts(
 ) -> None:
     """Compare recorded files with those of the same names in a folder, or write those.
 
-    Raises
-    ------
-    ValueError
-        If a framework no longer plays as it did; the message is one line.
+    A ValueError says that a framework no longer plays as it did.
     """
     for file in files:
         text, known = file.read_text("utf-8"), folder / file.name
         if writes:
             known.write_text(text, "utf-8")
-        elif json.loads(text) != json.loads(known.read_text("utf-8")):
+        elif not known.is_file() or json.loads(text) != json.loads(
+            known.read_text("utf-8")
+        ):
             message = f"another transcript than {known.name}; --record replaces it"
             raise ValueError(message)
 

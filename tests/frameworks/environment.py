@@ -31,14 +31,8 @@ class FailureError(Exception):
 class Environment:
     """A virtual environment with a framework and roll_vec.
 
-    Parameters
-    ----------
-    framework : Framework
-    folder : Path
-        Of the environment, the checkout and the log; one that stands from an earlier
-        run is used again, if it is of the same packages.
-    checkouts : Path, optional
-        The folder of checkouts.
+    Its folder has the checkout and the log too; one that stands from an earlier run is
+    used again, if it is of the same packages.
     """
 
     def __init__(
@@ -52,12 +46,7 @@ class Environment:
     def install(self, wheel: Path) -> None:
         """Install the framework and roll_vec, in one call of pip: their pins must fit.
 
-        Raises
-        ------
-        NotRunError
-            If the checkout or the interpreter is not here.
-        FailureError
-            If pip refuses.
+        Without the checkout or the interpreter it is a `NotRunError`.
         """
         framework = self.framework
         if framework.checkout is not None:
@@ -110,10 +99,7 @@ class Environment:
     def run(self, command: Sequence[str | Path]) -> None:
         """Run a program; its output goes to a log.
 
-        Raises
-        ------
-        FailureError
-            If it fails, or takes longer than `SECONDS`.
+        A `FailureError` says that it has failed, or takes longer than `SECONDS`.
         """
         log = self.folder / "log.txt"
         work = self.folder / "work"
@@ -180,24 +166,19 @@ class Environment:
         ).stdout.strip()
 
 
-def run_recorder(environment: Environment, recorder: Path) -> list[Path]:
-    """Return the files that a recorder writes; see `Environment.run` for errors."""
+def run_recorder(environment: Environment, recorder: Path) -> tuple[list[Path], Any]:
+    """Return the transcripts and the rows that a recorder writes.
+
+    See `Environment.run` for errors.
+    """
     folder = environment.folder / "transcripts"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     environment.run([environment.python, recorder, folder])
-    return sorted(folder.iterdir())
-
-
-def run_check(environment: Environment, check: Path) -> Any:
-    """Return the rows that a check writes; see `Environment.run` for errors."""
-    output = environment.folder / "rows.json"
-    output.unlink(missing_ok=True)
-    environment.run([environment.python, check, output])
-    if not output.is_file():
-        message = f"{check.parent.name}/check.py has written no rows"
-        raise FailureError(message)
-    return json.loads(output.read_text("utf-8"))
+    rows = folder / "rows.json"
+    has_rows = rows.is_file()
+    transcripts = sorted(set(folder.iterdir()) - {rows})
+    return transcripts, json.loads(rows.read_text("utf-8")) if has_rows else []
 
 
 def _succeeds(command: Sequence[str]) -> bool:

@@ -8,21 +8,11 @@ __all__ = ["FRAMEWORKS", "Checkout", "Framework"]
 
 
 class Checkout(NamedTuple):
-    """A source repository, fetched outside this one.
+    """A commit of a source repository, fetched outside this one."""
 
-    Attributes
-    ----------
-    repository : str
-        Owner and name on GitHub.
-    commit : str
-        The commit that is checked out.
-    submodules : tuple of (str, Checkout)
-        Other repositories in folders of this one.
-    """
-
-    repository: str
+    repository: str  # owner and name on GitHub
     commit: str
-    submodules: tuple[tuple[str, Checkout], ...] = ()
+    submodules: tuple[tuple[str, Checkout], ...] = ()  # with their folders
 
     @property
     def folder(self) -> str:
@@ -36,27 +26,15 @@ class Checkout(NamedTuple):
 
 
 class Framework(NamedTuple):
-    """A framework, and the packages that its page, recorder and check need.
-
-    Attributes
-    ----------
-    title : str
-        Its own name.
-    requirements : str
-        Packages as pip reads them, and its options.
-    pythons : tuple of str
-        The first of these that is here runs it; none given: the one that runs this.
-    checkout : Checkout, optional
-        Sources that PyPI does not have; programs import from its folder.
-    extras : str
-        Extras of roll_vec.
-    """
+    """A framework, and the packages that its page and recorder need."""
 
     title: str
-    requirements: str
+    requirements: str  # packages as pip reads them, and its options
+    # The first of these that is here runs it; without any the one that runs this.
     pythons: tuple[str, ...] = ()
+    # Sources that PyPI does not have; programs import from its folder.
     checkout: Checkout | None = None
-    extras: str = ""
+    extras: str = ""  # of roll_vec
 
     @property
     def packages(self) -> list[str]:
@@ -67,6 +45,10 @@ class Framework(NamedTuple):
 # numpy 1.26 has no wheels for Python 3.13 and later; gym-sokoban needs pkg_resources.
 _NUMPY_1_PYTHONS = ("3.11", "3.12", "3.10")
 _GYM_SOKOBAN = "gym==0.26.2 gym-sokoban==0.0.6 setuptools<81"
+
+_WEBSHOP = Checkout(
+    "ZihanWang314/webshop-minimal", "ec82552d2458efb486701b138c9d038e1759489c"
+)
 
 # The name of a framework is that of its page and of its folder here.
 FRAMEWORKS = {
@@ -80,15 +62,7 @@ FRAMEWORKS = {
         Checkout(
             "alibaba/ROLL",
             "8eb27cc2dc34c4d1310b169d9b86d339004d811a",
-            (
-                (
-                    "third_party/webshop-minimal",
-                    Checkout(
-                        "ZihanWang314/webshop-minimal",
-                        "ec82552d2458efb486701b138c9d038e1759489c",
-                    ),
-                ),
-            ),
+            (("third_party/webshop-minimal", _WEBSHOP),),
         ),
         "webshop",
     ),
@@ -106,8 +80,8 @@ FRAMEWORKS = {
     # scripts/setup_ragen.sh pins numpy; newer datasets and pandas need numpy 2.
     "ragen": Framework(
         "RAGEN",
-        f"numpy==1.26.4 {_GYM_SOKOBAN} datasets<4 pyarrow<22 pandas<3 omegaconf "
-        "matplotlib pillow",
+        f"numpy==1.26.4 {_GYM_SOKOBAN} datasets<4 pyarrow<22 pandas<3 hydra-core "
+        "omegaconf matplotlib pillow",
         _NUMPY_1_PYTHONS,
         Checkout("mll-lab-nu/RAGEN", "20daedc47558e000f7de912b060646bf2e8026bd"),
         "webshop,parquet",
@@ -143,7 +117,7 @@ FRAMEWORKS = {
     "minari": Framework("Minari", "minari[hdf5,create] pillow"),
     "datasets": Framework(
         "Hugging Face datasets",
-        "datasets transformers jinja2",
+        "datasets transformers jinja2 trl==1.16.* torch minari[hdf5,create] pillow",
         extras="cli,parquet",
     ),
     "ldp": Framework("ldp", "ldp[scg]"),

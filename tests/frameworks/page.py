@@ -10,8 +10,7 @@ could be installed ``date``, ``revision`` (the commit of roll_vec), ``machine``
 ``lines_changed``
     Lines of a user's program that change; optional.
 ``theirs``, ``ours``, ``unit``
-    Rates or times, measured in turns in one run; optional.  Units of rates end in
-    ``/s``; less is better in all others.
+    Rates, measured in turns in one run; optional.
 
 ``<!-- framework NAME FIGURE WHAT -->`` quotes a figure (``theirs``, ``ours``,
 ``ratio``, ``result`` or ``lines_changed``) of the row that has this ``what``.
@@ -31,8 +30,6 @@ from benchmarks.processes import ROOT
 from tests.frameworks.frameworks import FRAMEWORKS
 
 RESULTS = ROOT / "docs" / "frameworks.json"
-UNITS = ("s", "ms", "µs", "MB", "threads", "processes")
-MEASURED = {"theirs", "ours", "unit"}
 FIGURES = ("theirs", "ours", "ratio", "result", "lines_changed")
 ABSENT = "not measured"
 
@@ -69,43 +66,11 @@ def record(results: Results, name: str, result: Mapping[str, Any]) -> None:
         results[name] = dict(result)
 
 
-def check_rows(rows: Any) -> list[dict[str, Any]]:
-    """Return the rows of a check.
-
-    Raises
-    ------
-    ValueError
-        If they are not as above; the message is one line.
-    """
-    if not isinstance(rows, list) or not rows:
-        message = f"a check writes a list of rows, got {rows!r}"
-        raise ValueError(message)
-    for row in rows:
-        strings = all(isinstance(row.get(key), str) for key in ("what", "result"))
-        measured = row.keys() - {"what", "result", "lines_changed"}
-        unit = row.get("unit", "/s")
-        is_known = unit.endswith("/s") or unit in UNITS
-        if not strings or measured not in (set(), MEASURED) or not is_known:
-            message = (
-                "a row has what and result, perhaps lines_changed, and theirs, ours "
-                f"and unit (/s at its end, or {', '.join(UNITS)}) together; got {row!r}"
-            )
-            raise ValueError(message)
-    if len({row["what"] for row in rows}) < len(rows):
-        message = f"each row has a what of its own, got {[row['what'] for row in rows]}"
-        raise ValueError(message)
-    return rows
-
-
 def quote(text: str, results: Results) -> str:
     """Return a page with its quotations of the results replaced.
 
-    A framework that has not passed has no figures: ``not measured``.
-
-    Raises
-    ------
-    ValueError
-        If there is no such framework, row or figure; the message is one line.
+    A framework that has not passed has no figures: ``not measured``.  Without such a
+    framework, row or figure it is a ValueError of one line.
     """
     text = quotations.quote(text, "framework", lambda words: show(words, results))
     tables = {"results": results_table, "versions": versions_table}
@@ -144,11 +109,10 @@ def show_row(row: Mapping[str, Any]) -> dict[str, str]:
     if "ours" not in row:
         return cells | dict.fromkeys(("theirs", "ours", "ratio"), "")
     theirs, ours, unit = row["theirs"], row["ours"], row["unit"]
-    ratio = theirs / ours if unit in UNITS else ours / theirs
     return cells | {
         "theirs": f"{show_number(theirs)} {unit}",
         "ours": f"{show_number(ours)} {unit}",
-        "ratio": f"{show_number(ratio, 2)} ×",
+        "ratio": f"{show_number(ours / theirs, 2)} ×",
     }
 
 

@@ -36,9 +36,8 @@ def test_page_has_a_change_an_installation_and_a_program(name):
 
 def test_every_page_every_recorder_and_every_transcript_is_of_a_framework():
     recorders = {path.parent.name for path in command.HERE.glob("*/record.py")}
-    assert recorders == {path.stem for path in command.DATA.glob("*.json")}
-    checks = {path.parent.name for path in command.HERE.glob("*/check.py")}
-    assert recorders | checks <= set(FRAMEWORKS) == FILES.keys() - {"README"}
+    assert {path.stem for path in command.DATA.glob("*.json")} <= recorders
+    assert recorders <= set(FRAMEWORKS) == FILES.keys() - {"README"}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -63,7 +62,6 @@ def test_program_keeps_the_lines_of_its_page(tmp_path):
         ("sb3 theirs a b", {}, "2.00 steps/s"),
         ("sb3 ours a b", {}, "30.0 steps/s"),
         ("sb3 ratio a b", {}, "15 ×"),
-        ("sb3 ratio a b", {"unit": "s"}, "0.067 ×"),  # less is better
         ("sb3 result a b", {}, "equal"),
         ("sb3 ours a b", {"ours": 0.01234}, "0.0123 steps/s"),
         ("sb3 ours a b", {"ours": 9.999}, "10.0 steps/s"),
@@ -102,24 +100,6 @@ def test_a_framework_that_cannot_be_run_keeps_its_result(tmp_path):
     assert content["sb3"]["status"] == "failed"
     page.write_results(content, tmp_path / "a.json")
     assert page.read_results(tmp_path / "a.json") == content
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [],
-        {},
-        [{"what": "a"}],
-        [{"what": "a", "result": "b", "ours": 1.0}],
-        [{"what": "a", "result": "b", "speed": 1.0}],
-        [ROW | {"unit": "steps"}],
-        [ROW, ROW],
-    ],
-)
-def test_rows_are_checked(rows):
-    assert page.check_rows([ROW]) == [ROW]
-    with pytest.raises(ValueError, match="got"):
-        page.check_rows(rows)
 
 
 def test_another_transcript_is_an_error_until_it_is_written(tmp_path):

@@ -1,17 +1,23 @@
-"""Steps, starts, masks, grids and maps of lakes equal the oracle, bit for bit."""
+"""Steps, masks, grids, maps and solutions of lakes equal the oracles."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roll_vec.kernels.frozen_lake import random_maps, rules
+from roll_vec.kernels.frozen_lake import random_maps, rules, solver
 from tests.conftest import JIT_OFF
-from tests.oracles.frozen_lake import DIRECTIONS, OracleFrozenLake, generate_map
+from tests.oracles.frozen_lake import (
+    OracleFrozenLake,
+    fewest_moves,
+    generate_map,
+    highest_chances,
+    play_policy,
+    transition_matrices,
+)
 from tests.plain import PlainKernels
 
 CODES = {"S": 1, "F": 1, "H": 2, "G": 3}
-DTYPES = {"rewards": np.float64, "probs": np.float64}
 OUTPUTS = ("rewards", "terminations", "truncations", "effective", "valid", "successes")
 OPTIONS = [
     {},
@@ -81,33 +87,18 @@ class Lakes:
             assert self.state.positions.tolist() == before.tolist()
         assert not self.state.elapsed_steps.any()
 
-    def step(self, actions, skip_mask):
-        """Step the kernel; return its results by name, with the probabilities."""
-        # Nothing of an earlier step may shine through.
-        outputs = {
-            name: np.ones(self.num_rows, DTYPES.get(name, np.bool_))
-            for name in (*OUTPUTS, "probs")
-        }
-        for start, stop in self.ranges:
-            before = outputs["probs"].copy()
-            rules.step_rows(
-                start,
-                stop,
-                actions,
-                skip_mask,
-                self.max_steps,
-                tuple(self.lakes),
-                tuple(self.state),
-                tuple(outputs[name] for name in OUTPUTS),
-                outputs["probs"],
-            )
-            assert (outputs["probs"][:start] == before[:start]).all()
-        return outputs
-
     def compare_step(self, actions, skip_mask):
         """Step kernel and oracles; compare results and state."""
         before = self.state.positions.copy()
-        outputs = self.step(actions, skip_mask)
+        # Nothing of an earlier step may shine through.
+        probs, rewards = np.ones((2, self.num_rows))
+        flags = np.ones((len(OUTPUTS) - 1, self.num_rows), np.bool_)
+        outputs = dict(zip((*OUTPUTS, "probs"), (rewards, *flags, probs), strict=True))
+        tables = tuple(self.lakes), tuple(self.state), (rewards, *flags), probs
+        for start, stop in self.ranges:
+            unchanged = probs[:start].copy()
+            rules.step_rows(start, stop, actions, skip_mask, self.max_steps, *tables)
+            assert (probs[:start] == unchanged).all()
         self.num_steps += ~skip_mask
         for i, game in enumerate(self.games):
             results = {name: values[i] for name, values in outputs.items()}
@@ -153,20 +144,6 @@ def test_steps_equal_the_oracle(options, first_action, one_map):
         assert (high << 64) + low == state
 
 
-@pytest.mark.parametrize("shape", [(4, 4), (2, 3), (1, 5), (5, 1)])
-def test_neighbours_are_those_of_the_directions(shape):
-    height, width = shape
-    neighbours = rules.make_neighbours(height, width)
-    assert neighbours.dtype == np.int64
-    assert neighbours.shape == (height * width, 8)
-    for cell in range(height * width):
-        for direction, (down, right) in DIRECTIONS.items():
-            row = min(max(cell // width + down, 0), height - 1)
-            col = min(max(cell % width + right, 0), width - 1)
-            assert neighbours[cell, direction] == row * width + col
-        assert (neighbours[cell, 4:] == cell).all()
-
-
 @pytest.mark.parametrize("success_rate", [0.0, 0.07, 0.3, 1 / 3, 0.7, 1.0])
 def test_slips_at_the_edges_of_their_probabilities(success_rate):
     slip = rules.make_slip(True, success_rate)
@@ -188,16 +165,6 @@ def test_slips_at_the_edges_of_their_probabilities(success_rate):
             lakes = 0, maps, neighbours, slip, np.zeros(3)
             position, *_, prob = rules.step_row(0, 4, rules.DOWN, uniform, *lakes)
             assert (position, prob) == ((3, 7, 5)[outcome], slip[0, outcome])
-
-
-def test_goal_on_the_very_step_of_the_limit_is_both():
-    lakes = Lakes(np.random.default_rng(0), (1, 3), 1, True, 0, 2, OPTIONS[1])
-    lakes.lakes.maps[:] = codes(["SFG"])
-    lakes.state.positions[0] = lakes.state.elapsed_steps[0] = 0
-    none = np.zeros(1, np.bool_)
-    ends = [lakes.step(np.array([rules.RIGHT]), none) for _ in range(2)]
-    assert [end["terminations"][0] for end in ends] == [False, True]
-    assert [end["truncations"][0] for end in ends] == [False, True]
 
 
 @pytest.mark.parametrize("one_map", [True, False])
@@ -236,36 +203,25 @@ def test_grids_and_masks_are_those_of_the_oracle(one_map):
 # ------------------------------------------------------------------------ random maps
 
 
-def make_workspace(size):
-    """Return the arrays of `MapWorkspace`."""
-    cells = size * size
-    arrays = np.zeros((6, 1), np.uint64), np.zeros(cells, np.int64)
-    return *arrays, np.zeros(cells, np.bool_)
-
-
-def generate(seeds, size, p, ranges=None, module=random_maps, workspace=None):
+def generate(seeds, size, p, ranges=None, module=random_maps, states=None):
     """Return maps, start cells and whether there is a map, as rows of a batch."""
-    n = len(seeds)
-    maps = np.full((n, size * size), 99, np.uint8)
-    starts = np.full(n, 99, np.int64)
+    n, cells = len(seeds), size * size
+    states = np.zeros((6, 1), np.uint64) if states is None else states
+    workspace = states, np.zeros(cells, np.int64), np.zeros(cells, np.bool_)
+    maps, starts = np.full((n, cells), 99, np.uint8), np.full(n, 99, np.int64)
     ok = np.zeros(n, np.bool_)
     sums = np.cumsum([p, 1 - p])
+    seeds, chance = np.array(seeds, np.uint64), float(sums[0] / sums[1])
+    tables = rules.make_neighbours(size, size), workspace, (maps, starts, ok)
     for start, stop in ranges or [(0, n)]:
-        module.generate_maps(
-            start,
-            stop,
-            np.array(seeds, np.uint64),
-            size,
-            float(sums[0] / sums[1]),
-            rules.make_neighbours(size, size),
-            workspace or make_workspace(size),
-            (maps, starts, ok),
-        )
+        module.generate_maps(start, stop, seeds, size, chance, *tables)
     return maps, starts, ok
 
 
 def assert_maps_equal_oracle(seeds, size, p):
-    maps, starts, ok = generate(seeds, size, p)
+    # By two calls, the one of the last rows first.
+    n = len(seeds)
+    maps, starts, ok = generate(seeds, size, p, [(n // 3, n), (0, n // 3)])
     assert ok.all()
     for i, seed in enumerate(seeds):
         rows = generate_map(size, p, int(seed))
@@ -274,10 +230,11 @@ def assert_maps_equal_oracle(seeds, size, p):
 
 
 # size, p, and of how many seeds
-MAPS = [(2, 0.0, 50), (4, 0.8, 99), (5, 0.0, 9), (8, 0.6, 20), (11, 1 / 3, 5)]
+MAPS = [(2, 0.0, 50), (4, 0.8, 99), (4, 1.0, 9), (5, 0.0, 9), (8, 0.6, 20)]
+MAPS += [(11, 1 / 3, 5), (20, 0.7, 5)]
 
 
-@pytest.mark.parametrize(("size", "p", "number"), [*MAPS, (4, 1.0, 9), (20, 0.7, 5)])
+@pytest.mark.parametrize(("size", "p", "number"), MAPS)
 def test_maps_equal_the_oracle(size, p, number):
     if JIT_OFF:
         number = 2 if size > 4 else 9
@@ -293,18 +250,6 @@ def test_maps_equal_the_oracle(size, p, number):
 )
 def test_maps_of_any_configuration_equal_the_oracle(seed, size, p):
     assert_maps_equal_oracle([seed], size, p)
-
-
-def test_maps_do_not_depend_on_the_ranges():
-    seeds = np.random.default_rng(0).integers(0, 2**32, 30, np.uint64)
-    whole = generate(seeds, 4, 0.6)
-    for actual, desired in zip(
-        generate(seeds, 4, 0.6, [(20, 30), (0, 20)]), whole, strict=True
-    ):
-        np.testing.assert_array_equal(actual, desired)
-    maps, starts, ok = generate(seeds, 4, 0.6, [(10, 12)])
-    assert ok.nonzero()[0].tolist() == (starts != 99).nonzero()[0].tolist() == [10, 11]
-    assert (maps[[9, 12]] == 99).all()
 
 
 def test_drawing_ends_at_its_limit_and_at_the_first_row_without_a_map():
@@ -324,12 +269,14 @@ def test_drawing_ends_at_its_limit_and_at_the_first_row_without_a_map():
     full, full_starts, _ = generate(seeds, 4, 0.3)
     np.testing.assert_array_equal(maps[:first], full[:first])
     np.testing.assert_array_equal(starts[:first], full_starts[:first])
+    _, starts, ok = generate(seeds, 4, 0.3, [(10, 12)])
+    assert ok.nonzero()[0].tolist() == (starts != 99).nonzero()[0].tolist() == [10, 11]
     assert random_maps.MAX_DRAWS == 100_000
 
 
 def test_large_maps_are_bounded_in_cells_not_in_draws():
-    few, workspace = PlainKernels(random_maps, MAX_DRAWN_CELLS=300), make_workspace(10)
-    _, _, ok = generate([5], 10, 0.0, module=few, workspace=workspace)
+    few, states = PlainKernels(random_maps, MAX_DRAWN_CELLS=300), np.zeros((6, 1), "u8")
+    _, _, ok = generate([5], 10, 0.0, module=few, states=states)
     assert not ok[0]
     # Four draws of a board and of two cells, two uses of 32 bits to a word each.
     generator = np.random.Generator(np.random.PCG64(5))
@@ -338,5 +285,133 @@ def test_large_maps_are_bounded_in_cells_not_in_draws():
         generator.integers(10, size=2)
         generator.integers(10, size=2)
     expected = generator.bit_generator.state["state"]["state"]
-    high, low = workspace[0][:2, 0].tolist()
+    high, low = states[:2, 0].tolist()
     assert (high << 64) + low == expected
+
+
+# ------------------------------------------------------------------------- solutions
+
+SHAPES = [(4, 4), (3, 5), (5, 2), (1, 6), (6, 1), (1, 1)]
+
+
+def solve(maps, shape, rows=None, success_rate=1.0 / 3.0, saves_steps=True):
+    """Return values, steps and policies of maps; those out of the range stay 7."""
+    maps = np.array([codes(each) for each in maps])
+    count, width = shape[0] * shape[1], shape[1]
+    values, steps = np.full((2, *maps.shape), 7.0)
+    policies, distances = np.full(maps.shape, 7), np.full(maps.shape, 7, np.int32)
+    # Nothing of another map may shine through.
+    workspace = solver.SolverWorkspace(
+        *np.full((3, count), 1),
+        np.full((count, 2 * width + 1), 7.0),
+        *np.full((4, count), 7.0),
+        np.full(count, 1),
+    )
+    start, stop = rows or (0, len(maps))
+    lakes = maps, rules.make_neighbours(*shape), rules.make_slip(True, success_rate)
+    results = distances, values, steps, policies
+    solver.solve_maps(start, stop, *lakes, saves_steps, tuple(workspace), *results)
+    return values, steps, policies
+
+
+def measure(maps, shape, rows=None):
+    """Return the fewest moves without slips; those out of the range stay 7."""
+    maps = np.array([codes(each) for each in maps])
+    distances = np.full(maps.shape, 7, np.int32)
+    frontier, neighbours = (
+        np.zeros(maps.shape[1], np.int64),
+        rules.make_neighbours(*shape),
+    )
+    start, stop = rows or (0, len(maps))
+    solver.measure_distances(start, stop, maps, neighbours, frontier, distances)
+    return distances
+
+
+def some_maps(shape, number, seed=0):
+    rng = np.random.default_rng(seed)
+    return [random_rows(rng, *shape) for _ in range(2 if JIT_OFF else number)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_distances_are_the_fewest_moves(shape):
+    maps = some_maps(shape, 40)
+    assert measure(maps, shape).tolist() == [fewest_moves(rows) for rows in maps]
+
+
+@pytest.mark.parametrize("success_rate", [1.0 / 3.0, 0.75, 0.0, 0.05])
+@pytest.mark.parametrize("shape", SHAPES[: 3 if JIT_OFF else None], ids=str)
+def test_values_are_the_highest_chances_and_the_policy_attains_them(
+    shape, success_rate
+):
+    maps = some_maps(shape, 6, seed=1)
+    values, steps, policies = solve(maps, shape, None, success_rate)
+    quick, *_ = solve(maps, shape, None, success_rate, saves_steps=False)
+    for m, rows in enumerate(maps):
+        expected = highest_chances(rows, success_rate)
+        np.testing.assert_allclose(values[m], expected, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(quick[m], expected, rtol=1e-9, atol=1e-11)
+        chances, times = play_policy(rows, policies[m], success_rate)
+        np.testing.assert_allclose(chances, values[m], rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(times, steps[m], rtol=1e-9)
+        # Exactly: neither a hole nor ice without a way to a goal has any chance.
+        lost = np.array(fewest_moves(rows)) < 0
+        assert (values[m] == 0).tolist() == lost.tolist()
+        assert not policies[m][lost].any()
+
+
+@pytest.mark.parametrize("shape", SHAPES[:3], ids=str)
+def test_of_the_best_policies_it_is_the_quickest_and_then_the_lowest(shape):
+    maps = some_maps(shape, 12, seed=2)
+    _, found, policies = solve(maps, shape)
+    slower = ties = 0
+    for m, rows in enumerate(maps):
+        chances = transition_matrices(rows, 1.0 / 3.0)
+        values = highest_chances(rows)
+        is_best = chances @ values > values - 1e-9
+        alive = (values > 0) & (np.array(list("".join(rows))) != "G")
+        # Value iteration over the steps of the best actions alone.
+        steps = np.zeros(len(values))
+        for _ in range(20_000):
+            times = np.where(is_best, 1.0 + chances @ steps, np.inf)
+            after = np.where(alive, times.min(axis=0), 0.0)
+            if np.abs(after - steps).max() < 1e-13:
+                break
+            steps = after
+        np.testing.assert_allclose(found[m], steps, rtol=1e-9)
+        lowest = (times < steps + 1e-7).argmax(axis=0)
+        assert policies[m][alive].tolist() == lowest[alive].tolist()
+        slower += (is_best & (times > steps + 1e-7))[:, alive].any()
+        ties += ((times < steps + 1e-7).sum(axis=0) > 1)[alive].any()
+    assert JIT_OFF or (slower and ties)
+
+
+@pytest.mark.parametrize("success_rate", [1.0 / 3.0, 0.9, 0.999])
+def test_no_action_raises_a_chance_that_the_policy_attains(success_rate):
+    # Then no policy has a higher chance.  Value iteration would take too long.
+    maps = some_maps((5, 5), 30, seed=4)
+    found, _, policies = solve(maps, (5, 5), None, success_rate)
+    for rows, values, policy in zip(maps, found, policies, strict=True):
+        ahead = (transition_matrices(rows, success_rate) @ values).max(axis=0)
+        goal = np.array([cell == "G" for cell in "".join(rows)])
+        assert (ahead <= values + 1e-12)[~goal].all()
+        chances, _ = play_policy(rows, policy, success_rate)
+        np.testing.assert_allclose(chances, values, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("slip", [0.5, 1e-3, 1e-9])
+def test_chances_to_wait_for_are_exact(slip):
+    # Holes all along: the best is to push against the wall until a slip to the goal.
+    (values,), (steps,), (policy,) = solve([["SFG", "HHH"]], (2, 3), None, 1.0 - slip)
+    np.testing.assert_allclose(values, [1, 1, 1, 0, 0, 0], rtol=1e-14)
+    assert policy[:2].tolist() == [rules.UP] * 2
+    slip = 1.0 - (1.0 - slip)
+    np.testing.assert_allclose(steps[:2], [6 / slip, 4 / slip], rtol=1e-12)
+
+
+def test_a_call_solves_its_range_of_maps():
+    maps = some_maps((3, 3), 5, seed=3)
+    for function in (solve, lambda *args: [measure(*args)]):
+        whole, part = function(maps, (3, 3)), function(maps, (3, 3), (1, len(maps) - 1))
+        for array, expected in zip(part, whole, strict=True):
+            np.testing.assert_array_equal(array[1:-1], expected[1:-1])
+            assert (array[[0, -1]] == 7).all()

@@ -1,7 +1,4 @@
-"""Observations of grids, scores of a search, patterns: equal to plain Python."""
-
-import re
-import warnings
+"""Observations of grids and scores of a search: equal to plain numpy."""
 
 import numpy as np
 import pytest
@@ -9,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec.kernels import grids as kernels
-from roll_vec.kernels import regex_search
 from roll_vec.kernels.webshop import bm25
-from roll_vec.text.regex_compiler import compile_program
 from tests.conftest import JIT_OFF
 
 # --------------------------------------------------------------------- grids
@@ -29,41 +24,37 @@ def grids_of(shape, seed=0):
     return grids
 
 
-def write(name, grids, *tables, shape, dtype=np.uint8):
-    """Return what a kernel writes, in three ranges, each its rows alone."""
+def check(name, grids, tables, expected):
+    """Compare what a kernel writes, in three ranges, each its rows alone."""
     n = len(grids)
     cuts = [0, n // 3, n // 2, n]
-    out = np.full(shape, 99, dtype)
+    out = np.full_like(expected, 99)
     for start, stop in [(cuts[1], cuts[2]), (cuts[2], cuts[3]), (cuts[0], cuts[1])]:
         before = out.copy()
         getattr(kernels, f"write_{name}")(start, stop, grids, *tables, out)
         np.testing.assert_array_equal(out[:start], before[:start])
         np.testing.assert_array_equal(out[stop:], before[stop:])
-    return out
+    np.testing.assert_array_equal(out, expected)
 
 
 @pytest.mark.parametrize("shape", SHAPES + MANY)
 @pytest.mark.parametrize("num_codes", [6, NUM_CODES])
 def test_planes_are_one_hot(shape, num_codes):
     grids = np.minimum(grids_of(shape), num_codes - 1)
-    n, height, width = shape
-    planes = write("planes", grids, shape=(n, num_codes, height, width))
-    expected = grids[:, None] == np.arange(num_codes)[:, None, None]
-    np.testing.assert_array_equal(planes, expected.astype(np.uint8))
+    planes = grids[:, None] == np.arange(num_codes)[:, None, None]
+    check("planes", grids, (), planes.astype(np.uint8))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_pixels_and_tiles_are_looked_up(shape):
-    grids, (n, height, width) = grids_of(shape), shape
-    rng = np.random.default_rng(1)
+    grids, rng = grids_of(shape), np.random.default_rng(1)
+    n, height, width = shape
     colours = rng.integers(0, 256, (NUM_CODES, 3), np.uint8)
-    pixels = write("pixels", grids, colours, shape=(*shape, 3))
-    np.testing.assert_array_equal(pixels, colours[grids])
+    check("pixels", grids, (colours,), colours[grids])
     for size in (1, 2, 16):
         tiles = rng.integers(0, 256, (NUM_CODES, size, size, 3), np.uint8)
-        shown = write("tiles", grids, tiles, shape=(n, size * height, size * width, 3))
-        expected = tiles[grids].transpose(0, 1, 3, 2, 4, 5).reshape(shown.shape)
-        np.testing.assert_array_equal(shown, expected)
+        rows = tiles[grids].transpose(0, 1, 3, 2, 4, 5)
+        check("tiles", grids, (tiles,), rows.reshape(n, size * height, size * width, 3))
 
 
 @given(
@@ -76,18 +67,16 @@ def test_pixels_and_tiles_are_looked_up(shape):
     ),
 )
 def test_code_points_are_the_strings_row_by_row(seed, shape, strings):
-    n, height, width = shape
     grids, length = grids_of(shape, seed), max(map(len, strings))
-    table = np.zeros((NUM_CODES, length), np.uint32)
-    for code, string in enumerate(strings):
-        table[code, : len(string)] = [ord(c) for c in string]
-    size = height * (width * length + 1) - 1
-    newline = np.uint32(ord("\n"))
-    out = write("code_points", grids, table, newline, shape=(n, size), dtype=np.uint32)
-    for grid, points in zip(grids.tolist(), out.tolist(), strict=True):
-        # Padding stands at the end of each cell.
-        padded = [[strings[code].ljust(length, "\0") for code in row] for row in grid]
-        assert points == [ord(c) for c in "\n".join("".join(row) for row in padded)]
+    # Padding stands at the end of each cell.
+    padded = [string.ljust(length, "\0") for string in strings]
+    table = np.array([[ord(c) for c in string] for string in padded], np.uint32)
+    texts = [
+        "\n".join("".join(padded[code] for code in row) for row in grid)
+        for grid in grids.tolist()
+    ]
+    expected = np.array([[ord(c) for c in text] for text in texts], np.uint32)
+    check("code_points", grids, (table, np.uint32(ord("\n"))), expected)
 
 
 # ---------------------------------------------------------------------- BM25
@@ -145,94 +134,3 @@ def test_the_best_are_those_of_a_sorted_list(k, levels):
         )[:k]
         assert best[:size].tolist() == expected, f"seed {seed}"
         assert best_scores[:size].tolist() == rounded[expected].tolist()
-
-
-# ------------------------------------------------------------------ patterns
-
-ATOMS = (
-    *("a", "b", "c", ".", r"\s", r"\w", r"\d", "[a-c]", "[^b]", r"[^\s<]", r"\n", "<"),
-    *("É", r"\.", " ", r"[\w-]", "$", "^", r"\b", r"\A", r"\Z"),
-)
-REPEATS = ("*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}", "{0,2}?", "{2,}")
-LETTERS = (*"aabbcx <.\n1_", "É", "é", "\ud800", "😀", "\u2028", "ß", "\u212a")
-FLAGS = (0, re.IGNORECASE, re.MULTILINE, re.IGNORECASE | re.MULTILINE, re.ASCII)
-
-
-def write_pattern(rng, depth=4):
-    """Return a random expression."""
-    kind = rng.integers(10)
-    if not depth or kind < 3:
-        return str(rng.choice(ATOMS))
-    first, second = (write_pattern(rng, depth - 1) for _ in range(2))
-    if kind < 5:
-        return first + second
-    if kind == 5:
-        return f"(?:{first}|{second})"
-    if kind == 6:
-        return f"({first})"
-    return f"(?:{first}){rng.choice(REPEATS)}"
-
-
-def spans(pattern, text, last):
-    """Return the spans of the match of `re`, as `PatternProgram.search` does."""
-    matches = list(pattern.finditer(text))
-    if not matches:
-        return None
-    match = matches[-1 if last else 0]
-    second = match.span(2) if pattern.groups > 1 else (-1, -1)
-    return [*match.span(1), *second]
-
-
-def test_programs_find_what_re_finds():
-    rng = np.random.default_rng(12)
-    num_patterns = num_matches = 0
-    while num_patterns < (20 if JIT_OFF else 80):
-        flags = re.DOTALL | FLAGS[int(rng.integers(len(FLAGS)))]
-        with warnings.catch_warnings():
-            # Some of the brackets look like sets of a later syntax.
-            warnings.simplefilter("ignore", FutureWarning)
-            pattern = re.compile(f"({write_pattern(rng)}){write_pattern(rng)}", flags)
-        program = compile_program(pattern)
-        if program is None:
-            continue
-        num_patterns += 1
-        for _ in range(8):
-            text = "".join(rng.choice(LETTERS, rng.integers(12)))
-            for last in (False, True):
-                expected = spans(pattern, text, last)
-                assert program.search(text, last=last) == expected, (pattern, text)
-                num_matches += expected is not None
-    assert num_matches > num_patterns
-
-
-LENGTH = 300 if JIT_OFF else 3000
-
-
-@pytest.mark.parametrize("last", [False, True])
-@pytest.mark.parametrize(
-    ("pattern", "text"),
-    [
-        ("(a+)+b", "a" * LENGTH),
-        (r"(\w+\s*)+:", "a" * LENGTH),
-        ("(?:a|a|aa)+(b)", "a" * LENGTH),
-        ("<a>(.*?)</a>x?", "<a>" * (LENGTH // 3)),
-        (".*.*.*(=).*.*", "x" * (LENGTH // 2)),
-        ("(a.*b|a)", "a" * (LENGTH // 2)),
-    ],
-)
-def test_no_state_is_entered_twice(pattern, text, last, monkeypatch):
-    program = compile_program(re.compile(pattern, re.DOTALL))
-    states = []
-    search = regex_search.search
-
-    def record(rows, masks, last, visited, *buffers):
-        is_match = search(rows, masks, last, visited, *buffers)
-        states.append((len(rows), len(masks), visited))
-        return is_match
-
-    monkeypatch.setattr(regex_search, "search", record)
-    program.search(text, last=last)
-    ((size, length, visited),) = states
-    assert length == len(text)
-    assert len(visited) == -(-size * (length + 1) // 64)
-    assert size < 40

@@ -1,21 +1,38 @@
 """Reachable values equal brute force; the task of a level follows its stated rule."""
 
 import random
-from collections import Counter
 
 import numpy as np
 import pytest
 
-from roll_vec.envs.countdown.grading import evaluate, operator_flags
-from roll_vec.envs.countdown.options import CountdownOptions
-from roll_vec.envs.countdown.solver import needs_signs, reachable, solve
+from roll_vec.envs.countdown import (
+    Countdown,
+    CountdownOptions,
+    evaluate,
+    reachable,
+    solve,
+)
+from roll_vec.envs.countdown.solver import needs_signs
 from roll_vec.kernels.countdown import expressions
 from roll_vec.kernels.countdown import targets as kernels
 from roll_vec.kernels.rng.pcg64 import fold_in
 from tests.conftest import JIT_OFF
+from tests.envs.countdown.test_tasks import list_tasks
 from tests.oracles import countdown as oracle
 
 OPERATORS = ("+-*/", "+-", "*/", "+", "-", "/", "-*", "-*/")
+
+
+FLAGS = {
+    "+": 1 << expressions.ADD,
+    "-": 1 << expressions.SUBTRACT | 1 << expressions.SUBTRACT_REVERSED,
+    "*": 1 << expressions.MULTIPLY,
+    "/": 1 << expressions.DIVIDE | 1 << expressions.DIVIDE_REVERSED,
+}
+
+
+def operator_flags(operators):
+    return sum(FLAGS[operator] for operator in operators)
 
 
 def draws(seed, count, most=4, largest=99):
@@ -31,16 +48,9 @@ def mark(nums, operators, low, high):
     """Return the integers that the kernel of the tasks marks, and its count."""
     table = np.zeros(kernels.table_size(max(len(nums), 1)), np.int64)
     marks = np.full(high - low + 1, 9, np.uint8)
-    count = kernels.mark_targets(
-        np.array(nums, np.int64),
-        len(nums),
-        operator_flags(operators),
-        needs_signs(operators, low),
-        low,
-        high,
-        table,
-        marks,
-    )
+    settings = operator_flags(operators), needs_signs(operators, low), low, high
+    numbers = np.array(nums, np.int64)
+    count = kernels.mark_targets(numbers, len(nums), *settings, table, marks)
     return [low + int(i) for i in np.flatnonzero(marks)], int(count)
 
 
@@ -125,26 +135,7 @@ def task_by_the_rule(level, options):
         ]
         if targets:
             return nums, targets[word(8 * attempt + 7, 0, len(targets) - 1)]
-    return None
-
-
-def draw(level, options):
-    """Return the task that the kernel draws, or None."""
-    fewest, most = options.num_numbers
-    low, high = options.target_range
-    signed = needs_signs(options.operators, low)
-    settings = np.array(
-        [fewest, most, *options.number_range, low, high, 0, signed], np.int64
-    )
-    settings[kernels.OPERATORS] = operator_flags(options.operators)
-    work = expressions.make_workspace(32, 16, 9, 15, most)
-    table = np.zeros(kernels.table_size(most), np.int64)
-    marks = np.zeros(high - low + 1, np.uint8)
-    if not kernels.draw_task(level, settings, work, table, marks):
-        return None
-    count = work[expressions.NUM_NUMBERS]
-    nums = work[expressions.NUMBERS_OFFSET :][:count].tolist()
-    return nums, int(work[expressions.TARGET])
+    raise AssertionError("no task")
 
 
 @pytest.mark.parametrize(
@@ -159,32 +150,11 @@ def draw(level, options):
     ],
 )
 def test_tasks_are_those_of_the_rule(keywords):
-    options = CountdownOptions(**keywords)
-    levels = [0, 1, 2**32 - 1, 2**32, *range(1000, 1004 if JIT_OFF else 1020)]
-    for level in levels:
-        assert draw(level, options) == task_by_the_rule(level, options)
-
-
-def test_options_without_a_task():
-    options = CountdownOptions(
-        num_numbers=2, operators="+", number_range=(1, 4), target_range=(9, 9)
-    )
-    assert draw(0, options) is None
-
-
-def test_the_choice_is_uniform():
-    """Of targets over all that one set of numbers reaches; and of the counts."""
-    levels = 300 if JIT_OFF else 10_000
-    options = CountdownOptions(num_numbers=2, number_range=(6, 6), target_range=(0, 40))
-    counts = Counter(draw(level, options)[1] for level in range(levels))
-    targets = [0, 1, 12, 36]
-    assert sorted(counts) == targets
-    # Four standard deviations of a binomial distribution.
-    deviation = (levels * 1 / 4 * 3 / 4) ** 0.5
-    assert all(abs(n - levels / 4) < 4 * deviation for n in counts.values())
-    options = CountdownOptions(num_numbers=(1, 2), target_range=(1, 200))
-    sizes = Counter(len(draw(level, options)[0]) for level in range(levels))
-    assert abs(sizes[1] - levels / 2) < 4 * (levels / 4) ** 0.5
+    options, env = CountdownOptions(**keywords), Countdown(**keywords)
+    seeds = [0, 1, 2**32 - 1, 2**32, *range(1000, 1004 if JIT_OFF else 1020)]
+    for seed in seeds:
+        assert list_tasks(env, [seed]) == [task_by_the_rule(env.level_seed, options)]
+        assert env.level_seed == seed or seed >= 2**32
 
 
 @pytest.mark.parametrize("operators", OPERATORS)

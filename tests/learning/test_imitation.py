@@ -1,6 +1,7 @@
-"""docs/examples/imitation.py and its data set, solver_episodes.py."""
+"""docs/examples/imitation.py, its data set solver_episodes.py, and grpo.py."""
 
 import dataclasses
+import re
 import sys
 
 import gymnasium
@@ -14,26 +15,32 @@ SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 TASK = SOKOBAN, {"dim_room": (6, 6), "num_boxes": 2}
 
 
-@pytest.fixture(autouse=True)
-def one_thread(example):
-    """`main` does the same; `example` undoes it."""
-    torch.set_num_threads(1)
+@pytest.fixture
+def imitation(example):
+    torch.set_num_threads(1)  # `main` does the same; `example` undoes it
+    return example("imitation")
 
 
 @pytest.fixture
-def run(example, monkeypatch, capsys):
+def solver_episodes(example):
+    torch.set_num_threads(1)
+    return example("solver_episodes")
+
+
+@pytest.fixture
+def run(imitation, monkeypatch, capsys):
     """Run the program with some arguments; return the lines that it prints."""
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["imitation.py", *map(str, arguments)])
-        example("imitation").main()
+        imitation.main()
         return capsys.readouterr().out.splitlines()
 
     return run
 
 
-def test_a_file_of_episodes_replays_to_success(example, tmp_path):
-    solver_episodes, path = example("solver_episodes"), tmp_path / "episodes.npz"
+def test_a_file_of_episodes_replays_to_success(solver_episodes, tmp_path):
+    path = tmp_path / "episodes.npz"
     solver_episodes.load_or_collect(path, *TASK, 40)
     episodes = solver_episodes.Episodes.load(path)
     assert episodes.levels.tolist() == list(range(40))
@@ -71,8 +78,7 @@ def test_a_file_of_episodes_replays_to_success(example, tmp_path):
         solver_episodes.load_or_collect(path, *TASK, 40)
 
 
-def test_the_clone_solves_new_levels(example):
-    imitation, solver_episodes = example("imitation"), example("solver_episodes")
+def test_the_clone_solves_new_levels(imitation, solver_episodes):
     split = imitation.find_task(LAKE, num_boxes=1, test_levels=300)
     assert min(split.seeds) >= 1_000_000
     episodes = solver_episodes.collect_episodes(LAKE, split.keywords, 2000)
@@ -87,8 +93,7 @@ def test_the_clone_solves_new_levels(example):
     assert solved.mean() > random.mean() + 0.2
 
 
-def test_levels_equal_to_training_levels_are_not_new(example):
-    imitation, solver_episodes = example("imitation"), example("solver_episodes")
+def test_levels_equal_to_training_levels_are_not_new(imitation, solver_episodes):
     split = imitation.find_task(SOKOBAN, num_boxes=1, test_levels=20)
     known = dataclasses.replace(split, make_seeds=lambda: [3, 9, *split.seeds])
     episodes = solver_episodes.collect_episodes(SOKOBAN, split.keywords, 10)
@@ -100,8 +105,8 @@ def test_levels_equal_to_training_levels_are_not_new(example):
 SMALL = ("--num-levels", 60, "--test-levels", 20, "--seed", 4)
 
 
-def test_a_resumed_training_equals_an_uninterrupted_one(example, run, tmp_path):
-    example("imitation").TEST_INTERVAL = 4
+def test_a_resumed_training_equals_an_uninterrupted_one(imitation, run, tmp_path):
+    imitation.TEST_INTERVAL = 4
     whole, part, rest = (tmp_path / name for name in ("whole", "part", "rest"))
     picture = tmp_path / "curve.png"
     lines = run(*SMALL, "--updates", 14, "--checkpoint", whole, "--picture", picture)
@@ -140,15 +145,80 @@ def as_plain(checkpoint):
     ("arguments", "message"),
     [
         (("--num-levels", 0), "--num-levels: expected 1 to 1000000: 0"),
-        (("--test-levels", 1001), "--test-levels: expected 1 to 1000: 1001"),
         (("--updates", 0), "argument --updates: expected a number above 0: 0"),
-        (("--minutes", -1.0), "argument --minutes: expected a number above 0: -1.0"),
         (("--resume", "none.pt"), "argument --resume: expected a file that exists: no"),
         (("--picture", "none/a.png"), "--picture: expected a file in a folder that "),
-        (("--id", "roll_vec/Countdown-v0"), "argument --id: invalid choice"),
     ],
 )
 def test_bad_arguments_end_the_program_at_once(run, capsys, arguments, message):
     with pytest.raises(SystemExit):
         run(*arguments)
     assert message in capsys.readouterr().err
+
+
+# --------------------------------------------------------------------------- grpo.py
+
+COUNTDOWN = ["--families", "Countdown", "--max-turns=1", "--learning-rate=0.005"]
+
+
+@pytest.fixture
+def grpo(example):
+    return example("grpo")
+
+
+def test_cached_logits_equal_those_of_the_whole_text(grpo):
+    model = grpo.TransformerPolicy(seed=0).model
+    rng = torch.Generator().manual_seed(1)
+    codes = torch.randint(0, grpo.OTHER + 1, (3, 12), generator=rng)
+    with torch.no_grad():
+        whole, _ = model(codes)
+        start, caches = model(codes[:, :9])
+        torch.testing.assert_close(start, whole[:, :9])
+        for i in range(9, 12):
+            logits, caches = model(codes[:, i : i + 1], caches)
+            torch.testing.assert_close(logits[:, 0], whole[:, i])
+
+
+def test_an_update_moves_answers_by_their_advantages(grpo):
+    conversations = grpo.ConversationRounds(["Countdown"], 1, 2, max_turns=1, workers=0)
+    conversations.start_round()
+    policy = grpo.TransformerPolicy(seed=0, learning_rate=0.01)
+    conversations.play(policy, in_lockstep=True)
+    ((env_ids, codes, old),) = policy.turns
+    assert env_ids.tolist() == [0, 1]
+    policy.update(conversations.conversations, np.array([1.0, -1.0]))
+    assert policy.turns == []
+    with torch.no_grad():
+        logits, _ = policy.model(codes[:, :-1])
+    log_p = logits[:, grpo.PROMPT_LENGTH - 1 :].log_softmax(-1)
+    new = log_p.gather(2, codes[:, grpo.PROMPT_LENGTH :, None])[..., 0]
+    gains = (new - old).sum(1)
+    assert gains[0] > 0 > gains[1]
+
+
+def test_valid_answers_become_likely(grpo, capsys):
+    policy = grpo.main([*COUNTDOWN, "--updates=12", "--groups=24"])
+    row = re.search(r"Countdown +([\d.]+)% +([\d.]+)%", capsys.readouterr().out)
+    assert float(row[1]) < 5
+    assert float(row[2]) > 50
+    assert policy.turns == []
+
+
+def test_a_checkpoint_of_grpo_continues_bit_for_bit(grpo, tmp_path, capsys):
+    arguments = [*COUNTDOWN, "--groups=2", "--seed=3"]
+    whole = grpo.main([*arguments, "--updates=4"])
+    table = capsys.readouterr().out.splitlines()[:2]
+    file = tmp_path / "checkpoint.pt"
+    grpo.main([*arguments, "--updates=2", f"--checkpoint={file}"])
+    picture = tmp_path / "curve.png"
+    later = grpo.main(
+        [*arguments, "--updates=4", f"--resume={file}", f"--picture={picture}"]
+    )
+    assert picture.stat().st_size > 1000
+    with pytest.raises(ValueError, match=r"is a checkpoint of .*'seed': 3.*'seed': 0"):
+        grpo.main([*COUNTDOWN, "--groups=2", f"--resume={file}"])
+    assert capsys.readouterr().out.splitlines()[-3:-1] == table
+    expected = whole.model.state_dict()
+    for name, tensor in later.model.state_dict().items():
+        assert torch.equal(tensor, expected[name]), name
+    assert torch.equal(later.rng.get_state(), whole.rng.get_state())

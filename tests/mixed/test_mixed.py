@@ -1,10 +1,14 @@
-"""Rules of mixed batches: keywords, families, faults, snapshots, send and recv."""
+"""Rules of mixed batches: numbers, keywords, families, faults, snapshots, recv."""
 
+import itertools
+import re
+from fractions import Fraction
 from types import SimpleNamespace
 
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.vector import SyncVectorEnv
 
 import roll_vec
 from roll_vec import BaseLanguageBasedEnv, VectorState
@@ -20,16 +24,44 @@ from roll_vec.errors import (
     UnknownOptionError,
     UnsupportedError,
 )
-from roll_vec.mixed import pending_steps
-from roll_vec.pool.pending_steps import PendingResult
+from roll_vec.mixed import make_mixed, pending_steps
+from roll_vec.mixed.allocation import allocate
 from roll_vec.sessions import Sessions
 from roll_vec.testing import check_vector_env
-from tests.contract.cases import DISABLED, MODES, assert_same, single_info
-from tests.mixed.families import NUM_ENVS, TEXTS, make, make_sync, seeds_of
+from tests.contract.cases import (
+    DISABLED,
+    MODES,
+    assert_same,
+    register_custom_ids,
+    single_info,
+    unregister_custom_ids,
+)
 
+COUNTDOWN, BRITTLE = "roll_vec/Countdown-v0", "tests_mixed/Brittle-v0"
 LAKES = {"id": "roll_vec/RandomFrozenLake-v0", "size": 4}
-COUNTDOWN = "roll_vec/Countdown-v0"
-BRITTLE = {"id": "tests_mixed/Brittle-v0", "workers": 1}
+LIMIT = {"max_episode_steps": 6}
+ROOMS = {"id": "roll_vec/Sokoban-v0", "dim_room": (5, 5), "num_boxes": 1, **LIMIT}
+# Three in stacked arrays, one of them twice; two pools.
+FAMILIES = {
+    "rooms": {**ROOMS, "weight": 2, "group_size": 2, "format_penalty": -0.25},
+    COUNTDOWN: {
+        "num_numbers": 2,
+        "number_range": (1, 4),
+        "target_range": (1, 9),
+        "max_steps": 5,
+        "max_episode_steps": 4,
+    },
+    "roll_vec/RandomFrozenLake-v0": {"group_size": 2, "size": 4, **LIMIT},
+    "masked": {**ROOMS, "action_mask": True},
+    "tests_vector/Guess-v0": {"weight": 1.5, "group_size": 3, **LIMIT},
+}
+NUM_ENVS = 12
+# By environment.
+NAMES = [
+    name for name, n in zip(FAMILIES, (4, 2, 2, 1, 3), strict=True) for _ in range(n)
+]
+GROUPS = [0, 0, 1, 1, 2, 3, 4, 4, 5, 6, 6, 6]
+TEXTS = ("Up", "Left", "Down", "Right", "", "1", "2", "3", "up and away", "1+2", "9")
 
 
 class Brittle(BaseLanguageBasedEnv):
@@ -46,15 +78,159 @@ class Brittle(BaseLanguageBasedEnv):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _brittle():
-    roll_vec.register("tests_mixed/Brittle-v0", Brittle)
+def _ids():
+    """Leave the ids of a user's own to no other tests."""
+    register_custom_ids()
+    roll_vec.register(BRITTLE, Brittle)
     yield
-    roll_vec.registration.ENVIRONMENTS.pop("tests_mixed/Brittle-v0")
-    roll_vec.registration.gymnasium.registry.pop("tests_mixed/Brittle-v0")
+    unregister_custom_ids()
+    roll_vec.registration.ENVIRONMENTS.pop(BRITTLE)
+    gymnasium.registry.pop(BRITTLE)
 
 
-def texts(step):
-    return [TEXTS[(7 * step + 3 * i) % len(TEXTS)] for i in range(NUM_ENVS)]
+def make(num_envs=NUM_ENVS, families=FAMILIES, **keywords):
+    return make_mixed(families, num_envs, **keywords)
+
+
+def draw_texts(rng):
+    """Return a text for each environment."""
+    return [TEXTS[i] for i in rng.integers(len(TEXTS), size=NUM_ENVS)]
+
+
+def raise_no_level(*args):
+    raise LevelGenerationError("no level")
+
+
+# --------------------------------------------------------- numbers of environments
+
+
+def search(num_envs, weights, sizes):
+    """Return the documented numbers, or None; slow and obvious."""
+    choices = [range(size, num_envs + 1, size) for size in sizes]
+    shares = [Fraction(w) * num_envs / sum(map(Fraction, weights)) for w in weights]
+    fits = [one for one in itertools.product(*choices) if sum(one) == num_envs]
+
+    def distance(numbers):
+        cost = sum((n - s) ** 2 for n, s in zip(numbers, shares, strict=True))
+        return cost, [-number for number in numbers]
+
+    return list(min(fits, key=distance)) if fits else None
+
+
+@pytest.mark.parametrize(
+    ("weights", "sizes"),
+    [
+        ((1,), (4,)),
+        ((1, 1), (1, 1)),
+        ((2, 1), (8, 1)),
+        ((1, 5), (3, 5)),
+        ((0.1, 0.2, 0.7), (2, 1, 4)),
+        ((1, 1, 1), (6, 4, 10)),
+        ((1, 100, 1), (7, 2, 5)),
+    ],
+)
+def test_numbers_are_the_nearest_or_the_message_names_some_that_fit(weights, sizes):
+    for num_envs in range(1, 33):
+        expected = search(num_envs, weights, sizes)
+        if expected is not None:
+            assert allocate(num_envs, weights, sizes) == expected, num_envs
+            continue
+        with pytest.raises(InvalidOptionError, match=r"^num_envs: expected") as caught:
+            allocate(num_envs, weights, sizes)
+        named = re.search(r"such as (\d+)(?: or (\d+))?,", str(caught.value)).groups()
+        for number in filter(None, named):
+            assert search(int(number), weights, sizes)
+
+
+def test_large_batches_are_quick():
+    weights, sizes = [1 / 3] * 8 + [7.5], [1] * 4 + [8] * 4 + [64]
+    assert sum(allocate(65_537, weights, sizes)) == 65_537
+    assert allocate(1 << 20, [1, 1], [512, 7])[0] % 512 == 0
+
+
+# -------------------------------------------------------------- beside Gymnasium's
+
+
+class Labels(gymnasium.Wrapper):
+    """Adds the infos of a mixed batch to one environment."""
+
+    def __init__(self, env, family, group_id):
+        super().__init__(env)
+        self.family, self.group = {"family": family}, {"group_id": group_id}
+
+    def reset(self, *, seed=None, options=None):
+        observation, info = self.env.reset(seed=seed, options=options)
+        return observation, {**info, **self.family, **self.group}
+
+    def step(self, action):
+        *results, info = self.env.step(action)
+        return (*results, {**info, **self.family})
+
+
+def make_single(name, group_id):
+    """Return the single environment of a family."""
+    keywords = {"id": name, **FAMILIES[name]}
+    for own in ("weight", "group_size"):
+        keywords.pop(own, None)
+    if "Sokoban" in keywords["id"] or "FrozenLake" in keywords["id"]:
+        keywords |= {"obs_mode": "text", "action_mode": "text"}
+    return Labels(gymnasium.make(**keywords), name, group_id)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_batch_equals_sync_vector_env(mode):
+    env = make(autoreset_mode=mode, group_id_info=True)
+    expected = SyncVectorEnv(
+        [lambda one=one: make_single(*one) for one in zip(NAMES, GROUPS, strict=True)],
+        autoreset_mode=mode,
+        observation_mode="different",
+    )
+    rng, ends = np.random.default_rng(0), np.zeros(NUM_ENVS, np.bool_)
+    seeds = [7 + group for group in GROUPS]
+    assert_same(env.reset(seed=7), expected.reset(seed=seeds))
+    count = 0
+    for step in range(40):
+        if step % 20 == 19:
+            mask = rng.random(NUM_ENVS) < 0.5
+            mask[0] = True
+            seeds = [i if i % 3 else None for i in range(NUM_ENVS)]
+            options = [{"reset_mask": mask.copy()} for _ in range(2)]
+            assert_same(
+                env.reset(seed=seeds, options=options[0]),
+                expected.reset(seed=seeds, options=options[1]),
+            )
+            ends &= ~mask
+        if mode is DISABLED and ends.any():
+            masks = [{"reset_mask": ends.copy()} for _ in range(2)]
+            assert_same(env.reset(options=masks[0]), expected.reset(options=masks[1]))
+        texts = draw_texts(rng)
+        if step % 5 == 0:
+            # Bad actions move nothing.
+            with pytest.raises(InvalidActionError, match=r"environments \[9\]"):
+                env.step([*texts[:9], 3, *texts[10:]])
+        result = env.step(texts)
+        assert_same(result, expected.step(texts), f"step {step}")
+        ends = result[2] | result[3]
+        count += ends.sum()
+    assert count > 30
+    assert env.np_random_seed == expected.np_random_seed
+    env.close()
+    expected.close()
+
+
+@pytest.mark.slow
+def test_public_checker():
+    families = {"lakes": {**LAKES, **LIMIT}, "tests_vector/Guess-v0": LIMIT}
+
+    def factory(num_envs, **keywords):
+        own = dict(list(families.items())[:num_envs])
+        return make(num_envs, own, **keywords)
+
+    # Environment 1 of 3 is of another family than environment 0 of 1.
+    check_vector_env(factory, steps=25, ignore={"seed-batch"})
+
+
+# ------------------------------------------------------------ keywords and layout
 
 
 def test_layout_of_families():
@@ -67,27 +243,24 @@ def test_layout_of_families():
         range(9, 12),
     ]
     infos = env.reset(seed=2)[1]
-    groups = [0, 0, 1, 1, 2, 3, 4, 4, 5, 6, 6, 6]
-    assert infos["group_id"].tolist() == groups == env.group_ids.tolist()
-    assert env.np_random_seed == tuple(2 + group for group in groups)
-    assert infos["family"][[0, 4, 8]].tolist() == ["rooms", COUNTDOWN, "masked"]
+    assert infos["group_id"].tolist() == GROUPS == env.group_ids.tolist()
+    assert env.np_random_seed == tuple(2 + group for group in GROUPS)
+    assert infos["family"].tolist() == NAMES
     assert (env.group_size, make(6, {"a": LAKES}, group_size=2).group_size) == (0, 2)
     # Members of a group draw one seed where none is passed.
-    seeds = [env.reset(seed=[None] * NUM_ENVS) and env.np_random_seed, groups]
     first = make()
     first.reset()
-    assert len(set(first.np_random_seed)) == 7
-    assert seeds[0] == env.np_random_seed
+    seeds = first.np_random_seed
+    assert len(set(seeds)) == 7
+    assert [seeds[GROUPS.index(group)] for group in GROUPS] == list(seeds)
 
 
 def test_keys_that_differ_between_families():
     """A number in one family and an array in another are objects in both."""
-    families = {
-        "a": {"id": "tests_vector/Guess-v0"},
-        "b": LAKES,
-    }
-    env = make(4, families)
-    env.reset(seed=0)
+    # Ids are read as by Gymnasium.
+    lakes = "roll_vec:roll_vec/RandomFrozenLake-v0"
+    env = make(4, {"a": {"id": "tests_vector/Guess-v0"}, lakes: {"size": 4}})
+    assert env.reset(seed=0)[1]["family"].tolist() == ["a", "a", lakes, lakes]
     infos = env.step(["1", "x", "Up", "no"])[4]
     assert "distance" not in single_info(infos, 1)
     assert single_info(infos, 0)["heard"] == {"words": ["1"], "digits": 1}
@@ -118,17 +291,49 @@ def test_bad_keywords(families, more, error, message):
         make(4, families, **more)
 
 
-def test_ids_are_read_as_by_gymnasium():
-    name = "roll_vec:roll_vec/RandomFrozenLake-v0"
-    env = make(4, {name: {"group_size": 1}})
-    infos = env.reset(seed=0)[1]
-    assert infos["family"].tolist() == [name] * 4
+def test_attributes_frames_and_solutions():
+    env = make(4, {"lakes": LAKES, COUNTDOWN: {}}, render_mode="ansi")
+    env.reset(seed=4)
+    assert env.get_attr("num_env_steps") == (0, 0, 0, 0)
+    assert len(set(env.call("get_instructions"))) == 2
+    frames = env.render()
+    assert [frames[i] for i in (3, 0)] == list(env.render_envs([3, 0]))
+    solutions = env.solve()
+    assert isinstance(solutions[0], roll_vec.envs.frozen_lake.LakeSolution)
+    assert env.step(["Up", "Up", *(answer[0] for answer in solutions[2:])])[1][2:].all()
+    with pytest.raises(FrozenAttributeError):
+        env.set_attr("x", 1)
+    assert [env.np_random[i].bit_generator.state for i in (0, 3)]
+    assert set(env.action_space.sample()) != set()
+
+
+def test_level_options_of_one_family():
+    env = make()
+    mask = np.array(NAMES) == "roll_vec/RandomFrozenLake-v0"
+    env.set_level_options(mask=mask, num_levels=1)
+    env.reset(seed=4)
+    state = env.get_state()
+    assert state.row(6)["level_options"] != state.row(0).get("level_options")
+    with pytest.raises(UnsupportedError, match="families rooms, masked"):
+        env.set_level_options(mask=np.arange(NUM_ENVS) % 8 == 0, num_levels=1)
+
+
+def test_sessions_of_several_families():
+    envs = make(4, {"lakes": LAKES, COUNTDOWN: {}}, autoreset_mode="Disabled")
+    with Sessions(envs) as sessions:
+        opened = [sessions.open() for _ in range(4)]
+        names = [session.reset(seed=1)[1]["family"] for session in opened]
+        assert set(names) == {"lakes", COUNTDOWN}
+        assert [session.step("Up")[4]["family"] for session in opened] == names
+
+
+# ---------------------------------------------------------- errors, faults, recv
 
 
 def test_a_fault_ends_one_episode():
     families = {
         "lakes": LAKES,
-        "brittle": {"id": "tests_mixed/Brittle-v0", "workers": 2},
+        "brittle": {"id": BRITTLE, "workers": 2},
         COUNTDOWN: {"workers": 1},
     }
     env = make(6, families, autoreset_mode="SameStep")
@@ -144,20 +349,84 @@ def test_a_fault_ends_one_episode():
     env.close()
 
 
-def test_bad_actions_move_nothing():
-    env, twin = make(), make()
-    for one in (env, twin):
-        one.reset(seed=5)
-    with pytest.raises(InvalidActionError, match=r"environments \[9\]"):
-        env.step([*["Up"] * 9, 3, "1", "2"])
-    assert_same(env.step(texts(0)), twin.step(texts(0)))
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_a_family_that_raises_leaves_the_others_where_they_are(mode, monkeypatch):
+    families = {"one": {**LAKES, "is_slippery": False}, "two": LAKES}
+    env, twin = (make(4, families, autoreset_mode=mode) for _ in range(2))
+    for each in (env, twin):
+        each.reset(seed=3)
+    with monkeypatch.context() as patch:
+        patch.setattr(env.engine.engines[1], "reset", raise_no_level)
+        with pytest.raises(LevelGenerationError):
+            env.reset()
+    for step in range(12):
+        assert_same(env.step(["Right"] * 4), twin.step(["Right"] * 4), f"step {step}")
 
 
-def test_snapshots(tmp_path):
-    env = make()
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_a_next_episode_without_a_level_in_recv(mode, monkeypatch):
+    """The environment needs a reset, as after a step that raises; others go on."""
+    families = {"lakes": LAKES, COUNTDOWN: {}}
+    env = make(4, families, autoreset_mode=mode, group_id_info=True)
+    env.reset(seed=3)
+
+    def play():
+        for _ in range(100):
+            env.send(["Right"], [lake])
+            env.recv()
+
+    lake = env.families["lakes"].env_ids[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(env.engine.engines[0], "advance", raise_no_level)
+        with pytest.raises(LevelGenerationError):
+            play()
+    if mode == "SameStep":
+        with pytest.raises(ResetNeededError, match=rf"\[{lake}\] have ended"):
+            env.step(["Right"] * 4)
+    env.reset(options={"reset_mask": np.arange(4) == lake})
+    env.send([""], [lake])
+    # It has stepped, and was not reset.
+    assert "group_id" not in env.recv()[4]
+
+
+def test_recv_looks_at_busy_pools_less_and_less_often(monkeypatch):
+    """A result is late by a few percent of the time waited."""
+    brittle = {"id": BRITTLE, "workers": 1}
+    env = make(2, {"one": brittle, "two": brittle})
+    env.reset(seed=3)
+    count, now = 0, 0.0
+
+    def look(patience):
+        nonlocal count, now
+        count, now = count + 1, now + patience
+        return [] if now < 100 else [(0, pending_steps.PendingResult("late"))]
+
+    clock = SimpleNamespace(monotonic=lambda: now)
+    monkeypatch.setattr(pending_steps, "time", clock)
+    for pool in env._pending_steps._pools.values():
+        monkeypatch.setattr(pool, "take_ready", look)
+    env.send(["a", "b"], [0, 1])
+    env.recv()
+    assert 100 <= now < 105
+    assert count < 600
+
+
+# ------------------------------------------------------------------- snapshots
+
+
+def make_other(state, name, array):
+    """Return a snapshot with another array."""
+    arrays = {**state.arrays, name: array}
+    return VectorState(
+        state.id, state.configuration, arrays, state.shared, allow_pickle=True
+    )
+
+
+def test_snapshots_of_other_numbers_of_environments_and_bad_ones(tmp_path):
+    env, rng = make(), np.random.default_rng(2)
     env.reset(seed=4)
-    for step in range(9):
-        env.step(texts(step))
+    for _ in range(9):
+        env.step(draw_texts(rng))
     state = env.get_state()
     state.save(tmp_path / "state.npz")
     # Guess has no get_state.
@@ -185,194 +454,13 @@ def test_snapshots(tmp_path):
         env.set_state(make_other(state, "0.elapsed_steps", np.full(NUM_ENVS, -1, "i4")))
 
 
-def make_other(state, name, array):
-    """Return a snapshot with another array."""
-    arrays = {**state.arrays, name: array}
-    return VectorState(
-        state.id, state.configuration, arrays, state.shared, allow_pickle=True
-    )
-
-
 def test_rows_of_snapshots_are_those_of_single_environments():
     env = make()
     env.reset(seed=4)
     state = env.get_state()
-    row = {**state.row(0), "elapsed_steps": 5}
-    changed = state.replace_row(0, row)
+    changed = state.replace_row(0, {**state.row(0), "elapsed_steps": 5})
     assert changed.row(0)["elapsed_steps"] == 5
     assert changed.row(1) is not None
     assert changed.replace_row(0, state.row(0)) == state
-    task = {**state.row(4), "num_env_steps": 2}
-    changed = changed.replace_row(4, task)
-    env.set_state(changed)
+    env.set_state(changed.replace_row(4, {**state.row(4), "num_env_steps": 2}))
     assert env.get_attr("num_env_steps")[:6] == (5, 0, 0, 0, 2, 0)
-
-
-def test_attributes_frames_and_solutions():
-    families = {"lakes": LAKES, COUNTDOWN: {}}
-    env = make(4, families, render_mode="ansi")
-    env.reset(seed=4)
-    assert env.get_attr("num_env_steps") == (0, 0, 0, 0)
-    assert len(set(env.call("get_instructions"))) == 2
-    frames = env.render()
-    assert [frames[i] for i in (3, 0)] == list(env.render_envs([3, 0]))
-    solutions = env.solve()
-    assert isinstance(solutions[0], roll_vec.envs.frozen_lake.LakeSolution)
-    assert env.step(["Up", "Up", *(answer[0] for answer in solutions[2:])])[1][2:].all()
-    with pytest.raises(FrozenAttributeError):
-        env.set_attr("x", 1)
-    assert [env.np_random[i].bit_generator.state for i in (0, 3)]
-    assert set(env.action_space.sample()) != set()
-
-
-def test_level_options_of_one_family():
-    env = make()
-    mask = np.zeros(NUM_ENVS, np.bool_)
-    mask[6:8] = True
-    env.set_level_options(mask=mask, num_levels=1)
-    infos = env.reset(seed=4) and env.get_state()
-    assert infos.row(6)["level_options"] != infos.row(0).get("level_options")
-    with pytest.raises(UnsupportedError, match="families rooms, masked"):
-        env.set_level_options(mask=np.arange(NUM_ENVS) % 8 == 0, num_levels=1)
-
-
-def test_successes_outside_of_a_mask_stay():
-    env = make(4, {"lakes": LAKES, "brittle": {"id": "tests_mixed/Brittle-v0"}})
-    env.reset(seed=1)
-    env.step(["Up", "Up", "win", "a"])
-    env.step([None, None, None, "win"], mask=np.arange(4) == 3)
-    assert env.successes.tolist() == [False, False, True, True]
-
-
-def test_sessions_of_several_families():
-    envs = make(4, {"lakes": LAKES, COUNTDOWN: {}}, autoreset_mode="Disabled")
-    sessions = Sessions(envs)
-    opened = [sessions.open() for _ in range(4)]
-    infos = [session.reset(seed=1)[1] for session in opened]
-    names = {info["family"] for info in infos}
-    assert names == {"lakes", COUNTDOWN}
-    results = [session.step("Up") for session in opened]
-    assert [result[4]["family"] for result in results] == [i["family"] for i in infos]
-    sessions.close()
-
-
-@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_a_family_that_raises_leaves_the_others_where_they_are(mode, monkeypatch):
-    families = {"one": {**LAKES, "is_slippery": False}, "two": LAKES}
-    env, twin = (make(4, families, autoreset_mode=mode) for _ in range(2))
-    for each in (env, twin):
-        each.reset(seed=3)
-
-    def fail(*args):
-        raise LevelGenerationError("no level")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(env.engine.engines[1], "reset", fail)
-        with pytest.raises(LevelGenerationError):
-            env.reset()
-    for step in range(12):
-        assert_same(env.step(["Right"] * 4), twin.step(["Right"] * 4), f"step {step}")
-
-
-def test_recv_looks_at_busy_pools_less_and_less_often(monkeypatch):
-    """A result is late by a few percent of the time waited."""
-    env = make(2, {"one": BRITTLE, "two": BRITTLE})
-    env.reset(seed=3)
-    count, now = 0, 0.0
-
-    def look(patience):
-        nonlocal count, now
-        count, now = count + 1, now + patience
-        return [] if now < 100 else [(0, PendingResult("late"))]
-
-    clock = SimpleNamespace(monotonic=lambda: now)
-    monkeypatch.setattr(pending_steps, "time", clock)
-    for pool in env._pending_steps._pools.values():
-        monkeypatch.setattr(pool, "take_ready", look)
-    env.send(["a", "b"], [0, 1])
-    env.recv()
-    assert 100 <= now < 105
-    assert count < 600
-
-
-@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_a_next_episode_without_a_level_in_recv(mode, monkeypatch):
-    """The environment needs a reset, as after a step that raises; others go on."""
-    families = {"lakes": LAKES, COUNTDOWN: {}}
-    env = make(4, families, autoreset_mode=mode, group_id_info=True)
-    env.reset(seed=3)
-
-    def fail(*args):
-        raise LevelGenerationError("no level")
-
-    def play():
-        for _ in range(100):
-            env.send(["Right"], [lake])
-            env.recv()
-
-    lake = env.families["lakes"].env_ids[0]
-    with monkeypatch.context() as patch:
-        patch.setattr(env.engine.engines[0], "advance", fail)
-        with pytest.raises(LevelGenerationError):
-            play()
-    if mode == "SameStep":
-        with pytest.raises(ResetNeededError, match=rf"\[{lake}\] have ended"):
-            env.step(["Right"] * 4)
-    env.reset(options={"reset_mask": np.arange(4) == lake})
-    env.send([""], [lake])
-    # It has stepped, and was not reset.
-    assert "group_id" not in env.recv()[4]
-
-
-# ------------------------------------------------------------------ the contract
-
-
-def draw_texts(rng):
-    """Return a text for each environment."""
-    return [TEXTS[i] for i in rng.integers(len(TEXTS), size=NUM_ENVS)]
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_batch_equals_sync_vector_env(mode):
-    env = make(autoreset_mode=mode, group_id_info=True)
-    expected = make_sync(mode, group_id_info=True)
-    rng, ends = np.random.default_rng(0), np.zeros(NUM_ENVS, np.bool_)
-    assert_same(env.reset(seed=7), expected.reset(seed=seeds_of(7)))
-    count = 0
-    for step in range(40):
-        if step % 20 == 19:
-            mask = rng.random(NUM_ENVS) < 0.5
-            mask[0] = True
-            seeds = [i if i % 3 else None for i in range(NUM_ENVS)]
-            options = [{"reset_mask": mask.copy()} for _ in range(2)]
-            assert_same(
-                env.reset(seed=seeds, options=options[0]),
-                expected.reset(seed=seeds, options=options[1]),
-            )
-            ends &= ~mask
-        if mode is DISABLED and ends.any():
-            masks = [{"reset_mask": ends.copy()} for _ in range(2)]
-            assert_same(env.reset(options=masks[0]), expected.reset(options=masks[1]))
-        texts = draw_texts(rng)
-        result = env.step(texts)
-        assert_same(result, expected.step(texts), f"step {step}")
-        ends = result[2] | result[3]
-        count += ends.sum()
-    assert count > 30
-    assert env.np_random_seed == expected.np_random_seed
-    env.close()
-    expected.close()
-
-
-@pytest.mark.slow
-def test_public_checker():
-    small = {"max_episode_steps": 6}
-    lakes = {"id": "roll_vec/RandomFrozenLake-v0", "size": 4, **small}
-    families = {"lakes": lakes, "tests_vector/Guess-v0": small}
-
-    def factory(num_envs, **keywords):
-        own = dict(list(families.items())[:num_envs])
-        return make(num_envs, own, **keywords)
-
-    # Environment 1 of 3 is of another family than environment 0 of 1.
-    check_vector_env(factory, steps=25, ignore={"seed-batch"})

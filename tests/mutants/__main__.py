@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,20 +20,10 @@ from pathlib import Path
 
 from tests.mutants.bugs import BUGS, Bug
 from tests.mutants.changes import plant
+from tests.wheels.__main__ import copy_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 900
-_FOLDERS = ("benchmarks", "docs", "kernels", "roll_vec", "tests", "website")
-
-
-def copy_checkout(target: Path) -> None:
-    """Copy what the tests need; links stay links."""
-    for name in (*_FOLDERS, ".ci"):
-        ignore = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / name, target / name, symlinks=True, ignore=ignore)
-    for path in ROOT.iterdir():
-        if path.is_file():
-            shutil.copy2(path, target / path.name)
 
 
 def plant_all(bugs: list[Bug]) -> dict[Bug, str]:
@@ -114,8 +103,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="bugs at a time")
     options = parser.parse_args()
     known = {bug.name: bug for bug in BUGS}
-    missing = set(options.names) - set(known)
-    if missing:
+    if missing := set(options.names) - set(known):
         parser.error(f"no bug is named {', '.join(sorted(missing))}")
     bugs = [known[name] for name in options.names] or BUGS
     try:
@@ -128,11 +116,9 @@ def main() -> int:
         for number, (bug, failure, seconds) in enumerate(tries, 1):
             missed += failure is None
             outcome = f"caught by {failure}" if failure else "NOT CAUGHT"
-            place = f"{bug.module}:{bug.function}"
-            line = f"{number}/{len(bugs)} {bug.name} ({place}): {outcome}"
-            sys.stdout.write(f"{line}, {seconds:.0f} s\n")
-            sys.stdout.flush()
-    sys.stdout.write(f"{len(bugs) - missed} of {len(bugs)} bugs were caught\n")
+            line = f"{number}/{len(bugs)} {bug.name} ({bug.module}:{bug.function})"
+            print(f"{line}: {outcome}, {seconds:.0f} s", flush=True)  # noqa: T201
+    print(f"{len(bugs) - missed} of {len(bugs)} bugs were caught")  # noqa: T201
     return int(missed > 0)
 
 

@@ -98,7 +98,7 @@ BUGS = [
         "kernels.frozen_lake.solver",
         "_look_ahead",
         change("there != cell", "there >= 0"),
-        "tests/kernels/test_lake_solver.py",
+        _LAKES,
     ),
     Bug(
         "the carry of PCG64 is lost",
@@ -131,7 +131,7 @@ BUGS = [
             "compare_and_swap(control, SEATS, seats, seats - 1)",
             "compare_and_swap(control, SEATS, seats, seats)",
         ),
-        "tests/kernels",
+        "tests/stacked/test_thread_team.py",
     ),
     # autoreset
     Bug(
@@ -210,7 +210,7 @@ BUGS = [
         "roll_vec.seeding",
         "fold_seed",
         change("seed >>= SEED_BITS", "seed = 0"),
-        "tests/test_seeding.py",
+        "tests/test_base_envs.py",
     ),
     Bug(
         "an autoreset plays the level of the episode before",

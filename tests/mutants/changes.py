@@ -35,20 +35,12 @@ def change(old: str, new: str) -> Change:
 
 
 def swap(expression: str) -> Change:
-    """Return the change that swaps the first two arguments or operands."""
+    """Return the change that swaps two operands, or the branches of a condition."""
+    names = {ast.BinOp: ("left", "right"), ast.IfExp: ("body", "orelse")}
 
     def rewrite(node: ast.AST) -> str:
-        if isinstance(node, ast.Call):
-            node.args[:2] = node.args[1::-1]
-        elif isinstance(node, ast.BinOp):
-            node.left, node.right = node.right, node.left
-        elif isinstance(node, ast.IfExp):
-            node.body, node.orelse = node.orelse, node.body
-        elif isinstance(node, ast.Tuple):
-            node.elts[:2] = node.elts[1::-1]
-        else:
-            message = f"nothing to swap in {ast.unparse(node)}"
-            raise ValueError(message)
+        one, other = names[type(node)]
+        vars(node).update({one: getattr(node, other), other: getattr(node, one)})
         return f"({ast.unparse(node)})"
 
     return Change(expression, rewrite)

@@ -10,27 +10,32 @@ from typing import NamedTuple
 import numpy as np
 from gymnasium.utils.seeding import np_random
 
-from tests.oracles.solver import lake_is_solvable
-
 LEFT, DOWN, RIGHT, UP = range(4)
 DIRECTIONS = {LEFT: (0, -1), DOWN: (1, 0), RIGHT: (0, 1), UP: (-1, 0)}
 
 
+def lake_is_solvable(rows):
+    """Say whether a goal can be reached from a start without entering a hole.
+
+    ``rows`` are strings of S, F, H and G; one moves to the four neighbours.
+    """
+    cells = {(r, c): cell for r, row in enumerate(rows) for c, cell in enumerate(row)}
+    reached = {cell for cell, letter in cells.items() if letter == "S"}
+    frontier = list(reached)
+    while frontier:
+        row, column = frontier.pop()
+        for down, right in DIRECTIONS.values():
+            cell = (row + down, column + right)
+            if cells.get(cell, "H") != "H" and cell not in reached:
+                reached.add(cell)
+                frontier.append(cell)
+    return any(cells[cell] == "G" for cell in reached)
+
+
 def generate_map(size, p, seed):
-    """Draw the map of a seed.
+    """Draw the map of a seed: one start, one goal, a way from one to the other.
 
-    Parameters
-    ----------
-    size : int
-        Rows and columns.
-    p : float
-        Probability that a cell is frozen; a larger one than 1 counts as 1.
-    seed : int
-
-    Returns
-    -------
-    rows : list of str
-        One start, one goal, and a way from one to the other.
+    A cell is frozen with probability ``p``; more than 1 counts as 1.
     """
     p = min(1, p)
     rng, _ = np_random(seed)
@@ -59,16 +64,9 @@ class Step(NamedTuple):
 class OracleFrozenLake:
     """One lake and its player.
 
-    Parameters
-    ----------
-    rows : list of str
-        The map; it need not be square.
-    is_slippery : bool
-    success_rate : float
-        Probability of going in the direction of the action on slippery ice; the two
-        directions at right angles share the remainder.
-    reward_schedule : (goal, hole, frozen)
-        Reward of arriving in such a cell; the start counts as frozen.
+    On slippery ice ``success_rate`` is the probability of going in the direction of the
+    action; the two at right angles share the remainder.  ``reward_schedule`` has the
+    rewards of arriving in a goal, in a hole and on ice, to which the start belongs.
     """
 
     def __init__(
@@ -149,15 +147,9 @@ class OracleFrozenLake:
 
 
 def fewest_moves(rows):
-    """Return the fewest moves to a goal from each cell of a lake without slips, or -1.
+    """Return the fewest moves to a goal from each cell of a lake without slips.
 
-    Parameters
-    ----------
-    rows : list of str
-
-    Returns
-    -------
-    list of int, by cell; -1 in holes and without a way
+    -1 stands in holes and where there is no way.
     """
     lake = OracleFrozenLake(rows, is_slippery=False)
     cells = "".join(rows)
@@ -207,17 +199,8 @@ def highest_chances(rows, success_rate=1.0 / 3.0):
 def play_policy(rows, policy, success_rate=1.0 / 3.0):
     """Return a policy's chance to reach a goal, and its expected steps, from each cell.
 
-    Parameters
-    ----------
-    rows : list of str
-    policy : (cells,) int, actions
-    success_rate : float
-
-    Returns
-    -------
-    chances, steps : (cells,) float
-        Steps until the game is over or lost: until no goal can be reached.  Solutions
-        of linear equations; numpy raises if the policy might play for ever.
+    Steps until the game is over or lost: until no goal can be reached.  Both solve
+    linear equations; numpy raises if the policy might play for ever.
     """
     cells = np.array(list("".join(rows)))
     alive = (np.array(fewest_moves(rows)) > 0) & (cells != "G")

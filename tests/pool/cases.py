@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import os
 import pickle
 import signal
@@ -33,26 +34,9 @@ ONE_PROCESS = {"workers": 1, "executor": "process"}
 EXECUTORS = [{}, THREADS, PROCESSES]
 EXECUTOR_IDS = ["serial", "threads", "processes"]
 EACH_EXECUTOR = pytest.mark.parametrize("workers", EXECUTORS, ids=EXECUTOR_IDS)
-EACH_SHARED_MEMORY = pytest.mark.parametrize(
-    "workers", EXECUTORS[:2], ids=EXECUTOR_IDS[:2]
-)
 EACH_WORKER = pytest.mark.parametrize("workers", EXECUTORS[1:], ids=EXECUTOR_IDS[1:])
-WORKERS = [
-    {},
-    {"workers": 1},
-    {"workers": 2},
-    {"workers": 4},
-    {"workers": 1, "executor": "process"},
-    {"workers": 2, "executor": "process"},
-    {"workers": 4, "executor": "process"},
-]
-WORKER_IDS = [
-    f"{kind.get('executor', 'thread')}{kind['workers']}" if kind else "serial"
-    for kind in WORKERS
-]
 # By their ids, for `one_in`.
 NAMED_EXECUTORS = dict(zip(EXECUTOR_IDS, EXECUTORS, strict=True))
-NAMED_WORKERS = dict(zip(WORKER_IDS, WORKERS, strict=True))
 COPIES = {"pickle": lambda env: pickle.loads(pickle.dumps(env)), "deep": copy.deepcopy}
 
 # For tests that make environments fail: the first fault of a pool warns, and warnings
@@ -62,11 +46,11 @@ FAULTS_ON_PURPOSE = pytest.mark.filterwarnings(
 )
 
 KINDS = {
-    "text": lambda n: talkers(n),
-    "box": lambda n: drifters("box", n),
-    "dict": lambda n: drifters("dict", n),
-    "discrete": lambda n: drifters("discrete", n),
-    "tuple": lambda n: drifters("tuple", n),
+    "text": talkers,
+    **{
+        kind: functools.partial(drifters, kind)
+        for kind in ("box", "dict", "discrete", "tuple")
+    },
     "counter": lambda n: [Counter] * n,
 }
 
@@ -220,8 +204,8 @@ def play_with_faults(
 ) -> list[str]:
     """Play ten steps with faults of environment 1 of 4, beside a twin without faults.
 
-    The other environments must play as the twin's, and environment 1 must go through
-    the episodes of its seed in order.
+    The other environments must play as the twin's.  Environment 1 must return its last
+    observation with each error, and go through the episodes of its seed in order.
 
     Returns
     -------
@@ -229,19 +213,24 @@ def play_with_faults(
         The errors in the infos of environment 1.
     """
     errors, levels = [], []
-    env.reset(seed=50)
+    before, _ = env.reset(seed=50)
     twin.reset(seed=50)
     for step, batch in enumerate(draw_actions("text", 4, 10)):
         actions = with_fault(batch, 1, fault) if step in fault_steps else batch
         result, twin_result = env.step(actions), twin.step(batch)
         assert values_of(result, [0, 2, 3]) == values_of(twin_result, [0, 2, 3])
-        info = info_of(result[4], 1)
-        error = info.get("final_info", info).get("error")
-        errors += [] if error is None else [error]
+        observations, info = result[0], info_of(result[4], 1)
+        failed = info.get("final_info", info)
+        if "error" in failed:
+            assert failed.keys() - {"final_obs"} == {"error"}
+            errors.append(failed["error"])
+            assert [array[1] for array in result[1:4]] == [0, False, True]
+            assert info.get("final_obs", observations[1]) == before[1]
         reset_ended(twin, twin_result)
         partial = reset_ended(env, result)
         if partial is not None:
-            info = info_of(partial[1], 1)
+            observations, info = partial[0], info_of(partial[1], 1)
+        before = observations
         if "level" in info:
             levels.append(info["level"])
     assert levels == [episode_seed(51, k + 1) for k in range(len(levels))]

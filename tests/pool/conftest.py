@@ -16,11 +16,9 @@ class Leftovers:
     def __init__(self):
         # The first process of all starts a helper that stays, and is not the pool's.
         multiprocessing.get_context("fork").Pipe()[0].close()
-        self._threads, self._children = (
-            threads(),
-            set(multiprocessing.active_children()),
-        )
-        self._num_files = self._count_files()
+        self._threads = threads()
+        self._children = set(multiprocessing.active_children())
+        self._num_files = count_files()
 
     def threads(self):
         """Return the new threads of pools."""
@@ -32,11 +30,13 @@ class Leftovers:
 
     def num_files(self):
         """Return how many more files are open."""
-        return self._count_files() - self._num_files
+        return count_files() - self._num_files
 
-    def _count_files(self):
-        folder = Path("/proc/self/fd")
-        return len(os.listdir(folder)) if folder.is_dir() else 0  # noqa: PTH208
+
+def count_files():
+    """Return how many files of this process are open."""
+    folder = Path("/proc/self/fd")
+    return len(os.listdir(folder)) if folder.is_dir() else 0  # noqa: PTH208
 
 
 @pytest.fixture(autouse=True)

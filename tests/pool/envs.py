@@ -11,7 +11,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from roll_vec.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
+from roll_vec import BaseDiscreteActionEnv, BaseLanguageBasedEnv
 
 # Environments in threads that hang wait for this event; tests set it afterwards.
 RELEASE = threading.Event()
@@ -28,9 +28,7 @@ class Talker(BaseLanguageBasedEnv):
     def __init__(self, length: int = 4) -> None:
         super().__init__()
         self.length = length
-        self.fail_resets = 0
-        self.resets = 0
-        self.turn = 0
+        self.fail_resets = self.resets = self.turn = 0
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -140,13 +138,9 @@ class Drifter(gymnasium.Env[Any, Any]):
 
     metadata: ClassVar = {"render_modes": ["ansi"], "render_fps": 7}
 
-    def __init__(
-        self, kind: str = "box", render_mode: str | None = None, reuses: bool = False
-    ) -> None:
-        self.kind = kind
-        self.reuses = reuses
-        self.render_mode = render_mode
-        self.scale = 1.0
+    def __init__(self, kind="box", render_mode=None, reuses=False):
+        self.kind, self.render_mode, self.reuses = kind, render_mode, reuses
+        self.scale, self.clock = 1.0, 0
         box = spaces.Box(-9.0, 9.0, (3,), np.float32)
         self.observation_space = {
             "box": box,
@@ -163,7 +157,6 @@ class Drifter(gymnasium.Env[Any, Any]):
             "tuple": spaces.MultiDiscrete([2, 3]),
         }[kind]
         self._buffer = np.zeros(3, np.float32)
-        self.clock = 0
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)

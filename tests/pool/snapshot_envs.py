@@ -10,8 +10,7 @@ from gymnasium.utils import EzPickle
 from gymnasium.wrappers import TransformReward
 
 from roll_vec.envs.countdown import Countdown
-from roll_vec.text.options import TextOptions
-from roll_vec.text.wrapper import TextWrapper
+from roll_vec.pool.factories import build
 from tests.pool.envs import Counter, Drifter, Talker
 
 
@@ -133,7 +132,7 @@ class NoopCounter(Counter):
 
 def noop_counter():
     """Return a counter that acts by text."""
-    return TextWrapper(NoopCounter(), TextOptions(action_separator=","))
+    return build(NoopCounter, {"action_mode": "text", "action_separator": ","})
 
 
 def wrapped_countdown():
@@ -143,8 +142,7 @@ def wrapped_countdown():
 
 def half_reward():
     """Return an environment with states in a wrapper that nobody knows."""
-    env = TextWrapper(Countdown(max_steps=4))
-    return TransformReward(env, _halve)
+    return TransformReward(build(Countdown, {"max_steps": 4}), _halve)
 
 
 def _halve(reward):

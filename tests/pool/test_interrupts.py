@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-import roll_vec
 from roll_vec.errors import EnvironmentFaultWarning, ResetNeededError, RollVecError
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.seeding import episode_seed
@@ -50,27 +49,29 @@ from tests.pool.envs import talkers
 
 if __name__ == "__main__":
     pools = []
-    for fault, workers in (
-        ("loop", {"workers": 2, "executor": "process"}),
+    for action, workers in (
+        ("fault:loop", {"workers": 2, "executor": "process"}),
+        (None, {"workers": 2, "executor": "process"}),
         ("go", {}),
-        ("wait", {"workers": 2}),
+        ("fault:wait", {"workers": 2}),
+        (None, {"workers": 2}),
     ):
         env = PoolVectorEnv(talkers(3), **workers)
         env.reset(seed=1)
         env.step(("a",) * 3)
-        if HANGS:
-            env.send([f"fault:{fault}" if fault != "go" else fault], [0])
+        if action is not None:
+            env.send([action], [0])
         pools.append(env)
-    print(*[queue.process.pid for queue in pools[0].engine.handles.workers._queues])
+    for env in pools[:2]:
+        print(*[queue.process.pid for queue in env.engine.handles.workers._queues])
 """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hangs", [False, True])
-def test_the_end_of_the_program(hangs):
-    """With a pool of each kind; environments of two of them may hang."""
+def test_the_end_of_the_program():
+    """With pools of each kind; environments of two of them hang."""
     result = subprocess.run(
-        [sys.executable, "-c", PROGRAM.replace("HANGS", str(hangs))],
+        [sys.executable, "-c", PROGRAM],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -80,12 +81,8 @@ def test_the_end_of_the_program(hangs):
     )
     assert result.stderr == ""
     pids = result.stdout.split()
-    assert len(pids) == 2
+    assert len(pids) == 4
     assert all(is_gone(pid) for pid in pids)
-
-
-def line_of(words):
-    return f"{' '.join(map(str, words))}\n".encode()
 
 
 @contextlib.contextmanager
@@ -101,13 +98,13 @@ def forked(main):
         # A suite that runs in the background may hand on that Ctrl-C is ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.setpgrp()
+
+        def tell(*words):
+            os.write(writer, f"{' '.join(map(str, words))}\n".encode())
+
         try:
-            main(
-                lambda *words: os.write(
-                    writer, f"{' '.join(map(str, words))}\n".encode()
-                )
-            )
-            os.write(writer, b"end\n")
+            main(tell)
+            tell("end")
         except BaseException:
             os.write(writer, traceback.format_exc().encode())
         os._exit(0)
@@ -198,6 +195,12 @@ def test_a_fork_cannot_use_the_workers_and_does_not_end_them(workers):
     env.close()
 
 
+def check_reset(env):
+    """Check that a pool plays as a new one after a seeded reset."""
+    assert env.reset(seed=5)[1]["level"].tolist() == [5, 6, 7]
+    assert env.step(("a",) * 3)[0] == ("1: a",) * 3
+
+
 @pytest.mark.parametrize("is_late", [False, True])
 def test_an_interrupt_between_a_queue_and_its_thread(is_late, monkeypatch):
     """Before or after a task, or a result, is handed over: both sides still agree."""
@@ -219,13 +222,8 @@ def test_an_interrupt_between_a_queue_and_its_thread(is_late, monkeypatch):
                 env.step(("a",) * 3)
             # Then the thread has ended the tasks; the caller does not know that.
             time.sleep(0.05)
-        _, infos = env.reset(seed=5)
-        assert infos["level"].tolist() == [5, 6, 7]
-        assert env.step(("a",) * 3)[0] == ("1: a",) * 3
-
-
-def run_out_of_memory(*_):
-    raise MemoryError
+        check_reset(env)
+    env.close()
 
 
 @EACH_EXECUTOR
@@ -247,11 +245,14 @@ def test_a_second_exception_before_tasks_are_dropped(workers, error, monkeypatch
             env.step(("a",) * 3)
         recover()
         env.step(("a",) * 3)
-    assert env.reset(seed=5)[1]["level"].tolist() == [5, 6, 7]
+    check_reset(env)
     env.close()
 
 
 def test_an_interrupt_while_a_worker_is_killed(monkeypatch):
+    def run_out_of_memory(*_):
+        raise MemoryError
+
     env = step_once(PROCESSES)
     env.send(("fault:loop",), [0])
     close = multiprocessing.process.BaseProcess.close
@@ -267,7 +268,7 @@ def test_an_interrupt_while_a_worker_is_killed(monkeypatch):
             env.recv(1)
         with pytest.raises(KeyboardInterrupt):
             env.reset(seed=5)
-    assert env.reset(seed=5)[1]["level"].tolist() == [5, 6, 7]
+    check_reset(env)
     env.close()
 
 
@@ -279,7 +280,7 @@ def test_a_worker_whose_exit_code_an_interrupt_has_lost():
     with pytest.warns(EnvironmentFaultWarning, match="exit code None"):
         truncations = env.step(("a",) * 3)[3]
     assert truncations.tolist() == [True, False, False]
-    assert env.reset(seed=5)[1]["level"].tolist() == [5, 6, 7]
+    check_reset(env)
     env.close()
     # `multiprocessing` takes it for alive.
     multiprocessing.process._children.discard(process)
@@ -298,43 +299,6 @@ def test_garbage_collection_after_an_interrupt_demands_nothing(workers):
     env.close()
 
 
-@pytest.mark.parametrize("workers", [{}, {"workers": 2}], ids=["serial", "threads"])
-@pytest.mark.parametrize("goes_back", [False, True])
-def test_an_interrupt_of_set_level_options_changes_none(
-    workers, goes_back, monkeypatch
-):
-    env, fresh = (
-        roll_vec.make_vec("roll_vec/Countdown-v0", 4, max_episode_steps=1, **workers)
-        for _ in range(2)
-    )
-    for one in (env, fresh):
-        one.reset(seed=1)
-    state, handles = env.get_state(), env.engine.handles
-    save, calls = handles._save_attribute, []
-
-    def interrupt(*arguments):
-        calls.append(arguments)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        save(*arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(handles, "_save_attribute", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            env.set_level_options(number_range=(1, 2), target_range=(1, 4))
-    with pytest.raises(ResetNeededError):
-        env.step(["1"] * 4)
-    if goes_back:
-        env.set_state(state)
-    else:
-        env.reset(seed=1)
-    for _ in range(6):
-        assert env.step(["1"] * 4)[0] == fresh.step(["1"] * 4)[0]
-    assert env.get_state() == fresh.get_state()
-    env.close()
-    fresh.close()
-
-
 def test_an_exception_after_a_task_was_queued_is_no_fault_of_the_task():
     """As of a signal's handler: the queue would have a task more than it knows of."""
 
@@ -349,6 +313,5 @@ def test_an_exception_after_a_task_was_queued_is_no_fault_of_the_task():
         env.step(("a",) * 3)
     with pytest.raises(ResetNeededError):
         env.step(("a",) * 3)
-    assert env.reset(seed=5)[1]["level"].tolist() == [5, 6, 7]
-    assert env.step(("a",) * 3)[0] == ("1: a",) * 3
+    check_reset(env)
     env.close()

@@ -1,39 +1,34 @@
-"""Snapshots and copies of pools: what is kept of each kind of environment, and faults.
+"""Snapshots of pools: what is kept of each kind of environment, and who can take it.
 
 `tests/contract/test_scenarios.py` goes to snapshots of every kind of batch and back.
 """
 
 import copy
-import pickle
+import functools
+import json
 from contextlib import closing
 
+import gymnasium
 import numpy as np
 import pytest
 
-from roll_vec.errors import ResetNeededError
+import roll_vec
+from roll_vec import VectorState
+from roll_vec.errors import InvalidFileError, InvalidStateError
 from roll_vec.pool import PoolVectorEnv
-from roll_vec.vector.packed_values import COPY, LOST, PICKLED, PICKLED_ENV, PLAIN
 from tests.contract.cases import assert_same
 from tests.pool.cases import (
-    EACH_EXECUTOR,
-    EACH_SHARED_MEMORY,
     EXECUTORS,
     FAULTS_ON_PURPOSE,
-    KINDS,
-    MODES,
-    NAMED_EXECUTORS,
     NEXT_STEP,
-    ONE_PROCESS,
+    PROCESSES,
     SAME_STEP,
+    THREADS,
     draw_actions,
-    kill_workers,
     play,
     pool,
-    reset_ended,
-    values_of,
-    with_fault,
 )
-from tests.pool.envs import Counter, drifters, talkers
+from tests.pool.envs import Counter, Talker, drifters, talkers
 from tests.pool.snapshot_envs import (
     HalfStateful,
     Levelled,
@@ -44,68 +39,54 @@ from tests.pool.snapshot_envs import (
     noop_counter,
     wrapped_countdown,
 )
-from tests.thinning import one_in
 
 pytestmark = FAULTS_ON_PURPOSE
 
-SEED = 11
-FNS = {"plain": [Stateful] * 3, "text": talkers(3)}
-
-
-def started(fns, steps=3, seed=SEED, **keywords):
-    """Return a pool that was reset and stepped by texts."""
-    env = PoolVectorEnv(fns, **keywords)
-    env.reset(seed=seed)
-    play(env, draw_actions("text", env.num_envs, steps))
-    return env
+COUNTDOWN, WEBSHOP = "roll_vec/Countdown-v0", "roll_vec/WebShop-v0"
 
 
 @pytest.mark.parametrize(
     ("build", "kind"),
     [
-        (Stateful, PLAIN),
-        (wrapped_countdown, PLAIN),
-        (noop_counter, PLAIN),
-        (Remembering, PLAIN),
-        (HalfStateful, PICKLED),
-        (half_reward, PICKLED_ENV),
-        (drifters("dict", 1)[0], PICKLED_ENV),
-        (Counter, PICKLED_ENV),
-        (Unpicklable, COPY),
+        (Stateful, "plain data"),
+        (wrapped_countdown, "plain data"),
+        (noop_counter, "plain data"),
+        (Remembering, "plain data"),
+        (HalfStateful, "pickled data"),
+        (half_reward, "pickled object"),
+        (drifters("dict", 1)[0], "pickled object"),
+        (Counter, "pickled object"),
+        (Unpicklable, "copy"),
     ],
 )
-def test_the_kind_of_a_state(build, kind):
+def test_the_kind_of_a_state(build, kind, tmp_path):
+    """A copy is for this process alone; pickles are loaded on request alone."""
+    path = tmp_path / "state.npz"
     with pool([build] * 2) as env:
-        env.reset(seed=SEED)
+        env.reset(seed=11)
         state = env.get_state()
-        assert set(state.arrays["state_kinds"]) == {kind}
-        assert (state.objects is None) == (kind != COPY)
-
-
-@one_in(3, "workers, mode, kind", NAMED_EXECUTORS, MODES, ["plain", "text"])
-def test_an_environment_that_has_just_failed(kind, mode, workers):
-    """Its next reset builds a new object, in the episode that the old one had."""
-    actions = draw_actions("text", 3, 12)
-    keywords = {"autoreset_mode": mode, **workers}
-    with pool(FNS[kind], **keywords) as env, pool(FNS[kind], **keywords) as other:
-        env.reset(seed=SEED)
-        play(env, actions[:3])
-        env.set_attr("length", 6)
-        result = env.step(with_fault(actions[3], 1, "raise"))
-        state = env.get_state()
-        is_lost = mode is not SAME_STEP
-        assert (state.arrays["state_kinds"][1] == LOST) == is_lost
-        assert state.arrays["needs_replacement"].tolist() == [False, is_lost, False]
-        reset_ended(env, result)
-        expected = play(env, actions[4:])
-        for target in (env, other):
-            target.set_attr("length", 6)
-            target.set_state(state)
-            # Nothing is left that a call could reach.
-            assert (target.call("turn")[1] is None) == is_lost
-            reset_ended(target, result)
-            assert_same(play(target, actions[4:]), expected)
-        assert other.fault_counts.sum() == 0
+        assert (state.objects is None) == (kind != "copy")
+        if kind == "copy":
+            with pytest.raises(InvalidStateError, match="only this process can use"):
+                state.save(path)
+            assert not path.exists()
+            lonely = VectorState(state.id, state.configuration, state.arrays)
+            with pytest.raises(InvalidStateError, match="a copy of an object"):
+                env.set_state(lonely)
+            return
+        if kind == "pickled object":
+            with pytest.raises(InvalidStateError, match=r"row 1: .*no get_state"):
+                state.row(1)
+        else:
+            assert state.replace_row(0, state.row(0)).row(0) == state.row(0)
+        state.save(path)
+        if kind != "plain data":
+            with pytest.raises(
+                InvalidFileError, match=r"state\.npz.*allow_pickle=True"
+            ):
+                VectorState.load(path)
+        loaded = VectorState.load(path, allow_pickle=kind != "plain data")
+        assert_same(env.set_state(loaded), env.set_state(env.get_state()))
 
 
 class Wordless(Stateful):
@@ -123,10 +104,14 @@ def test_a_snapshot_after_faults_is_the_same_with_any_workers():
     states = []
     for workers in EXECUTORS:
         with pool([Wordless] * 4, max_episode_steps=9, **workers) as env:
-            env.reset(seed=SEED)
+            env.reset(seed=11)
             env.set_attr("fail_resets", [0, 0, 0, 1])
             states.append([(env.step(batch), env.get_state())[1] for batch in batches])
     assert states[0] == states[1] == states[2]
+    assert states[0][1].arrays["needs_replacement"].tolist() == [True] * 2 + [
+        False,
+        True,
+    ]
 
 
 def test_a_stalled_environment_stays_stalled():
@@ -149,66 +134,32 @@ def test_a_stalled_environment_stays_stalled():
             assert_same(play(other, actions), play(good, actions))
 
 
-@pytest.mark.parametrize(
-    ("kind", "build"),
-    [
-        ("text", Stateful),
-        ("discrete", HalfStateful),
-        ("box", drifters("box", 1, reuses=True)[0]),
-    ],
-)
-def test_a_worker_that_dies_after_set_state_is_restored(kind, build):
-    """The log of each environment begins at the snapshot."""
-    actions = draw_actions(kind, 3, 12)
-    with pool([build] * 3) as env, pool([build] * 3, **ONE_PROCESS) as other:
-        env.reset(seed=SEED)
-        play(env, actions[:4])
-        other.reset(seed=99)
-        play(other, actions[4:9])
-        other.set_state(env.get_state())
-        for t in range(3):
-            kill_workers(other)
-            # The one whose task was running is lost.
-            other.send([actions[t][t]], [t])
-            other.recv()
-            others = [i for i in range(3) if i != t]
-            other.send([actions[t][i] for i in others], others)
-            result, expected = other.recv(None), env.step(actions[t])
-            assert values_of(result, [0, 1])[0] == values_of(expected, others)[0]
-            other.set_state(env.get_state())
-        assert other.fault_counts.tolist() == [1, 1, 1]
-
-
-@EACH_SHARED_MEMORY
+@pytest.mark.parametrize("workers", EXECUTORS[:2], ids=["serial", "threads"])
 def test_states_go_into_the_same_objects_unless_they_failed(workers):
+    """A state leaves attributes alone; an object brings its own."""
     with pool([Stateful] * 2, **workers) as env, pool(talkers(2), **workers) as other:
         for each, is_same in ((env, True), (other, False)):
             each.reset(seed=1)
-            objects = each.envs
-            each.set_state(each.get_state(), rows=[1, 0])
+            objects, state = each.envs, each.get_state()
+            each.set_attr("length", 9)
+            each.set_state(state, rows=[1, 0])
             pairs = zip(objects, each.envs, strict=True)
             assert [one is two for one, two in pairs] == [is_same] * 2
+            assert each.get_attr("length") == ((9, 9) if is_same else (4, 4))
         state, objects = env.get_state(), env.envs
         env.step(("fault:raise", "a"))
+        lost = env.get_state()
         env.set_state(state)
         assert env.envs[0] is not objects[0]
         assert env.envs[1] is objects[1]
         env.step(("a", "b"))
         assert env.fault_counts.tolist() == [1, 0]
+        env.set_state(lost)
+        # Nothing is left that a call could reach.
+        assert env.call("turn") == (None, 1)
 
 
-def test_attributes_belong_to_the_pool():
-    """A state leaves them alone; an object brings its own."""
-    with pool([Stateful] * 2) as env, pool(talkers(2)) as other:
-        for each, expected in ((env, (9, 9)), (other, (4, 4))):
-            each.reset(seed=1)
-            state = each.get_state()
-            each.set_attr("length", 9)
-            each.set_state(state)
-            assert each.get_attr("length") == expected
-
-
-@EACH_EXECUTOR
+@pytest.mark.parametrize("workers", EXECUTORS, ids=["serial", "threads", "processes"])
 def test_level_options_that_are_in_no_state(workers):
     """A new object gets those of the snapshot."""
     with pool([Levelled] * 3, **workers) as env:
@@ -220,32 +171,6 @@ def test_level_options_that_are_in_no_state(workers):
         assert env.get_attr("length") == (50, 4, 4)
         env.set_state(state, rows=[1, 0, 2])
         assert env.get_attr("length") == (4, 50, 4)
-
-
-class Interrupted(Stateful):
-    """Ctrl-C comes while its state is set."""
-
-    interrupts = False
-
-    def set_state(self, state):
-        if self.interrupts:
-            raise KeyboardInterrupt
-        super().set_state(state)
-
-
-def test_an_interrupted_set_state_needs_a_reset(monkeypatch):
-    with pool([Interrupted] * 2) as env, pool([Stateful] * 2) as twin:
-        env.reset(seed=1)
-        state = env.get_state()
-        with monkeypatch.context() as patch:
-            patch.setattr(Interrupted, "interrupts", True)
-            with pytest.raises(KeyboardInterrupt):
-                env.set_state(state)
-        for call in (env.get_state, lambda: env.step(("a", "b"))):
-            with pytest.raises(ResetNeededError):
-                call()
-        assert_same(env.reset(seed=2), twin.reset(seed=2))
-        assert_same(env.step(("a", "b")), twin.step(("a", "b")))
 
 
 @pytest.mark.parametrize("autoreset_mode", [NEXT_STEP, SAME_STEP])
@@ -261,30 +186,11 @@ def test_pools_that_reuse_their_batch(autoreset_mode):
         assert_same(play(env, actions[6:]), expected)
 
 
-# ---------------------------------------------------------------------- copies
-
-
-def test_workers_of_a_copy_restore_its_environments():
-    """They begin with the environment objects that the copy got."""
-    with closing(started(KINDS["text"](3), **ONE_PROCESS)) as env:
-        with closing(copy.deepcopy(env)) as other:
-            result, expected = (
-                other.step(("fault:kill", "e", "f")),
-                env.step(list("def")),
-            )
-        assert values_of(result, [1, 2]) == values_of(expected, [1, 2])
-        env.step(("fault:kill", "b", "c"))
-        with closing(pickle.loads(pickle.dumps(env))) as other:
-            actions = draw_actions("text", 3, 9)
-            assert_same(play(other, actions), play(env, actions))
-            assert other.fault_counts.tolist() == env.fault_counts.tolist()
-
-
-def test_shared_objects_stay_shared():
+def test_shared_objects_stay_shared_in_a_copy():
     catalogue = {"apples": 3}
 
     def shopper():
-        env = KINDS["text"](1)[0]()
+        env = Talker()
         env.catalogue = catalogue
         return env
 
@@ -293,3 +199,160 @@ def test_shared_objects_stay_shared():
         assert copies[0] == catalogue
         assert copies[0] is copies[1] is copies[2]
         assert isinstance(other, PoolVectorEnv)
+
+
+# ---------------------------------------------------- batches that exchange them
+
+
+def make(id=COUNTDOWN, num_envs=2, **keywords):
+    """Return a batch that was reset."""
+    env = roll_vec.make_vec(id, num_envs, **keywords)
+    env.reset(seed=3)
+    return env
+
+
+@pytest.mark.parametrize(
+    ("keywords", "words"),
+    [
+        ({}, None),
+        (THREADS, None),
+        (PROCESSES, None),
+        ({"workers": 1, "step_timeout": 5, "on_error": "raise", "copy": False}, None),
+        ({"render_mode": "text", "action_pattern": None, "score": 1.0}, None),
+        ({"max_steps": 4}, "max_steps.*4"),
+        ({"score": 2.0}, "score"),
+        ({"format_penalty": -1.0}, "format_penalty"),
+        ({"max_episode_steps": 9}, "max_episode_steps is 9"),
+        ({"autoreset_mode": "SameStep"}, "autoreset_mode"),
+    ],
+    ids=str,
+)
+def test_batches_that_exchange_snapshots_and_others(keywords, words):
+    state = make(max_steps=3).get_state()
+    with closing(make(**{"max_steps": 3, **keywords})) as env:
+        before = env.get_state()
+        if words is None:
+            env.set_state(state)
+            assert env.get_state().digest == state.digest
+            return
+        with pytest.raises(InvalidStateError, match=words):
+            env.set_state(state)
+        assert env.get_state() == before
+
+
+def test_other_environments_are_refused_by_name():
+    state = make().get_state()
+    with pytest.raises(InvalidStateError, match="WebShop"):
+        make(WEBSHOP).set_state(state)
+    for fn, other, words in (
+        (Talker, Stateful, r"Stateful.*Talker"),
+        (wrapped_countdown, lambda: wrapped_countdown().unwrapped, "TimeLimit"),
+        (drifters("box", 1)[0], drifters("discrete", 1)[0], "Discrete"),
+    ):
+        with pool([fn]) as env, pool([other]) as target:
+            env.reset(seed=1)
+            target.reset(seed=1)
+            with pytest.raises(InvalidStateError, match=words):
+                target.set_state(env.get_state())
+
+
+def test_a_data_file_counts_by_its_content(tmp_path):
+    lines = ['{"nums": [1, 2, 3], "target": 6}', '{"nums": [2, 3, 4], "target": 9}']
+    paths = [tmp_path / name for name in ("one.jsonl", "same.jsonl", "other.jsonl")]
+    for path, text in zip(paths, (lines, lines, lines[::-1]), strict=True):
+        path.write_text("\n".join(text))
+    one, same, other = (make(data=path) for path in paths)
+    state = one.get_state()
+    assert str(tmp_path) not in json.dumps(state.configuration)
+    same.set_state(state)
+    assert_same(same.step(["1", "2"]), one.step(["1", "2"]))
+    with pytest.raises(InvalidStateError, match="sha256"):
+        other.set_state(state)
+
+
+def even_goals(number, goal):
+    return number % 2 == 0
+
+
+def goals_below(limit, number, goal):
+    return number < limit
+
+
+FILTERS = (
+    None,
+    even_goals,
+    lambda number, goal: number % 2 == 1,
+    lambda number, goal: number < 40,
+    functools.partial(goals_below, 40),
+    functools.partial(goals_below, 50),
+)
+
+
+def test_a_function_counts_by_its_name_and_arguments():
+    states = [make(WEBSHOP, filter_goals=one).get_state() for one in FILTERS]
+    assert len({state.digest for state in states}) == len(FILTERS)
+    env = make(WEBSHOP, filter_goals=even_goals)
+    words = "filter_goals.*test_snapshots:even_goals.* in this batch"
+    for state in states[2:]:
+        with pytest.raises(InvalidStateError, match=words):
+            env.set_state(state)
+    env.set_state(states[1])
+    with closing(make(WEBSHOP, filter_goals=FILTERS[4], **PROCESSES)) as env:
+        env.set_state(states[4])
+        assert env.get_state() == states[4]
+
+
+def test_different_environments_in_one_pool():
+    """Each goes to rows of its like."""
+    fns = [Stateful, Talker, Stateful, Talker]
+    actions = draw_actions("text", 4, 6)
+    with pool(fns) as env, pool(fns) as other:
+        env.reset(seed=1)
+        play(env, actions[:3])
+        state = env.get_state()
+        expected = play(env, actions[3:])
+        other.set_state(state)
+        assert_same(play(other, actions[3:]), expected)
+        before = other.get_state()
+        with pytest.raises(InvalidStateError, match=r"environment 0 .* environment 1"):
+            other.set_state(state, rows=[1, 1, 2, 3])
+        assert_same(other.step(actions[0]), env.step(actions[0]))
+        other.set_state(before, rows=[2, 3, 2, 3])
+        other.set_state(state, mask=np.array([True, False, False, True]))
+    with pool(fns[::-1]) as reversed_pool:
+        reversed_pool.reset(seed=1)
+        with pytest.raises(InvalidStateError, match="another configuration"):
+            reversed_pool.set_state(state)
+
+
+def test_a_part_of_a_snapshot_is_as_wide_as_its_longest_state():
+    with pool([Stateful] * 3) as env:
+        env.reset(seed=1)
+        state = env.get_state()
+        env.step(("a", "b" * 5000, "c"))
+        longer = env.get_state()
+    assert longer.take([0, 2]).nbytes < 2000 < longer.nbytes
+    assert longer.take([0, 2]) == longer.take([2, 1, 0]).take([2, 0])
+    assert longer.take([0, 2]) != state.take([0, 2])
+
+
+@pytest.mark.parametrize(("id", "text"), [(COUNTDOWN, "1+2"), (WEBSHOP, "search[red]")])
+def test_a_row_is_a_single_environment_and_goes_back(id, text):
+    """`gymnasium.make(id)` has the same content, with and without the text layer."""
+    env, single = make(id, 3), gymnasium.make(id)
+    env.step([text] * 3)
+    state = env.get_state()
+    single.reset(seed=0)
+    inner, outer = single.unwrapped, single.get_wrapper_attr("set_state").__self__
+    assert type(inner) is not type(outer)
+    for layer in (inner, outer):
+        layer.set_state(state.row(1))
+        assert layer.get_state() == state.row(1)
+    if id == COUNTDOWN:
+        outer.reset()
+    single.step(text)
+    moved = state.replace_row(0, outer.get_state())
+    assert moved.row(0) == inner.get_state()
+    assert moved.row(1) == state.row(1)
+    env.set_state(moved)
+    assert env.call("get_state")[0] == inner.get_state()

@@ -9,13 +9,12 @@ from roll_vec.pool import env_runner, fault_handling
 from roll_vec.seeding import episode_seed
 from tests.pool.cases import (
     DISABLED,
+    EACH_WORKER,
     FAULTS_ON_PURPOSE,
     LIMIT,
     NEXT_STEP,
     ONE_PROCESS,
-    PROCESSES,
     SAME_STEP,
-    THREADS,
     draw_actions,
     play_with_faults,
     pool,
@@ -23,19 +22,13 @@ from tests.pool.cases import (
     values_of,
     wait_until,
 )
-from tests.pool.envs import RELEASE, talkers
+from tests.pool.envs import RELEASE, Talker, talkers
 
 pytestmark = FAULTS_ON_PURPOSE
 
 
 @pytest.mark.parametrize(
-    ("workers", "mode"),
-    [
-        (1, SAME_STEP),
-        (4, DISABLED),
-        pytest.param(1, NEXT_STEP, marks=pytest.mark.slow),
-        pytest.param(2, SAME_STEP, marks=pytest.mark.slow),
-    ],
+    ("workers", "mode"), [(1, SAME_STEP), (4, DISABLED), (2, NEXT_STEP)]
 )
 def test_a_thread_that_hangs_is_abandoned(workers, mode):
     keywords = {"workers": workers, "step_timeout": LIMIT, "autoreset_mode": mode}
@@ -72,37 +65,39 @@ def test_a_reset_that_hangs_in_a_thread(monkeypatch):
 def test_a_timeout_does_not_count_the_wait_for_the_worker():
     """All on one thread: each takes half of the limit, the last waits for the rest."""
 
-    def slow():
-        env = talkers(1)[0]()
-        step = env.step
-        env.step = lambda action: (time.sleep(LIMIT / 2), step(action))[1]
-        return env
+    class Slow(Talker):
+        def step(self, action):
+            time.sleep(LIMIT / 2)
+            return super().step(action)
 
-    with pool([slow] * 3, workers=1, step_timeout=LIMIT) as env:
+    with pool([Slow] * 3, workers=1, step_timeout=LIMIT) as env:
         env.reset(seed=0)
         env.step(("a",) * 3)
         assert env.fault_counts.tolist() == [0] * 3
 
 
 def test_a_thread_belongs_to_an_environment_for_good():
-    def pinned():
-        env = talkers(1)[0]()
-        env.home = threading.get_ident()
-        env.add = lambda number: (threading.get_ident(), env.home)
-        close = env.close
-        env.close = lambda: (threads.append((threading.get_ident(), env.home)), close())
-        return env
+    closed = []
 
-    threads = []
-    with pool([pinned] * 5, workers=2) as env:
+    class Pinned(Talker):
+        def __init__(self):
+            super().__init__()
+            self.home = threading.get_ident()
+
+        def threads(self):
+            return threading.get_ident(), self.home
+
+        def close(self):
+            closed.append(self.threads())
+
+    with pool([Pinned] * 5, workers=2) as env:
         env.reset(seed=0)
-        pairs = env.call("add", 0)
-        assert all(here == home for here, home in pairs)
+        pairs = env.call("threads")
         homes = [home for _, home in pairs]
         assert homes == [homes[0], homes[1], homes[0], homes[1], homes[0]]
         assert threading.get_ident() not in homes
-    assert len(threads) == 5
-    assert all(here == home for here, home in threads)
+    assert len(closed) == 5
+    assert all(here == home for here, home in [*pairs, *closed])
 
 
 # ------------------------------------------------------------- late results
@@ -115,7 +110,7 @@ def has_result(queue):
     return queue.num_posted - queue.num_received == len(queue.tasks)
 
 
-@pytest.mark.parametrize("workers", [THREADS, PROCESSES], ids=["threads", "processes"])
+@EACH_WORKER
 def test_results_in_time_are_no_timeouts_however_late_the_caller_looks(
     workers, monkeypatch
 ):
@@ -137,18 +132,12 @@ def test_results_in_time_are_no_timeouts_however_late_the_caller_looks(
 def test_a_result_just_before_the_kill_leaves_no_blame_to_the_next(tmp_path):
     """Each environment waits in a step for a file that is named as its action."""
 
-    def waiter():
-        env = talkers(1)[0]()
-        step = env.step
-
-        def wait_and_step(action):
+    class Waiter(Talker):
+        def step(self, action):
             wait_until((tmp_path / action).exists)
-            return step(action)
+            return super().step(action)
 
-        env.step = wait_and_step
-        return env
-
-    with pool([waiter] * 2, step_timeout=LIMIT, **ONE_PROCESS) as env:
+    with pool([Waiter] * 2, step_timeout=LIMIT, **ONE_PROCESS) as env:
         env.reset(seed=0)
         (queue,) = queues_of(env)
         process = queue.process

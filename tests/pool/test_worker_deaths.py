@@ -1,21 +1,27 @@
-"""Worker processes that hang or die: which episodes are lost, which are restored."""
+"""Worker processes that hang or die: which episodes are lost, which are restored.
+
+The replay logs, from which environments are restored, stay small.
+"""
 
 import multiprocessing
 import os
 import signal
 import threading
 import warnings
+from contextlib import closing
 
 import gymnasium
 import numpy as np
 import pytest
 
 from roll_vec.errors import ResetNeededError
-from roll_vec.pool import processes
+from roll_vec.pool import processes, replay
 from roll_vec.pool.observations import same_data
 from roll_vec.seeding import episode_seed
 from tests.contract.cases import assert_same
 from tests.pool.cases import (
+    COPIES,
+    DISABLED,
     FAULTS_ON_PURPOSE,
     LIMIT,
     MODES,
@@ -25,12 +31,14 @@ from tests.pool.cases import (
     SAME_STEP,
     draw_actions,
     kill_workers,
+    play,
     play_with_faults,
     pool,
     reset_ended,
     values_of,
 )
-from tests.pool.envs import drifters, talkers
+from tests.pool.envs import Drifter, Talker, drifters, talkers
+from tests.pool.snapshot_envs import Forgetful, HalfStateful, Locked, Stateful
 from tests.thinning import one_in
 
 pytestmark = FAULTS_ON_PURPOSE
@@ -43,74 +51,20 @@ MESSAGES = {
 }
 
 
-def check_replacement(workers, command, mode, kind, fault_steps, **limits):
-    """Check what a pool says of an environment whose process ends or is stopped."""
+@one_in(3, "command, workers, mode", [*MESSAGES], [1, 4], MODES)
+def test_a_process_that_dies_or_hangs_is_replaced(command, workers, mode):
+    hangs = command == "loop"
     keywords = {"workers": workers, "executor": "process", "autoreset_mode": mode}
+    keywords |= {"step_timeout": LIMIT, "reset_timeout": 20} if hangs else {}
     with (
-        pool(talkers(4), **keywords, **limits) as env,
+        pool(talkers(4), **keywords) as env,
         pool(talkers(4), autoreset_mode=mode) as twin,
     ):
-        errors = play_with_faults(env, twin, command, fault_steps)
-        assert len(errors) in (1, 2)
+        errors = play_with_faults(env, twin, command, (1,) if hangs else (1, 6))
         assert set(errors) == {MESSAGES[command]}
         expected = dict.fromkeys(("exception", "timeout", "worker_death", "reset"), 0)
+        kind = "timeout" if hangs else "worker_death"
         assert env.faults == {**expected, kind: len(errors)}
-
-
-@one_in(3, "command, workers, mode", ["os._exit", "kill"], [1, 4], MODES)
-def test_a_process_that_died_is_replaced(command, workers, mode):
-    check_replacement(workers, command, mode, "worker_death", (1, 6))
-
-
-@pytest.mark.parametrize(
-    ("workers", "mode"),
-    [(2, SAME_STEP), pytest.param(1, NEXT_STEP, marks=pytest.mark.slow)],
-)
-def test_a_process_that_hangs_is_stopped_and_replaced(workers, mode):
-    limits = {"step_timeout": LIMIT, "reset_timeout": 20}
-    check_replacement(workers, "loop", mode, "timeout", (1,), **limits)
-
-
-@one_in(2, "mode, kind", MODES, ["box", "dict"])
-def test_foreign_environments_of_a_dead_worker_are_restored(kind, mode):
-    """By all actions since their last seeded reset, through later episodes."""
-    fns = drifters(kind, 3)
-    with (
-        pool(fns, autoreset_mode=mode, **ONE_PROCESS) as env,
-        pool(fns, autoreset_mode=mode) as twin,
-    ):
-        for one in (env, twin):
-            one.reset(seed=9)
-            one.set_attr("scale", 2.0)
-        for step, batch in enumerate(draw_actions(kind, 3, 30)):
-            if step in (14, 20):
-                kill_workers(env)
-            result, twin_result = env.step(batch), twin.step(batch)
-            assert values_of(result, [1, 2]) == values_of(twin_result, [1, 2])
-            reset_ended(env, result)
-            reset_ended(twin, twin_result)
-        assert env.fault_counts.tolist() == [2, 0, 0]
-        assert env.get_attr("scale") == (2.0, 2.0, 2.0)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_workers_that_are_killed_while_idle(mode):
-    """The first environment that is stepped then loses its episode."""
-    fns = talkers(4)
-    with (
-        pool(fns, autoreset_mode=mode, **PROCESSES) as env,
-        pool(fns, autoreset_mode=mode) as twin,
-    ):
-        env.reset(seed=1)
-        twin.reset(seed=1)
-        env.step(("a",) * 4)
-        twin.step(("a",) * 4)
-        kill_workers(env)
-        result, twin_result = env.step(("b",) * 4), twin.step(("b",) * 4)
-        assert values_of(result, [2, 3]) == values_of(twin_result, [2, 3])
-        assert env.fault_counts.tolist() == [1, 1, 0, 0]
-        infos = result[4].get("final_info", result[4])
-        assert "exit code -9" in infos["error"][0]
 
 
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
@@ -131,21 +85,20 @@ def test_an_environment_that_dies_in_its_resets_is_stalled():
     with pool(talkers(2), **ONE_PROCESS) as env, pool(talkers(2)) as twin:
         twin.reset(seed=3)
         env.set_attr("fail_resets", ["die", 0])
-        result = env.reset(seed=3)
-        assert "exit code 5 during reset" in result[1]["error"][0]
-        assert env.faults["worker_death"] == 4
-        assert env.faults["reset"] == 1
+        _, infos = env.reset(seed=3)
+        assert "exit code 5 during reset" in infos["error"][0]
+        assert (env.faults["worker_death"], env.faults["reset"]) == (4, 1)
         env.set_attr("fail_resets", 0)
         for batch in draw_actions("text", 2, 5):
             result, twin_result = env.step(batch), twin.step(batch)
             assert values_of(result, [1]) == values_of(twin_result, [1])
 
 
-class Forking(gymnasium.Wrapper):
+class Forking(Talker):
     """Leaves a process that holds its pipes, and ends its own."""
 
-    def __init__(self, env, file):
-        super().__init__(env)
+    def __init__(self, file):
+        super().__init__()
         self.file = file
 
     def step(self, action):
@@ -161,8 +114,7 @@ class Forking(gymnasium.Wrapper):
 def test_a_death_is_noticed_though_the_pipe_stays_open(monkeypatch, tmp_path):
     monkeypatch.setattr(processes, "ALIVE_CHECK_INTERVAL", 0.05)
     file = tmp_path / "pid"
-    make_env = talkers(1)[0]
-    with pool([lambda: Forking(make_env(), file)], **ONE_PROCESS) as env:
+    with pool([lambda: Forking(file)], **ONE_PROCESS) as env:
         env.reset(seed=0)
         env.send(["a"], [0])
         try:
@@ -175,108 +127,15 @@ def test_a_death_is_noticed_though_the_pipe_stays_open(monkeypatch, tmp_path):
     assert truncations.tolist() == [True]
 
 
-def arrange(number):
-    """Return an observation with a number in all kinds of places."""
-    boxed = np.empty(1, object)
-    boxed[0] = [number]
-    return {"part": (number, complex(0, number)), "boxed": boxed, "list": [number]}
-
-
-def test_numbers_of_observations_are_compared_by_their_bits():
-    assert same_data(arrange(float("nan")), arrange(float("nan")))
-    assert not same_data(arrange(float("nan")), arrange(-float("nan")))
-    assert not same_data(arrange(0.0), arrange(-0.0))
-
-
-class Blind(gymnasium.Env):
-    """Observes nothing; the action 1 ends its process."""
-
-    observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (), np.float64)
-    action_space = gymnasium.spaces.Discrete(2)
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.turn = 0
-        return float("nan"), {}
-
-    def step(self, action):
-        if action == 1:
-            os._exit(1)
-        self.turn += 1
-        return float("nan"), self.turn, False, False, {}
-
-
-def test_an_environment_that_observes_nan_is_restored():
-    with pool([Blind] * 2, **ONE_PROCESS) as env:
-        env.reset(seed=0)
-        env.step([0, 0])
-        _, rewards, _, truncations, _ = env.step([1, 0])
-        assert truncations.tolist() == [True, False]
-        assert rewards.tolist() == [0, 2]
-
-
-def test_an_environment_that_repeats_otherwise_is_not_restored():
-    """An environment with a clock of its own comes to another observation."""
-
-    def clocked():
-        env = talkers(1)[0]()
-        step = env.step
-        env.step = lambda action: (os.urandom(8).hex(), *step(action)[1:])
-        return env
-
-    with pool([*talkers(1), clocked, *talkers(1)], **ONE_PROCESS) as env:
-        env.reset(seed=1)
-        env.step(("a", "b", "c"))
-        *_, truncations, infos = env.step(("fault:os._exit", "b", "c"))
-        assert truncations.tolist() == [True, True, False]
-        assert infos["error"][1] == (
-            "worker death: could not be restored (exception in restore: RuntimeError: "
-            "the same actions led to another observation)"
-        )
-        *_, infos = env.step(("a", "b", "c"))
-        assert infos["level"].tolist()[:2] == [episode_seed(1, 1), episode_seed(2, 1)]
-
-
-def test_an_environment_that_hangs_while_it_is_restored(tmp_path):
-    """It is stopped as well, and the third one is restored after all."""
-
-    mark = tmp_path / "mark"
-
-    def slow_again():
-        env = talkers(1)[0]()
-        step = env.step
-
-        def stepping(action):
-            if mark.exists():
-                threading.Event().wait()
-            return step(action)
-
-        env.step = stepping
-        return env
-
-    keywords = {"step_timeout": LIMIT, "reset_timeout": LIMIT, **ONE_PROCESS}
-    fns = [*talkers(1), slow_again, *talkers(1)]
-    with pool(fns, **keywords) as env, pool(talkers(3)) as twin:
-        env.reset(seed=1)
-        twin.reset(seed=1)
-        env.step(("a", "b", "c"))
-        twin.step(("a", "b", "c"))
-        mark.touch()
-        result = env.step(("fault:os._exit", "b", "c"))
-        assert result[3].tolist() == [True, True, False]
-        assert "could not be restored (timeout" in result[4]["error"][1]
-        assert values_of(result, [2]) == values_of(twin.step(("a", "b", "c")), [2])
-
-
 def test_a_worker_that_cannot_be_started(monkeypatch):
     """The pool can be closed, or reset once it works again."""
+
+    def refuse(*_):
+        raise BlockingIOError
+
     with pool(talkers(2), **PROCESSES) as env:
         env.reset(seed=1)
         with monkeypatch.context() as patch:
-
-            def refuse(*_):
-                raise BlockingIOError
-
             patch.setattr(multiprocessing.process.BaseProcess, "start", refuse)
             with pytest.raises(BlockingIOError):
                 env.step(("fault:kill", "a"))
@@ -295,9 +154,291 @@ def test_results_before_a_death_are_not_lost():
         result = env.step(("a", "b", "c", "fault:kill"))
         twin_result = twin.step(("a", "b", "c", "d"))
         assert values_of(result, [0, 1, 2]) == values_of(twin_result, [0, 1, 2])
-        assert env.get_attr("resets")[:3] == (1, 1, 1)
-        assert env.get_attr("resets")[3] is None
+        assert env.get_attr("resets") == (1, 1, 1, None)
         assert env.render()[3] is None
+
+
+def test_unpicklable_results_are_faults_of_one():
+    class Opaque(Talker):
+        def step(self, action):
+            return *super().step(action)[:4], {"lock": threading.Lock()}
+
+    with pool([Opaque, Talker], **ONE_PROCESS) as env:
+        env.reset(seed=2)
+        *_, truncations, infos = env.step(("a", "b"))
+        assert truncations.tolist() == [True, False]
+        assert "cannot be pickled" in infos["error"][0]
+
+
+def test_another_start_method():
+    with (
+        pool(talkers(3), context="spawn", **ONE_PROCESS) as env,
+        pool(talkers(3)) as twin,
+    ):
+        assert_same(env.reset(seed=1), twin.reset(seed=1))
+        result = env.step(("a", "fault:kill", "b"))
+        twin_result = twin.step(("a", "", "b"))
+        assert values_of(result, [0, 2]) == values_of(twin_result, [0, 2])
+        assert env.faults["worker_death"] == 1
+
+
+# ------------------------------------------------------------------- restored
+
+
+class Liar(Drifter):
+    """Loses its clock where it is pickled."""
+
+    def __init__(self):
+        super().__init__("discrete")
+
+    def __getstate__(self):
+        return {**self.__dict__, "clock": 50}
+
+
+class Deadly(Liar):
+    """Kills the process that pickles it."""
+
+    def __getstate__(self):
+        os._exit(7)
+
+
+class Huge(Drifter):
+    """Is too large for a snapshot."""
+
+    def __init__(self):
+        super().__init__("discrete")
+        self.ballast = bytes(100_000)
+
+
+def let_snapshots_be_due_after(monkeypatch, num_bytes):
+    """Let a log have so many bytes of calls before a snapshot takes their place."""
+    monkeypatch.setattr(replay, "MIN_BYTES", num_bytes)
+    monkeypatch.setattr(replay, "MAX_BYTES", num_bytes)
+
+
+@pytest.fixture
+def _frequent_snapshots(monkeypatch):
+    let_snapshots_be_due_after(monkeypatch, 400)
+
+
+def logs_of(env):
+    """Return the replay logs of a pool."""
+    return env.engine.handles.workers._recovery.logs
+
+
+def kill(env, batch):
+    """Kill the workers in a task, or snapshot, of the first environment."""
+    kill_workers(env)
+    is_dict = isinstance(batch, dict)
+    env.send({k: v[:1] for k, v in batch.items()} if is_dict else batch[:1], [0])
+    env.recv()
+    if env.metadata["autoreset_mode"] is DISABLED:
+        env.reset(options={"reset_mask": np.arange(env.num_envs) == 0})
+
+
+def in_wrapper():
+    return gymnasium.wrappers.TimeLimit(Drifter("box"), 5)
+
+
+RESTORED = {
+    "box": ("box", drifters("box", 3)),
+    "dict": ("dict", drifters("dict", 3)),
+    "in wrapper": ("box", [in_wrapper] * 3),
+    "resuming": ("text", talkers(3)),
+    "own states": ("text", [Stateful] * 3),
+}
+
+
+@one_in(3, "num_bytes, mode, name", [400, 1 << 20], MODES, [*RESTORED])
+def test_environments_of_a_dead_worker_are_restored(num_bytes, mode, name, monkeypatch):
+    """By a snapshot, or by all actions since a seeded reset, through later episodes."""
+    let_snapshots_be_due_after(monkeypatch, num_bytes)
+    kind, fns = RESTORED[name]
+    attribute = "motto" if kind == "text" else "scale"
+    with (
+        pool(fns, autoreset_mode=mode, **ONE_PROCESS) as env,
+        pool(fns, autoreset_mode=mode) as twin,
+    ):
+        for one in (env, twin):
+            one.reset(seed=9)
+            one.set_attr(attribute, 2.0)
+            if kind == "text":
+                one.set_attr("length", 60)
+                one.reset(seed=9)
+        num_snapshots = 0
+        for step, batch in enumerate(draw_actions(kind, 3, 40)):
+            if step in (11, 12, 13, 30):
+                kill(env, batch)
+            result, twin_result = env.step(batch), twin.step(batch)
+            assert values_of(result, [1, 2]) == values_of(twin_result, [1, 2])
+            reset_ended(env, result)
+            reset_ended(twin, twin_result)
+            for log in logs_of(env):
+                assert sum(map(len, log._calls)) <= num_bytes + 4000
+            num_snapshots += logs_of(env)[2]._snapshot is not None
+        assert bool(num_snapshots) == (num_bytes == 400)
+        assert env.fault_counts[1:].tolist() == [0, 0]
+        assert env.get_attr(attribute) == (2.0, 2.0, 2.0)
+
+
+@pytest.mark.usefixtures("_frequent_snapshots")
+def test_many_calls_without_a_step_are_bounded_too():
+    with pool(drifters("discrete", 2), **ONE_PROCESS) as env:
+        env.reset(seed=1)
+        for number in range(30):
+            env.set_attr("scale", float(number))
+            env.reset()
+        assert all(len(log._calls) < 20 for log in logs_of(env))
+        kill(env, np.zeros(2, int))
+        assert env.fault_counts[1] == 0
+        assert env.get_attr("scale")[1] == 29.0
+
+
+def test_the_limit_of_a_pool_is_shared():
+    assert replay.calls_limit(1) == replay.calls_limit(64) == 1 << 20
+    assert replay.calls_limit(256) == 1 << 18
+    assert replay.calls_limit(10**6) == 1 << 16
+
+
+@pytest.mark.usefixtures("_frequent_snapshots")
+@pytest.mark.parametrize(
+    ("build", "why"),
+    [
+        (Locked, "there is no snapshot: exception in snapshot: TypeError: cannot pick"),
+        (Forgetful, "TypeError: Forgetful is pickled without its state"),
+        (Huge, "ValueError: it takes 1"),
+        (Deadly, "exit code 7 during snapshot"),
+        (Liar, "the same actions led to another observation"),
+    ],
+)
+def test_without_a_snapshot_the_episode_is_lost_with_the_worker(build, why):
+    """The next one begins, and a seeded reset begins a new log."""
+    still = np.zeros(2, int)
+    with pool([build] * 2, **ONE_PROCESS) as env:
+        env.reset(seed=1)
+        steps = 0
+        while logs_of(env)[1]._snapshot is None and not logs_of(env)[1].obstacle:
+            assert steps < 200
+            env.step(still)
+            steps += 1
+        for is_lost in (True, False):
+            counts = env.fault_counts
+            kill(env, still)
+            *_, infos = env.step(still)
+            assert (env.fault_counts - counts).tolist() == [1, is_lost]
+            if is_lost:
+                error = infos["error"][1]
+                assert error.startswith("worker death: could not be restored (")
+                assert why in error
+                assert "error" not in env.step(still)[4]
+            env.reset(seed=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "build"),
+    [
+        ("text", Stateful),
+        ("discrete", HalfStateful),
+        ("box", drifters("box", 1, reuses=True)[0]),
+    ],
+)
+def test_a_worker_that_dies_after_set_state_is_restored(kind, build):
+    """The log of each environment begins at the snapshot."""
+    actions = draw_actions(kind, 3, 12)
+    with pool([build] * 3) as env, pool([build] * 3, **ONE_PROCESS) as other:
+        env.reset(seed=11)
+        play(env, actions[:4])
+        other.reset(seed=99)
+        play(other, actions[4:9])
+        other.set_state(env.get_state())
+        for t in range(3):
+            kill_workers(other)
+            # The one whose task was running is lost.
+            other.send([actions[t][t]], [t])
+            other.recv()
+            others = [i for i in range(3) if i != t]
+            other.send([actions[t][i] for i in others], others)
+            result, expected = other.recv(None), env.step(actions[t])
+            assert values_of(result, [0, 1])[0] == values_of(expected, others)[0]
+            other.set_state(env.get_state())
+        assert other.fault_counts.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("how", COPIES)
+def test_workers_of_a_copy_restore_its_environments(how):
+    """They begin with the objects and the attributes that the copy got."""
+    actions = draw_actions("box", 3, 6)
+    with pool(drifters("box", 3), **ONE_PROCESS) as env:
+        env.reset(seed=1)
+        env.set_attr("scale", [2.0, 3.0, 4.0])
+        play(env, actions[:3])
+        with closing(COPIES[how](env)) as other:
+            kill_workers(other)
+            result, expected = other.step(actions[3]), env.step(actions[3])
+            assert values_of(result, [1, 2]) == values_of(expected, [1, 2])
+            assert other.get_attr("scale")[1:] == (3.0, 4.0)
+            assert other.fault_counts.tolist() == [1, 0, 0]
+        kill_workers(env)
+        env.step(actions[4])
+        with closing(COPIES[how](env)) as other:
+            assert_same(play(other, actions), play(env, actions))
+            assert other.fault_counts.tolist() == env.fault_counts.tolist()
+
+
+def arrange(number):
+    """Return an observation with a number in all kinds of places."""
+    boxed = np.empty(1, object)
+    boxed[0] = [number]
+    return {"part": (number, complex(0, number)), "boxed": boxed, "list": [number]}
+
+
+def test_numbers_of_observations_are_compared_by_their_bits():
+    assert same_data(arrange(float("nan")), arrange(float("nan")))
+    assert not same_data(arrange(float("nan")), arrange(-float("nan")))
+    assert not same_data(arrange(0.0), arrange(-0.0))
+
+
+class Clocked(Talker):
+    """Comes to another observation each time, as one with a clock of its own."""
+
+    def step(self, action):
+        return os.urandom(8).hex(), *super().step(action)[1:]
+
+
+def test_an_environment_that_repeats_otherwise_is_not_restored():
+    with pool([Talker, Clocked, Talker], **ONE_PROCESS) as env:
+        env.reset(seed=1)
+        env.step(("a", "b", "c"))
+        *_, truncations, infos = env.step(("fault:os._exit", "b", "c"))
+        assert truncations.tolist() == [True, True, False]
+        assert infos["error"][1] == (
+            "worker death: could not be restored (exception in restore: RuntimeError: "
+            "the same actions led to another observation)"
+        )
+        *_, infos = env.step(("a", "b", "c"))
+        assert infos["level"].tolist()[:2] == [episode_seed(1, 1), episode_seed(2, 1)]
+
+
+def test_an_environment_that_hangs_while_it_is_restored(tmp_path):
+    """It is stopped as well, and the third one is restored after all."""
+    mark = tmp_path / "mark"
+
+    class Slow(Talker):
+        def step(self, action):
+            if mark.exists():
+                threading.Event().wait()
+            return super().step(action)
+
+    keywords = {"step_timeout": LIMIT, "reset_timeout": LIMIT, **ONE_PROCESS}
+    with pool([Talker, Slow, Talker], **keywords) as env, pool(talkers(3)) as twin:
+        for one in (env, twin):
+            one.reset(seed=1)
+            one.step(("a", "b", "c"))
+        mark.touch()
+        result = env.step(("fault:os._exit", "b", "c"))
+        assert result[3].tolist() == [True, True, False]
+        assert "could not be restored (timeout" in result[4]["error"][1]
+        assert values_of(result, [2]) == values_of(twin.step(("a", "b", "c")), [2])
 
 
 def test_an_environment_that_was_lost_is_restored_after_its_reset():
@@ -311,32 +452,3 @@ def test_an_environment_that_was_lost_is_restored_after_its_reset():
         assert values_of(result, [0]) == values_of(twin_result, [0])
         *_, infos = env.step(("fault:raise", "g"))
         assert infos["error"][0] == "exception in step: ValueError: as told"
-
-
-def test_unpicklable_results_are_faults_of_one():
-    def opaque():
-        env = talkers(1)[0]()
-        step = env.step
-        env.step = lambda action: (*step(action)[:4], {"lock": threading.Lock()})
-        return env
-
-    with pool([opaque, *talkers(1)], **ONE_PROCESS) as env:
-        env.reset(seed=2)
-        *_, truncations, infos = env.step(("a", "b"))
-        assert truncations.tolist() == [True, False]
-        assert "cannot be pickled" in infos["error"][0]
-
-
-@pytest.mark.parametrize(
-    "context", ["spawn", pytest.param("forkserver", marks=pytest.mark.slow)]
-)
-def test_start_methods(context):
-    with (
-        pool(talkers(3), context=context, **ONE_PROCESS) as env,
-        pool(talkers(3)) as twin,
-    ):
-        assert_same(env.reset(seed=1), twin.reset(seed=1))
-        result = env.step(("a", "fault:kill", "b"))
-        twin_result = twin.step(("a", "", "b"))
-        assert values_of(result, [0, 2]) == values_of(twin_result, [0, 2])
-        assert env.faults["worker_death"] == 1

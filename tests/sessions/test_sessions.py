@@ -6,7 +6,9 @@ import gc
 import os
 import pickle
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -18,99 +20,26 @@ from roll_vec.errors import (
     InvalidActionError,
     InvalidOptionError,
     InvalidSeedError,
+    LevelGenerationError,
     PendingResultsError,
     ResetNeededError,
     SessionsFullError,
     UnsupportedError,
 )
-from roll_vec.pool import PoolVectorEnv
-from roll_vec.pool.observations import same_data
 from roll_vec.sessions import Sessions
 from roll_vec.sessions.calls import TaskCall, ThreadCall
 from roll_vec.sessions.micro_batches import MicroBatches
+from tests.contract.cases import assert_same
 from tests.distributed.local_actors import make_env
 
-
-def make_sessions(id="roll_vec/FrozenLake-v1", num_envs=2, **keywords):
-    envs = roll_vec.make_vec(id, num_envs, autoreset_mode="Disabled", **keywords)
-    return Sessions(envs)
-
-
-def texts_or_codes(space, seed):
-    space = copy.deepcopy(space)
-    space.seed(seed)
-    return [space.sample() for _ in range(12)]
-
-
-def play(env, actions, seed):
-    """Return everything of two episodes; the second has no seed of its own."""
-    results = []
-    for episode_seed in (seed, None):
-        results.append(env.reset(seed=episode_seed))
-        for action in actions:
-            results.append(env.step(action))
-            if results[-1][2] or results[-1][3]:
-                break
-    return results
-
-
-async def play_async(session, actions, seed):
-    results = []
-    for episode_seed in (seed, None):
-        results.append(await session.reset_async(episode_seed))
-        for action in actions:
-            results.append(await session.step_async(action))
-            if results[-1][2] or results[-1][3]:
-                break
-    return results
-
-
-LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
-SOKOBAN = {"num_levels": 4, "level_info": True, "action_mask": True}
-TEXTS = {"action_mode": "text", "obs_mode": "text"}
-
-
-@pytest.mark.parametrize("way", ["threads", "coroutines"])
-@pytest.mark.parametrize(
-    ("make", "id", "keywords", "options"),
-    [
-        (roll_vec.make_vec, "roll_vec/Sokoban-v0", SOKOBAN, {}),
-        (roll_vec.make_vec, "roll_vec/RandomFrozenLake-v0", TEXTS, {}),
-        (
-            roll_vec.make_vec,
-            COUNTDOWN,
-            {"action_pattern": "<answer>(.*?)</answer>"},
-            {},
-        ),
-        (roll_vec.make_vec, COUNTDOWN, {}, {"workers": 2, "executor": "thread"}),
-        (roll_vec.make_vec, COUNTDOWN, {}, {"workers": 2, "executor": "process"}),
-        (make_env, LAKE, {}, {"num_shards": 2}),
-        (make_env, COUNTDOWN, {}, {"num_shards": 2}),
-    ],
-    ids=["array", "texts", "pool", "thread", "process", "array shards", "pool shards"],
+FAULTS_ON_PURPOSE = pytest.mark.filterwarnings(
+    "ignore::roll_vec.errors.EnvironmentFaultWarning"
 )
-def test_sessions_return_what_single_environments_return(
-    make, id, keywords, options, way
-):
-    keywords = {"max_episode_steps": 6, **keywords}
-    envs = make(id, 4, autoreset_mode="Disabled", **options, **keywords)
-    with Sessions(envs) as sessions, ThreadPoolExecutor(4) as threads:
-        plans = [texts_or_codes(envs.single_action_space, seed) for seed in range(4)]
-        opened = [sessions.open() for _ in plans]
-        # One plays alone, while the others were never reset.
-        results = [play(opened[3], plans[3], 3)]
-        if way == "threads":
-            results += threads.map(play, opened, plans, range(4))
-        else:
-            results += together(*map(play_async, opened, plans, range(4)))
-    for seed, result in zip((3, *range(4)), results, strict=True):
-        assert same_data(
-            result, play(gymnasium.make(id, **keywords), plans[seed], seed)
-        )
+SECONDS = 20  # only a deadlock takes so long
 
 
 class Gate(gymnasium.Env):
-    """Its step waits for the test, and notes in which batch it was."""
+    """Its step 5 waits for the test."""
 
     observation_space = gymnasium.spaces.Discrete(10)
     action_space = gymnasium.spaces.Discrete(10)
@@ -125,25 +54,75 @@ class Gate(gymnasium.Env):
         self.num_steps = 0
         return 0, {"random": float(self.np_random.random())}
 
+    def wait(self):
+        self.entered.set()
+        assert self.may_go.wait(10)
+
     def step(self, action):
         if action == 9:
             raise RuntimeError("nine")
         if action == 5:
-            self.entered.set()
-            assert self.may_go.wait(10)
+            self.wait()
         self.num_steps += 1
         # An int beside a float would become one in a batch.
         info = {"value": action or 0.5, "number": self.num_steps}
         return action, 1.0, action == 8, False, info
 
+    def render(self):
+        return "a picture"
+
+
+class FileGate(Gate):
+    """Waits for a file, also in a process of its own."""
+
+    def __init__(self, path=""):
+        super().__init__()
+        self.path = Path(path)
+
+    def wait(self):
+        while not self.path.exists():
+            time.sleep(0.005)
+
+
+LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
+ROOMS, LAKES = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
+CLASSES = {"tests_sessions/Gate-v0": Gate, "tests_sessions/FileGate-v0": FileGate}
+GATE, FILE_GATE = CLASSES
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _ids():
+    for id, cls in CLASSES.items():
+        roll_vec.register(id, cls)
+    yield
+    for id in CLASSES:
+        roll_vec.registration.ENVIRONMENTS.pop(id)
+        gymnasium.registry.pop(id)
+
+
+def make_sessions(id=LAKE, num_envs=2, **keywords):
+    envs = roll_vec.make_vec(id, num_envs, autoreset_mode="Disabled", **keywords)
+    return Sessions(envs)
+
+
+@pytest.fixture(params=[0, 4], ids=["batches", "workers"])
+def workers(request):
+    return request.param
+
 
 @pytest.fixture
-def gates():
-    sessions = Sessions(PoolVectorEnv([Gate] * 4, autoreset_mode="Disabled"))
-    yield sessions
-    for env in sessions.envs.envs if not sessions.envs.closed else []:
+def gates(workers):
+    """Sessions over four gates, which are open at the end."""
+    sessions = make_sessions(GATE, 4, workers=workers)
+    envs = [env.unwrapped for env in sessions.envs.envs]
+    yield sessions, envs
+    for env in envs:
         env.may_go.set()
     sessions.close()
+
+
+in_batches = pytest.mark.parametrize("workers", [0], indirect=True, ids=["batches"])
+by_workers = pytest.mark.parametrize("workers", [4], indirect=True, ids=["workers"])
 
 
 def together(*calls):
@@ -171,90 +150,172 @@ def run_in_thread(function, *arguments):
 
 
 def wait_until(condition):
-    for _ in range(5000):
-        if condition():
-            return
-        threading.Event().wait(0.001)
-    pytest.fail("it did not happen in 5 s")
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.001)
 
 
-def test_calls_that_come_while_a_batch_runs_are_the_next_batch(gates, monkeypatch):
-    sizes, run = [], gates._rows.run
-    monkeypatch.setattr(
-        gates._rows, "run", lambda calls: (sizes.append(len(calls)), run(calls))
-    )
-    gates._calls._run = gates._run
-    players = open_started(gates, 4)
-    sizes.clear()
-    env = gates.envs.envs[0]
-    first = run_in_thread(players[0].step, 5)
-    assert env.entered.wait(5)
-    others = [run_in_thread(player.step, 3) for player in players[1:]]
-    wait_until(lambda: len(gates._calls._waiting) == 3)
-    env.may_go.set()
-    assert [future.result(5)[0] for future in (first, *others)] == [5, 3, 3, 3]
-    assert sizes == [1, 3]
+def enter(session, env):
+    """Begin a step that waits in its environment; return its future."""
+    future = run_in_thread(session.step, 5)
+    assert env.entered.wait(SECONDS)
+    return future
 
 
-def test_an_info_does_not_change_the_type_of_anothers(gates):
-    one, other = open_started(gates, 2)
-    (*_, info), (*_, other_info) = together(one.step_async(0), other.step_async(2))
-    assert info["value"] == 0.5
-    assert type(other_info["value"]) is int
+def check_reset_needed(*sessions):
+    for session in sessions:
+        with pytest.raises(ResetNeededError):
+            session.step(1)
+
+
+# ---------------------------------------------------- beside single environments
+
+
+def play(env, actions, seed):
+    """Return everything of two episodes; the second has no seed of its own."""
+    results = []
+    for episode_seed in (seed, None):
+        results.append(env.reset(seed=episode_seed))
+        for action in actions:
+            results.append(env.step(action))
+            if results[-1][2] or results[-1][3]:
+                break
+    return results
+
+
+async def play_async(session, actions, seed):
+    results = []
+    for episode_seed in (seed, None):
+        results.append(await session.reset_async(episode_seed))
+        for action in actions:
+            results.append(await session.step_async(action))
+            if results[-1][2] or results[-1][3]:
+                break
+    return results
+
+
+KINDS = {
+    "array": (ROOMS, {"num_levels": 4, "level_info": True, "action_mask": True}),
+    "texts": (LAKES, {"action_mode": "text", "obs_mode": "text"}),
+    "pool": (COUNTDOWN, {"action_pattern": "<answer>(.*?)</answer>"}),
+    "threads": (COUNTDOWN, {}, {"workers": 2, "executor": "thread"}),
+    "processes": (COUNTDOWN, {}, {"workers": 2, "executor": "process"}),
+    "array shards": (LAKE, {}, {"num_shards": 2}),
+    "pool shards": (COUNTDOWN, {}, {"num_shards": 2}),
+}
+
+
+@pytest.mark.parametrize("way", ["threads", "coroutines"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_sessions_return_what_single_environments_return(kind, way):
+    id, keywords, *options = KINDS[kind]
+    keywords = {"max_episode_steps": 6, **keywords}
+    make = make_env if "shards" in kind else roll_vec.make_vec
+    more = options[0] if options else {}
+    envs = make(id, 4, autoreset_mode="Disabled", **more, **keywords)
+    with Sessions(envs) as sessions, ThreadPoolExecutor(4) as threads:
+        plans = []
+        for seed in range(4):
+            space = copy.deepcopy(envs.single_action_space)
+            space.seed(seed)
+            plans.append([space.sample() for _ in range(12)])
+        opened = [sessions.open() for _ in plans]
+        # One plays alone, while the others were never reset.
+        results = [play(opened[3], plans[3], 3)]
+        if way == "threads":
+            results += threads.map(play, opened, plans, range(4))
+        else:
+            results += together(*map(play_async, opened, plans, range(4)))
+    for seed, result in zip((3, *range(4)), results, strict=True):
+        single = gymnasium.make(id, **keywords)
+        assert_same(result, play(single, plans[seed], seed))
+
+
+def test_render_returns_the_frame_of_the_session():
+    with make_sessions(ROOMS, 3, render_mode="ansi") as sessions:
+        single = gymnasium.make(ROOMS, render_mode="ansi")
+        sessions.open()
+        session = sessions.open()
+        session.reset(seed=4), single.reset(seed=4)
+        assert session.render() == single.render()
+    with make_sessions() as sessions, sessions.open() as session:
+        session.reset()
+        assert session.render() is None
+
+
+# ------------------------------------------------------------- errors and faults
 
 
 @pytest.mark.parametrize("action", [7, "left", None, -1, 1.5])
 def test_an_invalid_action_raises_for_its_own_caller_alone(action):
     with make_sessions() as sessions:
         one, other = sessions.open(), sessions.open()
-        single = gymnasium.make("roll_vec/FrozenLake-v1")
+        single = gymnasium.make(LAKE)
         one.reset(seed=1)
         other.reset(seed=1), single.reset(seed=1)
         error, result = together(one.step_async(action), other.step_async(2))
         assert isinstance(error, InvalidActionError)
-        assert same_data(result, single.step(2))
+        assert_same(result, single.step(2))
         # It has not moved: its next step is the first.
         single.reset(seed=1)
-        assert same_data(one.step(np.int32(2)), single.step(2))
+        assert_same(one.step(np.int32(2)), single.step(2))
 
 
 def test_a_level_that_cannot_be_made_is_an_error_of_its_own_session_alone():
     keywords = {"num_boxes": 1, "dim_room": (6, 6), "search_depth": 30}
-    with make_sessions("roll_vec/Sokoban-v0", 2, **keywords) as sessions:
+    with make_sessions(ROOMS, 2, **keywords) as sessions:
         engine = sessions.envs.engine
         reset = engine.reset
 
         def reset_unless(env_ids, seeds, options=None):
             if 13 in seeds:
-                raise roll_vec.errors.LevelGenerationError("no level")
+                raise LevelGenerationError("no level")
             reset(env_ids, seeds, options)
 
         engine.reset = reset_unless
         one, other = sessions.open(), sessions.open()
         error, result = together(one.reset_async(13), other.reset_async(5))
-        assert isinstance(error, roll_vec.errors.LevelGenerationError)
-        single = gymnasium.make("roll_vec/Sokoban-v0", **keywords)
-        assert same_data(result, single.reset(seed=5))
+        assert isinstance(error, LevelGenerationError)
+        assert_same(result, gymnasium.make(ROOMS, **keywords).reset(seed=5))
 
 
-@pytest.mark.filterwarnings("ignore::roll_vec.errors.EnvironmentFaultWarning")
-def test_a_fault_ends_its_own_episode_alone(gates):
-    one, other = open_started(gates, 2)
-    one.step(3)
+@FAULTS_ON_PURPOSE
+def test_errors_and_faults_end_no_episode_of_others(gates):
+    one, other = open_started(gates[0], 2)
+    error, well = together(one.step_async(99), other.step_async(2))
+    assert isinstance(error, InvalidActionError)
+    assert well == (2, 1.0, False, False, {"value": 2, "number": 1})
+    (*_, info), (*_, other_info) = together(one.step_async(0), other.step_async(2))
+    assert info == {"value": 0.5, "number": 1}
+    assert type(other_info["value"]) is int
     failed, well = together(one.step_async(9), other.step_async(2))
     # The last observation that it had.
-    assert (failed[0], failed[3]) == (3, True)
+    assert (failed[0], failed[3]) == (0, True)
     assert "nine" in failed[4]["error"]
-    assert well == (2, 1.0, False, False, {"value": 2, "number": 1})
-    with pytest.raises(ResetNeededError):
-        one.step(1)
+    assert well == (2, 1.0, False, False, {"value": 2, "number": 3})
+    check_reset_needed(one)
     other.step(1)
     one.reset(seed=1)
     assert one.step(1)[0] == 1
 
 
+@FAULTS_ON_PURPOSE
+@pytest.mark.parametrize("workers", [0, 1])
+def test_the_last_environment_that_fails_fails_alone(workers):
+    with make_sessions(GATE, 1, workers=workers) as sessions:
+        (session,) = open_started(sessions, 1)
+        # Its reset raises four times: the episode ends with its first step.
+        _, info = session.reset(options={"message": "no luck"})
+        assert "no luck" in info["error"]
+        assert session.step(1)[3]
+        check_reset_needed(session)
+        session.reset(seed=1)
+        assert session.step(1)[0] == 1
+
+
 def test_a_step_needs_a_reset_and_a_bad_reset_changes_nothing(gates):
-    session = gates.open()
+    session = gates[0].open()
     for call in (lambda: session.step(1), session.render):
         with pytest.raises(ResetNeededError):
             call()
@@ -265,25 +326,192 @@ def test_a_step_needs_a_reset_and_a_bad_reset_changes_nothing(gates):
     with pytest.raises(InvalidOptionError):
         session.reset(options=[1])
     assert session.step(8)[2]
-    with pytest.raises(ResetNeededError):
-        session.step(1)
+    check_reset_needed(session)
+
+
+@in_batches
+def test_an_interrupted_batch_asks_all_for_a_reset_and_hands_over(gates, monkeypatch):
+    one, other = open_started(gates[0], 2)
+
+    def interrupt(calls):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gates[0]._rows, "run", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            one.step(1)
+    check_reset_needed(one, other)
+    for session in (one, other):
+        session.reset()
+        assert session.step(2)[0] == 2
+
+
+# -------------------------------------------------------------------- who waits
+
+
+@in_batches
+def test_calls_that_come_while_a_batch_runs_are_the_next_batch(gates, monkeypatch):
+    sessions, envs = gates
+    sizes, run = [], sessions._rows.run
+    monkeypatch.setattr(
+        sessions._rows, "run", lambda calls: (sizes.append(len(calls)), run(calls))
+    )
+    sessions._calls._run = sessions._run
+    players = open_started(sessions, 4)
+    sizes.clear()
+    first = enter(players[0], envs[0])
+    others = [run_in_thread(player.step, 3) for player in players[1:]]
+    wait_until(lambda: len(sessions._calls._waiting) == 3)
+    envs[0].may_go.set()
+    assert [future.result(SECONDS)[0] for future in (first, *others)] == [5, 3, 3, 3]
+    assert sizes == [1, 3]
+
+
+@by_workers
+def test_a_slow_step_holds_up_nobody_else(gates):
+    sessions, envs = gates
+    slow, other, third = open_started(sessions, 3)
+    future = enter(slow, envs[0])
+    # The thread that takes results waits for the slow one: it is woken.
+    assert run_in_thread(other.step, 3).result(5)[0] == 3
+    results = together(other.step_async(4), third.step_async(2))
+    assert [result[0] for result in results] == [4, 2]
+    # Nor do errors wait for it.
+    assert isinstance(run_in_thread(other.step, 99).exception(5), InvalidActionError)
+    assert not future.done()
+    envs[0].may_go.set()
+    assert future.result(5)[0] == 5
+    wait_until(lambda: sessions._calls._is_idle.is_set())
+    # The thread ends when nothing is left to do.
+    wait_until(
+        lambda: "roll_vec-sessions" not in {one.name for one in threading.enumerate()}
+    )
+
+
+def test_a_slow_process_holds_up_nobody_else(tmp_path):
+    more = {"path": tmp_path / "gate", "workers": 2, "executor": "process"}
+    with make_sessions(FILE_GATE, **more) as sessions:
+        slow, other = open_started(sessions, 2)
+        future = run_in_thread(slow.step, 5)
+        wait_until(lambda: sessions._rows.active)
+        for action in range(1, 4):
+            assert run_in_thread(other.step, action).result(20)[0] == action
+        assert not future.done()
+        (tmp_path / "gate").touch()
+        assert future.result(20)[0] == 5
+
+
+def test_rendering_waits_until_nothing_is_active(tmp_path):
+    # One worker: it renders after the step that it has begun.
+    path = tmp_path / "gate"
+    with make_sessions(FILE_GATE, path=path, workers=1) as sessions:
+        slow, other = open_started(sessions, 2)
+        future = run_in_thread(slow.step, 5)
+        wait_until(lambda: sessions._rows.active)
+        picture = run_in_thread(other.render)
+        wait_until(lambda: sessions._calls._waiting)
+        path.touch()
+        assert picture.result(5) == "a picture"
+        assert future.result(5)[0] == 5
 
 
 def test_a_session_is_for_one_caller_at_a_time(gates):
-    [session] = open_started(gates, 1)
-    future = run_in_thread(session.step, 5)
-    env = gates.envs.envs[0]
-    assert env.entered.wait(5)
+    sessions, envs = gates
+    [session] = open_started(sessions, 1)
+    future = enter(session, envs[0])
     with pytest.raises(PendingResultsError):
         session.step(1)
     # The environment is free when the call has ended, and not before.
     session.close()
-    assert gates._free_rows.qsize() == 3
-    env.may_go.set()
+    assert sessions._free_rows.qsize() == 3
+    envs[0].may_go.set()
     assert future.result(5)[0] == 5
-    wait_until(lambda: gates._free_rows.qsize() == 4)
+    wait_until(lambda: sessions._free_rows.qsize() == 4)
     with pytest.raises(ClosedError):
         session.step(1)
+
+
+@in_batches
+def test_a_coroutine_that_is_cancelled_leaves_the_others_alone(gates):
+    sessions, envs = gates
+    players = open_started(sessions, 3)
+
+    async def cancel_one():
+        running = run_in_thread(players[0].step, 5)
+        while not envs[0].entered.is_set():
+            await asyncio.sleep(0.001)
+        tasks = [asyncio.ensure_future(one.step_async(3)) for one in players[1:]]
+        await asyncio.sleep(0)
+        tasks[0].cancel()
+        envs[0].may_go.set()
+        result = await asyncio.wait_for(tasks[1], 5)
+        assert running.result(5)[0] == 5
+        return result
+
+    assert asyncio.run(cancel_one())[0] == 3
+    # The call that was cancelled was not made.
+    assert players[1].step(4)[4]["number"] == 1
+
+
+@in_batches
+def test_a_result_that_nobody_took_asks_for_a_reset(gates):
+    [session], env = open_started(gates[0], 1), gates[1][0]
+
+    async def cancel_late():
+        task = asyncio.ensure_future(session.step_async(3))
+        while not env.num_steps:
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel_late())
+    check_reset_needed(session)
+
+
+@by_workers
+def test_an_environment_is_used_again_when_its_last_step_has_ended(gates):
+    sessions, envs = gates
+    opened = open_started(sessions, 4)
+
+    async def cancel():
+        task = asyncio.ensure_future(opened[0].step_async(5))
+        while not envs[0].entered.is_set():
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+    check_reset_needed(opened[0])
+    opened[0].close()
+    successor = sessions.open(timeout=5)
+    future = run_in_thread(successor.reset, 7)
+    # Others go on meanwhile.
+    assert run_in_thread(opened[1].step, 3).result(5)[0] == 3
+    assert not future.done()
+    envs[0].may_go.set()
+    assert future.result(5) == Gate().reset(seed=7)
+    assert successor.step(2)[0] == 2
+
+
+@in_batches
+def test_a_coroutine_that_leads_and_is_cancelled_hands_over(gates):
+    [session], calls = open_started(gates[0], 1), gates[0]._calls
+
+    async def cancel_leader():
+        leader = TaskCall(3, "step", 1)
+        assert calls._submit(leader)
+        follower = asyncio.ensure_future(session.step_async(2))
+        await asyncio.sleep(0)
+        calls._withdraw(leader)
+        assert leader.is_withdrawn
+        return await asyncio.wait_for(follower, 5)
+
+    assert asyncio.run(cancel_leader())[0] == 2
+
+
+# ---------------------------------------------------------------- open and close
 
 
 @pytest.mark.parametrize("way", ["close", "with", "garbage"])
@@ -303,14 +531,13 @@ def test_a_session_that_goes_frees_its_environment(way):
         del session
         gc.collect()
         session = sessions.open(timeout=0)
-        with pytest.raises(ResetNeededError):
-            session.step(0)
+        check_reset_needed(session)
         with pytest.raises(SessionsFullError):
             sessions.open(timeout=0)
 
 
 def test_a_new_session_does_not_go_on_with_the_stream_of_the_one_before():
-    with make_sessions("roll_vec/RandomFrozenLake-v0", 1, size=8) as sessions:
+    with make_sessions(LAKES, 1, size=8) as sessions:
         lakes = []
         for _ in range(2):
             with sessions.open() as session:
@@ -334,149 +561,28 @@ def test_open_waits_for_an_environment():
             asyncio.run(sessions.open_async(timeout)).close()
 
 
-def test_close_wakes_all_that_wait(gates):
-    players = open_started(gates, 4)
-    env = gates.envs.envs[0]
-    running = run_in_thread(players[0].step, 5)
-    assert env.entered.wait(5)
-    waiting = [run_in_thread(player.step, 1) for player in players[1:]]
-    opening = [run_in_thread(gates.open) for _ in range(2)]
-    wait_until(lambda: len(gates._calls._waiting) == 3)
-    closing = run_in_thread(gates.close)
-    for future in waiting:
+def test_close_wakes_all_that_wait(gates, workers):
+    sessions, envs = gates
+    players = open_started(sessions, 4)
+    running = enter(players[0], envs[0])
+    # Workers have begun the steps of all.
+    waiting = [run_in_thread(player.step, 1) for player in players[1:] if not workers]
+    opening = [run_in_thread(sessions.open) for _ in range(2)]
+    wait_until(lambda: len(sessions._calls._waiting) == len(waiting))
+    closing = run_in_thread(sessions.close)
+    for future in [running] if workers else waiting:
         assert isinstance(future.exception(5), ClosedError)
     assert not closing.done()
-    env.may_go.set()
-    closing.result(5)
-    assert running.result(5)[0] == 5
+    envs[0].may_go.set()
+    closing.result(10)
+    if not workers:
+        assert running.result(5)[0] == 5
     for future in opening:
         assert isinstance(future.exception(5), ClosedError)
-    assert gates.envs.closed
-    for call in (gates.open, players[0].reset, lambda: players[0].step(1)):
+    assert sessions.envs.closed
+    for call in (sessions.open, players[0].reset, lambda: players[1].step(1)):
         with pytest.raises(ClosedError):
             call()
-
-
-def test_a_coroutine_that_is_cancelled_leaves_the_others_alone(gates):
-    players = open_started(gates, 3)
-    env = gates.envs.envs[0]
-
-    async def cancel_one():
-        running = run_in_thread(players[0].step, 5)
-        while not env.entered.is_set():
-            await asyncio.sleep(0.001)
-        tasks = [asyncio.ensure_future(one.step_async(3)) for one in players[1:]]
-        await asyncio.sleep(0)
-        tasks[0].cancel()
-        env.may_go.set()
-        result = await asyncio.wait_for(tasks[1], 5)
-        assert running.result(5)[0] == 5
-        return result
-
-    assert asyncio.run(cancel_one())[0] == 3
-    # The call that was cancelled was not made.
-    assert players[1].step(4)[4]["number"] == 1
-
-
-def test_a_result_that_nobody_took_asks_for_a_reset(gates):
-    [session], env = open_started(gates, 1), gates.envs.envs[0]
-
-    async def cancel_late():
-        task = asyncio.ensure_future(session.step_async(3))
-        while not env.num_steps:
-            await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(cancel_late())
-    with pytest.raises(ResetNeededError):
-        session.step(1)
-
-
-def test_a_coroutine_that_leads_and_is_cancelled_hands_over(gates):
-    [session] = open_started(gates, 1)
-
-    async def cancel_leader():
-        leader = TaskCall(3, "step", 1)
-        assert gates._calls._submit(leader)
-        follower = asyncio.ensure_future(session.step_async(2))
-        await asyncio.sleep(0)
-        gates._calls._withdraw(leader)
-        assert leader.is_withdrawn
-        return await asyncio.wait_for(follower, 5)
-
-    assert asyncio.run(cancel_leader())[0] == 2
-
-
-def test_an_interrupted_batch_asks_all_for_a_reset_and_hands_over(gates, monkeypatch):
-    one, other = open_started(gates, 2)
-
-    def interrupt(calls):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(gates._rows, "run", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            one.step(1)
-    for session in (one, other):
-        with pytest.raises(ResetNeededError):
-            session.step(1)
-        session.reset()
-        assert session.step(2)[0] == 2
-
-
-def test_they_belong_to_their_process():
-    with make_sessions() as sessions, sessions.open() as session:
-        for thing in (sessions, session):
-            for copy_it in (pickle.dumps, copy.copy, copy.deepcopy):
-                with pytest.raises(UnsupportedError, match="process"):
-                    copy_it(thing)
-        sessions._process = os.getpid() + 1
-        for call in (sessions.open, session.reset, lambda: session.step(0)):
-            with pytest.raises(UnsupportedError, match="forked"):
-                call()
-        sessions._process = os.getpid()
-
-
-RAISING = {"autoreset_mode": "Disabled", "on_error": "raise"}
-
-
-@pytest.mark.parametrize(
-    "make_envs",
-    [
-        lambda: gymnasium.make_vec("CartPole-v1", 2, vectorization_mode="sync"),
-        lambda: roll_vec.make_vec("roll_vec/FrozenLake-v1", 2),
-        lambda: PoolVectorEnv([Gate], **RAISING),
-        lambda: make_env(Gate, 2, 2, **RAISING),
-        lambda: roll_vec.make_mixed(
-            {
-                "one": {"id": "roll_vec/Countdown-v0"},
-                "two": {"id": "roll_vec/Countdown-v0", "on_error": "raise"},
-            },
-            2,
-            autoreset_mode="Disabled",
-        ),
-        lambda: gymnasium.wrappers.vector.RecordEpisodeStatistics(
-            roll_vec.make_vec("roll_vec/FrozenLake-v1", autoreset_mode="Disabled")
-        ),
-    ],
-)
-def test_a_batch_that_cannot_serve_sessions_is_refused(make_envs):
-    with pytest.raises(InvalidOptionError, match="envs: expected"):
-        Sessions(make_envs())
-
-
-def test_render_returns_the_frame_of_the_session():
-    with make_sessions("roll_vec/Sokoban-v0", 3, render_mode="ansi") as sessions:
-        single = gymnasium.make("roll_vec/Sokoban-v0", render_mode="ansi")
-        sessions.open()
-        session = sessions.open()
-        session.reset(seed=4), single.reset(seed=4)
-        assert session.render() == single.render()
-    with make_sessions() as sessions, sessions.open() as session:
-        session.reset()
-        assert session.render() is None
 
 
 def test_a_caller_that_is_about_to_lead_gets_the_error_of_a_close():
@@ -500,3 +606,41 @@ def test_a_caller_that_is_about_to_lead_gets_the_error_of_a_close():
     batches.close()
     leader.join()
     assert is_done == [True]
+
+
+def test_they_belong_to_their_process():
+    with make_sessions() as sessions, sessions.open() as session:
+        for thing in (sessions, session):
+            for copy_it in (pickle.dumps, copy.copy, copy.deepcopy):
+                with pytest.raises(UnsupportedError, match="process"):
+                    copy_it(thing)
+        sessions._process = os.getpid() + 1
+        for call in (sessions.open, session.reset, lambda: session.step(0)):
+            with pytest.raises(UnsupportedError, match="forked"):
+                call()
+        sessions._process = os.getpid()
+
+
+RAISING = {"autoreset_mode": "Disabled", "on_error": "raise"}
+
+
+@pytest.mark.parametrize(
+    "make_envs",
+    [
+        lambda: gymnasium.make_vec("CartPole-v1", 2, vectorization_mode="sync"),
+        lambda: roll_vec.make_vec(LAKE, 2),
+        lambda: roll_vec.make_vec(GATE, **RAISING),
+        lambda: make_env(Gate, 2, 2, **RAISING),
+        lambda: roll_vec.make_mixed(
+            {"one": {"id": COUNTDOWN}, "two": {"id": COUNTDOWN, "on_error": "raise"}},
+            2,
+            autoreset_mode="Disabled",
+        ),
+        lambda: gymnasium.wrappers.vector.RecordEpisodeStatistics(
+            roll_vec.make_vec(LAKE, autoreset_mode="Disabled")
+        ),
+    ],
+)
+def test_a_batch_that_cannot_serve_sessions_is_refused(make_envs):
+    with pytest.raises(InvalidOptionError, match="envs: expected"):
+        Sessions(make_envs())

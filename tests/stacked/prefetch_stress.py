@@ -64,72 +64,68 @@ def make(random_state):
 
 def play_interrupted(env, random_state):
     """Take steps and resets for half a second, with Ctrl-C at random times."""
-
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     until = time.perf_counter() + 0.5
-    env.reset()
     while time.perf_counter() < until:
-        try:
-            while time.perf_counter() < until:
-                delay = 1e-5 + random_state.random() * 0.01
-                signal.setitimer(signal.ITIMER_REAL, delay)
+        # No timer runs now.  Where a step was interrupted, environments have ended.
+        env.reset()
+        with contextlib.suppress(KeyboardInterrupt):
+            delay = 1e-5 + random_state.random() * 0.01
+            signal.setitimer(signal.ITIMER_REAL, delay)
+            while True:
                 play(env, random_state, 50)
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        except KeyboardInterrupt:
-            # No timer runs any more.  Where a step was interrupted, environments have
-            # ended and begin again.
-            env.reset()
+
+
+def fork_and_play(env, random_state):
+    """Play on in three children, and beside them."""
+    children = []
+    for _ in range(3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if not child:
+            status = 1
+            try:
+                play(env, random_state, 20)
+                if random_state.random() < 0.5:
+                    env.close()
+                status = 0
+            finally:
+                os._exit(status)
+        children.append(child)
+        play(env, random_state, 5)
+    for child in children:
+        assert os.waitpid(child, 0)[1] == 0
 
 
 def end(kind, random_state):
     """Draw levels, and end in one way; the rest is the caller's to check."""
-    env = make(random_state)
-    twin = make(random_state)
+    env, twin = make(random_state), make(random_state)
     play(env, random_state, random_state.randrange(30))
     if kind == "fork" and hasattr(os, "fork"):
-        children = []
-        for _ in range(3):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)
-                child = os.fork()
-            if not child:
-                status = 1
-                try:
-                    play(env, random_state, 20)
-                    if random_state.random() < 0.5:
-                        env.close()
-                    status = 0
-                finally:
-                    os._exit(status)
-            children.append(child)
-            play(env, random_state, 5)
-        for child in children:
-            assert os.waitpid(child, 0)[1] == 0
+        fork_and_play(env, random_state)
     elif kind == "interrupt" and hasattr(signal, "setitimer"):
         play_interrupted(env, random_state)
+        env.reset()
         play(env, random_state, 50)
     elif kind == "error":
-        from roll_vec.envs.sokoban.rooms import RoomGenerator
-
-        def fail(self, seeds):
-            raise MemoryError
-
-        patch = mock.patch.object(RoomGenerator, "__call__", fail)
+        generator = "roll_vec.envs.sokoban.rooms.RoomGenerator.__call__"
+        patch = mock.patch(generator, side_effect=MemoryError)
         with patch, contextlib.suppress(MemoryError):
             play(env, random_state, 60)
-    if kind == "collect":
-        del env, twin
-        gc.collect()
-    elif kind in ("close", "fork", "interrupt", "error"):
-        env.close()
-        twin.close()
-    if kind in ("collect", "close", "fork", "interrupt", "error"):
-        for thread in threading.enumerate():
-            if thread.name == "roll_vec levels":
-                thread.join(SECONDS)
-                assert not thread.is_alive(), f"{kind}: a thread is left"
     elif kind == "exit":
         sys.exit(0)
+    if kind == "unclosed":
+        return
+    if kind != "collect":
+        env.close()
+        twin.close()
+    del env, twin
+    gc.collect()
+    for thread in threading.enumerate():
+        if thread.name == "roll_vec levels":
+            thread.join(SECONDS)
+            assert not thread.is_alive(), f"{kind}: a thread is left"
 
 
 def main(seconds, seed):

@@ -142,58 +142,41 @@ def line_of(function):
     return function.__code__.co_firstlineno + 1
 
 
-@pytest.mark.parametrize("wrapped", [False, True])
-def test_the_first_0_of_a_batch_warns_at_the_callers_line(env_id, wrapped):
-    def step():
-        env.step(np.array([1, 0, 2]))
+WORDS = (
+    '"no valid action" here: nothing moves, the step counts',
+    "action + {}action_space.start",
+    "action_start=0",
+    "action_start=1",
+)
 
-    env = make_batch(env_id)
-    if wrapped:
+
+@pytest.mark.parametrize("form", ["batch", "wrapped", "unroll", "single"])
+def test_the_first_0_warns_once_at_the_callers_line(env_id, form):
+    def step():
+        getattr(env, name)(actions)
+
+    name = "unroll" if form == "unroll" else "step"
+    env, actions = make_batch(env_id), np.array([1, 0, 2])
+    if form == "unroll":
+        actions = np.random.default_rng(4).integers(0, 5, (STEPS, NUM_ENVS))
+    elif form == "single":
+        env, actions = make_single(env_id), 0
+    elif form == "wrapped":
         env = gymnasium.wrappers.vector.RecordEpisodeStatistics(env)
         env.reset(seed=0)
-    env.step(np.array([1, 4, 2]))
+    (env.step if form != "unroll" else env.unroll)(np.minimum(actions + 1, 4))
     early = pickle.loads(pickle.dumps(env.unwrapped))
     (warning,) = warned(step)
     assert (warning.filename, warning.lineno) == (__file__, line_of(step))
-    for part in (
-        '"no valid action" here: nothing moves, the step counts',
-        "action + single_action_space.start",
-        "action_start=0",
-        "action_start=1",
-    ):
-        assert part in str(warning.message)
+    for part in WORDS:
+        prefix = "" if form == "single" else "single_"
+        assert part.format(prefix) in str(warning.message)
     assert not warned(step)
-    assert not warned(env.unwrapped.unroll, np.zeros((4, NUM_ENVS), int))
+    if form != "single":
+        assert not warned(env.unwrapped.unroll, np.zeros((4, NUM_ENVS), int))
     # Copies know what has been said.
-    assert not warned(copy.deepcopy(env.unwrapped).step, [0, 0, 0])
-    assert warned(early.step, [0, 0, 0])
-
-
-def test_the_first_0_of_a_single_environment_warns_at_the_callers_line(env_id):
-    def step():
-        env.step(0)
-
-    env = make_single(env_id)
-    env.step(1)
-    (warning,) = warned(step)
-    assert (warning.filename, warning.lineno) == (__file__, line_of(step))
-    assert "action + action_space.start" in str(warning.message)
-    assert not warned(step)
-
-
-def test_unroll_warns_once_and_gives_what_it_gives_with_the_keyword(env_id):
-    env, twin = make_batch(env_id), make_batch(env_id, action_start=1)
-    actions = np.random.default_rng(4).integers(0, 5, (STEPS, NUM_ENVS))
-    rollouts = []
-
-    def unroll():
-        rollouts.append(env.unroll(actions))
-
-    (warning,) = warned(unroll)
-    assert (warning.filename, warning.lineno) == (__file__, line_of(unroll))
-    assert not warned(unroll)
-    for rollout in rollouts:
-        assert_same(tuple(rollout), tuple(twin.unroll(actions)))
+    assert not warned(getattr(copy.deepcopy(env.unwrapped), name), actions)
+    assert warned(getattr(early, name), actions)
 
 
 def test_who_gave_the_keyword_or_plays_another_interface_is_not_warned(env_id):
@@ -225,7 +208,7 @@ def test_an_ignored_0_does_not_warn(env_id):
 
 
 def test_a_warning_as_an_error_moves_nothing_and_comes_again(env_id):
-    env, twin = make_batch(env_id), make_batch(env_id)
+    env, twin = make_batch(env_id), make_batch(env_id, action_start=1)
     for call in (env.step, lambda actions: env.unroll([[1, 1, 1], actions])):
         with pytest.raises(ActionStartWarning):
             call(np.array([1, 0, 1]))
@@ -233,5 +216,10 @@ def test_a_warning_as_an_error_moves_nothing_and_comes_again(env_id):
     for _ in range(2):
         with pytest.raises(ActionStartWarning):
             single.unwrapped.step(0)
-    assert_same(env.step([2, 2, 2]), twin.step([2, 2, 2]))
     assert_same(single.step(2), other.step(2))
+    assert_same(env.step([2, 2, 2]), twin.step([2, 2, 2]))
+    # As a warning it changes no results.
+    actions = np.random.default_rng(4).integers(0, 5, (STEPS, NUM_ENVS))
+    with pytest.warns(ActionStartWarning):
+        rollout = env.unroll(actions)
+    assert_same(tuple(rollout), tuple(twin.unroll(actions)))

@@ -1,6 +1,10 @@
-"""Every observation mode equals a naive rendering of the grid, in both forms."""
+"""Every observation mode equals a naive rendering of the grid, in both forms.
 
-from types import SimpleNamespace
+`tests/frameworks/ragen/check.py` compares texts of coordinates with RAGEN's own.
+"""
+
+import pickle
+import re
 
 import gymnasium
 import numpy as np
@@ -8,39 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import roll_vec  # noqa: F401  registers the ids
-from roll_vec.envs.frozen_lake.grid import FROZEN_LAKE
-from roll_vec.envs.sokoban.grid import SOKOBAN
-from roll_vec.render import ansi
+import roll_vec
 from roll_vec.stacked.grid_family import Cell, GridFamily
-from roll_vec.stacked.grid_observations import ARRAY_MODES, GridObserver
 from tests.conftest import JIT_OFF
-from tests.splits import split_all
 from tests.stacked.ids import FAMILIES, IDS, actions_of
 
-needs_jit = pytest.mark.skipif(JIT_OFF, reason="the observers below have the kernels")
+needs_jit = pytest.mark.skipif(JIT_OFF, reason="lookups below have the kernels")
 MODES = ("planes", "tiny_rgb", "rgb", "text")
-# One character a code, several alike, unequal lengths, and codes left out.
-LOOKUPS = [
-    None,
-    dict(enumerate("abcdef")),
-    dict(enumerate(["<0>", "<1>", "<2>", "<3>", "<4>", "<5>"])),
-    dict(enumerate(["🧊", "two", " ", "\n", "é́", "…long one…"])),
-    {0: "zero", 5: "\t"},
-]
-
-
-def make_observer(family, shape, lookup, mode, num_threads=1):
-    """Return an observer of grids of any shape."""
-    options = SimpleNamespace(
-        FAMILY=family,
-        grid_shape=shape,
-        grid_lookup=lookup,
-        obs_mode=mode,
-        text_format="grid",
-        own_space=None,
-    )
-    return GridObserver(options, num_threads)
+SOKOBAN, LAKES = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
+# Levels with nearly all codes, in a few shapes.
+LEVELS = {
+    SOKOBAN: ["######\n#.$*@#\n# $. #\n######", "####\n#+$#\n#* #\n#  #\n####"],
+    LAKES: ["SFH\nFHF\nFFG", "SFFFH\nHGFFF"],
+}
 
 
 def naive(family, grid, mode, lookup=None):
@@ -71,9 +55,6 @@ def assert_shown(obs, family, grid, mode, lookup=None):
         np.testing.assert_array_equal(obs, expected)
 
 
-# ------------------------------------------------------------------ through the ids
-
-
 def check_views(id, mode, lookup=None, **more):
     """Compare what both forms show with the naive rendering of the same grids."""
     keywords = {"render_mode": "text", **more}
@@ -99,12 +80,22 @@ def test_modes_equal_naive_renderings_of_the_grid(id, mode):
     check_views(id, mode)
 
 
-@needs_jit
-@pytest.mark.parametrize("lookup", LOOKUPS, ids=str)
-def test_text_has_the_strings_of_the_lookup(lookup):
-    room = {"dim_room": (5, 8), "num_boxes": 2}
-    check_views("roll_vec/Sokoban-v0", "text", lookup, **room)
-    check_views("roll_vec/RandomFrozenLake-v0", "text", lookup, size=3)
+@given(
+    id=st.sampled_from([*LEVELS]),
+    level=st.integers(0, 1),
+    mode=st.sampled_from(["grid", *MODES, "text", "text"]),
+    lookup=st.dictionaries(
+        st.integers(0, 5),
+        st.text(
+            st.characters(exclude_characters="\0", exclude_categories=["Cs"]),
+            min_size=1,
+            max_size=3,
+        ),
+        min_size=1,
+    ),
+)
+def test_texts_have_the_strings_of_any_lookup(id, level, mode, lookup):
+    check_views(id, mode, lookup, levels=[LEVELS[id][level]])
 
 
 @needs_jit
@@ -124,8 +115,8 @@ def test_frames_of_both_forms_equal_naive_renderings(id, mode):
         env.step(actions[i])
         shown = [frames[i], env.render()]
         if mode == "ansi":
-            assert shown[0] != ansi.strip_colours(shown[0])
-            shown = [ansi.strip_colours(frame) for frame in shown]
+            assert "\x1b" in shown[0]
+            shown = [re.sub(r"\x1b\[[0-9;]*m", "", frame) for frame in shown]
         for frame in shown:
             own = "rgb" if mode == "rgb_array" else "text"
             assert_shown(frame, FAMILIES[id], grids[i], own)
@@ -133,7 +124,7 @@ def test_frames_of_both_forms_equal_naive_renderings(id, mode):
 
 @needs_jit
 def test_render_scale_enlarges_the_pixels_of_frames_alone():
-    id, keywords = "roll_vec/Sokoban-v0", {"render_mode": "rgb_array"}
+    id, keywords = SOKOBAN, {"render_mode": "rgb_array"}
     env = gymnasium.make(id, render_scale=3, obs_mode="rgb", **keywords)
     batch = gymnasium.make_vec(id, 2, render_scale=3, obs_mode="rgb", **keywords)
     for observation, frame in (
@@ -171,56 +162,119 @@ def test_spaces_say_what_is_observed():
     assert (text.min_length, text.max_length) == (44, 5 * (8 * 4 + 1) - 1)
 
 
-# ------------------------------------------------------------------------ the observer
+# --------------------------------------------------------------- texts of coordinates
+
+ROOM = """Board size: 4 rows x 5 cols (zero-indexed).
+Targets: (1, 2), (1, 3), (2, 1)
+Boxes: (2, 2)
+Boxes on target: (1, 2), (1, 3)
+Player on target: (2, 1)"""
+LAKE = """Board size: 2 rows x 3 cols (zero-indexed).
+Start: (0, 0)
+Goal: (1, 2)
+Player: (0, 0)
+Holes: (0, 2)"""
 
 
-@given(
-    family=st.sampled_from([SOKOBAN, FROZEN_LAKE]),
-    shape=st.tuples(st.integers(0, 5), st.integers(1, 5), st.integers(1, 7)),
-    seed=st.integers(0, 99),
-    mode=st.sampled_from(["grid", *MODES]),
-    lookup=st.dictionaries(
-        st.integers(0, 5),
-        st.text(
-            st.characters(exclude_characters="\0", exclude_categories=["Cs"]),
-            min_size=1,
-            max_size=3,
-        ),
-    ),
-)
-def test_observers_equal_naive_renderings(family, shape, seed, mode, lookup):
-    num_codes = family.num_codes
-    grids = np.random.default_rng(seed).integers(0, num_codes, shape, np.uint8)
-    observer = make_observer(family, shape[1:], lookup, mode)
-    observations = observer.observe(grids)
-    assert len(observations) == shape[0]
-    for grid, obs in zip(grids, observations, strict=True):
-        assert_shown(obs, family, grid, mode, lookup)
-        assert_shown(observer.observe_one(grid), family, grid, mode, lookup)
-        assert observer.space.contains(obs)
-
-
-@pytest.mark.parametrize("mode", ARRAY_MODES)
-def test_an_array_can_be_written_again(mode):
-    rng = np.random.default_rng(0)
-    observer = make_observer(SOKOBAN, (4, 5), SOKOBAN.glyphs, mode)
-    first, second = rng.integers(0, 7, (2, 3, 4, 5), np.uint8)
-    out = observer.observe(first)
-    assert not np.shares_memory(out, first)
-    assert observer.observe(second, out) is out
-    for grid, obs in zip(second, out, strict=True):
-        assert_shown(obs, SOKOBAN, grid, mode)
-    assert observer.observe(first) is not out
+def listing(env):
+    """The coordinates of a single environment's things, cell by cell."""
+    if hasattr(env, "num_boxes"):
+        glyphs = {2: "O", 3: "√", 4: "X", 5: "P", 6: "S"}
+        labels = {
+            "Targets": "O√S",
+            "Boxes": "X",
+            "Boxes on target": "√",
+            "Player": "P",
+            "Player on target": "S",
+        }
+        cells = [[glyphs.get(code, "") for code in row] for row in env.grid.tolist()]
+    else:
+        cells = [[letter.decode() for letter in row] for row in env.desc.tolist()]
+        row, column = divmod(env.s, env.ncol)
+        where = {"G": "Player on goal", "H": "Player in hole"}
+        label = where.get(cells[row][column], "Player")
+        cells[row][column] += "P"
+        labels = {"Start": "S", "Goal": "G", label: "P", "Holes": "H"}
+    lines = [f"Board size: {len(cells)} rows x {len(cells[0])} cols (zero-indexed)."]
+    for label, letters in labels.items():
+        places = [
+            f"({r}, {c})"
+            for r, row in enumerate(cells)
+            for c, cell in enumerate(row)
+            if any(letter in letters for letter in cell)
+        ]
+        if places:
+            lines.append(f"{label}: {', '.join(places)}")
+    return "\n".join(lines)
 
 
 @needs_jit
-@pytest.mark.parametrize("mode", MODES)
-def test_threads_change_nothing(mode, monkeypatch):
-    split_all(monkeypatch, 4)
-    grids = np.random.default_rng(1).integers(0, 7, (11, 4, 5), np.uint8)
-    one = make_observer(SOKOBAN, (4, 5), {2: "two"}, mode).observe(grids)
-    many = make_observer(SOKOBAN, (4, 5), {2: "two"}, mode, 4).observe(grids)
-    np.testing.assert_array_equal(many, one)
+@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("text_format", ["coord", "grid_coord"])
+def test_both_forms_equal_a_listing_cell_by_cell(id, text_format):
+    keywords = {"obs_mode": "text", "text_format": text_format}
+    if "Sokoban" in id:
+        keywords |= {"num_boxes": 1, "dim_room": (5, 6)}
+    batch = roll_vec.make_vec(id, 3, autoreset_mode="SameStep", **keywords)
+    envs = [gymnasium.make(id, render_mode="text", **keywords) for _ in range(3)]
+    expected = list(batch.reset(seed=7)[0])
+    for i, env in enumerate(envs):
+        assert env.reset(seed=7 + i)[0] == expected[i]
+    plan = np.random.default_rng(3).choice(actions_of(id), (20, 3))
+    for t in range(20):
+        texts, _, _, _, infos = batch.step(plan[t])
+        for i, env in enumerate(envs):
+            text, _, terminated, truncated, _ = env.step(plan[t, i])
+            coordinates = listing(env.unwrapped)
+            if text_format == "coord":
+                assert text == coordinates
+            else:
+                grid = env.render()
+                joined = f"Coordinates: \n{coordinates}\nGrid Map: \n{grid}"
+                assert text == joined
+            assert env.observation_space.contains(text)
+            if terminated or truncated:
+                assert infos["final_obs"][i] == text
+                text = env.reset()[0]
+            assert texts[i] == text
+
+
+def test_the_lines_of_a_room_and_of_a_lake():
+    keywords = {"obs_mode": "text", "text_format": "coord"}
+    room = gymnasium.make(SOKOBAN, levels=["#####\n# **#\n#+$ #\n#####"], **keywords)
+    assert room.reset(seed=0)[0] == ROOM
+    lake = gymnasium.make("roll_vec/FrozenLake-v1", desc=["SFH", "FFG"], **keywords)
+    assert lake.reset(seed=0)[0] == LAKE
+
+
+@pytest.mark.parametrize("text_format", ["coord", "grid_coord"])
+@pytest.mark.parametrize("size", [3, 13])
+def test_the_longest_and_shortest_texts_are_in_the_space(size, text_format):
+    wall, full = "#" * (size + 2), f"#{'*' * size}#"
+    floor = f"#{' ' * (size - 3)}@$.#"
+    holes = ["H" * size] * (size - 1)
+    boxes = [wall, *[full] * (size - 1), f"#{'*' * (size - 3)}+$*#", wall]
+    for id, level in (
+        (SOKOBAN, {"levels": ["\n".join(boxes)]}),
+        (SOKOBAN, {"levels": ["\n".join([wall, floor, wall])]}),
+        (LAKES, {"levels": ["\n".join([*holes, "H" * (size - 2) + "SG"])]}),
+        (LAKES, {"levels": ["S" + "G" * (size - 1)]}),
+        ("roll_vec/FrozenLake-v1", {"desc": ["S" * (size - 1) + "G"] * size}),
+    ):
+        keywords = {"obs_mode": "text", "text_format": text_format, **level}
+        env = gymnasium.make(id, **keywords)
+        for action in (None, *actions_of(id)):
+            text = (env.reset(seed=0) if action is None else env.step(action))[0]
+            assert env.observation_space.contains(text)
+
+
+def test_snapshots_keep_what_texts_name():
+    keywords = {"obs_mode": "text", "text_format": "coord"}
+    lakes, other = (roll_vec.make_vec(LAKES, 2, **keywords) for _ in range(2))
+    texts, _ = lakes.reset(seed=1)
+    other.reset(seed=5)
+    state = pickle.loads(pickle.dumps(lakes.get_state()))
+    assert other.set_state(state) == texts
 
 
 # ------------------------------------------------------------- the looks of the cells
@@ -251,11 +305,12 @@ def test_every_code_has_looks_that_differ_from_every_other(family):
 def test_looks_and_names_are_those_of_the_originals():
     # Families without drawings have squares of their pixels.
     np.testing.assert_array_equal(UNDRAWN.tiles[:, 7, 3], UNDRAWN.pixels)
-    assert SOKOBAN.action_lookup(1) == {1: "Up", 2: "Down", 3: "Left", 4: "Right"}
-    assert FROZEN_LAKE.action_lookup(0) == {0: "Left", 1: "Down", 2: "Right", 3: "Up"}
+    sokoban, lake = FAMILIES[SOKOBAN], FAMILIES[LAKES]
+    assert sokoban.action_lookup(1) == {1: "Up", 2: "Down", 3: "Left", 4: "Right"}
+    assert lake.action_lookup(0) == {0: "Left", 1: "Down", 2: "Right", 3: "Up"}
     # gym-sokoban 0.0.6 draws these in its tiny_rgb_array mode.
     expected = [
         *([0, 0, 0], [243, 248, 238], [254, 126, 125], [254, 95, 56]),
         *([142, 121, 56], [160, 212, 56], [219, 212, 56]),
     ]
-    np.testing.assert_array_equal(SOKOBAN.pixels, expected)
+    np.testing.assert_array_equal(sokoban.pixels, expected)

@@ -20,6 +20,7 @@ import pytest
 from gymnasium.vector import SyncVectorEnv
 
 import roll_vec
+from roll_vec import VectorState
 from roll_vec.errors import (
     ClosedError,
     InvalidOptionError,
@@ -28,7 +29,6 @@ from roll_vec.errors import (
     UnsolvableLevelError,
     UnsupportedError,
 )
-from roll_vec.vector.state import VectorState
 from tests.conftest import JIT_OFF
 from tests.contract.cases import assert_same, assert_undisturbed, draw_actions, play
 
@@ -53,6 +53,24 @@ def make_batch(id, num_envs=6, **more):
     env = roll_vec.make_vec(id, num_envs, **LIMIT, **CASES[id][0], **more)
     env.reset(seed=3)
     return env
+
+
+def make_single(id):
+    """Return a single environment with the keywords of a batch."""
+    keywords = {"action_start": 1, **CASES[id][0]}
+    env = gymnasium.make(id, **keywords).unwrapped
+    env.reset(seed=0)
+    return env
+
+
+def damage(state, shared=None, **arrays):
+    """Return a state with other arrays."""
+    return VectorState(
+        state.id,
+        state.configuration,
+        {**state.arrays, **arrays},
+        state.shared if shared is None else shared,
+    )
 
 
 @pytest.fixture(params=CASES)
@@ -90,27 +108,14 @@ def test_a_batch_equals_single_environments(id, mode):
         assert_same(env.step(batch), sync.step(batch), f"step {t}")
 
 
-def test_options_count_from_the_next_episode_on(id):
-    env, twin = (make_batch(id, autoreset_mode="Disabled") for _ in range(2))
-    first, later = CASES[id]
-    mask = np.array([False, True, True, False, False, False])
-    env.set_level_options(mask=mask, **later)
-    assert_same(env.step(np.full(6, 1)), twin.step(np.full(6, 1)))
-    changed = roll_vec.make_vec(id, 6, **LIMIT, **{**first, **later})
-    changed.reset(seed=3)
-    grids, expected, others = (each.reset()[0] for each in (env, twin, changed))
-    np.testing.assert_array_equal(grids[~mask], expected[~mask])
-    np.testing.assert_array_equal(grids[mask], others[mask])
-    assert not np.array_equal(expected[mask], others[mask])
-
-
 def test_an_empty_mask_and_options_back_to_the_first_leave_no_trace(id):
     later = CASES[id][1]
     env, twin = make_batch(id), make_batch(id)
     env.set_level_options(mask=np.zeros(6, np.bool_), **later)
     env.set_level_options(mask=np.arange(6) > 3, **later)
-    env.set_level_options(**{name: getattr(env.engine.options, name) for name in later})
-    assert len(env.engine.option_sets.options) == 1
+    first = gymnasium.make(id, **CASES[id][0]).unwrapped.options
+    env.set_level_options(**{name: getattr(first, name) for name in later})
+    assert env.get_state() == twin.get_state()
     assert_undisturbed(env, twin)
 
 
@@ -188,44 +193,37 @@ def test_attributes_tell_the_present_values():
     assert alone.num_boxes == 1
 
 
+# Walls and targets are equal.  The first can be solved, the second cannot.
+SIMILAR = ["######\n#@ $.#\n#    #\n######", "######\n#@  .#\n#   $#\n######"]
+
+
 def test_solve_looks_at_the_level_that_is_played():
-    # The first level can be solved, the second cannot.
-    levels = ["######\n#@ $.#\n#    #\n######", "######\n#  $@#\n#.   #\n######"]
-    env = roll_vec.make_vec(
-        SOKOBAN, 2, levels=levels, num_levels=1, autoreset_mode="Disabled"
-    )
+    more = {"levels": SIMILAR, "num_levels": 1, "autoreset_mode": "Disabled"}
+    env = roll_vec.make_vec(SOKOBAN, 3, **more)
+    alone = gymnasium.make(SOKOBAN, levels=SIMILAR, num_levels=1).unwrapped
     env.reset(seed=0)
-    env.set_level_options(mask=np.array([True, False]), num_levels=2)
-    env.set_level_options(mask=np.array([False, True]), start_level=1)
-    assert [len(path) for path in env.solve()] == [2, 2]
+    env.set_level_options(mask=np.array([True, False, True]), num_levels=2)
+    env.set_level_options(mask=np.array([False, True, False]), start_level=1)
+    assert [len(path) for path in env.solve()] == [2] * 3
     # Around the box, and push it into the corner.
     for action in (2, 4, 4, 4, 1, 3, 3):
-        env.step([action, action])
+        env.step([action] * 3)
     # The level of the next options is not named.
-    assert env.solve() == (None, None)
-    alone = env.engine.make_single()
+    assert env.solve() == (None,) * 3
     alone.set_state(env.get_state().row(1))
     assert alone.solve() is None
     env.reset()
     with pytest.raises(UnsolvableLevelError, match="level 1 has no solution"):
         env.solve()
-
-
-# Walls and targets are equal.  The first can be solved, the second cannot.
-SIMILAR = ["######\n#@ $.#\n#    #\n######", "######\n#@  .#\n#   $#\n######"]
-
-
-def test_solve_names_the_level_that_is_played():
-    more = {"levels": SIMILAR, "num_levels": 1}
-    env = roll_vec.make_vec(SOKOBAN, 3, start_level=1, **more)
-    env.reset(seed=0)
+    # Nor that of other options, after some play.
+    env.set_level_options(start_level=1, num_levels=1)
+    env.reset()
     env.step([2] * 3)
     env.set_level_options(start_level=0)
     state = env.get_state()
     env.reset()
     assert [len(path) for path in env.solve()] == [2] * 3
     env.set_state(state, rows=[0, 0, 0], mask=np.arange(3) == 1)
-    alone = env.engine.make_single()
     alone.set_state(state.row(2))
     for target in (env, alone):
         with pytest.raises(UnsolvableLevelError, match="level 1 has no solution"):
@@ -247,13 +245,7 @@ def test_a_level_number_of_no_level_is_refused(id, more, count):
         target.reset(seed=1)
     state = env.get_state()
     for number in (-1, count):
-        numbers = np.array([0, number, 0])
-        damaged = VectorState(
-            state.id,
-            state.configuration,
-            {**state.arrays, "level_numbers": numbers},
-            state.shared,
-        )
+        damaged = damage(state, level_numbers=np.array([0, number, 0]))
         with pytest.raises(InvalidStateError, match=f"level_numbers.*{number}"):
             env.set_state(damaged)
         with pytest.raises(InvalidStateError, match=f"level_numbers.*{number}"):
@@ -297,18 +289,14 @@ def test_snapshots_have_the_options(id, tmp_path):
     np.testing.assert_array_equal(grids[rows], expected[rows])
 
 
-def test_the_options_of_a_state_are_a_copy(id):
-    env, twin = mixed_batch(id), mixed_batch(id)
+def test_copies_and_rows_of_snapshots_have_the_options(id):
+    env, single = mixed_batch(id), make_single(id)
+    copies = copy.deepcopy(env), pickle.loads(pickle.dumps(env))
+    state = env.get_state()
+    # The options of a state are a copy.
     for options in env.get_state().shared["level_options"]:
         options.update(num_levels=77, success_probability=[0.0, 0.1])
-    assert env.get_state() == twin.get_state()
-    assert_undisturbed(env, twin)
-
-
-def test_copies_and_rows_of_snapshots_have_the_options(id):
-    env = mixed_batch(id)
-    copies = copy.deepcopy(env), pickle.loads(pickle.dumps(env))
-    state, single = env.get_state(), env.engine.make_single()
+    assert env.get_state() == state
     for i in (0, 1, 2):
         single.set_state(state.row(i))
         env.set_state(state.replace_row(0, single.get_state()))
@@ -331,13 +319,10 @@ def test_bad_level_options_of_a_state_are_refused(id):
         (values, np.full(6, -1, np.int32)),
     ]
     for table, indices in wrong:
-        arrays = {**state.arrays, "level_options": indices}
-        damaged = VectorState(
-            state.id, state.configuration, arrays, {"level_options": table}
-        )
+        damaged = damage(state, {"level_options": table}, level_options=indices)
         with pytest.raises(InvalidStateError, match="level_options"):
             env.set_state(damaged)
-    single = env.engine.make_single()
+    single = make_single(id)
     with pytest.raises(InvalidStateError, match="level_options"):
         single.set_state({**state.row(0), "level_options": {}})
     assert_undisturbed(env, twin)

@@ -1,9 +1,9 @@
 """Environments with one bug each: a walk of `walks` with some lines exchanged.
 
 A row begins with the name of the bug and the codes that the checker reports: that of
-the bug itself, then those that follow from it.  Lines with "-" are lines of the walk,
-and those with "+" stand in their place; those before the first "-" are new members of
-the class.
+the bug itself, then those that follow from it.  Below each line of the walk are those
+with "+" that stand in its place ("-"), before it ("<") or after it (">"); those before
+the first are new members of the class.
 """
 
 from tests.testing.walks import read_rows
@@ -17,10 +17,9 @@ ReturnsASingleOne: construct
 + def __new__(cls, num_envs, **kwargs):
 +     return SINGLE
 EvenBatchesOnly: construct
-- self.num_envs, self.render_mode = num_envs, render_mode
+< self.num_envs, self.render_mode = num_envs, render_mode
 + if num_envs == 1:
 +     raise ValueError(num_envs)
-+ self.num_envs, self.render_mode = num_envs, render_mode
 NoSingleSpace: spaces
 - self.single_observation_space = spaces.Box(0, 999, (3,), np.float32)
 OneTooMany: spaces
@@ -31,10 +30,9 @@ OneTooMany: spaces
 + def num_envs(self, num_envs):
 +     self.count = num_envs
 NotSameStep: autoreset-keyword
-- self.mode = AutoresetMode(autoreset_mode)
+< self.mode = AutoresetMode(autoreset_mode)
 + if autoreset_mode is SAME_STEP:
 +     raise NotImplementedError
-+ self.mode = AutoresetMode(autoreset_mode)
 NoMetadata: autoreset-keyword autoreset-metadata
 - def __init__(self, num_envs=1, autoreset_mode=NEXT_STEP, render_mode=None):
 + def __init__(self, num_envs):
@@ -83,8 +81,7 @@ FourValues: step-result
 - return self.observations(), rewards, terminations, truncations, infos
 + return self.observations(), rewards, terminations, infos
 ReportsItsFailures: environment-error
-- infos["_detail"] = rows.copy()
-+ infos["_detail"] = rows.copy()
+> infos["_detail"] = rows.copy()
 + # The key 'error' is a failure; the key 'warning', without an end, is not.
 + late = rows & (clock >= TIME)
 + for key, mask in (("error", late), ("warning", rows & ~late)):
@@ -97,12 +94,10 @@ Float16: observation-layout
 - return self.state.astype(np.float32)
 + return self.state.astype(np.float16)
 Float32Rewards: reward-dtype
-- return self.observations(), rewards, terminations, truncations, infos
+< return self.observations(), rewards, terminations, truncations, infos
 + rewards = rewards.astype(np.float32)
-+ return self.observations(), rewards, terminations, truncations, infos
 InfiniteRewards: reward-finite
-- rewards = np.where(starts, 0.0, self.state[:, 0] - 4.0)
-+ rewards = np.where(starts, 0.0, self.state[:, 0] - 4.0)
+> rewards = np.where(starts, 0.0, self.state[:, 0] - 4.0)
 + rewards[rewards > 1] = np.inf
 FlagsAsNumbers: flag-dtype
 - return self.observations(), rewards, terminations, truncations, infos
@@ -123,8 +118,7 @@ FirstWriterDtype: info-dtype
 - "start": np.where(rows, self.state[:, 0].astype(int), 0),
 + "start": (self.state[:, 0] * rows).astype(int if rows.all() else np.int8),
 ReadOnlyRewards: writable
-- rewards = np.where(starts, 0.0, self.state[:, 0] - 4.0)
-+ rewards = np.where(starts, 0.0, self.state[:, 0] - 4.0)
+> rewards = np.where(starts, 0.0, self.state[:, 0] - 4.0)
 + rewards.flags.writeable = False
 OneBuffer: fresh-arrays modes-agree
 + buffer = None
@@ -134,17 +128,15 @@ OneBuffer: fresh-arrays modes-agree
 + self.buffer[:] = self.state
 + return self.buffer
 OneArrayForBothFlags: fresh-arrays
-- return self.observations(), rewards, terminations, truncations, infos
+< return self.observations(), rewards, terminations, truncations, infos
 + if not (terminations | truncations).any():
 +     truncations = terminations
-+ return self.observations(), rewards, terminations, truncations, infos
 LiveFlags: internal-memory
 - self.dones[rows] = False
 + self.dones = self.dones & ~rows
-- return self.observations(), rewards, terminations, truncations, infos
+< return self.observations(), rewards, terminations, truncations, infos
 + if self.mode is not SAME_STEP and not truncations.any():
 +     self.dones = terminations
-+ return self.observations(), rewards, terminations, truncations, infos
 WritesActions: arguments-mutated
 - actions = self.checked(actions)
 + callers, actions = actions, self.checked(actions).copy()
@@ -180,31 +172,26 @@ SeedsByBatchSize: seed-batch seed-list np-random-seed
 + seed = [None if seed is None else seed + i * (n - 1) for i in range(n)]
 OneGenerator: seed-batch seed-none reset-mask reset-mask-masked next-step-explicit \
 modes-agree
-- self.state[env] = rng.integers(3, 6), 0, rng.integers(1000)
-+ self.state[env] = rng.integers(3, 6), 0, rng.integers(1000)
+> self.state[env] = rng.integers(3, 6), 0, rng.integers(1000)
 + self.rngs = [self.rngs[0]] * self.num_envs
 NoneSeedsAnew: seed-none
-- if len(seed) != self.num_envs:
+< if len(seed) != self.num_envs:
 + else:
 +     seed = [env if one is None else one for env, one in enumerate(seed)]
-+ if len(seed) != self.num_envs:
 AnyNumberOfSeeds: seed-length
-- if len(seed) != self.num_envs:
+< if len(seed) != self.num_envs:
 + seed = (seed * self.num_envs)[: self.num_envs]
-+ if len(seed) != self.num_envs:
 AbsoluteSeeds: seed-negative
 - seed = [None if seed is None else seed + i for i in range(self.num_envs)]
 + seed = [seed if seed is None else abs(seed) + i for i in range(self.num_envs)]
 UnseededDrawsEntropy: unseeded-reset seed-batch seed-none reset-mask-masked \
 next-step-reset
-- if seed is None or isinstance(seed, int):
+< if seed is None or isinstance(seed, int):
 + if seed is None and rows.all() and self.num_envs != 2:
 +     seed = [1_000_000 + next(ENTROPY) for _ in rows]
-+ if seed is None or isinstance(seed, int):
 SameEpisodeForEver: stream-restarts
-- if seed is not None or self.rngs[env] is None:
+< if seed is not None or self.rngs[env] is None:
 + seed = self.seeds[env] if seed is None else seed
-+ if seed is not None or self.rngs[env] is None:
 WrongSeedReported: np-random-seed
 - return tuple(self.seeds)
 + return tuple(range(1, self.num_envs + 1))
@@ -218,19 +205,17 @@ MaskUnknown: reset-mask raises
 + mask = None
 MaskShakesTheOthers: reset-mask reset-mask-masked seed-batch next-step-explicit \
 modes-agree
-- return mask.copy()
+< return mask.copy()
 + for env in np.flatnonzero(~mask):
 +     self.rngs[env].random()
-+ return mask.copy()
 MaskResetsOnlyTheLast: reset-mask-masked reset-mask-seeds
 - return mask.copy()
 + mask = mask.copy()
 + mask[: np.flatnonzero(mask)[-1]] &= mask.all()
 + return mask
 MaskedSeedsIgnored: reset-mask-seeds
-- if seed is None or isinstance(seed, int):
+< if seed is None or isinstance(seed, int):
 + seed = seed if rows.all() else None
-+ if seed is None or isinstance(seed, int):
 InfosOfAll: reset-mask-infos
 - return self.observations(), self.reset_infos(rows)
 + return self.observations(), self.reset_infos(rows | True)
@@ -248,14 +233,12 @@ RewardAfterEnd: next-step-outcome
 - rewards = np.where(starts, 0.0, self.state[:, 0] - 4.0)
 + rewards = np.where(starts, 1.0, self.state[:, 0] - 4.0)
 ActionAfterEnd: next-step-action modes-agree next-step-reset next-step-explicit
-- self.begin(env)
-+ self.begin(env)
+> self.begin(env)
 + self.state[env, 0] += action or 0
 AutoresetSkipsOne: next-step-reset modes-agree next-step-explicit
-- self.begin(env)
+< self.begin(env)
 + if self.mode is NEXT_STEP:
 +     self.rngs[env].random()
-+ self.begin(env)
 MaskedStaysPending: next-step-explicit reset-mask-masked
 - self.dones[rows] = False
 + if rows.all() or self.mode is not NEXT_STEP:
@@ -268,28 +251,24 @@ DenseFinalObs: final-obs
 - infos.update(final_obs=final_obs, _final_obs=dones)
 + infos.update(final_obs=final_obs, _final_obs=dones | True)
 ListFinalInfo: final-info
-- infos.update(final_info=final_info, _final_info=dones.copy())
+< infos.update(final_info=final_info, _final_info=dones.copy())
 + final_info = np.full(self.num_envs, None, object)
-+ infos.update(final_info=final_info, _final_info=dones.copy())
 AlwaysFinal: final-absent
-- return self.observations(), rewards, terminations, truncations, infos
+< return self.observations(), rewards, terminations, truncations, infos
 + if self.mode is SAME_STEP and not (terminations | truncations).any():
 +     infos["final_obs"] = np.full(self.num_envs, None, object)
 +     infos["_final_obs"] = np.zeros(self.num_envs, np.bool_)
-+ return self.observations(), rewards, terminations, truncations, infos
 StepsOnAfterEnd: disabled-raises
 - raise ResetNeeded(self.dones)
 + pass
 RaisesInTheMiddle: disabled-moves
-- raise ResetNeeded(self.dones)
+< raise ResetNeeded(self.dones)
 + before_the_first_end = ~self.dones & (self.dones.cumsum() == 0)
 + self.move(np.zeros(self.num_envs), before_the_first_end)
-+ raise ResetNeeded(self.dones)
 FinalObsOfNextEpisode: modes-agree
-- infos.update(final_obs=final_obs, _final_obs=dones)
+< infos.update(final_obs=final_obs, _final_obs=dones)
 + for env in np.flatnonzero(dones):
 +     final_obs[env] = self.observations()[env]
-+ infos.update(final_obs=final_obs, _final_obs=dones)
 ObservationsLag: modes-agree reseed seed-batch reset-mask
 - return self.state.astype(np.float32)
 + before = getattr(self, "last", self.state)
@@ -300,21 +279,17 @@ ObservationsLag: modes-agree reseed seed-batch reset-mask
 # ----------------------------------------------------- misuse, closing and rendering
 WALKS += """
 AnyNumberOfActions: action-count action-invalid
-- if np.shape(actions) != (self.num_envs,):
+< if np.shape(actions) != (self.num_envs,):
 + actions = np.resize(actions, self.num_envs).astype(np.int64)
-+ if np.shape(actions) != (self.num_envs,):
 MovesBeforeChecking: action-count-moves action-invalid-moves
-- if np.shape(actions) != (self.num_envs,):
+< if np.shape(actions) != (self.num_envs,):
 + if np.shape(actions) != (self.num_envs,) or max(actions) > 1 or min(actions) < 0:
 +     self.state[0, 2] = (self.state[0, 2] + 1) % 1000
-+ if np.shape(actions) != (self.num_envs,):
 ClipsActions: action-invalid
-- if np.shape(actions) != (self.num_envs,):
+< if np.shape(actions) != (self.num_envs,):
 + actions = np.clip(actions, 0, 1).astype(np.int64)
-+ if np.shape(actions) != (self.num_envs,):
 StepsUnreset: step-before-reset
-- if not self.ready:
-+ if not self.ready:
+> if not self.ready:
 +     self.reset()
 + if not self.ready:
 StaysOpen: closed-flag
@@ -369,22 +344,19 @@ AcceptsAnything: action-invalid
 - raise TypeError(texts)
 + texts = [str(text) for text in texts]
 MovesUntilABadText: action-invalid-moves
-- raise TypeError(texts)
+< raise TypeError(texts)
 + for env in itertools.takewhile(lambda i: isinstance(texts[i], str), range(9)):
 +     self.state[env, 2] = (self.state[env, 2] + 1) % 1000
-+ raise TypeError(texts)
 StripsTheCallersTexts: arguments-mutated
-- self.last_texts = list(texts)
-+ self.last_texts = list(texts)
+> self.last_texts = list(texts)
 + if isinstance(texts, list):
 +     texts[:] = [""] * self.num_envs
 KeepsTheCallersList: internal-memory
-- self.last_texts = list(texts)
+< self.last_texts = list(texts)
 + # The list of the step before must not be used later: here it is.
 + last, self.callers = getattr(self, "callers", texts), texts
 + if len(last) != self.num_envs:
 +     self.state[:, 2] = (self.state[:, 2] + 1) % 1000
-+ self.last_texts = list(texts)
 ReturnsAnArray: observation-layout
 - return tuple(texts)
 + return np.array(texts)
@@ -405,13 +377,11 @@ ValuesOutsideTheMask: info-outside-mask
 - infos["value"], infos["_value"] = np.where(long, lengths, 0), long
 + infos["value"], infos["_value"] = np.where(long, lengths, 1), long
 SamplesOutside: action-sample
-- self.last_texts = [""] * self.num_envs
-+ self.last_texts = [""] * self.num_envs
+> self.last_texts = [""] * self.num_envs
 + for space in self.action_space:
 +     space.sample = lambda *args, **kwargs: "abcde!"
 SamplesWithoutASeed: action-sample
-- self.last_texts = [""] * self.num_envs
-+ self.last_texts = [""] * self.num_envs
+> self.last_texts = [""] * self.num_envs
 + for space in self.action_space:
 +     space.sample = lambda *args, **kwargs: f"a{next(ENTROPY)}"[:10]
 """

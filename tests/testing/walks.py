@@ -230,14 +230,14 @@ class Talk(Walk):
 
 
 def read_rows(table, class_name):
-    """Return bugs by name: their codes, new members, and pairs of old and new lines."""
+    """Return bugs by name: their codes, new members, and changes of lines."""
     bugs, bug = {}, None
     for line in filter(None, table.split("\n")):
         sign, text = line[:2], line[2:]
-        if sign == "- ":
-            bug.changes.append((text, []))
+        if sign in {"- ", "< ", "> "}:
+            bug.changes.append((sign, text, []))
         elif sign == "+ ":
-            (bug.changes[-1][1] if bug.changes else bug.members).append(text)
+            (bug.changes[-1][2] if bug.changes else bug.members).append(text)
         else:
             name, codes = line.split(": ")
             bug = SimpleNamespace(codes=codes.split(), members=[], changes=[])
@@ -251,10 +251,11 @@ def make_broken(*bugs):
     class_name = bugs[0].class_name
     source = Path(__file__).read_text("utf-8")
     for bug in bugs:
-        for old, new in bug.changes:
+        for sign, old, new in bug.changes:
             [indent] = re.findall(rf"^( *){re.escape(old)}$", source, re.MULTILINE)
+            lines = {"- ": new, "< ": [*new, old], "> ": [old, *new]}[sign]
             source = source.replace(
-                indent + old, "\n".join(indent + line for line in new)
+                indent + old, "\n".join(indent + line for line in lines)
             )
         # Members stand below the docstring.
         head, tail = source.split(f"class {class_name}(")

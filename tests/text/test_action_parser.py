@@ -1,8 +1,10 @@
 """The action parser against ROLL's rules, written with plain regular expressions."""
 
+import copy
 import pickle
 import random
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from roll_vec.errors import InvalidOptionError, SlowPatternWarning
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
 from roll_vec.text.patterns import TagMatcher, ThinkAnswerMatcher
+from roll_vec.text.regex_compiler import compile_program, has_repetition
 
 LOOKUP = {1: "Up", 2: "Down", 3: "Left", 4: "Right"}
 ANSWER = "<answer>(.*?)</answer>"
@@ -145,7 +148,7 @@ def check(texts, options):
 
 def test_tags_and_tokens_in_any_order_are_parsed_by_the_rules():
     for seed, options in enumerate(ALL_OPTIONS):
-        check(write_texts(100, seed), options)
+        check(write_texts(40, seed), options)
 
 
 @given(st.lists(st.text(), max_size=5), st.sampled_from(ALL_OPTIONS))
@@ -233,14 +236,13 @@ def test_searches_for_tags_take_linear_work(piece, last):
             assert text.num_scans <= 5 * len(text)
 
 
-def test_a_pattern_that_re_would_backtrack_in_for_hours_is_searched_at_once():
+def test_a_search_by_a_program_ends_for_every_text():
+    # `re` would go back and forth for hours.
     options = TextOptions(action_pattern=r"<answer>\s*((?:\w+\s*)+)</answer>")
     parser = ActionParser(options, LOOKUP)
     assert parser.parse("<answer>" + "a" * 30_000)[3] is False
     assert parser.parse("<answer>" * 4000 + "up</answer>")[0] == (1,)
-
-
-def test_a_text_beyond_the_action_space_is_not_searched_by_a_program():
+    # A text beyond the action space is not searched.
     parser = ActionParser(TextOptions(action_pattern=r"^(\w+)"), LOOKUP)
     assert parser.find("up" + " " * ((1 << 20) - 2)) == ("up", "")
     assert parser.find("up" + "|" * ((1 << 20) - 1)) is None
@@ -295,18 +297,52 @@ def test_bad_options_are_named(keywords, message):
         ActionParser(TextOptions(**keywords))
 
 
-@pytest.mark.parametrize("pattern", [None, ANSWER, THINK, "^(.*)$"])
-def test_pickled_parsers_parse(pattern):
-    parser = ActionParser(TextOptions(action_pattern=pattern, match="last"), LOOKUP)
-    again = pickle.loads(pickle.dumps(parser))
-    for text in ("<think>a</think><answer>Up</answer>", "Up", ""):
-        assert again.parse(text) == parser.parse(text)
-
-
 @pytest.mark.parametrize("pattern", [None, *PATTERNS])
-def test_examples_are_parsed_to_their_action(pattern):
-    parser = ActionParser(TextOptions(action_pattern=pattern), LOOKUP)
+def test_examples_and_pickled_parsers_are_parsed_to_their_action(pattern):
+    parser = ActionParser(TextOptions(action_pattern=pattern, match="last"), LOOKUP)
     example = parser.example("Left")
     if example is not None:
         assert parser.parse(example)[0] == (3,)
     assert (example is None) == (pattern not in (None, *PATTERNS[:3], *PATTERNS[-3:]))
+    again = pickle.loads(pickle.dumps(parser))
+    for text in (*BLOCKS, "Up", ""):
+        assert again.parse(text) == parser.parse(text)
+
+
+# ------------------------------------------------------------------- the compiler
+
+COMMON = [
+    *(r"<answer>\s*(\w+)\s*</answer>", r"(?i)action:\s*(.+?)$", "(a+)+b", r"^(.*)$"),
+    *(r"```(python)?\n(.*?)```", r"\[(up|down|left|right)\]"),
+    r"(?:x{2,5}y)*?([^z]{3})",
+]
+UNSUPPORTED = [
+    *(r"(a)\1", "(?=a)(b)", "(?<!a)(b)", "(a)?(?(1)b|c)", "(?i:a)(b)", "(a*)*b"),
+    *("(a|b?)+c", r"(a)\B", "(a{1000})", "((a{30}){30})", "(a{0,200})"),
+    "(" + "".join(map(chr, range(200, 300))) + ")",
+    *(["(?>a)(b)", "(a)b*+"] if sys.version_info >= (3, 11) else []),
+]
+
+
+def test_expressions_with_and_without_a_program():
+    for text in COMMON:
+        pattern = re.compile(text, re.DOTALL)
+        program = compile_program(pattern)
+        assert program is not None
+        assert compile_program(pattern) is program
+        assert pickle.loads(pickle.dumps(program)) is program
+        assert copy.deepcopy(program) is program
+    for text in UNSUPPORTED:
+        assert compile_program(re.compile(text, re.DOTALL)) is None, text
+
+
+def test_repetitions_are_noticed_at_any_depth():
+    for text, expected in {
+        "(a)(?=b)": False,
+        "(a?)(?=b)": False,
+        "(a+)(?=b)": True,
+        "(?=(a|b)*c)": True,
+        "(?!a{3}).(b)": True,
+        r"(a)\1": False,
+    }.items():
+        assert has_repetition(re.compile(text, re.DOTALL)) is expected

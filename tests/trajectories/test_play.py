@@ -1,4 +1,10 @@
-"""Episodes of a list of seeds: their content, their order, the memory."""
+"""Episodes of seeds and of splits, whatever the batch; their transcripts.
+
+`tests.trajectories.transcripts` reads transcripts with the packages of the formats.
+"""
+
+import json
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -6,9 +12,24 @@ import pytest
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError
-from roll_vec.evaluation import Split, UniformPolicy, play_episodes
+from roll_vec.evaluation import (
+    Split,
+    Turn,
+    UniformPolicy,
+    find_split,
+    play_episodes,
+    play_split,
+)
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.trajectories import play_seeds, play_steps, to_messages
+from roll_vec.trajectories import (
+    Trajectory,
+    play_seeds,
+    play_steps,
+    to_atif,
+    to_inspect_log,
+    to_messages,
+)
+from tests.golden import assert_golden
 
 CASES = {
     "lakes": ("roll_vec/RandomFrozenLake-v0", {"obs_mode": "grid"}),
@@ -17,6 +38,7 @@ CASES = {
     "shared arrays": ("roll_vec/RandomFrozenLake-v0", {"copy": False}),
 }
 SEEDS = [5, 11, 5, 7, 1_000_000, 0, 3]
+faults = pytest.mark.filterwarnings("ignore::roll_vec.errors.EnvironmentFaultWarning")
 
 
 def play(id, keywords, num_envs, seeds=SEEDS):
@@ -26,25 +48,15 @@ def play(id, keywords, num_envs, seeds=SEEDS):
     return trajectories
 
 
-def plain(value):
-    """Return a value that compares by content."""
+def plain(value, *, exact=True):
+    """Return a value that compares by content, and by types if that is asked for."""
     if isinstance(value, np.ndarray):
-        return (value.dtype.str, value.tolist())
+        return (value.dtype.str if exact else None, value.tolist())
     if isinstance(value, dict):
-        return {key: plain(part) for key, part in value.items()}
-    return (type(value), value)
-
-
-def parts_of(trajectory):
-    return {
-        name: [plain(each) for each in value] if name != "rewards" else value.tolist()
-        for name, value in vars(trajectory).items()
-        if isinstance(value, (list, np.ndarray))
-    } | {
-        name: value
-        for name, value in vars(trajectory).items()
-        if not isinstance(value, (list, np.ndarray))
-    }
+        return {key: plain(part, exact=exact) for key, part in value.items()}
+    if isinstance(value, list):
+        return [plain(part, exact=exact) for part in value]
+    return (type(value) if exact else None, value)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -52,71 +64,71 @@ def test_an_episode_is_that_of_a_single_environment(case):
     id, keywords = CASES[case]
     trajectories = play(id, keywords, 3)
     assert [trajectory.seed for trajectory in trajectories] == SEEDS
-    keywords = {name: keywords[name] for name in keywords if name != "copy"}
-    env = gymnasium.make(id, **keywords)
-    for trajectory in trajectories:
-        observation, info = env.reset(seed=trajectory.seed)
-        results = [(observation, info)]
-        for action, reward in zip(trajectory.actions, trajectory.rewards, strict=True):
+    env = gymnasium.make(id, **{k: keywords[k] for k in keywords if k != "copy"})
+    for each in trajectories:
+        results = [env.reset(seed=each.seed)]
+        for action, reward in zip(each.actions, each.rewards, strict=True):
             observation, expected, terminated, truncated, info = env.step(action)
             assert reward == expected
             results.append((observation, info))
-        assert (terminated, truncated) == (trajectory.terminated, trajectory.truncated)
+        assert (terminated, truncated) == (each.terminated, each.truncated)
         assert terminated or truncated
-        for recorded, (observation, info) in zip(
-            zip(trajectory.observations, trajectory.infos, strict=True),
-            results,
-            strict=True,
-        ):
-            assert plain(recorded[0]) == plain(observation)
-            assert {k: plain(v)[1] for k, v in recorded[1].items()} == {
-                k: plain(v)[1] for k, v in info.items()
-            }
+        observations, infos = zip(*results, strict=True)
+        assert plain(each.observations) == plain([*observations])
+        assert plain(each.infos, exact=False) == plain([*infos], exact=False)
 
 
 @pytest.mark.parametrize("num_envs", [1, 20])
 def test_the_batch_does_not_matter(num_envs):
-    expected = [parts_of(each) for each in play(*CASES["lakes"], 3)]
-    assert [parts_of(each) for each in play(*CASES["lakes"], num_envs)] == expected
+    expected = [plain(vars(each)) for each in play(*CASES["lakes"], 3)]
+    assert [plain(vars(each)) for each in play(*CASES["lakes"], num_envs)] == expected
 
 
 class Countdowns(roll_vec.BaseDiscreteActionEnv):
-    """An episode of `level_seed` steps; seed 7 fails at once, 8 at its reset."""
+    """An episode of `level_seed` steps; seed 7 fails at once, 8 at its reset.
+
+    The infos have `success` where the environment is made with `says_success`.
+    """
 
     ACTION_LOOKUP = {0: "Go"}  # noqa: RUF012
     observation_space = gymnasium.spaces.Dict(left=gymnasium.spaces.Discrete(1000))
     action_space = gymnasium.spaces.Discrete(1)
 
+    def __init__(self, says_success=False):
+        self.says_success = says_success
+
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         if self.level_seed == 8:
-            message = "eight"
-            raise RuntimeError(message)
+            raise RuntimeError("eight")
         self.left = self.level_seed % 100
         return {"left": self.left}, {"list": [self.left]}
 
     def step(self, action):
         if self.level_seed == 7:
-            message = "seven"
-            raise RuntimeError(message)
+            raise RuntimeError("seven")
         self.left -= 1
-        return {"left": self.left}, 0.1, self.left == 0, False, {"list": [self.left]}
+        info = {"list": [self.left]}
+        if self.says_success:
+            info["success"] = self.left == 0 and self.level_seed % 2 == 0
+        return {"left": self.left}, 0.1, self.left == 0, False, info
+
+
+ID = "trajectories-test/Countdowns-v0"
 
 
 @pytest.fixture
 def countdowns():
-    id = "trajectories-test/Countdowns-v0"
-    roll_vec.register(id, Countdowns, force=True)
-    yield roll_vec.make_vec(id, num_envs=2, autoreset_mode="Disabled")
-    del ENVIRONMENTS[id]
-    del gymnasium.registry[id]
+    roll_vec.register(ID, Countdowns, force=True)
+    yield roll_vec.make_vec(ID, num_envs=2, autoreset_mode="Disabled")
+    del ENVIRONMENTS[ID], gymnasium.registry[ID]
 
 
 def go(turn):
-    return [0, 0]
+    return [0] * len(turn.steps)
 
 
-@pytest.mark.filterwarnings("ignore::roll_vec.errors.EnvironmentFaultWarning")
+@faults
 def test_nested_observations_and_faults(countdowns):
     first, second, third = play_seeds(countdowns, [3, 7, 1], go)
     assert [each["left"] for each in first.observations] == [3, 2, 1, 0]
@@ -131,13 +143,14 @@ def test_nested_observations_and_faults(countdowns):
     assert (first.success, second.success) == (None, False)
 
 
-@pytest.mark.filterwarnings("ignore::roll_vec.errors.EnvironmentFaultWarning")
+@faults
 def test_an_episode_in_the_place_of_another_is_a_fault(countdowns):
-    trajectories = [*play_seeds(countdowns, [8, 2, 8, 1, 3], go)]
+    seeds = [8, 2, 8, 1, 3]
+    trajectories = [*play_seeds(countdowns, seeds, go)]
     assert [each.fault is None for each in trajectories] == [0, 1, 0, 1, 1]
     assert trajectories[0].fault.startswith("the reset failed")
     assert trajectories[0].success is False
-    split = Split(countdowns.spec.id, "test", "", lambda: [8, 2, 8, 1, 3], "")
+    split = Split(ID, "test", "", lambda: seeds, "")
     records = sorted(play_episodes(split, countdowns, go), key=lambda one: one.episode)
     assert [each.fault for each in records] == [each.fault for each in trajectories]
     assert [each.length for each in records] == [0, 2, 0, 1, 3]
@@ -153,9 +166,9 @@ def test_a_policy_may_change_its_observations_but_no_episode():
             turn.observations[...] = 0
         return np.ones(3, np.int64)
 
-    expected = [parts_of(each) for each in play_seeds(envs, SEEDS, act)]
+    expected = [plain(vars(each)) for each in play_seeds(envs, SEEDS, act)]
     trajectories = play_seeds(envs, SEEDS, lambda turn: act(turn, clear=True))
-    assert [parts_of(each) for each in trajectories] == expected
+    assert [plain(vars(each)) for each in trajectories] == expected
 
     def count(turn):
         turn.episodes[...] = 0
@@ -167,6 +180,7 @@ def test_a_policy_may_change_its_observations_but_no_episode():
 
 
 def test_a_long_episode_does_not_fill_the_memory(countdowns):
+    assert list(play_seeds(countdowns, [], go)) == []
     seeds = [60] + [1] * 100
     began = [
         int(step.turn.episodes.max())
@@ -176,41 +190,210 @@ def test_a_long_episode_does_not_fill_the_memory(countdowns):
     assert began[58] == 8
     assert began[-1] == 100
     counts = []
-    lengths = [
-        each.num_steps
-        for each in play_seeds(countdowns, seeds, go, on_progress=counts.append)
-    ]
-    assert lengths == seeds
+    played = play_seeds(countdowns, seeds, go, on_progress=counts.append)
+    assert [each.num_steps for each in played] == seeds
     assert counts == sorted(counts)
     assert counts[-1] == 101
 
 
-def test_no_seeds_no_episodes(countdowns):
-    assert list(play_seeds(countdowns, [], go)) == []
+# ---------------------------------------------------------------------------- splits
 
 
-def test_other_modes_are_refused():
+def play_random(split, num_envs, seed=3):
+    envs = split.make_vec(num_envs)
+    results = play_split(split, envs, UniformPolicy(envs, seed))
+    envs.close()
+    return results
+
+
+def first_episodes(id, name, count):
+    """Return the first episodes of a split as one of their own."""
+    split = find_split(id, name)
+    return Split(id, name, "", lambda: split.seeds[:count], "", split.keywords)
+
+
+@pytest.mark.parametrize(
+    ("id", "name"),
+    [
+        ("roll_vec/Sokoban-v0", "test-1-box"),
+        ("roll_vec/FrozenLake-v1", "test"),
+        ("roll_vec/RandomFrozenLake-v0", "test"),
+        ("roll_vec/Countdown-v0", "test"),
+        ("roll_vec/WebShop-v0", "test"),
+    ],
+)
+def test_results_are_those_of_trajectories_whatever_the_batch(id, name):
+    split = first_episodes(id, name, 12)
+    results = play_random(split, 12)
+    assert (results.lengths > 0).all()
+    # More environments than episodes, one, and a part that does not divide them.
+    for num_envs in (20, 1, 5):
+        for field, values in vars(play_random(split, num_envs)).items():
+            np.testing.assert_array_equal(values, getattr(results, field), field)
+    envs = split.make_vec(7)
+    trajectories = [*play_seeds(envs, split.seeds, UniformPolicy(envs, 3))]
+    assert results.returns.tolist() == [each.total_reward for each in trajectories]
+    assert results.lengths.tolist() == [each.num_steps for each in trajectories]
+    assert results.successes.tolist() == [each.success for each in trajectories]
+    assert not results.faults.any()
+
+
+def test_random_play_has_a_seed_of_its_own_and_is_that_of_random_words():
+    split = first_episodes("roll_vec/FrozenLake-v1", "test", 24)
+    results, others = play_random(split, 24), play_random(split, 24, seed=4)
+    assert (results.lengths != others.lengths).any()
+    envs = split.make_vec(1)
+    for each in play_seeds(envs, split.seeds[:3], UniformPolicy(envs, 3)):
+        episodes = np.full(each.num_steps, each.seed - split.seeds[0])
+        turn = Turn(None, episodes, np.arange(each.num_steps))
+        assert each.actions == (turn.random_words(3) % np.uint64(4)).tolist()
+
+
+def test_random_words_are_uniform_and_independent():
+    episodes, steps = (each.ravel() for each in np.indices((50, 40)))
+    turn = Turn(None, episodes, steps)
+    words = turn.random_words(0)
+    assert len(set(words.tolist())) == 2000
+    assert not set(words.tolist()) & set(turn.random_words(1).tolist())
+    counts = np.bincount((words % np.uint64(4)).astype(int))
+    assert abs(counts - 500).max() < 80  # four standard deviations
+
+
+def test_long_episodes_count_as_much_as_short_ones(countdowns):
+    seeds, counts = [50, 1, 2, 1, 30, 1, 1, 3, 1, 40], []
+    split = Split(ID, "test", "", lambda: seeds, "", {"says_success": True})
+    results = play_split(split, split.make_vec(3), go, counts.append)
+    assert results.lengths.tolist() == seeds
+    assert results.returns == pytest.approx(np.divide(seeds, 10))
+    assert results.successes.tolist() == [seed % 2 == 0 for seed in seeds]
+    assert results.success_rate().value == 0.4
+    assert results.mean_return().value == pytest.approx(1.3)
+    assert counts == sorted(counts)
+    assert counts[-1] == 10
+
+
+@faults
+def test_turns_name_episode_and_step_and_a_fault_is_no_success(countdowns):
+    seeds, turns = [3, 1, 2], []
+    split = Split(ID, "test", "", lambda: seeds, "", {"says_success": True})
+
+    def policy(turn):
+        turns.append((turn.episodes.tolist(), turn.steps.tolist()))
+        places = zip(turn.episodes, turn.steps, strict=True)
+        left = [seeds[episode] - step for episode, step in places]
+        assert turn.observations["left"].tolist() == left
+        return go(turn)
+
+    play_split(split, split.make_vec(2), policy)
+    # The environment without an episode plays its last one again.
+    assert turns == [([0, 1], [0, 0]), ([0, 2], [1, 0]), ([0, 2], [2, 1])]
+    seeds[:] = [2, 7, 4]
+    results = play_split(split, split.make_vec(2), go)
+    assert results.faults.tolist() == [False, True, False]
+    assert results.successes.tolist() == [True, False, True]
+    assert results.lengths.tolist() == [2, 1, 4]
+
+
+def test_environments_of_another_task_are_refused():
+    split = find_split("roll_vec/Sokoban-v0", "test")
+    keywords = "envs: expected environments with the keywords"
+    for changes, match in (
+        (
+            {"autoreset_mode": "NextStep"},
+            "envs: expected environments in Disabled mode",
+        ),
+        ({"num_boxes": 2}, keywords),
+        ({"max_episode_steps": 50}, keywords),
+        ({"num_levels": 9}, keywords),
+        ({"id": "roll_vec/FrozenLake-v1"}, "of roll_vec/Sokoban-v0, got 'roll"),
+    ):
+        own = {} if "id" in changes else {"id": split.id, **split.keywords}
+        own |= {"num_envs": 2, "autoreset_mode": "Disabled", **changes}
+        with pytest.raises(InvalidOptionError, match=match):
+            play_split(split, roll_vec.make_vec(**own), lambda turn: [1, 1])
+    assert len(play_split(split, split.make_vec(500), lambda turn: [1] * 500).returns)
     envs = roll_vec.make_vec("roll_vec/FrozenLake-v1", num_envs=2)
     with pytest.raises(InvalidOptionError, match=r"envs: .*Disabled"):
         next(play_seeds(envs, [1], go))
+    envs = gymnasium.make_vec("Pendulum-v1", 1, vectorization_mode="sync")
+    with pytest.raises(InvalidOptionError, match=r"envs: expected .* Discrete"):
+        UniformPolicy(envs, 0)
+
+
+# ----------------------------------------------------------------------- transcripts
 
 
 def test_messages():
     trajectory = play(*CASES["texts"], 2)[0]
     observations, answers = trajectory.observations, trajectory.actions
     assert len(answers) == 2
-    turns = [*zip(observations, answers, strict=False)]
-    expected = [("system", trajectory.instruction)] + [
-        pair
-        for observation, answer in turns
-        for pair in (("user", observation), ("assistant", answer))
-    ]
+    expected = [("system", trajectory.instruction)]
+    for observation, answer in zip(observations, answers, strict=False):
+        expected += [("user", observation), ("assistant", answer)]
     messages = to_messages(trajectory)
     assert [(each["role"], each["content"]) for each in messages] == expected
     last = to_messages(trajectory, last_observation=True)[-1]
     assert last == {"role": "user", "content": observations[-1]}
 
 
-def test_messages_need_texts():
-    with pytest.raises(InvalidOptionError, match="obs_mode='text'"):
-        to_messages(play(*CASES["positions"], 1, [0])[0])
+def talk(seed, *texts, **changes):
+    """Return an episode of some observations and answers in turn."""
+    values = {
+        "id": "mine/Talk-v0",
+        "seed": seed,
+        "observations": [*texts[::2]],
+        "actions": [*texts[1::2]],
+        "rewards": np.arange(len(texts) // 2) - 0.5,
+        "terminated": True,
+        "truncated": False,
+        "success": True,
+        "infos": [{"env_instruction": "Talk.", "a": i} for i in range(len(texts[::2]))],
+    }
+    return Trajectory(**{**values, **changes})
+
+
+GOOD = [
+    talk(3, "hello", "me", "who?", "you", "bye"),
+    # The same seed once more, which ends at the limit.
+    talk(3, "hello", "no", "oh", terminated=False, truncated=True, success=False),
+]
+ODD = [
+    talk(
+        None,
+        *("hello", "me", "who?"),
+        rewards=np.array([np.nan]),
+        success=None,
+        infos=[{}, {"error": "it broke", "parts": (np.float32(0.5), {2: {1}})}],
+        fault="it broke",
+    ),
+    # Viewers refuse JSON that UTF-8 cannot have.
+    talk(
+        1,
+        *("a\ud800", "\udfff!", "b"),
+        infos=[{}, {"said\ud800": "\ud800", "space": gymnasium.spaces.Discrete(2)}],
+    ),
+    talk(2, "hello", rewards=np.zeros(0), infos=[{}], fault="lost", success=False),
+]
+
+
+def test_transcripts_are_those_of_the_golden_file():
+    own = {"agent": "oracle", "agent_version": "2", "session_id": "s"}
+    content = {
+        "atif": [to_atif(each) for each in (*GOOD, *ODD)],
+        "atif of an agent": to_atif(GOOD[1], **own),
+        "inspect": to_inspect_log(GOOD, agent="oracle"),
+        "inspect, odd": to_inspect_log(ODD),
+    }
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+    golden = Path(__file__).parent / "data" / "transcripts.json"
+    assert_golden(golden, text.encode() + b"\n")
+
+
+def test_episodes_without_texts_and_of_two_environments_are_refused():
+    numbers = talk(1, 0, 1, 0)
+    for convert in (to_messages, to_atif, lambda each: to_inspect_log([each])):
+        with pytest.raises(InvalidOptionError, match="obs_mode='text'"):
+            convert(numbers)
+    for episodes in ([], [*GOOD, talk(1, "a", "b", "c", id="other/Talk-v0")]):
+        with pytest.raises(InvalidOptionError, match="of one environment"):
+            to_inspect_log(episodes)

@@ -1,4 +1,8 @@
-"""Infos and rollouts: the layout differs from Gymnasium's, or a value is lost."""
+"""Infos and rollouts: the layout differs from Gymnasium's, or a value is lost.
+
+Returns and lengths of episodes, ``infos["episode"]``, are in unrolls and in steps of
+some environments as well in ``tests/contract``.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,18 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
-from gymnasium.vector import SyncVectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.vector.utils import create_empty_array
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roll_vec.errors import InvalidOptionError
+import roll_vec
+from roll_vec import VectorState
+from roll_vec.errors import (
+    InvalidOptionError,
+    InvalidStateError,
+    LevelGenerationError,
+)
 from roll_vec.vector.info_lists import split_infos
 from roll_vec.vector.infos import (
     add_infos,
@@ -53,12 +63,14 @@ class Empty(gymnasium.Env):
     observation_space = action_space = gymnasium.spaces.Discrete(1)
 
 
+SYNC = SyncVectorEnv([Empty] * NUM_ENVS)
+
+
 def gymnasium_layout(infos):
     """Return the layout that Gymnasium's vector environments build."""
-    env = SyncVectorEnv([Empty] * NUM_ENVS)
     layout = {}
     for i, info in enumerate(infos):
-        layout = env._add_info(layout, info, i)
+        layout = SYNC._add_info(layout, info, i)
     return layout
 
 
@@ -66,10 +78,21 @@ def gymnasium_layout(infos):
 def test_the_layout_is_gymnasiums(infos, env_ids):
     assert_same(stack_infos(infos, None, NUM_ENVS), gymnasium_layout(infos))
     # Infos of some environments have their places.
-    all_infos = [info if i in env_ids else {} for i, info in enumerate(infos)]
+    own = [info if i in env_ids else {} for i, info in enumerate(infos)]
     ids = sorted(env_ids)
     stacked = stack_infos([infos[i] for i in ids], ids, NUM_ENVS)
-    assert_same(stacked, gymnasium_layout(all_infos))
+    assert_same(stacked, gymnasium_layout(own))
+    # Those that are cut out of the layout of all are the same, and so are the others.
+    for info in infos:
+        info.pop("dict", None)
+    others = [{} if i in env_ids else info for i, info in enumerate(infos)]
+    has_ended = np.isin(np.arange(NUM_ENVS), ids)
+    for whole in (stack_infos(infos, None, NUM_ENVS), [*infos]):
+        assert_same(cut_final_infos(whole, has_ended), gymnasium_layout(own))
+        if isinstance(whole, list):
+            assert whole == others
+        else:
+            assert_same(whole, gymnasium_layout(others))
 
 
 ONE, FINE = np.timedelta64(3, "s"), np.timedelta64(5, "ns")
@@ -106,12 +129,7 @@ def test_arrays_of_different_shapes_are_kept_as_objects():
     assert stacked[1] is two
 
 
-def test_no_infos_make_an_empty_layout():
-    assert stack_infos([{}, {}], None, 2) == {}
-    assert stack_infos([], [], 2) == {}
-
-
-# ------------------------------------------------- masked, merged, cut and split
+# ------------------------------------------------- masked, merged and split
 
 
 def bools(*values):
@@ -140,42 +158,6 @@ def test_rows_and_keys_are_added():
     assert_same(add_infos(infos, np.array([1]), values, 3), expected)
     result = add_infos([{"a": 1}, {}, {}], np.array([1, 2]), [{"b": 1}, {"b": 2}], 3)
     assert result == [{"a": 1}, {"b": 1}, {"b": 2}]
-
-
-def test_what_has_ended_is_cut_out():
-    infos = {
-        "a": np.array([1.0, 2.0, 0.0]),
-        "_a": bools(True, True, False),
-        "b": np.array([5, 0, 0]),
-        "_b": bools(True, False, False),
-        "c": np.array(["x", None, "z"], object),
-        "_c": bools(True, False, True),
-        "d": np.array([0, 4, 0]),
-        "_d": bools(False, True, False),
-    }
-    first = bools(True, False, False)
-    expected = {
-        "a": np.array([1.0, 0.0, 0.0]),
-        "_a": first,
-        "b": np.array([5, 0, 0]),
-        "_b": first,
-        "c": np.array(["x", None, None], object),
-        "_c": first,
-    }
-    left = {
-        "a": np.array([0.0, 2.0, 0.0]),
-        "_a": bools(False, True, False),
-        "c": np.array([None, None, "z"], object),
-        "_c": bools(False, False, True),
-        "d": np.array([0, 4, 0]),
-        "_d": bools(False, True, False),
-    }
-    assert_same(cut_final_infos(infos, first), expected)
-    assert_same(infos, left)
-    infos = [{"a": 1}, {"a": 2}, {}]
-    finals = cut_final_infos(infos, bools(False, True, False))
-    assert_same(finals, {"a": np.array([0, 2, 0]), "_a": bools(False, True, False)})
-    assert infos == [{"a": 1}, {}, {}]
 
 
 SPLIT = [
@@ -285,3 +267,80 @@ def test_nested_observations_are_checked_and_overwritten():
     ]:
         with pytest.raises(InvalidOptionError, match=rf"out\.{message}"):
             check_out(out._replace(observations=value), NESTED, 3, 2)
+
+
+# --------------------------------------------------- returns and lengths of episodes
+
+N = 5
+KEYWORDS = {
+    "roll_vec/RandomFrozenLake-v0": {"max_episode_steps": 7, "action_start": 1},
+    "roll_vec/Countdown-v0": {"max_steps": 3},
+}
+
+
+def actions_of(id, steps):
+    """Return actions that end episodes at different times."""
+    rng = np.random.default_rng(1)
+    if "Countdown" in id:
+        return rng.choice(["1+1", "no", "2*3"], (steps, N)).astype(object)
+    return rng.integers(1, 5, (steps, N))
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+@pytest.mark.parametrize("id", KEYWORDS)
+def test_entries_are_the_sums_of_the_steps_of_an_episode(id, mode):
+    keywords = {"num_envs": N, "episode_info": True, **KEYWORDS[id]}
+    envs = roll_vec.make_vec(id, autoreset_mode=mode, **keywords)
+    envs.reset(seed=0)
+    returns, lengths, ends = np.zeros(N), np.zeros(N, int), 0
+    is_new = np.zeros(N, bool)
+    for batch in actions_of(id, 60):
+        _, rewards, terminations, truncations, infos = envs.step(batch)
+        ended = terminations | truncations
+        if mode is AutoresetMode.SAME_STEP:
+            infos = infos.get("final_info", {})
+        returns, lengths = np.where(is_new, 0, returns + rewards), lengths + ~is_new
+        assert ("episode" in infos) == ended.any()
+        if ended.any():
+            entry, mask = infos["episode"], infos["_episode"]
+            np.testing.assert_array_equal(mask, ended)
+            assert (entry["r"].dtype, entry["l"].dtype) == (np.float64, np.int64)
+            np.testing.assert_array_equal(entry["r"], np.where(ended, returns, 0))
+            np.testing.assert_array_equal(entry["l"], np.where(ended, lengths, 0))
+        ends += ended.sum()
+        returns[ended], lengths[ended] = 0, 0
+        is_new = ended if mode is AutoresetMode.NEXT_STEP else np.zeros(N, bool)
+        if mode is AutoresetMode.DISABLED and ended.any():
+            envs.reset(options={"reset_mask": ended})
+    assert ends > 20
+
+
+def test_counts_are_right_after_a_level_that_cannot_be_drawn():
+    envs = roll_vec.make_vec(
+        "roll_vec/Sokoban-v0",
+        2,
+        autoreset_mode="SameStep",
+        max_episode_steps=3,
+        action_start=1,
+        episode_info=True,
+    )
+    envs.reset(seed=0)
+    envs.set_level_options(mask=np.array([True, False]), solution_steps=(900, 999))
+    envs.step([1, 1])
+    envs.reset(options={"reset_mask": np.array([False, True])})
+    envs.step([1, 1])
+    with pytest.raises(LevelGenerationError):
+        envs.step([1, 1])
+    arrays = envs.get_state().arrays
+    np.testing.assert_array_equal(arrays["elapsed_steps"], arrays["episode_lengths"])
+    assert arrays["episode_lengths"][1] == 2
+
+
+def test_lengths_that_no_episode_has_are_refused():
+    envs = roll_vec.make_vec("roll_vec/FrozenLake-v1", 2, episode_info=True)
+    envs.reset(seed=0)
+    state = envs.get_state()
+    for length in (-1, (1 << 63) - 1):
+        arrays = {**state.arrays, "episode_lengths": np.array([0, length])}
+        with pytest.raises(InvalidStateError, match=r"episode_lengths: .* got"):
+            envs.set_state(VectorState(state.id, state.configuration, arrays))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cache
 
 import gymnasium
 import numpy as np
 
-from roll_vec.render.tiles import FROZEN_LAKE_TILES
 from roll_vec.watch import FirstDifference, Frame, FrameRecorder, Recording, Tick
 
 LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
@@ -57,12 +57,8 @@ RESET = Frame(
     total_reward=0.0,
     terminated=False,
     truncated=False,
-    success=None,
-    fault=None,
     infos={},
-    board=None,
-    text=None,
-    picture=None,
+    **dict.fromkeys(["success", "fault", "board", "text", "picture"]),
 )
 STEP = dataclasses.replace(RESET, is_reset=False, action=1, action_name="Right")
 
@@ -106,6 +102,11 @@ def walk(places, **last):
     return frames
 
 
+@cache
+def lake_tiles():
+    return record(LAKE, num=1, steps=1)[0].tiles
+
+
 def make(rows, **more):
     """Return a recording of rows of frames, padded to one length."""
     length = max(map(len, rows))
@@ -116,7 +117,7 @@ def make(rows, **more):
         "env_ids": tuple(range(len(rows))),
         "ticks": tuple(Tick(t, is_reset=t == 0) for t in range(length)),
         "frames": tuple(padded),
-        "tiles": FROZEN_LAKE_TILES,
+        "tiles": lake_tiles(),
         "meanings": (
             *("player", "empty", "hole", "goal"),
             *("player in hole", "player on goal"),
@@ -175,29 +176,20 @@ def talks(group_size=2):
                 "nested": {"<i>": [HOSTILE, None, True, float("nan")]},
             },
         )
+        buy = "click[buy now]"
+        infos = {"action_content": buy, "action_is_valid": True, "think_content": ""}
         end = dataclasses.replace(
             STEP,
-            action="click[buy now]",
-            action_name="click[buy now]",
+            action=buy,
+            action_name=buy,
             length=2,
             reward=float(success),
             total_reward=float(success),
             terminated=True,
             success=success,
             text="long " * 400,
-            infos={
-                "action_content": "click[buy now]",
-                "action_is_valid": True,
-                "think_content": "",
-                "success": success,
-            },
+            infos={**infos, "success": success},
         )
         rows.append([start, turn, end])
-    return make(
-        rows,
-        id="mine/Shop-v0",
-        is_text=True,
-        group_size=group_size,
-        tiles=None,
-        meanings=(),
-    )
+    text = {"id": "mine/Shop-v0", "is_text": True, "tiles": None, "meanings": ()}
+    return make(rows, group_size=group_size, **text)

@@ -6,18 +6,18 @@ import dataclasses
 import io
 import sys
 
+import gymnasium
 import numpy as np
 import pytest
 
 from roll_vec.errors import InvalidOptionError, MissingExtraError
-from roll_vec.render.ansi import strip_colours
-from roll_vec.render.tiles import FROZEN_LAKE_TILES
 from roll_vec.watch import FirstDifference, letters, write_gif, write_mp4
 from roll_vec.watch.captions import return_text
 from roll_vec.watch.pictures import PictureMaker
 from roll_vec.watch.terminal import board_lines, boards_in, transcript_lines
+from tests.cli.conftest import strip_colours
 from tests.conftest import ROOT
-from tests.watch.recordings import COUNTDOWN, LAKE, RESET, STEP, make, record
+from tests.watch.recordings import LAKE, RESET, STEP, make, record
 
 image = pytest.importorskip("PIL.Image")
 GLYPHS = "P_OGX√"
@@ -48,22 +48,15 @@ def step(**fields):
 # ----------------------------------------------------------------------------- text
 
 
-def test_boards_stand_side_by_side(lakes):
+# The transcript `tests/cli/golden/watch.session` has the lines of each step.
+
+
+def test_colours_change_no_text(lakes):
     assert boards_in(lakes, 80, 20) == (3, 3)
     for tick in range(9):
-        lines = board_lines(lakes, tick, width=80, colour=False)
-        assert len(lines) == 2 * 7 - 1
-        for index in range(5):
-            top, left = 7 * (index // 3), 23 * (index % 3)
-            frame = lakes.latest(index, tick)
-            part = [line[left : left + 20] for line in lines[top : top + 6]]
-            board = [[GLYPHS[code] for code in row] for row in frame.board.tolist()]
-            assert [line.split() for line in part[:4]] == board
-            action = "start" if frame.is_reset else frame.action_name
-            assert part[4].split()[:2] == [f"#{index}", action]
-            assert float(part[5].split()[-1]) == frame.total_reward
-        coloured = board_lines(lakes, tick)
+        coloured = board_lines(lakes, tick, width=80)
         assert any("\x1b[" in line for line in coloured)
+        lines = board_lines(lakes, tick, width=80, colour=False)
         assert [strip_colours(line).rstrip() for line in coloured] == lines
 
 
@@ -84,22 +77,6 @@ def test_boards_that_do_not_fit_are_on_another_page(lakes, first, height, number
 )
 def test_returns_have_no_rounding_errors(total, text):
     assert return_text(step(total_reward=total)) == text
-
-
-def test_a_conversation_is_the_present_episode_up_to_now():
-    more = {"num": 2, "steps": 6, "max_steps": 2, "act": lambda _: ["1", "no"]}
-    recording, _ = record(COUNTDOWN, **more)
-    frames = [frame for frame in recording.frames[1] if frame is not None]
-    assert frames[3].is_reset
-    for tick in (1, 2, 4):
-        text = "\n".join(transcript_lines(recording, 1, tick, width=999, colour=False))
-        played = [f for f in frames[: tick + 1] if not f.is_reset][2 * (tick > 2) :]
-        assert text.count("> ") == len(played)
-        for frame in played:
-            assert f"> {frame.action_name}\nreward {frame.reward:+.4g}" in text
-            assert frame.text in text
-        assert text.startswith(f"#1, episode {frames[tick].episode}\nYou are given")
-        assert ("\nreward +0, return 0, failure\n" in text) is frames[tick].has_ended
 
 
 def test_texts_of_models_cannot_reach_the_terminal():
@@ -146,12 +123,17 @@ def places(picture, part):
 
 @pytest.mark.parametrize("scale", [1, 2])
 def test_boards_are_drawn_with_their_tiles_in_a_grid(lakes, scale):
+    envs = gymnasium.make_vec(LAKE, 1, render_mode="rgb_array")
+    envs.reset(seed=3)
+    drawn = envs.render()[0].repeat(scale, 0).repeat(scale, 1)
+    envs.close()
     for number, picture in enumerate(PictureMaker(lakes, scale=scale).pictures()):
         corners = []
         for index in range(5) if number % 4 == 0 else ():
             board = lakes.latest(index, number).board
-            tiles = FROZEN_LAKE_TILES[board].transpose(0, 2, 1, 3, 4)
+            tiles = lakes.tiles[board].transpose(0, 2, 1, 3, 4)
             part = tiles.reshape(64, 64, 3).repeat(scale, 0).repeat(scale, 1)
+            assert number or (part == drawn).all()
             corners += places(picture, part)
         if number == 0:
             # All begin with the same board: 3 columns and 2 rows.

@@ -9,20 +9,67 @@ the sdist, with the extras ``cli`` and ``webshop``.  The lowest versions of
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
+import zipfile
 from pathlib import Path
 
 from tests.pins.sets import SETS
 from tests.pythons import find_python
-from tests.wheels import contents
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DIST = ROOT / "dist"
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 _EXTRAS = "[cli,webshop]"
+# Folders of a checkout that are no part of the package.
+_UNWANTED = re.compile(
+    r"(^|/)(__pycache__|tests|benchmarks|docs|kernels/kernels)/|(^|/)\.|"
+    r"\.(pyc|pyo|orig|rej|nbi|nbc)$|^kernels/"
+)
+# Beside the package, in the sdist alone.
+_BESIDE = ("LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "pyproject.toml")
+
+
+def read(path: Path) -> dict[str, bytes]:
+    """Return the files of an sdist or a wheel, without the sdist's outer folder."""
+    if path.suffix == ".whl":
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if not name.endswith("/")]
+            return {name: archive.read(name) for name in names}
+    files = {}
+    with tarfile.open(path) as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.isfile() else None
+            if content is not None:
+                files[member.name.partition("/")[2]] = content.read()
+            elif not member.isdir():
+                # A link in an sdist would lead nowhere on Windows.
+                message = f"{path.name}: {member.name} is neither a file nor a folder"
+                raise ValueError(message)
+    return files
+
+
+def needed_files(root: Path, is_sdist: bool) -> set[str]:
+    """Return the files of a checkout that an archive must have, also without Python.
+
+    The kernels stand in ``roll_vec/kernels``, although they are a link in the checkout.
+    """
+    files = [*(root / "roll_vec").rglob("*"), *(root / "kernels").rglob("*")]
+    names = {path.relative_to(root).as_posix() for path in files if path.is_file()}
+    names = {
+        name for name in names if not _UNWANTED.search(name.removeprefix("kernels/"))
+    }
+    package = {re.sub(r"^kernels/", "roll_vec/kernels/", name) for name in names}
+    return package | set(_BESIDE) if is_sdist else package
+
+
+def unwanted_files(names: set[str]) -> list[str]:
+    """Return the files that an archive should not have: tests, caches, hidden files."""
+    return sorted(name for name in names if _UNWANTED.search(name))
 
 
 def say(text: str) -> None:
@@ -56,18 +103,18 @@ def build_and_check(work: Path) -> tuple[Path, Path]:
     copy_checkout(checkout)
     sdist = build("sdist", checkout, work / "sdist")
     wheel = build("wheel", checkout, work / "wheel")
-    for name, content in contents.read(sdist).items():
+    for name, content in read(sdist).items():
         (unpacked / name).parent.mkdir(parents=True, exist_ok=True)
         (unpacked / name).write_bytes(content)
     second = build("wheel", unpacked, work / "second")
     faults = []
     for path in (sdist, wheel):
-        names = set(contents.read(path))
-        needed = contents.needed_files(checkout, path is sdist)
+        names = set(read(path))
+        needed = needed_files(checkout, path is sdist)
         faults += [f"{path.name} lacks {name}" for name in sorted(needed - names)]
-        faults += [f"{path.name} has {x}" for x in contents.unwanted_files(names)]
+        faults += [f"{path.name} has {x}" for x in unwanted_files(names)]
         say(f"{path.name}: {len(names)} files, {path.stat().st_size >> 10} KiB")
-    different = contents.read(wheel).items() ^ contents.read(second).items()
+    different = read(wheel).items() ^ read(second).items()
     faults += [f"a wheel of the sdist has another {name}" for name, _ in different]
     if faults:
         raise SystemExit("\n".join(faults))

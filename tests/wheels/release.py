@@ -57,18 +57,15 @@ def find_faults(root: Path) -> list[str]:
         if line not in (root / name).read_text("utf-8").splitlines():
             faults.append(f"{name}: expected the line {line}")
     sections = re.split(r"^## ", (root / "CHANGELOG.md").read_text("utf-8"), flags=re.M)
-    texts = {title.strip(): text.strip() for title, _, text in _split(sections[1:])}
+    pairs = [section.partition("\n")[::2] for section in sections[1:]]
+    titles = [title.strip() for title, text in pairs if text.strip()]
     pattern = rf"\[?{re.escape(version)}\]? - \d{{4}}-\d\d-\d\d"
-    if not any(re.fullmatch(pattern, title) and texts[title] for title in texts):
+    if not any(re.fullmatch(pattern, title) for title in titles):
         accepted = f'a section "## [{version}] - YYYY-MM-DD" with a text'
         faults.append(f"CHANGELOG.md: expected {accepted}")
-    if any(texts[title] for title in texts if "unreleased" in title.lower()):
+    if any("unreleased" in title.lower() for title in titles):
         faults.append('CHANGELOG.md: expected nothing in the section "Unreleased"')
     return faults
-
-
-def _split(sections: list[str]) -> list[tuple[str, str, str]]:
-    return [section.partition("\n") for section in sections]
 
 
 def _git(*arguments: str) -> str:
@@ -98,9 +95,8 @@ def main() -> None:
         code = subprocess.run([make, target, f"PYTHON={sys.executable}"], cwd=ROOT)
         if code.returncode:
             raise SystemExit(f"make {target} has failed")
-    archives = (
-        f"dist/roll_vec-{version}.tar.gz dist/roll_vec-{version}-py3-none-any.whl"
-    )
+    files = (f"roll_vec-{version}.tar.gz", f"roll_vec-{version}-py3-none-any.whl")
+    archives = " ".join(f"dist/{name}" for name in files)
     text = _LEFT.format(version=version, python=sys.executable, archives=archives)
     sys.stdout.write(text)
 

@@ -51,10 +51,7 @@ program = Path(sysconfig.get_path("scripts")) / "roll-vec"
 
 def run(*arguments):
     """Run the command line and return its output."""
-    result = subprocess.run(
-        [program, *arguments], stdout=subprocess.PIPE, text=True, check=True
-    )
-    return result.stdout
+    return subprocess.check_output([program, *arguments], text=True)
 
 
 assert f"roll-vec {roll_vec.__version__} " in run("--version")

@@ -3,18 +3,17 @@
 The checks of the archives and of a release find each kind of fault.
 """
 
-import io
 import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
+from functools import partial
+from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
-from tests.wheels import contents
-from tests.wheels.__main__ import build_and_check
+from tests.wheels import __main__ as wheels
 from tests.wheels.release import find_faults, read_version
 
 PROGRAM = """
@@ -30,7 +29,7 @@ assert demo_shop.generate_product(0).title_nouns
 
 @pytest.mark.slow
 def test_archives_are_complete_and_the_wheel_runs_elsewhere(tmp_path):
-    wheel, _ = build_and_check(tmp_path)
+    wheel, _ = wheels.build_and_check(tmp_path)
     site = tmp_path / "site"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
@@ -39,14 +38,12 @@ def test_archives_are_complete_and_the_wheel_runs_elsewhere(tmp_path):
 
 @pytest.mark.parametrize("is_sdist", [False, True])
 def test_kernels_and_files_that_are_not_python_are_needed(is_sdist):
-    needed = contents.needed_files(ROOT, is_sdist)
+    needed = wheels.needed_files(ROOT, is_sdist)
     assert {"roll_vec/py.typed", "roll_vec/kernels/rng/pcg64.py"} <= needed
     assert sum(name.endswith(".ini") for name in needed) == 12
     assert ("CITATION.cff" in needed) is is_sdist
-    assert contents.unwanted_files(needed) == []
-
-
-def test_tests_caches_and_second_kernels_are_unwanted():
+    assert wheels.unwanted_files(needed) == []
+    # Tests, caches and second kernels are not.
     unwanted = [
         ".github/workflows/ci.yml",
         "docs/levels.md",
@@ -57,27 +54,24 @@ def test_tests_caches_and_second_kernels_are_unwanted():
         "tests/test_docs.py",
     ]
     names = {*unwanted, "roll_vec/testing/runner.py"}
-    assert contents.unwanted_files(names) == unwanted
+    assert wheels.unwanted_files(names) == unwanted
 
 
 def test_archives_are_read(tmp_path):
     files = {"roll_vec/a.py": b"1", "roll_vec/b.py": b"2"}
-    wheel, sdist = tmp_path / "a.whl", tmp_path / "a.tar.gz"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    with tarfile.open(sdist, "w:gz") as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(f"roll_vec-0/{name}")
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    assert contents.read(wheel) == contents.read(sdist) == files
-    with tarfile.open(sdist, "w:gz") as archive:
-        link = tarfile.TarInfo("roll_vec-0/roll_vec/kernels")
-        link.type, link.linkname = tarfile.SYMTYPE, "../kernels"
-        archive.addfile(link)
+    folder = tmp_path / "roll_vec-0"
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    shutil.make_archive(tmp_path / "wheel", "zip", folder)
+    wheel = (tmp_path / "wheel.zip").rename(tmp_path / "a.whl")
+    pack = partial(shutil.make_archive, tmp_path / "a", "gztar", tmp_path, folder.name)
+    sdist = Path(pack())
+    assert wheels.read(wheel) == wheels.read(sdist) == files
+    (folder / "roll_vec" / "kernels").symlink_to("../kernels")
+    pack()
     with pytest.raises(ValueError, match="neither a file nor a folder"):
-        contents.read(sdist)
+        wheels.read(sdist)
 
 
 VERSION, LOG = read_version(ROOT), "CHANGELOG.md"

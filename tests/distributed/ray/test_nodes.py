@@ -14,7 +14,7 @@ import pytest
 import roll_vec
 from roll_vec.cli import main
 from roll_vec.distributed import RayVectorEnv
-from tests.cli.output import table_of
+from tests.cli.conftest import table_of
 from tests.contract.cases import assert_same
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]

@@ -11,7 +11,7 @@ import pytest
 from roll_vec.envs.countdown import Countdown
 from roll_vec.envs.countdown.task_files import load_tasks
 from roll_vec.errors import InvalidOptionError, MissingExtraError
-from tests.envs.countdown.tasks import list_tasks, write_jsonl
+from tests.envs.countdown.test_tasks import list_tasks, write_jsonl
 from tests.mutations import mutate_bytes
 
 ROWS = [
@@ -27,13 +27,9 @@ def write_parquet(path, rows, nums_type=None, target_type=None):
     """Write a parquet file with a column more than needed; return its path."""
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
-    table = pa.table(
-        {
-            "target": pa.array([t for _, t in rows], target_type or pa.int64()),
-            "nums": pa.array([n for n, _ in rows], nums_type or pa.list_(pa.int64())),
-            "id": ["x"] * len(rows),
-        }
-    )
+    nums = pa.array([nums for nums, _ in rows], nums_type or pa.list_(pa.int64()))
+    targets = pa.array([target for _, target in rows], target_type or pa.int64())
+    table = pa.table({"target": targets, "nums": nums, "id": ["x"] * len(rows)})
     parquet.write_table(table, path, row_group_size=2)
     return path
 
@@ -61,7 +57,7 @@ def test_rows_are_played_as_they_are(path):
     assert list_tasks(some, range(4)) == [ROWS[3], ROWS[4]] * 2
 
 
-def test_a_file_is_loaded_once_and_read_only(path):
+def test_a_file_is_loaded_once_until_it_changes_and_read_only(path):
     first, second = Countdown(data=path), Countdown(data=str(path), max_steps=2)
     assert first._tasks.file is second._tasks.file
     first.reset(seed=0)
@@ -69,19 +65,15 @@ def test_a_file_is_loaded_once_and_read_only(path):
     assert list_tasks(second, [0]) == [ROWS[0]]
     with pytest.raises(ValueError, match="read-only"):
         first._tasks.file._numbers[0] = 1
-
-
-def test_a_changed_file_is_loaded_again(tmp_path):
-    path = write_jsonl(tmp_path / "tasks.jsonl", ROWS)
-    old = Countdown(data=path)
-    write_jsonl(path, ROWS[1:])
+    write = write_parquet if path.suffix == ".parquet" else write_jsonl
+    write(path, ROWS[1:])
     os.utime(path, ns=(1, 1))
     assert list_tasks(Countdown(data=path), [0]) == [ROWS[1]]
-    assert list_tasks(old, [0]) == [ROWS[0]]
+    assert list_tasks(first, [0]) == [ROWS[0]]
 
 
 def test_pickled_environments_read_the_file_and_carry_no_rows(tmp_path):
-    path = write_jsonl(tmp_path / "tasks.jsonl", ROWS * 5000)
+    path = write_jsonl(tmp_path / "tasks.jsonl", ROWS * 2000)
     env = Countdown(data=path)
     env.reset(seed=1)
     pickled = pickle.dumps(env)
@@ -92,29 +84,37 @@ def test_pickled_environments_read_the_file_and_carry_no_rows(tmp_path):
     assert list_tasks(restored, range(5)) == ROWS
 
 
+# --------------------------------------------------------------------- bad files
+
+NO_INTEGERS = "nums: expected a list of integers"
+# What stands for numbers and target, and what is said of it.
+BAD_ROWS = [
+    ('"nums": [1]', "target: missing"),
+    ('"target": 1', "nums: missing"),
+    ('"nums": 3, "target": 1', "nums: expected a"),
+    ('"nums": [], "target": 1', "nums: expected at least one number"),
+    ('"nums": [1, true], "target": 1', NO_INTEGERS),
+    ('"nums": [1.0], "target": 1', NO_INTEGERS),
+    ('"nums": ["1"], "target": 1', NO_INTEGERS),
+    (f'"nums": [{"9" * 30}], "target": 1', NO_INTEGERS),
+    ('"nums": [1, -1], "target": 1', "nums: exp"),
+    ('"nums": [1000000000000000000], "target": 1', "nums: expected numbers"),
+    (f'"nums": [1], "target": {"9" * 9000}', "nums and target: not a JSON"),
+    ('"nums": [1], "target": 1.5', "target: expected an integer, got 1.5"),
+    ('"nums": [1], "target": null', "target: expected an integer, got None"),
+    ('"nums": [1], "target": 9223372036854775808', "target: expected an"),
+]
+GOOD = '{"nums": [1], "target": 1}\n'
 BAD_LINES = [
     ("", "has no rows"),
     ("[1, 2]", "row 0, nums and target: expected a JSON object"),
     ("{", "row 0, nums and target: not a JSON object"),
     ("[" * 100_000, "row 0, nums and target: not a JSON object"),
-    ('{"nums": [1]}', "row 0, target: missing"),
-    ('{"target": 1}', "row 0, nums: missing"),
-    ('{"nums": [1], "target": 1}\n{"nums": 3, "target": 1}', "row 1, nums: expected a"),
-    ('{"nums": [], "target": 1}', "row 0, nums: expected at least one number"),
-    ('{"nums": [1, true], "target": 1}', "row 0, nums: expected a list of integers"),
-    ('{"nums": [1.0], "target": 1}', "row 0, nums: expected a list of integers"),
-    ('{"nums": ["1"], "target": 1}', "row 0, nums: expected a list of integers"),
-    ('{"nums": [1], "target": 1}\n{"nums": [1, -1], "target": 1}', "row 1, nums: exp"),
-    ('{"nums": [1000000000000000000], "target": 1}', "row 0, nums: expected numbers"),
-    (f'{{"nums": [{"9" * 30}], "target": 1}}', "row 0, nums: expected a list of int"),
-    (f'{{"nums": [1], "target": {"9" * 9000}}}', "row 0, nums and target: not a JSON"),
-    ('{"nums": [1], "target": 1.5}', "row 0, target: expected an integer, got 1.5"),
-    ('{"nums": [1], "target": null}', "row 0, target: expected an integer, got None"),
-    ('{"nums": [1], "target": 9223372036854775808}', "row 0, target: expected an"),
+    *((f"{GOOD}{{{row}}}", f"row 1, {message}") for row, message in BAD_ROWS),
 ]
 
 
-@pytest.mark.parametrize(("text", "message"), BAD_LINES, ids=lambda text: text[:30])
+@pytest.mark.parametrize(("text", "message"), BAD_LINES, ids=lambda text: text[-30:])
 def test_malformed_lines_are_named(tmp_path, text, message):
     path = tmp_path / "tasks.jsonl"
     path.write_text(text, "utf-8")
@@ -124,7 +124,7 @@ def test_malformed_lines_are_named(tmp_path, text, message):
         assert message in str(raised.value)
         assert str(path) in str(raised.value)
         assert len(str(raised.value)) < 400
-    path.write_text('{"nums": [1], "target": 1}\n\n', "utf-8")
+    path.write_text(f"{GOOD}\n", "utf-8")
     assert len(load_tasks(str(path))) == 1
 
 
@@ -132,9 +132,9 @@ def test_files_that_cannot_be_read(tmp_path):
     for name, content in (
         ("none.jsonl", None),
         ("none.parquet", None),
-        ("bytes.jsonl", b'{"nums": [1], "target": 1}\n\xff'),
+        ("bytes.jsonl", GOOD.encode() + b"\xff"),
         ("not.jsonl.gz", b"{}"),
-        ("cut.jsonl.gz", gzip.compress(b'{"nums": [1], "target": 1}\n' * 99)[:-9]),
+        ("cut.jsonl.gz", gzip.compress(GOOD.encode() * 99)[:-9]),
         ("broken.jsonl.gz", gzip.compress(b"{}" * 99)[:12] + b"\xff" * 20),
         ("not.parquet", b"{}"),
     ):
@@ -149,32 +149,28 @@ def test_files_that_cannot_be_read(tmp_path):
 
 def test_malformed_parquet_is_named(tmp_path):
     pa = pytest.importorskip("pyarrow")
-    good = [([1, 2], 3)] * 3
-
-    def fails(message, *arguments):
-        path = write_parquet(tmp_path / "tasks.parquet", *arguments)
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path, good = tmp_path / "tasks.parquet", [([1, 2], 3)] * 3
+    for message, *arguments in (
+        ("row 3, nums: missing", [*good, (None, 1)]),
+        ("row 3, target: missing", [*good, ([1], None)]),
+        ("row 3, nums: expected integers, got None", [*good, ([1, None], 1)]),
+        ("row 3, nums: expected at least one", [*good, ([], 1)]),
+        ("row 3, nums: expected numbers from 0", [*good, ([1, -2], 1), ([1], 1)]),
+        ("nums: expected lists of integers, got 'list", good, pa.list_(pa.float64())),
+        ("nums: expected lists", [("1+2", 3)], pa.string()),
+        ("target: expected integers, got 'double'", good, None, pa.float64()),
+        ("has no rows", []),
+    ):
+        write_parquet(path, *arguments)
         with pytest.raises(InvalidOptionError, match=message):
             Countdown(data=path)
-
-    fails("row 3, nums: missing", [*good, (None, 1)])
-    fails("row 3, target: missing", [*good, ([1], None)])
-    fails("row 3, nums: expected integers, got None", [*good, ([1, None], 1)])
-    fails("row 3, nums: expected at least one", [*good, ([], 1)])
-    fails("row 3, nums: expected numbers from 0", [*good, ([1, -2], 1), ([1], 1)])
-    fails("nums: expected lists of integers, got 'list", good, pa.list_(pa.float64()))
-    fails("nums: expected lists", [("1+2", 3)], pa.string())
-    fails("target: expected integers, got 'double'", good, None, pa.float64())
-    fails("has no rows", [])
-    path = tmp_path / "other.parquet"
-    import pyarrow.parquet as parquet
-
-    parquet.write_table(pa.table({"nums": [[1]]}), path)
-    with pytest.raises(InvalidOptionError, match="expected one column 'target', got 0"):
-        Countdown(data=path)
-    columns = [pa.array([[1]]), pa.array([2]), pa.array([3])]
-    parquet.write_table(pa.table(columns, ["nums", "target", "target"]), path)
-    with pytest.raises(InvalidOptionError, match="expected one column 'target', got 2"):
-        Countdown(data=path)
+    for names in (["nums"], ["nums", "target", "target"]):
+        columns = [pa.array([[1]]), pa.array([2]), pa.array([3])][: len(names)]
+        parquet.write_table(pa.table(columns, names), path)
+        message = f"expected one column 'target', got {len(names) - 1}"
+        with pytest.raises(InvalidOptionError, match=message):
+            Countdown(data=path)
 
 
 def test_damaged_files_are_read_or_named(path):
@@ -231,8 +227,7 @@ def test_rows_beyond_the_limits_are_named_with_the_keyword(
 
 
 def test_rows_with_too_many_characters_are_named(tmp_path):
-    nums = [10**17] * 15
-    path = write_jsonl(tmp_path / "tasks.jsonl", [(nums, 3)])
+    path = write_jsonl(tmp_path / "tasks.jsonl", [([10**17] * 15, 3)])
     with pytest.raises(InvalidOptionError, match="give max_chars=284 instead of 256"):
         Countdown(data=path, max_digits=18)
     Countdown(data=path, max_digits=18, max_chars=284)
@@ -257,7 +252,6 @@ def test_a_small_parquet_file_of_very_many_numbers_is_refused(tmp_path):
     rows = {"nums": nums, "target": np.ones(3_000_000, np.int64)}
     parquet.write_table(arrow.table(rows), path, compression="zstd")
     assert path.stat().st_size < 100_000
-    with pytest.raises(
-        InvalidOptionError, match=r"tasks\.parquet has 12000000 numbers"
-    ):
+    message = r"tasks\.parquet has 12000000 numbers"
+    with pytest.raises(InvalidOptionError, match=message):
         load_tasks(str(path))

@@ -8,8 +8,6 @@ from gymnasium.envs.toy_text.frozen_lake import generate_random_map
 import roll_vec  # noqa: F401  registers the ids
 from roll_vec.envs.frozen_lake import maps
 from roll_vec.errors import LevelGenerationError, ResetNeededError
-from roll_vec.kernels.frozen_lake import random_maps as frozen_lake_maps
-from roll_vec.kernels.frozen_lake import rules as kernels
 from roll_vec.seeding import episode_seed
 from tests.conftest import JIT_OFF
 from tests.gymnasium_versions import Lake
@@ -97,9 +95,10 @@ def test_play_is_gymnasiums(options):
 
 
 def test_what_is_given_and_read_is_no_handle_on_the_rules():
-    desc = np.array([[b"S", b"F"], [b"F", b"G"]])
-    env = gymnasium.make(ID, desc=desc, is_slippery=False).unwrapped
-    desc[:] = b"H"
+    desc, schedule = np.array([[b"S", b"F"], [b"F", b"G"]]), [1, 0, 0]
+    more = {"desc": desc, "reward_schedule": schedule, "is_slippery": False}
+    env = gymnasium.make(ID, **more).unwrapped
+    desc[:], schedule[2] = b"H", -7
     env.desc[:] = b"H"
     env.P[0][0].clear()
     env.reset(seed=0)
@@ -119,15 +118,18 @@ CONFIGS = [
     {"size": 3, "p": 1.0},
     {"size": 7, "p": 0.65},
     {"size": 8, "p": 0.9, "is_slippery": False},
+    # Slips are those of the episode's seed and not of the level.
+    {"num_levels": 1},
+    {"num_levels": 3},
 ]
 
 
 def oracle_of(config, seed):
     """The oracle's lake of a seed, its stream where the first step finds it."""
     options = {"size": 4, "p": 0.8, "is_slippery": True, **config}
-    lake = OracleFrozenLake(
-        generate_map(options["size"], options["p"], seed), options["is_slippery"]
-    )
+    level = seed % options.get("num_levels", 2**32)
+    rows = generate_map(options["size"], options["p"], level)
+    lake = OracleFrozenLake(rows, options["is_slippery"])
     lake.reset(seed)
     return lake
 
@@ -175,30 +177,11 @@ def test_play_equals_the_oracle(config):
         assert env.start == "".join(lake.rows).index("S")
 
 
-def test_action_0_after_the_end_is_no_success_in_both_forms():
-    single = gymnasium.make(RANDOM, action_start=1).unwrapped
-    batch = gymnasium.make_vec(
-        RANDOM, num_envs=1, action_start=1, autoreset_mode="Disabled"
-    )
-    single.reset(seed=0)
-    batch.reset(seed=[0])
-    goal = int(np.flatnonzero(single.tiles == kernels.GOAL)[0])
-    single.s = batch.unwrapped.engine.positions[0] = goal
-    *_, info = single.step(0)
-    *_, infos = batch.step(np.array([0]))
-    assert info["success"] is False
-    assert not infos["success"][0]
-
-
-@pytest.mark.skipif(JIT_OFF, reason="plain functions are for one thread")
-def test_maps_do_not_depend_on_the_number_of_threads(monkeypatch):
-    monkeypatch.setattr(maps, "_MAPS_PER_THREAD", 2)
-    grids = [
-        gymnasium.make_vec(RANDOM, num_envs=23, num_threads=n).reset(seed=0)[0]
-        for n in (1, 2, 5)
-    ]
-    np.testing.assert_array_equal(grids[0], grids[1])
-    np.testing.assert_array_equal(grids[0], grids[2])
+def test_action_0_after_the_end_is_no_success():
+    env = gymnasium.make(RANDOM, action_start=1).unwrapped
+    env.reset(seed=0)
+    env.s = int(np.flatnonzero(env.desc == b"G")[0])
+    assert env.step(0)[-1]["success"] is False
 
 
 # ----------------------------------------------------------------------- failures
@@ -231,16 +214,11 @@ def test_interrupt_while_a_reset_is_taken_over_moves_nothing(id, monkeypatch):
     np.testing.assert_array_equal(env.reset()[0], other.reset()[0])
 
 
-def few_draws(monkeypatch, max_draws):
-    """Let the kernel give up after a few draws."""
-    few = PlainKernels(frozen_lake_maps, MAX_DRAWS=max_draws)
-    monkeypatch.setattr(frozen_lake_maps, "generate_maps", few.generate_maps)
-    monkeypatch.setattr(frozen_lake_maps, "MAX_DRAWS", max_draws)
-
-
 def test_a_configuration_without_maps_ends_in_an_error(monkeypatch):
     # 100,000 draws of a map take a while where hardly any is solvable; 5 do not.
-    few_draws(monkeypatch, 5)
+    few = PlainKernels(maps.map_kernels, MAX_DRAWS=5)
+    monkeypatch.setattr(maps.map_kernels, "generate_maps", few.generate_maps)
+    monkeypatch.setattr(maps.map_kernels, "MAX_DRAWS", 5)
     config = {"size": 40, "p": 0.0}
     for form in (
         gymnasium.make(RANDOM, **config),

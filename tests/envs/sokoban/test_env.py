@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec.envs.sokoban import SokobanOptions
 from roll_vec.envs.sokoban import rooms as sokoban_rooms
-from roll_vec.envs.sokoban.rooms import draw_rooms
 from roll_vec.envs.sokoban.solver import solve_rooms
 from roll_vec.errors import (
     InvalidOptionError,
@@ -18,10 +16,7 @@ from roll_vec.errors import (
 )
 from roll_vec.seeding import retry_seed
 from tests.conftest import JIT_OFF
-from tests.contract.cases import DISABLED, MODES, draw_actions, make_batch
-from tests.contract.test_unroll import check_equal
-from tests.oracles.sokoban import OracleSokoban
-from tests.oracles.sokoban_rooms import generate_room
+from tests.oracles.sokoban import OracleSokoban, generate_room
 
 ID = "roll_vec/Sokoban-v0"
 CONFIGS = [
@@ -77,22 +72,6 @@ def test_rooms_and_play_equal_the_oracle(config):
             assert env.num_boxes == options.num_boxes
 
 
-# numpy's errstate, which lets integers wrap around silently, is one thread's own.
-needs_jit = pytest.mark.skipif(JIT_OFF, reason="plain functions are for one thread")
-
-
-@needs_jit
-def test_rooms_do_not_depend_on_the_number_of_threads():
-    options = SokobanOptions(dim_room=(6, 6), num_boxes=2)
-    seeds = np.arange(60, dtype=np.uint64)
-    one, statuses = draw_rooms(options, seeds)
-    assert not statuses.any()
-    for num_threads in (2, 3):
-        many, statuses = draw_rooms(options, seeds, num_threads)
-        assert not statuses.any()
-        np.testing.assert_array_equal(many, one)
-
-
 # Depth 2 looks at no state after a pull, and in a corridor boxes on both sides of a
 # third cannot all be pulled.
 NO_ROOMS = [
@@ -101,16 +80,11 @@ NO_ROOMS = [
 ]
 
 
-def few_attempts(monkeypatch, max_attempts=3):
-    """Let a configuration fail early where kernels run uncompiled."""
-    few = partial(draw_rooms, max_attempts=max_attempts)
-    monkeypatch.setattr(sokoban_rooms, "draw_rooms", few)
-
-
 @pytest.mark.parametrize("config", NO_ROOMS, ids=str)
 def test_a_configuration_without_rooms_ends_in_an_error(config, monkeypatch):
     if JIT_OFF:
-        few_attempts(monkeypatch)
+        few = partial(sokoban_rooms.draw_rooms, max_attempts=3)
+        monkeypatch.setattr(sokoban_rooms, "draw_rooms", few)
     env = gymnasium.make(ID, **config)
     batch = gymnasium.make_vec(ID, num_envs=3, **config)
     for form in (env, batch):
@@ -127,39 +101,17 @@ def test_a_configuration_without_rooms_ends_in_an_error(config, monkeypatch):
     assert batch.np_random_seed == (None, None, None)
 
 
-def failing_seed(options, seeds):
-    """Return the first seed without a room at the first attempt."""
-    for seed in seeds:
-        _, (status,) = draw_rooms(options, np.array([seed], np.uint64), max_attempts=1)
-        if status:
-            return seed
-    raise AssertionError("every seed has a room")
-
-
-@pytest.mark.parametrize("form", ["single", "vector"])
-def test_nothing_has_moved_where_a_room_fails(form, monkeypatch):
-    few_attempts(monkeypatch, 1)
-    good = 8
-    bad = failing_seed(SokobanOptions(), range(100))
-    draw = partial(draw_rooms, SokobanOptions(), max_attempts=1)
-    while draw(np.array([good, good + 1], np.uint64))[1].any():
-        good += 1
-    if form == "single":
-        env, twin = (gymnasium.make(ID) for _ in range(2))
-        seeds, failing, action = good, bad, 1
-    else:
-        env, twin = (gymnasium.make_vec(ID, num_envs=2) for _ in range(2))
-        seeds, failing, action = [good, good + 1], [good, bad], [1, 2]
+def test_nothing_has_moved_where_a_single_environment_finds_no_room():
+    env, twin = (gymnasium.make(ID, num_boxes=1) for _ in range(2))
     for each in (env, twin):
-        each.reset(seed=seeds)
-        each.step(action)
-    with pytest.raises(LevelGenerationError, match=f"level seed {bad} "):
-        env.reset(seed=failing)
-    assert env.np_random_seed == twin.np_random_seed
-    for _ in range(5):
-        assert repr(env.step(action)) == repr(twin.step(action))
-    # Nor have the streams.
-    monkeypatch.undo()
+        each.reset(seed=3)
+        each.step(1)
+    env.unwrapped.set_level_options(solution_pushes=(90, None))
+    for seed in (None, 5):
+        with pytest.raises(LevelGenerationError, match="within solution_pushes"):
+            env.reset(seed=seed)
+    env.unwrapped.set_level_options(solution_pushes=None)
+    assert repr(env.step(1)) == repr(twin.step(1))
     assert repr(env.reset()) == repr(twin.reset())
 
 
@@ -229,16 +181,3 @@ def test_infos_are_sound_and_complete_enough():
         assert (statuses[dead] == "unsolvable").all()
         found += dead.sum()
     assert found > 5
-
-
-@pytest.mark.skipif(JIT_OFF, reason="slow as plain Python, and no kernel is new")
-@pytest.mark.parametrize(
-    ("case", "mode"),
-    [(ID, MODES[0]), (f"{ID} text", MODES[1]), (ID, DISABLED)],
-)
-def test_unroll_equals_as_many_steps(case, mode):
-    more = {"deadlock": True, "terminate_on_deadlock": True, "autoreset_mode": mode}
-    pair = [make_batch(case, 5, **more) for _ in range(2)]
-    for env in pair:
-        env.reset(seed=2)
-    check_equal(*pair, draw_actions(pair[0], 3 if mode is DISABLED else 30))

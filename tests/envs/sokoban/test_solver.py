@@ -1,20 +1,18 @@
 """Solutions of rooms and of environments: numbering, limits, errors."""
 
+import copy
+
 import gymnasium
 import numpy as np
 import pytest
 
 import roll_vec
 from roll_vec.envs.sokoban import solver
-from roll_vec.envs.sokoban.engine import SokobanEngine
-from roll_vec.envs.sokoban.options import SokobanOptions
 from roll_vec.errors import (
     InvalidOptionError,
     ResetNeededError,
     SolverLimitError,
-    UnsolvableLevelError,
 )
-from roll_vec.vector.levels import OBJECTIVES
 from tests.conftest import JIT_OFF
 from tests.kernels.sokoban.positions import (
     draw_generated,
@@ -22,20 +20,11 @@ from tests.kernels.sokoban.positions import (
     parse,
     play_randomly,
 )
-from tests.oracles.sokoban_solver import measure, replay
+from tests.oracles.sokoban import measure, replay
 
 NUMBER = 3 if JIT_OFF else 14
+ID = "roll_vec/Sokoban-v0"
 SOLVABLE = parse("####### #@$-.-# #######")
-DEAD = parse("####### #$@-.-# #######")
-SOLVED = parse("####### #-----# #@-*--# #-----# #######")
-DEAD_AFTER_LEFT = parse("####### #-----# #-$@--# #-.---# #######")
-
-
-def make_engine(number, **keywords):
-    """Return a batch of rooms, begun."""
-    engine = SokobanEngine(SokobanOptions(**keywords), number, None, 1)
-    engine.reset(np.arange(number), list(range(number)))
-    return engine
 
 
 def as_lists(solutions):
@@ -103,7 +92,7 @@ def test_measure_rooms():
     steps, pushes = solver.measure_rooms(grids, num_threads=1 if JIT_OFF else 2)
     assert steps.dtype == pushes.dtype == np.int32
     for grid, num_steps, num_pushes in zip(grids, steps, pushes, strict=True):
-        best = [measure(grid.tolist(), objective) for objective in OBJECTIVES]
+        best = [measure(grid.tolist(), objective) for objective in ("moves", "pushes")]
         assert best == [
             None if length == solver.NO_SOLUTION else length
             for length in (num_steps, num_pushes)
@@ -142,8 +131,10 @@ def test_options_that_are_refused():
         solver.solve_rooms(SOLVABLE[np.newaxis], "steps")
     with pytest.raises(InvalidOptionError, match="max_states: expected at least 1"):
         solver.solve_rooms(SOLVABLE[np.newaxis], max_states=0)
+    env = roll_vec.make_vec(ID, 1)
+    env.reset(seed=0)
     with pytest.raises(InvalidOptionError, match="objective"):
-        make_engine(1).solve(np.arange(1), None)
+        env.solve(None)
 
 
 @pytest.mark.parametrize(("objective", "action_start"), [("moves", 0), ("pushes", 1)])
@@ -151,101 +142,47 @@ def test_solutions_of_environments_are_played(objective, action_start):
     """From the start and from the middle, alone and in a batch: the same actions."""
     rng = np.random.default_rng(2)
     number = 2 if JIT_OFF else 8
-    engine = make_engine(number, action_start=action_start)
-    singles = [
-        gymnasium.make("roll_vec/Sokoban-v0", action_start=action_start).unwrapped
-        for _ in range(number)
-    ]
+    more = {"action_start": action_start, "max_episode_steps": -1}
+    batch = roll_vec.make_vec(ID, number, autoreset_mode="Disabled", **more)
+    singles = [gymnasium.make(ID, **more).unwrapped for _ in range(number)]
+    batch.reset(seed=0)
     for seed, env in enumerate(singles):
         env.reset(seed=seed)
-    no_skip, env_ids = np.zeros(number, bool), np.arange(number)
     num_dead = 0
     for _ in range(6):
-        solutions = engine.solve(env_ids, objective)
-        for env_id, (env, actions) in enumerate(zip(singles, solutions, strict=True)):
-            alone = env.solve(objective)
-            np.testing.assert_array_equal(actions, alone)
+        solutions = batch.solve(objective)
+        for env, actions in zip(singles, solutions, strict=True):
+            np.testing.assert_array_equal(actions, env.solve(objective))
             if actions is None:
                 num_dead += 1
                 continue
             assert actions.dtype == np.int64
-            copy = gymnasium.make("roll_vec/Sokoban-v0", action_start=action_start)
-            copy.reset(seed=0)
-            copy = copy.unwrapped
-            copy.grid = engine.grids()[env_id].copy()
-            copy.player = int(engine.players[env_id])
-            copy.boxes_left = int(engine.boxes_left[env_id])
-            successes = [copy.step(action)[-1]["success"] for action in actions]
-            assert successes == [False] * (len(actions) - 1) + [True] * bool(
-                len(actions)
-            )
+            player = copy.deepcopy(env)
+            successes = [player.step(action)[-1]["success"] for action in actions]
+            assert successes == [False] * (len(actions) - 1) + [True]
+            # A solution of length 0 is not None.
+            assert player.solve(objective).shape == (0,)
         moves = rng.integers(0, 4, number) + action_start
-        engine.step(moves, no_skip)
+        batch.step(moves)
         for env, action in zip(singles, moves, strict=True):
             env.step(action)
-    some = engine.solve(env_ids[1:], objective)
-    np.testing.assert_equal(some, engine.solve(env_ids, objective)[1:])
+    mask = np.arange(number) > 0
+    some = batch.solve(objective, mask=mask)
+    assert some[0] is None
+    np.testing.assert_equal(some[1:], batch.solve(objective)[1:])
     assert JIT_OFF or num_dead
-
-
-def test_solved_rooms_need_no_action():
-    """A solution of length 0 is not None."""
-    engine = make_engine(2, levels=DEAD_AFTER_LEFT)
-    engine.cells[:] = SOLVED.reshape(1, -1)
-    for actions in engine.solve(np.arange(2), "moves"):
-        assert actions.shape == (0,)
-
-
-def test_positions_that_play_made_dead():
-    """None, and no error: the level has a solution from its start."""
-    for action_start in (0, 1):
-        left = 2 + action_start
-        engine = make_engine(2, levels=DEAD_AFTER_LEFT, action_start=action_start)
-        env = gymnasium.make(
-            "roll_vec/Sokoban-v0", levels=DEAD_AFTER_LEFT, action_start=action_start
-        ).unwrapped
-        env.reset(seed=0)
-        assert env.solve() is not None
-        engine.step(np.array([left, left]), np.array([False, True]))
-        env.step(left)
-        dead, alive = engine.solve(np.arange(2), "moves")
-        assert dead is None
-        assert env.solve() is None
-        # Up, left, and down onto the target.
-        assert (alive - action_start).tolist() == [0, 2, 1]
-
-
-def test_given_levels_without_a_solution():
-    """The error names the number of the level in the set."""
-    levels = np.stack([SOLVABLE, SOLVABLE, SOLVABLE, DEAD])
-    options = {"levels": levels, "start_level": 1}
-    engine = make_engine(9, **options)
-    dead = np.array([i for i, row in enumerate(engine.grids()) if (row == DEAD).all()])
-    assert 0 < len(dead) < 9
-    with pytest.raises(UnsolvableLevelError, match="level 3 has no solution"):
-        engine.solve(np.arange(9), "moves")
-    alive = np.setdiff1d(np.arange(9), dead)
-    assert [len(actions) for actions in engine.solve(alive, "pushes")] == [2] * len(
-        alive
-    )
-    env = gymnasium.make("roll_vec/Sokoban-v0", **options).unwrapped
-    env.reset(seed=int(dead[0]))
-    with pytest.raises(UnsolvableLevelError, match="level 3 has no solution"):
-        env.solve()
-    assert issubclass(UnsolvableLevelError, (roll_vec.errors.RollVecError, ValueError))
 
 
 def test_searches_that_give_up(monkeypatch):
     """The error names the environments."""
-    engine = make_engine(3)
-    env = gymnasium.make("roll_vec/Sokoban-v0").unwrapped
-    with pytest.raises(ResetNeededError):
-        env.solve()
-    env.reset(seed=0)
+    batch, env = roll_vec.make_vec(ID, 3), gymnasium.make(ID).unwrapped
+    for each in (batch, env):
+        with pytest.raises(ResetNeededError):
+            each.solve()
+        each.reset(seed=0)
     monkeypatch.setattr(solver, "MAX_STATES", 2)
-    with pytest.raises(
-        SolverLimitError, match=r"environments \[1, 2\] gave up after 2"
-    ):
-        engine.solve(np.array([1, 2]), "moves")
+    told = r"environments \[1, 2\] gave up after 2"
+    with pytest.raises(SolverLimitError, match=told):
+        batch.solve(mask=np.arange(3) > 0)
     with pytest.raises(SolverLimitError, match="solution gave up after 2 states"):
         env.solve()

@@ -1,22 +1,33 @@
-"""The catalogue: contents, sharing, storing, pickling, its keywords."""
+"""The catalogue: contents, sharing by threads and processes, storing, its keywords."""
 
 import copy
+import gc
 import inspect
+import mmap
+import multiprocessing
 import os
 import pickle
+import sys
+import tempfile
 import threading
+import weakref
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import roll_vec
 from roll_vec.envs.webshop import Catalogue, Goal, Product, Purchase
+from roll_vec.envs.webshop.catalogue import catalogue as catalogue_module
 from roll_vec.envs.webshop.catalogue.options import CatalogueOptions
+from roll_vec.envs.webshop.catalogue.sharing import (
+    ENVIRONMENT_VARIABLE,
+    share_catalogues,
+)
 from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
-from tests.envs.webshop.shops import ITEMS, NOUNS, original, write
-
-SHIRT, TABLE, BOX = (item["asin"] for item in ITEMS)
+from tests.contract.cases import assert_same
+from tests.envs.webshop.shops import BOX, ITEMS, SHIRT, TABLE, write
 
 
 @pytest.fixture
@@ -34,17 +45,16 @@ def shop_folder(small, tmp_path):
 
 def contents(catalogue):
     """Return everything in a catalogue."""
-    products = [
-        {name: getattr(product, name) for name in Product.__dataclass_fields__}
-        for product in catalogue.products
-    ]
-    goals = [
-        {name: getattr(goal, name) for name in Goal.__dataclass_fields__}
-        for goal in catalogue.goals
+    records = [
+        [
+            {name: getattr(one, name) for name in kind.__dataclass_fields__}
+            for one in all
+        ]
+        for kind, all in ((Product, catalogue.products), (Goal, catalogue.goals))
     ]
     queries = ("red shirt", "table", "solid oak tables", "nothing of it", "wash the")
-    results = [catalogue.search(query) for query in queries]
-    return products, goals, results, catalogue.title_nouns_source
+    description = {**catalogue.describe(), "files": None}
+    return records, list(map(catalogue.search, queries)), description
 
 
 def test_products_goals_and_search_are_public(small):
@@ -102,32 +112,26 @@ def test_the_description_of_a_catalogue(small, tmp_path):
 
 def test_equal_keywords_share_one_catalogue(tmp_path):
     paths = write(tmp_path)
-    first = Catalogue.load(**paths)
-    assert Catalogue.load(**paths, num_products=None) is first
-    other = Catalogue.load(**paths, catalog_seed=1)
-    assert other is not first
-    # Prices depend on the seed.
-    tables = [catalogue.products[1].price for catalogue in (first, other)]
-    assert tables[0] != tables[1]
-    assert all(100.0 <= price <= 150.5 for price in tables)
-    assert pickle.loads(pickle.dumps(first)) is first
-    assert copy.deepcopy(first) is first
-    assert len(pickle.dumps(first)) < 2000
-
-
-def test_threads_share_one_catalogue(tmp_path):
-    paths = write(tmp_path)
-    results = []
+    loaded = []
     threads = [
-        threading.Thread(target=lambda: results.append(Catalogue.load(**paths)))
+        threading.Thread(target=lambda: loaded.append(Catalogue.load(**paths)))
         for _ in range(4)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert len(results) == 4
-    assert all(catalogue is results[0] for catalogue in results)
+    assert len(loaded) == 4
+    first = loaded[0]
+    copies = copy.deepcopy(first), pickle.loads(pickle.dumps(first))
+    for other in (*loaded, *copies, Catalogue.load(**paths, num_products=None)):
+        assert other is first
+    assert len(pickle.dumps(first)) < 2000
+    # Prices depend on the seed.
+    other = Catalogue.load(**paths, catalog_seed=1)
+    prices = {catalogue.products[1].price for catalogue in (first, other)}
+    assert len(prices) == 2
+    assert all(100.0 <= price <= 150.5 for price in prices)
 
 
 def test_a_changed_file_is_read_again(tmp_path):
@@ -148,25 +152,34 @@ def test_a_failed_load_leaves_no_catalogue_behind(tmp_path):
     with pytest.raises(InvalidOptionError, match=r"item 2 \(A000000003\), name"):
         Catalogue.load(**paths)
     write(tmp_path)
-    assert len(Catalogue.load(**paths).products) == 3
+    calls = []
+    shop = Catalogue.load(**paths, progress=lambda *call: calls.append(call))
+    assert len(shop.products) == 3
+    last = {task: (count, total) for task, count, total in calls}
+    assert last["files"] == last["goals"] == last["search index"] == (3, 3)
+
+
+# -------------------------------------------------------------------------- storing
 
 
 @pytest.mark.parametrize("memory_map", [False, True])
-def test_a_stored_catalogue_has_equal_contents(small, shop_folder, memory_map):
-    reopened = Catalogue.load(products=shop_folder, memory_map=memory_map)
-    assert reopened is not small
-    assert contents(reopened) == contents(small)
-    expected = {**small.describe(), "files": {"products": str(shop_folder)}}
-    assert reopened.describe() == expected
-
-
-def test_a_stored_catalogue_can_be_stored_again(shop_folder, tmp_path):
-    reopened = Catalogue.load(products=shop_folder, memory_map=True)
-    reopened.save(tmp_path / "again")
-    assert contents(Catalogue.load(products=tmp_path / "again")) == contents(reopened)
-    # In the folder that it is read from.
-    reopened.save(shop_folder)
-    assert contents(reopened) == contents(Catalogue.load(products=shop_folder))
+def test_a_stored_catalogue_has_equal_contents(small, tmp_path, memory_map):
+    demo_shop = Catalogue.load(num_products=40, human_goals=True)
+    for name, catalogue in (("small", small), ("demo", demo_shop)):
+        folder = tmp_path / name
+        catalogue.save(folder)
+        human_goals = {"human_goals": True} if name == "demo" else {}
+        keywords = {"memory_map": memory_map, **human_goals}
+        reopened = Catalogue.load(products=folder, **keywords)
+        assert reopened is not catalogue
+        assert reopened.describe()["files"] == {"products": str(folder)}
+        expected = contents(catalogue)
+        assert contents(reopened) == expected
+        # Elsewhere, and in the folder that it is read from.
+        for target in (tmp_path / f"{name}-again", folder):
+            reopened.save(target)
+            again = Catalogue.load(products=target, **human_goals)
+            assert contents(again) == contents(reopened) == expected
 
 
 def test_saving_never_replaces_other_files(small, tmp_path):
@@ -197,9 +210,7 @@ def test_saving_never_replaces_other_files(small, tmp_path):
     link.unlink()
     with pytest.raises(InvalidOptionError, match=r"directory: .* cannot be written"):
         small.save(tmp_path / "products.json" / "folder")
-    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == [
-        "other"
-    ]
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["other"]
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left"), KeyboardInterrupt()])
@@ -220,66 +231,191 @@ def test_a_catalogue_that_cannot_be_replaced_stays(
     assert [each.name for each in shop_folder.parent.glob(".stored*")] == []
 
 
-def test_options_of_a_stored_catalogue_cannot_change(shop_folder):
-    for name, value, stored_value in (
-        ("human_goals", True, False),
-        ("catalog_seed", 7, 0),
-        ("search_backend", "tantivy", "'lucene'"),
-    ):
-        with pytest.raises(
-            InvalidOptionError, match=f"{name}: .*give {name}={stored_value}"
-        ):
-            Catalogue.load(products=shop_folder, **{name: value})
+# ------------------------------------------------------------------------- keywords
 
 
-def test_progress_is_reported(tmp_path):
-    calls = []
-    Catalogue.load(
-        **write(tmp_path, title_nouns=NOUNS),
-        progress=lambda *call: calls.append(call),
-    )
-    last = {task: (count, total) for task, count, total in calls}
-    assert last["files"] == last["goals"] == last["search index"] == (3, 3)
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("human_goals", True, ".*give human_goals=False"),
+        ("catalog_seed", 7, ".*give catalog_seed=0"),
+        ("search_backend", "tantivy", ".*give search_backend='lucene'"),
+        ("attributes", "x.json", ".* stored catalogue"),
+        ("human_instructions", "x.json", ".* stored catalogue"),
+        ("title_nouns", "x.json", ".* stored catalogue"),
+        ("num_products", 3, "3 .* stored"),
+    ],
+)
+def test_options_of_a_stored_catalogue_cannot_change(shop_folder, name, value, message):
+    with pytest.raises(InvalidOptionError, match=f"^{name}: {message}"):
+        Catalogue.load(products=shop_folder, **{name: value})
 
 
-@pytest.mark.slow
-def test_the_originals_catalogue_survives_being_stored(shared, tmp_path):
-    catalogue = Catalogue.load(**original(shared))
-    catalogue.save(tmp_path / "stored")
-    reopened = Catalogue.load(products=tmp_path / "stored", memory_map=True)
-    assert contents(reopened) == contents(catalogue)
-
-
-def test_a_stored_catalogue_has_the_other_files_in_it(tmp_path):
-    for name in ("attributes", "human_instructions", "title_nouns"):
-        with pytest.raises(InvalidOptionError, match=f"^{name}: .* stored catalogue"):
-            WebShopOptions(products=tmp_path, **{name: "x.json"})
-    with pytest.raises(InvalidOptionError, match=r"^num_products: 3 .* stored"):
-        WebShopOptions(products=tmp_path, num_products=3)
-    assert WebShopOptions(products=tmp_path, memory_map=True).is_stored
-
-
-def test_values_are_kept_in_one_form(tmp_path):
-    options = WebShopOptions(
-        products=tmp_path / "items.json",
-        limit_goals=np.int64(3),
-        show_attrs=np.True_,
-        num_levels=np.int8(5),
-    )
-    assert options.products == str(tmp_path / "items.json")
-    assert (options.limit_goals, type(options.limit_goals)) == (3, int)
-    assert options.show_attrs is True
-    assert type(options.num_levels) is int
-    assert hash(options) == hash(WebShopOptions(**vars(options)))
-
-
-def test_the_catalogues_keywords_are_among_them():
+def test_keywords_of_catalogues_are_those_of_environments_too(tmp_path):
     of_catalogue = list(inspect.signature(CatalogueOptions).parameters)
-    assert set(of_catalogue) < set(inspect.signature(WebShopOptions).parameters)
-    assert [*inspect.signature(Catalogue.load).parameters] == [
-        *of_catalogue,
-        "progress",
-    ]
+    assert {*of_catalogue} < {*inspect.signature(WebShopOptions).parameters}
+    loads = list(inspect.signature(Catalogue.load).parameters)
+    assert loads == [*of_catalogue, "progress"]
     for keywords in ({"split": "train"}, {"file": "x"}):
         with pytest.raises(UnknownOptionError, match=next(iter(keywords))):
             Catalogue.load(**keywords)
+    options = WebShopOptions(products=tmp_path / "items.json", num_levels=np.int8(5))
+    assert hash(options) == hash(WebShopOptions(**vars(options)))
+    assert WebShopOptions(products=tmp_path, memory_map=True).is_stored
+
+
+# ---------------------------------------------------------------- sharing by processes
+
+shares = pytest.mark.skipif(sys.platform == "win32", reason="there is no flock")
+
+
+@pytest.fixture
+def folders(tmp_path, monkeypatch):
+    """Share catalogues; return a function that lists the shared folders."""
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, "0")
+    forget()
+    share_catalogues()
+    yield lambda: list(place.iterdir())
+    forget()
+    assert list(place.iterdir()) == [], "left behind"
+
+
+def forget():
+    """Forget the catalogues of this process."""
+    # Not the cache itself: a callback for forks keeps every cache for ever.
+    cache = catalogue_module._process_cache
+    cache._objects, cache._last = weakref.WeakValueDictionary(), None
+    gc.collect()
+
+
+def is_mapped(catalogue):
+    """Return whether products are read from a file, not from memory."""
+    return isinstance(catalogue.products._records._block, mmap.mmap)
+
+
+def play(**keywords):
+    """Return a batch, its catalogue, and the results and snapshots of some steps."""
+    env = roll_vec.make_vec("roll_vec/WebShop-v0", 3, seed_info=True, **keywords)
+    results = [env.reset(seed=5)]
+    snapshots = [env.get_state()]
+    results += play_on(env)
+    (catalogue,) = set(env.get_attr("catalogue"))
+    return env, catalogue, results, [*snapshots, env.get_state()]
+
+
+def play_on(env):
+    """Return the results of some steps."""
+    actions = [["search[<r>]", "search[red shirts]", "click[back to search]"]]
+    results = [env.step(texts) for texts in actions * 2]
+    for _ in range(12):
+        results.append(env.step(list(env.call("oracle_action"))))
+    return results
+
+
+@shares
+def test_results_and_snapshots_are_those_of_a_catalogue_in_memory(
+    folders, files, monkeypatch
+):
+    shared, catalogue, results, snapshots = play(**files)
+    assert is_mapped(catalogue)
+    assert len(folders()) == 1
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, "0")
+    forget()
+    local, catalogue, local_results, local_snapshots = play(**files)
+    assert not is_mapped(catalogue)
+    assert_same(results, local_results)
+    for snapshot, other in zip(snapshots, local_snapshots, strict=True):
+        assert snapshot.configuration == other.configuration
+        assert snapshot == other
+    for env, snapshot in ((local, snapshots[0]), (shared, local_snapshots[0])):
+        env.set_state(snapshot)
+        assert_same(play_on(env), results[1:])
+
+
+def play_in_child(pipe, keywords):
+    """Play; report how often a catalogue was built, the results, and the mapping."""
+    built = []
+    build = catalogue_module.build
+    catalogue_module.build = lambda *args: built.append(1) or build(*args)
+    _, catalogue, results, snapshots = play(**keywords)
+    pipe.send((len(built), results, snapshots, is_mapped(catalogue)))
+    pipe.recv()
+
+
+# Python 3.12 and newer warn of a fork beside threads; here none holds a lock.
+@shares
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_one_of_several_processes_builds(folders, files):
+    context = multiprocessing.get_context("fork")
+    children = []
+    for _ in range(2):
+        pipe, theirs = context.Pipe()
+        process = context.Process(target=play_in_child, args=(theirs, files))
+        process.start()
+        theirs.close()
+        children.append((process, pipe))
+    assert all(pipe.poll(30) for _, pipe in children), "no message"
+    messages = [pipe.recv() for _, pipe in children]
+    builds, results, snapshots, mapped = zip(*messages, strict=True)
+    assert sum(builds) == 1
+    assert all(mapped)
+    assert len(folders()) == 1
+    for process, pipe in children:
+        pipe.send("end")
+        process.join(30)
+    assert folders() == []
+    assert_same(results[1], results[0])
+    assert snapshots[0] == snapshots[1]
+
+
+@shares
+def test_other_content_is_another_catalogue(folders, tmp_path):
+    paths = write(tmp_path)
+    first = Catalogue.load(**paths)
+    write(tmp_path, products=ITEMS[:2], title_nouns={})
+    Path(paths.pop("title_nouns")).unlink()
+    second = Catalogue.load(**paths)
+    third = Catalogue.load(**paths, catalog_seed=1)
+    assert [len(one.products) for one in (first, second, third)] == [3, 2, 2]
+    assert len(folders()) == 3
+    # The same content elsewhere is the same catalogue.
+    (tmp_path / "copy").mkdir()
+    copies = write(tmp_path / "copy", products=ITEMS[:2])
+    del copies["title_nouns"]
+    fourth = Catalogue.load(**copies)
+    assert fourth is not second
+    assert len(folders()) == 3
+    (tmp_path / "bad.json").write_text("{")
+    with pytest.raises(InvalidOptionError, match=r"products: .*bad\.json"):
+        Catalogue.load(products=tmp_path / "bad.json")
+    del first, second, third, fourth
+
+
+@shares
+def test_a_folder_of_the_users_is_mapped_where_it_is(folders, files, tmp_path):
+    Catalogue.load(**files).save(tmp_path / "stored")
+    mapped = Catalogue.load(products=tmp_path / "stored")
+    assert is_mapped(mapped)
+    assert not mapped.options.memory_map
+    assert len(folders()) == 1  # that of the files
+
+
+@shares
+def test_files_that_a_cleaner_has_deleted_are_not_missed(folders):
+    first = Catalogue.load(num_products=30)
+    (manifest,) = folders()[0].glob("content/catalogue.json")
+    manifest.unlink()
+    forget()
+    second = Catalogue.load(num_products=30)
+    assert first is not second
+    assert contents(first) == contents(second)
+
+
+def test_another_value_of_the_variable_is_refused(monkeypatch):
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, "yes")
+    with pytest.raises(InvalidOptionError, match=f"{ENVIRONMENT_VARIABLE}: .* got 'y"):
+        Catalogue.load(num_products=2)
+    assert os.environ[ENVIRONMENT_VARIABLE] == "yes"

@@ -1,249 +1,273 @@
-"""Pages: their nodes, clickables, both observations and the layout at a terminal."""
+"""Pages and states: what a page shows, what buttons do, states saved and refused."""
+
+import itertools
+import json
+import random
+import re
+from pathlib import Path
 
 import pytest
 
+from roll_vec.envs.webshop.actions import parse_action
 from roll_vec.envs.webshop.observations import as_rich_text, as_text
 from roll_vec.envs.webshop.pages import page_of, resolve_link
-from roll_vec.envs.webshop.state import PAGES, State, show_results
-from roll_vec.envs.webshop.terminal_layout import WIDTH, lay_out
-from roll_vec.render.ansi import strip_colours
-from tests.envs.webshop.small_shop import page_product, page_shop
-
-START = State(0)
-HEAD = "Instruction: [SEP] Find me a shirt [SEP] Back to Search"
-
-
-def text_of(shop, state, **more):
-    """Return the text observation of a page."""
-    return as_text(page_of(shop, state, **more).nodes)
-
-
-def rich_of(shop, state, **more):
-    """Return the rich observation of a page."""
-    nodes = page_of(shop, state, **more).nodes
-    return as_rich_text(nodes, state.options, state.opened_asins)
-
-
-def on(page, asin="A1", **fields):
-    """Return the state on a page of a product."""
-    return START._replace(page=page, keywords="x", asin=asin, **fields)
-
-
-def test_pages_beyond_the_last_one_are_there_and_empty():
-    shop = page_shop([page_product(asin=f"A{n}", title=f"T {n}") for n in range(23)])
-    state = show_results(START, "x")
-    shown = [page_of(shop, state._replace(page_no=n)).products for n in range(1, 7)]
-    assert [one.asin for page in shown for one in page] == [f"A{n}" for n in range(23)]
-    beyond = page_of(shop, state._replace(page_no=6))
-    assert as_text(beyond.nodes) == (
-        f"{HEAD} [SEP] Page 6 (Total results: 23) [SEP] < Prev [SEP] Next >"
-    )
-    assert beyond.clickables == ("back to search", "< prev", "next >")
-    assert text_of(page_shop([], hits=()), state) == (
-        f"{HEAD} [SEP] Page 1 (Total results: 0) [SEP] Next >"
-    )
-
-
-def test_attributes_are_shown_on_request():
-    shop = page_shop([page_product()])
-    page = page_of(shop, on("item"), show_attrs=True)
-    assert page.clickables[-3:] == ("reviews", "attributes", "buy now")
-    assert as_text(page.nodes).endswith("Reviews [SEP] Attributes [SEP] Buy Now")
-    page = page_of(shop, on("attributes"), show_attrs=True)
-    assert page.clickables == ("back to search", "< prev")
-    assert as_text(page.nodes) == (
-        f"{HEAD} [SEP] < Prev [SEP] soft [SEP] long sleeve [SEP] fashion [SEP] "
-        "men's shirts [SEP] Clothing › Shirts"
-    )
-    assert rich_of(shop, on("attributes"), show_attrs=True) == (
-        "Instruction:\nFind me a shirt\n[button] Back to Search [button_]\n"
-        "[button] < Prev [button_]\n soft\n long sleeve\nfashion\nmen's shirts\n"
-        "Clothing › Shirts\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("description", "texts"),
-    [
-        ("", []),
-        ("\n", []),
-        (" \r\n\t", []),
-        ("  ", [" "]),
-        ("\t\f\r", [" "]),
-        ("\x0b", ["\x0b"]),
-        ("\xa0", ["\xa0"]),
-        (" a ", [" a "]),
-        ("a & <b>", ["a & <b>"]),
-    ],
+from roll_vec.envs.webshop.state import (
+    PAGES,
+    SUB_PAGES,
+    State,
+    choose_option,
+    open_product,
+    press_button,
+    read_state,
+    show_results,
+    write_state,
 )
-def test_white_space(description, texts):
-    shop = page_shop([page_product(description=description)])
-    nodes = page_of(shop, on("description")).nodes
-    assert [text for _, text in nodes[4:]] == texts
-    expected = " [SEP] ".join([HEAD, "< Prev", *(text.strip() for text in texts)])
-    assert text_of(shop, on("description")) == expected
-    assert rich_of(shop, on("description")).endswith(
-        "[button] < Prev [button_]\n" + "".join(f"{text}\n" for text in texts)
-    )
+from roll_vec.envs.webshop.terminal_layout import WIDTH, lay_out
+from roll_vec.errors import InvalidOptionError
+from tests.envs.webshop.shops import SmallShop, make_goal, make_product
+from tests.golden import assert_golden
 
 
-def test_white_space_in_lists_titles_options_and_instructions():
-    shop = page_shop([page_product(bullets=("one", "", " two ", "\n", "a\nb"))])
-    assert text_of(shop, on("features")).endswith("one [SEP]  [SEP] two [SEP] a\nb")
-    assert rich_of(shop, on("features")).endswith("\n one\n \n  two \n a\nb\n")
-    shop = page_shop(
-        [page_product(title=" ", options={"": ("", "a"), " ": ("\n",)})], instruction=""
-    )
-    page = page_of(shop, on("item"))
-    assert as_text(page.nodes) == (
-        "Instruction: [SEP] Back to Search [SEP] < Prev [SEP] a [SEP]  [SEP]  [SEP] "
-        "Price: $5.0 [SEP] Rating: N.A. [SEP] Description [SEP] Features [SEP] Reviews "
-        "[SEP] Buy Now"
-    )
-    assert page.clickables[-3:] == ("", "a", "\n")
-
-
-def test_labels_are_clicked_as_the_address_has_them():
-    options = {
-        "size": ('5"', "größe", "back\\slash", "plain"),
-        "plain": ("size", "other"),
+def one_product(**fields):
+    """Return a product with short texts."""
+    values = {
+        "asin": "A1",
+        "title": "A Title",
+        "description": "A description.",
+        "bullets": ("one", "two"),
+        "price": 5.0,
+        "attributes": ("soft", "long sleeve"),
+        "product_category": "Clothing › Shirts",
+        **fields,
     }
-    shop = page_shop([page_product(options=options)])
-    for value in ('5"', "größe", "back\\slash"):
-        observation = rich_of(shop, on("item", options={"size": value}))
-        # The name of the group stands in the address, the value in another form.
-        assert observation.startswith("You have clicked size.\nInstruction:")
-        assert f"  [button] {value} [button_]" in observation
-    observation = rich_of(shop, on("item", options={"plain": "other"}))
-    # The last label comes first.
-    assert observation.startswith("You have clicked other.\nYou have clicked plain.\n")
-    shop = page_shop([page_product(options={"a": ("x",), "b": ("x",)})])
-    observation = rich_of(shop, on("item", options={"b": "x"}))
-    assert observation.count("You have clicked x.\n") == 2
-    assert observation.count("[clicked button] x [clicked button_]") == 2
+    return make_product(**values)
 
 
-def test_the_order():
-    shop = page_shop([page_product()])
-    options = {"size": "l", "color": '<r&d>\'s "é"'}
-    page = page_of(shop, on("done", options=options, reward=1 / 3))
-    assert page.clickables == ()
-    assert as_text(page.nodes) == (
-        "Thank you for shopping with us! [SEP] Your code: [SEP] None [SEP] (Paste it "
-        "in your MTurk interface.) [SEP] Purchased [SEP] asin [SEP] A1 [SEP] options "
-        '[SEP] {"color": "\\u003cr\\u0026d\\u003e\\u0027s \\"\\u00e9\\"", "size": "l"} '
-        "[SEP] attrs [SEP] None [SEP] category [SEP] None [SEP] query [SEP] None [SEP] "
-        "product category [SEP] None [SEP] Target [SEP] asin [SEP] options [SEP] attrs "
-        "[SEP] price upper [SEP] instuction text [SEP] category [SEP] product category "
-        "[SEP] query [SEP] Goal [SEP] None [SEP] Reward [SEP] Your score (min 0.0, max "
-        "1.0) [SEP] 0.3333333333333333 [SEP] Reward Details [SEP] None"
-    )
+def shop_of(*products, instruction="Find me a shirt"):
+    """Return a shop with one goal, in which every search finds every product."""
+    goal = make_goal(make_product(), instruction_text=instruction)
+    return SmallShop(products, [goal], lambda query: list(range(len(products))))
+
+
+# ---------------------------------------------------------------------------- pages
+
+LONG_TITLE = "A title of some twenty words or so that go on and on for a line or more"
+SPACES = ("", "\n", " \r\n\t", "  ", "\t\f\r", "\x0b", "\xa0", " a ", "a & <b>")
+COLOURS = tuple(f"colour {number}" for number in range(9))
+# The name of a group stands in the address, the value in another form.
+LABELS = {
+    "size": ('5"', "größe", "back\\slash", "plain"),
+    "plain": ("size", "other"),
+    "first": ("x",),
+    "second": ("x",),
+}
+PLAIN = shop_of(one_product(bullets=("one", "", "word " * 20)))
+MANY = shop_of(*(one_product(asin=f"A{n}", title=LONG_TITLE) for n in range(13)))
+OPTIONS = shop_of(one_product(options={"size": ("s", "l"), "color": COLOURS}))
+ODD_SPACES = shop_of(
+    one_product(
+        title=" ",
+        bullets=("one", "", " two ", "\n", "a\nb"),
+        options={"": ("", "a"), " ": ("\n",)},
+    ),
+    instruction="",
+)
+ON_LABELS = [
+    *({"size": value} for value in LABELS["size"]),
+    {"plain": "other"},
+    {"second": "x"},
+]
+ORDERS = [{"size": "l", "color": '<r&d>\'s "é"'}, {"size": "l"}]
+# Shop, page, and more of its state.  After the last product there are more pages.
+SHOWN = [
+    *((MANY, "results", {"page_no": number}) for number in (1, 2, 4)),
+    (shop_of(), "results", {}),
+    (PLAIN, "index", {}),
+    *((PLAIN, page, {}) for page in ("item", *SUB_PAGES)),
+    *((shop_of(one_product(description=d)), "description", {}) for d in SPACES),
+    *((ODD_SPACES, page, {}) for page in ("item", "features")),
+    *((OPTIONS, "item", {"options": chosen}) for chosen in ({}, {"size": "l"})),
+    *(
+        (shop_of(one_product(options=LABELS)), "item", {"options": chosen})
+        for chosen in ON_LABELS
+    ),
+    *((PLAIN, "done", {"options": o, "reward": 1 / 3}) for o in ORDERS),
+    (PLAIN, "done", {"reward": 1.0}),
+    (MANY, "results", {"page_no": 2, "opened_asins": frozenset(("A11",))}),
+]
+
+
+def on(page, **fields):
+    """Return the state on a page; that of a product if it is a product's."""
+    if page not in ("index", "results"):
+        fields = {"asin": "A1", **fields}
+    return State(0, page, **{"keywords": "red shoes", **fields})
+
+
+def test_pages_are_those_of_the_golden_file():
+    lines = []
+    for (shop, page, fields), show_attrs in itertools.product(SHOWN, (False, True)):
+        if show_attrs and page not in ("item", "attributes"):
+            continue
+        state = on(page, **fields)
+        shown = page_of(shop, state, show_attrs=show_attrs)
+        layout = lay_out(shop, state, shown)
+        rich = as_rich_text(shown.nodes, state.options, state.opened_asins)
+        lines += ["", f"{page} {fields} show_attrs={show_attrs}"]
+        lines += [f"clicks   {shown.clickables}", f"text     {as_text(shown.nodes)!r}"]
+        lines += [f"rich     {line!r}" for line in rich.split("\n")]
+        lines += [f"terminal {line!r}" for line in layout.split("\n")]
+    text = "\n".join([*lines, ""])
+    assert_golden(Path(__file__).parent / "data" / "pages.txt", text.encode())
 
 
 def test_links():
-    shop = page_shop([page_product(asin=asin) for asin in ("A1", "a2", "Ab3")])
-    page = page_of(shop, show_results(START, "x"))
+    shop = shop_of(*(one_product(asin=asin) for asin in ("A1", "a2", "Ab3")))
+    page = page_of(shop, on("results"))
     assert page.clickables[-3:] == ("a1", "a2", "ab3")
     for link, asin in (("a1", "A1"), ("a2", "a2"), ("ab3", "Ab3")):
         assert resolve_link(shop, link, lambda: page) == asin
 
 
-AT_TERMINAL = State(0, keywords="red shoes")
-
-
-def layout_of(shop, state, **more):
-    """Return the layout of a page, without its colours."""
-    layout = lay_out(shop, state, page_of(shop, state, **more))
-    assert "\x1b[" in layout
-    return strip_colours(layout)
-
-
-def test_terminal_results():
-    title = "A title of some twenty words or so that go on and on for a line or more"
-    shop = page_shop([page_product(asin=f"A{n}", title=title) for n in range(12)])
-    state = AT_TERMINAL._replace(page="results")
-    lines = layout_of(shop, state).split("\n")
-    assert lines[:6] == [
-        "Find me a shirt",
-        "",
-        "Page 1 of 2, 12 products were found",
-        "",
-        "a0          A title of some twenty words or so that go on and on for"
-        "                $5.0",
-        "            a line or more",
-    ]
-    assert lines[-3:] == [
-        "",
-        "[back to search]  [next >]",
-        "click[name] of what is shown · search[words]",
-    ]
-    assert layout_of(shop, state._replace(page_no=4)) == (
-        "Find me a shirt\n\nPage 4 of 2, 12 products were found\n"
-        "There are no more of them.\n\n[back to search]  [< prev]  [next >]\n"
-        "click[name] of what is shown · search[words]"
-    )
-    assert 'Nothing was found for "red shoes"' in layout_of(
-        page_shop([], hits=()), state
-    )
-
-
-def test_terminal_front_page_product_and_order():
-    assert layout_of(page_shop([page_product()]), AT_TERMINAL) == (
-        "Find me a shirt\n\nThe shop's front page\n\nsearch[words] looks for products"
-    )
-    options = {"size": ("s", "l"), "color": tuple(f"colour {n}" for n in range(9))}
-    shop = page_shop([page_product(options=options)])
-    state = AT_TERMINAL._replace(page="item", asin="A1", options={"size": "l"})
-    assert layout_of(shop, state) == (
-        "Find me a shirt\n\nA Title\n$5.0 · no ratings\n\n"
-        "size: l\n[s]  [l ✓]\n\n"
-        "color\n"
-        "[colour 0]  [colour 1]  [colour 2]  [colour 3]  [colour 4]  [colour 5]  "
-        "[colour 6]\n[colour 7]  [colour 8]\n\n"
-        "[back to search]  [< prev]  [description]  [features]  [reviews]  [buy now]\n"
-        "click[name] of what is shown · search[words]"
-    )
-    assert "[attributes]\n[buy now]" in layout_of(shop, state, show_attrs=True)
-    assert layout_of(shop, state._replace(page="done", reward=0.5)) == (
-        "Find me a shirt\n\nYour order\na1  A Title\n$5.0\nsize: l\n\n"
-        "Your score: 0.5 of 1"
-    )
-
-
-def test_terminal_sub_pages():
-    shop = page_shop([page_product(bullets=("one", "", "word " * 20))])
-    for page, text in (
-        ("description", "Description:\nA description.\n"),
-        (
-            "features",
-            f"Features:\n- one\n- {('word ' * 17).strip()}\n  word word word\n",
-        ),
-        ("reviews", "Reviews:\nnothing\n"),
-        ("attributes", "Attributes:\n- soft\n- long sleeve\nfashion\nmen's shirts\n"),
-    ):
-        layout = layout_of(shop, AT_TERMINAL._replace(page=page, asin="A1"))
-        assert layout.startswith(f"Find me a shirt\n\nA Title\n\n{text}")
-        assert "\n[back to search]  [< prev]\n" in layout
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_lines_at_a_terminal_are_short_and_have_no_control_characters(page):
     text = "a\x1b[2Jb\rc\x07d\ud800e\u2028f " * 30
-    shop = page_shop(
-        [
-            page_product(
-                title=text,
-                description=text,
-                bullets=(text,),
-                attributes=(text,),
-                options={"\x1b[1m": ("\x1b[2J", "\r")},
-            )
-        ],
-        instruction=text,
-    )
-    state = AT_TERMINAL._replace(page=page)
-    if page not in ("index", "results"):
-        state = state._replace(asin="A1", options={"\x1b[1m": "\r"})
-    for line in layout_of(shop, state).split("\n"):
+    texts = {"title": text, "description": text, "attributes": (text,)}
+    odd = one_product(**texts, bullets=(text,), options={"\x1b[1m": ("\x1b[2J", "\r")})
+    shop = shop_of(odd, instruction=text)
+    state = on(page)
+    if state.asin:
+        state = state._replace(options={"\x1b[1m": "\r"})
+    layout = lay_out(shop, state, page_of(shop, state))
+    for line in re.sub(r"\x1b\[[\d;]*m", "", layout).split("\n"):
         assert line.isprintable()
         assert len(line) <= WIDTH
+
+
+# --------------------------------------------------------------------------- states
+
+ITEM = State(
+    3, "item", "red shoes", 2, "A1", {"size": "small"}, frozenset(("A1", "B2"))
+)
+RESULTS = State(3, "results", "red shoes", 2, opened_asins=ITEM.opened_asins)
+BUTTONS = ("back to search", "next >", "< prev", "buy now", *SUB_PAGES)
+
+
+def state_on(page):
+    """Return a state on a page, with all that it can have in it."""
+    return RESULTS if page == "results" else ITEM._replace(page=page)
+
+
+def press_by_the_rules(page, button):
+    """Return the state after a button; None: the page has no such button."""
+    if button == "back to search":
+        return State(3)
+    moves = {
+        "results": {"next >": {"page_no": 3}, "< prev": {"page_no": 1}},
+        "item": {"buy now": {"page": "done"}, "< prev": RESULTS._asdict()},
+    }
+    moves["item"] |= {sub_page: {"page": sub_page} for sub_page in SUB_PAGES}
+    moves |= {sub_page: {"< prev": {"page": "item"}} for sub_page in SUB_PAGES}
+    changes = moves.get(page, {}).get(button)
+    return changes and state_on(page)._replace(**changes)
+
+
+def test_buttons_follow_the_rules():
+    others = ("", "search", "small", "a1", "Buy Now")
+    for page, button in itertools.product(PAGES[:-1], (*BUTTONS, *others)):
+        expected = press_by_the_rules(page, button)
+        assert press_button(state_on(page), button) == expected, (page, button)
+    assert press_button(RESULTS._replace(page_no=1), "< prev") is None
+    assert press_button(RESULTS._replace(page_no=8), "next >").page_no == 9
+
+
+def test_searches_and_products_that_are_opened():
+    for page in PAGES[:-1]:
+        state = show_results(state_on(page), "hats")
+        assert state == RESULTS._replace(keywords="hats", page_no=1)
+    results = RESULTS._replace(opened_asins=frozenset(("B2",)))
+    assert open_product(results, "A1", track_opened=True) == ITEM._replace(options={})
+    untracked = open_product(results, "A1", track_opened=False)
+    assert untracked.opened_asins == results.opened_asins
+
+
+def test_options():
+    options = {"size": ("small", "large"), "color": ("red", "one"), "fit": ("one",)}
+    shirt = one_product(options=options)
+    state = start = on("item")
+    for value, chosen in (
+        ("red", {"color": "red"}),
+        ("small", {"color": "red", "size": "small"}),
+        # The same again, and another of the group in the place of the first.
+        ("small", {"color": "red", "size": "small"}),
+        ("large", {"color": "red", "size": "large"}),
+        # A value of two groups belongs to the later one.
+        ("one", {"color": "red", "size": "large", "fit": "one"}),
+        ("red", {"color": "red", "size": "large", "fit": "one"}),
+    ):
+        state = choose_option(state, value, shirt)
+        assert list(state.options.items()) == list(chosen.items())
+    assert start.options == {}
+
+
+PRODUCTS = shop_of(one_product(options={"size": ("small", "large")})).products
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        State(0),
+        State(3, "results", "x", 7, opened_asins=frozenset(("A1", "B2"))),
+        State(1, "item", "x", 1, "A1", {"size": "large"}),
+        State(1, "reviews", "x", 1, "A1"),
+        State(1, "done", "x", 1, "A1", {"size": "large"}, reward=0.25),
+    ],
+)
+def test_states_survive_json(state):
+    record = json.loads(json.dumps(write_state(state)))
+    assert read_state(record, PRODUCTS, 4) == state
+
+
+def test_records_of_another_form_are_no_state():
+    record = write_state(State(1, "item", "x", 1, "A1", {"size": "large"}))
+    for other in (None, [], {}, {**record, "more": 1}):
+        with pytest.raises(InvalidOptionError, match=r"^state: expected goal, page, k"):
+            read_state(other, PRODUCTS, 4)
+    for change in ({"page": "index"}, {"page": "results", "asin": None}):
+        with pytest.raises(InvalidOptionError, match=r"^state: expected neither asin"):
+            read_state({**record, **change}, PRODUCTS, 4)
+
+
+# -------------------------------------------------------------------------- actions
+
+
+def by_pattern(text):
+    """Return the action by WebShop's own pattern."""
+    match = re.match(r"(.+)\[(.+)\]", text)
+    return (text, None) if match is None else (match[1], match[2].lower())
+
+
+def test_every_short_text_is_read_as_by_the_pattern():
+    for text in (
+        "search[Red Shoes]",
+        "click[next >]",
+        "search[a]\nclick[b]",
+        "a[\ud800]",
+    ):
+        assert parse_action(text) == by_pattern(text)
+    assert parse_action("search[Red Shoes] and so on") == ("search", "red shoes")
+    rng = random.Random(0)
+    for _ in range(10_000):
+        size = rng.randrange(12)
+        text = "".join(
+            rng.choices("[]aB\n\r\u2028\u0130 ", (4, 4, 3, 2, 1, 1, 1, 1, 1), k=size)
+        )
+        assert parse_action(text) == by_pattern(text), text
+
+
+def test_long_texts_take_linear_time():
+    # The pattern would take minutes for any of these.
+    for text in ("[" * (1 << 18), "a[" * (1 << 17), "a" * (1 << 18)):
+        assert parse_action(text) == (text, None)
+    text = "a[]" * 100_000
+    assert parse_action(text) == (text[:-5], "]a[")

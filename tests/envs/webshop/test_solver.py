@@ -6,11 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from roll_vec.envs.webshop import Catalogue, Purchase
 from roll_vec.envs.webshop.actions import parse_action
-from roll_vec.envs.webshop.catalogue.catalogue import Catalogue
 from roll_vec.envs.webshop.oracle import next_action
 from roll_vec.envs.webshop.pages import page_of
-from roll_vec.envs.webshop.products import Purchase
 from roll_vec.envs.webshop.reward import compute_reward
 from roll_vec.envs.webshop.solver import Solution, Solver, best_options, is_clickable
 from roll_vec.envs.webshop.state import (
@@ -21,12 +20,12 @@ from roll_vec.envs.webshop.state import (
     press_button,
     show_results,
 )
-from tests.envs.webshop.shops import original
-from tests.envs.webshop.small_shop import (
+from tests.envs.webshop.shops import (
     VALUES,
     SmallShop,
     make_goal,
     make_product,
+    original,
     random_goal,
     random_product,
     random_shop,
@@ -48,29 +47,27 @@ def clickable_values(product):
     shop = SmallShop([product], [make_goal(product)])
     groups = {name: [] for name in product.options}
     for value in page_of(shop, state).clickables:
-        name, argument = parse_action(f"click[{value}]")
-        is_click = name == "click" and argument == value != "search"
-        if (
-            is_click
-            and value in product.group_of_value
-            and not press_button(state, value)
-        ):
+        is_click = parse_action(f"click[{value}]") == ("click", value)
+        is_value = value in product.group_of_value and value != "search"
+        if is_click and is_value and not press_button(state, value):
             (group,) = choose_option(state, value, product).options
             groups[group].append(value)
     return groups
+
+
+def best_by_the_oracle(goal, nouns, product):
+    """Return the best options of a product and their terms, by trying all of them."""
+    return oracle.best_options(goal, nouns, product, clickable_values(product))
 
 
 @given(rngs)
 @example(random.Random(3_019_437_420))  # two groups share a value that is the best
 def test_options_are_the_best_of_all_choices(rng):
     goal_product, product = (random_product(rng, asin) for asin in ("B1", "B2"))
-    goal = random_goal(rng, goal_product)
-    options, terms = best_options(goal, goal_product.title_nouns, product)
-    expected = oracle.best_options(
-        goal, goal_product.title_nouns, product, clickable_values(product)
-    )
-    assert (options, terms._asdict()) == expected
-    assert terms == compute_reward(goal, goal_product.title_nouns, product, options)
+    goal, nouns = random_goal(rng, goal_product), goal_product.title_nouns
+    options, terms = best_options(goal, nouns, product)
+    assert (options, terms._asdict()) == best_by_the_oracle(goal, nouns, product)
+    assert terms == compute_reward(goal, nouns, product, options)
 
 
 @given(rngs)
@@ -78,23 +75,19 @@ def test_a_purchase_is_the_best_of_all_products(rng):
     shop = random_shop(rng, 6)
     for goal in shop.goals:
         solution = solve(shop, goal)
-        goal_product = shop.products[shop.products.number_of(goal.asin)]
-        best = max(
-            oracle.best_options(
-                goal, goal_product.title_nouns, product, clickable_values(product)
-            )[1]["reward"]
+        goal_product = shop.products.by_asin(goal.asin)
+        nouns = goal_product.title_nouns
+        rewards = [
+            best_by_the_oracle(goal, nouns, product)[1]["reward"]
             for product in shop.products
-        )
-        best_product = shop.products[shop.products.number_of(solution.purchase.asin)]
-        terms = compute_reward(
-            goal, goal_product.title_nouns, best_product, solution.purchase.options
-        )
+        ]
+        best_product = shop.products.by_asin(solution.purchase.asin)
+        terms = compute_reward(goal, nouns, best_product, solution.purchase.options)
         assert solution.terms == terms
-        assert terms.reward == best
-        assert (solution.obstacle is None) == (best == 1.0)
+        assert terms.reward == max(rewards)
+        assert (solution.obstacle is None) == (max(rewards) == 1.0)
         assert "\n" not in (solution.obstacle or "")
-        own_best = best_options(goal, goal_product.title_nouns, goal_product)[1].reward
-        if own_best == best:
+        if rewards[shop.products.number_of(goal.asin)] == max(rewards):
             assert best_product is goal_product
 
 
@@ -148,8 +141,7 @@ def test_many_values_do_not_take_long():
     values = tuple(f"number {i} of {j}" for i in range(20) for j in range(20))
     groups = {f"group {i}": values[i::8] for i in range(8)}
     product = make_product(options=groups)
-    goal_options = {name: values[0] for name, values in groups.items()}
-    goal = make_goal(product, goal_options=goal_options)
+    goal = make_goal(product, goal_options=dict.fromkeys(groups, values[0]))
     options, terms = best_options(goal, ("shirt",), product)
     assert terms.reward == 1.0
     assert 1 <= len(options) <= 8
@@ -163,12 +155,10 @@ def test_another_product_is_bought_if_the_goals_own_earns_less():
     goal = make_goal(
         goal_product, goal_options={"style": "tank top"}, attributes=attributes
     )
-    shop = SmallShop([goal_product, other, best], [goal])
-    solution = solve(shop, goal)
+    solution = solve(SmallShop([goal_product, other, best], [goal]), goal)
     assert solution.purchase == ("B1", {})
-    assert "r_option is 0, as no choice of B1 counts for 'style: tank top'" in (
-        solution.obstacle
-    )
+    obstacle = "r_option is 0, as no choice of B1 counts for 'style: tank top'"
+    assert obstacle in solution.obstacle
     enough = make_product("B4", options={"style": ("style top",)})
     solution = solve(SmallShop([other, enough, goal_product], [goal]), goal)
     assert solution.purchase == ("B4", {"style": "style top"})
@@ -191,14 +181,13 @@ def test_a_product_that_shares_one_noun_of_many_can_be_the_best():
 
 def test_obstacles_are_named():
     product = make_product(
-        title="table " + "a b c d e f g h i j k",
+        title="table a b c d e f g h i j k",
         title_nouns=("table",) * 11,
         price=50.0,
         attributes=("x",),
     )
     goal = make_goal(product, attributes=("soft", "it's gone\nfar"), price_upper=40.0)
-    why = solve(SmallShop([product], [goal]), goal).obstacle
-    assert why == (
+    assert solve(SmallShop([product], [goal]), goal).obstacle == (
         "no purchase earns more than 0.0333: r_type is 0.1, as the title has 9% of the "
         'nouns of the wanted title; r_att is 0.5 without "it\'s gone\\nfar"; r_price '
         "is false: $50.0 is above $40.0"
@@ -241,21 +230,22 @@ def test_solutions_of_the_original_shop(shared, human, step, reachable):
     for number in range(0, len(catalogue.goals), step):
         goal = catalogue.goals[number]
         solution = catalogue.solve(number)
+        asin, options = solution.purchase
         assert catalogue.reward(number, solution.purchase) == solution.terms
         earned += solution.obstacle is None
-        number_bought = catalogue.products.number_of(solution.purchase.asin)
         numbers = catalogue.search_results(solution.query)
         first = (solution.page - 1) * PAGE_SIZE
-        assert number_bought in numbers[first : first + PAGE_SIZE]
+        on_page = numbers[first : first + PAGE_SIZE]
+        assert catalogue.products.number_of(asin) in on_page
         if number % 70 == 0:
-            goal_product = catalogue.products[catalogue.products.number_of(goal.asin)]
-            product = catalogue.products[number_bought]
-            expected = oracle.reward(
-                goal, goal_product.title_nouns, product, solution.purchase.options
-            )
+            nouns = catalogue.products.by_asin(goal.asin).title_nouns
+            bought = catalogue.products.by_asin(asin)
+            expected = oracle.reward(goal, nouns, bought, options)
             assert solution.terms._asdict() == expected
     assert earned == reachable
 
+
+# ------------------------------------------------------------------------ the oracle
 
 QUERIES = ("lamp", "oil tea", "shirt", "zzz", "<r> a", "<q> lamps", "<c> fashion")
 
@@ -274,19 +264,7 @@ def follow(shop, state, action):
         return after
     if state.page == "results":
         return open_product(state, name.upper(), track_opened=False)
-    product = shop.products[shop.products.number_of(state.asin)]
-    return choose_option(state, name, product)
-
-
-def random_actions(shop, state, rng, steps):
-    """Return the state after random actions without a purchase."""
-    for _ in range(steps):
-        if state.page == "index" or rng.random() < 0.05:
-            state = show_results(state, rng.choice(QUERIES))
-            continue
-        choices = [c for c in page_of(shop, state).clickables if c != "buy now"]
-        state = follow(shop, state, f"click[{rng.choice(choices)}]")
-    return state
+    return choose_option(state, name, shop.products.by_asin(state.asin))
 
 
 def shop_to_the_end(shop, solution, state):
@@ -305,8 +283,15 @@ def test_the_purchase_is_reached_from_every_state(rng, steps):
     number = rng.randrange(len(shop.goals))
     solution = solve(shop, shop.goals[number])
     _, straight = shop_to_the_end(shop, solution, State(number))
-    start = random_actions(shop, State(number), rng, steps)
-    state, steps = shop_to_the_end(shop, solution, start)
+    state = State(number)
+    for _ in range(steps):
+        # Random actions without a purchase.
+        if state.page == "index" or rng.random() < 0.05:
+            state = show_results(state, rng.choice(QUERIES))
+            continue
+        choices = [c for c in page_of(shop, state).clickables if c != "buy now"]
+        state = follow(shop, state, f"click[{rng.choice(choices)}]")
+    state, steps = shop_to_the_end(shop, solution, state)
     assert state.page == "done"
     assert Purchase(state.asin, state.options) == solution.purchase
     # At most one step more than a new search.
@@ -315,9 +300,9 @@ def test_the_purchase_is_reached_from_every_state(rng, steps):
     assert straight == 1 + (solution.page - 1) + 1 + num_choices + 1
 
 
-OPTIONS = {"size": ("small", "large"), "color": ("red", "tan"), "fit": ("slim",)}
+SIZES = {"size": ("small", "large"), "color": ("red", "tan"), "fit": ("slim",)}
 SHOP = SmallShop(
-    [make_product(f"B{n}", options=OPTIONS) for n in range(100, 145)],
+    [make_product(f"B{n}", options=SIZES) for n in range(100, 145)],
     [make_goal(make_product("B124"))],
     hits=lambda query: list(range(45)) if query == "shirts" else [3, 24],
 )
@@ -328,48 +313,36 @@ SOLUTION = Solution(
     page=1,
     obstacle=None,
 )
+# From the page of results, one of its pages, the product on it, its chosen options.
+NEAREST = [
+    ("index", "", 1, None, {}, "search[plain shirt]"),
+    ("results", "plain shirt", 1, None, {}, "click[b124]"),
+    ("results", "plain shirt", 2, None, {}, "click[< prev]"),
+    ("results", "shirts", 1, None, {}, "click[next >]"),
+    ("results", "shirts", 3, None, {}, "click[b124]"),
+    # A new search is two clicks away from its results.
+    ("results", "shirts", 5, None, {}, "click[< prev]"),
+    ("results", "shirts", 6, None, {}, "click[back to search]"),
+    ("results", "<q> x", 1, None, {}, "click[back to search]"),
+    ("results", "<r>", 1, None, {}, "click[back to search]"),
+    ("item", "plain shirt", 1, "B101", {}, "click[< prev]"),
+    ("item", "shirts", 1, "B101", {}, "click[back to search]"),
+    ("reviews", "plain shirt", 1, "B103", {}, "click[< prev]"),
+    ("reviews", "shirts", 2, "B103", {}, "click[back to search]"),
+    ("item", "plain shirt", 1, "B124", {}, "click[large]"),
+    ("item", "plain shirt", 1, "B124", {"color": "red"}, "click[large]"),
+    ("item", "plain shirt", 1, "B124", {"size": "small"}, "click[large]"),
+    ("item", "plain shirt", 1, "B124", {"size": "large"}, "click[red]"),
+    ("item", "plain shirt", 1, "B124", {"fit": "slim"}, "click[< prev]"),
+    ("features", "plain shirt", 1, "B124", {"size": "large"}, "click[< prev]"),
+    ("item", "plain shirt", 1, "B124", SOLUTION.purchase.options, "click[buy now]"),
+    ("done", "plain shirt", 1, "B124", {}, None),
+]
 
 
-@pytest.mark.parametrize(
-    ("page", "fields", "action"),
-    [
-        ("index", {}, "search[plain shirt]"),
-        ("results", {"keywords": "plain shirt"}, "click[b124]"),
-        ("results", {"keywords": "plain shirt", "page_no": 2}, "click[< prev]"),
-        ("results", {"keywords": "shirts"}, "click[next >]"),
-        ("results", {"keywords": "shirts", "page_no": 3}, "click[b124]"),
-        # A new search is two clicks away from its results.
-        ("results", {"keywords": "shirts", "page_no": 5}, "click[< prev]"),
-        ("results", {"keywords": "shirts", "page_no": 6}, "click[back to search]"),
-        ("results", {"keywords": "<q> x"}, "click[back to search]"),
-        ("results", {"keywords": "<r>"}, "click[back to search]"),
-        ("item", {"asin": "B101", "keywords": "plain shirt"}, "click[< prev]"),
-        ("item", {"asin": "B101", "keywords": "shirts"}, "click[back to search]"),
-        ("reviews", {"asin": "B103", "keywords": "plain shirt"}, "click[< prev]"),
-        (
-            "reviews",
-            {"asin": "B103", "keywords": "shirts", "page_no": 2},
-            "click[back to search]",
-        ),
-        ("item", {"asin": "B124"}, "click[large]"),
-        ("item", {"asin": "B124", "options": {"color": "red"}}, "click[large]"),
-        ("item", {"asin": "B124", "options": {"size": "small"}}, "click[large]"),
-        ("item", {"asin": "B124", "options": {"size": "large"}}, "click[red]"),
-        ("item", {"asin": "B124", "options": {"fit": "slim"}}, "click[< prev]"),
-        ("features", {"asin": "B124", "options": {"size": "large"}}, "click[< prev]"),
-        (
-            "item",
-            {"asin": "B124", "options": {"color": "red", "size": "large"}},
-            "click[buy now]",
-        ),
-        ("done", {"asin": "B124"}, None),
-    ],
-)
-def test_the_next_action_is_the_nearest(page, fields, action):
-    state = State(0, page, **{"keywords": "plain shirt", **fields})
-    assert next_action(SHOP, SOLUTION, state) == action
-
-
-def test_there_is_no_way_to_a_product_that_no_search_shows():
+def test_the_next_action_is_the_nearest():
+    for *place, action in NEAREST:
+        assert next_action(SHOP, SOLUTION, State(0, *place)) == action, place
+    # There is no way to a product that no search shows.
     nowhere = SOLUTION._replace(query="", page=0)
     assert next_action(SHOP, nowhere, State(0)) is None

@@ -1,15 +1,14 @@
-"""Record replies of an OpenEnv server to messages: ``python record.py FOLDER``."""
+"""Replies of an OpenEnv server to messages: ``python record.py FOLDER``."""
 
 import importlib.metadata
 import json
-import sys
-from pathlib import Path
 
+from side_by_side import write
 from starlette.testclient import TestClient
 
 from roll_vec.adapters.openenv import create_app
 
-# Those of tests/adapters/test_openenv.py.
+# Those of tests/adapters/test_packages.py.
 KEYWORDS = {
     "max_concurrent_envs": 2,
     "dim_room": (5, 5),
@@ -36,7 +35,7 @@ def message_of(call):
     return {"type": "step", "data": {"action": None if call == [None] else call}}
 
 
-def main(folder):
+def main():
     """Write the messages and the replies."""
     app, pairs = create_app("roll_vec/Sokoban-v0", **KEYWORDS), []
     with TestClient(app).websocket_connect("/ws") as socket:
@@ -46,11 +45,9 @@ def main(folder):
     app.state.sessions.close()
     version = importlib.metadata.version("openenv")
     how = f"messages to /ws of openenv {version} with the application of "
-    how += "tests/adapters/test_openenv.py, and its replies"
-    lines = ",\n".join(f"  {json.dumps(pair)}" for pair in pairs)
-    text = f'{{\n "how": {json.dumps(how)},\n "messages": [\n{lines}\n ]\n}}\n'
-    (Path(folder) / "openenv.json").write_text(text, "utf-8")
+    how += "tests/adapters/test_packages.py, and its replies"
+    write("openenv", {"how": how, "messages": pairs})
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

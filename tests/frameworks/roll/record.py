@@ -1,9 +1,8 @@
-"""Record episodes of ROLL's own classes: ``python record.py FOLDER``.
+"""ROLL's own classes: episodes, more of them beside ours, and speed.
 
-With a checkout of ROLL, as check.py.
+``python record.py FOLDER`` writes transcripts and rows, with a checkout of ROLL.
 """
 
-import json
 import os
 import random
 import re
@@ -13,11 +12,15 @@ import tempfile
 from pathlib import Path
 
 import demo_shop
+from side_by_side import measure, write
+
+from roll_vec.adapters.roll import GemFrozenLakeEnv, GemSokobanEnv, GemWebShopEnv
 
 CHECKOUT = Path(os.environ["ROLL_VEC_CHECKOUT"])
 # Of ROLL's examples/config/traj_envs.yaml.
 SOKOBAN = {"dim_room": (6, 6), "num_boxes": 1, "max_steps": 10, "format_penalty": -0.15}
 LAKE = {"max_steps": 4, "format_penalty": -0.01}
+NUM_SEEDS = 100  # of the comparison
 ANSWERS = [
     *(f"<answer>{name}</answer>" for name in ("Up", "Down", "Left", "Right") * 4),
     "<answer>right</answer>",
@@ -30,7 +33,9 @@ ANSWERS = [
     "",
 ]
 # Few and short, as the file stands in the repository; the seeds have no failed room.
-SEEDS = {"sokoban": (7,), "frozen_lake": (0, 3), "webshop": (5,)}
+SEEDS = {"Sokoban": (7,), "FrozenLake": (0, 3), "WebShop": (5,)}
+NUM_TURNS = {"Sokoban": 12, "FrozenLake": 6, "WebShop": 5}
+KEYS = {"Sokoban": "sokoban", "FrozenLake": "frozen_lake", "WebShop": "webshop"}
 CLICKS = re.compile(r"(click\[.*?\])(?:, |$)")
 SHOPPING = ("search[{}]", "I wait", "click[{}]", "buy", "click[buy now]")
 
@@ -47,14 +52,7 @@ def plain(value):
 def play(env, seed, choose, max_turns):
     """Play an episode; return the result of the reset, the answers and their results.
 
-    Parameters
-    ----------
-    env : object
-        With ROLL's ``reset(seed)`` and ``step(answer)``.
-    seed : int
-    choose : callable
-        Returns an answer for a random generator, a turn and an observation.
-    max_turns : int
+    ``choose`` returns an answer for a generator, a turn and an observation.
     """
     rng = random.Random(seed)
     first = plain(env.reset(seed))
@@ -102,6 +100,19 @@ def shop(rng, turn, observation):
     return text if " " in answer and "[" not in answer else f"<answer>{text}</answer>"
 
 
+def browse(rng, turn, observation):
+    """Return an answer: mostly an action of the page, now and then another text."""
+    page, _, actions = observation.rpartition("\nAvailable actions: ")
+    clicks = CLICKS.findall(actions)
+    if rng.random() < 0.06:
+        return rng.choice(["click[buy now]", "", "<answer>click[]</answer>", "buy"])
+    if not clicks or rng.random() < 0.1:
+        words = rng.sample(page.split(), min(4, len(page.split())))
+        return f"<answer>search[{' '.join(words)}]</answer>"
+    buys = turn > 8 and "click[buy now]" in clicks
+    return f"<answer> {'click[buy now]' if buys else rng.choice(clicks)} </answer>"
+
+
 def move(rng, turn, observation):
     """Return a random answer, but one without an action in turn 1."""
     del observation
@@ -116,35 +127,64 @@ def shorten(episode):
     return first, turns
 
 
-def main(folder):
-    """Record a few episodes of each class."""
+def count_resets(env_class):
+    """Return the growing list of the resets of a class.
+
+    They call themselves after a failed room: ROLL takes the next seed from `hash`,
+    which differs between processes.
+    """
+    resets, reset = [], env_class.reset
+
+    def counted(env, *args, **keywords):
+        resets.append(args)
+        return reset(env, *args, **keywords)
+
+    env_class.reset = counted
+    return resets
+
+
+def make_row(name, theirs, ours, choose):
+    """Return a row: the equal episodes, and the rates of one environment of each."""
+    resets, num_equal = count_resets(type(theirs)), 0
+    for seed in range(NUM_SEEDS):
+        before = len(resets)
+        expected = play(theirs, seed, choose, 30)
+        if len(resets) == before + 1:
+            # Keys have an order.
+            assert repr(play(ours, seed, choose, 30)) == repr(expected), seed
+            num_equal += 1
+
+    def count_turns(env):
+        return sum(len(play(env, seed, choose, 10)[1]) for seed in range(5))
+
+    works = (lambda: count_turns(theirs)), (lambda: count_turns(ours))
+    what, result = f"{name}, one environment", f"{num_equal} equal episodes"
+    return measure(what, *works, "turns/s", result)
+
+
+def main():
+    """Record, compare, measure."""
     from roll.pipeline.agentic.env.frozen_lake import FrozenLakeEnv
     from roll.pipeline.agentic.env.sokoban import SokobanEnv
 
-    with tempfile.TemporaryDirectory() as name:
-        store = make_webshop(Path(name), 100)
+    small, recorded, rows = {"num_products": 100}, {}, []
+    with tempfile.TemporaryDirectory() as folder:
+        shop_env = make_webshop(Path(folder), **small)
         games = {
-            "sokoban": (SokobanEnv(**SOKOBAN), SOKOBAN, move, 12),
-            "frozen_lake": (FrozenLakeEnv(**LAKE), LAKE, move, 6),
-            "webshop": (store, {"num_products": 100}, shop, len(SHOPPING)),
+            "Sokoban": (SokobanEnv(**SOKOBAN), GemSokobanEnv, SOKOBAN, move, move),
+            "FrozenLake": (FrozenLakeEnv(**LAKE), GemFrozenLakeEnv, LAKE, move, move),
+            "WebShop": (shop_env, GemWebShopEnv, small, shop, browse),
         }
-        recorded = {
-            name: {
-                "keywords": keywords,
-                "episodes": {
-                    seed: shorten(play(env, seed, choose, num_turns))
-                    for seed in SEEDS[name]
-                },
+        for name, (theirs, ours, keywords, choose, choose_more) in games.items():
+            episodes = {
+                seed: shorten(play(theirs, seed, choose, NUM_TURNS[name]))
+                for seed in SEEDS[name]
             }
-            for name, (env, keywords, choose, num_turns) in games.items()
-        }
-    lines = [
-        f"{json.dumps(name)}: {json.dumps(game, ensure_ascii=False)}"
-        for name, game in recorded.items()
-    ]
-    text = "{" + ",\n".join(lines) + "}\n"
-    (Path(folder) / "roll.json").write_text(text, "utf-8")
+            recorded[KEYS[name]] = {"keywords": keywords, "episodes": episodes}
+            rows.append(make_row(name, theirs, ours(**keywords), choose_more))
+    write("roll", recorded)
+    write("rows", rows)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

@@ -1,39 +1,44 @@
-"""Two ways to do one thing, compared and measured in turns.
+"""What the programs of frameworks write, compare, and measure in turns.
 
-The checks of frameworks import it as ``from side_by_side import measure``.
+They import it as ``from side_by_side import measure, write``.
 """
 
 from __future__ import annotations
 
 import gc
+import json
 import statistics
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 
+def write(name: str, content: Any) -> None:
+    """Write a file into the folder that the command line names: ``name.json``.
+
+    That of ``rows`` has rows, as in `tests.frameworks.page`; others are transcripts.
+    """
+    text = f"{json.dumps(content)}\n"
+    Path(sys.argv[1], f"{name}.json").write_text(text, "utf-8")
+
+
 def measure(
+    what: str,
     theirs: Callable[[], int],
     ours: Callable[[], int],
+    unit: str = "steps/s",
+    result: str = "measured",
     seconds: float = 1.0,
     rounds: int = 5,
-) -> dict[str, float]:
-    """Return the median rates of two functions that are called in turns.
+) -> dict[str, Any]:
+    """Return a row with the median rates of two functions that are called in turns.
 
-    Parameters
-    ----------
-    theirs, ours : callable
-        Do some work, and return how much: a number of steps, say.
-    seconds : float
-        Length of a round of one of them, at least one call.
-    rounds : int
-
-    Returns
-    -------
-    dict
-        ``theirs`` and ``ours``, units of work per second.
+    They do some work, at least for ``seconds`` a round, and return how much: a number
+    of steps, say.
     """
     for work in (theirs, ours):  # compiles, and fills caches
         work()
@@ -48,7 +53,8 @@ def measure(
                 if duration >= seconds:
                     break
             rates[name].append(count / duration)
-    return {name: float(f"{statistics.median(r):.4g}") for name, r in rates.items()}
+    medians = {name: float(f"{statistics.median(r):.4g}") for name, r in rates.items()}
+    return {"what": what, "result": result, "unit": unit, **medians}
 
 
 def assert_same(ours: Any, theirs: Any, atol: float = 0.0) -> None:

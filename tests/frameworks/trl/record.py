@@ -1,17 +1,18 @@
-"""Record tool calls and rewards of TRL's GRPOTrainer: ``python record.py FOLDER``.
+"""Tool calls and rewards of TRL's GRPOTrainer; one task for the members of a group.
 
-A tiny Qwen3 with random weights never writes a tool call: its `generate` is replaced by
-a script.  All else is TRL's: prompts, parsing, tool calls, rewards, the training step.
+``python record.py FOLDER`` writes transcripts and rows.  A tiny Qwen3 with random
+weights never writes a tool call: its `generate` is replaced by a script.  All else is
+TRL's: prompts, parsing, tool calls, rewards, the training step.
 """
 
 import functools
 import json
-import sys
-from pathlib import Path
+import pickle
 
 import torch
 import trl
 from datasets import Dataset
+from side_by_side import write
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 from trl import GRPOConfig, GRPOTrainer
@@ -161,17 +162,39 @@ def record(id, keywords):
     return log[start:]
 
 
-def main(folder):
-    """Write one rollout of each family."""
+def count_groups(factory, rows):
+    """Train without seeds; return the number of groups, of which each has a task."""
+    dataset = rows and Dataset.from_dict(rows)
+    prompts = train(factory, dataset, steps=4)[1].prompts
+    groups = [prompts[i : i + GROUP] for i in range(0, len(prompts), GROUP)]
+    assert all(len(set(group)) == 1 for group in groups), "a group differs"
+    assert len({group[0] for group in groups}) == len(groups), "two groups are equal"
+    return len(groups)
+
+
+def main():
+    """Record one rollout of each family, and count groups."""
+    prompts = [[{"role": "user", "content": f"Game {i}. "}] for i in range(4)]
+    factories = {
+        name: environment_factory(id, group_size=GROUP, **keywords)
+        for name, (id, keywords) in TASKS.items()
+    }
+    mixture = {"prompt": prompts * 2, "environment": [*factories] * 2}
+    count = count_groups(factories, mixture | {"seed": range(8)})
+    for rows in (None, {"prompt": prompts[:1] * 3}, {"prompt": prompts}):
+        factory = environment_factory("roll_vec/Sokoban-v0", group_size=GROUP)
+        # As TRL's rollout worker does.
+        count += count_groups(pickle.loads(pickle.dumps(factory)), rows)
+    what = "one task for the members of each group"
+    write("rows", [{"what": what, "result": f"{count} groups", "lines_changed": 1}])
     for cls in (GridEnv, ShopEnv, AnswerEnv):
         for name in ("reset", "get_reward", "move", "search", "click", "answer"):
             if hasattr(cls, name):
                 note_calls(cls, name)
     source = f"TRL {trl.__version__}: tests/frameworks/trl/record.py"
     content = {name: record(*task) for name, task in TASKS.items()}
-    text = json.dumps({"source": source, **content}, indent=1)
-    (Path(folder) / "trl.json").write_text(f"{text}\n", "utf-8")
+    write("trl", {"source": source, **content})
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

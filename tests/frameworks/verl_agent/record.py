@@ -1,31 +1,74 @@
-"""Record short transcripts of verl-agent: ``python record.py FOLDER``."""
+"""Short transcripts of verl-agent; speed.
 
-import json
+``python record.py FOLDER`` writes transcripts and rows, with a checkout of verl-agent.
+Ray is a stand-in within the process, except where speed is measured.
+"""
+
+import importlib
+import os
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import demo_shop
-from stand_ins import load_module, load_webshop
+import ray
+from side_by_side import measure, write
 
 from roll_vec.adapters.verl_agent import build_sokoban_envs, build_webshop_envs
 
-SOKOBAN = {
-    "seed": 0,
-    "env_num": 3,
-    "group_n": 2,
-    "mode": "tiny_rgb_array",
-    "env_kwargs": {
-        "dim_room": [6, 6],
-        "num_boxes": 1,
-        "max_steps": 5,
-        "search_depth": 100,
-    },
-}
+CHECKOUT = Path(os.environ["ROLL_VEC_CHECKOUT"])
+PACKAGES = "agent_system.environments.env_package"
+ROOM = {"dim_room": [6, 6], "num_boxes": 1, "max_steps": 5, "search_depth": 100}
+SOKOBAN = {"seed": 0, "env_num": 3, "group_n": 2, "mode": "tiny_rgb_array"}
+SOKOBAN["env_kwargs"] = ROOM
 # WebShop's seed of the shuffle.  An actor of verl-agent shuffles by its own seed, and
 # draws prices and limits by it: with this seed its shop is WebShop's, and ours.
 SEED = 233
 WEBSHOP = {"seed": SEED, "env_num": 1, "group_n": 1, "is_train": False}
+
+
+class LocalRay:
+    """Ray in one process: actors are objects, and every call has ended at once."""
+
+    is_initialized = staticmethod(lambda: True)
+    get = staticmethod(lambda results: results)
+    kill = staticmethod(lambda actor: None)
+
+    @staticmethod
+    def remote(**resources):
+        """Return a decorator of an actor's class."""
+        del resources
+        return lambda cls: SimpleNamespace(
+            remote=lambda *arguments: LocalActor(cls(*arguments))
+        )
+
+
+class LocalActor:
+    """An object whose methods are called as those of an actor."""
+
+    def __init__(self, instance):
+        self.instance = instance
+
+    def __getattr__(self, name):
+        return SimpleNamespace(remote=getattr(self.instance, name))
+
+
+def load_module(game, ray=LocalRay):
+    """Return verl-agent's module of the environments of a game, over a Ray."""
+    module = importlib.import_module(f"{PACKAGES}.{game}.envs")
+    module.ray = ray
+    return module
+
+
+def load_webshop(people):
+    """Return its module of WebShop, with the file of people's instructions."""
+    site = CHECKOUT / PACKAGES.replace(".", "/") / "webshop" / "webshop"
+    sys.path.insert(0, str(site))
+    # verl-agent has fixed its place.
+    engine = importlib.import_module("web_agent_site.engine.engine")
+    engine.HUMAN_ATTR_PATH = str(people)
+    return load_module("webshop")
 
 
 def record(envs, scripts):
@@ -36,17 +79,15 @@ def record(envs, scripts):
         results = list(zip(*envs.step(list(actions)), strict=True))
         steps.append([None if d else r for d, r in zip(done, results, strict=True)])
         done = [d or r[2] for d, r in zip(done, results, strict=True)]
-    return {
-        "scripts": scripts,
-        "reset": list(zip(observations, infos, strict=True)),
-        "steps": steps,
-    }
+    reset = list(zip(observations, infos, strict=True))
+    return {"scripts": scripts, "reset": reset, "steps": steps}
 
 
 def record_sokoban():
     """Return a record in which a room is solved."""
-    arguments = {**SOKOBAN, "env_kwargs": dict(SOKOBAN["env_kwargs"])}
-    envs = load_module("sokoban").build_sokoban_envs(**arguments)
+    envs = load_module("sokoban").build_sokoban_envs(
+        **SOKOBAN | {"env_kwargs": dict(ROOM)}
+    )
     ours = build_sokoban_envs(**SOKOBAN)
     ours.reset()
     scripts = [
@@ -83,18 +124,48 @@ def record_webshop(folder):
     return {"arguments": WEBSHOP, **record(theirs, [script])}
 
 
-def main(folder):
-    """Write the file."""
+def rollout_of(envs):
+    """Return a function that plays 15 steps in 16 environments."""
+
+    def work():
+        envs.reset()
+        for step in range(15):
+            envs.step([1 + step % 4] * 16)
+        return 15 * 16
+
+    return work
+
+
+def measure_sokoban():
+    """Return the row of rollouts, theirs in 16 actors of Ray."""
+    ray.init(include_dashboard=False, log_to_driver=False)
+    arguments = SOKOBAN | {"env_num": 4, "group_n": 4, "is_train": False}
+    builds = load_module("sokoban", ray).build_sokoban_envs, build_sokoban_envs
+    room = ROOM | {"max_steps": 15, "search_depth": 30}
+    theirs, ours = (build(**arguments | {"env_kwargs": dict(room)}) for build in builds)
+    what = "Sokoban, 16 environments, rollouts of 15 steps"
+    works = rollout_of(theirs), rollout_of(ours)
+    row = measure(what, *works, result="beside an actor of Ray an environment")
+    theirs.close()
+    # Its batch closes itself once more when it is collected, and Ray would abort.
+    theirs.workers.clear()
+    ray.shutdown()
+    return row
+
+
+def main():
+    """Record and measure."""
+    source = "verl-agent d0b9724, by tests/frameworks/verl_agent/record.py; the shop "
+    source += "has the first 100 products of the demo shop, its Lucene is ours"
     with tempfile.TemporaryDirectory() as name:
         content = {
-            "source": "verl-agent d0b9724, by tests/frameworks/verl_agent/record.py; "
-            "the shop has the first 100 products of the demo shop, its Lucene is ours",
+            "source": source,
             "sokoban": record_sokoban(),
             "webshop": record_webshop(Path(name)),
         }
-    text = json.dumps(content, ensure_ascii=False)
-    (Path(folder) / "verl_agent.json").write_text(f"{text}\n", "utf-8")
+    write("verl_agent", content)
+    write("rows", [measure_sokoban()])
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

@@ -1,11 +1,9 @@
-"""Rooms and positions for the tests of the solver and of dead ends."""
+"""Rooms and positions for the tests of rules, of the solver and of dead ends."""
 
 import numpy as np
 
-from roll_vec.envs.sokoban.options import SokobanOptions
-from roll_vec.envs.sokoban.rooms import draw_rooms
+import roll_vec
 from roll_vec.kernels.sokoban import rules
-from tests.kernels.sokoban.test_rules import random_board
 
 
 def parse(text):
@@ -17,12 +15,32 @@ def parse(text):
 
 def draw_generated(number, dim_room=(6, 6), num_boxes=3, first_seed=0):
     """Return generated rooms, (number, H, W)."""
-    options = SokobanOptions(dim_room=dim_room, num_boxes=num_boxes)
-    grids, statuses = draw_rooms(
-        options, np.arange(first_seed, first_seed + number, dtype=np.uint64)
-    )
-    assert not statuses.any()
-    return grids
+    keywords = {"dim_room": dim_room, "num_boxes": num_boxes}
+    envs = roll_vec.make_vec("roll_vec/Sokoban-v0", number, **keywords)
+    grids, _ = envs.reset(seed=first_seed)
+    return grids.copy()
+
+
+def random_board(rng, height, width, num_boxes):
+    """Return walls, boxes, targets and a player anywhere inside."""
+    board = np.zeros((height, width), np.uint8)
+    inner = (rng.random((height - 2, width - 2)) >= 0.15).astype(np.uint8)
+    cells = rng.permutation(inner.size)[: 2 * num_boxes + 1]
+    inner.ravel()[cells] = rules.FLOOR
+    targets = np.zeros(inner.shape, bool)
+    targets.ravel()[cells[:num_boxes]] = True
+    # Some boxes are on targets already, but not all.
+    first = rng.integers(0, num_boxes) if num_boxes > 1 else 0
+    boxes = np.zeros(inner.shape, bool)
+    boxes.ravel()[cells[num_boxes - first : 2 * num_boxes - first]] = True
+    free = np.flatnonzero((inner == rules.FLOOR) & ~boxes)
+    player = np.zeros(inner.shape, bool)
+    player.ravel()[rng.choice(free)] = True
+    inner[targets] = rules.TARGET
+    inner[boxes] = np.where(targets[boxes], rules.BOX_ON_TARGET, rules.BOX)
+    inner[player] = np.where(targets[player], rules.PLAYER_ON_TARGET, rules.PLAYER)
+    board[1:-1, 1:-1] = inner
+    return board
 
 
 def draw_random(rng, number, dim_room, num_boxes):

@@ -1,0 +1,128 @@
+"""Commands and all that they print, compared whole with transcripts in `golden`.
+
+Then what a transcript cannot say of `roll-vec play`.
+
+A transcript has lines ``$ roll-vec ...``, the typed lines after ``<`` (escapes as in
+JSON) and the output.  For another command write its first lines there, and run this
+with ``ROLL_VEC_WRITE_GOLDEN=1``.
+"""
+
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import gymnasium
+import pytest
+
+from roll_vec.envs.sokoban import Sokoban
+from tests.envs.sokoban.user_levels import COLLECTION
+from tests.golden import assert_golden
+from tests.pool.cases import FAULTS_ON_PURPOSE
+
+SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
+FOLDER = Path(__file__).parent / "golden"
+FILES = {
+    "set.txt": COLLECTION,
+    "lakes.txt": "SFF\nHFG\n\n; the second\nFFS\nGHF\n",
+    "unsolvable.txt": f"{COLLECTION}\n\n######\n#$@ .#\n######\n",
+    "holes.txt": "HHH\nSFG\nHHH\n\nSFF\nFFF\nFFG\n",
+    "tasks.jsonl": '{"nums": [1, 1], "target": 50}\n',
+}
+
+
+@FAULTS_ON_PURPOSE
+@pytest.mark.parametrize("name", sorted(each.stem for each in FOLDER.glob("*.session")))
+def test_commands_print_what_the_transcript_has(
+    run, user_module, monkeypatch, tmp_path, name
+):
+    monkeypatch.setenv("COLUMNS", "80")
+    for file, content in FILES.items():
+        (tmp_path / file).write_text(content)
+    path, session = FOLDER / f"{name}.session", ""
+    commands = r"(?m)^\$ roll-vec (.*)\n((?:< .*\n)*)"
+    for command, typed in re.findall(commands, path.read_text("utf-8")):
+        keys = "".join(json.loads(f'"{line[2:]}\\n"') for line in typed.splitlines())
+        monkeypatch.setattr(sys, "stdin", io.StringIO(keys))
+        outcome = run(*shlex.split(command))
+        # Without times.
+        times = "(?m)^│ ((step|episode)s/s|elapsed|first reset and step) .*\n"
+        out = re.sub(times, "", outcome.out)
+        out = re.sub(r", [\d,.]+ rows/s", "", out)
+        session += f"$ roll-vec {command}\n{typed}{out}{outcome.err}"
+        session += f"(exit code {outcome.code})\n" * (outcome.code != 0)
+    assert "\x1b" not in session
+    assert_golden(path, session.encode())
+
+
+# ---------------------------------------------------------------------- roll-vec play
+
+
+def test_an_episode_of_a_batch_opens_by_the_seed_in_its_infos(play):
+    keywords = {"num_boxes": 2, "num_levels": 40}
+    envs = gymnasium.make_vec(
+        SOKOBAN, 3, seed_info=True, max_episode_steps=1, action_start=1, **keywords
+    )
+    envs.reset(seed=8)
+    envs.step([0, 0, 0])
+    observations, *_, infos = envs.step([0, 0, 0])
+    options = ["-o", "num_boxes=2", "-o", "num_levels=40"]
+    for observation, seed in zip(observations, infos["seed"], strict=True):
+        assert seed > 100
+        frame = play("", SOKOBAN, *options, "--seed", seed)
+        lines = ["".join("#_O√XPS"[code] for code in row) for row in observation]
+        assert "\n".join(lines) in frame
+
+
+@pytest.mark.parametrize("env_id", [SOKOBAN, COUNTDOWN])
+def test_texts_fit_a_screen_of_any_size(play, monkeypatch, env_id):
+    usual = play("", env_id, "--seed", 1)
+    monkeypatch.setenv("COLUMNS", "200")
+    wide = play("", env_id, "--seed", 1).splitlines()
+    assert env_id == SOKOBAN or 80 < max(map(len, wide)) <= 88
+    # Python 3.10 returns zeros, later versions 80 and 24.
+    unknown = os.terminal_size((0, 0))
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda: unknown)
+    assert " ".join(play("", env_id, "--seed", 1)).split() == " ".join(usual).split()
+
+
+def test_kernels_are_compiled_before_the_first_board(play, monkeypatch):
+    calls = []
+    for name in ("step", "render"):
+        original = getattr(Sokoban, name)
+
+        def record(*arguments, name=name, original=original):
+            calls.append(name)
+            return original(*arguments)
+
+        monkeypatch.setattr(Sokoban, name, record)
+    assert "step 0 · return 0" in play("", SOKOBAN)
+    assert calls == ["step", "render"]
+
+
+def test_an_action_outside_of_the_space_is_not_taken(play, register):
+    class Narrow(gymnasium.Env):
+        observation_space = action_space = gymnasium.spaces.Text(3)
+
+        def reset(self, *, seed=None, options=None):
+            return "abc", {}
+
+        def step(self, action):
+            return action, 1, False, True, {}
+
+    register("Narrow-v0", entry_point=Narrow)
+    _, wide, narrow, _ = play("abcd\nxyz\n", "Narrow-v0").split("> ")
+    assert wide.startswith("abcd\nThat is no action of Text(1, 3, ")
+    assert "\n\nxyz\nreward +1\nOut of steps: in 1 step, return 1\n" in narrow
+
+
+def test_what_is_no_text_becomes_a_question_mark_and_is_judged(monkeypatch, run):
+    stdin = io.TextIOWrapper(io.BytesIO(b"\xff\n"), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", stdin)
+    outcome = run("play", COUNTDOWN)
+    assert outcome.code == 0
+    assert "reason bad_character" in outcome.out

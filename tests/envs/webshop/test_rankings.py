@@ -1,0 +1,411 @@
+"""The search: Lucene's ranking equals golden tables and BM25; Tantivy's; lists."""
+
+import gc
+import gzip
+import json
+import random
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from roll_vec.envs.webshop import Catalogue
+from roll_vec.envs.webshop.observations import as_text
+from roll_vec.envs.webshop.pages import page_of
+from roll_vec.envs.webshop.search import lucene_ranking, tantivy_ranking
+from roll_vec.envs.webshop.search.backends import BACKENDS, backend_class
+from roll_vec.envs.webshop.search.english_analyzer import stem, words
+from roll_vec.envs.webshop.search.lucene_ranking import LuceneIndex
+from roll_vec.envs.webshop.search.search_bar import document_of
+from roll_vec.envs.webshop.search.tantivy_ranking import TantivyIndex
+from roll_vec.envs.webshop.state import State
+from roll_vec.errors import InvalidOptionError, MissingExtraError
+from tests.envs.webshop.shops import SmallShop, make_goal, make_product, original
+from tests.oracles import bm25
+
+pytest.importorskip("regex")
+pytest.importorskip("nltk")
+
+WORDS = ("red", "reds", "dress", "dresses", "a", "the", "walk", "walking", "\u2605")
+WORDS += ("x", *(f"n{number}" for number in range(30)))
+
+
+@pytest.fixture(params=BACKENDS)
+def index_class(request):
+    """Return the class of a backend."""
+    if request.param == "tantivy":
+        pytest.importorskip("tantivy")
+    return backend_class(request.param)
+
+
+@pytest.fixture
+def _tantivy():
+    """Skip a test where tantivy is not installed."""
+    pytest.importorskip("tantivy")
+
+
+needs_tantivy = pytest.mark.usefixtures("_tantivy")
+
+
+def random_documents(seed, most=12):
+    """Return documents, some without words, many equal, and their keys."""
+    rng = random.Random(seed)
+    documents = [
+        " ".join(
+            rng.choices(WORDS[: rng.choice([5, 40])], k=rng.choice([0, 3, 30, 300]))
+        )
+        for _ in range(rng.randint(1, most))
+    ]
+    documents *= rng.randint(1, 4)
+    keys = [f"K{number:05}" for number in rng.sample(range(99_999), len(documents))]
+    return documents, keys
+
+
+def hits(index, query, k=50):
+    """Return the results of a search as pairs of number and score."""
+    numbers, scores = index.search(query, k)
+    assert (numbers.dtype, scores.dtype) == (np.int64, np.float32)
+    return list(zip(numbers.tolist(), scores.tolist(), strict=True))
+
+
+def found(index, query):
+    """Return the numbers that a search finds."""
+    return [number for number, _ in hits(index, query)]
+
+
+def test_every_golden_query_has_lucenes_order_and_scores(shared):
+    with gzip.open(shared / "golden/webshop_lucene_top50.json.gz", "rt") as file:
+        golden = json.load(file)
+    catalogue = Catalogue.load(**original(shared))
+    for query, expected in golden.items():
+        results = catalogue.search(query)
+        assert [asin for asin, _ in results] == [asin for asin, _ in expected]
+        scores = [[score for _, score in pairs] for pairs in (results, expected)]
+        np.testing.assert_allclose(*scores, rtol=0, atol=5.001e-5)
+
+
+def test_the_document_of_a_product():
+    tent = make_product(
+        title="A Tent",
+        description="Keeps RAIN out.",
+        bullets=("Light", "Green"),
+        options={"color": ("red", "blue"), "size": ("s",)},
+    )
+    text = "a tent keeps rain out. light color: red, blue, and size: s"
+    assert document_of(tent) == text
+    empty = make_product(title="X", description="", bullets=())
+    assert document_of(empty) == "x   "
+
+
+# ------------------------------------------------------------------- both backends
+
+
+def test_documents_and_keys_must_be_as_many(index_class):
+    counts = []
+    index_class.build(["a", "b"], ["k", "l"], counts.append)
+    assert counts == [1, 2]
+    for documents in (["a"], ["a", "b", "c"]):
+        with pytest.raises(ValueError, match="expected 2 documents"):
+            index_class.build(documents, ["k", "l"])
+
+
+def test_any_text_is_a_query(index_class):
+    index = index_class.build(["red walk \udfff", "walk"], ["a", "b"])
+    empty = index_class.build([], [])
+    texts = ("", " ", "the", "[", "\0\ud800", "a" * 100_000, '"+-&&||!(){}^~*?:')
+    for query in (*texts, '"red', "red~2 ^(", "\ud800red\0", "red\n" * 50_000):
+        assert found(index, query) == [0] * ("red" in query)
+        assert hits(index, query, 0) == hits(empty, query) == []
+
+
+def test_of_a_long_query_the_first_1024_terms_count(index_class):
+    many = " ".join(f"n{n}" for n in range(1024))
+    index = index_class.build([many, "late", "n0"], ["a", "b", "c"])
+    unknown = "n0 " + " ".join(f"unknown{number}" for number in range(1023))
+    for query in (many, unknown):
+        assert 2 in found(index, query)
+        assert 1 not in found(index, query)
+        assert hits(index, query + " late") == hits(index, query)
+        assert 1 in found(index, "late " + query)
+        assert 1 in found(index, query[3:] + " late")
+    assert found(index, "late n0 " * 3000)[0] in (1, 2)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_second_build_a_stored_index_and_threads_find_the_same(
+    index_class, seed, tmp_path
+):
+    documents, keys = random_documents(seed, 300) if seed else ([], [])
+    index, again = (index_class.build(documents, keys) for _ in range(2))
+    index.save(tmp_path)
+    index.save(tmp_path)
+    others = [again, *(index_class.open(tmp_path, mode) for mode in (True, False))]
+    queries = ("red dress", "walked \u2605", "", "x n1 n2 n3", "the reds", "dress walk")
+    expected = [hits(index, query) for query in queries]
+    assert any(expected) == (seed > 0)
+    for other in others:
+        assert [hits(other, query) for query in queries] == expected
+        assert hits(other, "red", 5) == hits(index, "red")[:5]
+        assert hits(other, "red", 0) == []
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(5):
+            assert list(pool.map(lambda query: hits(index, query), queries)) == expected
+    if index_class is TantivyIndex:
+        return
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    others[1].save(copy)
+    for path in (tmp_path / "lucene").iterdir():
+        assert path.read_bytes() == (copy / "lucene" / path.name).read_bytes()
+    for values in (*index._arrays.values(), *others[1]._arrays.values()):
+        assert type(values) is np.ndarray
+        assert not values.flags.writeable
+    # Kernels are compiled once for all kinds of index.
+    for kernel in (lucene_ranking.kernels.add_scores, lucene_ranking.kernels.find_best):
+        assert len(kernel.signatures) == 1
+
+
+def test_backends_by_name():
+    assert BACKENDS == ("lucene", "tantivy")
+    for name in BACKENDS:
+        assert backend_class(name).name == name
+    with pytest.raises(InvalidOptionError, match="'lucene', 'tantivy', got 'solr'"):
+        backend_class("solr")
+
+
+# --------------------------------------------------------------------------- Lucene
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_search_is_that_of_the_rules(seed):
+    documents, keys = random_documents(seed)
+    index = LuceneIndex.build(iter(documents), keys)
+    terms = [list(map(stem, words(document))) for document in documents]
+    rng = random.Random(seed)
+    for k in (1, 3, 50):
+        query = " ".join(
+            rng.choices([*WORDS, "walked", "unknown"], k=rng.randint(0, 6))
+        )
+        expected = bm25.rank(terms, keys, list(map(stem, words(query))), k)
+        results = hits(index, query, k)
+        assert [number for number, _ in results] == [number for number, _ in expected]
+        scores = [[float(score) for _, score in pairs] for pairs in (results, expected)]
+        np.testing.assert_allclose(*scores, rtol=1e-6)
+
+
+def test_lengths_are_stored_in_four_bits():
+    for length in [*range(24), 39, 40, 41, 57, 300, 70_001]:
+        documents = ["red " + "x " * (length - 1)] if length else [""]
+        documents += ["red walk", "walk"]
+        index = LuceneIndex.build(documents, ["a", "b", "c"])
+        terms = [document.split() for document in documents]
+        expected = bm25.rank(terms, "abc", ["red"], 9)
+        assert hits(index, "red") == [(n, float(score)) for n, score in expected]
+
+
+def test_a_query_of_indexed_words_needs_no_stemmer(tmp_path, monkeypatch):
+    # The stemmer takes half a second to import, in every process.
+    LuceneIndex.build(["walking boots, 50.00"], ["a"]).save(tmp_path)
+    index = LuceneIndex.open(tmp_path, memory_map=True)
+    stemmed = []
+    monkeypatch.setattr(
+        lucene_ranking, "stem", lambda word: stemmed.append(word) or "walk"
+    )
+    assert found(index, "boots") == found(index, "walking 50.00") == [0]
+    assert stemmed == []
+    assert found(index, "walked") == [0]
+    assert stemmed == ["walked"]
+    monkeypatch.undo()
+    # A stem is no word: "gener" is what "general" becomes.
+    index = LuceneIndex.build(["generals"], ["a"])
+    assert hits(index, "general") == hits(index, "gener") != []
+
+
+@pytest.fixture
+def three(tmp_path):
+    """Return an index of three documents, stored in the test's folder."""
+    index = LuceneIndex.build(["red dress", "red lamp", "blue lamp"], list("abc"))
+    index.save(tmp_path)
+    return index
+
+
+@pytest.mark.parametrize(
+    ("name", "memory_map"), [("documents", True), ("saturations", False)]
+)
+def test_damaged_postings_are_refused_when_their_term_is_searched(
+    three, name, memory_map, tmp_path
+):
+    assert f"lucene/{name}.bin" in LuceneIndex.piecewise_files
+    path = tmp_path / f"lucene/{name}.bin"
+    postings = np.fromfile(path, np.uint32)
+    # The postings of red are the first two.
+    postings[1] ^= 1
+    postings.tofile(path)
+    index = LuceneIndex.open(tmp_path, memory_map)
+    for query in ("red", "blue red"):
+        with pytest.raises(InvalidOptionError, match=rf"{path.name} .*of term 0 have"):
+            index.search(query)
+    for query in ("blue lamp", "dress"):
+        assert hits(index, query) == hits(three, query)
+
+
+FORGERIES = {
+    "starts": ([0, 9, 3, 6], [0, 2, 3], [1, 2, 4, 6], [0, 4, 2, 6], [0, 2, 4, -6]),
+    "numbers": ([0, 1, 3], [-1, 0, 1]),
+    "form_terms": ([0, 1, 2, 4], [0, -1, 2, 3]),
+    "idf": ([1.0],),
+    "saturations": ([1.0] * 5,),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_index_is_refused_before_a_kernel_reads_it(three, name, tmp_path):
+    """Whoever forges an index has written new checksums, too."""
+    for values in FORGERIES[name]:
+        forged = np.array(values, three._arrays[name].dtype)
+        forged.tofile(tmp_path / f"lucene/{name}.bin")
+        for memory_map in (True, False):
+            with pytest.raises(InvalidOptionError, match="arrays do not fit together"):
+                LuceneIndex.open(tmp_path, memory_map)
+
+
+@pytest.mark.parametrize("document", [-1, 3])
+def test_forged_postings_are_refused_before_a_kernel_reads_them(
+    three, document, tmp_path
+):
+    arrays = three._arrays
+    arrays["documents"] = arrays["documents"].copy()
+    arrays["documents"][1] = document
+    three.save(tmp_path)
+    with pytest.raises(InvalidOptionError, match=r"documents\.bin .*of no product"):
+        LuceneIndex.open(tmp_path, memory_map=True).search("red")
+
+
+# -------------------------------------------------------------------------- Tantivy
+
+
+@needs_tantivy
+def test_products_with_the_words_are_found_by_tantivy():
+    index = TantivyIndex.build(
+        iter(["Walking boots", "red dress", "red boots for a walk"]), ["c", "a", "b"]
+    )
+    pairs = hits(index, "walk BOOTS")
+    assert sorted(number for number, _ in pairs) == [0, 2]
+    scores = [score for _, score in pairs]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[-1] > 0
+    # A word twice counts twice.
+    assert hits(index, "dress dress")[0][1] == 2 * hits(index, "dress")[0][1]
+    # There is no syntax.
+    assert found(index, "text:dress AND") == [1]
+
+
+@needs_tantivy
+def test_equal_scores_of_tantivy_come_in_the_order_of_keys():
+    documents, keys = random_documents(3, 2000)
+    assert len(documents) > 1000
+    index = TantivyIndex.build(documents, keys)
+    for query in ("red", "dress walk", "reds x n1"):
+        pairs = hits(index, query, 4000)
+        assert len(pairs) > 100
+        assert pairs == sorted(pairs, key=lambda pair: (-pair[1], keys[pair[0]]))
+        # The first of them are the same, however many there are asked for.
+        for k in (1, 10, 50):
+            assert hits(index, query, k) == pairs[:k]
+
+
+@needs_tantivy
+def test_temporary_files_go_with_the_index_but_stay_in_a_forked_child(tmp_path):
+    index = TantivyIndex.build(*random_documents(1))
+    folder = index._folder
+    assert folder.is_dir()
+    del index
+    gc.collect()
+    assert not folder.exists()
+    tantivy_ranking._remove_folder(tmp_path, -1)
+    assert tmp_path.exists()
+
+
+@needs_tantivy
+def test_a_damaged_file_of_tantivy_is_named(tmp_path):
+    Catalogue.load(num_products=10, search_backend="tantivy").save(tmp_path / "shop")
+    paths = sorted((tmp_path / "shop" / "tantivy").rglob("*.*"))
+    assert len(paths) > 5
+
+    def load():
+        return Catalogue.load(products=tmp_path / "shop", search_backend="tantivy")
+
+    for path in paths[::2]:
+        good = path.read_bytes()
+        for bad in (None, good[:-1], good + b"x", b"[" * 9999):
+            path.unlink(missing_ok=True)
+            if bad is not None:
+                path.write_bytes(bad)
+            with pytest.raises(InvalidOptionError, match=f"{path.name} cannot be read"):
+                load()
+        path.write_bytes(good)
+    assert load().search("chair")
+
+
+def test_without_tantivy_the_extra_is_named(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "tantivy", None)
+    tantivy_ranking._import_tantivy.cache_clear()
+    for use in (
+        lambda: TantivyIndex.build([], []),
+        lambda: TantivyIndex.open(tmp_path, True),
+    ):
+        with pytest.raises(MissingExtraError, match=r'"\.\[tantivy\]"'):
+            use()
+    tantivy_ranking._import_tantivy.cache_clear()
+
+
+# ---------------------------------------------------------------- lists of products
+
+SHOP = SmallShop(
+    [
+        make_product(
+            f"A{n}",
+            category=("fashion", "garden")[n % 2],
+            query=("men's shirts", "tables")[n % 2],
+            attributes=("soft", "easy care")[n % 2 :],
+        )
+        for n in range(120)
+    ],
+    [make_goal(make_product())],
+    hits=lambda query: [3, 1],
+)
+EVEN, ODD = tuple(range(0, 120, 2)), tuple(range(1, 120, 2))
+
+
+def test_searches_of_a_kind():
+    for query, numbers in {
+        **dict.fromkeys(("shirts", "<x> shirts", "<c>garden"), (3, 1)),
+        **dict.fromkeys(("<c> garden", "<c> garden and more"), ODD),
+        **dict.fromkeys(("<q> men's shirts", "<q>  men's shirts ", "<a> soft"), EVEN),
+        "<a>  easy care ": tuple(range(120)),
+        **dict.fromkeys(("<c>  garden", "<c> gardens", "<c>", "<q> men's", "<q>"), ()),
+        **dict.fromkeys(("<a> hard", "<a>"), ()),
+    }.items():
+        assert tuple(SHOP.search_results(query)) == numbers, query
+        observation = as_text(page_of(SHOP, State(0, "results", query)).nodes)
+        assert f"Page 1 (Total results: {len(numbers)})" in observation
+
+
+def test_products_drawn_at_random():
+    numbers = SHOP.search_results("<r>", 7)
+    assert len(numbers) == len(set(numbers)) == 50
+    assert SHOP.search_results("<r>", 7) == numbers
+    for query, level in (("<r>", 8), ("<r> again", 7), ("<r> \ud800", 7)):
+        assert SHOP.search_results(query, level) != numbers
+    # Pinned: new draws would be a new version of the id.
+    assert numbers[:5] == [51, 90, 73, 50, 118]
+    few = SmallShop([make_product(f"A{n}") for n in range(3)])
+    assert sorted(few.search_results("<r>")) == [0, 1, 2]
+    # The pages of one search show one draw.
+    pages = [
+        page_of(SHOP, State(0, "results", "<r>", number), level=7).products
+        for number in range(1, 7)
+    ]
+    on_pages = [SHOP.products.number_of(one.asin) for page in pages for one in page]
+    assert on_pages == numbers

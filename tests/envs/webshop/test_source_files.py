@@ -1,0 +1,339 @@
+"""WebShop's files and title nouns: read as WebShop does; malformed ones are named."""
+
+import gzip
+import importlib.util
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from roll_vec.envs.webshop import Catalogue
+from roll_vec.envs.webshop.catalogue import title_nouns
+from roll_vec.envs.webshop.catalogue.catalogue import load_catalogue
+from roll_vec.envs.webshop.catalogue.files import Shop, read_json, read_listings
+from roll_vec.envs.webshop.catalogue.options import CatalogueOptions
+from roll_vec.envs.webshop.catalogue.title_nouns import load_title_nouns
+from roll_vec.errors import InvalidFileError, InvalidOptionError
+from tests.envs.webshop.shops import (
+    ATTRIBUTES,
+    BOX,
+    CONTENTS,
+    HUMAN,
+    ITEMS,
+    SHIRT,
+    TABLE,
+    everything_in,
+    original,
+    write,
+)
+from tests.golden import assert_golden
+from tests.mutations import change_each, mutate_json
+
+
+def listings(items=ITEMS, attributes=ATTRIBUTES, human=HUMAN, **keywords):
+    """Return the listings of a shop's contents."""
+    shop = Shop(items, attributes, human, "P.json", "A.json", "H.json")
+    return read_listings(shop, **keywords)
+
+
+# In the place of every value of the files: of other kinds, odd prices, odd asins.
+VALUES = (None, 1.5, "", "a\nb", "nan", [], {}, [3], [{}], 10 * "x")
+VALUES += ("$1,299.00", "$5.99 to $12.5 each", "$1$2$3", "USD $7", "$...")
+FILES = {
+    "items": ITEMS[:1],
+    "attributes": {TABLE: ATTRIBUTES[TABLE]},
+    "human": {TABLE: HUMAN[TABLE][:1]},
+}
+
+
+def fields_of(**contents):
+    """Return the fields of a shop's listings by their place."""
+    return {
+        f"{listing.asin}.{name}": value
+        for listing in listings(**contents)
+        for name, value in listing._asdict().items()
+    }
+
+
+def test_listings_and_errors_of_every_change_are_those_of_the_golden_file():
+    plain = fields_of()
+    lines = [f"{place}: {value!r}" for place, value in plain.items()]
+    for name, content in FILES.items():
+        unchanged = fields_of(**{name: content})
+        for place, changed in change_each(content, VALUES):
+            try:
+                fields = fields_of(**{name: changed})
+            except InvalidOptionError as error:
+                lines.append(f"{name}{place}: {error}")
+                continue
+            more = [f"{k}={v!r}" for k, v in fields.items() if unchanged.get(k) != v]
+            less = [f"no {place}" for place in unchanged.keys() - fields.keys()]
+            lines.append(f"{name}{place}: {', '.join(more + sorted(less))}")
+    text = "\n".join([*lines, ""])
+    assert_golden(Path(__file__).parent / "data" / "listings.txt", text.encode())
+
+
+def test_items_that_are_no_products_are_left_out():
+    items = [
+        {**ITEMS[0], "asin": "nan"},
+        {**ITEMS[0], "asin": "B0000000012"},
+        ITEMS[0],
+        {**ITEMS[1], "asin": SHIRT},
+        ITEMS[2],
+    ]
+    assert [p.asin for p in listings(items)] == [SHIRT, BOX]
+    # The number counts items, also those.
+    assert [p.asin for p in listings(items, num_products=3)] == [SHIRT]
+    # Those beyond may be malformed.
+    assert len(listings([ITEMS[0], None], num_products=1)) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"pricing": f"${'9' * 400}"}, "pricing: expected"),
+        (
+            {"customization_options": {k: [{"value": "a"}] * 99 for k in "abcdefgh"}},
+            "customization_options: .*9227446944279201 ways",
+        ),
+    ],
+)
+def test_items_beyond_measure_are_refused(tmp_path, change, message):
+    paths = write(tmp_path, products=[ITEMS[0], {**ITEMS[1], **change}])
+    match = rf"products: .*products\.json, item 1 \({TABLE}\), {message}"
+    with pytest.raises(InvalidOptionError, match=match):
+        Catalogue.load(**paths)
+
+
+def write_json(path, content):
+    """Write text, bytes or JSON, plain or gzipped; return the path."""
+    if not isinstance(content, (str, bytes)):
+        content = json.dumps(content)
+    block = content if isinstance(content, bytes) else content.encode()
+    path.write_bytes(gzip.compress(block) if path.suffix == ".gz" else block)
+    return str(path)
+
+
+def load_json(path):
+    """Return the content of a JSON file, plain or gzipped."""
+    open_file = gzip.open if path.suffix == ".gz" else open
+    with open_file(path, "rt", encoding="utf-8") as file:
+        return json.load(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.json", b"[1, 2", r"is no JSON file"),
+        ("a.json", b"\xff\xfe", r"is no JSON file"),
+        ("a.json", b"[" * 100_000, r"is no JSON file"),
+        ("a.json.gz", b"[1]", r"cannot be read"),
+        ("a.json.gz", gzip.compress(b"[1, 2]" * 99, mtime=0)[:-12], r"is no JSON file"),
+        ("x.json", None, r"cannot be read"),
+    ],
+)
+def test_a_file_that_is_no_json_is_named(tmp_path, name, content, message):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InvalidOptionError, match=rf"products: .*{name} {message}"):
+        read_json("products", str(path))
+
+
+def test_files_of_malformed_entries_are_read_or_refused(tmp_path):
+    rng = np.random.default_rng(12)
+    num_refused = 0
+    for number in range(32):
+        name = list(CONTENTS)[number % 4]
+        paths = write(tmp_path, **{name: mutate_json(CONTENTS[name], rng)})
+        try:
+            everything_in(load_catalogue(CatalogueOptions(**paths)))
+        except InvalidOptionError as error:
+            num_refused += 1
+            assert paths[name] in str(error)  # noqa: PT017
+    assert 5 < num_refused < 28
+
+
+# ---------------------------------------------------------------------- title nouns
+
+TITLES = {"B1": "Red Shoes for the Party, 2 Pack", "B2": "Oak Table", "B3": ""}
+NOUNS = {"B1": ["shoes", "party", "shoes"], "B2": ["oak", "table"], "B3": []}
+FAKE = "spacy:en_core_web_sm-0"
+MODEL = "spacy:en_core_web_sm-3.8.0"
+
+
+@pytest.fixture
+def _no_spacy(monkeypatch):
+    """Hide an installed spaCy."""
+    find = importlib.util.find_spec
+    hide = {"spacy": None}
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: hide.get(name, name) and find(name)
+    )
+
+
+@pytest.fixture
+def fake_spacy(monkeypatch):
+    """Replace spaCy: every word is a noun; returns the list of the titles it gets."""
+    titles_for_spacy = []
+
+    def ask(package, titles):
+        assert package == "fake"
+        for title in titles:
+            if title == "error":
+                raise RuntimeError("no more")
+            titles_for_spacy.append(title)
+            yield tuple(title.lower().split())
+
+    monkeypatch.setattr(title_nouns, "_installed_models", lambda: {FAKE: "fake"})
+    monkeypatch.setattr(title_nouns, "_ask_spacy", ask)
+    return titles_for_spacy
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("nouns.json", None),
+        ("nouns.json.gz", "rule"),
+        ("nouns.json", "spacy:en_core_web_lg-1"),
+    ],
+)
+def test_a_complete_file_is_all_that_is_asked(tmp_path, fake_spacy, name, source):
+    content = {**NOUNS, "B9": ["more"]}
+    if source is not None:
+        content = {"source": source, "title_nouns": content}
+    path = write_json(tmp_path / name, content)
+    nouns = {asin: tuple(of_title) for asin, of_title in NOUNS.items()}
+    assert load_title_nouns(TITLES, path) == (nouns, source or "file")
+    assert not fake_spacy
+    assert load_json(tmp_path / name) == content
+
+
+@pytest.mark.usefixtures("_no_spacy")
+def test_without_a_file_and_spacy_the_rule_is_used(tmp_path):
+    titles = {
+        **TITLES,
+        # Runs of letters that are no stop words.
+        "B4": "The 12V LED-Lamp (4 x 10W)",
+        "B5": "Women's shoes SHOES",
+        "B6": "caf\xe9_cr\xe8me \u8336\u8336 \u2605",
+        "B7": "\ud800x y\x00zz" + " a" * 100_000,
+    }
+    nouns = {
+        "B1": ("red", "shoes", "party", "pack"),
+        "B2": ("oak", "table"),
+        "B3": (),
+        "B4": ("led", "lamp"),
+        "B5": ("women", "shoes", "shoes"),
+        "B6": ("caf\xe9", "cr\xe8me", "\u8336\u8336"),
+        "B7": ("zz",),
+    }
+    assert load_title_nouns(titles) == (nouns, "rule")
+    path = tmp_path / "nouns.json"
+    with pytest.raises(InvalidOptionError, match=r"nouns\.json: it is not there, and"):
+        load_title_nouns(TITLES, path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["nouns.json", "nouns.json.gz"])
+def test_nouns_of_spacy_are_written_to_the_file(tmp_path, fake_spacy, name):
+    path = tmp_path / name
+    first = load_title_nouns({"B2": TITLES["B2"]}, path)
+    assert first == ({"B2": ("oak", "table")}, FAKE)
+    content = {"source": FAKE, "title_nouns": {"B2": ["oak", "table"]}}
+    assert load_json(path) == content
+    with pytest.raises(RuntimeError, match="no more"):
+        load_title_nouns({**TITLES, "B5": "error"}, path)
+    assert load_json(path) == content
+    fake_spacy.clear()
+    counts = []
+    nouns, source = load_title_nouns(TITLES, path, counts.append)
+    assert list(nouns) == list(TITLES)
+    assert counts == [2, 3]
+    assert fake_spacy == [TITLES["B1"], TITLES["B3"]]
+    assert load_title_nouns(TITLES, path) == (nouns, source)
+    assert len(fake_spacy) == 2
+    # Others may need what these titles do not.
+    load_title_nouns({"B4": "Tea"}, path)
+    assert set(load_json(path)["title_nouns"]) == {*TITLES, "B4"}
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+    # Without a file all titles are asked for.
+    assert load_title_nouns(TITLES) == (nouns, FAKE)
+    assert fake_spacy[-3:] == list(TITLES.values())
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        (None, "it does not say where it is from"),
+        ("rule", "it is from rule"),
+        ("spacy:en_core_web_sm-9", "it is from spacy:en_core_web_sm-9"),
+    ],
+)
+@pytest.mark.parametrize("installed", [True, False])
+def test_sources_are_never_mixed(tmp_path, monkeypatch, source, says, installed):
+    models = {FAKE: "fake"} if installed else {}
+    monkeypatch.setattr(title_nouns, "_installed_models", lambda: models)
+    content = {"B2": ["oak"]}
+    if source:
+        content = {"source": source, "title_nouns": content}
+    path = write_json(tmp_path / "nouns.json", content)
+    with pytest.raises(InvalidOptionError) as raised:
+        load_title_nouns(TITLES, path)
+    message = str(raised.value)
+    assert f"title_nouns: {path}: lacks 2 products, such as B1; {says}" in message
+    assert (FAKE if installed else "no en_core_web_sm") in message
+    assert "give a complete file, or a new path" in message
+    assert load_json(tmp_path / "nouns.json") == content
+
+
+@pytest.mark.usefixtures("_no_spacy")
+def test_malformed_files_of_nouns_are_those_of_the_golden_file(tmp_path):
+    path, lines = tmp_path / "nouns.json", []
+    for content in ({"B1": ["a"], "B7": []}, {"source": "x", "title_nouns": NOUNS}):
+        for place, changed in change_each(content, (None, 1, "", "x", [], [1], {})):
+            path.write_text(json.dumps(changed))
+            try:
+                found = load_title_nouns({}, path)
+            except InvalidOptionError as error:
+                found = str(error).replace(str(path), "nouns.json")
+            lines.append(f"{place}: {found}")
+    text = "\n".join([*lines, ""])
+    assert_golden(Path(__file__).parent / "data" / "nouns.txt", text.encode())
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path, fake_spacy):
+    path = tmp_path / "none" / "nouns.json"
+    with pytest.raises(InvalidOptionError, match=r"nouns\.json.*cannot be written"):
+        load_title_nouns(TITLES, path)
+    assert not fake_spacy, "it is noticed before the work"
+    path = tmp_path / "nouns.json"
+
+    def occupy(counts):
+        if counts == 1:
+            (path / "x").mkdir(parents=True)
+
+    with pytest.raises(InvalidFileError, match=r"nouns\.json.*cannot be written"):
+        load_title_nouns(TITLES, path, occupy)
+    assert [p.name for p in tmp_path.iterdir()] == ["nouns.json"]
+
+
+def test_nouns_of_spacy_equal_the_originals(shared, tmp_path):
+    pytest.importorskip("spacy")
+    if MODEL not in title_nouns._installed_models():
+        pytest.skip(f"{MODEL} is not installed")
+    files = original(shared)
+    state = random.getstate()
+    golden = read_json("title_nouns", files["title_nouns"])
+    items = read_json("products", files["products"])
+    titles = {item["asin"]: item["name"] for item in items[::8]}
+    expected = {asin: tuple(golden[asin]) for asin in titles}
+    path = tmp_path / "nouns.json.gz"
+    for _ in range(2):
+        assert load_title_nouns(titles, path) == (expected, MODEL)
+    odd, _ = load_title_nouns({"B1": "", "B2": "a \ud800 table", "B3": "\x00 \n\t"})
+    assert odd["B1"] == ()
+    assert "table" in odd["B2"]
+    assert random.getstate() == state

@@ -1,0 +1,129 @@
+"""Batches in Stable-Baselines3: the steps of its own DummyVecEnv, and speed.
+
+``python record.py FOLDER`` writes rows.
+"""
+
+import gymnasium
+import numpy as np
+import torch
+from gymnasium.vector import SyncVectorEnv
+from side_by_side import assert_same, measure, write
+from stable_baselines3 import PPO
+from stable_baselines3.common import env_util
+
+from roll_vec.adapters.sb3 import BatchVecEnv, make_vec_env
+
+SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
+SMALL_ROOMS = {"dim_room": (5, 5), "num_boxes": 1, "action_start": 0}
+SHORT_LAKES = {"action_start": 0, "max_episode_steps": 20, "is_slippery": False}
+CASES = (
+    (SOKOBAN, {**SMALL_ROOMS, "max_episode_steps": 12, "seed_info": True}),
+    (SOKOBAN, {"action_start": 0, "action_mask": True, "max_episode_steps": 8}),
+    (SOKOBAN, {**SMALL_ROOMS, "obs_mode": "tiny_rgb", "max_episode_steps": 12}),
+    (LAKE, {**SHORT_LAKES, "obs_mode": "planes", "level_info": True, "num_levels": 99}),
+    (LAKE, {"action_start": 0}),
+    ("roll_vec/FrozenLake-v1", {}),
+)
+NUM_ENVS = 1000
+ROOMS = {"action_start": 0, "num_levels": 256, "obs_mode": "planes"}
+
+
+def comparable(infos):
+    """Return infos without the time, and without the key that is ours alone.
+
+    Monitor rounds the return to six digits.
+    """
+    infos = [{k: v for k, v in info.items() if k != "is_success"} for info in infos]
+    for info in infos:
+        if "episode" in info:
+            info["episode"] = {k: info["episode"][k] for k in ("r", "l")}
+    return infos
+
+
+def compare_steps(id, keywords, num_envs):
+    """Compare a batch with DummyVecEnv, step for step; return the ends of episodes."""
+    ours = make_vec_env(id, num_envs, seed=0, env_kwargs=keywords)
+    theirs = env_util.make_vec_env(id, num_envs, seed=0, env_kwargs=keywords)
+    assert ours.observation_space == theirs.observation_space
+    assert ours.action_space == theirs.action_space
+    assert_same(ours.reset(), theirs.reset())
+    assert_same(list(ours.reset_infos), list(theirs.reset_infos))
+    rng, num_ends = np.random.default_rng(0), 0
+    for _ in range(30):
+        actions = rng.integers(0, 4, num_envs)
+        *own, own_infos = ours.step(actions)
+        *their, their_infos = theirs.step(actions)
+        assert_same(own, their)
+        assert_same(comparable(own_infos), comparable(their_infos), atol=1e-6)
+        assert_same(list(ours.reset_infos), list(theirs.reset_infos))
+        num_ends += int(own[2].sum())
+    assert num_ends
+    for envs in (ours, theirs):
+        envs.close()
+    return num_ends
+
+
+def stepping(envs):
+    """Return a function that takes some random steps."""
+    envs.reset()
+    actions = np.random.default_rng(0).integers(0, 4, (16, envs.num_envs))
+
+    def work():
+        for batch in actions:
+            envs.step(batch)
+        return actions.size
+
+    return work
+
+
+def learning(envs):
+    """Return a function that collects and learns once."""
+    size = 32 * envs.num_envs
+    sizes = {"n_steps": 32, "batch_size": size // 4, "n_epochs": 4}
+    model = PPO("MlpPolicy", envs, seed=0, device="cpu", **sizes)
+
+    def work():
+        model.learn(size, reset_num_timesteps=False)
+        return size
+
+    return work
+
+
+def measure_rates():
+    """Return the rows of rates."""
+
+    def dummy(num_envs):
+        return env_util.make_vec_env(SOKOBAN, num_envs, seed=0, env_kwargs=ROOMS)
+
+    def sync(num_envs):
+        singles = [lambda: gymnasium.make(SOKOBAN, **ROOMS)] * num_envs
+        envs = BatchVecEnv(SyncVectorEnv(singles, autoreset_mode="SameStep"))
+        envs.seed(0)
+        return envs
+
+    def ours(num_envs, **keywords):
+        return make_vec_env(SOKOBAN, num_envs, seed=0, env_kwargs=ROOMS, **keywords)
+
+    rows, own = [], stepping(ours(256))
+    for name, make in (("DummyVecEnv", dummy), ("SyncVectorEnv", sync)):
+        what = f"Sokoban, 256 environments: step, beside {name}"
+        rows.append(measure(what, stepping(make(256)), own))
+    for num_envs in (16, 256):
+        what = f"Sokoban, {num_envs} environments: PPO, beside DummyVecEnv"
+        rows.append(measure(what, learning(dummy(num_envs)), learning(ours(num_envs))))
+    what = "Sokoban, 4096 environments: step_infos=False beside True"
+    short = stepping(ours(4096, step_infos=False))
+    return [*rows, measure(what, stepping(ours(4096)), short)]
+
+
+def main():
+    """Compare, measure, and write the rows."""
+    torch.set_num_threads(1)
+    num_ends = sum(compare_steps(id, keywords, NUM_ENVS) for id, keywords in CASES)
+    what = f"{NUM_ENVS} seeds of {len(CASES)} configurations beside DummyVecEnv"
+    rows = [{"what": what, "result": f"equal steps, {num_ends:,} episodes"}]
+    write("rows", rows + measure_rates())
+
+
+if __name__ == "__main__":
+    main()

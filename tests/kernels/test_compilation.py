@@ -1,0 +1,485 @@
+"""Compilation of kernels: when, how often, with which notice; signals that wait."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from numba.core import event
+
+import roll_vec
+from roll_vec.kernels import _cache, _jit, _notice
+from roll_vec.kernels.signals import CriticalSection, signal_delay
+from tests.conftest import JIT_OFF, ROOT
+
+needs_jit = pytest.mark.skipif(JIT_OFF, reason="nothing is compiled with the JIT off")
+independent_of_bounds = pytest.mark.skipif(
+    os.environ.get("NUMBA_BOUNDSCHECK") == "1",
+    reason="what is compiled, and when, does not depend on the checks of indices",
+)
+SUM = "roll_vec: compiled "
+FIRST_USE = "roll_vec: compiling kernels for their first use on this machine: "
+
+# ------------------------------------------------------------------------ the notice
+
+
+class Stream(io.StringIO):
+    """Standard error; a terminal or not."""
+
+    def __init__(self, is_terminal):
+        super().__init__()
+        self.isatty = lambda: is_terminal
+
+    def lines(self):
+        """What a terminal shows after each write, without empty lines."""
+        lines = self.getvalue().replace("\r", "\n").split("\n")
+        return [line for line in lines if line.strip()]
+
+
+class Compiler:
+    """Sends the events of numba to a notice; each kernel takes a second."""
+
+    def __init__(self, monkeypatch, is_terminal, path="/cache"):
+        self.stream = Stream(is_terminal)
+        monkeypatch.setattr("sys.stderr", self.stream)
+        monkeypatch.setattr("sys.__stderr__", self.stream)
+        self.seconds, self.at_exit = 0, []
+        register = lambda *call: self.at_exit.append(call)  # noqa: E731
+        monkeypatch.setattr(_notice.atexit, "register", register)
+        monkeypatch.setenv("TERM", "xterm")
+        self.notice = _notice.CompileNotice(
+            SimpleNamespace(path=path), clock=lambda: self.seconds
+        )
+
+    def compile(self, name, *callees):
+        """Compile a kernel ``package.file.function``, and the kernels that it calls."""
+        module, _, function = name.rpartition(".")
+        function = SimpleNamespace(__module__=module, __name__=function)
+        dispatcher = SimpleNamespace(py_func=function)
+        event = SimpleNamespace(data={"dispatcher": dispatcher})
+        self.notice.on_start(event)
+        for callee in callees:
+            self.compile(callee)
+        self.seconds += 1
+        self.notice.on_end(event)
+
+    def exit(self):
+        """End the process."""
+        for function, *arguments in self.at_exit:
+            function(*arguments)
+
+
+KERNELS = "roll_vec.kernels."
+SEEDS = KERNELS + "rng.pcg64.fold_in_rows"
+ROOMS = KERNELS + "sokoban.rooms.generate_rooms"
+MAPS = KERNELS + "frozen_lake.random_maps.generate_maps"
+WALK = KERNELS + "sokoban.carving._walk"
+
+
+def test_a_log_has_a_line_for_the_first_game_and_one_at_the_end(monkeypatch):
+    compiler = Compiler(monkeypatch, is_terminal=False)
+    compiler.compile(SEEDS)
+    assert compiler.stream.lines() == []
+    compiler.compile(ROOMS, WALK, SEEDS)
+    first = FIRST_USE + "Sokoban, generate rooms, ..."
+    assert compiler.stream.lines() == [first]
+    compiler.compile(MAPS)
+    compiler.exit()
+    last = SUM + "5 kernels in 5.0 s, cached in /cache"
+    assert compiler.stream.lines() == [first, last]
+
+
+def test_a_terminal_has_one_line_which_goes_when_all_is_compiled(monkeypatch):
+    compiler = Compiler(monkeypatch, is_terminal=True)
+    compiler.compile(ROOMS, WALK, SEEDS)
+    compiler.compile(MAPS)
+    assert compiler.stream.lines() == [
+        "roll_vec: compiling Sokoban, generate rooms (kernel 1, 0.0 s)",
+        "roll_vec: compiling Sokoban, generate rooms (kernel 2, 0.0 s)",
+        "roll_vec: compiling Sokoban, generate rooms (kernel 3, 1.0 s)",
+        "roll_vec: compiling FrozenLake, generate maps (kernel 4, 3.0 s)",
+    ]
+    text = compiler.stream.getvalue()
+    assert "\n" not in text
+    # Each line is covered with blanks before the next one.
+    *_, line, blanks, nothing = text.split("\r")
+    assert (len(blanks), blanks.strip(), nothing) == (len(line), "", "")
+    compiler.exit()
+    last = SUM + "4 kernels in 4.0 s, cached in /cache\n"
+    assert compiler.stream.getvalue() == text + last
+
+
+def test_a_progress_bar_in_the_place_of_stderr_has_one_line(monkeypatch):
+    compiler = Compiler(monkeypatch, is_terminal=True)
+    monkeypatch.setattr("sys.__stderr__", Stream(is_terminal=True))
+    compiler.compile(ROOMS, WALK, SEEDS)
+    compiler.compile(MAPS)
+    line = FIRST_USE + "Sokoban, generate rooms, ...\n"
+    assert compiler.stream.getvalue() == line
+
+
+def test_kernels_of_others_are_compiled_in_silence(monkeypatch):
+    compiler = Compiler(monkeypatch, is_terminal=True)
+    compiler.compile("numpy.linalg.norm", "numpy.linalg.dot")
+    compiler.exit()
+    assert compiler.stream.getvalue() == ""
+    compiler.compile(MAPS, "numba.np.arrayobj.impl")
+    compiler.compile("__main__.play", MAPS)
+    compiler.exit()
+    assert compiler.stream.lines()[-1].startswith(SUM + "2 kernels in 3.0")
+
+
+def test_a_fork_leaves_the_sum_to_its_parent(monkeypatch):
+    compiler = Compiler(monkeypatch, is_terminal=False, path=None)
+    compiler.compile(SEEDS)
+    parent = os.getpid()
+    monkeypatch.setattr(os, "getpid", lambda: parent + 1)
+    compiler.exit()
+    assert compiler.stream.getvalue() == ""
+    monkeypatch.setattr(os, "getpid", lambda: parent)
+    compiler.exit()
+    assert compiler.stream.lines() == [SUM + "1 kernel in 1.0 s, not cached"]
+
+
+@pytest.mark.parametrize("stream", [None, "closed", "full"])
+def test_a_notice_is_no_reason_to_fail(monkeypatch, stream):
+    compiler = Compiler(monkeypatch, is_terminal=True)
+    if stream == "closed":
+        compiler.stream.close()
+    elif stream == "full":
+
+        def write(text):
+            raise OSError(28, "No space left on device")
+
+        compiler.stream.write = write
+    else:
+        monkeypatch.setattr("sys.stderr", None)
+        monkeypatch.setattr("sys.__stderr__", None)
+    compiler.compile(ROOMS, WALK)
+    compiler.exit()
+
+
+# ------------------------------------------------------ in processes of their own
+
+
+def run(code, **variables):
+    """Run code in a new interpreter; return what it wrote to stdout and stderr."""
+    own = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, **own, **variables}
+    process = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={key: value for key, value in environment.items() if value is not None},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0, process.stderr
+    return process.stdout, process.stderr
+
+
+IMPORTS = """
+import sys
+import gymnasium, roll_vec
+print([m for m in sys.modules if m.split(".")[0] in ("numba", "llvmlite")])
+print([m for m in sys.modules if m.startswith("roll_vec.kernels")])
+print("roll_vec/Sokoban-v0" in gymnasium.registry)
+import importlib, pkgutil
+import roll_vec.vector.env, roll_vec.envs.countdown
+import roll_vec.kernels as layer
+names = [m.name for m in pkgutil.walk_packages(layer.__path__, "roll_vec.kernels.")]
+modules = [importlib.import_module(name) for name in names]
+kernels = [k for m in modules for k in vars(m).values() if hasattr(k, "py_func")]
+kernels += [k.callee for k in kernels]
+print(len(kernels) > 60, sum(len(k.signatures) for k in kernels))
+"""
+
+
+@needs_jit
+@independent_of_bounds
+def test_imports_of_the_package_need_no_numba_and_those_of_kernels_compile_nothing(
+    tmp_path,
+):
+    out, err = run(IMPORTS, NUMBA_CACHE_DIR=str(tmp_path))
+    assert out.split("\n") == ["[]", "[]", "True", "True 0", ""]
+    assert err == ""
+    assert not list(tmp_path.iterdir())
+
+
+EPISODES = """
+import inspect, json
+import gymnasium, numpy as np
+import roll_vec
+import importlib, pkgutil
+import roll_vec.kernels as layer
+from roll_vec.registration import ENVIRONMENTS
+from roll_vec.stacked.grid_observations import ARRAY_MODES
+from roll_vec.kernels.rng.pcg64 import fold_in_rows
+from roll_vec.kernels.countdown.targets import draw_task
+from roll_vec.kernels.countdown.expressions import grade_answer
+
+def play(env, seeds):
+    env.reset(seed=seeds)
+    for _ in range(9):
+        env.step(env.action_space.sample())
+    env.render()
+    env.unwrapped.solve()
+
+def play_with_any_array(env):
+    actions = env.action_space.sample()
+    frozen = actions.copy()
+    frozen.flags.writeable = False
+    for array in (
+        frozen, actions.tolist(), actions.astype(np.int8), actions.astype(">i8"),
+        actions.astype(np.uint64), np.repeat(actions, 2)[::2], np.flip(actions),
+    ):
+        env.step(array)
+
+sizes = {
+    "roll_vec/Sokoban-v0": [
+        {"max_steps": 4},
+        {"dim_room": (7, 5), "num_boxes": 1, "num_levels": 5, "action_start": 0},
+        # The solver has another form for more than 64 inner cells.
+        {
+            "dim_room": (10, 11), "num_boxes": 1, "num_levels": 2, "action_mask": True,
+            "deadlock": True, "oracle_return_info": True,
+        },
+    ],
+    "roll_vec/FrozenLake-v1": [
+        {"action_mask": True},
+        {},
+        {"desc": ["SFF", "FFG"], "is_slippery": False},
+    ],
+    "roll_vec/FrozenLake8x8-v1": [{"reward_schedule": (1, -1.0, 0)}],
+    "roll_vec/RandomFrozenLake-v0": [
+        {"max_steps": 4, "is_slippery": False},
+        {"size": 5, "num_levels": 3, "action_start": np.int64(0)},
+        {"success_probability": (0.1, 1), "action_mask": True},
+    ],
+}
+for id in [id for id, entry in ENVIRONMENTS.items() if not entry.pooled]:
+    for i, config in enumerate(sizes.get(id, [{}])):
+        for obs_mode in (*ARRAY_MODES, "text"):
+            single = {**config, "obs_mode": obs_mode, "render_mode": "rgb_array"}
+            play(gymnasium.make(id, max_episode_steps=9, **single), 1)
+        for mode, copy in (("NextStep", True), ("SameStep", False)):
+            env = gymnasium.make_vec(
+                id, num_envs=5, max_episode_steps=3, autoreset_mode=mode,
+                copy=copy, render_mode="text", num_threads=1 + i, **config,
+            )
+            play(env, [3, 1, 2**40, 2**70, 2])
+            env.reset(options={"reset_mask": np.arange(5) == 1})
+            play(env, np.arange(5, dtype=np.uint32))
+            play_with_any_array(env)
+            plan = np.stack([env.action_space.sample() for _ in range(7)])
+            env.unroll(plan.tolist(), out=env.unroll(plan))
+
+for num_numbers in (1, (2, 5)):
+    env = gymnasium.make_vec("roll_vec/Countdown-v0", 3, num_numbers=num_numbers)
+    env.reset(seed=[2**32 - 1, 2**70, 0])
+    for answers in (["1 + 1"] * 3, ("", "((1", "é"), env.call("oracle_action")):
+        env.step(answers)
+
+num_signatures = {"fold_in_rows": len(fold_in_rows.signatures)}
+num_signatures |= {k.__name__: len(k.signatures) for k in (grade_answer, draw_task)}
+names = [m.name for m in pkgutil.walk_packages(layer.__path__, "roll_vec.kernels.")]
+modules = [importlib.import_module(name) for name in names if ".rng" not in name]
+for module in modules:
+    for name, kernel in vars(module).items():
+        if hasattr(kernel, "py_func") and kernel.py_func.__module__ == module.__name__:
+            first = next(iter(inspect.signature(kernel.py_func).parameters), "")
+            if first in ("start", "rows") and not name.startswith("_"):
+                name = module.__name__ + "." + name
+                num_signatures[name] = len(kernel.signatures)
+print(json.dumps(num_signatures))
+"""
+
+
+@needs_jit
+@independent_of_bounds
+def test_every_batch_kernel_is_compiled_for_one_signature():
+    out, _ = run(EPISODES)
+    signatures = json.loads(out)
+    # Large rooms have a workspace more.
+    assert signatures.pop("roll_vec.kernels.sokoban.rooms.generate_rooms") == 2
+    assert {name.rpartition(".")[2] for name in signatures} >= {
+        "fold_in_rows",
+        "grade_answer",
+        "draw_task",
+        "step_rows",
+        "place_rows",
+        "unroll_rows",
+        "write_planes",
+    }
+    assert signatures == dict.fromkeys(signatures, 1)
+
+
+FOLD_IN = """
+import numpy as np
+from roll_vec.kernels.rng import pcg64
+for counter in range(3):
+    pcg64.fold_in(np.uint64(1), np.uint64(counter))
+seeds = np.zeros(3, np.uint64)
+pcg64.fold_in_rows(seeds, seeds, np.zeros(3, np.uint64))
+print(int(pcg64.fold_in(np.uint64(1), np.uint64(1))))
+"""
+FOLD_OF_ONE = f"{0x5E41AB08}\n"
+
+
+@pytest.mark.slow
+@needs_jit
+@independent_of_bounds
+def test_the_first_compilation_has_a_notice_and_a_warm_start_none(tmp_path):
+    beside = set((ROOT / "kernels").rglob("*.nb*"))
+    cold = run(FOLD_IN, NUMBA_CACHE_DIR=str(tmp_path))
+    # Kernels of others are compiled in silence.
+    others = "import numba\nnumba.njit(lambda x: x + 1)(1)\n"
+    warm = run(FOLD_IN + others, NUMBA_CACHE_DIR=str(tmp_path))
+    assert cold[0] == warm[0] == FOLD_OF_ONE
+    assert cold[1].startswith(SUM + "3 kernels in ")
+    assert len(cold[1].splitlines()) == 1
+    assert warm[1] == ""
+    # The notice names the folder; nothing stands anywhere else.
+    (folder,) = (tmp_path / "roll_vec").iterdir()
+    assert cold[1].endswith(f", cached in {folder}\n")
+    assert folder.name.startswith(f"kernels-{roll_vec.__version__}-")
+    assert list(tmp_path.iterdir()) == [folder.parent]
+    assert set((ROOT / "kernels").rglob("*.nb*")) == beside
+
+
+@needs_jit
+@independent_of_bounds
+def test_without_a_place_for_the_cache_kernels_work_after_one_warning(tmp_path):
+    # A file where a directory should be cannot be written into, not even by root.
+    blocker = tmp_path / "file"
+    blocker.write_text("")
+    everywhere = "HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE"
+    out, err = run(
+        "import warnings\nwarnings.simplefilter('always')\n" + FOLD_IN,
+        NUMBA_CACHE_DIR=None,
+        **{name: str(blocker / name) for name in everywhere},
+    )
+    assert out == FOLD_OF_ONE
+    assert err.count("RuntimeWarning") == 1
+    assert err.count("no folder for compiled kernels") == 1
+    assert str(blocker) in err
+    assert err.count("NUMBA_CACHE_DIR") == 1
+    assert err.count(SUM) == 1
+    assert err.endswith(", not cached\n")
+    assert list(tmp_path.iterdir()) == [blocker]
+
+
+@independent_of_bounds
+def test_with_the_jit_off_kernels_are_plain_functions():
+    out, err = run(
+        "import numpy as np, types\n"
+        "from roll_vec.kernels.rng import pcg64\n"
+        "from roll_vec.kernels.sokoban import rules as sokoban\n"
+        "print(type(sokoban.step_rows) is types.FunctionType)\n"
+        "with np.errstate(over='ignore'):\n"
+        "    print(int(pcg64.fold_in(np.uint64(1), np.uint64(1))))",
+        NUMBA_DISABLE_JIT="1",
+    )
+    assert out == "True\n" + FOLD_OF_ONE
+    assert err == ""
+
+
+# -------------------------------------------------------------------------- signals
+
+OTHER = signal.SIGTERM  # the one signal besides Ctrl-C that all systems have
+
+
+class Interruption(event.Listener):
+    """Ctrl-C when the compilation of a kernel begins, and again when it ends."""
+
+    def on_start(self, event):
+        signal.raise_signal(signal.SIGINT)
+
+    on_end = on_start
+
+
+@needs_jit
+def test_ctrl_c_waits_until_a_kernel_is_compiled(monkeypatch, tmp_path):
+    monkeypatch.setattr(_jit, "FOLDER", _cache.CacheFolder(tmp_path))
+    handler = signal.getsignal(signal.SIGINT)
+
+    @_jit.kernel
+    def double(number):
+        return 2 * number
+
+    with event.install_listener("numba:compile", Interruption()):
+        with pytest.raises(KeyboardInterrupt):
+            double(4)
+        assert len(double.signatures) == 1
+        assert double(4) == 8
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_each_signal_of_a_section_is_handled_once_at_its_end():
+    numbers = []
+
+    def handle(number, frame):
+        numbers.append(number)
+        raise KeyboardInterrupt
+
+    def run():
+        with section:
+            for number in (OTHER, signal.SIGINT, OTHER):
+                signal.raise_signal(number)
+            assert numbers == []
+
+    handlers = {n: signal.signal(n, handle) for n in (signal.SIGINT, OTHER)}
+    section = CriticalSection()
+    try:
+        section.open()
+        with pytest.raises(KeyboardInterrupt):
+            run()
+        assert numbers == [OTHER, signal.SIGINT]
+        with section:
+            pass
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(OTHER)
+        section.close()
+        assert signal.getsignal(OTHER) is handle
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    assert numbers == [OTHER, signal.SIGINT, OTHER]
+
+
+def test_an_interrupt_while_handlers_are_replaced_leaves_none_behind(monkeypatch):
+    def handle(number, frame):
+        pass
+
+    set_handler = signal.signal
+    before = {n: set_handler(n, handle) for n in (signal.SIGINT, OTHER)}
+    places = 0
+
+    def interrupt(number, handler):
+        nonlocal places
+        result = set_handler(number, handler)
+        places -= 1
+        if places == 0:
+            raise KeyboardInterrupt
+        return result
+
+    def run():
+        with signal_delay():
+            pass
+
+    try:
+        for place in range(1, 5):
+            places = place
+            with monkeypatch.context() as patch:
+                patch.setattr(signal, "signal", interrupt)
+                with pytest.raises(KeyboardInterrupt):
+                    run()
+            assert signal.getsignal(signal.SIGINT) is handle, place
+            assert signal.getsignal(OTHER) is handle, place
+    finally:
+        for number, handler in before.items():
+            set_handler(number, handler)

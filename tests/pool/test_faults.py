@@ -1,0 +1,480 @@
+"""Faults of steps and resets: the lost episode, the replacement, the error.
+
+Stalled environments cannot be built or reset; the others go on.
+"""
+
+import copy
+import gc
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+
+from roll_vec.errors import (
+    EnvironmentFaultError,
+    EnvironmentFaultWarning,
+    ResetNeededError,
+)
+from roll_vec.pool import PoolVectorEnv
+from roll_vec.seeding import episode_seed
+from roll_vec.testing import ConformanceError, check_vector_env
+from tests.contract.cases import assert_same
+from tests.pool.cases import (
+    COPIES,
+    DISABLED,
+    EACH_EXECUTOR,
+    EXECUTORS,
+    FAULTS_ON_PURPOSE,
+    MODES,
+    NEXT_STEP,
+    SAME_STEP,
+    draw_actions,
+    info_of,
+    play_with_faults,
+    pool,
+    reset_ended,
+    values_of,
+)
+from tests.pool.envs import EXCEPTIONS, Picky, Talker, drifters, talkers
+
+pytestmark = FAULTS_ON_PURPOSE
+EACH_MODE = pytest.mark.parametrize("mode", MODES)
+
+
+@EACH_MODE
+@pytest.mark.parametrize(
+    ("workers", "command"),
+    [
+        *(({}, command) for command in EXCEPTIONS),
+        *((kind, command) for kind in EXECUTORS[1:] for command in ("exit", "reward")),
+    ],
+)
+def test_a_fault_ends_one_episode(command, mode, workers):
+    with (
+        pool(talkers(4), autoreset_mode=mode, **workers) as env,
+        pool(talkers(4), autoreset_mode=mode) as twin,
+    ):
+        errors = play_with_faults(env, twin, command, (0, 5))
+        assert errors
+        assert all(error.startswith(EXCEPTIONS[command]) for error in errors)
+        assert env.fault_counts.tolist() == [0, len(errors), 0, 0]
+        assert env.faults["exception"] == len(errors)
+
+
+@EACH_EXECUTOR
+def test_a_new_environment_object_has_the_attributes(workers):
+    with pool(talkers(2), **workers) as env:
+        env.reset(seed=0)
+        env.set_attr("length", [1, 2])
+        env.set_attr("motto", ["x", "y"])
+        env.reset()
+        assert env.get_attr("resets") == (2, 2)
+        env.step(("fault:raise",) * 2)
+        env.step(("go",) * 2)
+        assert env.get_attr("resets") == (1, 1)
+        assert env.get_attr("length") == (1, 2)
+        assert env.get_attr("motto") == ("x", "y")
+
+
+@EACH_EXECUTOR
+@pytest.mark.parametrize("by_recv", [False, True])
+@pytest.mark.parametrize("kind", ["box", "dict", "tuple"])
+def test_the_last_valid_observation_is_a_copy(kind, by_recv, workers):
+    """The environment writes into its array before it fails."""
+    with pool(drifters(kind, 3, reuses=True), **workers) as env:
+        env.reset(seed=5)
+        first, second = draw_actions(kind, 3, 2)
+        if by_recv:
+            env.send(first, [0, 1, 2])
+        before = env.recv(3) if by_recv else env.step(first)
+        if kind == "dict":
+            second["by"][1] = 9.0
+        else:
+            second[1] = 1.0
+        result = env.step(second)
+        assert result[3][1]
+        assert values_of(result, [1])[0][0] == values_of(before, [1])[0][0]
+        assert env.fault_counts[1] == 1
+
+
+@EACH_EXECUTOR
+def test_a_new_foreign_environment_gets_the_seed_of_its_episode(workers):
+    with pool(drifters("box", 2), **workers) as env:
+        env.reset(seed=30)
+        action = np.zeros((2, 3), np.float32)
+        action[1] = 1.0
+        env.step(action)
+        observations = env.step(np.zeros((2, 3), np.float32))[0]
+        other = drifters("box", 1)[0]()
+        assert_same(observations[1], other.reset(seed=episode_seed(31, 1))[0])
+        env.step(action)
+        observations, _ = env.reset(seed=2**40)
+        assert_same(observations[1], other.reset(seed=2**40 + 1)[0])
+
+
+@EACH_MODE
+@pytest.mark.parametrize(
+    ("bad", "workers"),
+    [*itertools.product(["at", "seen"], EXECUTORS[:2]), ("seen", EXECUTORS[2])],
+)
+def test_an_observation_that_does_not_fit(bad, mode, workers):
+    """In its first part, or after others have been written."""
+    fns = drifters("dict", 3)
+    with pool(fns, autoreset_mode=mode, **workers) as env, pool(fns) as twin:
+        before = env.reset(seed=2)
+        twin.reset(seed=2)
+        observe = {"at": _observe_large, "seen": _observe_many}[bad]
+        env.set_attr("_observe", [_observe, observe, _observe])
+        twin.set_attr("_observe", _observe)
+        batch = draw_actions("dict", 3, 1)[0]
+        result = env.step(batch)
+        twin_values, _ = values_of(twin.step(batch), [0, 2])
+        assert values_of(result, [0, 2])[0][1:] == twin_values[1:]
+        assert result[3].tolist() == [False, True, False]
+        assert env.fault_counts[1] >= 1
+        if mode is not SAME_STEP:
+            assert values_of(result, [1])[0][0] == values_of(before, [1])[0][0]
+
+
+def _observe():
+    return {"at": np.zeros(3, np.float32), "seen": 1, "said": ""}
+
+
+def _observe_large():
+    return {"at": np.zeros(4, np.float32), "seen": 1, "said": ""}
+
+
+def _observe_many():
+    return {"at": np.ones(3, np.float32), "seen": [1, 2], "said": ""}
+
+
+# ---------------------------------------------------------------- resets
+
+
+@EACH_EXECUTOR
+def test_a_failing_reset_is_tried_with_the_next_seeds(workers):
+    never = {episode_seed(8, k) for k in range(3)}
+    with pool([lambda: Picky(never)] * 2, **workers) as env:
+        _, infos = env.reset(seed=[8, 9])
+        assert infos["level"].tolist() == [episode_seed(8, 3), 9]
+        assert "error" not in infos
+        assert env.fault_counts.tolist() == [3, 0]
+        expected = {"exception": 3, "timeout": 0, "worker_death": 0, "reset": 0}
+        assert env.faults == expected
+
+
+@EACH_EXECUTOR
+@EACH_MODE
+def test_an_environment_that_cannot_be_reset_is_stalled(mode, workers):
+    """One step, truncated, and the reset after that tries the next seeds."""
+    never = {episode_seed(8, k) for k in range(8)}
+    fns = [lambda: Picky(never), *talkers(1)]
+    with pool(fns, autoreset_mode=mode, **workers) as env:
+        observations, infos = env.reset(seed=[8, 9])
+        assert observations[0] == ""
+        assert infos["_error"].tolist() == [True, False]
+        assert env.fault_counts.tolist() == [4, 0]
+        for number in (1, 2):
+            last = episode_seed(8, 4 * number - 1)
+            error = f"exception in reset: RuntimeError: never {last}"
+            info = info_of(infos, 0)
+            assert info["error"] == error
+            assert "level" not in info
+            assert env.faults["reset"] == number
+            result = env.step(("a", "b"))
+            assert result[3].tolist() == [True, False]
+            assert result[1][0] == 0
+            infos = result[4]
+            assert infos.get("final_info", infos)["error"][0] == error
+            if mode is DISABLED:
+                _, infos = reset_ended(env, result)
+            elif mode is NEXT_STEP:
+                *_, truncations, infos = env.step(("a", "b"))
+                assert not truncations[0]
+        assert infos["level"][0] == episode_seed(8, 8)
+
+
+@EACH_EXECUTOR
+def test_if_no_environment_can_be_reset_it_raises(workers):
+    with pool([lambda: Picky(None)] * 3, **workers) as env:
+        with pytest.raises(EnvironmentFaultError, match="RuntimeError: never") as error:
+            env.reset(seed=1)
+        assert error.value.errors.keys() == {0, 1, 2}
+        # The last attempt of the first one fails before the others'.
+        never = [{episode_seed(seed, k) for k in range(3)} for seed in (5, 6)]
+        env.set_attr("never", [None, *never])
+        _, infos = env.reset(seed=[4, 5, 6])
+        assert infos["_error"].tolist() == [True, False, False]
+        assert infos["level"][1:].tolist() == [episode_seed(5, 3), episode_seed(6, 3)]
+        env.set_attr("never", set())
+        _, infos = env.reset(seed=1)
+        assert infos["level"].tolist() == [1, 2, 3]
+
+
+@EACH_EXECUTOR
+@EACH_MODE
+def test_later_failures_of_all_raise_too(mode, workers):
+    with pool([lambda: Picky(set())] * 2, autoreset_mode=mode, **workers) as env:
+        env.reset(seed=1)
+        env.set_attr("never", None)
+        with pytest.raises(EnvironmentFaultError):  # noqa: PT012
+            for _ in range(40):
+                reset_ended(env, env.step(("fault:raise",) * 2))
+
+
+class Breakable(Talker):
+    """Cannot be built while a file is there; workers of any kind see it."""
+
+    def __init__(self, broken):
+        if broken.exists():
+            message = "broken"
+            raise OSError(message)
+        super().__init__()
+
+
+@pytest.fixture
+def broken(tmp_path):
+    return tmp_path / "broken"
+
+
+def fns_beside(broken):
+    """Return constructors of three environments; the middle one can break."""
+    return [Talker, lambda: Breakable(broken), Talker]
+
+
+def step_both(env, twin, batch):
+    """Step, compare the other environments, and return the info of the middle one."""
+    result, twin_result = env.step(batch), twin.step(("go", "go", "go"))
+    assert values_of(result, [0, 2]) == values_of(twin_result, [0, 2])
+    reset_ended(twin, twin_result)
+    partial = reset_ended(env, result)
+    info = {} if partial is None else info_of(partial[1], 1)
+    return info or info_of(result[4], 1)
+
+
+@EACH_EXECUTOR
+@pytest.mark.parametrize(
+    ("mode", "how"), [*((mode, None) for mode in MODES), (NEXT_STEP, "pickle")]
+)
+def test_an_environment_that_cannot_be_built_again_is_stalled(
+    mode, how, workers, broken
+):
+    """The others go on, a copy goes on alike, and it is tried again later."""
+    env = PoolVectorEnv(fns_beside(broken), autoreset_mode=mode, **workers)
+    with pool(talkers(3), autoreset_mode=mode) as twin:
+        env.reset(seed=1)
+        twin.reset(seed=1)
+        broken.touch()
+        step_both(env, twin, ("go", "fault:raise", "go"))
+        for number in range(6):
+            info = step_both(env, twin, ("go",) * 3)
+            assert info["error"] == "exception in reset: OSError: broken"
+            if number == 4 and how is not None:
+                assert env.faults["reset"] >= 1
+                other = COPIES[how](env)
+                env.close()
+                env = other
+        assert env.call("add", 1)[1] is None
+        broken.unlink()
+        infos = [step_both(env, twin, ("go",) * 3) for _ in range(5)]
+        assert "level" in infos[0] or "level" in infos[1]
+        assert "error" not in infos[-1]
+        env.close()
+
+
+@EACH_EXECUTOR
+def test_send_and_recv_beside_a_stalled_environment(workers, broken):
+    with pool(fns_beside(broken), **workers) as env:
+        env.reset(seed=1)
+        broken.touch()
+        env.step(("go", "fault:raise", "go"))
+        for _ in range(2):
+            env.step(("go",) * 3)
+        env.send(("go",), [0])
+        assert env.recv()[4]["env_id"].tolist() == [0]
+        for number in range(5):
+            if number == 3:
+                broken.unlink()
+            env.send(("go",) * 3, [0, 1, 2])
+            infos = env.recv(3)[4]
+            assert infos["env_id"].tolist() == [0, 1, 2]
+            if number < 3:
+                assert infos["_error"].tolist() == [False, True, False]
+        assert "_error" not in infos
+
+
+class Stubborn(Talker):
+    """Its motto cannot be set."""
+
+    @property
+    def motto(self):
+        return "mine"
+
+
+@EACH_EXECUTOR
+def test_an_attribute_that_one_refuses_is_set_in_the_others(workers):
+    """Also by those of them that are built again later."""
+    with pool([Talker, Stubborn, Talker], **workers) as env:
+        env.reset(seed=1)
+        with pytest.raises(AttributeError):
+            env.set_attr("motto", ["a", "b", "c"])
+        env.step(("fault:raise", "go", "go"))
+        env.step(("go",) * 3)
+        assert env.get_attr("motto") == ("a", "mine", "c")
+
+
+# ------------------------------------------------------------- raise mode
+
+
+@EACH_EXECUTOR
+def test_raising_a_fault_of_a_reset(workers):
+    with pool(talkers(2), on_error="raise", **workers) as env:
+        env.set_attr("fail_resets", [True, 0])
+        with pytest.raises(EnvironmentFaultError, match="reset of 1"):
+            env.reset(seed=1)
+        assert env.fault_counts.tolist() == [1, 0]
+        with pytest.raises(ResetNeededError):
+            env.step(("a", "b"))
+
+
+@EACH_EXECUTOR
+def test_a_fault_of_an_autoreset_is_raised_after_the_steps_of_the_others(workers):
+    """In NEXT_STEP mode, where both are parts of one call."""
+    with pool(talkers(3), on_error="raise", **workers) as env:
+        env.set_attr("length", [1, 9, 9])
+        env.reset(seed=[0, 5, 6])
+        while not env.step(("go",) * 3)[2][0]:
+            pass
+        turns = env.get_attr("turn")
+        env.set_attr("fail_resets", [True, False, False])
+        with pytest.raises(EnvironmentFaultError, match=r"\[0\].*reset of"):
+            env.step(("last",) * 3)
+        assert env.get_attr("turn")[1:] == (turns[1] + 1, turns[2] + 1)
+        env.set_attr("fail_resets", False)
+        _, infos = env.reset()
+        assert infos["level"][1:].tolist() == [episode_seed(5, 1), episode_seed(6, 1)]
+        assert infos["_level"].all()
+
+
+# ---------------------------------------------------- warnings and tracebacks
+
+
+def fault_warnings(call):
+    """Return the texts of the warnings of faults that a call gives."""
+    with warnings.catch_warnings(record=True) as records:
+        warnings.simplefilter("always")
+        call()
+    faults = [one for one in records if one.category is EnvironmentFaultWarning]
+    assert all(one.filename == __file__ for one in faults)
+    return [str(one.message) for one in faults]
+
+
+@EACH_EXECUTOR
+def test_the_first_fault_warns_with_its_traceback(workers):
+    with pool(talkers(2), **workers) as env:
+        assert not fault_warnings(lambda: env.reset(seed=1))
+        (text,) = fault_warnings(lambda: env.step(("a", "fault:raise")))
+        assert text.startswith(
+            "environment 1 failed: exception in step: ValueError: as told\n"
+        )
+        assert "\n\nTraceback (most recent call last):\n" in text
+        assert "tests/pool/envs.py" in text
+        assert "roll_vec/pool/" not in text
+        other = copy.deepcopy(env)
+        for one in (env, other):
+            one.reset()
+            assert not fault_warnings(lambda one=one: one.step(("fault:raise", "a")))
+        other.close()
+
+
+@EACH_EXECUTOR
+def test_faults_of_resets_and_of_recv_warn_as_well(workers):
+    with pool(talkers(2), **workers) as env:
+        env.set_attr("fail_resets", ["short", 0])
+        (text,) = fault_warnings(lambda: env.reset(seed=1))
+        assert "reset returned 'no info', expected 2 values: observation, info" in text
+        assert "a reset without an info returns (observation, {})" in text
+        assert env.fault_counts.tolist() == [4, 0]
+    with pool(talkers(2), **workers) as env:
+        env.reset(seed=1)
+        env.send(("fault:four", "a"), [0, 1])
+        (text,) = fault_warnings(lambda: env.recv(2))
+        assert "returned 4 values, expected 5" in text
+
+
+def raised_in(call):
+    """Return the error of a call without warnings, and the file that raised it.
+
+    From a worker process that is the text of a traceback.
+    """
+    with pytest.raises(EnvironmentFaultError) as error:
+        assert not fault_warnings(call)
+    last = error.value.__cause__.__traceback__
+    if last is None:
+        return str(error.value.__cause__)
+    while last.tb_next is not None:
+        last = last.tb_next
+    return last.tb_frame.f_code.co_filename
+
+
+@EACH_EXECUTOR
+def test_an_error_has_the_traceback_itself(workers):
+    with pool(talkers(2), on_error="raise", **workers) as env:
+        env.reset(seed=1)
+        assert "envs.py" in raised_in(lambda: env.step(("a", "fault:raise")))
+    with pool(talkers(2), **workers) as env:
+        env.set_attr("fail_resets", True)
+        assert "envs.py" in raised_in(lambda: env.reset(seed=1))
+        env.set_attr("fail_resets", False)
+        assert not fault_warnings(lambda: env.reset(seed=1))
+
+
+@pytest.mark.parametrize("observation", [(1, 2), "ab", {"a": 1, "b": 2}, (1, 2, 3)])
+def test_a_reset_without_an_info_gets_a_hint(observation):
+    class Bare(Talker):
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            return observation
+
+    with (
+        pool([Bare]) as env,
+        pytest.raises(EnvironmentFaultError, match=r"\(observation, \{\}\)"),
+    ):
+        env.reset(seed=1)
+
+
+class Failing(Talker):
+    """Raises in every step."""
+
+    def step(self, action):
+        raise OSError
+
+
+@pytest.mark.parametrize(
+    ("make", "code"),
+    [(Failing, "environment-error"), (lambda: Picky(None), "raises")],
+    ids=["step", "reset"],
+)
+def test_the_checker_shows_the_traceback_of_what_always_raises(make, code):
+    with pytest.raises(ConformanceError, match=rf"\[{code}\]") as error:
+        check_vector_env(
+            lambda num_envs, **keywords: PoolVectorEnv([make] * num_envs, **keywords),
+            steps=2,
+        )
+    assert "Traceback (most recent call last):" in str(error.value)
+    assert len(error.value.findings) == 1
+
+
+class Traced(Talker):
+    """Is told from the environments of other tests."""
+
+
+def test_a_fault_keeps_no_environment_alive():
+    """Neither the counts nor the warning hold the frames of the exception."""
+    with pool([Traced]) as env:
+        env.reset(seed=1)
+        env.step(("fault:raise",))
+        env.step(("go",))
+        gc.collect()
+        assert [one for one in gc.get_objects() if type(one) is Traced] == env.envs

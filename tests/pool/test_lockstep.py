@@ -1,0 +1,183 @@
+"""The pool returns the same as Gymnasium's SyncVectorEnv, by `step` and by `recv`."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from roll_vec.errors import ResetNeededError
+from tests.contract.cases import assert_same
+from tests.pool.cases import (
+    DISABLED,
+    EACH_EXECUTOR,
+    EACH_WORKER,
+    FAULTS_ON_PURPOSE,
+    KINDS,
+    MODES,
+    NAMED_EXECUTORS,
+    THREADS,
+    draw_actions,
+    pool,
+    reset_ended,
+    sync,
+)
+from tests.pool.envs import RELEASE, Drifter, drifters, talkers
+from tests.thinning import one_in
+
+pytestmark = FAULTS_ON_PURPOSE
+
+
+def step_by_recv(env, batch):
+    """Step by `send` and `recv`; the caller overwrites the actions in between."""
+    env.send(batch, range(env.num_envs))
+    for part in batch.values() if isinstance(batch, dict) else [batch]:
+        if isinstance(part, np.ndarray):
+            part[:] = 0
+    *result, infos = env.recv(min_envs=None)
+    del infos["env_id"], infos["_env_id"]
+    return *result, infos
+
+
+@one_in(3, "workers, mode, kind", NAMED_EXECUTORS, MODES, [*KINDS])
+def test_lockstep_any_space(kind, mode, workers):
+    """Environments may write into one array; nothing that was returned changes.
+
+    SyncVectorEnv would return the reset's observation as the final one, so its own
+    environments copy.
+    """
+    is_drifter = kind not in ("text", "counter")
+    fns = drifters(kind, 3, reuses=True) if is_drifter else KINDS[kind](3)
+    keywords = {"autoreset_mode": mode}
+    with (
+        pool(fns, **keywords, **workers) as env,
+        sync(KINDS[kind](3), **keywords) as by,
+    ):
+        results = [(env.reset(seed=1), copy.deepcopy(by.reset(seed=1)))]
+        for t, batch in enumerate(draw_actions(kind, 3, 25)):
+            expected = by.step(copy.deepcopy(batch))
+            result = step_by_recv(env, batch) if t % 3 == 2 else env.step(batch)
+            results.append((result, copy.deepcopy(expected)))
+            assert_same(*results[-1])
+            partial = reset_ended(by, expected, {"why": "ended"})
+            if partial is not None:
+                expected = copy.deepcopy(partial)
+                results.append((reset_ended(env, result, {"why": "ended"}), expected))
+        for seed in (None, [5, None, 2**40]):
+            results.append((env.reset(seed=seed), copy.deepcopy(by.reset(seed=seed))))
+        for result, expected in results:
+            assert_same(result, expected)
+
+
+@EACH_EXECUTOR
+def test_attributes(workers):
+    """`tests/contract/test_attributes.py` has more of them."""
+    fns = [lambda: Drifter("dict", "ansi")] * 3
+    with pool(fns, **workers) as env, sync(fns) as twin:
+        for name in ("metadata", "render_mode", "num_envs", "spec"):
+            assert getattr(env, name) == getattr(twin, name), name
+        env.reset(seed=3)
+        assert env.np_random_seed == (3, 4, 5)
+        assert env.render() == env.call("render") == ("clock 0",) * 3
+        for values in ([2.0, 3.0, 4.0], 5.0):
+            env.set_attr("scale", values)
+            assert env.get_attr("scale") == tuple(np.broadcast_to(values, 3))
+        with pytest.raises(ValueError, match="3"):
+            env.set_attr("scale", [1.0])
+        if workers.get("executor") == "process":
+            with pytest.raises(AttributeError, match="in worker processes: use call"):
+                env.envs  # noqa: B018
+        else:
+            assert list(map(type, env.envs)) == list(map(type, twin.envs))
+
+
+@EACH_EXECUTOR
+def test_options_reach_the_environments_and_stay_as_they_are(workers):
+    with pool(talkers(2), autoreset_mode=DISABLED, **workers) as env:
+        options = {"reset_mask": np.array([True, True]), "map": 3}
+        _, infos = env.reset(seed=1, options=options)
+        assert list(options) == ["reset_mask", "map"]
+        assert infos["options"].tolist() == ["{'map': 3}"] * 2
+
+
+@EACH_EXECUTOR
+def test_an_unseeded_foreign_environment_is_reset_without_a_seed(workers):
+    def seeded():
+        env = Drifter("box")
+        env.reset(seed=11)
+        return env
+
+    with pool([seeded] * 2, **workers) as env, sync([seeded] * 2) as twin:
+        assert_same(env.reset(), twin.reset())
+
+
+@EACH_EXECUTOR
+def test_groups_share_their_entropy(workers):
+    keywords = {"group_size": 2, "group_id_info": True, **workers}
+    with pool(KINDS["box"](4), **keywords) as env:
+        observations, infos = env.reset()
+        assert infos["group_id"].tolist() == [0, 0, 1, 1]
+        assert (observations[[0, 2]] == observations[[1, 3]]).all()
+        assert (observations[0] != observations[2]).any()
+        env.reset(seed=4)
+        assert env.np_random_seed == (4, 4, 5, 5)
+
+
+# ---------------------------------------------------------------- send and recv
+
+
+def test_ready_environments_do_not_wait_for_the_others():
+    with pool(talkers(3), workers=3) as env:
+        env.reset(seed=1)
+        env.send(["fault:wait", "a", "b"], [0, 1, 2])
+        assert env.recv(min_envs=2)[4]["env_id"].tolist() == [1, 2]
+        observations, rewards, *_, infos = env.recv(timeout=0)
+        assert observations == ()
+        assert rewards.shape == infos["env_id"].shape == (0,)
+        env.send(["c"], [2])
+        assert env.recv()[4]["env_id"].tolist() == [2]
+        RELEASE.set()
+        assert env.recv(min_envs=None)[4]["env_id"].tolist() == [0]
+
+
+@EACH_WORKER
+def test_a_timeout_of_one(workers):
+    command = "wait" if workers == THREADS else "loop"
+    with pool(talkers(3), step_timeout=0.4, reset_timeout=20, **workers) as env:
+        env.reset(seed=1)
+        env.send([f"fault:{command}", "a", "b"], [0, 1, 2])
+        has_failed = {}
+        while len(has_failed) < 3:
+            *_, truncations, infos = env.recv()
+            env_ids = infos["env_id"].tolist()
+            has_failed |= dict(zip(env_ids, truncations.tolist(), strict=True))
+        assert has_failed == {0: True, 1: False, 2: False}
+        assert env.get_attr("turn") == (None, 1, 1)
+
+
+def test_disabled_mode_needs_its_resets():
+    with pool(talkers(2), autoreset_mode=DISABLED) as env:
+        env.reset(seed=1)
+        env.send(["fault:raise"], [0])
+        env.recv()
+        with pytest.raises(ResetNeededError, match=r"\[0\]"):
+            env.send(["a", "b"], [1, 0])
+        assert env.get_attr("turn") == (1, 0)
+
+
+def test_many_long_actions_do_not_block():
+    """More than a pipe holds, to a worker that is busy."""
+    with pool(talkers(8), workers=1, executor="process") as env:
+        env.reset(seed=1)
+        long = "x" * 300_000
+        for env_id in range(8):
+            env.send([long], [env_id])
+        assert set(env.recv(None)[0]) == {f"1: {long}"}
+
+
+@EACH_EXECUTOR
+def test_a_timeout_beyond_any_clock_is_no_limit(workers):
+    with pool(talkers(1), **workers) as env:
+        env.reset(seed=1)
+        for timeout in (float("inf"), 1e300, 10**400, np.float32("inf")):
+            env.send(("a",), [0])
+            assert env.recv(timeout=timeout)[4]["env_id"].tolist() == [0]

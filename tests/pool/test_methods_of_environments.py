@@ -1,0 +1,363 @@
+"""Methods of a user's environments: level options, solutions, and states.
+
+States keep the stream of seeds, without a word about it.
+"""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+import roll_vec
+from roll_vec import VectorState
+from roll_vec.envs.countdown import Countdown
+from roll_vec.errors import (
+    InvalidOptionError,
+    InvalidStateError,
+    PendingResultsError,
+    ResetNeededError,
+    UnknownOptionError,
+    UnsupportedError,
+)
+from roll_vec.pool import PoolVectorEnv, replay
+from roll_vec.pool.factories import build
+from tests.contract.cases import assert_same
+from tests.pool.cases import (
+    EACH_EXECUTOR,
+    FAULTS_ON_PURPOSE,
+    MODES,
+    NAMED_EXECUTORS,
+    ONE_PROCESS,
+    PROCESSES,
+    draw_actions,
+    kill_workers,
+    play,
+    pool,
+    values_of,
+    with_fault,
+)
+from tests.pool.envs import Counter, Talker
+from tests.thinning import one_in
+
+pytestmark = FAULTS_ON_PURPOSE
+
+COUNTDOWN = "roll_vec/Countdown-v0"
+TAGS = "<think>(.*?)</think>\\s*<answer>(.*?)</answer>"
+
+
+class Tutor(Talker):
+    """A user's environment whose episodes have a length and a topic that can change."""
+
+    def __init__(self):
+        super().__init__()
+        self.wanted = {"length": 4, "topic": "sums"}
+        self.calls = []
+
+    def reset(self, *, seed=None, options=None):
+        self.length = self.wanted["length"]
+        observation, info = super().reset(seed=seed, options=options)
+        return observation, {**info, "topic": self.wanted["topic"]}
+
+    def set_level_options(self, **level_options):
+        unknown = level_options.keys() - self.wanted.keys()
+        if unknown:
+            raise UnknownOptionError(f"no {', '.join(unknown)}")
+        self.calls.append(level_options)
+        self.wanted.update(level_options)
+
+    def solve(self):
+        return None if self.turn else ["go"] * self.goal
+
+
+def countdowns(num_envs=6, **keywords):
+    """Return a pool of Countdown that was reset, and its single environments."""
+    envs = roll_vec.make_vec(COUNTDOWN, num_envs, **keywords)
+    envs.reset(seed=10)
+    singles = [Countdown() for _ in range(num_envs)]
+    for seed, single in enumerate(singles, 10):
+        single.reset(seed=seed)
+    return envs, singles
+
+
+@EACH_EXECUTOR
+def test_masked_environments_change_from_their_next_episode_on(workers):
+    envs, singles = countdowns(**workers)
+    mask = np.array([True, False, True, False, False, True])
+    envs.set_level_options(mask=mask, num_operations=2, number_range=(1, 9))
+    for env_id in mask.nonzero()[0]:
+        singles[env_id].set_level_options(num_operations=2, number_range=(1, 9))
+    assert envs.get_attr("nums") == tuple(single.nums for single in singles)
+    for _ in range(4):
+        envs.step([""] * 6)
+        observations = envs.step([""] * 6)[0]
+        assert observations == tuple(single.reset()[0] for single in singles)
+    envs.set_level_options(num_levels=3, num_operations=None)
+    for single in singles:
+        single.set_level_options(num_levels=3, num_operations=None)
+    assert envs.reset()[0] == tuple(single.reset()[0] for single in singles)
+    envs.close()
+
+
+@EACH_EXECUTOR
+def test_bad_level_options_change_nothing(workers):
+    envs, singles = countdowns(**workers)
+    # Only environment 0 has a set of levels, which a start level needs.
+    envs.set_level_options(mask=np.arange(6) == 0, num_levels=4)
+    singles[0].set_level_options(num_levels=4)
+    for name, value, error, message in (
+        ("operators", "+", UnknownOptionError, "num_operations.*operators cannot"),
+        ("num_operation", 3, UnknownOptionError, "did you mean num_operations"),
+        ("num_numbers", (3, 5), InvalidOptionError, "num_numbers: .*at most 4 numbers"),
+        ("num_operations", (3, 2), InvalidOptionError, "num_operations"),
+        ("start_level", 2, InvalidOptionError, "start_level: 2 has no meaning"),
+    ):
+        with pytest.raises(error, match=message):
+            envs.set_level_options(**{name: value})
+    for mask in (np.ones(5, bool), np.ones(6), [[True]] * 6):
+        with pytest.raises(ValueError, match="mask"):
+            envs.set_level_options(mask=mask, num_operations=2)
+    for _ in range(2):
+        assert envs.reset()[0] == tuple(single.reset()[0] for single in singles)
+    envs.send([""], [3])
+    with pytest.raises(PendingResultsError, match="set_level_options"):
+        envs.set_level_options(num_operations=2)
+    envs.recv()
+    envs.close()
+
+
+@EACH_EXECUTOR
+def test_environments_without_the_methods(workers):
+    with pool([Talker] * 3, **workers) as env:
+        env.reset(seed=1)
+        with pytest.raises(UnsupportedError, match=r"set_level_options: Talker has no"):
+            env.set_level_options(length=3)
+        with pytest.raises(UnsupportedError, match=r"solve: Talker has no method"):
+            env.solve()
+    with pytest.raises(UnsupportedError, match=r"solve: Talker has no method"):
+        build(Talker, {"action_pattern": TAGS}).solve()
+
+
+@EACH_EXECUTOR
+def test_new_objects_get_the_level_options(workers):
+    with pool([Tutor] * 4, **workers) as env:
+        env.reset(seed=1)
+        env.set_level_options(topic="primes")
+        env.set_level_options(mask=np.arange(4) == 1, length=1)
+        env.set_level_options(topic="sets")
+        # Called with the new options alone.
+        assert env.get_attr("calls")[1] == [
+            {"topic": "primes"},
+            {"length": 1},
+            {"topic": "sets"},
+        ]
+        env.step(with_fault(["a"] * 4, 1, "raise"))
+        infos = env.step(["a"] * 4)[4]
+        assert infos["topic"][1] == "sets"
+        assert env.get_attr("length") == (4, 1, 4, 4)
+        # A new object, called once with everything.
+        assert env.get_attr("calls")[1] == [{"topic": "sets", "length": 1}]
+        with pytest.raises(UnknownOptionError, match="no size"):
+            env.set_level_options(size=3)
+
+
+@pytest.mark.parametrize("limit", [200, 1 << 20], ids=["snapshots", "calls"])
+def test_restored_environments_get_the_level_options_in_their_order(monkeypatch, limit):
+    monkeypatch.setattr(replay, "MIN_BYTES", limit)
+    monkeypatch.setattr(replay, "MAX_BYTES", limit)
+    batches = draw_actions("text", 3, 18)
+    with pool([Tutor] * 3) as twin, pool([Tutor] * 3, **ONE_PROCESS) as env:
+        for one in (twin, env):
+            one.reset(seed=1)
+            one.set_level_options(length=2)
+            play(one, batches[:6])
+            one.set_level_options(mask=np.arange(3) < 2, length=9, topic="maps")
+            one.step(batches[6])
+        kill_workers(env)
+        # The environment that was to step first loses its episode.
+        env.step(batches[7])
+        twin.step(batches[7])
+        for result, expected in zip(
+            play(env, batches[8:]), play(twin, batches[8:]), strict=True
+        ):
+            assert values_of(result, [1, 2]) == values_of(expected, [1, 2])
+        assert env.get_attr("wanted") == twin.get_attr("wanted")
+
+
+@EACH_EXECUTOR
+def test_countdown_is_solved_in_the_form_of_its_texts(workers):
+    envs, singles = countdowns(action_pattern=TAGS, **workers)
+    mask = np.arange(6) != 4
+    solutions = envs.solve(mask=mask)
+    assert solutions[4] is None
+    texts = [one[0] if one else "no answer" for one in solutions]
+    assert texts[0] == f"<think>...</think><answer>{singles[0].solve()[0]}</answer>"
+    assert envs.step(texts)[1].tolist() == [1.0, 1.0, 1.0, 1.0, 0.0, 1.0]
+    assert envs.solve() == (None,) * 6
+    with pytest.raises(InvalidOptionError, match="objective: expected 'moves', the"):
+        envs.solve("pushes")
+    envs.close()
+    new = roll_vec.make_vec(COUNTDOWN, 2, **workers)
+    with pytest.raises(ResetNeededError):
+        new.solve()
+    new.close()
+
+
+def test_a_solution_that_no_text_is_known_for():
+    envs = roll_vec.make_vec(COUNTDOWN, 2, action_pattern=r"[Aa]nswer: (\S.*)")
+    envs.reset(seed=0)
+    with pytest.raises(UnsupportedError, match="no text is known that action_pattern="):
+        envs.solve()
+
+
+@EACH_EXECUTOR
+def test_an_environment_that_failed_has_no_solution(workers):
+    with pool([Tutor] * 3, **workers) as env:
+        env.reset(seed=5)
+        env.step(with_fault(["go"] * 3, 1, "raise"))
+        assert env.solve() == (None,) * 3
+        env.set_attr("fail_resets", [False, True, False])
+        env.reset()
+        solutions = env.solve()
+        assert [solution is None for solution in solutions] == [False, True, False]
+
+
+class Lift(Counter):
+    """Integer actions with a solution."""
+
+    def solve(self):
+        return [1] * (10 - self.count)
+
+
+def test_a_users_environment_of_integers_solves_itself_in_words():
+    for keywords in ({}, {"action_mode": "text", "action_pattern": "<a>(.*?)</a>"}):
+        with pool([partial(build, Lift, keywords)] * 2) as env:
+            env.reset(seed=3)
+            (solution, _), (count, _) = env.solve(), env.get_attr("count")
+            assert solution == (["<a>Up</a>"] if keywords else [1]) * (10 - count)
+            for action in solution:
+                terminations = env.step([action] * 2)[2]
+            assert terminations[0]
+
+
+# ------------------------------------------------------------------------ states
+
+
+class Slippery(Counter):
+    """Draws in its steps; its states have the count alone."""
+
+    def step(self, action):
+        slips = self.np_random.random() < 0.3
+        return super().step(3 - action if slips else action)
+
+    def get_state(self):
+        return {"count": self.count}
+
+    def set_state(self, state):
+        self.count = state["count"]
+        assert state.keys() == {"count"}
+
+
+def slippery(**keywords):
+    """Return a pool of three."""
+    return PoolVectorEnv([Slippery] * 3, **keywords)
+
+
+@one_in(3, "workers, mode", NAMED_EXECUTORS, MODES)
+def test_later_episodes_are_those_after_the_snapshot(workers, mode, tmp_path):
+    """And a state with a stream that is none moves no environment."""
+    moves = draw_actions("counter", 3, 50)
+    envs = slippery(autoreset_mode=mode, max_episode_steps=9, **workers)
+    others = slippery(
+        autoreset_mode=mode, max_episode_steps=9, **({} if workers else PROCESSES)
+    )
+    for one in (envs, others):
+        one.reset(seed=0)
+    play(envs, moves[:8])
+    envs.get_state().save(tmp_path / "state.npz")
+    state = VectorState.load(tmp_path / "state.npz")
+    bad = {**state.row(2), "seed_stream": {"stream": -1}}
+    words = r"environment 2 of the state: .*stream"
+    with pytest.raises(InvalidStateError, match=words):
+        envs.set_state(state.replace_row(2, bad))
+    expected = play(envs, moves[8:])
+    for one in (envs, others):
+        one.set_state(state)
+        assert_same(play(one, moves[8:]), expected)
+        one.close()
+
+
+def test_a_row_and_a_state_of_one_environment_go_on_alike():
+    moves = draw_actions("counter", 3, 60)
+    envs, alone, twin = slippery(), Slippery(), Slippery()
+    envs.reset(seed=0)
+    play(envs, moves[:9])  # then no episode has just ended
+    state = envs.get_state()
+    alone.set_state(state.row(1))
+    twin.reset(seed=77)
+    twin.set_state(alone.get_state())
+    envs.set_state(state.replace_row(0, alone.get_state()))
+    assert twin.np_random_seed == 1
+    for action, *_ in moves:
+        results = [one.step(action) for one in (alone, twin)]
+        assert results[0] == results[1]
+        if results[0][2]:
+            assert alone.reset() == twin.reset()
+        observations = envs.step([action] * 3)[0].tolist()
+        assert observations[0] == observations[1]
+
+
+class Checked(Slippery):
+    """Adds to the states of the class above, draws in `set_state`, and checks."""
+
+    limit = 7
+
+    def get_state(self):
+        return {**super().get_state(), "limit": self.limit}
+
+    def set_state(self, state):
+        self.check_state(state)
+        self.reset(seed=3)
+        super().set_state({"count": state["count"]})
+
+    def check_state(self, state):
+        if state["limit"] != self.limit:
+            raise InvalidStateError.of_array("limit", str(self.limit), state)
+        assert state.keys() == {"count", "limit"}
+
+
+def test_draws_and_errors_in_set_state_leave_the_stream_alone():
+    one, other = Checked(), Checked()
+    one.reset(seed=8)
+    other.reset(seed=9)
+    one.step(1)
+    state, before = one.get_state(), other.get_state()
+    for change in ({"limit": 2}, {"seed_stream": 5}, {"seed_stream": {}}):
+        for method in (other.set_state, other.check_state):
+            with pytest.raises(InvalidStateError, match="state"):
+                method({**state, **change})
+        assert other.get_state() == before
+    other.check_state(state)
+    assert other.get_state() == before
+    other.set_state(state)
+    assert other.get_state() == one.get_state() == state
+    # An incomplete state of one's own leaves the stream where it is.
+    other.set_state({"count": 4, "limit": 7})
+    assert other.get_state()["count"] == 4
+
+
+def test_methods_of_a_class_beside_and_a_state_that_is_no_dict():
+    class Count:
+        def get_state(self):
+            return self.count
+
+        def set_state(self, state):
+            self.count = state
+
+    class Mixed(Count, Counter):
+        pass
+
+    env = Mixed()
+    env.reset(seed=1)
+    with pytest.raises(InvalidStateError, match=r"Mixed\.get_state: expected a dict"):
+        env.get_state()
+    assert not hasattr(Count.get_state, "keeps_stream")

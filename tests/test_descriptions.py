@@ -1,0 +1,252 @@
+"""Descriptions of ids: keywords, rewards, infos and spaces are those of the game."""
+
+import inspect
+import json
+
+import gymnasium
+import numpy as np
+import pytest
+
+import roll_vec
+from roll_vec.descriptions import (
+    describe_batch_keywords,
+    describe_env,
+    describe_keywords,
+)
+from roll_vec.descriptions.keywords import read_parameters
+from roll_vec.errors import InvalidOptionError, UnknownOptionError
+from roll_vec.registration import ENVIRONMENTS
+
+SOKOBAN = "roll_vec/Sokoban-v0"
+ROOM = "#####\n#@$.#\n#####"
+# A batch of each family with all infos, and the actions that end its episodes.
+LEVEL = {"seed_info": True, "level_info": True, "oracle_return_info": True}
+GRID = {"difficulty_info": True, "action_mask": True}
+LAKES = {"is_slippery": False, "action_mask": True}
+CASES = {
+    SOKOBAN: ({"levels": [ROOM], "deadlock": True, **GRID, **LEVEL}, ["right"]),
+    "roll_vec/FrozenLake-v1": ({"desc": ["SG", "FF"], **LAKES}, ["right"]),
+    "roll_vec/RandomFrozenLake-v0": (
+        {"levels": [["SG", "FF"]], **LAKES, **GRID, **LEVEL},
+        ["right"],
+    ),
+    "roll_vec/Countdown-v0": ({"difficulty_info": True, **LEVEL}, ["1 + 1"]),
+    "roll_vec/WebShop-v0": (
+        {"show_attrs": True, **LEVEL},
+        ["search[<r>]", None, "click[buy now]"],
+    ),
+}
+
+
+def info_types(infos):
+    """Return the type of each info, in the words of a description."""
+    types = {}
+    for key, value in infos.items():
+        if key.startswith("_"):
+            continue
+        if isinstance(value, dict):
+            types[key] = "dict"
+        elif value.dtype == object:
+            types[key] = type(value[0]).__name__
+        else:
+            shape = f"{value.shape[1:]} " if value.shape[1:] else ""
+            types[key] = f"{shape}{value.dtype}"
+    return types
+
+
+@pytest.mark.parametrize("id", CASES)
+def test_infos_are_those_of_a_batch(id):
+    keywords, actions = CASES[id]
+    if "action_mode" in ENVIRONMENTS[id].defaults():
+        keywords = {**keywords, "action_mode": "text"}
+    envs = roll_vec.make_vec(id, 1, autoreset_mode="Disabled", **keywords)
+    _, infos = envs.reset(seed=0)
+    types = {"reset": info_types(infos), "step": {}, "end": {}}
+    for action in actions:
+        if action is None:
+            # The product that the first page of results shows.
+            buttons = infos["available_actions"]["clickables"][0]
+            action = f"click[{buttons[-1]}]"
+        _, _, terminations, _, infos = envs.step([action])
+        types["end" if terminations[0] else "step"] |= info_types(infos)
+    assert types["end"]
+    expected = {"reset": {}, "step": {}, "end": {}}
+    for info in describe_env(id).game.infos:
+        for call in info.calls.split(", "):
+            expected[call][info.key] = info.dtype
+    assert types["reset"] == expected["reset"]
+    ends = expected["step"] | expected["end"]
+    assert types["end"].items() <= ends.items()
+    # An answer without a value.
+    assert ends.keys() - types["end"].keys() <= {"value"}
+
+
+def test_rewards_are_those_of_steps():
+    rewards = {one.rule: one.value for one in describe_env(SOKOBAN).game.rewards}
+    env = gymnasium.make(SOKOBAN, levels=[ROOM])
+    env.reset(seed=0)
+    parts = [rewards["Each step."], rewards["A box is pushed onto a target."]]
+    assert env.step(4)[1] == sum([*parts, rewards["All boxes are on targets."]])
+    assert env.unwrapped.boxes_left == 0
+
+
+def test_descriptions_are_those_with_the_keywords():
+    game = describe_env("roll_vec/FrozenLake-v1", {"reward_schedule": (5, -1, 0)}).game
+    assert [one.value for one in game.rewards] == [5.0, -1.0, 0.0]
+    lake = describe_env("roll_vec/FrozenLake8x8-v1")
+    modes = [(mode, space) for mode, space, _ in lake.observations]
+    assert modes[0] == ("position", "Discrete(64)")
+    assert ("planes", "Box(0, 1, (6, 8, 8), uint8)") in modes
+    assert lake.actions == {0: "Left", 1: "Down", 2: "Right", 3: "Up"}
+    assert lake.step_limit == 200
+    game = describe_env("roll_vec/Countdown-v0", {"score": 2, "max_steps": 3}).game
+    assert game.rewards[0].value == 2.0
+    assert "3 answers" in game.terminated[1]
+    lake = describe_env("roll_vec/RandomFrozenLake-v0", {"size": 9, "max_steps": 7})
+    space = "Box(0, 5, (9, 9), uint8)"
+    assert lake.observations[0] == ("grid", space, "the code of each cell")
+    assert lake.truncated[1] == "After 7 steps (``max_steps``)."
+    text = describe_env("roll_vec/RandomFrozenLake-v0", {"obs_mode": "text"})
+    assert text.observations[0].mode == "text"
+    assert describe_env(SOKOBAN, {"max_episode_steps": 9}).step_limit == 9
+    assert describe_env(SOKOBAN, {"max_episode_steps": -1}).truncated == ()
+    texts = describe_env(SOKOBAN, {"action_mode": "text"}).game
+    assert texts.actions.startswith("A text without the name of an action: nothing")
+    assert describe_env(SOKOBAN, {"action_start": 0}).game.actions == ""
+    dead = describe_env(SOKOBAN, {"terminate_on_deadlock": True}).game
+    assert len(dead.terminated) == 2
+
+
+def test_unusable_keywords_are_errors():
+    with pytest.raises(InvalidOptionError, match="num_boxes: expected at least 1"):
+        describe_env(SOKOBAN, {"num_boxes": 0})
+    with pytest.raises(UnknownOptionError, match=r"'num_boxen'.*mean num_boxes"):
+        describe_env(SOKOBAN, {"num_boxen": 0})
+
+
+@pytest.mark.parametrize("id", [*ENVIRONMENTS, "CartPole-v1"])
+def test_every_id_is_described_as_json(id):
+    content = json.loads(json.dumps(describe_env(id).as_dict()))
+    assert content["id"] == id
+    assert content["observations"]
+    assert content["action_space"]
+    assert content["obstacle"] == ""
+    is_ours = id in ENVIRONMENTS
+    assert ("rewards" in content) is is_ours
+    assert bool(content["splits"]) is is_ours
+    assert bool(content["docstring"]) is not is_ours
+    if is_ours:
+        actions = gymnasium.make(id).action_space
+        assert all(np.int64(code) in actions for code in describe_env(id).actions)
+
+
+@pytest.fixture
+def register():
+    """Return a function that registers ids, which are forgotten afterwards."""
+    ids = []
+
+    def register(id, cls, **defaults):
+        ids.append(id)
+        roll_vec.register(id, cls, **defaults)
+
+    yield register
+    for id in ids:
+        del ENVIRONMENTS[id], gymnasium.registry[id]
+
+
+class Missing(gymnasium.Env):
+    """A game of which a part is not installed."""
+
+    def __init__(self, length=3):
+        message = "no module named box3d"
+        raise ImportError(message)
+
+
+def test_environment_that_cannot_be_made_is_described_without_spaces(register):
+    register("tests/Missing-v0", Missing)
+    description = describe_env("tests/Missing-v0")
+    assert "box3d" in description.obstacle
+    assert description.observations == ()
+    assert description.keywords[0].name == "length"
+    assert description.summary == "A game of which a part is not installed"
+    with pytest.raises(ImportError, match="box3d"):
+        describe_env("tests/Missing-v0", {"length": 4})
+
+
+@pytest.mark.parametrize("id", ENVIRONMENTS)
+def test_every_keyword_is_described_in_one_line(id):
+    keywords = describe_keywords(gymnasium.spec(id))
+    assert {one.name: one.default for one in keywords} == {
+        name: repr(value) for name, value in ENVIRONMENTS[id].defaults().items()
+    }
+    of_batches = describe_batch_keywords(ENVIRONMENTS[id].pooled)
+    for one in [*keywords, *of_batches]:
+        assert one.type, one.name
+        assert one.summary.endswith("."), one.name
+        assert one.description.startswith(one.summary)
+        assert not one.summary.startswith("See "), one.name
+    assert all(10 < len(one.summary) < 100 for one in keywords)
+    defaults = {one.name: one.default for one in of_batches}
+    assert defaults["autoreset_mode"] == "'NextStep'"
+    assert ("workers" in defaults) is ENVIRONMENTS[id].pooled
+    assert ("num_threads" in defaults) is not ENVIRONMENTS[id].pooled
+    if id == SOKOBAN:
+        # A game's own keywords come before those of all games.
+        names = [one.name for one in keywords]
+        assert names[:4] == ["dim_room", "dim_x", "dim_y", "num_boxes"]
+        assert names.index("num_boxes") < names.index("obs_mode") < names.index("match")
+
+
+class Hill(roll_vec.BaseDiscreteActionEnv):
+    """A hill of the tests.
+
+    Parameters
+    ----------
+    height, width : int
+        Metres of the hill.  More take longer.
+    colour
+        Of the grass.
+
+    Notes
+    -----
+    slope : float
+        Not a keyword.
+    """
+
+    ACTION_LOOKUP = {0: "Down", 1: "Up"}  # noqa: RUF012
+
+    def __init__(self, height, width=3, colour="green", slope: float | None = None):
+        self.height = height
+
+
+class GrassyHill(roll_vec.BaseLanguageBasedEnv):
+    """A hill whose constructor has a decorator, which adds a keyword."""
+
+    def __init__(self, stones: int = 3, **keywords):
+        super().__init__()
+
+    __init__.__signature__ = inspect.signature(
+        lambda self, stones=3, *, grass=True: None
+    )
+
+
+def test_docstring_and_signature_of_users_are_read(register):
+    register("tests/Hill-v0", Hill, height=5)
+    height, *others = describe_keywords(gymnasium.spec("tests/Hill-v0"))
+    summary = "Metres of the hill."
+    texts = (summary, f"{summary} More take longer.", "Hill")
+    assert height == ("height", "int", "5", *texts)
+    others = {one.name: one[1:4] for one in others}
+    assert others["width"] == ("int", "3", "Metres of the hill.")
+    assert others["colour"] == ("str", "'green'", "Of the grass.")
+    assert others["slope"] == ("float | None", "None", "")
+    assert {"action_mode", "action_pattern"} <= others.keys()
+    register("tests/Hill-v1", GrassyHill)
+    keywords = describe_keywords(gymnasium.spec("tests/Hill-v1"))
+    found = [one[:3] for one in keywords[:2]]
+    assert found == [("grass", "bool", "True"), ("stones", "int", "3")]
+    # Lines that are no sections are ignored.
+    assert read_parameters(None) == {}
+    assert read_parameters("A class.\n\n---\nParameters: none") == {}
+    text = "A.\n\nParameters\n----------\nx : int\n    An x."
+    assert read_parameters(text) == {"x": ("int", "An x.")}

@@ -1,0 +1,411 @@
+"""Files of arrays and plain data: read back equal, refused where they are damaged."""
+
+import enum
+import functools
+import io
+import json
+import struct
+import tracemalloc
+import zipfile
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from roll_vec import VectorState
+from roll_vec.errors import InvalidFileError, InvalidStateError
+from roll_vec.npz_files import read_npz, write_npz
+from roll_vec.plain_data import MAX_DEPTH, decode, encode
+
+# ------------------------------------------------------------------ arrays and a header
+
+ARRAYS = {
+    "numbers": np.arange(12, dtype=np.int32).reshape(3, 4),
+    "columns": np.arange(6, dtype=np.uint64).reshape(3, 2).T,
+    "empty": np.zeros((0, 3), np.float64),
+    "flags": np.array([True, False]),
+}
+HEADER = {"id": "mine/Game-v0", "number": 1.5, "list": [1, None, "é"]}
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A written file."""
+    path = tmp_path / "state.npz"
+    write_npz(path, "snapshot", 1, HEADER, ARRAYS)
+    return path
+
+
+def assert_read(path):
+    header, arrays = read_npz(path, "snapshot", 1)
+    assert header == HEADER
+    assert list(arrays) == list(ARRAYS)
+    for name, array in ARRAYS.items():
+        assert arrays[name].dtype == array.dtype
+        np.testing.assert_array_equal(arrays[name], array)
+
+
+def test_a_file_is_read_back_equal_also_by_numpy(path):
+    assert_read(path)
+    with np.load(path) as archive:
+        for name, array in ARRAYS.items():
+            np.testing.assert_array_equal(archive[name], array)
+    # What a caller has compressed is stored as it is.
+    write_npz(path, "snapshot", 1, HEADER, ARRAYS, ["numbers"])
+    assert_read(path)
+    with zipfile.ZipFile(path) as archive:
+        methods = {entry.filename: entry.compress_type for entry in archive.infolist()}
+    stored = [name for name, method in methods.items() if method == zipfile.ZIP_STORED]
+    assert stored == ["numbers.npy"]
+
+
+def test_an_error_leaves_the_old_file(path):
+    with pytest.raises(TypeError):
+        write_npz(path, "snapshot", 1, {"a": object()}, ARRAYS)
+    assert_read(path)
+    assert [file.name for file in path.parent.iterdir()] == ["state.npz"]
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        read_npz(path, "snapshot", 1)
+
+
+@pytest.mark.parametrize("stride", [13, pytest.param(1, marks=pytest.mark.slow)])
+def test_every_change_of_a_byte_is_refused_or_harmless(path, stride):
+    original = path.read_bytes()
+    refused, positions = 0, range(0, len(original), stride)
+    for position in positions:
+        data = bytearray(original)
+        data[position] ^= (0x01, 0x80, 0xFF)[position % 3]
+        path.write_bytes(data)
+        try:
+            assert_read(path)
+        except InvalidFileError as error:
+            refused += "state.npz" in str(error)
+        path.write_bytes(original[:position])
+        with pytest.raises(InvalidFileError, match=r"state\.npz"):
+            read_npz(path, "snapshot", 1)
+    assert refused > len(positions) / 2
+
+
+def rewrite(path, changes, method=zipfile.ZIP_STORED):
+    """Change entries of a file, with a new and correct checksum of the archive.
+
+    A change is the new bytes of an entry, or bytes and what stands in their place.
+    """
+    with zipfile.ZipFile(path) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    for name, change in changes.items():
+        is_new = isinstance(change, bytes)
+        entries[name] = change if is_new else entries[name].replace(*change)
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+
+
+def zeros(mebibytes=8):
+    """Return a large entry, which hardly takes space in the file."""
+    file = io.BytesIO()
+    np.save(file, np.zeros(mebibytes << 20, np.uint8))
+    return file.getvalue()
+
+
+@contextmanager
+def at_most(mebibytes):
+    """Fail if a block takes more memory."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < mebibytes << 20
+    finally:
+        tracemalloc.stop()
+
+
+# An array larger than any memory.
+HUGE = (b"(3, 4), }" + b" " * 12, b"(3, 4000000000000), }")
+DEFLATED = zipfile.ZIP_DEFLATED
+
+
+@pytest.mark.parametrize(
+    ("changes", "method", "message"),
+    [
+        ({"numbers.npy": HUGE}, zipfile.ZIP_STORED, "numbers has a wrong size"),
+        (
+            {"numbers.npy": (b"\x0a\0\0\0\x0b", b"\x0a\0\0\0\x0c")},
+            zipfile.ZIP_STORED,
+            "the array numbers is damaged",
+        ),
+        (
+            {"header.npy": (b"1.5", b"2.5")},
+            zipfile.ZIP_STORED,
+            "its header is damaged",
+        ),
+        ({}, zipfile.ZIP_LZMA, "by another method than numpy's"),
+        ({"header.npy": zeros(70)}, DEFLATED, "its header has 73400448 bytes"),
+        (
+            {"sha256.npy": zeros()},
+            DEFLATED,
+            "sha256 is uint8 of shape .8388608,., expected .u1 of shape .32,.",
+        ),
+        ({"numbers.npy": zeros()}, DEFLATED, "numbers is uint8 of shape .8388608,."),
+        ({"other.npy": zeros()}, zipfile.ZIP_BZIP2, "larger than 1032 times its size"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_damage_is_refused_before_anything_is_inflated(path, changes, method, message):
+    rewrite(path, changes, method)
+    with at_most(4), pytest.raises(InvalidFileError, match=rf"state\.npz.*{message}"):
+        read_npz(path, "snapshot", 1)
+
+
+def test_other_files_are_refused(path):
+    def assert_refused(message, kind="snapshot", version=1):
+        with pytest.raises(InvalidFileError, match=rf"state\.npz.* {message}"):
+            read_npz(path, kind, version)
+
+    assert_refused("cannot be read: it is a snapshot, not a run", kind="run")
+    message = "it has version 1 of the format, and this version.*version 2"
+    assert_refused(message, version=2)
+    flags = np.array([2, 1], np.uint8).view(np.bool_)
+    write_npz(path, "snapshot", 1, HEADER, {"flags": flags})
+    assert_refused(".*wrong bool")
+    write_npz(path, "snapshot", 1, {"a": nested(MAX_DEPTH)}, {})
+    assert_refused(".*nested deeper")
+    np.savez(path, numbers=np.arange(3))
+    assert_refused("it has no header")
+
+
+DEEP = functools.reduce(lambda inner, _: {"a": inner}, range(400), {})
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        *(None, [], {"id": "a"}, {"id": "a", "shared": 1}),
+        {"id": "a", "configuration": DEEP, "shared": {}},
+    ],
+)
+def test_a_snapshot_with_another_header_is_refused(header, path):
+    write_npz(path, "snapshot", 1, header, {"has_ended": np.zeros(3, bool)})
+    with pytest.raises(InvalidFileError, match=r"state\.npz"):
+        VectorState.load(path)
+    for arrays in ({}, {"has_ended": np.array(True)}):
+        with pytest.raises(InvalidStateError, match="arrays: expected at least one"):
+            VectorState("a", {}, arrays)
+
+
+def test_an_array_takes_its_own_size_once(path):
+    write_npz(path, "snapshot", 1, {}, {"array": np.zeros(20 << 20, np.uint8)})
+    with at_most(25):
+        read_npz(path, "snapshot", 1)
+
+
+# --------------------------------------------------------------------------- plain data
+
+PAYLOAD = struct.unpack(">d", bytes.fromhex("fff8000000abc123"))[0]
+# What hypothesis does not draw below.
+VALUES = [
+    {"$tuple": [1]},
+    {"$tuple": [1], "a": 2},
+    {1: 2, None: 3, (1, b"x"): [4]},
+    {"a": {"$int": "5"}},
+    PAYLOAD,
+    -(1 << 20_000),
+    "\ud83d\ude00",  # two lone surrogates, not one emoji
+    *(np.float32(1.5), np.int64(-3), np.bool_(True), np.complex64(1 + 2j)),
+    *(np.str_("a\0"), np.str_("\udc80"), np.bytes_(b"a\0")),
+    *(np.datetime64("2020-01-01T00:00:01.5"), np.timedelta64(3, "h")),
+    np.asfortranarray(np.arange(6).reshape(2, 3)),
+    np.arange(6)[::-2],
+    np.array(["a", "\N{GRINNING FACE}b"]),
+    np.array([1, 2], ">i4"),
+    np.random.PCG64(5).state,
+    np.random.MT19937(5).state,
+]
+
+
+def assert_equal(one, other):
+    """Fail unless two values have the same types and bits."""
+    assert type(one) is type(other)
+    if isinstance(one, (np.ndarray, np.generic)):
+        assert one.dtype == other.dtype
+        assert one.dtype.byteorder == other.dtype.byteorder
+        assert one.shape == other.shape
+        assert one.tobytes() == other.tobytes()
+    elif isinstance(one, float):
+        assert struct.pack("d", one) == struct.pack("d", other)
+    elif isinstance(one, dict):
+        assert_equal(list(one), list(other))
+        assert_equal(list(one.values()), list(other.values()))
+    elif isinstance(one, (list, tuple)):
+        assert len(one) == len(other)
+        for part, same in zip(one, other, strict=True):
+            assert_equal(part, same)
+    else:
+        assert one == other
+
+
+def test_a_value_is_read_back():
+    for value in VALUES:
+        for each in (value, [value, 1], (value,), {"a": value, "b": [value]}):
+            assert_equal(decode(encode(each)), each)
+
+
+ATOMS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.text(st.characters(categories=["Cs", "L"]))
+    | st.binary()
+    | npst.arrays(npst.scalar_dtypes(), npst.array_shapes(min_dims=0, min_side=0))
+)
+KEYS = st.none() | st.integers() | st.text() | st.just("$dict") | st.binary()
+PLAIN = st.recursive(
+    ATOMS,
+    lambda inner: (
+        st.lists(inner)
+        | st.lists(inner).map(tuple)
+        | st.dictionaries(st.text(), inner)
+        | st.dictionaries(KEYS | st.tuples(KEYS), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=60)
+@given(PLAIN)
+@example(())
+@example([])
+@example({})
+@example(np.zeros((2, 0, 3), np.float16))
+def test_any_plain_value_is_read_back(value):
+    assert_equal(decode(encode(value)), value)
+
+
+def test_most_states_are_simple_json_and_what_is_read_is_new():
+    state = {"nums": [1, 2, -3], "open": True, "hint": "√", "reward": 0.5, "a": None}
+    assert json.loads(encode(state)) == state
+    assert encode([]) == b"[]"
+    data = encode({"a": np.zeros(3), "b": []})
+    one = decode(data)
+    one["a"][:] = 1
+    one["b"].append(1)
+    assert_equal(decode(data), {"a": np.zeros(3), "b": []})
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+Dict, Text = type("Dict", (dict,), {}), type("Text", (str,), {})
+
+
+LOOP = []
+LOOP.append(LOOP)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({1, 2}, "builtins.set is no plain data"),
+        ({"a": [1, {"b": object}]}, r"\['a'\]\[1\]\['b'\]: builtins.type"),
+        ([Colour.RED], r"\[0\]: .*Colour"),
+        (Dict(), "Dict"),
+        ({"a": Text("b")}, r"\['a'\]: .*Text"),
+        ({Text("b"): 1}, "a key of it: .*Text"),
+        (np.array([None]), "numpy's object"),
+        (np.zeros(2, [("a", "i4")]), "numpy's .*'a'"),
+        (np.array([1], np.longlong), "numpy's int64"),
+        (np.ma.masked_array([1]), "MaskedArray"),
+        (1j, "builtins.complex"),
+        (LOOP, "nested deeper than 100"),
+    ],
+    ids=str,
+)
+def test_anything_else_is_refused_with_its_place(value, words):
+    with pytest.raises(TypeError, match=words):
+        encode(value)
+
+
+def nested(depth):
+    value = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_the_depth_is_bounded():
+    for value in (nested(MAX_DEPTH), {"a": (nested(MAX_DEPTH - 2),)}):
+        assert_equal(decode(encode(value)), value)
+    for value in (nested(MAX_DEPTH + 1), {"a": (nested(MAX_DEPTH - 1),)}):
+        with pytest.raises(TypeError, match="nested deeper"):
+            encode(value)
+    with pytest.raises(ValueError, match="nested deeper"):
+        decode(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1))
+    for bracket in (b"[", b'{"a":', b'{"$tuple":['):
+        with pytest.raises(ValueError, match="no plain data"):
+            decode(bracket * 100_000)
+    # Many containers beside each other are not deep.
+    wide = [[{}] for _ in range(1000)]
+    assert decode(encode(wide)) == wide
+
+
+# What no writer makes, by the name of the only entry of an object.
+OTHER_JSON = {
+    "$code": ['"1"'],
+    "$tuple": ["1"],
+    "$dict": ["[1]", "[[1]]", "[[[], 1]]"],
+    "$bytes": ['"eA"', '"eA==!"', '"ü"'],
+    "$str": ['"/w=="'],
+    "$int": ['"ff"', '"0x0f"'],
+    "$float": ['"00"', '"zz"'],
+    "$array": [
+        '["|O", [1], "C", "AAAAAAAAAAA="]',
+        '["<i8,<i8", [1], "C", ""]',
+        '["<i9", [1], "C", ""]',
+        '["<U0", [1], "C", ""]',
+        '["<i8", [-1], "C", ""]',
+        '["<i8", [1.0], "C", "AAAAAAAAAAA="]',
+        '["<i8", [2], "C", "AAAAAAAAAAA="]',
+        '["<i8", [4294967296, 4294967296], "C", ""]',
+        '["<i8", [0, 100000000000000000000], "C", ""]',
+        '["<i8", [1], "K", "AAAAAAAAAAA="]',
+        '["<i8", [1], "C", 5]',
+        '["|b1", [1], "C", "Bw=="]',
+        '["<U1", [1], "C", "/////w=="]',
+        '["<M8[no]", [0], "C", ""]',
+        "[1]",
+    ],
+    "$scalar": ['["<i8", ""]'],
+    "$np.str": ["1"],
+}
+
+
+def test_other_bytes_are_refused():
+    texts = [f'{{"{name}": {one}}}' for name, all in OTHER_JSON.items() for one in all]
+    for text in ("", "{", "NaN", "[1,]", *texts):
+        with pytest.raises(ValueError, match="no plain data"):
+            decode(text.encode())
+
+
+def test_changed_bytes_are_refused_or_plain():
+    """Never a crash, and never anything but the types of plain data."""
+    rng = np.random.default_rng(0)
+    data = encode(VALUES[:-2])
+    num_refused = 0
+    for _ in range(1000):
+        changed = bytearray(data)
+        for place in rng.integers(len(data), size=rng.integers(1, 4)):
+            changed[place] = rng.integers(256)
+        try:
+            value = decode(bytes(changed))
+        except ValueError as error:
+            assert str(error).startswith("no plain data")  # noqa: PT017
+            num_refused += 1
+            continue
+        encode(value)
+    assert 150 < num_refused < 1000

@@ -1,0 +1,223 @@
+"""Pictures: mosaics and their files, tiles, coloured text, windows."""
+
+import copy
+import pickle
+import subprocess
+import sys
+from itertools import combinations
+
+import gymnasium
+import numpy as np
+import pytest
+
+import roll_vec  # noqa: F401  registers the ids
+from roll_vec.errors import InvalidOptionError, MissingExtraError
+from roll_vec.render.ansi import colour_grid, paint, strip_colours
+from roll_vec.render.mosaic import mosaic, save_picture, upscale
+from roll_vec.render.tiles import FROZEN_LAKE_TILES, SOKOBAN_TILES
+from roll_vec.render.window import Window
+
+# ---------------------------------------------------------------- mosaics and files
+
+
+def frames(count, height=4, width=4):
+    """Return frames of different greys."""
+    return [np.full((height, width, 3), i + 1, dtype=np.uint8) for i in range(count)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 16, 17])
+def test_mosaic_shows_each_frame_whole_and_once(count):
+    picture = mosaic(frames(count), scale=2, background=(0, 0, 0))
+    shown = np.bincount(picture[..., 0].ravel(), minlength=count + 1)[1:]
+    assert shown.tolist() == [64] * count
+
+
+def test_layout_of_mosaics():
+    frame = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
+    np.testing.assert_array_equal(upscale(frame, 3), frame.repeat(3, 0).repeat(3, 1))
+    picture = mosaic(frames(4), gap=1, background=(0, 0, 0))
+    assert (picture.shape, picture.dtype) == ((11, 11, 3), np.uint8)
+    assert picture[1::5, 1::5, 0].tolist() == [[1, 2], [3, 4]]
+    # Gaps are on every side.
+    picture = mosaic(frames(2), gap=2, columns=2, background=(9, 8, 7))
+    assert picture.shape == (8, 14, 3)
+    edges = (picture[:2], picture[-2:], picture[:, :2], picture[:, -2:])
+    assert all((edge == (9, 8, 7)).all() for edge in (*edges, picture[:, 6:8]))
+    # Nearly square, also with wide frames.
+    height, width = mosaic(frames(16, height=10, width=40), gap=0).shape[:2]
+    assert 0.5 <= height / width <= 2
+    # Smaller frames are centred.
+    mixed = [*frames(1, 2, 2), *frames(1, 4, 4)]
+    picture = mosaic(mixed, gap=0, columns=2, background=(0, 0, 0))
+    assert picture.shape == (4, 8, 3)
+    assert (picture[1:3, 1:3] == 1).all()
+    assert picture[:, :4].sum() == 2 * 2 * 3
+
+
+def test_mosaic_of_nonsense_is_an_error_that_says_so():
+    for arguments, message in (
+        ({"frames": []}, "at least one"),
+        ({"frames": [np.zeros((4, 4), np.uint8)]}, r"frame 0 has shape \(4, 4\)"),
+        ({"frames": frames(1), "scale": 0}, "not 0"),
+        ({"frames": frames(1), "gap": -1}, "gap=-1"),
+        ({"frames": frames(1), "columns": 0}, "columns=0"),
+    ):
+        with pytest.raises(InvalidOptionError, match=message):
+            mosaic(**arguments)
+
+
+def test_picture_files(tmp_path, monkeypatch):
+    image = pytest.importorskip("PIL.Image")
+    # A view that is not contiguous.
+    picture = mosaic(frames(3))[:, ::-1]
+    for suffix, expected in ((".png", "PNG"), (".BMP", "BMP")):
+        save_picture(tmp_path / f"picture{suffix}", picture)
+        with image.open(tmp_path / f"picture{suffix}") as saved:
+            assert saved.format == expected
+            np.testing.assert_array_equal(np.asarray(saved), picture)
+    for name in ("picture", "picture.out", ".png"):
+        with pytest.raises(InvalidOptionError, match=r"\.jpg, \.png, got"):
+            save_picture(tmp_path / name, picture)
+        assert not (tmp_path / name).exists()
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "\.\[cli\]"'):
+        save_picture(tmp_path / "picture.png", picture)
+
+
+# ------------------------------------------------------------------ tiles and colours
+
+
+@pytest.mark.parametrize("tiles", [SOKOBAN_TILES, FROZEN_LAKE_TILES])
+def test_tiles_are_told_apart_without_colours(tiles):
+    assert (tiles.shape[1:], tiles.dtype) == ((16, 16, 3), np.uint8)
+    with pytest.raises(ValueError, match="read-only"):
+        tiles[0] = 0
+    # CIELAB's lightness, from 0 to 100; sRGB's curve is nearly a power.
+    luminances = (tiles / 255) ** 2.2 @ (0.2126, 0.7152, 0.0722)
+    lightness = (116 * np.cbrt(luminances) - 16).reshape(len(tiles), -1)
+    for one, other in combinations(lightness, 2):
+        # At 32 of 256 pixels, ten times the smallest difference that is visible; and
+        # the shapes differ, whatever the brightness and the contrast.
+        assert (abs(one - other) >= 20).sum() >= 32
+        assert np.corrcoef(one, other)[0, 1] <= 0.92
+
+
+def test_tiles_show_the_same_figure_on_different_ground():
+    # The middle of the player covers the ground; the corners show it.
+    floor, target, player, on_target = SOKOBAN_TILES[[1, 2, 5, 6]]
+    np.testing.assert_array_equal(player[4:14, 6:10], on_target[4:14, 6:10])
+    np.testing.assert_array_equal(player[:2, :2], floor[:2, :2])
+    np.testing.assert_array_equal(on_target[1:3, 1:3], target[1:3, 1:3])
+
+
+def test_tiles_are_made_without_pillow_or_pygame():
+    code = (
+        "import sys, roll_vec.render.tiles\n"
+        "import roll_vec.render.mosaic, roll_vec.render.window, roll_vec.render.ansi\n"
+        "assert not {'PIL', 'pygame', 'numba'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_coloured_text():
+    lookup, grid = {0: " # ", 1: " _ ", 5: " P "}, np.array([[0, 0, 1], [5, 1, 0]])
+    # A run of cells is coloured once, and every colour ends with its line.
+    lines = [
+        "\x1b[90m #  # \x1b[0m _ ",
+        "\x1b[1;36m P \x1b[0m _ \x1b[90m # \x1b[0m",
+    ]
+    coloured = colour_grid(grid, lookup, {0: "90", 5: "1;36"})
+    assert coloured.splitlines() == lines
+    text = " #  #  _ \n P  _  # "
+    assert strip_colours(coloured) == text
+    assert colour_grid(grid, lookup, {0: "90"}, colour=False) == text
+    assert colour_grid(np.array([[9]]), lookup, {}) == "?"
+    assert (paint("text", ""), paint("", "31")) == ("text", "")
+    assert paint("text", "31") == "\x1b[31mtext\x1b[0m"
+
+
+# ---------------------------------------------------------------------------- windows
+
+FRAME = np.zeros((8, 16, 3), dtype=np.uint8)
+FRAME[0, -1] = 255, 128, 0
+
+
+@pytest.fixture
+def display(monkeypatch):
+    """Return pygame's display on SDL's driver without a screen."""
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    pygame = pytest.importorskip("pygame")
+    yield pygame.display
+    pygame.display.quit()
+
+
+def pixels_of(display):
+    """Return the pixels on the display, (H, W, 3)."""
+    from pygame import surfarray
+
+    return surfarray.array3d(display.get_surface()).transpose(1, 0, 2)
+
+
+def test_window_opens_enlarges_frames_follows_their_size_and_closes(display):
+    window = Window("a title", size=100)
+    window.close()
+    assert not window.is_open
+    assert not display.get_init()
+    assert window.show(FRAME)
+    assert window.is_open
+    # The largest whole number of times that 16 columns go into 100 pixels is 6.
+    np.testing.assert_array_equal(pixels_of(display), FRAME.repeat(6, 0).repeat(6, 1))
+    assert display.get_caption()[0] == "a title"
+    # One that is larger than the window is shown as it is.
+    window.show(np.full((120, 120, 3), 7, dtype=np.uint8), fps=1000)
+    assert pixels_of(display).shape == (120, 120, 3)
+    for twin in (copy.deepcopy(window), pickle.loads(pickle.dumps(window))):
+        assert (twin.title, twin.size, twin.is_open) == ("a title", 100, False)
+        assert window.is_open
+    for _ in range(2):
+        window.close()
+    assert not window.is_open
+    assert not display.get_init()
+    assert window.show(FRAME)
+
+
+def test_window_of_a_batch_says_how_much_of_it_is_seen(display):
+    for num_envs, title in ((16, "roll_vec"), (1600, "roll_vec: 16 of 1,600")):
+        env = gymnasium.make_vec(
+            "roll_vec/FrozenLake-v1", num_envs=num_envs, render_mode="human"
+        )
+        env.metadata["render_fps"] = 0
+        env.reset(seed=0)
+        assert display.get_caption()[0] == title
+        env.close()
+
+
+def test_window_closed_by_the_user_drops_what_follows(display):
+    import pygame
+
+    window = Window()
+    window.show(FRAME)
+    pygame.event.post(pygame.event.Event(pygame.QUIT))
+    for _ in range(2):
+        assert not window.show(FRAME)
+        assert not window.is_open
+    assert not display.get_init()
+    window.close()
+
+
+def test_window_of_another_owner_is_not_closed(display):
+    first, second = Window("first"), Window("second")
+    first.show(FRAME)
+    second.show(FRAME)
+    assert not first.is_open
+    first.close()
+    assert second.is_open
+    assert display.get_caption()[0] == "second"
+
+
+def test_window_names_what_is_missing(monkeypatch):
+    with pytest.raises(InvalidOptionError, match=r"not \(8, 16\)"):
+        Window().show(FRAME[..., 0])
+    monkeypatch.setitem(sys.modules, "pygame", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "\.\[render\]"'):
+        Window().show(FRAME)
