@@ -36,7 +36,7 @@ from roll_vec.pool.factories import (
 )
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.vector import PoolVectorEnv
-from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration import ENVIRONMENTS, resolve
 from roll_vec.stacked.row_threads import resolve_num_threads
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
@@ -126,7 +126,7 @@ if not TYPE_CHECKING:
         if id in ENVIRONMENTS and kind == "single":
             return partial(make_single, id)
         if id in ENVIRONMENTS and kind == "vector":
-            pooled = ENVIRONMENTS[id].pooled
+            pooled = resolve(id).pooled
             return partial(make_pool_vector if pooled else make_vector, id)
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
@@ -145,7 +145,7 @@ def make_single(id: str, /, **keywords: Any) -> gymnasium.Env[Any, Any]:
     ------
     UnknownOptionError, InvalidOptionError
     """
-    registered = ENVIRONMENTS[id]
+    registered = resolve(id)
     cls = registered.load()
     if registered.is_rule:
         from roll_vec.stacked.array_single import SingleArrayEnv

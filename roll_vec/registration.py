@@ -10,7 +10,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gymnasium
@@ -25,6 +25,7 @@ __all__ = [
     "find_registered",
     "register",
     "register_all",
+    "resolve",
 ]
 
 
@@ -251,6 +252,16 @@ def register(
             gymnasium.registry[id] = previous
         raise
     ENVIRONMENTS[id] = registered
+
+
+def resolve(id: str) -> RegisteredEnv:
+    """Return the entry of an id; a user's ``module:name`` has become its class."""
+    registered = ENVIRONMENTS[id]
+    if id not in _BUILT_IN_IDS and isinstance(registered.entry, str):
+        cls = registered.load()
+        registered = replace(registered, entry=cls, pooled=not _is_rule(cls))
+        ENVIRONMENTS[id] = registered
+    return registered
 
 
 def _is_rule(entry: Any) -> bool:

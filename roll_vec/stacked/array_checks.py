@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -27,6 +28,16 @@ _ARGUMENTS = {
     "legal": ("env", "mask"),
 }
 _SEEDINGS = ("level", "stream")
+# Arrays of a batch's state beside the variables, and what autoreset adds.
+_RESERVED = (
+    "elapsed_steps",
+    "successes",
+    "episodes_first_seeds",
+    "episodes_numbers",
+    "generator_states",
+    "seeds",
+    "has_ended",
+)
 _STEPS = 20
 
 
@@ -112,6 +123,14 @@ def _check_declarations(options: ArrayEnv) -> None:
             value = f"def {rule_name}({', '.join(parameters)})"
             raise InvalidOptionError.expected(f"{name}.{rule_name}", f"`{text}`", value)
     variables = options.variables
+    for variable in variables:
+        is_name = variable.isidentifier() and not keyword.iskeyword(variable)
+        if not is_name or variable.startswith("_") or variable in _RESERVED:
+            accepted = f"names of variables, none of {', '.join(_RESERVED)}"
+            raise InvalidOptionError.expected(f"{name}.state", accepted, variable)
+        if variable in options.constants or hasattr(ArrayEnv, variable):
+            accepted = "names that the class does not have otherwise"
+            raise InvalidOptionError.expected(f"{name}.state", accepted, variable)
     for info in options.infos:
         if info not in variables:
             accepted = f"names of variables, {', '.join(variables)}"

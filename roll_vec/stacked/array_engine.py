@@ -89,13 +89,24 @@ class ArrayEngine:
         self.elapsed_steps = np.zeros(num_envs, np.int32)
         self.episodes = EpisodeSeeds(num_envs)
         self.successes = np.zeros(num_envs, np.bool_)
-        self._kernels = options.family()
         self._all = np.arange(num_envs)
-        names = list(options.variables)
-        self._infos = {
-            name: self.variables[names.index(name)] for name in options.infos
-        }
+        self._derive()
+
+    def _derive(self) -> None:
+        """Find the kernels, and the variables that are infos."""
+        options = self.options
+        self._kernels = options.family()
+        variables = dict(zip(options.variables, self.variables, strict=True))
+        self._infos = {name: variables[name] for name in options.infos}
         self._success = self._infos.get("success")
+
+    def __getstate__(self) -> dict[str, Any]:
+        derived = ("_kernels", "_infos", "_success")
+        return {name: each for name, each in vars(self).items() if name not in derived}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._derive()
 
     @property
     def _seeding(self) -> tuple[Any, ...]:

@@ -131,6 +131,11 @@ max_actions_per_turn, max_answer_chars
                 object.__setattr__(self, field.name, value)
         self.check_options()
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Not what is derived, such as classes of named tuples.
+        names = [field.name for field in dataclasses.fields(self)]
+        return {name: getattr(self, name) for name in names}
+
     def check_options(self) -> None:
         """Raise an error if options cannot be used; a subclass may have its own.
 
@@ -188,9 +193,8 @@ max_actions_per_turn, max_answer_chars
             if isinstance(value, (bool, int, float)):
                 result[name] = value
             elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-                array = np.ascontiguousarray(value)
-                array.flags.writeable = True
-                result[name] = array
+                # A copy: kernels are compiled anew for an array that is read-only.
+                result[name] = np.array(value, order="C")
         return result
 
     @functools.cached_property

@@ -6,7 +6,6 @@ import os
 import pickle
 import subprocess
 import sys
-import textwrap
 
 import gymnasium
 import numpy as np
@@ -15,12 +14,15 @@ from gymnasium.vector import AutoresetMode
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError
+from roll_vec.registration import ENVIRONMENTS
 from roll_vec.testing import check_vector_env
 from tests.conftest import JIT_OFF
 from tests.contract.cases import assert_same, play, single_info
 from tests.contract.rules import FAMILIES, register_families, unregister_families
+from tests.splits import split_all
 
-MODES = list(AutoresetMode)
+MERGE = "tests_rules/Merge-v0"
+MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -28,6 +30,13 @@ def _families():
     register_families()
     yield
     unregister_families()
+
+
+@pytest.fixture(autouse=True)
+def _no_class_of_another_test():
+    yield
+    ENVIRONMENTS.pop("tests_rules/Mine-v0", None)
+    gymnasium.registry.pop("tests_rules/Mine-v0", None)
 
 
 def make(id, num_envs=4, **keywords):
@@ -91,6 +100,7 @@ def test_states_copies_and_files_go_on_alike(id, tmp_path):
     state = envs.get_state()
     state.save(tmp_path / "state.npz")
     loaded = roll_vec.VectorState.load(tmp_path / "state.npz")
+    envs.get_attr(next(iter(FAMILIES[id].state)))
     copies = [pickle.loads(pickle.dumps(envs)), make(id), make(id)]
     copies[1].reset(seed=9)
     copies[1].set_state(state)
@@ -106,6 +116,17 @@ def test_states_copies_and_files_go_on_alike(id, tmp_path):
     batch = [action] * 4
     ours, theirs = single.step(action), envs.step(np.stack(batch))
     assert (ours[1], ours[2]) == (theirs[1][1], theirs[2][1])
+
+
+def test_a_class_is_registered_by_its_name_and_its_rows_are_split(monkeypatch):
+    roll_vec.register("tests_rules/Mine-v0", "tests.contract.rules:Merge", force=True)
+    split_all(monkeypatch, 3)
+    envs, twin = make("tests_rules/Mine-v0", 9, num_threads=3), make(MERGE, 9)
+    assert_same(envs.reset(seed=1)[0], twin.reset(seed=1)[0])
+    actions = np.stack(draw(envs, 30))
+    ours, theirs = envs.unroll(actions), twin.unroll(actions)
+    assert ours.rewards.tolist() == theirs.rewards.tolist()
+    assert_same(envs.step(actions[0])[:3], twin.step(actions[0])[:3])
 
 
 def test_levels_texts_masks_and_options():
@@ -132,28 +153,23 @@ def test_levels_texts_masks_and_options():
 
 # ------------------------------------------------------------------ JIT off
 
+# Plays pickled batches on, in a process that has not seen their ids.
 PLAY = """
-import hashlib, numpy as np, roll_vec
-from tests.contract.rules import FAMILIES, register_families
-register_families()
+import hashlib, pickle, sys
+import numpy as np
 digest = hashlib.sha256()
-for id in FAMILIES:
-    for mode in ("NextStep", "SameStep"):
-        envs = roll_vec.make_vec(id, 3, autoreset_mode=mode)
-        envs.reset(seed=11)
-        envs.action_space.seed(0)
-        actions = np.stack([envs.action_space.sample() for _ in range(25)])
-        rollout = envs.unroll(actions)
-        state = envs.get_state()
-        for array in (rollout.rewards, rollout.terminations, *state.arrays.values()):
-            digest.update(np.ascontiguousarray(array).tobytes())
+for envs, actions in pickle.load(open(sys.argv[1], "rb")):
+    rollout = envs.unroll(actions)
+    state = envs.get_state()
+    for array in (rollout.rewards, rollout.terminations, *state.arrays.values()):
+        digest.update(np.ascontiguousarray(array).tobytes())
 print(digest.hexdigest())
 """
 
 
-def run(code, **environment):
+def run(code, *arguments, **environment):
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)],
+        [sys.executable, "-W", "ignore", "-c", code, *map(str, arguments)],
         capture_output=True,
         text=True,
         env={**os.environ, **environment},
@@ -164,8 +180,16 @@ def run(code, **environment):
 
 
 @pytest.mark.skipif(JIT_OFF, reason="compares with the JIT on")
-def test_compiled_rules_equal_python():
-    assert run(PLAY) == run(PLAY, NUMBA_DISABLE_JIT="1")
+def test_compiled_rules_equal_python_also_in_another_process(tmp_path):
+    batches = []
+    for id in FAMILIES:
+        for mode in MODES[:2]:
+            envs = make(id, 3, autoreset_mode=mode)
+            envs.reset(seed=11)
+            batches.append((envs, np.stack(draw(envs, 25))))
+    path = tmp_path / "batches.pkl"
+    path.write_bytes(pickle.dumps(batches))
+    assert run(PLAY, path) == run(PLAY, path, NUMBA_DISABLE_JIT="1")
 
 
 SOURCE = """
