@@ -35,6 +35,8 @@ _RESERVED = (
     "episodes_first_seeds",
     "episodes_numbers",
     "generator_states",
+    "num_levels",
+    "start_levels",
     "seeds",
     "has_ended",
 )

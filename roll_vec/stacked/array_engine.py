@@ -18,8 +18,20 @@ from roll_vec.errors import InvalidActionError, InvalidStateError, UnsupportedEr
 from roll_vec.kernels import families
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Row
-from roll_vec.options import MAX_INT, describe_value
-from roll_vec.seeding import MAX_COUNT, draw_entropy, generator_at, generator_words
+from roll_vec.options import (
+    MAX_INT,
+    check_int,
+    check_level_option_names,
+    check_levels,
+    describe_value,
+)
+from roll_vec.seeding import (
+    MAX_COUNT,
+    draw_entropy,
+    episode_seeds,
+    generator_at,
+    generator_words,
+)
 from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.array_env import ArrayEnv
 from roll_vec.stacked.kernel_threads import KernelThreads
@@ -89,6 +101,8 @@ class ArrayEngine:
         self.elapsed_steps = np.zeros(num_envs, np.int32)
         self.episodes = EpisodeSeeds(num_envs)
         self.successes = np.zeros(num_envs, np.bool_)
+        self.num_levels = np.full(num_envs, options.num_levels, np.uint64)
+        self.start_levels = np.full(num_envs, options.start_level, np.uint64)
         self._all = np.arange(num_envs)
         self._derive()
 
@@ -113,8 +127,8 @@ class ArrayEngine:
         options = self.options
         return (
             options.seeding == "stream",
-            options.num_levels,
-            options.start_level,
+            self.num_levels,
+            self.start_levels,
             self.episodes.first_seeds,
             self.episodes.numbers,
         )
@@ -179,13 +193,39 @@ class ArrayEngine:
     def set_level_options(
         self, env_ids: NDArray[np.int64], level_options: Mapping[str, Any]
     ) -> None:
-        """Refuse other levels; see `Engine.set_level_options`."""
-        message = f"{type(self.options).__name__} has no level options that can change"
-        raise UnsupportedError(message)
+        """Change the levels of next episodes; see `Engine.set_level_options`."""
+        check_level_option_names(self.options, level_options)
+        arrays = {"num_levels": self.num_levels, "start_level": self.start_levels}
+        values = {
+            name: check_int(name, level_options[name], 0, 1 << 32)
+            if name in level_options
+            else None
+            for name in arrays
+        }
+        pairs = [
+            array[env_ids]
+            if values[name] is None
+            else np.full(len(env_ids), values[name])
+            for name, array in arrays.items()
+        ]
+        for pair in set(zip(*(each.tolist() for each in pairs), strict=True)):
+            check_levels(*pair)
+        for array, new in zip(arrays.values(), pairs, strict=True):
+            array[env_ids] = new
 
     def reset_infos(self, env_ids: NDArray[np.int64]) -> dict[str, Any]:
         """Return the infos of the last resets of some environments."""
         infos: dict[str, Any] = {}
+        options = self.options
+        if options.seed_info or options.level_info:
+            first_seeds, numbers = self.episodes.first_seeds, self.episodes.numbers
+            seeds = episode_seeds(first_seeds[env_ids], numbers[env_ids])
+            if options.seed_info:
+                infos["seed"] = seeds.astype(np.int64)
+            if options.level_info:
+                count, start = self.num_levels[env_ids], self.start_levels[env_ids]
+                levels = start + seeds % np.maximum(count, np.uint64(1))
+                infos["level"] = np.where(count > 0, levels, seeds).astype(np.int64)
         if self.options.action_mask:
             infos["action_mask"] = self._masks(env_ids)
         if self.action_parser is not None:
@@ -287,7 +327,9 @@ class ArrayEngine:
         out: Rollout | None,
     ) -> UnrollResult | None:
         """Take T steps; see `roll_vec.vector.engine.SupportsUnroll.unroll`."""
-        if self.options.action_mask or self.action_codes is None or self.action_parser:
+        options = self.options
+        has_infos = options.action_mask or options.seed_info or options.level_info
+        if has_infos or self.action_codes is None or self.action_parser:
             return None
         codes = self.action_codes.parse_steps(actions, self.num_envs)
         if codes is None:
@@ -417,6 +459,8 @@ class ArrayEngine:
             "episodes_first_seeds": self.episodes.first_seeds,
             "episodes_numbers": self.episodes.numbers,
             "generator_states": self.rng_states.T,
+            "num_levels": self.num_levels,
+            "start_levels": self.start_levels,
             **dict(zip(self.options.variables, self.variables, strict=True)),
         }
 
@@ -441,6 +485,8 @@ class ArrayEngine:
         check_array(arrays, "elapsed_steps", 0, self.max_steps or MAX_INT)
         check_array(arrays, "episodes_first_seeds", 0, (1 << 32) - 1)
         check_array(arrays, "episodes_numbers", 0, MAX_COUNT)
+        check_array(arrays, "num_levels", 0, 1 << 32)
+        check_array(arrays, "start_levels", 0, 1 << 32)
 
     def set_state(
         self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
@@ -454,7 +500,16 @@ class ArrayEngine:
         self.successes = successes
 
     def solve(self, env_ids: NDArray[np.int64], objective: str) -> list[Any]:
-        """Refuse: no rule of a user solves yet."""
+        """Return what the method ``solve`` of the class returns, for each environment.
+
+        Raises
+        ------
+        UnsupportedError
+            If the class has no such method.
+        """
+        solve = getattr(self.options, "solve", None)
+        if solve is not None and objective == "moves":
+            return [solve(self.row(i)) for i in env_ids.tolist()]
         message = f"{type(self.options).__name__} has no solver for {objective!r}"
         raise UnsupportedError(message)
 
@@ -463,6 +518,9 @@ class ArrayEngine:
         if name == "np_random":
             columns = self.rng_states.T.tolist()
             return tuple(generator_at(words) for words in columns)
+        levels = {"num_levels": self.num_levels, "start_level": self.start_levels}
+        if name in levels:
+            return tuple(levels[name].tolist())
         if name in self.options.variables:
             rows = range(self.num_envs)
             return tuple(getattr(self.row(i), name) for i in rows)

@@ -64,6 +64,10 @@ class ArrayEnv(TextOptions):
     start_level : int
         The first level of the set.  An episode of seed s plays the level ``start_level
         + s mod num_levels``.
+    seed_info : bool
+        True: infos of resets have ``seed``, which opens the episode again.
+    level_info : bool
+        True: infos of resets have ``level``, the number of the level.
     action_pattern, special_token_list, format_penalty, match, action_separator, \
 max_actions_per_turn, max_answer_chars
         See `roll_vec.text.options.TextOptions`; only with ``text``.
@@ -109,6 +113,8 @@ max_actions_per_turn, max_answer_chars
     render_mode: str | None = None
     num_levels: int = 0
     start_level: int = 0
+    seed_info: bool = False
+    level_info: bool = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Make the class a dataclass of its options."""
@@ -119,7 +125,14 @@ max_actions_per_turn, max_answer_chars
         super().__post_init__()
         check_choice("action_mode", self.action_mode, ACTION_MODES)
         check_optional_text("env_instruction", self.env_instruction)
-        check_bool("action_mask", self.action_mask)
+        for name in ("action_mask", "seed_info", "level_info"):
+            check_bool(name, getattr(self, name))
+        if self.seeding == "stream" and (self.seed_info or self.level_info):
+            message = (
+                f"seed_info, level_info: {type(self).__name__} has no levels, as its "
+                "random numbers are one stream"
+            )
+            raise InvalidOptionError(message)
         check_choice("render_mode", self.render_mode, (None, "ansi"))
         levels = check_levels(self.num_levels, self.start_level)
         for name, value in zip(self.LEVEL_OPTIONS, levels, strict=True):

@@ -88,6 +88,21 @@ class SingleArrayEnv(ClosableEnv):
             self._np_random_seed = seed
         return self._observe(), _first(self._engine.reset_infos(_ONE))
 
+    def set_level_options(self, **level_options: Any) -> None:
+        """Change the levels from the next episode on; the present one goes on.
+
+        Parameters
+        ----------
+        **level_options
+            ``num_levels`` and ``start_level``.
+
+        Raises
+        ------
+        UnknownOptionError, InvalidOptionError, ClosedError
+        """
+        self._check_open()
+        self._engine.set_level_options(_ONE, level_options)
+
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action.
 

@@ -133,6 +133,14 @@ def test_levels_texts_masks_and_options():
     envs = make("tests_rules/Merge-v0", 3, num_levels=1, start_level=4, size=4)
     boards = [envs.reset(seed=seed)[0]["board"] for seed in (1, 2)]
     assert (boards[0] == boards[1][0]).all()
+    envs.set_level_options(mask=np.array([True, False, True]), num_levels=7)
+    assert envs.get_attr("num_levels") == (7, 1, 7)
+    with pytest.raises(InvalidOptionError, match="start_level"):
+        envs.set_level_options(num_levels=0)
+    told = make(MERGE, 2, num_levels=3, start_level=2, level_info=True, seed_info=True)
+    infos = told.reset(seed=[10, 11])[1]
+    assert infos["level"].tolist() == [2 + 10 % 3, 2 + 11 % 3]
+    assert infos["seed"].tolist() == [10, 11]
     masks = make("tests_rules/Merge-v0", 3, action_mask=True)
     observations, infos = masks.reset(seed=1)
     full = (observations["board"] > 0).any(axis=1)
