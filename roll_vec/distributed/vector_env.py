@@ -18,7 +18,7 @@ from roll_vec.distributed.pool_engine import PoolShardsEngine
 from roll_vec.distributed.recipe import EnvRecipe
 from roll_vec.distributed.shards import Shards
 from roll_vec.distributed.stacked_engine import StackedShardsEngine
-from roll_vec.errors import EnvironmentFaultError, InvalidOptionError
+from roll_vec.errors import EnvironmentFaultError, InvalidOptionError, UnsupportedError
 from roll_vec.options import (
     MAX_INT,
     check_int,
@@ -105,7 +105,9 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
         recipe, template = EnvRecipe.of(id, keywords), None
         if recipe.is_stacked:
             template = recipe.make(1)
-            assert isinstance(template.engine, StackedEngine)
+            if not isinstance(template.engine, StackedEngine):
+                message = f"id: {id} is an ArrayEnv, which has no shards yet"
+                raise UnsupportedError(message)
             recipe = _prepare_stacked(recipe, template.engine, ray_options)
         actors = self._make_actors(recipe, sizes, batch.autoreset_mode, ray_options)
 

@@ -25,9 +25,8 @@ from roll_vec.errors import (
 )
 from roll_vec.pool.engine import PoolEngine
 from roll_vec.spaces import UnicodeText
-from roll_vec.stacked.engine import StackedEngine
 from roll_vec.text.validation import check_texts
-from roll_vec.vector.engine import EngineState, StepResult
+from roll_vec.vector.engine import EngineState, StepResult, SupportsUnroll
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.family_states import (
     FAMILIES,
@@ -190,11 +189,11 @@ class MixedEngine:
         EnvironmentFaultError
             With the environments' numbers in this batch.
         """
-        points: list[tuple[StackedEngine, Any]] = []
+        points: list[tuple[SupportsUnroll, Any]] = []
         try:
             for k, part, ids in self.parts(env_ids):
                 engine = self.engines[k]
-                if isinstance(engine, StackedEngine):
+                if isinstance(engine, SupportsUnroll):
                     points.append((engine, engine.save_point()))
                 with FaultTranslation(self.starts[k]):
                     function(k, part, ids)

@@ -32,6 +32,7 @@ from roll_vec.seeding import (
     generator_at,
     generator_words,
 )
+from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.array_env import ArrayEnv
 from roll_vec.stacked.kernel_threads import KernelThreads
@@ -82,7 +83,10 @@ class ArrayEngine:
         self.options, self.num_envs, self.num_threads = options, num_envs, num_threads
         self.max_steps = max_episode_steps or 0
         self.render_mode = options.render_mode
+        self.observes_text = options.obs_mode == "text"
         self.single_observation_space = options.observation_space
+        if self.observes_text:
+            self.single_observation_space = UnicodeText(MAX_TEXT)
         self.single_action_space: Space[Any] = options.single_action_space
         self.is_discrete = isinstance(self.single_action_space, Discrete)
         self.action_codes = ActionCodes(options) if self.is_discrete else None
@@ -329,7 +333,12 @@ class ArrayEngine:
         """Take T steps; see `roll_vec.vector.engine.SupportsUnroll.unroll`."""
         options = self.options
         has_infos = options.action_mask or options.seed_info or options.level_info
-        if has_infos or self.action_codes is None or self.action_parser:
+        if (
+            has_infos
+            or self.observes_text
+            or self.action_codes is None
+            or self.action_parser
+        ):
             return None
         codes = self.action_codes.parse_steps(actions, self.num_envs)
         if codes is None:
@@ -392,6 +401,8 @@ class ArrayEngine:
 
     def observe(self, out: Any = None) -> Any:
         """Return the observations of all environments; see `Engine.observe`."""
+        if self.observes_text:
+            return self._texts(self._all)
         arrays = self._observe(self._all)
         return self._batch(arrays, (self.num_envs,), out)
 
@@ -425,6 +436,8 @@ class ArrayEngine:
 
     def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
         """Return the observations of some environments, one by one."""
+        if self.observes_text:
+            return list(self._texts(env_ids))
         batch = self._batch(self._observe(env_ids), (len(env_ids),))
         space = self.single_observation_space
         if isinstance(space, Dict):
@@ -436,6 +449,9 @@ class ArrayEngine:
 
     def frames(self, env_ids: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some environments: the text of its state."""
+        return self._texts(env_ids)
+
+    def _texts(self, env_ids: NDArray[np.int64]) -> tuple[str, ...]:
         return tuple(self.options.text(self.row(i)) for i in env_ids.tolist())
 
     def row(self, env_id: int) -> Row:

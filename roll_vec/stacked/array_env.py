@@ -51,6 +51,9 @@ class ArrayEnv(TextOptions):
 
     Parameters
     ----------
+    obs_mode : str
+        ``array``: what the rule ``observe`` writes; ``text``: what the method ``text``
+        returns.
     action_mode : str
         ``discrete``, or ``text`` for names of actions in the answer of a model.
     env_instruction : str or None
@@ -107,6 +110,7 @@ max_actions_per_turn, max_answer_chars
     seeding: ClassVar[str] = "level"
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("num_levels", "start_level")
 
+    obs_mode: str = "array"
     action_mode: str = "discrete"
     env_instruction: str | None = None
     action_mask: bool = False
@@ -123,6 +127,7 @@ max_actions_per_turn, max_answer_chars
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_choice("obs_mode", self.obs_mode, ("array", "text"))
         check_choice("action_mode", self.action_mode, ACTION_MODES)
         check_optional_text("env_instruction", self.env_instruction)
         for name in ("action_mask", "seed_info", "level_info"):

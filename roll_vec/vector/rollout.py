@@ -20,6 +20,7 @@ __all__ = [
     "replace_observations",
     "stack_batches",
     "stack_infos_in_time",
+    "take_observations",
 ]
 
 
@@ -109,6 +110,23 @@ def replace_observations(
     for env_id, observation in zip(env_ids, observations, strict=True):
         new[env_id] = observation
     return new if isinstance(new, np.ndarray) else tuple(new)
+
+
+def take_observations(
+    space: spaces.Space[Any], batch: Any, env_ids: NDArray[np.int64]
+) -> Any:
+    """Return the observations of some environments as a batch of the space."""
+    if isinstance(space, spaces.Dict):
+        parts = space.spaces.items()
+        return {
+            key: take_observations(each, batch[key], env_ids) for key, each in parts
+        }
+    if isinstance(space, spaces.Tuple):
+        pairs = zip(space.spaces, batch, strict=True)
+        return tuple(take_observations(each, part, env_ids) for each, part in pairs)
+    if isinstance(batch, np.ndarray):
+        return batch[env_ids]
+    return tuple(batch[env_id] for env_id in env_ids.tolist())
 
 
 def stack_infos_in_time(steps: Sequence[Infos], num_envs: int) -> Infos:

@@ -27,6 +27,7 @@ from roll_vec.vector.autoreset import NEXT_STEP, Autoreset, describe_ended
 from roll_vec.vector.calls import one_at_a_time
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.infos import Infos, take_infos
+from roll_vec.vector.rollout import take_observations
 
 __all__ = [
     "BatchSendRecv",
@@ -169,10 +170,8 @@ class BatchSendRecv(VectorEnv[Any, Any, Any]):
         env_ids = mask.nonzero()[0]
         observations = self._observe()
         self._show_window()
-        if isinstance(observations, tuple):
-            part: Any = tuple(observations[env_id] for env_id in env_ids.tolist())
-        else:
-            part = observations[env_ids]
+        space = self.single_observation_space
+        part = take_observations(space, observations, env_ids)
         infos = take_infos(infos, env_ids)
         infos["env_id"], infos["_env_id"] = env_ids, np.ones(len(env_ids), np.bool_)
         arrays = (rewards[env_ids], terminations[env_ids], truncations[env_ids])

@@ -141,6 +141,16 @@ def test_levels_texts_masks_and_options():
     infos = told.reset(seed=[10, 11])[1]
     assert infos["level"].tolist() == [2 + 10 % 3, 2 + 11 % 3]
     assert infos["seed"].tolist() == [10, 11]
+    mixed = roll_vec.make_mixed(
+        {
+            MERGE: {"obs_mode": "text", "action_mode": "text"},
+            "roll_vec/Countdown-v0": {},
+        },
+        4,
+    )
+    texts = mixed.reset(seed=0)[0]
+    assert sum(text.startswith("board: [[") for text in texts) == 2
+    mixed.step(("0", "1", "2", "3"))
     masks = make("tests_rules/Merge-v0", 3, action_mask=True)
     observations, infos = masks.reset(seed=1)
     full = (observations["board"] > 0).any(axis=1)
