@@ -28,6 +28,8 @@ TEXTS = {page: page.read_text("utf-8") for page in PAGES}
 README, INSTALLATION = TEXTS[ROOT / "README.md"], TEXTS[DOCS / "installation.md"]
 PROMISES = TEXTS[DOCS / "promises.md"]
 PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
+# Not those that other tests register.
+IDS = [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
 every_page = pytest.mark.parametrize(
     "page", PAGES, ids=lambda page: str(page.relative_to(ROOT))
 )
@@ -261,7 +263,7 @@ def test_every_page_is_in_the_navigation():
 
 
 def test_readme_is_short_and_lists_every_id_with_its_limit():
-    for environment in ENVIRONMENTS.values():
+    for environment in map(ENVIRONMENTS.get, IDS):
         row = re.search(rf"^\| `{environment.id}` .*$", README, re.MULTILINE)
         assert row is not None
         assert row[0].endswith(f"| {environment.max_episode_steps} |")
@@ -272,7 +274,7 @@ def test_readme_is_short_and_lists_every_id_with_its_limit():
     ]
 
 
-@pytest.mark.parametrize("id", ENVIRONMENTS)
+@pytest.mark.parametrize("id", IDS)
 def test_an_id_has_its_keywords_its_tables_and_its_splits_their_baselines(id):
     description = describe_env(id)
     pages = [DOCS / f"{name}.md" for name in ("batches", "text_environments", "pool")]

@@ -219,7 +219,8 @@ def test_output_that_nobody_reads_is_no_error_and_a_full_disk_is_one_line():
     command = [sys.executable, "-c", BROKEN_OUTPUT]
     process = subprocess.run(command, capture_output=True, text=True, check=True)
     error = "roll-vec: error: cannot write the output: No space left on device"
-    assert process.stderr.splitlines() == ["0", *[error, "1"] * 3]
+    lines = [line for line in process.stderr.splitlines() if "compil" not in line]
+    assert lines == ["0", *[error, "1"] * 3]
 
 
 def test_warnings_of_the_package_are_lines_of_the_program(run, policy_of, monkeypatch):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import njit
 
 from roll_vec.kernels import rows
-from roll_vec.kernels._jit import kernel
 from roll_vec.kernels.rng import generator
 from roll_vec.kernels.rng.pcg64 import pcg_seed
 
@@ -39,10 +39,10 @@ def work(env, value, at):
     return half, env.board[0, 0] - env.board[0, 1], len(env.board) * env.board.size
 
 
-_work = kernel(work)
+_work = njit(work)
 
 
-@kernel
+@njit
 def work_in_row(variables, options, i, value, at, out):
     env = rows.row_of(Variables(*variables), Options(*options), i)
     out[0], out[1], out[2] = _work(env, value, at)
@@ -70,7 +70,7 @@ def test_an_index_outside_of_an_array_is_an_error_and_touches_no_other_row(at):
         assert np.array_equal(before[[0, 2]], after[[0, 2]])
 
 
-@kernel
+@njit
 def clear_and_copy(variables, i, parts, j):
     rows.copy_row(Variables(*variables), i, Part(*parts), j)
     rows.clear_row(Variables(*variables), i)
@@ -87,7 +87,7 @@ def test_rows_are_copied_and_cleared():
         assert np.array_equal(array[:2], other[:2])
 
 
-@kernel
+@njit
 def draw(rng_states, i, kind, low, high, numbers, p, out):
     rng = generator.generator_of(rng_states, i)
     own, chances = rows.items_of(numbers, 0), rows.items_of(p, 0)
