@@ -24,7 +24,7 @@ from ._jit import kernel
 from .outcomes import reaches_limit
 from .rng.generator import generator_of, put_generator
 from .rng.pcg64 import fold_in, pcg_seed
-from .rows import clear_row, copy_row, items_of, row_of
+from .rows import action_at, clear_row, copy_row, items_of, row_of
 
 _1 = np.uint64(1)
 # Rows of an unroll that take all their steps together: their state stays in the cache.
@@ -155,7 +155,7 @@ def make_family(
 
         @compiled
         def take_action(env, actions, k, rules, rng):
-            reward, terminated = step(env, items_of(actions, k), rng)
+            reward, terminated = step(env, action_at(actions, k), rng)
             return np.float64(reward), bool(terminated)
 
     if observe is None:

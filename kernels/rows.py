@@ -37,8 +37,9 @@ from numba.core.typing.templates import (
     infer_getattr,
     infer_global,
 )
+from numba.cpython import slicing
 
-OUTSIDE = "a rule reads or writes outside of an array: its index is too large"
+OUTSIDE = "a rule reads or writes outside of an array: an index of it does not exist"
 
 
 def number_of(dtype):
@@ -172,9 +173,9 @@ def _compiled_row(typing_context, variables, options, i):
     return row(variables, options, i), lower
 
 
-@intrinsic
-def _compiled_items(typing_context, array, i):
-    items = ItemsType(array.dtype, array.ndim - 1, True)
+def _make_view(array, i, is_writable):
+    """Return the signature and the code of a row of an array."""
+    items = ItemsType(array.dtype, array.ndim - 1, is_writable)
 
     def lower(context, builder, sig, args):
         index = context.cast(builder, args[1], sig.args[1], types.intp)
@@ -184,6 +185,16 @@ def _compiled_items(typing_context, array, i):
         return _make_items(context, builder, items, data, shape)
 
     return items(array, i), lower
+
+
+@intrinsic
+def _compiled_items(typing_context, array, i):
+    return _make_view(array, i, True)
+
+
+@intrinsic
+def _compiled_action(typing_context, array, i):
+    return _make_view(array, i, False)
 
 
 def _row_parts(context, builder, array, value, index):
@@ -374,6 +385,8 @@ def _problem_of(write, target, value):
             return f"env.{name} is an array: write its items, env.{name}[...] = ..."
         if not accepts(array.dtype, value):
             return f"env.{name} is {array.dtype}: it cannot take a {value}"
+    if isinstance(target, ItemsType) and not target.is_writable:
+        return "an action, or an array of the class, cannot be written"
     if isinstance(target, ItemsType) and not accepts(target.dtype, value):
         return f"an array of {target.dtype} cannot take a {value}"
     return None
@@ -427,10 +440,11 @@ class _SetItem(AbstractTemplate):
     def generic(self, args, _keywords):
         """Return the signature of ``items[index] = value``."""
         items, index, _ = args
-        if isinstance(items, ItemsType) and items.is_writable:
-            is_all = isinstance(index, types.SliceType)
+        # Whether it may be written to is checked later, with a message.
+        if isinstance(items, ItemsType):
+            is_slice = isinstance(index, types.SliceType)
             result = _result_of(items, index)
-            if is_all or not isinstance(result, (ItemsType, type(None))):
+            if is_slice or not isinstance(result, (ItemsType, type(None))):
                 number = number_of(items.dtype)
                 return signature(types.none, items, index, number)
         return None
@@ -493,9 +507,16 @@ def _set_item(context, builder, sig, args):
     if isinstance(index, types.SliceType):
         struct = cgutils.create_struct_proxy(items)(context, builder, args[0])
         shape = cgutils.unpack_tuple(builder, struct.shape, items.ndim)
-        with cgutils.for_range(builder, _size(context, builder, shape)) as loop:
-            pointer = builder.gep(struct.data, [loop.index])
-            context.pack_value(builder, items.dtype, value, pointer)
+        part = context.make_helper(builder, index, args[1])
+        slicing.guard_invalid_slice(context, builder, index, part)
+        slicing.fix_slice(builder, part, shape[0])
+        size = _size(context, builder, shape[1:])
+        with cgutils.for_range(builder, slicing.get_slice_length(builder, part)) as row:
+            place = builder.add(part.start, builder.mul(row.index, part.step))
+            first = builder.mul(place, size)
+            with cgutils.for_range(builder, size) as loop:
+                pointer = builder.gep(struct.data, [builder.add(first, loop.index)])
+                context.pack_value(builder, items.dtype, value, pointer)
     else:
         pointer, _ = _point_at(context, builder, items, args[0], index, args[1])
         context.pack_value(builder, items.dtype, value, pointer)
@@ -564,7 +585,7 @@ class Items:
 
     def __setitem__(self, index, value):
         if not self.array.flags.writeable:
-            message = f"{self._name} is an option: it cannot be written"
+            message = f"{self._name} cannot be written"
             raise TypeError(message)
         if not isinstance(index, slice):
             self._check(index)
@@ -614,6 +635,9 @@ class Row:
             names = self._variables._fields, _names(self._options)
             raise AttributeError(_unknown(name, *names))
         if isinstance(value, np.ndarray):
+            if name not in self._variables._fields:
+                value = value.view()
+                value.flags.writeable = False
             return Items(value, f"env.{name}")
         return value.item() if isinstance(value, np.generic) else value
 
@@ -655,6 +679,13 @@ def plain_items(array, i):
     return Items(array[i])
 
 
+def plain_action(array, i):
+    """Return the items of one row of an array of actions, which rules only read."""
+    view = array[i].view()
+    view.flags.writeable = False
+    return Items(view, "action")
+
+
 def clear_plain_row(variables, i):
     """Set a row of each array to zeros."""
     for array in variables:
@@ -668,8 +699,9 @@ def copy_plain_row(source, i, target, j):
 
 
 if config.DISABLE_JIT:
-    row_of, items_of = Row, plain_items
+    row_of, items_of, action_at = Row, plain_items, plain_action
     clear_row, copy_row = clear_plain_row, copy_plain_row
 else:
     row_of, items_of = _compiled_row, _compiled_items
+    action_at = _compiled_action
     clear_row, copy_row = _clear_compiled_row, _copy_compiled_row

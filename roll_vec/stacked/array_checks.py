@@ -16,7 +16,7 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import Rule
 from roll_vec.kernels.rng.generator import PlainGenerator
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
-from roll_vec.kernels.rows import Items, Row
+from roll_vec.kernels.rows import Items, Row, plain_action
 from roll_vec.stacked.array_env import ArrayEnv
 
 __all__ = ["check_rules"]
@@ -88,7 +88,7 @@ def check_rules(options: ArrayEnv) -> None:
         action: Any
         if isinstance(options.actions, Box):
             options.actions.seed(number)
-            action = Items(options.actions.sample(), "action")
+            action = plain_action(options.actions.sample()[np.newaxis], 0)
         else:
             action = number % len(options.action_names)
         result = _run(cls, "step", step, env, action, rng)
@@ -145,10 +145,20 @@ def _check_declarations(options: ArrayEnv) -> None:
     if options.seeding not in _SEEDINGS:
         accepted = f"one of {', '.join(_SEEDINGS)}"
         raise InvalidOptionError.expected(f"{name}.seeding", accepted, options.seeding)
-    actions = options.actions
-    if not isinstance(actions, Box) and len(options.action_names) < 1:
-        accepted = "names of actions, their number, or a Box"
+    actions, accepted = options.actions, "different names, a number, or a Box"
+    is_names = isinstance(actions, (tuple, list)) and all(
+        isinstance(each, str) and each.strip() for each in actions
+    )
+    if is_names:
+        is_names = (
+            len({each.strip().casefold() for each in actions}) == len(actions) > 0
+        )
+    is_number = type(actions) is int and actions > 0
+    if not (is_names or is_number or isinstance(actions, Box)):
         raise InvalidOptionError.expected(f"{name}.actions", accepted, actions)
+    if isinstance(actions, Box) and cls.__dict__.get("legal") is not None:
+        message = f"{name}.legal: actions of a Box have no masks"
+        raise InvalidOptionError(message)
     space = options.observation_space
     parts: list[Space[Any]] = [space]
     if isinstance(space, Dict):

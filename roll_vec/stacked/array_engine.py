@@ -90,6 +90,11 @@ class ArrayEngine:
         self.single_action_space: Space[Any] = options.single_action_space
         self.is_discrete = isinstance(self.single_action_space, Discrete)
         self.action_codes = ActionCodes(options) if self.is_discrete else None
+        if self.action_codes is not None:
+            # Below the first there is no action that means "none".
+            self.action_codes.lowest = self.action_codes.lowest_silent = (
+                options.first_action
+            )
         self.first_action = options.first_action
         self.action_parser: ActionParser | None = None
         if options.action_mode == "text":
@@ -156,6 +161,12 @@ class ArrayEngine:
         except NumbaError as error:
             options = self.options
             raise explain(error, type(options).__name__, options.rules()) from error
+        except (ArithmeticError, IndexError, ValueError) as error:
+            message = (
+                f"{type(self.options).__name__}: a rule failed: {error}; with "
+                "NUMBA_DISABLE_JIT=1 the traceback has its line"
+            )
+            raise type(error)(message) from error
 
     # ---------------------------------------------------------------- episodes
 

@@ -123,6 +123,12 @@ max_actions_per_turn, max_answer_chars
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Make the class a dataclass of its options."""
         super().__init_subclass__(**keywords)
+        # A default that a subclass changes is one of the same type.
+        own, inherited = inspect.get_annotations(cls), {}
+        for field in dataclasses.fields(cls):
+            if field.name in vars(cls) and field.name not in own:
+                inherited[field.name] = field.type
+        cls.__annotations__ = {**own, **inherited}
         dataclasses.dataclass(frozen=True, kw_only=True, eq=True)(cls)
 
     def __post_init__(self) -> None:
@@ -132,6 +138,12 @@ max_actions_per_turn, max_answer_chars
         check_optional_text("env_instruction", self.env_instruction)
         for name in ("action_mask", "seed_info", "level_info"):
             check_bool(name, getattr(self, name))
+        if self.action_mask and not hasattr(self, "legal"):
+            message = f"action_mask: {type(self).__name__} has no rule `legal`"
+            raise InvalidOptionError(message)
+        if self.action_mode == "text" and isinstance(self.actions, Box):
+            message = f"action_mode: actions of {type(self).__name__} have no names"
+            raise InvalidOptionError(message)
         if self.seeding == "stream" and (self.seed_info or self.level_info):
             message = (
                 f"seed_info, level_info: {type(self).__name__} has no levels, as its "
@@ -240,6 +252,8 @@ max_actions_per_turn, max_answer_chars
     @functools.cached_property
     def action_names(self) -> tuple[str, ...]:
         """The names of the actions; their numbers where they have none."""
+        if isinstance(self.actions, Box):
+            return ()
         if isinstance(self.actions, int):
             return tuple(map(str, range(self.actions)))
         return tuple(self.actions)
@@ -268,8 +282,10 @@ max_actions_per_turn, max_answer_chars
 
     def allocate_observations(self, num_envs: int) -> tuple[NDArray[Any], ...]:
         """Return the arrays of so many observations, as kernels take them."""
+        own = (1,) if "" in self.parts else ()
         return tuple(
-            np.zeros((num_envs, *(space.shape or ())), space.dtype)
+            # A number alone is an array of one for the rule: out[0].
+            np.zeros((num_envs, *(space.shape or own)), space.dtype)
             for space in self.parts.values()
         )
 
@@ -336,6 +352,7 @@ _COMMON = {field.name for field in dataclasses.fields(ArrayEnv)}
 _CHECKS: dict[type, Callable[[str, Any], Any]] = {
     bool: check_bool,
     int: lambda name, value: check_int(name, value, -MAX_INT),
+    str: check_optional_text,
     float: lambda name, value: check_number(name, value, -math.inf, math.inf),
 }
 

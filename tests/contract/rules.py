@@ -134,6 +134,17 @@ class Merge(roll_vec.ArrayEnv):
                     mask[c] = 1
 
 
+class Short(Corridor):
+    """Another default, and a number as the observation."""
+
+    length = 3
+    observation_space = Discrete(9)
+
+    @roll_vec.rule
+    def observe(env, out):
+        out[0] = env.position + env.length
+
+
 class Mass(roll_vec.ArrayEnv):
     """A mass that forces push; an action is an array."""
 
@@ -161,7 +172,8 @@ class Mass(roll_vec.ArrayEnv):
 
 
 FAMILIES = {
-    f"tests_rules/{cls.__name__}-v0": cls for cls in (Corridor, Cart, Merge, Mass)
+    f"tests_rules/{cls.__name__}-v0": cls
+    for cls in (Corridor, Short, Cart, Merge, Mass)
 }
 
 

@@ -225,8 +225,9 @@ def move(env):
 
 class Mine(roll_vec.ArrayEnv):
     state = {{"p": np.int32, "b": (np.uint8, 3), "f": np.float32, "ok": np.bool_}}
-    actions = 2
+    actions = {actions}
     size: int = 4
+    table = np.arange(3)
     observation_space = Box(0, 9, (1,), np.int32)
 
     @roll_vec.rule
@@ -246,7 +247,7 @@ class Mine(roll_vec.ArrayEnv):
 def load(path, name="mine", **rules):
     """Return the class of a file with some rules."""
     usual = {"begin": "env.p = 1", "step": "move(env); return 0.0, env.p > 3"}
-    usual["observe"] = "out[0] = env.p"
+    usual |= {"observe": "out[0] = env.p", "actions": "2"}
     source = rules.pop("source", SOURCE)
     path.write_text(source.format(**{**usual, **rules}), encoding="utf-8")
     spec = importlib.util.spec_from_file_location(name, path)
@@ -284,6 +285,7 @@ MISTAKES = [
     ("step", "env.b = 1; return 0.0, False", "write its items, env.b"),
     ("step", "env.b[0] = 0.5; return 0.0, False", "uint8.* cannot take"),
     ("begin", "env.p = rng.poisson(3)", "poisson"),
+    ("step", "env.table[0] = 2; return 0.0, False", "cannot be written"),
 ]
 AT_REGISTRATION = [
     ("step", "env.b[7] = 1; return 0.0, False", "outside of an array"),
@@ -300,6 +302,28 @@ def test_mistakes_are_told_at_registration(rule, code, message, tmp_path):
     with pytest.raises(InvalidOptionError, match=rf"Mine\.{rule}.*{message}"):
         roll_vec.register("tests_rules/Mine-v0", cls)
     assert "tests_rules/Mine-v0" not in gymnasium.registry
+
+
+@pytest.mark.parametrize("actions", ["0", "()", "('a', 'A ')", "np.int8", "True"])
+def test_actions_are_names_or_a_number_or_a_box(actions, tmp_path):
+    cls = load(tmp_path / "mine.py", actions=actions)
+    with pytest.raises(InvalidOptionError, match=r"Mine\.actions: expected different"):
+        roll_vec.register("tests_rules/Mine-v0", cls)
+
+
+def test_an_array_of_actions_is_read_alone_and_has_no_names():
+    actions = np.ones((2, 3), np.float32)
+    envs = make("tests_rules/Mass-v0", 2)
+    envs.reset(seed=0)
+    envs.step(actions)
+    assert (actions == 1).all()
+    for keywords in ({"action_mask": True}, {"action_mode": "text"}):
+        with pytest.raises(InvalidOptionError, match="Mass"):
+            make("tests_rules/Mass-v0", 2, **keywords)
+    short = make("tests_rules/Short-v0", 2)
+    short.reset(seed=0)
+    with pytest.raises(roll_vec.errors.InvalidActionError, match="expected 0 to 1"):
+        short.step([-1, 0])
 
 
 @pytest.mark.skipif(JIT_OFF, reason="about the compiler")

@@ -35,6 +35,8 @@ def work(env, value, at):
     env.real = env.real / 3 + env.table[-1]
     env.board[at, -1] += value
     env.board[1][0] = env.board[0, 0] - env.board[0, 1]
+    env.board[1][1:] = 7
+    env.board[-1:] = env.small > 0
     half = env.small / 2 + env.rate
     return half, env.board[0, 0] - env.board[0, 1], len(env.board) * env.board.size
 
