@@ -326,6 +326,9 @@ class KernelCache(_Cache):
             if payload is None:
                 return None
             return CompileResult._rebuild(target_context, *pickle.loads(payload))
+        except ModuleNotFoundError:
+            # Code of a user's rules names their module, which may have no name here.
+            return None
         except Exception as error:
             self._folder.warn(f"{name} cannot be loaded", error)
             return None

@@ -249,6 +249,8 @@ def load(path, name="mine", **rules):
     usual = {"begin": "env.p = 1", "step": "move(env); return 0.0, env.p > 3"}
     usual |= {"observe": "out[0] = env.p", "actions": "2"}
     source = rules.pop("source", SOURCE)
+    # Python's cache of bytecode takes an equally long file of the same second for it.
+    path = path.with_stem(f"{path.stem}_{len([*path.parent.iterdir()])}")
     path.write_text(source.format(**{**usual, **rules}), encoding="utf-8")
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)

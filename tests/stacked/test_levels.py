@@ -351,7 +351,9 @@ def test_given_levels_within_a_band_are_those_of_the_rule(monkeypatch):
     counts = []
 
     def counted(grids, **more):
-        counts.append(len(grids))
+        # Not what the threads of another test's batch still measure.
+        if grids.shape[1:] == (3, 14):
+            counts.append(len(grids))
         return measure_rooms(grids, **more)
 
     # No result shows that each of the 20 levels is measured once.
