@@ -114,7 +114,7 @@ BUGS = [
         "kernels.grids",
         "write_planes",
         change("_U(out.shape[1])", "_U(out.shape[1] - 1)"),
-        "tests/kernels",
+        "tests/kernels/test_small_kernels.py",
     ),
     Bug(
         "unrolls forget the environments that ended in the last step of a block",
@@ -139,7 +139,7 @@ BUGS = [
         "roll_vec.vector.autoreset",
         "Autoreset.step",
         change("np.count_nonzero(has_ended)", "has_ended.all()"),
-        "tests/contract",
+        "tests/contract/test_bad_input.py",
     ),
     Bug(
         "a partial reset does not clear a pending autoreset",
@@ -171,7 +171,7 @@ BUGS = [
         "roll_vec.vector.autoreset",
         "Autoreset.reset_infos",
         change("env_ids // self.group_size", "env_ids % self.group_size"),
-        "tests/contract",
+        "tests/contract/test_lockstep.py",
     ),
     Bug(
         "in the step that resets an environment, the infos say that it stepped",
@@ -196,14 +196,14 @@ BUGS = [
         "roll_vec.seeding",
         "expand_seeds",
         change("first + i // group_size", "first + i"),
-        "tests/contract",
+        "tests/contract/test_lockstep.py",
     ),
     Bug(
         "a first reset without seeds gives all environments one seed",
         "roll_vec.seeding",
         "draw_missing_seeds",
         change("env_id // group_size", "0"),
-        "tests/contract",
+        "tests/contract/test_determinism.py",
     ),
     Bug(
         "large seeds lose their high bits",
@@ -227,14 +227,14 @@ BUGS = [
             "is_ready = background.ready[rows] == keys",
             "is_ready = background.ready[rows] != 0",
         ),
-        "tests/stacked",
+        "tests/stacked/test_prefetch.py",
     ),
     Bug(
         "sample_actions takes actions outside the mask",
         "roll_vec.vector.action_sampling",
         "_choose_allowed",
         change("ranks > target_ranks[:, None]", "ranks >= target_ranks[:, None]"),
-        "tests/vector",
+        "tests/vector/test_action_sampling.py",
     ),
     # snapshots
     Bug(
@@ -245,21 +245,21 @@ BUGS = [
             "np.take(values, rows, 0, array, mode='clip')",
             "np.take(values, np.sort(rows), 0, array, mode='clip')",
         ),
-        "tests/contract",
+        "tests/contract/test_scenarios.py",
     ),
     Bug(
         "a snapshot that is set leaves ended environments as they were",
         "roll_vec.vector.snapshots",
         "BatchSnapshots.set_state",
         drop("autoreset.set_state(state.arrays, indices, env_ids)"),
-        "tests/contract",
+        "tests/contract/test_scenarios.py",
     ),
     Bug(
         "clones share a copy of an environment",
         "roll_vec.pool.env_runner",
         "EnvRunner.set_state",
         change("copy.deepcopy(content)", "content"),
-        "tests/pool",
+        "tests/contract/test_scenarios.py",
     ),
     # faults of pools
     Bug(
@@ -267,21 +267,21 @@ BUGS = [
         "roll_vec.pool.fault_handling",
         "FaultHandler._count",
         change("self.counts[env_id] += 1", "self.counts[env_id - 1] += 1"),
-        "tests/pool",
+        "tests/pool/test_faults.py",
     ),
     Bug(
         "an environment whose reset fails is tried once more",
         "roll_vec.pool.fault_handling",
         "FaultHandler.handle_reset_fault",
         change("num_retries < MAX_RETRIES", "num_retries <= MAX_RETRIES"),
-        "tests/pool",
+        "tests/pool/test_faults.py",
     ),
     Bug(
         "a worker that dies restores an environment from before its snapshot",
         "roll_vec.pool.replay",
         "ReplayLog.record",
         change("operation == 'set_state'", "operation == 'set_nothing'"),
-        "tests/pool",
+        "tests/pool/test_worker_deaths.py",
     ),
     Bug(
         "recv resets with NEXT_STEP at once",
@@ -291,7 +291,7 @@ BUGS = [
             "self._mode is AutoresetMode.SAME_STEP",
             "self._mode is not AutoresetMode.DISABLED",
         ),
-        "tests/pool",
+        "tests/pool/test_lockstep.py",
     ),
     # text
     Bug(
@@ -299,14 +299,14 @@ BUGS = [
         "roll_vec.text.turn",
         "_take_later",
         change("terminated or truncated", "truncated"),
-        "tests/text",
+        "tests/text/test_wrapper.py",
     ),
     Bug(
         "the penalty of a batch also falls on environments that are reset",
         "roll_vec.text.turn",
         "step_texts",
         change("~(batch.is_valid | skip_mask)", "~batch.is_valid"),
-        "tests/stacked",
+        "tests/stacked/test_text_actions.py",
     ),
     # WebShop
     Bug(
@@ -328,7 +328,7 @@ BUGS = [
         "kernels.webshop.bm25",
         "_is_worse",
         negate("documents[i] > document"),
-        "tests/kernels",
+        "tests/envs/webshop/test_catalogue.py",
     ),
     # Countdown
     Bug(
@@ -343,7 +343,7 @@ BUGS = [
         "kernels.countdown.targets",
         "_mark_split",
         change("np.float64(high) + 1.0", "np.float64(high)"),
-        "tests/kernels",
+        "tests/envs/countdown/test_env.py",
     ),
     Bug(
         "a band never tries the task of the level itself",
@@ -358,14 +358,14 @@ BUGS = [
         "roll_vec.distributed.recipe",
         "EnvRecipe.of",
         change("pin_files(keywords, files)", "dict(keywords)"),
-        "tests/distributed",
+        "tests/envs/countdown/test_tasks.py",
     ),
     Bug(
         "the infos of a shard without a key move to its neighbour",
         "roll_vec.distributed.merging",
         "merge_infos",
         change("(size, *first.shape[1:])", "(0, *first.shape[1:])"),
-        "tests/distributed",
+        "tests/distributed/test_equality.py",
     ),
     Bug(
         "a shard may be restarted once more",
@@ -375,7 +375,7 @@ BUGS = [
             "0 <= self.max_restarts <= record.restarts",
             "0 <= self.max_restarts < record.restarts",
         ),
-        "tests/distributed",
+        "tests/distributed/test_losses.py",
     ),
     Bug(
         "a pipe is replaced by a file",
