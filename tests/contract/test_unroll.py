@@ -74,7 +74,7 @@ VARIANTS = {
         {"levels": ROOMS, "dim_room": (3, 5), "num_boxes": 3},
     ),
     "maps of a user": (LAKES, {"levels": MAPS, "start_level": 1}),
-    # With the step of `make_pair` they end in step 16, after which they wait for levels.
+    # After a step of `make_pair` they end in step 16, and then wait for levels.
     "rooms that end before a wait": (SOKOBAN, {"max_episode_steps": 17}),
     "few rooms": (SOKOBAN, {"num_levels": 3, "start_level": 5}),
     "few maps": (LAKES, {"size": 3, "num_levels": 3}),
