@@ -101,6 +101,7 @@ def test_a_configuration_without_rooms_ends_in_an_error(config, monkeypatch):
     assert batch.np_random_seed == (None, None, None)
 
 
+@pytest.mark.skipif(JIT_OFF, reason="a thousand rooms take minutes uncompiled")
 def test_nothing_has_moved_where_a_single_environment_finds_no_room():
     env, twin = (gymnasium.make(ID, num_boxes=1) for _ in range(2))
     for each in (env, twin):
