@@ -76,7 +76,8 @@ class CoordinateWriter:
         """
         num_grids, names = len(grids), self._names
         texts = [[self._header] for _ in range(num_grids)]
-        cells = grids.reshape(num_grids, -1)
+        # Not -1: of no grids numpy cannot tell their size.
+        cells = grids.reshape(num_grids, grids.shape[1] * grids.shape[2])
         for label, is_listed in self._lines:
             rows, places = np.nonzero(is_listed[cells])
             listed = [names[place] for place in places.tolist()]

@@ -71,6 +71,7 @@ def seeds_of(fields):
 
 def as_grid(fixed, state):
     """The codes 0 to 6 of a table's two grids."""
+    fixed, state = np.array(fixed), np.array(state)
     return np.where((state == PLAYER) & (fixed == TARGET), PLAYER + 1, state)
 
 
