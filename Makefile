@@ -4,9 +4,11 @@
 PYTHON ?= python
 KERNEL_TESTS = tests/kernels tests/stacked tests/envs \
     --ignore=tests/envs/countdown --ignore=tests/envs/webshop \
+    tests/contract/test_rules.py \
+    tests/contract/test_unroll.py::test_unroll_equals_as_many_steps \
     tests/vector/test_batch_options.py tests/text/test_regex_search.py
-# Atomic instructions and waiting threads: no form of them runs as plain Python.
-COMPILED_ONLY = kernels/_atomics.py,kernels/thread_team.py
+# Atomic instructions, waiting threads, types of numba: none runs as plain Python.
+COMPILED_ONLY = kernels/_atomics.py,kernels/thread_team.py,*/_compiled_*.py
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'

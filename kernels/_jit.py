@@ -132,7 +132,7 @@ class Rule:
     @functools.cached_property
     def callee(self):
         """The compiled form."""
-        from .rows import RuleCompiler
+        from ._compiled_rows import RuleCompiler
 
         return _Callee(self, pipeline_class=RuleCompiler)
 

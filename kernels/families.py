@@ -19,12 +19,18 @@ import functools
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.core import config
 
 from ._jit import kernel
 from .outcomes import reaches_limit
-from .rng.generator import generator_of, put_generator
 from .rng.pcg64 import fold_in, pcg_seed
-from .rows import action_at, clear_row, copy_row, items_of, row_of
+
+if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
+    from .rng.generator import generator_of, put_generator
+    from .rows import action_at, clear_row, copy_row, items_of, row_of
+else:
+    from ._compiled_rows import action_at, clear_row, copy_row, items_of, row_of
+    from .rng._compiled_generator import generator_of, put_generator
 
 _1 = np.uint64(1)
 # Rows of an unroll that take all their steps together: their state stays in the cache.
@@ -244,7 +250,7 @@ def make_family(
         for j in range(np.uint64(start), np.uint64(stop)):
             observe_row(rows[j], state, settings, out, j)
 
-    @compiled(allocates=True)
+    @compiled
     def unroll(
         start,
         stop,

@@ -10,272 +10,13 @@ rounds a float, to that dtype.  An int may be written to a float, a bool to an i
 what else differs is an error when the rule is compiled, and an index outside of an
 array is an IndexError when it runs.
 
-Compiled code holds pointers and shapes but no arrays, so that no reference is counted:
-with counts a rule full of branches takes 66 to 150 ns instead of 16.  With the JIT off
-the classes at the end of this file do the same in Python.
+The classes here do this in Python, with the JIT off; `._compiled_rows` does it in
+compiled code.
 """
 
-import operator
-
 import numpy as np
-from numba.core import cgutils, config, ir, types
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import AnalysisPass, register_pass
-from numba.core.errors import TypingError
-from numba.core.extending import intrinsic, models, overload, register_model
-from numba.core.imputils import (
-    lower_builtin,
-    lower_getattr_generic,
-    lower_setattr_generic,
-)
-from numba.core.typed_passes import NopythonTypeInference
-from numba.core.typing import signature
-from numba.core.typing.templates import (
-    AbstractTemplate,
-    AttributeTemplate,
-    infer,
-    infer_getattr,
-    infer_global,
-)
-from numba.cpython import slicing
 
 OUTSIDE = "a rule reads or writes outside of an array: an index of it does not exist"
-
-
-def number_of(dtype):
-    """Return the type that an item of an array has in a rule."""
-    if isinstance(dtype, types.Boolean):
-        return types.boolean
-    return types.float64 if isinstance(dtype, types.Float) else types.int64
-
-
-def accepts(dtype, value):
-    """Return whether a rule may write a value of a type to an array of a dtype."""
-    kinds = (types.Boolean, types.Integer, types.Float)
-    for most, kind in enumerate(kinds):
-        if isinstance(dtype, kind):
-            return isinstance(value, kinds[: most + 1])
-    return False
-
-
-# ------------------------------------------------------------------ types
-
-
-class ItemsType(types.Type):
-    """An array of one row: a pointer and a shape, in C order."""
-
-    def __init__(self, dtype, ndim, is_writable):
-        self.dtype, self.ndim, self.is_writable = dtype, ndim, is_writable
-        super().__init__(f"Items({dtype}, {ndim}, {is_writable})")
-
-
-class RowType(types.Type):
-    """A row of stacked arrays, and options that all rows share.
-
-    Parameters
-    ----------
-    variables : numba.types.NamedTuple
-        Arrays; the first axis is the row.
-    options : numba.types.NamedTuple
-        Numbers, and arrays that no rule writes to.
-    """
-
-    def __init__(self, variables, options):
-        self.variables = dict(zip(variables.fields, variables.types, strict=True))
-        # A row of observations has no options: its tuple is empty.
-        fields = getattr(options, "fields", ())
-        self.options = dict(zip(fields, options.types, strict=True))
-        super().__init__(f"Row({variables}, {options})")
-
-    def type_of(self, name):
-        """Return the type of an attribute."""
-        if name in self.variables:
-            array = self.variables[name]
-            if array.ndim == 1:
-                return number_of(array.dtype)
-            return ItemsType(array.dtype, array.ndim - 1, True)
-        if name in self.options:
-            option = self.options[name]
-            if isinstance(option, types.Array):
-                return ItemsType(option.dtype, option.ndim, False)
-            return number_of(option)
-        raise TypingError(_unknown(name, self.variables, self.options))
-
-
-@register_model(ItemsType)
-class _ItemsModel(models.StructModel):
-    def __init__(self, manager, items):
-        shape = types.UniTuple(types.intp, items.ndim)
-        super().__init__(
-            manager, items, [("data", types.CPointer(items.dtype)), ("shape", shape)]
-        )
-
-
-@register_model(RowType)
-class _RowModel(models.StructModel):
-    def __init__(self, manager, row):
-        members = []
-        for name, array in row.variables.items():
-            if array.ndim == 1:
-                members.append((name, types.CPointer(array.dtype)))
-            else:
-                members.append((name, row.type_of(name)))
-        for name, option in row.options.items():
-            is_array = isinstance(option, types.Array)
-            members.append((name, row.type_of(name) if is_array else option))
-        super().__init__(manager, row, members)
-
-
-def _make_items(context, builder, items, data, shape):
-    struct = cgutils.create_struct_proxy(items)(context, builder)
-    struct.data = data
-    struct.shape = cgutils.pack_array(
-        builder, shape, context.get_value_type(types.intp)
-    )
-    return struct._getvalue()
-
-
-def _array_parts(context, builder, array, value):
-    struct = context.make_array(array)(context, builder, value)
-    return struct.data, cgutils.unpack_tuple(builder, struct.shape, array.ndim)
-
-
-def _size(context, builder, shape):
-    size = context.get_constant(types.intp, 1)
-    for length in shape:
-        size = builder.mul(size, length)
-    return size
-
-
-@intrinsic
-def _compiled_row(typing_context, variables, options, i):
-    row = RowType(variables, options)
-
-    def lower(context, builder, sig, args):
-        struct = cgutils.create_struct_proxy(row)(context, builder)
-        index = context.cast(builder, args[2], sig.args[2], types.intp)
-        for k, (name, array) in enumerate(row.variables.items()):
-            value = builder.extract_value(args[0], k)
-            data, (_, *shape) = _array_parts(context, builder, array, value)
-            offset = builder.mul(index, _size(context, builder, shape))
-            data = builder.gep(data, [offset])
-            if shape:
-                data = _make_items(context, builder, row.type_of(name), data, shape)
-            setattr(struct, name, data)
-        for k, (name, option) in enumerate(row.options.items()):
-            value = builder.extract_value(args[1], k)
-            if isinstance(option, types.Array):
-                parts = _array_parts(context, builder, option, value)
-                value = _make_items(context, builder, row.type_of(name), *parts)
-            setattr(struct, name, value)
-        return struct._getvalue()
-
-    return row(variables, options, i), lower
-
-
-def _make_view(array, i, is_writable):
-    """Return the signature and the code of a row of an array."""
-    items = ItemsType(array.dtype, array.ndim - 1, is_writable)
-
-    def lower(context, builder, sig, args):
-        index = context.cast(builder, args[1], sig.args[1], types.intp)
-        data, (_, *shape) = _array_parts(context, builder, array, args[0])
-        offset = builder.mul(index, _size(context, builder, shape))
-        data = builder.gep(data, [offset])
-        return _make_items(context, builder, items, data, shape)
-
-    return items(array, i), lower
-
-
-@intrinsic
-def _compiled_items(typing_context, array, i):
-    return _make_view(array, i, True)
-
-
-@intrinsic
-def _compiled_action(typing_context, array, i):
-    return _make_view(array, i, False)
-
-
-def _row_parts(context, builder, array, value, index):
-    """Return the pointer at a row of an array, and the bytes of a row."""
-    data, (_, *shape) = _array_parts(context, builder, array, value)
-    size = _size(context, builder, shape)
-    width = context.get_abi_sizeof(context.get_data_type(array.dtype))
-    num_bytes = builder.mul(size, context.get_constant(types.intp, width))
-    return builder.gep(data, [builder.mul(index, size)]), num_bytes
-
-
-@intrinsic
-def _clear_compiled_row(typing_context, variables, i):
-    def lower(context, builder, sig, args):
-        index = context.cast(builder, args[1], sig.args[1], types.intp)
-        for k, array in enumerate(variables.types):
-            value = builder.extract_value(args[0], k)
-            data, size = _row_parts(context, builder, array, value, index)
-            cgutils.memset(builder, data, size, 0)
-        return context.get_dummy_value()
-
-    return types.none(variables, i), lower
-
-
-@intrinsic
-def _copy_compiled_row(typing_context, source, i, target, j):
-    def lower(context, builder, sig, args):
-        first = context.cast(builder, args[1], sig.args[1], types.intp)
-        second = context.cast(builder, args[3], sig.args[3], types.intp)
-        for k, name in enumerate(target.fields):
-            number = source.fields.index(name)
-            array, own = source.types[number], target.types[k]
-            value = builder.extract_value(args[0], number)
-            data, size = _row_parts(context, builder, array, value, first)
-            value = builder.extract_value(args[2], k)
-            place, _ = _row_parts(context, builder, own, value, second)
-            cgutils.raw_memcpy(builder, place, data, size, 1)
-        return context.get_dummy_value()
-
-    return types.none(source, i, target, j), lower
-
-
-@overload(float)
-def _float_of_bool(value):
-    # numba has it for numbers alone.
-    if isinstance(value, types.Boolean):
-        return lambda value: 1.0 if value else 0.0
-    return None
-
-
-# ------------------------------------------------------------------ attributes
-
-
-@infer_getattr
-class _RowAttributes(AttributeTemplate):
-    key = RowType
-
-    def generic_resolve(self, row, name):
-        return row.type_of(name)
-
-
-@lower_getattr_generic(RowType)
-def _get_variable(context, builder, row, value, name):
-    member = getattr(cgutils.create_struct_proxy(row)(context, builder, value), name)
-    result = row.type_of(name)
-    if isinstance(result, ItemsType):
-        return member
-    if name in row.options:
-        return context.cast(builder, member, row.options[name], result)
-    dtype = row.variables[name].dtype
-    number = context.unpack_value(builder, dtype, member)
-    return context.cast(builder, number, dtype, result)
-
-
-@lower_setattr_generic(RowType)
-def _set_variable(context, builder, sig, args, name):
-    row, number = sig.args
-    pointer = getattr(cgutils.create_struct_proxy(row)(context, builder, args[0]), name)
-    dtype = row.variables[name].dtype
-    value = context.cast(builder, args[1], number, dtype)
-    context.pack_value(builder, dtype, value, pointer)
 
 
 def field_name(number):
@@ -283,247 +24,12 @@ def field_name(number):
     return f"item_{number}"
 
 
-@infer
-class _GetField(AbstractTemplate):
-    key = "static_getitem"
-
-    def generic(self, args, _keywords):
-        """Return the signature of ``row[number]``."""
-        row, number = args
-        if isinstance(row, RowType) and isinstance(number, int):
-            result = row.type_of(field_name(number))
-            return signature(result, row, types.literal(number))
-        return None
-
-
-@lower_builtin("static_getitem", RowType, types.IntegerLiteral)
-def _get_field(context, builder, sig, args):
-    row, number = sig.args
-    return _get_variable(
-        context, builder, row, args[0], field_name(number.literal_value)
+def unknown_name(name, variables, options):
+    """Return the message of a name that a row does not have."""
+    return (
+        f"env.{name}: expected one of the variables {', '.join(variables)} or of the "
+        f"options {', '.join(options) or '(none)'}"
     )
-
-
-@infer
-class _SetField(AbstractTemplate):
-    key = "static_setitem"
-
-    def generic(self, args, _keywords):
-        """Return the signature of ``row[number] = value``."""
-        row, number, _ = args
-        if isinstance(row, RowType) and isinstance(number, int):
-            item = row.type_of(field_name(number))
-            return signature(types.none, row, types.literal(number), item)
-        return None
-
-
-@lower_builtin("static_setitem", RowType, types.IntegerLiteral, types.Any)
-def _set_field(context, builder, sig, args):
-    row, number, item = sig.args
-    name = field_name(number.literal_value)
-    own = signature(types.none, row, item)
-    _set_variable(context, builder, own, (args[0], args[2]), name)
-    return context.get_dummy_value()
-
-
-@infer_getattr
-class _ItemsAttributes(AttributeTemplate):
-    key = ItemsType
-
-    def resolve_shape(self, items):
-        """Return the type of ``shape``."""
-        return types.UniTuple(types.int64, items.ndim)
-
-    def resolve_size(self, _items):
-        """Return the type of ``size``."""
-        return types.int64
-
-
-@lower_getattr_generic(ItemsType)
-def _get_shape(context, builder, items, value, name):
-    shape = cgutils.create_struct_proxy(items)(context, builder, value).shape
-    if name == "shape":
-        return shape
-    lengths = cgutils.unpack_tuple(builder, shape, items.ndim)
-    return _size(context, builder, lengths)
-
-
-# ------------------------------------------------------------------ writes
-
-
-@register_pass(mutates_CFG=False, analysis_only=True)
-class _CheckWrites(AnalysisPass):
-    """Refuse values that do not fit: numba would convert a float to an int."""
-
-    _name = "check_writes_of_rules"
-
-    def __init__(self):
-        AnalysisPass.__init__(self)
-
-    def run_pass(self, state):
-        """Raise the error of the first write that does not fit."""
-        for block in state.func_ir.blocks.values():
-            for write in block.body:
-                if isinstance(write, (ir.SetAttr, ir.SetItem, ir.StaticSetItem)):
-                    target = state.typemap[write.target.name]
-                    value = state.typemap[write.value.name]
-                    problem = _problem_of(write, target, value)
-                    if problem is not None:
-                        raise TypingError(problem, loc=write.loc)
-        return False
-
-
-def _problem_of(write, target, value):
-    """Return what is wrong with a write of a rule, or None."""
-    value = types.unliteral(value)
-    if isinstance(target, RowType):
-        name = getattr(write, "attr", None) or field_name(write.index)
-        if name in target.options:
-            return f"env.{name} is an option: it cannot be written"
-        array = target.variables[name]
-        if array.ndim > 1:
-            return f"env.{name} is an array: write its items, env.{name}[...] = ..."
-        if not accepts(array.dtype, value):
-            return f"env.{name} is {array.dtype}: it cannot take a {value}"
-    if isinstance(target, ItemsType) and not target.is_writable:
-        return "an action, or an array of the class, cannot be written"
-    if isinstance(target, ItemsType) and not accepts(target.dtype, value):
-        return f"an array of {target.dtype} cannot take a {value}"
-    return None
-
-
-class RuleCompiler(CompilerBase):
-    """Numba's compiler, with the check of writes."""
-
-    def define_pipelines(self):
-        """Return numba's passes and this check."""
-        manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        manager.add_pass_after(_CheckWrites, NopythonTypeInference)
-        manager.finalize()
-        return [manager]
-
-
-# ------------------------------------------------------------------ items
-
-
-def _index_types(index):
-    """Return the types of an index's integers, or None for another index."""
-    parts = index.types if isinstance(index, types.BaseTuple) else (index,)
-    are_integers = all(isinstance(part, types.Integer) for part in parts)
-    return tuple(parts) if are_integers else None
-
-
-def _result_of(items, index):
-    """Return the type of ``items[index]``, or None."""
-    parts = _index_types(index)
-    if parts is None or len(parts) > items.ndim:
-        return None
-    if len(parts) == items.ndim:
-        return number_of(items.dtype)
-    return ItemsType(items.dtype, items.ndim - len(parts), items.is_writable)
-
-
-@infer_global(operator.getitem)
-class _GetItem(AbstractTemplate):
-    def generic(self, args, _keywords):
-        """Return the signature of ``items[index]``."""
-        items, index = args
-        if isinstance(items, ItemsType):
-            result = _result_of(items, index)
-            if result is not None:
-                return signature(result, items, index)
-        return None
-
-
-@infer_global(operator.setitem)
-class _SetItem(AbstractTemplate):
-    def generic(self, args, _keywords):
-        """Return the signature of ``items[index] = value``."""
-        items, index, _ = args
-        # Whether it may be written to is checked later, with a message.
-        if isinstance(items, ItemsType):
-            is_slice = isinstance(index, types.SliceType)
-            result = _result_of(items, index)
-            if is_slice or not isinstance(result, (ItemsType, type(None))):
-                number = number_of(items.dtype)
-                return signature(types.none, items, index, number)
-        return None
-
-
-@infer_global(len)
-class _Length(AbstractTemplate):
-    def generic(self, args, _keywords):
-        """Return the signature of ``len(items)``."""
-        (items,) = args
-        if isinstance(items, ItemsType):
-            return signature(types.int64, items)
-        return None
-
-
-@lower_builtin(len, ItemsType)
-def _length(context, builder, sig, args):
-    struct = cgutils.create_struct_proxy(sig.args[0])(context, builder, args[0])
-    return builder.extract_value(struct.shape, 0)
-
-
-def _point_at(context, builder, items, value, index, index_value):
-    """Return the pointer at an index and the shape of what is there."""
-    struct = cgutils.create_struct_proxy(items)(context, builder, value)
-    shape = cgutils.unpack_tuple(builder, struct.shape, items.ndim)
-    parts = _index_types(index)
-    values = [index_value]
-    if isinstance(index, types.BaseTuple):
-        values = cgutils.unpack_tuple(builder, index_value, len(parts))
-    zero = context.get_constant(types.intp, 0)
-    offset = zero
-    for part, number, length in zip(parts, values, shape, strict=False):
-        place = context.cast(builder, number, part, types.intp)
-        if getattr(part, "signed", True):
-            is_negative = builder.icmp_signed("<", place, zero)
-            place = builder.select(is_negative, builder.add(place, length), place)
-        is_outside = builder.icmp_unsigned(">=", place, length)
-        with builder.if_then(is_outside, likely=False):
-            context.call_conv.return_user_exc(builder, IndexError, (OUTSIDE,))
-        offset = builder.add(builder.mul(offset, length), place)
-    rest = shape[len(parts) :]
-    offset = builder.mul(offset, _size(context, builder, rest))
-    return builder.gep(struct.data, [offset]), rest
-
-
-@lower_builtin(operator.getitem, ItemsType, types.Any)
-def _get_item(context, builder, sig, args):
-    items, index = sig.args
-    pointer, rest = _point_at(context, builder, items, args[0], index, args[1])
-    if rest:
-        return _make_items(context, builder, sig.return_type, pointer, rest)
-    number = context.unpack_value(builder, items.dtype, pointer)
-    return context.cast(builder, number, items.dtype, sig.return_type)
-
-
-@lower_builtin(operator.setitem, ItemsType, types.Any, types.Any)
-def _set_item(context, builder, sig, args):
-    items, index, number = sig.args
-    value = context.cast(builder, args[2], number, items.dtype)
-    if isinstance(index, types.SliceType):
-        struct = cgutils.create_struct_proxy(items)(context, builder, args[0])
-        shape = cgutils.unpack_tuple(builder, struct.shape, items.ndim)
-        part = context.make_helper(builder, index, args[1])
-        slicing.guard_invalid_slice(context, builder, index, part)
-        slicing.fix_slice(builder, part, shape[0])
-        size = _size(context, builder, shape[1:])
-        with cgutils.for_range(builder, slicing.get_slice_length(builder, part)) as row:
-            place = builder.add(part.start, builder.mul(row.index, part.step))
-            first = builder.mul(place, size)
-            with cgutils.for_range(builder, size) as loop:
-                pointer = builder.gep(struct.data, [builder.add(first, loop.index)])
-                context.pack_value(builder, items.dtype, value, pointer)
-    else:
-        pointer, _ = _point_at(context, builder, items, args[0], index, args[1])
-        context.pack_value(builder, items.dtype, value, pointer)
-    return context.get_dummy_value()
-
-
-# ------------------------------------------------------------------ in Python
 
 
 def _fit(name, dtype, value):
@@ -633,7 +139,7 @@ class Row:
             value = getattr(self._options, name)
         else:
             names = self._variables._fields, _names(self._options)
-            raise AttributeError(_unknown(name, *names))
+            raise AttributeError(unknown_name(name, *names))
         if isinstance(value, np.ndarray):
             if name not in self._variables._fields:
                 value = value.view()
@@ -648,13 +154,13 @@ class Row:
         setattr(self, field_name(number), value)
 
     def __setattr__(self, name, value):
-        array = getattr(self._variables, name, None)
         if name not in self._variables._fields:
             if name in _names(self._options):
                 message = f"env.{name} is an option: it cannot be written"
                 raise TypeError(message)
             names = self._variables._fields, _names(self._options)
-            raise AttributeError(_unknown(name, *names))
+            raise AttributeError(unknown_name(name, *names))
+        array = getattr(self._variables, name)
         if array.ndim > 1:
             message = f"env.{name} is an array: write its items, env.{name}[...] = ..."
             raise TypeError(message)
@@ -666,42 +172,28 @@ def _names(options):
     return getattr(options, "_fields", ())
 
 
-def _unknown(name, variables, options):
-    """Return the message of a name that a row does not have."""
-    return (
-        f"env.{name}: expected one of the variables {', '.join(variables)} or of the "
-        f"options {', '.join(options) or '(none)'}"
-    )
+row_of = Row
 
 
-def plain_items(array, i):
+def items_of(array, i):
     """Return the items of one row of an array."""
     return Items(array[i])
 
 
-def plain_action(array, i):
+def action_at(array, i):
     """Return the items of one row of an array of actions, which rules only read."""
     view = array[i].view()
     view.flags.writeable = False
     return Items(view, "action")
 
 
-def clear_plain_row(variables, i):
+def clear_row(variables, i):
     """Set a row of each array to zeros."""
     for array in variables:
         array[i] = 0
 
 
-def copy_plain_row(source, i, target, j):
+def copy_row(source, i, target, j):
     """Copy row i of each array of the same name to row j of ``target``."""
     for name in target._fields:
         getattr(target, name)[j] = getattr(source, name)[i]
-
-
-if config.DISABLE_JIT:
-    row_of, items_of, action_at = Row, plain_items, plain_action
-    clear_row, copy_row = clear_plain_row, copy_plain_row
-else:
-    row_of, items_of = _compiled_row, _compiled_items
-    action_at = _compiled_action
-    clear_row, copy_row = _clear_compiled_row, _copy_compiled_row

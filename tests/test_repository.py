@@ -56,8 +56,8 @@ FOR_ALL_TESTS = {"roll_vec.registration.ENVIRONMENTS"}
 
 
 def test_a_test_imports_private_names_only_of_the_package_that_it_tests():
-    found = [line for file in TESTS.rglob("*.py") for line in private_imports(file)]
-    assert sorted(found) == [], "import what the documentation names"
+    lines = [line for file in TESTS.rglob("*.py") for line in private_imports(file)]
+    assert sorted(lines) == [], "import what the documentation names"
 
 
 def private_imports(file):

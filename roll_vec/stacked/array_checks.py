@@ -16,7 +16,7 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import Rule
 from roll_vec.kernels.rng.generator import PlainGenerator
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
-from roll_vec.kernels.rows import Items, Row, plain_action
+from roll_vec.kernels.rows import Items, Row, action_at
 from roll_vec.stacked.array_env import ArrayEnv
 
 __all__ = ["check_rules"]
@@ -88,7 +88,7 @@ def check_rules(options: ArrayEnv) -> None:
         action: Any
         if isinstance(options.actions, Box):
             options.actions.seed(number)
-            action = plain_action(options.actions.sample()[np.newaxis], 0)
+            action = action_at(options.actions.sample()[np.newaxis], 0)
         else:
             action = number % len(options.action_names)
         result = _run(cls, "step", step, env, action, rng)

@@ -242,7 +242,7 @@ class ArrayEngine:
                 levels = start + seeds % np.maximum(count, np.uint64(1))
                 infos["level"] = np.where(count > 0, levels, seeds).astype(np.int64)
         if self.options.action_mask:
-            infos["action_mask"] = self._masks(env_ids)
+            infos["action_mask"] = self.action_masks(env_ids)
         if self.action_parser is not None:
             text = self.options.instructions(self.action_parser)
             infos["env_instruction"] = np.full(len(env_ids), text, object)
@@ -289,7 +289,7 @@ class ArrayEngine:
             step = (*step[:2], ~skip_mask & is_over, step[3])
         rewards, terminations, truncations, values = step
         if self.options.action_mask:
-            values["action_mask"] = self._masks(self._all)
+            values["action_mask"] = self.action_masks(self._all)
             values["action_mask"][skip_mask] = 0
         self._set_successes(skip_mask, idle_mask)
         infos = masked_infos(values, ~skip_mask)
@@ -325,7 +325,8 @@ class ArrayEngine:
             successes |= self.successes & idle_mask
         self.successes = successes
 
-    def _masks(self, env_ids: NDArray[np.int64]) -> NDArray[np.int8]:
+    def action_masks(self, env_ids: NDArray[np.int64]) -> NDArray[np.int8]:
+        """Return what the rule ``legal`` writes for some environments, (m, A)."""
         masks = np.zeros((len(env_ids), len(self.options.action_names)), np.int8)
         self._run(
             self._kernels.write_masks, len(env_ids), env_ids, *self._state[:2], masks

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.base_envs import ClosableEnv
-from roll_vec.errors import InvalidActionError, InvalidStateError, ResetNeededError
+from roll_vec.errors import InvalidStateError, ResetNeededError
 from roll_vec.options import parse_options
 from roll_vec.seeding import check_seed, draw_entropy
 from roll_vec.stacked.array_engine import ArrayEngine
@@ -119,14 +119,13 @@ class SingleArrayEnv(ClosableEnv):
                 self.action_parser, action, self._take_code
             )
             engine.elapsed_steps[0] = elapsed_steps
+            if self.options.action_mask:
+                info["action_mask"] = engine.action_masks(_ONE)[0]
             return self._observe(), reward, terminated, False, info
         if engine.action_codes is not None:
             actions = np.array([engine.action_codes.check_one(action)], np.int64)
         else:
-            try:
-                actions = engine.check_actions(np.asarray(action)[np.newaxis], _NO_SKIP)
-            except InvalidActionError as error:
-                raise InvalidActionError(str(error)) from None
+            actions = engine.check_actions(np.asarray(action)[np.newaxis], _NO_SKIP)
         result = engine.step(actions, _NO_SKIP)
         info = _first({k: v for k, v in result.infos.items() if k[0] != "_"})  # type: ignore[union-attr]
         reward, terminated = result.rewards.item(), result.terminations.item()

@@ -155,6 +155,13 @@ def test_levels_texts_masks_and_options():
     observations, infos = masks.reset(seed=1)
     full = (observations["board"] > 0).any(axis=1)
     assert np.array_equal(infos["action_mask"], full)
+    # Texts and masks at once, in a batch and alone.
+    more = {"action_mode": "text", "action_mask": True}
+    both, alone = make(MERGE, 2, **more), gymnasium.make(MERGE, **more)
+    both.reset(seed=6)
+    alone.reset(seed=6)
+    mask = both.step(("1", "1"))[-1]["action_mask"][0]
+    assert mask.tolist() == alone.step("1")[-1]["action_mask"].tolist()
     # A text without an action moves nothing and counts as a step.
     texts = make("tests_rules/Corridor-v0", 2, action_mode="text", max_episode_steps=2)
     before, infos = texts.reset(seed=0)

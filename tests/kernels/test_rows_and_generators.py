@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from roll_vec.kernels import rows
-from roll_vec.kernels.rng import generator
+from roll_vec.kernels import families
+from roll_vec.kernels.rng.generator import PlainGenerator
 from roll_vec.kernels.rng.pcg64 import pcg_seed
+from roll_vec.kernels.rows import Row
 
 Variables = namedtuple("Variables", "small flag real board")
 Options = namedtuple("Options", "length rate table")
@@ -46,7 +47,7 @@ _work = njit(work)
 
 @njit
 def work_in_row(variables, options, i, value, at, out):
-    env = rows.row_of(Variables(*variables), Options(*options), i)
+    env = families.row_of(Variables(*variables), Options(*options), i)
     out[0], out[1], out[2] = _work(env, value, at)
 
 
@@ -55,7 +56,7 @@ def test_numbers_are_pythons_and_writes_wrap(value, at):
     (variables, options), (others, _) = make_state(), make_state()
     out = np.zeros(3)
     work_in_row(tuple(variables), tuple(options), 1, value, at, out)
-    expected = work(rows.Row(others, options, 1), value, at)
+    expected = work(Row(others, options, 1), value, at)
     assert out.tolist() == list(expected)
     for array, other in zip(variables, others, strict=True):
         assert array.tobytes() == other.tobytes()
@@ -67,15 +68,15 @@ def test_an_index_outside_of_an_array_is_an_error_and_touches_no_other_row(at):
     with pytest.raises(IndexError, match="outside of an array"):
         work_in_row(tuple(variables), tuple(options), 1, 1, at, np.zeros(3))
     with pytest.raises(IndexError, match="outside of an array"):
-        work(rows.Row(*make_state(), 1), 1, at)
+        work(Row(*make_state(), 1), 1, at)
     for before, after in zip(make_state()[0], variables, strict=True):
         assert np.array_equal(before[[0, 2]], after[[0, 2]])
 
 
 @njit
 def clear_and_copy(variables, i, parts, j):
-    rows.copy_row(Variables(*variables), i, Part(*parts), j)
-    rows.clear_row(Variables(*variables), i)
+    families.copy_row(Variables(*variables), i, Part(*parts), j)
+    families.clear_row(Variables(*variables), i)
 
 
 def test_rows_are_copied_and_cleared():
@@ -91,8 +92,8 @@ def test_rows_are_copied_and_cleared():
 
 @njit
 def draw(rng_states, i, kind, low, high, numbers, p, out):
-    rng = generator.generator_of(rng_states, i)
-    own, chances = rows.items_of(numbers, 0), rows.items_of(p, 0)
+    rng = families.generator_of(rng_states, i)
+    own, chances = families.items_of(numbers, 0), families.items_of(p, 0)
     for k in range(out.shape[0]):
         if kind == 0:
             out[k] = rng.random() + rng.standard_normal()
@@ -105,7 +106,7 @@ def draw(rng_states, i, kind, low, high, numbers, p, out):
         else:
             rng.shuffle(own)
             out[k] = rng.choice(own) + rng.choice(own, p=chances)
-    generator.put_generator(rng, rng_states, i)
+    families.put_generator(rng, rng_states, i)
 
 
 def draw_with_numpy(rng, kind, low, high, own, p):
@@ -142,6 +143,6 @@ def test_generators_draw_as_numpys(kind, high):
         assert out.tolist() == [float(number) for number in drawn]
         assert numbers[0].tolist() == own.tolist()
         # The next draw is the same, too: also of a half word that is left over.
-        plain = generator.PlainGenerator(states, 1)
+        plain = PlainGenerator(states, 1)
         assert plain.integers(1000) == rng.integers(1000)
         assert not states[:, [0, 2]].any()
