@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from roll_vec.mixed import MixedVectorEnv, make_mixed
     from roll_vec.pool import PoolVectorEnv
     from roll_vec.stacked.array_env import ArrayEnv
+    from roll_vec.stacked.grid_env import GridEnv
+    from roll_vec.stacked.grid_family import Cell
     from roll_vec.stacked.rules import rule
     from roll_vec.vector.autoreset import final_obs
     from roll_vec.vector.env import RollVectorEnv
@@ -45,8 +47,10 @@ __all__ = [
     "ArrayEnv",
     "BaseDiscreteActionEnv",
     "BaseLanguageBasedEnv",
+    "Cell",
     "FrozenLakeEnv",
     "FrozenLakeEnvConfig",
+    "GridEnv",
     "MixedVectorEnv",
     "PoolVectorEnv",
     "RollVectorEnv",
@@ -66,8 +70,10 @@ _MODULE_OF = {
     "ArrayEnv": "roll_vec.stacked.array_env",
     "BaseDiscreteActionEnv": "roll_vec.base_envs",
     "BaseLanguageBasedEnv": "roll_vec.base_envs",
+    "Cell": "roll_vec.stacked.grid_family",
     "FrozenLakeEnv": "roll_vec.adapters.roll",
     "FrozenLakeEnvConfig": "roll_vec.adapters.roll",
+    "GridEnv": "roll_vec.stacked.grid_env",
     "MixedVectorEnv": "roll_vec.mixed",
     "PoolVectorEnv": "roll_vec.pool",
     "RollVectorEnv": "roll_vec.vector.env",

@@ -64,7 +64,14 @@ def check_rules(options: ArrayEnv) -> None:
 
     def look() -> None:
         arrays = options.allocate_observations(1)
-        if observe is not None:
+        if observe is None:
+            value = getattr(env, str(options.observation))
+            value = getattr(value, "array", value)
+            space = options.observation_space
+            if not space.contains(value):
+                owner = f"{cls.__name__}.{options.observation}"
+                raise InvalidOptionError.expected(owner, str(space), value)
+        else:
             out = (
                 Items(arrays[0][0], "out")
                 if output is None
@@ -130,7 +137,7 @@ def _check_declarations(options: ArrayEnv) -> None:
         if not is_name or variable.startswith("_") or variable in _RESERVED:
             accepted = f"names of variables, none of {', '.join(_RESERVED)}"
             raise InvalidOptionError.expected(f"{name}.state", accepted, variable)
-        if variable in options.constants or hasattr(ArrayEnv, variable):
+        if variable in options.constants or variable in cls.common_names():
             accepted = "names that the class does not have otherwise"
             raise InvalidOptionError.expected(f"{name}.state", accepted, variable)
     for info in options.infos:

@@ -35,8 +35,10 @@ from roll_vec.seeding import (
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.stacked.action_codes import ActionCodes
 from roll_vec.stacked.array_env import ArrayEnv
+from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.kernel_threads import KernelThreads
 from roll_vec.stacked.levels import EpisodeSeeds
+from roll_vec.stacked.options import METADATA
 from roll_vec.stacked.rules import explain
 from roll_vec.stacked.single_state import check_array
 from roll_vec.stacked.text_actions import text_action_space
@@ -49,7 +51,6 @@ from roll_vec.vector.rollout import Rollout
 
 __all__ = ["ArrayEngine"]
 
-METADATA = {"render_modes": ["ansi"], "render_fps": 4}
 _MODES = {
     AutoresetMode.DISABLED: families.DISABLED,
     AutoresetMode.NEXT_STEP: families.NEXT_STEP,
@@ -70,8 +71,6 @@ class ArrayEngine:
         Without effect: episodes begin within a step.
     """
 
-    metadata: dict[str, Any] = METADATA
-
     def __init__(
         self,
         options: ArrayEnv,
@@ -83,8 +82,12 @@ class ArrayEngine:
         self.options, self.num_envs, self.num_threads = options, num_envs, num_threads
         self.max_steps = max_episode_steps or 0
         self.render_mode = options.render_mode
-        self.observes_text = options.obs_mode == "text"
+        self.metadata = {**METADATA, "render_modes": list(options.RENDER_MODES)}
+        self.observer = options.make_observer(num_threads)
+        self.observes_text = options.obs_mode == "text" and options.writes_own_text
         self.single_observation_space = options.observation_space
+        if self.observer is not None:
+            self.single_observation_space = self.observer.space
         if self.observes_text:
             self.single_observation_space = UnicodeText(MAX_TEXT)
         self.single_action_space: Space[Any] = options.single_action_space
@@ -427,6 +430,9 @@ class ArrayEngine:
 
     def _batch(self, arrays: Any, shape: tuple[int, ...], out: Any = None) -> Any:
         """Return arrays of observations as a batch of the observation space."""
+        if self.observer is not None:
+            self._check_codes(arrays[0])
+            return self._look(self.observer, arrays[0], shape, out)
         spaces = self.options.parts.values()
         shaped = [
             array.reshape(*shape, *(space.shape or ()))
@@ -446,6 +452,36 @@ class ArrayEngine:
             return dict(zip(space.spaces, shaped, strict=True))
         return tuple(shaped) if isinstance(space, TupleSpace) else shaped[0]
 
+    def _check_codes(self, codes: NDArray[Any]) -> None:
+        """Refuse codes that have no looks; kernels would read outside of tables."""
+        options: Any = self.options
+        count, highest = options.FAMILY.num_codes, codes.max(initial=0)
+        if highest >= count:
+            message = (
+                f"{type(options).__name__}: the board has the code {highest}: expected "
+                f"codes below {count}, the number of cells"
+            )
+            raise InvalidStateError(message)
+
+    @staticmethod
+    def _look(
+        observer: GridObserver, codes: NDArray[Any], shape: tuple[int, ...], out: Any
+    ) -> Any:
+        """Return boards as observations of the mode, or texts."""
+        grids = codes.reshape(-1, *observer.shape)
+        if observer.obs_mode == "text":
+            texts = observer.observe(grids)
+            if len(shape) == 1:
+                return texts
+            num_steps, n = shape
+            return tuple(texts[t * n : (t + 1) * n] for t in range(num_steps))
+        observations = grids
+        if out is not None:
+            out = out.reshape(len(grids), *out.shape[len(shape) :])
+        if out is not None or observer.obs_mode != "grid":
+            observations = observer.observe(grids, out)
+        return observations.reshape(*shape, *observations.shape[1:])
+
     def observe_envs(self, env_ids: NDArray[np.int64]) -> list[Any]:
         """Return the observations of some environments, one by one."""
         if self.observes_text:
@@ -460,8 +496,14 @@ class ArrayEngine:
         return list(batch)
 
     def frames(self, env_ids: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
-        """Return a frame of each of some environments: the text of its state."""
-        return self._texts(env_ids)
+        """Return a frame of each of some environments: a picture or a text."""
+        is_text = mode != "rgb_array" and self.options.writes_own_text
+        if self.observer is None or is_text:
+            return self._texts(env_ids)
+        codes, options = self._observe(env_ids)[0], self.options
+        self._check_codes(codes)
+        scale = options.render_scale  # type: ignore[attr-defined]
+        return self.observer.frames(codes, mode, scale)
 
     def _texts(self, env_ids: NDArray[np.int64]) -> tuple[str, ...]:
         return tuple(self.options.text(self.row(i)) for i in env_ids.tolist())

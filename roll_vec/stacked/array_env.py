@@ -28,6 +28,7 @@ from roll_vec.options import (
     check_number,
     check_optional_text,
 )
+from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.rules import digest_rules
 from roll_vec.stacked.text_actions import describe_actions
 from roll_vec.text.options import ACTION_MODES, TextOptions
@@ -39,6 +40,7 @@ _DTYPES = (
     np.float32, np.float64,
 )  # fmt: skip
 RULES = ("begin", "step", "observe", "legal")
+_BASES = (__name__, "roll_vec.stacked.grid_env")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -108,6 +110,11 @@ max_actions_per_turn, max_answer_chars
     invalid_reward: ClassVar[float] = 0.0
     takes_invalid_actions: ClassVar[bool] = False
     seeding: ClassVar[str] = "level"
+    OBS_MODES: ClassVar[Mapping[str, str]] = {
+        "array": "what the rule `observe` writes",
+        "text": "what the method `text` returns",
+    }
+    RENDER_MODES: ClassVar[tuple[str, ...]] = ("ansi",)
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("num_levels", "start_level")
 
     obs_mode: str = "array"
@@ -133,7 +140,7 @@ max_actions_per_turn, max_answer_chars
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("obs_mode", self.obs_mode, ("array", "text"))
+        check_choice("obs_mode", self.obs_mode, self.OBS_MODES)
         check_choice("action_mode", self.action_mode, ACTION_MODES)
         check_optional_text("env_instruction", self.env_instruction)
         for name in ("action_mask", "seed_info", "level_info"):
@@ -150,13 +157,13 @@ max_actions_per_turn, max_answer_chars
                 "random numbers are one stream"
             )
             raise InvalidOptionError(message)
-        check_choice("render_mode", self.render_mode, (None, "ansi"))
+        check_choice("render_mode", self.render_mode, (None, *self.RENDER_MODES))
         levels = check_levels(self.num_levels, self.start_level)
         for name, value in zip(self.LEVEL_OPTIONS, levels, strict=True):
             object.__setattr__(self, name, value)
         for field in dataclasses.fields(self):
             default = type(getattr(type(self), field.name, None))
-            if field.name not in _COMMON and default in _CHECKS:
+            if field.name not in self.common_names() and default in _CHECKS:
                 value = _CHECKS[default](field.name, getattr(self, field.name))
                 object.__setattr__(self, field.name, value)
         self.check_options()
@@ -173,6 +180,12 @@ max_actions_per_turn, max_answer_chars
         """
 
     # ---------------------------------------------------------------- derived
+
+    @classmethod
+    def common_names(cls) -> frozenset[str]:
+        """Return the names of the base classes of this package; no rule reads them."""
+        bases = [owner for owner in cls.__mro__ if owner.__module__ in _BASES]
+        return frozenset(name for owner in bases for name in dir(owner))
 
     @functools.cached_property
     def variables(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
@@ -208,13 +221,12 @@ max_actions_per_turn, max_answer_chars
     def constants(self) -> dict[str, Any]:
         """What rules read as ``env.name`` beside variables: numbers and arrays."""
         fields = [field.name for field in dataclasses.fields(self)]
-        names = [name for name in fields if name not in _COMMON]
+        names = list(fields)
         for owner in reversed(type(self).__mro__):
-            if issubclass(owner, ArrayEnv) and owner is not ArrayEnv:
-                names += [name for name in vars(owner) if not name.startswith("_")]
+            names += [name for name in vars(owner) if not name.startswith("_")]
         result: dict[str, Any] = {}
         for name in dict.fromkeys(names):
-            if hasattr(ArrayEnv, name) or name in self.state:
+            if name in self.common_names() or name in self.state:
                 continue
             member = inspect.getattr_static(type(self), name, None)
             if callable(member) or isinstance(member, (Rule, property)):
@@ -272,6 +284,15 @@ max_actions_per_turn, max_answer_chars
     def last_action(self) -> int:
         """The highest action."""
         return self.action_start + len(self.action_names) - 1
+
+    def make_observer(self, num_threads: int) -> GridObserver | None:
+        """Return what turns boards into observations; None without a board."""
+        return None
+
+    @property
+    def writes_own_text(self) -> bool:
+        """Whether texts are those of the method ``text`` in every case."""
+        return True
 
     def allocate(self, num_envs: int) -> tuple[NDArray[Any], ...]:
         """Return the variables of so many environments, all 0."""
@@ -348,7 +369,6 @@ max_actions_per_turn, max_answer_chars
         return "\n".join([*lines, *describe_actions(self.action_lookup, parser)])
 
 
-_COMMON = {field.name for field in dataclasses.fields(ArrayEnv)}
 _CHECKS: dict[type, Callable[[str, Any], Any]] = {
     bool: check_bool,
     int: lambda name, value: check_int(name, value, -MAX_INT),

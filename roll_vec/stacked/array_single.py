@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.base_envs import ClosableEnv
 from roll_vec.errors import InvalidStateError, ResetNeededError
 from roll_vec.options import parse_options
 from roll_vec.seeding import check_seed, draw_entropy
 from roll_vec.stacked.array_engine import ArrayEngine
 from roll_vec.stacked.array_env import ArrayEnv
+from roll_vec.stacked.rendered_env import RenderedEnv
 from roll_vec.text.turn import EnvStep, step_text
 from roll_vec.vector.engine import EngineState
 from roll_vec.vector.state import fit_value
@@ -24,7 +24,7 @@ _ONE = np.zeros(1, np.int64)
 _NO_SKIP = np.zeros(1, np.bool_)
 
 
-class SingleArrayEnv(ClosableEnv):
+class SingleArrayEnv(RenderedEnv):
     """One environment: `gymnasium.make` of a registered `ArrayEnv`.
 
     Parameters
@@ -35,14 +35,13 @@ class SingleArrayEnv(ClosableEnv):
         Its options.
     """
 
-    metadata = ArrayEngine.metadata
-
     def __init__(self, cls: type[ArrayEnv], **keywords: Any) -> None:
         self.options = parse_options(cls, keywords)
         self._engine = ArrayEngine(self.options, 1, None, 1)
         self.observation_space = self._engine.single_observation_space
         self.action_space = self._engine.single_action_space
         self.action_parser = self._engine.action_parser
+        self.metadata = self._engine.metadata
         self.render_mode = self.options.render_mode
         self._has_started = False
 
@@ -86,6 +85,7 @@ class SingleArrayEnv(ClosableEnv):
         self._has_started = True
         if seed is not None:
             self._np_random_seed = seed
+        self._show()
         return self._observe(), _first(self._engine.reset_infos(_ONE))
 
     def set_level_options(self, **level_options: Any) -> None:
@@ -119,6 +119,7 @@ class SingleArrayEnv(ClosableEnv):
                 self.action_parser, action, self._take_code
             )
             engine.elapsed_steps[0] = elapsed_steps
+            self._show()
             if self.options.action_mask:
                 info["action_mask"] = engine.action_masks(_ONE)[0]
             return self._observe(), reward, terminated, False, info
@@ -128,6 +129,7 @@ class SingleArrayEnv(ClosableEnv):
             actions = engine.check_actions(np.asarray(action)[np.newaxis], _NO_SKIP)
         result = engine.step(actions, _NO_SKIP)
         info = _first({k: v for k, v in result.infos.items() if k[0] != "_"})  # type: ignore[union-attr]
+        self._show()
         reward, terminated = result.rewards.item(), result.terminations.item()
         return self._observe(), reward, terminated, False, info
 
@@ -149,12 +151,8 @@ class SingleArrayEnv(ClosableEnv):
             message = "the environment must be reset before it is stepped or rendered"
             raise ResetNeededError(message)
 
-    def render(self) -> Any:
-        """Return the text of the state with ``render_mode="ansi"``, else None."""
-        self._check_started()
-        if self.render_mode is None:
-            return None
-        return self._engine.frames(_ONE, self.render_mode)[0]
+    def _frame(self, mode: str) -> Any:
+        return self._engine.frames(_ONE, mode)[0]
 
     @property
     def _np_random(self) -> np.random.Generator | None:
@@ -200,6 +198,7 @@ class SingleArrayEnv(ClosableEnv):
         seed = None if seed is None else check_seed(seed)
         self._engine.set_state(whole, _ONE, _ONE)
         self._np_random_seed, self._has_started = seed, True
+        self._show()
 
 
 def _copy(value: Any) -> Any:

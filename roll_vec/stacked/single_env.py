@@ -19,6 +19,7 @@ from roll_vec.stacked.option_sets import (
     read_options,
 )
 from roll_vec.stacked.options import METADATA
+from roll_vec.stacked.rendered_env import RenderedEnv
 from roll_vec.stacked.single_state import LevelState, SingleState
 from roll_vec.stacked.text_actions import (
     describe_game,
@@ -31,7 +32,7 @@ from roll_vec.text.turn import MULTIPLIED_INFOS, EnvStep, step_text
 __all__ = ["GridEnv", "LevelEnv"]
 
 
-class GridEnv(SingleState):
+class GridEnv(RenderedEnv, SingleState):
     """One environment that is a grid: actions, rendering, ROLL's step limit.
 
     A subclass gives `_grid`, `_take_action` and what `SingleState` asks for.
@@ -67,7 +68,6 @@ class GridEnv(SingleState):
         # Computed once: a step takes 2 us.
         self._has_state_infos = options.has_state_infos
         self._has_started = False
-        self._window: Any = None
 
     @property
     def action_lookup(self) -> dict[int, str]:
@@ -173,51 +173,9 @@ class GridEnv(SingleState):
     def _observe(self) -> Any:
         return self.observer.observe_one(self._observed_grid())
 
-    def render(self) -> Any:
-        """Return a frame in the form of ``render_mode``.
-
-        Returns
-        -------
-        (16 H, 16 W, 3) uint8 times ``render_scale``, str or None
-            None in ``human`` mode, which shows a window, and without a mode.
-        """
-        self._check_open()
-        if self.render_mode is None:
-            gymnasium.logger.warn(
-                "render() was called without a render_mode; give one at construction, "
-                f"one of {', '.join(map(repr, self.metadata['render_modes']))}"
-            )
-            return None
-        self._check_started()
-        if self.render_mode == "human":
-            self._show()
-            return None
-        return self._frame(self.render_mode)
-
     def _frame(self, mode: str) -> Any:
         grids = self._grid()[np.newaxis]
         return self.observer.frames(grids, mode, self.options.render_scale)[0]
-
-    def _show(self) -> None:
-        """Show the grid in a window, in human mode."""
-        if self.render_mode != "human":
-            return
-        if self._window is None:
-            from roll_vec.render.window import Window
-
-            self._window = Window()
-        self._window.show(self._frame("rgb_array"), self.metadata["render_fps"])
-
-    def close(self) -> None:
-        """Close the environment and the window, if there is one."""
-        super().close()
-        if self._window is not None:
-            self._window.close()
-            self._window = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A window belongs to its process.
-        return {**self.__dict__, "_window": None}
 
 
 class LevelEnv(GridEnv, LevelState):

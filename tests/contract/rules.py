@@ -171,9 +171,52 @@ class Mass(roll_vec.ArrayEnv):
             out[i] = env.x[i]
 
 
+FLOOR, WALL, PLAYER, GOAL = range(4)
+
+
+class Walk(roll_vec.GridEnv):
+    """Walk past the walls to the goal."""
+
+    size: int = 4
+    state = {
+        "board": (np.uint8, ("size", "size")),
+        "place": (np.int8, 2),
+        "success": np.bool_,
+    }
+    actions = ("up", "down", "left", "right")
+    infos = ("success",)
+    cells = (
+        roll_vec.Cell(".", "floor", (230, 230, 220)),
+        roll_vec.Cell("#", "wall", (60, 60, 60), "2"),
+        roll_vec.Cell("@", "player", (200, 60, 60), "1;31"),
+        roll_vec.Cell("G", "goal", (60, 160, 60)),
+    )
+
+    @roll_vec.rule
+    def begin(env, rng):
+        for r in range(env.size):
+            for c in range(env.size):
+                env.board[r, c] = WALL if rng.random() < 0.2 else FLOOR
+        env.board[0, 0] = PLAYER
+        env.board[env.size - 1, env.size - 1] = GOAL
+
+    @roll_vec.rule
+    def step(env, action, rng):
+        r = env.place[0] + (action == 1) - (action == 0)
+        c = env.place[1] + (action == 3) - (action == 2)
+        if not (0 <= r < env.size and 0 <= c < env.size) or env.board[r, c] == WALL:
+            return -0.5, False
+        env.success = env.board[r, c] == GOAL
+        env.board[env.place[0], env.place[1]] = FLOOR
+        env.board[r, c] = PLAYER
+        env.place[0] = r
+        env.place[1] = c
+        return float(env.success), env.success
+
+
 FAMILIES = {
     f"tests_rules/{cls.__name__}-v0": cls
-    for cls in (Corridor, Short, Cart, Merge, Mass)
+    for cls in (Corridor, Short, Cart, Merge, Mass, Walk)
 }
 
 

@@ -13,7 +13,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import roll_vec
-from roll_vec.errors import InvalidOptionError
+from roll_vec.errors import InvalidOptionError, InvalidStateError
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.testing import check_vector_env
 from tests.conftest import JIT_OFF
@@ -21,7 +21,7 @@ from tests.contract.cases import assert_same, play, single_info
 from tests.contract.rules import FAMILIES, register_families, unregister_families
 from tests.splits import split_all
 
-MERGE = "tests_rules/Merge-v0"
+MERGE, WALK = "tests_rules/Merge-v0", "tests_rules/Walk-v0"
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
 
 
@@ -351,3 +351,76 @@ def test_mistakes_that_did_not_run_are_told_by_the_compiler(
     envs = make("tests_rules/Mine-v0", 2)
     with pytest.raises(InvalidOptionError, match=rf"Mine: line \d+: .*{message}"):
         play(envs, [envs.reset(seed=0) and [0, 0]])
+
+
+@pytest.mark.parametrize("obs_mode", ["planes", "tiny_rgb", "rgb", "text"])
+def test_boards_are_seen_as_codes_say_in_steps_and_unrolls(obs_mode):
+    codes, envs = make(WALK), make(WALK, obs_mode=obs_mode)
+    single = gymnasium.make(WALK, obs_mode=obs_mode, render_mode="rgb_array")
+    boards, observations = codes.reset(seed=6)[0], envs.reset(seed=6)[0]
+    assert_same(single.reset(seed=6)[0], observations[0])
+    assert single.render().shape == (64, 64, 3)
+    cells = FAMILIES[WALK].cells
+    pixels = np.array([cell.pixel for cell in cells], np.uint8)
+    tiles = pixels[boards].repeat(16, 1).repeat(16, 2)
+    glyphs = ["\n".join("".join(cells[k][0] for k in r) for r in b) for b in boards]
+    expected = {
+        "planes": boards[:, None] == np.arange(4)[:, None, None],
+        "tiny_rgb": pixels[boards],
+        "rgb": tiles,
+        "text": tuple(glyphs),
+    }[obs_mode]
+    assert np.array_equal(observations, expected)
+    assert (single.render() == tiles[0]).all()
+    assert envs.observation_space.contains(observations)
+    actions = np.stack(draw(envs, 20))
+    rollout = envs.unroll(actions, out=None)
+    codes.reset(seed=6)
+    envs.reset(seed=6)
+    for action, seen in zip(actions, rollout.observations, strict=True):
+        assert_same(envs.step(action)[0], seen)
+
+
+def test_a_code_without_looks_is_told_and_reads_no_memory():
+    env = gymnasium.make(WALK, obs_mode="rgb").unwrapped
+    env.reset(seed=0)
+    env.set_state({**env.get_state(), "board": np.full((4, 4), 4, np.uint8)})
+    with pytest.raises(InvalidStateError, match=r"code 4.*below 4"):
+        env.step(0)
+
+
+def test_a_text_of_ones_own_and_other_symbols():
+    class Mine(FAMILIES[WALK]):
+        def text(self, env):
+            return f"{super().text(env)}\nat {env.place[0]}, {env.place[1]}"
+
+    roll_vec.register("tests_rules/Mine-v0", Mine)
+    lookup = {0: "..", 1: "##", 2: "you", 3: "!"}
+    more = {"grid_lookup": lookup, "render_mode": "ansi", "action_mode": "text"}
+    envs = make("tests_rules/Mine-v0", 2, obs_mode="text", **more)
+    observations, infos = envs.reset(seed=1)
+    first, *_, last = observations[0].splitlines()
+    assert (first[:3], last) == ("you", "at 0, 0")
+    assert envs.render() == observations
+    assert "you is player" in infos["env_instruction"][0]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"cells": ()}, r"Mine\.cells: expected what each code"),
+        ({"cells": (("", "wall", (0, 0, 0)),)}, r"Mine\.cells: expected \(glyph"),
+        ({"cells": ((".", "wall", (0, 0, 999)),)}, r"Mine\.cells: expected \(glyph"),
+        (
+            {"tiles": np.zeros((3, 16, 16, 3))},
+            r"Mine\.tiles: expected an array of uint",
+        ),
+        ({"observation": "place"}, r"Mine\.state: expected the board 'place'"),
+        ({"cells": FAMILIES[WALK].cells[:2]}, r"Mine\.board: expected Box\(0, 1"),
+    ],
+)
+def test_boards_that_cannot_be_are_told(change, told):
+    with pytest.raises(InvalidOptionError, match=told):
+        roll_vec.register(
+            "tests_rules/Mine-v0", type("Mine", (FAMILIES[WALK],), change)
+        )

@@ -1,0 +1,178 @@
+"""`GridEnv`: the base class of array environments that are played on a board."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import NDArray
+
+from roll_vec.errors import InvalidOptionError
+from roll_vec.kernels.rows import Items, Row
+from roll_vec.options import check_int, check_lookup
+from roll_vec.render.tiles import TILE_SIZE
+from roll_vec.stacked.array_env import ArrayEnv
+from roll_vec.stacked.grid_family import Cell, GridFamily
+from roll_vec.stacked.grid_observations import OBS_MODES, GridObserver
+from roll_vec.stacked.options import MAX_SCALE, RENDER_MODES
+from roll_vec.stacked.text_actions import describe_game, symbol_meanings
+
+__all__ = ["GridEnv"]
+
+
+class GridEnv(ArrayEnv):
+    """Base class of array environments that are played on a board.
+
+    The board is a variable of cell codes; a table says what each code looks like.
+    Observations in all modes, pictures, texts and instructions follow from these.
+
+    Parameters
+    ----------
+    obs_mode : str
+        Form of observations: ``grid``, the codes; ``planes``, a plane for each code;
+        ``tiny_rgb``, a pixel for each cell; ``rgb``, a tile for each cell; ``text``.
+    grid_lookup : dict from int to str, or None
+        Characters of the codes in texts, in the place of those of `cells`.
+    grid_vocab : dict from str to str, or None
+        Meanings of the characters, for the instructions.
+    render_mode : str or None
+        Form of frames: ``rgb_array``, ``ansi``, ``text`` or ``human``.  ``ansi`` is
+        coloured text, ``human`` a window (extra ``render``).
+    render_scale : int
+        Scale of frames, from 1 to 64: a cell has 16 n times 16 n pixels.
+    action_mode, env_instruction, action_mask, num_levels, start_level, seed_info, \
+level_info, action_pattern, special_token_list, format_penalty, match, \
+action_separator, max_actions_per_turn, max_answer_chars
+        See `ArrayEnv`.
+
+    Attributes
+    ----------
+    cells : sequence of Cell, of the class
+        What each code looks like, from code 0: characters, a meaning, a colour of
+        (red, green, blue), and for terminals the number of an ANSI colour.
+    observation : str, of the class
+        The variable that is the board: of two axes, and of uint8.  In its place the
+        rule ``observe(env, out)`` may write the codes: ``out[row, column] = 1``.
+    tiles : (C, 16, 16, 3) uint8, or None, of the class
+        A picture of each code; None: squares of its colour.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+
+    cells: ClassVar[Any] = ()
+    tiles: ClassVar[NDArray[np.uint8] | None] = None
+    observation: ClassVar[str | None] = "board"
+    OBS_MODES: ClassVar[Mapping[str, str]] = OBS_MODES
+    RENDER_MODES: ClassVar[tuple[str, ...]] = RENDER_MODES
+    # Of texts: coordinates are what Sokoban and FrozenLake alone have.
+    text_format: ClassVar[str] = "grid"
+    own_space: ClassVar[None] = None
+    FAMILY: ClassVar[GridFamily]
+
+    obs_mode: str = "grid"
+    grid_lookup: Any = None
+    grid_vocab: Any = None
+    render_scale: int = 1
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        cls.FAMILY = _make_family(cls)
+
+    def __post_init__(self) -> None:
+        if not self.cells:
+            accepted = "what each code of the board looks like, roll_vec.Cell each"
+            owner = f"{type(self).__name__}.cells"
+            raise InvalidOptionError.expected(owner, accepted, self.cells)
+        super().__post_init__()
+        scale = check_int("render_scale", self.render_scale, 1, MAX_SCALE)
+        family, vocab = self.FAMILY, self.grid_vocab
+        lookup = check_lookup("grid_lookup", self.grid_lookup, family.glyphs)
+        if vocab is not None and not isinstance(vocab, Mapping):
+            accepted = "a dict from str to str"
+            raise InvalidOptionError.expected("grid_vocab", accepted, vocab)
+        vocab = dict(family.meanings if vocab is None else vocab)
+        values = {"render_scale": scale, "grid_lookup": lookup, "grid_vocab": vocab}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def grid_shape(self) -> tuple[int, int]:
+        """Height and width of the board."""
+        dtype, shape = self.variables.get(str(self.observation), (np.dtype(bool), ()))
+        if len(shape) != 2 or dtype != np.uint8:
+            name = type(self).__name__
+            accepted = f"the board {self.observation!r} as (np.uint8, (rows, columns))"
+            value = self.state.get(str(self.observation))
+            raise InvalidOptionError.expected(f"{name}.state", accepted, value)
+        return shape
+
+    @cached_property
+    def observation_space(self) -> Box:
+        """The space of the codes, which observations in all modes are made of."""
+        return Box(0, self.FAMILY.num_codes - 1, self.grid_shape, np.uint8)
+
+    def make_observer(self, num_threads: int) -> GridObserver:
+        """Return what turns boards into observations and frames."""
+        return GridObserver(self, num_threads)
+
+    @property
+    def symbol_meanings(self) -> list[tuple[str, str]]:
+        """Characters of a board, each with its meaning."""
+        return symbol_meanings(self)
+
+    @property
+    def writes_own_text(self) -> bool:
+        """Whether the method ``text`` is a subclass's own."""
+        return type(self).text is not GridEnv.text
+
+    def text(self, env: Row) -> str:
+        """Return the board as characters; a subclass may have its own text."""
+        codes = np.zeros(self.grid_shape, np.uint8)
+        observe = getattr(type(self), "observe", None)
+        if observe is None:
+            codes[...] = getattr(env, str(self.observation)).array
+        else:
+            observe(env, Items(codes, "out"))
+        texts: tuple[str, ...] = self.make_observer(1).frames(codes[None], "text")
+        return texts[0]
+
+    def instructions(self, parser: Any) -> str:
+        """Return the game, the symbols, the actions and the form of an answer."""
+        return describe_game(self, parser)
+
+
+def _make_family(cls: type[GridEnv]) -> GridFamily:
+    """Return the looks of a class's boards.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    owner, accepted = f"{cls.__name__}.cells", "(glyph, meaning, (red, green, blue))"
+    cells = []
+    for each in cls.cells:
+        try:
+            cell = Cell(*each)
+            pixel = [int(part) for part in cell.pixel]
+        except (TypeError, ValueError):
+            raise InvalidOptionError.expected(owner, accepted, each) from None
+        is_text = isinstance(cell.glyph, str) and isinstance(cell.meaning, str)
+        is_pixel = len(pixel) == 3 and all(0 <= part <= 255 for part in pixel)
+        if not (is_text and cell.glyph and is_pixel):
+            raise InvalidOptionError.expected(owner, accepted, each)
+        cells.append(cell)
+    tiles = cls.tiles
+    if tiles is not None:
+        shape = (len(cells), TILE_SIZE, TILE_SIZE, 3)
+        if getattr(tiles, "shape", None) != shape or tiles.dtype != np.uint8:
+            accepted = f"an array of uint8 of shape {shape}"
+            raise InvalidOptionError.expected(f"{cls.__name__}.tiles", accepted, tiles)
+        tiles = np.array(tiles, order="C")
+        tiles.flags.writeable = False
+    names = cls.actions if isinstance(cls.actions, (tuple, list)) else ()
+    return GridFamily(tuple(cells), tuple(names), tiles)
