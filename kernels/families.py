@@ -208,8 +208,10 @@ def make_family(
         rng_states,
         elapsed_steps,
         results,
+        infos,
+        observations,
     ):
-        """Take one step a row; rows to skip stay as they are and give zeros.
+        """Take one step a row and observe it; rows to skip stay and give zeros.
 
         Parameters
         ----------
@@ -224,12 +226,18 @@ def make_family(
         variables, options, rng_states, elapsed_steps
             As those of ``begin_rows``.
         results : tuple of the arrays of `Results`, written
+        infos : tuple of (n, ...) arrays, written
+            The variables after the step; zeros of rows to skip.
+        observations : tuple of (n, ...) arrays of zeros, written
+            Of all rows.
         """
         state, settings = variables_type(*variables), options_type(*options)
+        values = infos_type(*infos)
         rewards, terminations, truncations = results
         for i in range(np.uint64(start), np.uint64(stop)):
             if skip_mask[i]:
                 rewards[i], terminations[i], truncations[i] = 0.0, False, False
+                clear_row(values, i)
             else:
                 step_row(
                     i,
@@ -242,6 +250,8 @@ def make_family(
                     elapsed_steps,
                     results,
                 )
+                copy_row(state, i, values, i)
+            observe_row(i, state, settings, observations, i)
 
     @compiled
     def observe_rows(start, stop, rows, variables, options, out):

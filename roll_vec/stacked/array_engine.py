@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Dict, Discrete, Space
+from gymnasium.spaces import Discrete, Space
 from gymnasium.spaces import Tuple as TupleSpace
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
@@ -18,6 +19,7 @@ from roll_vec.errors import InvalidActionError, InvalidStateError, UnsupportedEr
 from roll_vec.kernels import families
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Row
+from roll_vec.kernels.thread_team import IS_COMPILED
 from roll_vec.options import (
     MAX_INT,
     check_int,
@@ -51,6 +53,7 @@ from roll_vec.vector.rollout import Rollout
 
 __all__ = ["ArrayEngine"]
 
+_NOTHING = nullcontext()
 _MODES = {
     AutoresetMode.DISABLED: families.DISABLED,
     AutoresetMode.NEXT_STEP: families.NEXT_STEP,
@@ -116,6 +119,8 @@ class ArrayEngine:
         self.num_levels = np.full(num_envs, options.num_levels, np.uint64)
         self.start_levels = np.full(num_envs, options.start_level, np.uint64)
         self._all = np.arange(num_envs)
+        # Of the last step, until something else moves an environment.
+        self._observations: tuple[NDArray[Any], ...] | None = None
         self._derive()
 
     def _derive(self) -> None:
@@ -124,10 +129,9 @@ class ArrayEngine:
         self._kernels = options.family()
         variables = dict(zip(options.variables, self.variables, strict=True))
         self._infos = {name: variables[name] for name in options.infos}
-        self._success = self._infos.get("success")
 
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("_kernels", "_infos", "_success")
+        derived = ("_kernels", "_infos")
         return {name: each for name, each in vars(self).items() if name not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -159,7 +163,7 @@ class ArrayEngine:
         """Run a kernel; what cannot be compiled is an error of a rule."""
         try:
             # With the JIT off, kernels warn of integers that wrap around.
-            with np.errstate(over="ignore"):
+            with _NOTHING if IS_COMPILED else np.errstate(over="ignore"):
                 self.kernel_threads.run(kernel, num_rows, *arguments)
         except NumbaError as error:
             options = self.options
@@ -200,6 +204,7 @@ class ArrayEngine:
         self._begin(env_ids)
 
     def _begin(self, env_ids: NDArray[np.int64]) -> None:
+        self._observations = None
         self._run(
             self._kernels.begin_rows,
             len(env_ids),
@@ -294,7 +299,11 @@ class ArrayEngine:
         if self.options.action_mask:
             values["action_mask"] = self.action_masks(self._all)
             values["action_mask"][skip_mask] = 0
-        self._set_successes(skip_mask, idle_mask)
+        if "success" in values:
+            successes = values["success"].astype(np.bool_)
+            if idle_mask is not None:
+                successes |= self.successes & idle_mask
+            self.successes = successes
         infos = masked_infos(values, ~skip_mask)
         return StepResult(rewards, terminations, truncations, infos)
 
@@ -305,6 +314,8 @@ class ArrayEngine:
         n = self.num_envs
         flags = np.empty((2, n), np.bool_)
         results = np.empty(n), flags[0], flags[1]
+        infos = {name: np.empty_like(array) for name, array in self._infos.items()}
+        observations = self.options.allocate_observations(n)
         first_action, _, *others = self._rules
         self._run(
             self._kernels.step_rows,
@@ -314,19 +325,11 @@ class ArrayEngine:
             (first_action, max_steps, *others),
             *self._state,
             results,
+            tuple(infos.values()),
+            observations,
         )
-        values = _as_infos(self._infos)
-        for array in values.values():
-            array[skip_mask] = 0
-        return *results, values
-
-    def _set_successes(self, skip_mask: Any, idle_mask: Any) -> None:
-        if self._success is None:
-            return
-        successes = self._success.astype(np.bool_) & ~skip_mask
-        if idle_mask is not None:
-            successes |= self.successes & idle_mask
-        self.successes = successes
+        self._observations = observations
+        return *results, _as_infos(infos)
 
     def action_masks(self, env_ids: NDArray[np.int64]) -> NDArray[np.int8]:
         """Return what the rule ``legal`` writes for some environments, (m, A)."""
@@ -391,7 +394,7 @@ class ArrayEngine:
             observations,
             finals,
         )
-        if self._success is not None:
+        if "success" in infos:
             self.successes = infos["success"][-1].astype(np.bool_)
         final = None
         if mode is AutoresetMode.SAME_STEP:
@@ -418,7 +421,10 @@ class ArrayEngine:
         """Return the observations of all environments; see `Engine.observe`."""
         if self.observes_text:
             return self._texts(self._all)
-        arrays = self._observe(self._all)
+        # A step has observed; nobody else has these arrays.
+        arrays, self._observations = self._observations, None
+        if arrays is None:
+            arrays = self._observe(self._all)
         return self._batch(arrays, (self.num_envs,), out)
 
     def _observe(self, env_ids: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
@@ -433,24 +439,24 @@ class ArrayEngine:
         if self.observer is not None:
             self._check_codes(arrays[0])
             return self._look(self.observer, arrays[0], shape, out)
-        spaces = self.options.parts.values()
+        parts = self.options.parts
+        if out is None and "" in parts:
+            return arrays[0].reshape(*shape, *(parts[""].shape or ()))
         shaped = [
             array.reshape(*shape, *(space.shape or ()))
-            for array, space in zip(arrays, spaces, strict=True)
+            for array, space in zip(arrays, parts.values(), strict=True)
         ]
-        space = self.single_observation_space
+        is_tuple = isinstance(self.single_observation_space, TupleSpace)
         if out is not None:
-            parts = [out]
-            if isinstance(space, Dict):
-                parts = [out[name] for name in space.spaces]
-            elif isinstance(space, TupleSpace):
-                parts = list(out)
-            for target, array in zip(parts, shaped, strict=True):
+            targets = (
+                out if is_tuple else [out[name] if name else out for name in parts]
+            )
+            for target, array in zip(targets, shaped, strict=True):
                 target[...] = array
             return out
-        if isinstance(space, Dict):
-            return dict(zip(space.spaces, shaped, strict=True))
-        return tuple(shaped) if isinstance(space, TupleSpace) else shaped[0]
+        if is_tuple:
+            return tuple(shaped)
+        return dict(zip(parts, shaped, strict=True))
 
     def _check_codes(self, codes: NDArray[Any]) -> None:
         """Refuse codes that have no looks; kernels would read outside of tables."""
@@ -487,11 +493,10 @@ class ArrayEngine:
         if self.observes_text:
             return list(self._texts(env_ids))
         batch = self._batch(self._observe(env_ids), (len(env_ids),))
-        space = self.single_observation_space
-        if isinstance(space, Dict):
+        if isinstance(batch, dict):
             rows = range(len(env_ids))
             return [{name: array[j] for name, array in batch.items()} for j in rows]
-        if isinstance(space, TupleSpace):
+        if isinstance(self.single_observation_space, TupleSpace):
             return list(zip(*batch, strict=True))
         return list(batch)
 
@@ -562,6 +567,7 @@ class ArrayEngine:
         self, state: EngineState, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
     ) -> None:
         """Copy rows of a state; see `Engine.set_state`."""
+        self._observations = None
         for name, array in self._arrays().items():
             if name != "successes":
                 array[env_ids] = state.arrays[name][rows]
@@ -608,10 +614,10 @@ _INFO_DTYPES = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}
 
 
 def _as_infos(arrays: Mapping[str, NDArray[Any]], ndim: int = 1) -> dict[str, Any]:
-    """Return copies of variables as infos; ``ndim`` axes are of the batch."""
+    """Return variables as infos, of which ``ndim`` axes are of the batch."""
     return {
-        name: array.astype(_INFO_DTYPES[array.dtype.kind])
+        name: array.astype(_INFO_DTYPES[array.dtype.kind], copy=False)
         if array.ndim == ndim
-        else array.copy()
+        else array
         for name, array in arrays.items()
     }
