@@ -12,12 +12,12 @@ import numpy as np
 from roll_vec.cli._errors import one_line
 from roll_vec.cli._screen import format_rows
 from roll_vec.evaluation import (
-    SPLITS,
     Comparison,
     EpisodeRecord,
     EpisodeResults,
     Interval,
     Split,
+    splits_of,
 )
 
 if TYPE_CHECKING:
@@ -33,9 +33,15 @@ def split_table(ids: Sequence[str]) -> str:
     """Return the splits of some ids, a line for each."""
     rows = [("id", "split", "episodes", "digest", "episodes are")]
     rows += [
-        (id, split.name, f"{len(split):,}", split.digest[:_DIGEST_CHARS], split.title)
+        (
+            id,
+            split.name,
+            f"{len(split):,}",
+            split.digest[:_DIGEST_CHARS] or _NO_VALUE,
+            split.title,
+        )
         for id in ids
-        for split in SPLITS[id].values()
+        for split in splits_of(id).values()
     ]
     return format_rows(rows, "<<><", sys.stdout)
 

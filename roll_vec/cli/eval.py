@@ -47,6 +47,7 @@ from roll_vec.evaluation import (
     find_split,
     play_chat_episodes,
     play_episodes,
+    splits_of,
 )
 from roll_vec.evaluation.runs import Play
 from roll_vec.evaluation.shop_splits import WEBSHOP, shop_keywords
@@ -94,7 +95,7 @@ def _split_ids(env_id: str | None) -> list[str]:
     if env_id is None:
         return list(SPLITS)
     name = find_spec(full_id(env_id)).id
-    if name not in SPLITS:
+    if not splits_of(name):
         text = f"expected an id with splits: {', '.join(SPLITS)}, got {env_id!r}"
         raise argument_error("ID", text)
     return [name]
@@ -104,8 +105,9 @@ def _find_split(
     env_id: str, arguments: argparse.Namespace
 ) -> tuple[Split, dict[str, Any]]:
     """Return the split, and the keywords that are not of its shop."""
-    if arguments.split not in SPLITS[env_id]:
-        text = f"expected a split of {env_id}: {', '.join(SPLITS[env_id])}"
+    splits = splits_of(env_id)
+    if arguments.split not in splits:
+        text = f"expected a split of {env_id}: {', '.join(splits)}"
         raise argument_error("--split", f"{text}, got {arguments.split!r}")
     keywords = dict(arguments.options)
     shop: dict[str, Any] = {}

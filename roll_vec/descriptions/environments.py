@@ -20,7 +20,7 @@ from roll_vec.descriptions.keywords import (
     find_options,
     load_entry,
 )
-from roll_vec.evaluation import SPLITS, Split
+from roll_vec.evaluation import Split, splits_of
 from roll_vec.game_descriptions import GameDescription
 from roll_vec.options import check_unknown
 from roll_vec.registration import ENVIRONMENTS
@@ -213,7 +213,7 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
         ),
         game=game,
         truncated=_limits(limit, game, registered is not None and registered.pooled),
-        splits=tuple(SPLITS.get(spec.id, {}).values()),
+        splits=tuple(splits_of(spec.id).values()),
     )
 
 

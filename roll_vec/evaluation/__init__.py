@@ -48,7 +48,7 @@ from roll_vec.evaluation.result_files import (
 )
 from roll_vec.evaluation.runs import evaluate
 from roll_vec.evaluation.split import Split
-from roll_vec.evaluation.splits import SPLITS, find_split
+from roll_vec.evaluation.splits import SPLITS, find_split, splits_of
 from roll_vec.trajectories import Turn
 
 __all__ = [
@@ -78,5 +78,6 @@ __all__ = [
     "play_episodes",
     "play_split",
     "read_results",
+    "splits_of",
     "wilson_interval",
 ]

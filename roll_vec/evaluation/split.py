@@ -10,10 +10,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium.spaces import Dict, Tuple
+from gymnasium.vector.utils import iterate
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.factories import POOL_KEYWORDS, WORK_KEYWORDS, make_vec
-from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration import ENVIRONMENTS, resolve
 
 if TYPE_CHECKING:
     from roll_vec.pool import PoolVectorEnv
@@ -111,11 +113,13 @@ class Split:
     def compute_digest(self) -> str:
         """Return the SHA-256 of the keywords, the seeds and the first observations.
 
-        Grids are hashed as codes, uint8 in C order, texts as UTF-8 with a zero byte
-        after each, and data files as their SHA-256 in the place of their paths.
+        Grids are hashed as codes, uint8 in C order, other arrays with their dtype, and
+        texts as UTF-8 with a zero byte after each.  Data files are hashed as their
+        SHA-256 in the place of their paths.
         """
         mode = {}
-        if "obs_mode" in ENVIRONMENTS[self.id].defaults():
+        registered = resolve(self.id)
+        if not registered.pooled and "grid" in registered.load("Options").OBS_MODES:
             mode = {"obs_mode": "grid"}
         seeds = list(self.seeds)
         envs = self.make_vec(min(len(seeds), _DIGEST_ENVS), **mode)
@@ -126,10 +130,28 @@ class Split:
             part = seeds[start : start + envs.num_envs]
             padding = [part[-1]] * (envs.num_envs - len(part))
             observations, _ = envs.reset(seed=part + padding)
-            for observation in observations[: len(part)]:
-                if isinstance(observation, str):
-                    digest.update(observation.encode() + b"\0")
-                else:
-                    digest.update(np.asarray(observation, np.uint8).tobytes())
+            rows = observations
+            if isinstance(envs.single_observation_space, (Dict, Tuple)):
+                rows = list(iterate(envs.observation_space, observations))
+            for observation in rows[: len(part)]:
+                _add_to_digest(digest, observation, np.uint8 if mode else None)
         envs.close()
         return digest.hexdigest()
+
+
+def _add_to_digest(digest: Any, observation: Any, dtype: type | None) -> None:
+    """Hash an observation; arrays are converted to a dtype, if there is one."""
+    if isinstance(observation, str):
+        digest.update(observation.encode() + b"\0")
+    elif isinstance(observation, Mapping):
+        for name in sorted(observation):
+            digest.update(name.encode() + b"\0")
+            _add_to_digest(digest, observation[name], dtype)
+    elif isinstance(observation, tuple):
+        for each in observation:
+            _add_to_digest(digest, each, dtype)
+    else:
+        array = np.asarray(observation, dtype)
+        if dtype is None:
+            digest.update(f"{array.dtype} {array.shape}\0".encode())
+        digest.update(array.tobytes())

@@ -9,6 +9,7 @@ free for training (``num_levels=1_000_000``).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,10 +20,13 @@ from roll_vec.evaluation.shop_splits import (
     make_shop_split,
 )
 from roll_vec.evaluation.split import Split
+from roll_vec.registration import ENVIRONMENTS
 
-__all__ = ["SPLITS", "TEST_START", "find_split"]
+__all__ = ["SPLITS", "TEST_START", "find_split", "splits_of"]
 
 TEST_START = 1_000_000
+# Of the split of an environment that a user has registered.
+OWN_EPISODES = 500
 
 
 def find_split(id: str, name: str, **shop: Any) -> Split:
@@ -31,6 +35,7 @@ def find_split(id: str, name: str, **shop: Any) -> Split:
     Parameters
     ----------
     id, name : str
+        An id of yours has the split ``test``.
     **shop
         WebShop's ``products``, for a shop in files of your own, and other keywords of
         its catalogue.  The split has the goals of this shop, and its digest is
@@ -41,17 +46,32 @@ def find_split(id: str, name: str, **shop: Any) -> Split:
     InvalidOptionError
         If there is no such id or split, or the shop cannot be read.
     """
-    if id not in SPLITS:
-        raise InvalidOptionError.expected("id", f"one of {', '.join(SPLITS)}", id)
-    if name not in SPLITS[id]:
-        accepted = f"a split of {id}: {', '.join(SPLITS[id])}"
+    splits = splits_of(id)
+    if not splits:
+        accepted = f"one of {', '.join(SPLITS)}, or an id of `roll_vec.register`"
+        raise InvalidOptionError.expected("id", accepted, id)
+    if name not in splits:
+        accepted = f"a split of {id}: {', '.join(splits)}"
         raise InvalidOptionError.expected("name", accepted, name)
     if not shop:
-        return SPLITS[id][name]
+        split = splits[name]
+        return split if split.digest else replace(split, digest=split.compute_digest())
     if id != WEBSHOP:
         accepted = f"no keywords; those of a shop are for {WEBSHOP}"
         raise InvalidOptionError.expected("shop", accepted, shop)
     return make_shop_split(name, shop)
+
+
+def splits_of(id: str) -> dict[str, Split]:
+    """Return the splits of an id by name; none of one that is not roll_vec's.
+
+    An id of `roll_vec.register` has the split ``test``, whose digest `find_split`
+    computes.
+    """
+    if id in SPLITS or id not in ENVIRONMENTS:
+        return SPLITS.get(id, {})
+    title = f"episodes of the seeds from {TEST_START:,}"
+    return {"test": Split(id, "test", title, _levels(OWN_EPISODES), digest="")}
 
 
 def _levels(count: int) -> Callable[[], Sequence[int]]:

@@ -40,7 +40,6 @@ from roll_vec.stacked.array_env import ArrayEnv
 from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.kernel_threads import KernelThreads
 from roll_vec.stacked.levels import EpisodeSeeds
-from roll_vec.stacked.options import METADATA
 from roll_vec.stacked.rules import explain
 from roll_vec.stacked.single_state import check_array
 from roll_vec.stacked.text_actions import text_action_space
@@ -85,7 +84,7 @@ class ArrayEngine:
         self.options, self.num_envs, self.num_threads = options, num_envs, num_threads
         self.max_steps = max_episode_steps or 0
         self.render_mode = options.render_mode
-        self.metadata = {**METADATA, "render_modes": list(options.RENDER_MODES)}
+        self.metadata = options.metadata
         self.observer = options.make_observer(num_threads)
         self.observes_text = options.obs_mode == "text" and options.writes_own_text
         self.single_observation_space = options.observation_space

@@ -29,6 +29,7 @@ from roll_vec.options import (
     check_optional_text,
 )
 from roll_vec.stacked.grid_observations import GridObserver
+from roll_vec.stacked.options import METADATA
 from roll_vec.stacked.rules import digest_rules
 from roll_vec.stacked.text_actions import describe_actions
 from roll_vec.text.options import ACTION_MODES, TextOptions
@@ -114,7 +115,7 @@ max_actions_per_turn, max_answer_chars
         "array": "what the rule `observe` writes",
         "text": "what the method `text` returns",
     }
-    RENDER_MODES: ClassVar[tuple[str, ...]] = ("ansi",)
+    metadata: ClassVar[dict[str, Any]] = {**METADATA, "render_modes": ["ansi"]}
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("num_levels", "start_level")
 
     obs_mode: str = "array"
@@ -157,7 +158,8 @@ max_actions_per_turn, max_answer_chars
                 "random numbers are one stream"
             )
             raise InvalidOptionError(message)
-        check_choice("render_mode", self.render_mode, (None, *self.RENDER_MODES))
+        modes = None, *self.metadata["render_modes"]
+        check_choice("render_mode", self.render_mode, modes)
         levels = check_levels(self.num_levels, self.start_level)
         for name, value in zip(self.LEVEL_OPTIONS, levels, strict=True):
             object.__setattr__(self, name, value)

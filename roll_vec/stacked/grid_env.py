@@ -17,7 +17,7 @@ from roll_vec.render.tiles import TILE_SIZE
 from roll_vec.stacked.array_env import ArrayEnv
 from roll_vec.stacked.grid_family import Cell, GridFamily
 from roll_vec.stacked.grid_observations import OBS_MODES, GridObserver
-from roll_vec.stacked.options import MAX_SCALE, RENDER_MODES
+from roll_vec.stacked.options import MAX_SCALE, METADATA
 from roll_vec.stacked.text_actions import describe_game, symbol_meanings
 
 __all__ = ["GridEnv"]
@@ -68,7 +68,7 @@ action_separator, max_actions_per_turn, max_answer_chars
     tiles: ClassVar[NDArray[np.uint8] | None] = None
     observation: ClassVar[str | None] = "board"
     OBS_MODES: ClassVar[Mapping[str, str]] = OBS_MODES
-    RENDER_MODES: ClassVar[tuple[str, ...]] = RENDER_MODES
+    metadata: ClassVar[dict[str, Any]] = METADATA
     # Of texts: coordinates are what Sokoban and FrozenLake alone have.
     text_format: ClassVar[str] = "grid"
     own_space: ClassVar[None] = None

@@ -1,5 +1,6 @@
 """Everything is derived from the rules of an `ArrayEnv`, compiled and as Python."""
 
+import dataclasses
 import importlib.util
 import json
 import os
@@ -14,6 +15,7 @@ from gymnasium.vector import AutoresetMode
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError, InvalidStateError
+from roll_vec.evaluation import find_split, play_split, splits_of
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.testing import check_vector_env
 from tests.conftest import JIT_OFF
@@ -116,6 +118,22 @@ def test_states_copies_and_files_go_on_alike(id, tmp_path):
     batch = [action] * 4
     ours, theirs = single.step(action), envs.step(np.stack(batch))
     assert (ours[1], ours[2]) == (theirs[1][1], theirs[2][1])
+
+
+@pytest.mark.parametrize("id", [*FAMILIES, "tests_vector/Guess-v0"])
+def test_an_id_of_ones_own_has_a_split(id):
+    (split,) = splits_of(id).values()
+    found = find_split(id, "test")
+    assert (split.digest, found.seeds[0], len(found)) == ("", 1_000_000, 500)
+    # A batch of fewer environments plays the episodes in parts.
+    parts = dataclasses.replace(found, make_seeds=lambda: range(1_000_000, 1_000_007))
+    envs = parts.make_vec(3)
+    action = [envs.single_action_space.sample()] * 3
+    results = play_split(parts, envs, lambda *_: action)
+    assert len(results.returns) == 7
+    assert parts.compute_digest() == parts.compute_digest() != found.digest
+    with pytest.raises(InvalidOptionError, match=r"a split of .*: test, got 'train'"):
+        find_split(id, "train")
 
 
 def test_a_class_is_registered_by_its_name_and_its_rows_are_split(monkeypatch):
