@@ -18,6 +18,7 @@ from roll_vec.kernels.rng.generator import PlainGenerator
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Items, Row, action_at
 from roll_vec.stacked.array_env import ArrayEnv
+from roll_vec.stacked.rules import functions_of, uses_other_generators
 
 __all__ = ["check_rules"]
 
@@ -131,6 +132,13 @@ def _check_declarations(options: ArrayEnv) -> None:
         if len(parameters) != len(arguments):
             value = f"def {rule_name}({', '.join(parameters)})"
             raise InvalidOptionError.expected(f"{name}.{rule_name}", f"`{text}`", value)
+    for function in functions_of(options.rules()):
+        if uses_other_generators(function):
+            message = (
+                f"{name}.{function.__name__}: `random` and `np.random` have no seeds "
+                "in rules: draw from `rng`"
+            )
+            raise InvalidOptionError(message)
     variables = options.variables
     for variable in variables:
         is_name = variable.isidentifier() and not keyword.iskeyword(variable)

@@ -16,7 +16,6 @@ from gymnasium.spaces import Tuple as TupleSpace
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels._jit import Rule
 from roll_vec.kernels.families import Family, make_family
 from roll_vec.kernels.rows import Row, field_name
 from roll_vec.options import (
@@ -30,7 +29,7 @@ from roll_vec.options import (
 )
 from roll_vec.stacked.grid_observations import GridObserver
 from roll_vec.stacked.options import METADATA
-from roll_vec.stacked.rules import digest_rules
+from roll_vec.stacked.rules import digest_rules, names_of
 from roll_vec.stacked.text_actions import describe_actions
 from roll_vec.text.options import ACTION_MODES, TextOptions
 
@@ -221,24 +220,38 @@ max_actions_per_turn, max_answer_chars
 
     @functools.cached_property
     def constants(self) -> dict[str, Any]:
-        """What rules read as ``env.name`` beside variables: numbers and arrays."""
+        """What rules read as ``env.name`` beside variables: numbers and arrays.
+
+        A tuple or list of numbers is an array for them.  A property is one of these
+        if a rule reads it.
+        """
         fields = [field.name for field in dataclasses.fields(self)]
         names = list(fields)
         for owner in reversed(type(self).__mro__):
             names += [name for name in vars(owner) if not name.startswith("_")]
         result: dict[str, Any] = {}
+        read = names_of(self.rules())
         for name in dict.fromkeys(names):
             if name in self.common_names() or name in self.state:
                 continue
             member = inspect.getattr_static(type(self), name, None)
-            if callable(member) or isinstance(member, (Rule, property)):
+            is_property = isinstance(member, (property, functools.cached_property))
+            if callable(member) or (is_property and name not in read):
                 continue
             value = getattr(self, name)
             if isinstance(value, (bool, int, float)):
                 result[name] = value
-            elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+                continue
+            try:
+                array = np.array(value, order="C")
+            except ValueError:
+                continue
+            if (
+                isinstance(value, (tuple, list, np.ndarray))
+                and array.dtype.kind in "biuf"
+            ):
                 # A copy: kernels are compiled anew for an array that is read-only.
-                result[name] = np.array(value, order="C")
+                result[name] = array
         return result
 
     @functools.cached_property

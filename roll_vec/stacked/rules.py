@@ -7,6 +7,7 @@ of any of these is compiled anew, in a file as in a cell of a notebook.
 
 from __future__ import annotations
 
+import dis
 import hashlib
 import linecache
 import re
@@ -20,7 +21,16 @@ import numpy as np
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import Rule
 
-__all__ = ["digest_rules", "explain", "rule"]
+__all__ = [
+    "digest_rules",
+    "explain",
+    "functions_of",
+    "names_of",
+    "rule",
+    "uses_other_generators",
+]
+
+_LIBRARIES = ("math", "numba", "numpy")
 
 # Lines of numba's errors that say nothing of the fault.
 _NOISE = re.compile(r"Failed in|During:|File |There are|Rejected|\s|-|$")
@@ -58,6 +68,52 @@ def digest_rules(rules: list[Rule | None]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
+def functions_of(rules: list[Rule | None]) -> list[types.FunctionType]:
+    """Return the functions of rules, and those of their modules that they call."""
+    found = [each.py_func for each in rules if each is not None]
+    for function in found:
+        for value in _globals_of(function).values():
+            called = getattr(value, "py_func", value)
+            is_own = isinstance(called, types.FunctionType) and called not in found
+            if is_own and called.__module__.partition(".")[0] not in _LIBRARIES:
+                found.append(called)
+    return found
+
+
+def names_of(rules: list[Rule | None]) -> frozenset[str]:
+    """Return all names that rules, and the functions that they call, mention."""
+    codes = [each for found in functions_of(rules) for each in _codes(found.__code__)]
+    return frozenset(name for code in codes for name in code.co_names)
+
+
+def uses_other_generators(function: types.FunctionType) -> bool:
+    """Return whether a function reads ``random`` of Python or of numpy."""
+    values = _globals_of(function)
+    owners = [getattr(each, "__name__", "") for each in values.values()]
+    if not {"random", "numpy.random"}.isdisjoint(owners):
+        return True
+    for code in _codes(function.__code__):
+        owner: Any = None
+        for instruction in dis.get_instructions(code):
+            if owner is np and instruction.argval == "random":
+                return True
+            is_global = instruction.opname in ("LOAD_GLOBAL", "LOAD_DEREF")
+            owner = values.get(instruction.argval) if is_global else None
+    return False
+
+
+def _globals_of(function: Any) -> dict[str, Any]:
+    """Return the globals and the outer variables that a function reads, by name."""
+    names = {name for code in _codes(function.__code__) for name in code.co_names}
+    read = {
+        name: function.__globals__[name]
+        for name in names
+        if name in function.__globals__
+    }
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {**read, **{name: cell.cell_contents for name, cell in cells}}
+
+
 def _describe_function(function: Any, parts: list[str], seen: set[int]) -> None:
     if id(function) in seen:
         return
@@ -73,14 +129,7 @@ def _describe_function(function: Any, parts: list[str], seen: set[int]) -> None:
             else f"{code.co_varnames}"
         )
     parts.append(repr((function.__defaults__, function.__kwdefaults__)))
-    values = {
-        name: function.__globals__[name]
-        for name in names
-        if name in function.__globals__
-    }
-    cells = function.__closure__ or ()
-    for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
-        values[name] = cell.cell_contents
+    values = _globals_of(function)
     for name, value in values.items():
         parts.append(name)
         _describe_value(value, names, parts, seen)
@@ -103,7 +152,7 @@ def _describe_value(
         digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
         parts.append(f"{value.dtype} {value.shape} {digest}")
     elif isinstance(function, types.FunctionType):
-        is_library = function.__module__.partition(".")[0] in ("numba", "numpy")
+        is_library = function.__module__.partition(".")[0] in _LIBRARIES
         if is_library:
             parts.append(f"{function.__module__}.{function.__qualname__}")
         else:
@@ -114,7 +163,7 @@ def _describe_value(
             _describe_value(item, names, parts, seen)
     elif isinstance(value, types.ModuleType):
         parts.append(value.__name__)
-        if value.__name__.partition(".")[0] not in ("numba", "numpy", "math"):
+        if value.__name__.partition(".")[0] not in _LIBRARIES:
             for name in names:
                 if hasattr(value, name):
                     parts.append(name)

@@ -20,6 +20,11 @@ class Corridor(roll_vec.ArrayEnv):
     actions = ("left", "right")
     infos = ("success",)
     invalid_reward = -1.5
+    moves = (-1, 1)
+
+    @property
+    def last(self):
+        return self.length - 1
 
     @property
     def observation_space(self):
@@ -28,11 +33,11 @@ class Corridor(roll_vec.ArrayEnv):
     @roll_vec.rule
     def begin(env, rng):
         env.position = env.length // 2
-        env.door = rng.integers(2) * (env.length - 1)
+        env.door = rng.integers(2) * env.last
 
     @roll_vec.rule
     def step(env, action, rng):
-        env.position = min(max(env.position + 2 * action - 1, 0), env.length - 1)
+        env.position = min(max(env.position + env.moves[action], 0), env.last)
         env.success = env.position == env.door
         return float(env.success), env.success
 

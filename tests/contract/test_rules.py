@@ -236,6 +236,7 @@ def test_compiled_rules_equal_python_also_in_another_process(tmp_path):
 
 
 SOURCE = """
+import random
 import numpy as np
 import roll_vec
 from gymnasium.spaces import Box
@@ -320,6 +321,8 @@ AT_REGISTRATION = [
     ("step", "return 'x', False", "reward: expected a number"),
     ("step", "return 1.0, 1", "terminated: expected a bool"),
     ("observe", "out[0] = 99", r"expected Box\(0, 9"),
+    ("begin", "env.p = int(np.random.random())", "draw from `rng`"),
+    ("step", "env.p = random.randrange(3); return 0.0, False", "draw from `rng`"),
 ]
 
 
