@@ -104,12 +104,15 @@ def uses_other_generators(function: types.FunctionType) -> bool:
 
 def _globals_of(function: Any) -> dict[str, Any]:
     """Return the globals and the outer variables that a function reads, by name."""
-    names = {name for code in _codes(function.__code__) for name in code.co_names}
-    read = {
-        name: function.__globals__[name]
-        for name in names
-        if name in function.__globals__
+    # Not all names: those of attributes, as in rng.random, may be globals as well.
+    names = {
+        each.argval
+        for code in _codes(function.__code__)
+        for each in dis.get_instructions(code)
+        if each.opname == "LOAD_GLOBAL"
     }
+    values = function.__globals__
+    read = {name: values[name] for name in sorted(names) if name in values}
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     return {**read, **{name: cell.cell_contents for name, cell in cells}}
 

@@ -193,7 +193,10 @@ class Unroller(NamedTuple):
         elif mode is NEXT_STEP:
             resets[0] = self.autoreset.has_ended
             resets[1:] = ends[:-1]
-        values = {key: value.reshape(-1) for key, value in result.infos.items()}
+        values = {
+            key: value.reshape(ends.size, *value.shape[2:])
+            for key, value in result.infos.items()
+        }
         has_reset = resets.reshape(-1)
         any_resets = np.count_nonzero(has_reset) > 0
         # A group's number is an info of resets that engines do not know.
@@ -231,7 +234,9 @@ class Unroller(NamedTuple):
 
 
 def _reshape(infos: Infos, shape: tuple[int, ...]) -> Infos:
-    return {key: value.reshape(shape) for key, value in infos.items()}
+    return {
+        key: value.reshape(*shape, *value.shape[1:]) for key, value in infos.items()
+    }
 
 
 def _count_steps(actions: Any, num_steps: Any) -> int:

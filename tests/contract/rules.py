@@ -10,6 +10,7 @@ from gymnasium.spaces import Box, Dict, Discrete
 
 import roll_vec
 from roll_vec.registration import ENVIRONMENTS
+from tests.contract import random_rules
 
 
 class Corridor(roll_vec.ArrayEnv):
@@ -223,16 +224,20 @@ FAMILIES = {
     f"tests_rules/{cls.__name__}-v0": cls
     for cls in (Corridor, Short, Cart, Merge, Mass, Walk)
 }
+RANDOM = {
+    f"tests_rules/Random{k}-v0": getattr(random_rules, f"Random{k}")
+    for k in range(random_rules.COUNT)
+}
 
 
 def register_families() -> None:
     """Register the ids of these classes."""
-    for id, cls in FAMILIES.items():
+    for id, cls in {**FAMILIES, **RANDOM}.items():
         roll_vec.register(id, cls, max_episode_steps=12)
 
 
 def unregister_families() -> None:
     """Take them back."""
-    for id in FAMILIES:
+    for id in (*FAMILIES, *RANDOM):
         ENVIRONMENTS.pop(id, None)
         gymnasium.registry.pop(id, None)

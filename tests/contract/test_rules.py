@@ -20,10 +20,17 @@ from roll_vec.registration import ENVIRONMENTS
 from roll_vec.testing import check_vector_env
 from tests.conftest import JIT_OFF
 from tests.contract.cases import assert_same, play, single_info
-from tests.contract.rules import FAMILIES, register_families, unregister_families
+from tests.contract.rules import (
+    FAMILIES,
+    RANDOM,
+    register_families,
+    unregister_families,
+)
 from tests.splits import split_all
 
 MERGE, WALK = "tests_rules/Merge-v0", "tests_rules/Walk-v0"
+FIRST, *OTHERS = RANDOM
+EVERY = [*FAMILIES, FIRST, *(pytest.param(id, marks=pytest.mark.slow) for id in OTHERS)]
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
 
 
@@ -51,7 +58,7 @@ def draw(envs, steps, seed=0):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("id", FAMILIES)
+@pytest.mark.parametrize("id", EVERY)
 def test_a_batch_equals_single_environments(id, mode):
     envs = make(id, autoreset_mode=mode)
     env_fns = [lambda: gymnasium.make(id)] * 4
@@ -71,7 +78,7 @@ def test_a_batch_passes_the_checker(id):
 
 
 @pytest.mark.parametrize("mode", MODES[:2])
-@pytest.mark.parametrize("id", FAMILIES)
+@pytest.mark.parametrize("id", EVERY)
 def test_an_unroll_equals_steps(id, mode):
     envs, twin = (make(id, autoreset_mode=mode, num_threads=1 + k) for k in range(2))
     for env in (envs, twin):
@@ -79,11 +86,22 @@ def test_an_unroll_equals_steps(id, mode):
     actions = draw(envs, 40)
     rollout = envs.unroll(np.stack(actions))
     steps = [twin.step(each) for each in actions]
-    for t, (observations, rewards, terminations, truncations, _) in enumerate(steps):
+    for t, (observations, rewards, terminations, truncations, infos) in enumerate(
+        steps
+    ):
         assert_same(_take(rollout.observations, t), observations)
         assert_same(rollout.rewards[t], rewards)
         assert_same(rollout.terminations[t], terminations)
         assert_same(rollout.truncations[t], truncations)
+        finals = infos.pop("final_info", {})
+        for told, own in (
+            (rollout.infos, infos),
+            (rollout.infos.get("final_info"), finals),
+        ):
+            for key in {key.lstrip("_") for key in own} - {"final_obs", "final_info"}:
+                mask = own[f"_{key}"]
+                assert_same(told[f"_{key}"][t], mask)
+                assert_same(told[key][t][mask], own[key][mask])
     assert_same(envs.step(actions[0]), twin.step(actions[0]))
 
 
@@ -93,7 +111,7 @@ def _take(batch, t):
     return batch[t]
 
 
-@pytest.mark.parametrize("id", FAMILIES)
+@pytest.mark.parametrize("id", EVERY)
 def test_states_copies_and_files_go_on_alike(id, tmp_path):
     envs = make(id)
     envs.reset(seed=2)
@@ -102,7 +120,7 @@ def test_states_copies_and_files_go_on_alike(id, tmp_path):
     state = envs.get_state()
     state.save(tmp_path / "state.npz")
     loaded = roll_vec.VectorState.load(tmp_path / "state.npz")
-    envs.get_attr(next(iter(FAMILIES[id].state)))
+    envs.get_attr(next(iter({**FAMILIES, **RANDOM}[id].state)))
     copies = [pickle.loads(pickle.dumps(envs)), make(id), make(id)]
     copies[1].reset(seed=9)
     copies[1].set_state(state)
@@ -223,9 +241,12 @@ def run(code, *arguments, **environment):
 
 
 @pytest.mark.skipif(JIT_OFF, reason="compares with the JIT on")
-def test_compiled_rules_equal_python_also_in_another_process(tmp_path):
+@pytest.mark.parametrize(
+    "ids", [[*FAMILIES, FIRST], pytest.param(OTHERS, marks=pytest.mark.slow)], ids=len
+)
+def test_compiled_rules_equal_python_also_in_another_process(ids, tmp_path):
     batches = []
-    for id in FAMILIES:
+    for id in ids:
         for mode in MODES[:2]:
             envs = make(id, 3, autoreset_mode=mode)
             envs.reset(seed=11)
@@ -272,7 +293,10 @@ class Mine(roll_vec.ArrayEnv):
 
 def load(path, name="mine", **rules):
     """Return the class of a file with some rules."""
-    usual = {"begin": "env.p = 1", "step": "move(env); return 0.0, env.p > 3"}
+    usual = {
+        "begin": "env.p = 1 + int(rng.random())",
+        "step": "move(env); return 0.0, env.p > 3",
+    }
     usual |= {"observe": "out[0] = env.p", "actions": "2"}
     source = rules.pop("source", SOURCE)
     # Python's cache of bytecode takes an equally long file of the same second for it.
