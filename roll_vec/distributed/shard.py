@@ -237,7 +237,8 @@ class Shard:
 
     def _observe_envs(self, env_ids: NDArray[np.int64]) -> Any:
         observations = self._engine.observe_envs(env_ids)
-        if isinstance(self._engine, PoolEngine) or not observations:
+        is_array = bool(observations) and isinstance(observations[0], np.ndarray)
+        if isinstance(self._engine, PoolEngine) or not is_array:
             return observations
         return np.stack(observations)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Tuple
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
@@ -13,7 +14,6 @@ from roll_vec.distributed.engine import Ids, ShardsEngine
 from roll_vec.distributed.merging import merge_observations, merge_unrolls
 from roll_vec.distributed.messages import Operation
 from roll_vec.distributed.shards import Dead, Shards
-from roll_vec.stacked.engine import StackedEngine
 from roll_vec.text.validation import check_texts
 from roll_vec.vector.engine import EngineState, UnrollResult
 from roll_vec.vector.infos import InfoList, Infos
@@ -29,7 +29,7 @@ class StackedShardsEngine(ShardsEngine):
     ----------
     make_shards, sizes, mode
         See `ShardsEngine`.
-    template : StackedEngine
+    template : StackedEngine or ArrayEngine
         Of one environment with the keywords of the batch.  It checks actions and
         states, and draws observations and frames.
     draws : bool
@@ -42,7 +42,7 @@ class StackedShardsEngine(ShardsEngine):
         make_shards: Callable[..., Shards],
         sizes: Sequence[int],
         mode: AutoresetMode,
-        template: StackedEngine,
+        template: Any,
         draws: bool,
     ) -> None:
         super().__init__(make_shards, sizes, mode)
@@ -81,9 +81,7 @@ class StackedShardsEngine(ShardsEngine):
             if part is None:
                 rows = self.rows(shard)
                 n = rows.stop - rows.start
-                parts[shard] = ("",) * n
-                if not isinstance(present, tuple):
-                    parts[shard] = np.zeros((n, *present.shape[1:]), present.dtype)
+                parts[shard] = _blank(present, n)
         return merge_observations(self.single_observation_space, parts)
 
     def observe(self, out: Any = None) -> Any:
@@ -94,10 +92,9 @@ class StackedShardsEngine(ShardsEngine):
         """Return the observations of codes, (n, ...)."""
         if self._draws_steps:
             return self.template.observer.observe(codes, out)
-        if out is None or isinstance(codes, tuple):
+        if out is None:
             return codes
-        np.copyto(out, codes)
-        return out
+        return merge_observations(self.single_observation_space, [codes], out)
 
     def observe_envs(self, env_ids: Ids) -> list[Any]:
         """Return observations of some environments, of an ended episode its last."""
@@ -110,7 +107,7 @@ class StackedShardsEngine(ShardsEngine):
             for local_id in ids.tolist():
                 code = finals.get(local_id)
                 if code is None:
-                    code = latest[local_id]
+                    code = _row(latest, local_id, self.single_observation_space)
                 # A state is a Python int.
                 result.append(code.item() if isinstance(code, np.generic) else code)
         if not result or not isinstance(result[0], np.ndarray):
@@ -119,6 +116,12 @@ class StackedShardsEngine(ShardsEngine):
 
     def frames(self, env_ids: Ids, mode: str) -> tuple[Any, ...]:
         """Return a rendered frame of each of some environments."""
+        if not self.template.draws_frames(mode):
+            texts = np.full(len(env_ids), "", object)
+            for _, part, _, value in self._ask_parts(env_ids, "frames", mode):
+                if not isinstance(value, Dead):
+                    texts[part] = value
+            return tuple(texts)
         observer, scale = self.template.observer, self.template.options.render_scale
         grids = np.zeros((len(env_ids), *observer.shape), np.uint8)
         if self._draws:
@@ -127,7 +130,8 @@ class StackedShardsEngine(ShardsEngine):
             for _, part, _, value in self._ask_parts(env_ids, "grids"):
                 if not isinstance(value, Dead):
                     grids[part] = value
-        return observer.frames(grids, mode, scale)
+        frames: tuple[Any, ...] = observer.frames(grids, mode, scale)
+        return frames
 
     # ------------------------------------------------------------- many steps
 
@@ -201,7 +205,8 @@ class StackedShardsEngine(ShardsEngine):
     def reset_infos(self, env_ids: Ids) -> Infos | InfoList:
         """Return the infos of resets; an unroll has only those that all share."""
         if self._has_unrolled:
-            return self.template.reset_infos(np.zeros(len(env_ids), np.int64))
+            infos: Infos = self.template.reset_infos(np.zeros(len(env_ids), np.int64))
+            return infos
         return super().reset_infos(env_ids)
 
     @property
@@ -224,7 +229,8 @@ class StackedShardsEngine(ShardsEngine):
 
     def configuration(self) -> dict[str, Any]:
         """Return the keywords that batches must share; see `Engine.configuration`."""
-        return self.template.configuration()
+        configuration: dict[str, Any] = self.template.configuration()
+        return configuration
 
     def check_state(self, state: EngineState) -> None:
         """Check a state; see `Engine.check_state`."""
@@ -242,7 +248,8 @@ class StackedShardsEngine(ShardsEngine):
         level_options = getattr(self.template.options, "LEVEL_OPTIONS", ())
         if name in ("np_random", *self.template.PER_ENV_ATTRIBUTES, *level_options):
             return self.join(self.ask_all("get_attribute", name))
-        return self.template.get_attribute(name) * self.num_envs
+        values: tuple[Any, ...] = self.template.get_attribute(name)
+        return values * self.num_envs
 
     @property
     def elapsed_steps(self) -> NDArray[np.int64]:
@@ -262,6 +269,28 @@ class StackedShardsEngine(ShardsEngine):
         return result
 
 
-def _shrink(actions: NDArray[np.int64]) -> NDArray[Any]:
-    """Return actions in a byte each: no game has more of them."""
-    return actions.astype(np.int8)
+def _shrink(actions: NDArray[Any]) -> NDArray[Any]:
+    """Return integers in a byte each, where all fit; other actions as they are."""
+    if actions.dtype == np.int64 and -128 <= actions.min() <= actions.max() < 128:
+        return actions.astype(np.int8)
+    return actions
+
+
+def _blank(present: Any, n: int) -> Any:
+    """Return the observations of a lost shard of n environments: zeros, or no text."""
+    if isinstance(present, dict):
+        return {name: _blank(each, n) for name, each in present.items()}
+    if isinstance(present, np.ndarray):
+        return np.zeros((n, *present.shape[1:]), present.dtype)
+    if isinstance(present[0], str):
+        return ("",) * n
+    return tuple(_blank(each, n) for each in present)
+
+
+def _row(batch: Any, i: int, space: Any) -> Any:
+    """Return the observation of environment i of a batch."""
+    if isinstance(batch, dict):
+        return {name: each[i] for name, each in batch.items()}
+    if isinstance(space, Tuple):
+        return tuple(each[i] for each in batch)
+    return batch[i]

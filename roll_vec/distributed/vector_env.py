@@ -18,7 +18,7 @@ from roll_vec.distributed.pool_engine import PoolShardsEngine
 from roll_vec.distributed.recipe import EnvRecipe
 from roll_vec.distributed.shards import Shards
 from roll_vec.distributed.stacked_engine import StackedShardsEngine
-from roll_vec.errors import EnvironmentFaultError, InvalidOptionError, UnsupportedError
+from roll_vec.errors import EnvironmentFaultError, InvalidOptionError
 from roll_vec.options import (
     MAX_INT,
     check_int,
@@ -26,7 +26,6 @@ from roll_vec.options import (
     takes_keywords_of,
 )
 from roll_vec.pool.send_recv import SendRecv
-from roll_vec.stacked.engine import StackedEngine
 from roll_vec.vector.calls import one_at_a_time
 from roll_vec.vector.env import BatchOptions
 from roll_vec.vector.infos import Infos
@@ -105,9 +104,6 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
         recipe, template = EnvRecipe.of(id, keywords), None
         if recipe.is_stacked:
             template = recipe.make(1)
-            if not isinstance(template.engine, StackedEngine):
-                message = f"id: {id} is an ArrayEnv, which has no shards yet"
-                raise UnsupportedError(message)
             recipe = _prepare_stacked(recipe, template.engine, ray_options)
         actors = self._make_actors(recipe, sizes, batch.autoreset_mode, ray_options)
 
@@ -128,7 +124,6 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
         try:
             engine: Any
             if template is not None:
-                assert isinstance(template.engine, StackedEngine)
                 engine = StackedShardsEngine(
                     make_shards,
                     sizes,
@@ -329,19 +324,13 @@ class RayVectorEnv(SendRecv, VectorEnv[Any, Any, Any]):
         return self.spec.id if self.spec is not None else "PoolEngine"
 
 
-def _prepare_stacked(
-    recipe: EnvRecipe, engine: StackedEngine, options: RayOptions
-) -> EnvRecipe:
+def _prepare_stacked(recipe: EnvRecipe, engine: Any, options: RayOptions) -> EnvRecipe:
     """Return the recipe of the shards of stacked environments."""
     keywords = dict(recipe.keywords)
     keywords.setdefault("num_threads", max(1, int(options.num_cpus)))
     if "render_mode" in keywords:
         # The head draws all frames.
         keywords["render_mode"] = None
-    # Codes alone do not tell the start cells that texts of coordinates name.
-    are_codes_enough = (
-        engine.options.own_space is None and engine.options.text_format == "grid"
-    )
-    if are_codes_enough and options.render_on == "head":
+    if engine.are_codes_enough and options.render_on == "head":
         keywords["obs_mode"] = "grid"
     return EnvRecipe(recipe.source, keywords)

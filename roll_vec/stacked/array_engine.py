@@ -138,6 +138,11 @@ class ArrayEngine:
         self._derive()
 
     @property
+    def PER_ENV_ATTRIBUTES(self) -> tuple[str, ...]:
+        """Attributes that differ between environments."""
+        return tuple(self.options.variables)
+
+    @property
     def _seeding(self) -> tuple[Any, ...]:
         options = self.options
         return (
@@ -265,7 +270,8 @@ class ArrayEngine:
         if self.action_codes is not None:
             return self.action_codes.check_batch(actions, skip_mask)
         space: Any = self.single_action_space
-        shape = (self.num_envs, *space.shape)
+        # A shard's template of one environment checks those of all.
+        shape = (len(skip_mask), *space.shape)
         array = np.asarray(actions)
         if array.shape != shape or array.dtype.kind not in "biuf":
             accepted = f"an array of numbers of shape {shape}"
@@ -348,16 +354,7 @@ class ArrayEngine:
         out: Rollout | None,
     ) -> UnrollResult | None:
         """Take T steps; see `roll_vec.vector.engine.SupportsUnroll.unroll`."""
-        options = self.options
-        has_infos = options.action_mask or options.seed_info or options.level_info
-        if (
-            has_infos
-            or self.observes_text
-            or self.action_codes is None
-            or self.action_parser
-        ):
-            return None
-        codes = self.action_codes.parse_steps(actions, self.num_envs)
+        codes = self.parse_steps(actions, self.num_envs)
         if codes is None:
             return None
         shape = codes.shape
@@ -405,6 +402,16 @@ class ArrayEngine:
             _as_infos(infos, 2),
             times,
         )
+
+    def parse_steps(self, actions: Any, num_envs: int) -> NDArray[np.int64] | None:
+        """Return the (T, num_envs) actions that `unroll` can take, or None."""
+        options = self.options
+        has_infos = options.action_mask or options.seed_info or options.level_info
+        if has_infos or self.observes_text or self.action_parser:
+            return None
+        if self.action_codes is None:
+            return None
+        return self.action_codes.parse_steps(actions, num_envs)
 
     def save_point(self) -> EngineState:
         """Return the state; see `SupportsUnroll.save_point`."""
@@ -497,17 +504,31 @@ class ArrayEngine:
             return [{name: array[j] for name, array in batch.items()} for j in rows]
         if isinstance(self.single_observation_space, TupleSpace):
             return list(zip(*batch, strict=True))
-        return list(batch)
+        # Python's own numbers, as a single environment returns them.
+        return batch.tolist() if np.ndim(batch) == 1 else list(batch)
 
     def frames(self, env_ids: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some environments: a picture or a text."""
-        is_text = mode != "rgb_array" and self.options.writes_own_text
-        if self.observer is None or is_text:
+        if self.observer is None or not self.draws_frames(mode):
             return self._texts(env_ids)
-        codes, options = self._observe(env_ids)[0], self.options
+        scale = self.options.render_scale  # type: ignore[attr-defined]
+        return self.observer.frames(self.grids(env_ids), mode, scale)
+
+    @property
+    def are_codes_enough(self) -> bool:
+        """Whether boards of cell codes decide the observations."""
+        return self.observer is not None and not self.observes_text
+
+    def draws_frames(self, mode: str) -> bool:
+        """Return whether boards of cell codes decide the frames of a mode."""
+        is_own_text = mode != "rgb_array" and self.options.writes_own_text
+        return self.observer is not None and not is_own_text
+
+    def grids(self, env_ids: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return the cell codes of the boards of some environments, (m, H, W)."""
+        codes = self._observe(env_ids)[0]
         self._check_codes(codes)
-        scale = options.render_scale  # type: ignore[attr-defined]
-        return self.observer.frames(codes, mode, scale)
+        return codes
 
     def _texts(self, env_ids: NDArray[np.int64]) -> tuple[str, ...]:
         return tuple(self.options.text(self.row(i)) for i in env_ids.tolist())

@@ -501,6 +501,16 @@ class StackedEngine:
         """Return the observations of some environments, one by one."""
         return list(self.observer.observe(self._observed_grids(rows)))
 
+    @property
+    def are_codes_enough(self) -> bool:
+        """Whether grids of cell codes decide observations and frames."""
+        # Not the start cells that texts of coordinates name.
+        return self.options.own_space is None and self.options.text_format == "grid"
+
+    def draws_frames(self, mode: str) -> bool:
+        """Return whether grids of cell codes decide the frames of a mode."""
+        return True
+
     def frames(self, rows: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some environments."""
         return self.observer.frames(self.grids(rows), mode, self.options.render_scale)

@@ -26,6 +26,7 @@ from tests.contract.rules import (
     register_families,
     unregister_families,
 )
+from tests.distributed.local_actors import make_env
 from tests.splits import split_all
 
 MERGE, WALK = "tests_rules/Merge-v0", "tests_rules/Walk-v0"
@@ -152,6 +153,38 @@ def test_an_id_of_ones_own_has_a_split(id):
     assert parts.compute_digest() == parts.compute_digest() != found.digest
     with pytest.raises(InvalidOptionError, match=r"a split of .*: test, got 'train'"):
         find_split(id, "train")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("id", EVERY)
+def test_shards_equal_a_local_batch_also_after_a_loss(id, mode):
+    local = make(id, 7, autoreset_mode=mode)
+    more = {"deaths": {(1, 9): "late"}, "snapshot_interval": 4, "max_restarts": 1}
+    sharded = make_env(id, 7, 2, autoreset_mode=mode, **more)
+    assert_same(sharded.reset(seed=4), local.reset(seed=4))
+    actions = draw(local, 30)
+    ours, theirs = play(sharded, actions), play(local, actions)
+    for one, other in zip(ours, theirs, strict=True):
+        assert_same(one, other)
+    states = [dict(envs.get_state().arrays) for envs in (sharded, local)]
+    assert_same(*states)
+    if mode != AutoresetMode.DISABLED and id != "tests_rules/Mass-v0":
+        rollouts = [envs.unroll(np.stack(actions)) for envs in (sharded, local)]
+        assert_same(rollouts[0].observations, rollouts[1].observations)
+        assert_same(rollouts[0].rewards, rollouts[1].rewards)
+        assert_same(rollouts[0].infos, rollouts[1].infos)
+
+
+def test_shards_of_boards_are_drawn_here_or_there():
+    for more in ({"obs_mode": "rgb"}, {"obs_mode": "text", "render_mode": "ansi"}):
+        envs, local = make_env(WALK, 5, 2, **more), make(WALK, 5, **more)
+        assert_same(envs.reset(seed=4), local.reset(seed=4))
+        assert_same(envs.step([1] * 5), local.step([1] * 5))
+        if len(more) == 2:
+            assert envs.render() == local.render()
+    envs = make_env("tests_rules/Corridor-v0", 5, 2, render_mode="ansi")
+    envs.reset(seed=0)
+    assert envs.render()[0].startswith("position: 2")
 
 
 def test_a_class_is_registered_by_its_name_and_its_rows_are_split(monkeypatch):
