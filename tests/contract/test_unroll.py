@@ -40,7 +40,7 @@ from tests.contract.cases import (
 )
 from tests.thinning import one_in
 
-N, T = 4, 20 if JIT_OFF else 40
+N, T = 4, 20
 SOKOBAN, LAKE, LAKES, LAMPS = (
     "roll_vec/Sokoban-v0",
     "roll_vec/FrozenLake-v1",
@@ -228,7 +228,7 @@ def test_threads_make_no_difference(case, mode):
     )
     for batch in (env, twin):
         batch.reset(seed=0)
-    actions = draw_actions(env, 300)
+    actions = draw_actions(env, 60)
     expected = [copy.deepcopy(twin.step(batch)) for batch in actions]
     assert_equal_steps(env, env.unroll(actions), expected)
 
