@@ -187,9 +187,9 @@ def check_equal(env, twin, actions, ignores_garbage=False):
 
 def check_rounds(env, twin):
     """Compare rollouts that begin where episodes have just ended, or go on."""
-    # In DISABLED mode a rollout ends at the first end.
+    # In DISABLED mode a rollout ends at the first end, such as the limit.
     is_disabled = env.autoreset_mode is DISABLED
-    size = T // 4 if is_disabled else T // 2
+    size = T if is_disabled else T // 2
     actions = draw_actions(env, 2 * T)
     ends = 0
     for start in range(0, len(actions), size):
