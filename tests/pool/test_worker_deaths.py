@@ -34,6 +34,7 @@ from tests.pool.cases import (
     play,
     play_with_faults,
     pool,
+    queues_of,
     reset_ended,
     values_of,
 )
@@ -176,10 +177,8 @@ def test_another_start_method():
         pool(talkers(3)) as twin,
     ):
         assert_same(env.reset(seed=1), twin.reset(seed=1))
-        result = env.step(("a", "fault:kill", "b"))
-        twin_result = twin.step(("a", "", "b"))
-        assert values_of(result, [0, 2]) == values_of(twin_result, [0, 2])
-        assert env.faults["worker_death"] == 1
+        assert_same(env.step(("a", "", "b")), twin.step(("a", "", "b")))
+        assert type(queues_of(env)[0].process).__name__ == "SpawnProcess"
 
 
 # ------------------------------------------------------------------- restored
