@@ -7,7 +7,6 @@ import pytest
 
 from tests.contract.cases import assert_same
 from tests.pool.cases import (
-    DISABLED,
     EACH_EXECUTOR,
     EACH_WORKER,
     FAULTS_ON_PURPOSE,
@@ -87,15 +86,6 @@ def test_attributes(workers):
                 env.envs  # noqa: B018
         else:
             assert list(map(type, env.envs)) == list(map(type, twin.envs))
-
-
-@EACH_EXECUTOR
-def test_options_reach_the_environments_and_stay_as_they_are(workers):
-    with pool(talkers(2), autoreset_mode=DISABLED, **workers) as env:
-        options = {"reset_mask": np.array([True, True]), "map": 3}
-        _, infos = env.reset(seed=1, options=options)
-        assert list(options) == ["reset_mask", "map"]
-        assert infos["options"].tolist() == ["{'map': 3}"] * 2
 
 
 @EACH_EXECUTOR

@@ -294,9 +294,8 @@ def test_many_calls_without_a_step_are_bounded_too():
 
 
 def test_the_limit_of_a_pool_is_shared():
-    assert replay.calls_limit(1) == replay.calls_limit(64) == 1 << 20
-    assert replay.calls_limit(256) == 1 << 18
-    assert replay.calls_limit(10**6) == 1 << 16
+    limits = [replay.calls_limit(number) for number in (1, 64, 256, 10**6)]
+    assert limits == [1 << 20, 1 << 20, 1 << 18, 1 << 16]
 
 
 @pytest.mark.usefixtures("_frequent_snapshots")
