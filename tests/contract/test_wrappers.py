@@ -98,6 +98,29 @@ def test_episode_statistics_are_those_of_the_batch(case, mode):
 # ------------------------------------------------------------ other wrappers
 
 
+WRAPPERS = {
+    "flat": (wrappers.FlattenObservation, "planes"),
+    "gray": (wrappers.GrayscaleObservation, "rgb"),
+    "normalized": (wrappers.NormalizeObservation, "planes"),
+    "mirrored": (
+        lambda env: wrappers.TransformAction(env, lambda row: 5 - np.maximum(row, 1)),
+        "grid",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_a_wrapper_gives_the_same_as_around_gymnasiums_batch(name):
+    wrap, obs_mode = WRAPPERS[name]
+    both = batches("roll_vec/Sokoban-v0", NEXT_STEP, obs_mode=obs_mode)
+    ours, theirs = map(wrap, both)
+    assert ours.observation_space == theirs.observation_space
+    assert ours.action_space == theirs.action_space
+    both = zip(play_wrapped(ours, 30), play_wrapped(theirs, 30), strict=True)
+    for result, expected in both:
+        assert_same(result, expected)
+
+
 @needs("DictInfoToList takes keys without a mask")
 @one_in(2, "mode, case", OBSERVING_MODES, [*ARRAY_IDS, *TEXTS, *POOLS])
 def test_wrappers_in_a_row_spoil_nothing(case, mode):
