@@ -177,7 +177,7 @@ KINDS = {
     "processes": case("tests_vector/Lamps-v0 in processes"),
     "mixed": Kind(mixed, None, one_of_mixed, ((0, 1), (2, 3, 4, 5)), is_exact=False),
     "shards of arrays": shards("roll_vec/Sokoban-v0"),
-    "shards of texts": shards("roll_vec/RandomFrozenLake-v0 text"),
+    "shards of texts that die": shards("roll_vec/RandomFrozenLake-v0 text", DEATHS),
     "shards of pools": shards("roll_vec/Countdown-v0"),
     "shards of threads": shards(Fragile, workers=2),
     "shards of arrays that die": shards("roll_vec/Sokoban-v0", DEATHS),

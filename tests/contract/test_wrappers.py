@@ -75,7 +75,7 @@ def test_episode_statistics_are_those_of_the_batch(case, mode):
     for batch in (env, plain):
         batch.reset(seed=3)
     rng, count, ended = np.random.default_rng(0), 0, np.zeros(NUM_ENVS, np.bool_)
-    for row in draw_actions(env, scale_steps(120)):
+    for row in draw_actions(env, scale_steps(50)):
         mask = (rng.random(NUM_ENVS) < 0.1) | ended
         for batch in (env, plain) if mask.any() else ():
             batch.reset(options={"reset_mask": mask.copy()})
