@@ -23,6 +23,7 @@ from tests.pool.envs import Drifter, Talker
 from tests.pool.snapshot_envs import (
     HalfStateful,
     Remembering,
+    Slippery,
     Stateful,
     Unpicklable,
     half_reward,
@@ -197,6 +198,7 @@ OBJECTS = {
     "plain in processes": objects(FragileWithStates, True, (), **PROCESSES),
     "plain in wrappers": objects(wrapped_countdown, True, **THREADS),
     "plain without a step": objects(noop_counter, True, **THREADS),
+    "plain without streams": objects(Slippery, True, **PROCESSES),
     "EzPickle with states": objects(Remembering, True, (), **THREADS),
     "pickled states": objects(HalfStateful, False, (), **PROCESSES),
     "in a strange wrapper": objects(half_reward, False, **THREADS),
