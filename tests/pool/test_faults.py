@@ -182,6 +182,7 @@ def test_an_environment_that_cannot_be_reset_is_stalled(mode, workers):
 
 @EACH_EXECUTOR
 def test_if_no_environment_can_be_reset_it_raises(workers):
+    """In later steps as well: `tests/distributed/test_equality.py`."""
     with pool([lambda: Picky(None)] * 3, **workers) as env:
         with pytest.raises(EnvironmentFaultError, match="RuntimeError: never") as error:
             env.reset(seed=1)
@@ -195,17 +196,6 @@ def test_if_no_environment_can_be_reset_it_raises(workers):
         env.set_attr("never", set())
         _, infos = env.reset(seed=1)
         assert infos["level"].tolist() == [1, 2, 3]
-
-
-@EACH_EXECUTOR
-@EACH_MODE
-def test_later_failures_of_all_raise_too(mode, workers):
-    with pool([lambda: Picky(set())] * 2, autoreset_mode=mode, **workers) as env:
-        env.reset(seed=1)
-        env.set_attr("never", None)
-        with pytest.raises(EnvironmentFaultError):  # noqa: PT012
-            for _ in range(40):
-                reset_ended(env, env.step(("fault:raise",) * 2))
 
 
 class Breakable(Talker):
