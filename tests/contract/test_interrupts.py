@@ -31,6 +31,7 @@ from tests.contract.cases import (
     draw_actions,
     make_batch,
 )
+from tests.thinning import one_in
 
 PACKAGE = str(Path(roll_vec.__file__).parent)
 N = 4
@@ -149,13 +150,12 @@ def check_that_all_must_be_reset(env, actions):
     env.step(actions[0])
 
 
-@pytest.mark.parametrize("kind", MAKERS)
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 @pytest.mark.parametrize(
     "is_dense",
     [False, pytest.param(True, marks=pytest.mark.slow)],
     ids=["some", "many"],
 )
+@one_in(2, "mode, kind", MODES, [*MAKERS])
 def test_an_interrupt_leaves_no_half_state(kind, mode, is_dense):
     stride = 5 if is_dense else 20
     if kind not in ARRAY_CASES:

@@ -184,15 +184,25 @@ def test_spaces_of_texts_share_all_but_their_generator(case):
 
 
 @pytest.mark.parametrize("case", LEVEL_IDS)
-def test_levels_of_a_set_are_kept_once_or_drawn_again(case, monkeypatch):
+def test_levels_of_a_set_are_kept_once_or_drawn_again_and_not_pickled(
+    case, monkeypatch
+):
     kept = make_batch(case, 32, num_levels=500)
+    fresh = len(pickle.dumps(kept))
     kept.reset(seed=0)
     actions = draw_actions(kept, 40)
     cache = kept.engine.level_provider._cache
     assert all(isinstance(part, np.ndarray) and len(part) == 500 for part in cache)
     before = [id(part) for part in cache]
     results = play(kept, actions)
+    assert len(pickle.dumps(kept)) < fresh + 4000
+    twins = [duplicate(kept) for duplicate in COPIES.values()]
+    # The original keeps its own.
     assert [id(part) for part in kept.engine.level_provider._cache] == before
+    expected = play(kept, actions)
+    for twin in twins:
+        assert twin.engine.level_provider._cache is None
+        assert_same(play(twin, actions), expected)
     monkeypatch.setattr("roll_vec.stacked.level_providers.CACHE_BYTES", 100)
     drawn = make_batch(case, 32, num_levels=500)
     drawn.reset(seed=0)
@@ -201,23 +211,6 @@ def test_levels_of_a_set_are_kept_once_or_drawn_again(case, monkeypatch):
 
 
 # ------------------------------------------------------------- what is not pickled
-
-
-@pytest.mark.parametrize("case", LEVEL_IDS)
-def test_kept_levels_are_not_pickled(case):
-    env = make_batch(case, 4, num_levels=1000)
-    fresh = len(pickle.dumps(env))
-    env.reset(seed=0)
-    play(env, draw_actions(env, 30))
-    assert len(pickle.dumps(env)) < fresh + 4000
-    actions = draw_actions(env, 30, seed=2)
-    twins = [duplicate(env) for duplicate in COPIES.values()]
-    # The original keeps its own.
-    assert env.engine.level_provider._cache is not None
-    expected = play(env, actions)
-    for twin in twins:
-        assert twin.engine.level_provider._cache is None
-        assert_same(play(twin, actions), expected)
 
 
 @pytest.mark.parametrize("case", CASES)

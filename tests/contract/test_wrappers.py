@@ -1,6 +1,8 @@
-"""Gymnasium's vector wrappers around our batches, in every mode that they take."""
+"""Gymnasium's vector wrappers around our batches, in every mode that they take.
 
-import functools
+Spaces, results and infos are those of SyncVectorEnv, see ``test_lockstep.py``: wrappers
+that read no more give the same around both.
+"""
 
 import gymnasium
 import numpy as np
@@ -15,7 +17,6 @@ from tests.contract.cases import (
     NEXT_STEP,
     POOLS,
     SAME_STEP,
-    SINGLES,
     TEXTS,
     assert_same,
     draw_actions,
@@ -49,18 +50,6 @@ def play_wrapped(env, steps):
             yield env.reset()
 
 
-def assert_wrapped_alike(wrap, case, mode, **more):
-    """Compare a wrapper around our batch with the same around SyncVectorEnv."""
-    ours, theirs = (wrap(env) for env in batches(case, mode, **more))
-    assert ours.observation_space == theirs.observation_space
-    assert ours.action_space == theirs.action_space
-    both = zip(play_wrapped(ours, 30), play_wrapped(theirs, 30), strict=True)
-    for result, expected in both:
-        assert_same(result, expected)
-    ours.close()
-    theirs.close()
-
-
 # --------------------------------------------------- RecordEpisodeStatistics
 
 COUNTED_MODES = [
@@ -86,7 +75,7 @@ def test_episode_statistics_are_those_of_the_batch(case, mode):
     for batch in (env, plain):
         batch.reset(seed=3)
     rng, count, ended = np.random.default_rng(0), 0, np.zeros(NUM_ENVS, np.bool_)
-    for row in draw_actions(env, scale_steps(120)):
+    for row in draw_actions(env, scale_steps(50)):
         mask = (rng.random(NUM_ENVS) < 0.1) | ended
         for batch in (env, plain) if mask.any() else ():
             batch.reset(options={"reset_mask": mask.copy()})
@@ -109,63 +98,27 @@ def test_episode_statistics_are_those_of_the_batch(case, mode):
 # ------------------------------------------------------------ other wrappers
 
 
-def rescale(env):
-    """Wrap a batch so that its observations lie between 0 and 1."""
-    env = wrappers.DtypeObservation(env, np.float32)
-    return wrappers.RescaleObservation(env, np.float32(0), np.float32(1))
-
-
-def mirror_actions(env):
-    """Wrap a batch so that actions are mirrored, or the texts of the others."""
-    space = env.single_action_space
-
-    def mirror(row):
-        if row.dtype == object:
-            return row[::-1]
-        start = int(space.start)
-        return 2 * start + int(space.n) - 1 - np.maximum(row, start)
-
-    return wrappers.TransformAction(env, mirror)
-
-
-# With their names, and an observation mode or none.
-OBSERVATION_WRAPPERS = {
-    "flat planes": (wrappers.FlattenObservation, "planes"),
+WRAPPERS = {
+    "flat": (wrappers.FlattenObservation, "planes"),
     "gray": (wrappers.GrayscaleObservation, "rgb"),
-    "rescaled": (rescale, "tiny_rgb"),
     "normalized": (wrappers.NormalizeObservation, "planes"),
-    "one by one": (
-        lambda env: wrappers.VectorizeTransformObservation(
-            env,
-            gymnasium.wrappers.TransformObservation,
-            func=lambda observation: 1 - observation,
-            observation_space=env.single_observation_space,
-        ),
-        "planes",
+    "mirrored": (
+        lambda env: wrappers.TransformAction(env, lambda row: 5 - np.maximum(row, 1)),
+        "grid",
     ),
 }
-OTHER_WRAPPERS = [
-    wrappers.DictInfoToList,
-    mirror_actions,
-    functools.partial(wrappers.ClipReward, min_reward=-0.05, max_reward=0.5),
-    wrappers.NormalizeReward,
-    lambda env: wrappers.VectorizeTransformReward(
-        env, gymnasium.wrappers.TransformReward, func=lambda reward: reward + 1
-    ),
-]
 
 
-@one_in(4, "mode, wrapper, case", OBSERVING_MODES, OBSERVATION_WRAPPERS, ARRAY_IDS)
-def test_observation_wrappers(case, wrapper, mode):
-    wrap, obs_mode = wrapper
-    if wrap is wrappers.NormalizeObservation and mode is DISABLED:
-        pytest.skip("it takes NEXT_STEP mode alone")
-    assert_wrapped_alike(wrap, case, mode, obs_mode=obs_mode)
-
-
-@one_in(3, "mode, wrap, case", MODES, OTHER_WRAPPERS, SINGLES)
-def test_other_wrappers(case, wrap, mode):
-    assert_wrapped_alike(wrap, case, mode)
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_a_wrapper_gives_the_same_as_around_gymnasiums_batch(name):
+    wrap, obs_mode = WRAPPERS[name]
+    both = batches("roll_vec/Sokoban-v0", NEXT_STEP, obs_mode=obs_mode)
+    ours, theirs = map(wrap, both)
+    assert ours.observation_space == theirs.observation_space
+    assert ours.action_space == theirs.action_space
+    both = zip(play_wrapped(ours, 30), play_wrapped(theirs, 30), strict=True)
+    for result, expected in both:
+        assert_same(result, expected)
 
 
 @needs("DictInfoToList takes keys without a mask")
@@ -229,38 +182,6 @@ def test_human_rendering_shows_the_boards_of_every_step(case, mode, dummy_displa
         assert not dummy_display.display.get_init()
     assert len({pixels.tobytes() for pixels in screens[0]}) > 3
     assert_same(np.array(screens[0]), np.array(screens[1]))
-
-
-@needs("RecordVideo takes batches")
-@pytest.mark.filterwarnings(
-    "ignore:.*Recorded episodes will not contain the last frame"
-)
-@one_in(3, "mode, case", MODES, FRAME_CASES)
-def test_videos_have_the_frames_of_gymnasiums_batch(case, mode, tmp_path, monkeypatch):
-    pytest.importorskip("moviepy")
-    videos = []
-
-    def save(self):
-        frames = [frame.copy() for frame in self.recorded_frames]
-        videos[-1].append((self._video_name, np.array(frames)))
-        self.recorded_frames, self.recording = [], False
-
-    monkeypatch.setattr(wrappers.RecordVideo, "stop_recording", save)
-    for number, env in enumerate(batches(case, mode, render_mode="rgb_array")):
-        videos.append([])
-        env = wrappers.RecordVideo(
-            env,
-            video_folder=str(tmp_path / str(number)),
-            gc_trigger=None,
-            episode_trigger=lambda episode: episode < 2,
-        )
-        for _ in play_wrapped(env, 40):
-            pass
-        env.close()
-    names = [[name for name, _ in each] for each in videos]
-    assert names[0] == names[1] == ["rl-video-episode-0", "rl-video-episode-1"]
-    for (_, frames), (_, expected) in zip(*videos, strict=True):
-        assert_same(frames, expected)
 
 
 @pytest.mark.parametrize("case", FRAME_CASES)

@@ -108,6 +108,21 @@ class Remembering(Forgetful):
         self.clock = state["clock"]
 
 
+class Slippery(Counter):
+    """Draws in its steps; its states have the count alone, and the stream is added."""
+
+    def step(self, action):
+        slips = self.np_random.random() < 0.3
+        return super().step(-action % 3 if slips else action)
+
+    def get_state(self):
+        return {"count": self.count}
+
+    def set_state(self, state):
+        self.count = state["count"]
+        assert state.keys() == {"count"}
+
+
 class NoopCounter(Counter):
     """Counts in text, where a text without an action does not step it."""
 

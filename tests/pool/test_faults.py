@@ -63,21 +63,6 @@ def test_a_fault_ends_one_episode(command, mode, workers):
 
 
 @EACH_EXECUTOR
-def test_a_new_environment_object_has_the_attributes(workers):
-    with pool(talkers(2), **workers) as env:
-        env.reset(seed=0)
-        env.set_attr("length", [1, 2])
-        env.set_attr("motto", ["x", "y"])
-        env.reset()
-        assert env.get_attr("resets") == (2, 2)
-        env.step(("fault:raise",) * 2)
-        env.step(("go",) * 2)
-        assert env.get_attr("resets") == (1, 1)
-        assert env.get_attr("length") == (1, 2)
-        assert env.get_attr("motto") == ("x", "y")
-
-
-@EACH_EXECUTOR
 @pytest.mark.parametrize("by_recv", [False, True])
 @pytest.mark.parametrize("kind", ["box", "dict", "tuple"])
 def test_the_last_valid_observation_is_a_copy(kind, by_recv, workers):
@@ -197,6 +182,7 @@ def test_an_environment_that_cannot_be_reset_is_stalled(mode, workers):
 
 @EACH_EXECUTOR
 def test_if_no_environment_can_be_reset_it_raises(workers):
+    """In later steps as well: `tests/distributed/test_equality.py`."""
     with pool([lambda: Picky(None)] * 3, **workers) as env:
         with pytest.raises(EnvironmentFaultError, match="RuntimeError: never") as error:
             env.reset(seed=1)
@@ -210,17 +196,6 @@ def test_if_no_environment_can_be_reset_it_raises(workers):
         env.set_attr("never", set())
         _, infos = env.reset(seed=1)
         assert infos["level"].tolist() == [1, 2, 3]
-
-
-@EACH_EXECUTOR
-@EACH_MODE
-def test_later_failures_of_all_raise_too(mode, workers):
-    with pool([lambda: Picky(set())] * 2, autoreset_mode=mode, **workers) as env:
-        env.reset(seed=1)
-        env.set_attr("never", None)
-        with pytest.raises(EnvironmentFaultError):  # noqa: PT012
-            for _ in range(40):
-                reset_ended(env, env.step(("fault:raise",) * 2))
 
 
 class Breakable(Talker):
@@ -313,14 +288,18 @@ class Stubborn(Talker):
 
 
 @EACH_EXECUTOR
-def test_an_attribute_that_one_refuses_is_set_in_the_others(workers):
-    """Also by those of them that are built again later."""
+def test_new_objects_have_the_attributes_but_one_that_they_refuse(workers):
     with pool([Talker, Stubborn, Talker], **workers) as env:
         env.reset(seed=1)
+        env.set_attr("length", [1, 2, 3])
         with pytest.raises(AttributeError):
             env.set_attr("motto", ["a", "b", "c"])
-        env.step(("fault:raise", "go", "go"))
+        env.reset()
+        assert env.get_attr("resets") == (2, 2, 2)
+        env.step(("fault:raise",) * 3)
         env.step(("go",) * 3)
+        assert env.get_attr("resets") == (1, 1, 1)
+        assert env.get_attr("length") == (1, 2, 3)
         assert env.get_attr("motto") == ("a", "mine", "c")
 
 
@@ -328,20 +307,16 @@ def test_an_attribute_that_one_refuses_is_set_in_the_others(workers):
 
 
 @EACH_EXECUTOR
-def test_raising_a_fault_of_a_reset(workers):
-    with pool(talkers(2), on_error="raise", **workers) as env:
-        env.set_attr("fail_resets", [True, 0])
-        with pytest.raises(EnvironmentFaultError, match="reset of 1"):
-            env.reset(seed=1)
-        assert env.fault_counts.tolist() == [1, 0]
-        with pytest.raises(ResetNeededError):
-            env.step(("a", "b"))
-
-
-@EACH_EXECUTOR
-def test_a_fault_of_an_autoreset_is_raised_after_the_steps_of_the_others(workers):
-    """In NEXT_STEP mode, where both are parts of one call."""
+def test_a_fault_of_a_reset_is_raised_after_the_steps_of_the_others(workers):
+    """In NEXT_STEP mode, where an autoreset and steps are parts of one call."""
     with pool(talkers(3), on_error="raise", **workers) as env:
+        env.set_attr("fail_resets", [True, False, False])
+        with pytest.raises(EnvironmentFaultError, match="reset of 0"):
+            env.reset(seed=[0, 5, 6])
+        assert env.fault_counts.tolist() == [1, 0, 0]
+        with pytest.raises(ResetNeededError):
+            env.step(("a",) * 3)
+        env.set_attr("fail_resets", False)
         env.set_attr("length", [1, 9, 9])
         env.reset(seed=[0, 5, 6])
         while not env.step(("go",) * 3)[2][0]:
@@ -370,39 +345,6 @@ def fault_warnings(call):
     return [str(one.message) for one in faults]
 
 
-@EACH_EXECUTOR
-def test_the_first_fault_warns_with_its_traceback(workers):
-    with pool(talkers(2), **workers) as env:
-        assert not fault_warnings(lambda: env.reset(seed=1))
-        (text,) = fault_warnings(lambda: env.step(("a", "fault:raise")))
-        assert text.startswith(
-            "environment 1 failed: exception in step: ValueError: as told\n"
-        )
-        assert "\n\nTraceback (most recent call last):\n" in text
-        assert "tests/pool/envs.py" in text
-        assert "roll_vec/pool/" not in text
-        other = copy.deepcopy(env)
-        for one in (env, other):
-            one.reset()
-            assert not fault_warnings(lambda one=one: one.step(("fault:raise", "a")))
-        other.close()
-
-
-@EACH_EXECUTOR
-def test_faults_of_resets_and_of_recv_warn_as_well(workers):
-    with pool(talkers(2), **workers) as env:
-        env.set_attr("fail_resets", ["short", 0])
-        (text,) = fault_warnings(lambda: env.reset(seed=1))
-        assert "reset returned 'no info', expected 2 values: observation, info" in text
-        assert "a reset without an info returns (observation, {})" in text
-        assert env.fault_counts.tolist() == [4, 0]
-    with pool(talkers(2), **workers) as env:
-        env.reset(seed=1)
-        env.send(("fault:four", "a"), [0, 1])
-        (text,) = fault_warnings(lambda: env.recv(2))
-        assert "returned 4 values, expected 5" in text
-
-
 def raised_in(call):
     """Return the error of a call without warnings, and the file that raised it.
 
@@ -419,7 +361,33 @@ def raised_in(call):
 
 
 @EACH_EXECUTOR
-def test_an_error_has_the_traceback_itself(workers):
+def test_the_first_fault_warns_with_its_traceback(workers):
+    """Of a step, a reset or `recv`; an error has the traceback itself."""
+    with pool(talkers(2), **workers) as env:
+        assert not fault_warnings(lambda: env.reset(seed=1))
+        (text,) = fault_warnings(lambda: env.step(("a", "fault:raise")))
+        assert text.startswith(
+            "environment 1 failed: exception in step: ValueError: as told\n"
+        )
+        assert "\n\nTraceback (most recent call last):\n" in text
+        assert "tests/pool/envs.py" in text
+        assert "roll_vec/pool/" not in text
+        other = copy.deepcopy(env)
+        for one in (env, other):
+            one.reset()
+            assert not fault_warnings(lambda one=one: one.step(("fault:raise", "a")))
+        other.close()
+    with pool(talkers(2), **workers) as env:
+        env.set_attr("fail_resets", ["short", 0])
+        (text,) = fault_warnings(lambda: env.reset(seed=1))
+        assert "reset returned 'no info', expected 2 values: observation, info" in text
+        assert "a reset without an info returns (observation, {})" in text
+        assert env.fault_counts.tolist() == [4, 0]
+    with pool(talkers(2), **workers) as env:
+        env.reset(seed=1)
+        env.send(("fault:four", "a"), [0, 1])
+        (text,) = fault_warnings(lambda: env.recv(2))
+        assert "returned 4 values, expected 5" in text
     with pool(talkers(2), on_error="raise", **workers) as env:
         env.reset(seed=1)
         assert "envs.py" in raised_in(lambda: env.step(("a", "fault:raise")))

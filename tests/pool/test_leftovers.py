@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import sys
-import uuid
 import weakref
 
 import gymnasium
@@ -73,18 +72,6 @@ def test_garbage_collection(workers, hangs, leftovers):
     if not hangs:
         wait_until(lambda: not leftovers.threads())
     assert not leftovers.children()
-
-
-@EACH_WORKER
-def test_environments_are_closed_where_they_live(workers, tmp_path):
-    def noted():
-        env = Talker()
-        env.close = lambda: (tmp_path / uuid.uuid4().hex).touch()
-        return env
-
-    env = PoolVectorEnv([noted] * 3, **workers)
-    env.close()
-    assert len(list(tmp_path.iterdir())) == 3
 
 
 # ------------------------------------------------- environments that raise in close

@@ -5,10 +5,8 @@ import copy
 import numpy as np
 import pytest
 
-from roll_vec.errors import ResetNeededError
 from tests.contract.cases import assert_same
 from tests.pool.cases import (
-    DISABLED,
     EACH_EXECUTOR,
     EACH_WORKER,
     FAULTS_ON_PURPOSE,
@@ -91,15 +89,6 @@ def test_attributes(workers):
 
 
 @EACH_EXECUTOR
-def test_options_reach_the_environments_and_stay_as_they_are(workers):
-    with pool(talkers(2), autoreset_mode=DISABLED, **workers) as env:
-        options = {"reset_mask": np.array([True, True]), "map": 3}
-        _, infos = env.reset(seed=1, options=options)
-        assert list(options) == ["reset_mask", "map"]
-        assert infos["options"].tolist() == ["{'map': 3}"] * 2
-
-
-@EACH_EXECUTOR
 def test_an_unseeded_foreign_environment_is_reset_without_a_seed(workers):
     def seeded():
         env = Drifter("box")
@@ -108,18 +97,6 @@ def test_an_unseeded_foreign_environment_is_reset_without_a_seed(workers):
 
     with pool([seeded] * 2, **workers) as env, sync([seeded] * 2) as twin:
         assert_same(env.reset(), twin.reset())
-
-
-@EACH_EXECUTOR
-def test_groups_share_their_entropy(workers):
-    keywords = {"group_size": 2, "group_id_info": True, **workers}
-    with pool(KINDS["box"](4), **keywords) as env:
-        observations, infos = env.reset()
-        assert infos["group_id"].tolist() == [0, 0, 1, 1]
-        assert (observations[[0, 2]] == observations[[1, 3]]).all()
-        assert (observations[0] != observations[2]).any()
-        env.reset(seed=4)
-        assert env.np_random_seed == (4, 4, 5, 5)
 
 
 # ---------------------------------------------------------------- send and recv
@@ -152,16 +129,6 @@ def test_a_timeout_of_one(workers):
             has_failed |= dict(zip(env_ids, truncations.tolist(), strict=True))
         assert has_failed == {0: True, 1: False, 2: False}
         assert env.get_attr("turn") == (None, 1, 1)
-
-
-def test_disabled_mode_needs_its_resets():
-    with pool(talkers(2), autoreset_mode=DISABLED) as env:
-        env.reset(seed=1)
-        env.send(["fault:raise"], [0])
-        env.recv()
-        with pytest.raises(ResetNeededError, match=r"\[0\]"):
-            env.send(["a", "b"], [1, 0])
-        assert env.get_attr("turn") == (1, 0)
 
 
 def test_many_long_actions_do_not_block():

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec import VectorState
 from roll_vec.envs.countdown import Countdown
 from roll_vec.errors import (
     InvalidOptionError,
@@ -21,14 +20,10 @@ from roll_vec.errors import (
 )
 from roll_vec.pool import PoolVectorEnv, replay
 from roll_vec.pool.factories import build
-from tests.contract.cases import assert_same
 from tests.pool.cases import (
     EACH_EXECUTOR,
     FAULTS_ON_PURPOSE,
-    MODES,
-    NAMED_EXECUTORS,
     ONE_PROCESS,
-    PROCESSES,
     draw_actions,
     kill_workers,
     play,
@@ -37,7 +32,7 @@ from tests.pool.cases import (
     with_fault,
 )
 from tests.pool.envs import Counter, Talker
-from tests.thinning import one_in
+from tests.pool.snapshot_envs import Slippery
 
 pytestmark = FAULTS_ON_PURPOSE
 
@@ -242,56 +237,17 @@ def test_a_users_environment_of_integers_solves_itself_in_words():
 # ------------------------------------------------------------------------ states
 
 
-class Slippery(Counter):
-    """Draws in its steps; its states have the count alone."""
-
-    def step(self, action):
-        slips = self.np_random.random() < 0.3
-        return super().step(3 - action if slips else action)
-
-    def get_state(self):
-        return {"count": self.count}
-
-    def set_state(self, state):
-        self.count = state["count"]
-        assert state.keys() == {"count"}
-
-
-def slippery(**keywords):
-    """Return a pool of three."""
-    return PoolVectorEnv([Slippery] * 3, **keywords)
-
-
-@one_in(3, "workers, mode", NAMED_EXECUTORS, MODES)
-def test_later_episodes_are_those_after_the_snapshot(workers, mode, tmp_path):
-    """And a state with a stream that is none moves no environment."""
-    moves = draw_actions("counter", 3, 50)
-    envs = slippery(autoreset_mode=mode, max_episode_steps=9, **workers)
-    others = slippery(
-        autoreset_mode=mode, max_episode_steps=9, **({} if workers else PROCESSES)
-    )
-    for one in (envs, others):
-        one.reset(seed=0)
-    play(envs, moves[:8])
-    envs.get_state().save(tmp_path / "state.npz")
-    state = VectorState.load(tmp_path / "state.npz")
-    bad = {**state.row(2), "seed_stream": {"stream": -1}}
-    words = r"environment 2 of the state: .*stream"
-    with pytest.raises(InvalidStateError, match=words):
-        envs.set_state(state.replace_row(2, bad))
-    expected = play(envs, moves[8:])
-    for one in (envs, others):
-        one.set_state(state)
-        assert_same(play(one, moves[8:]), expected)
-        one.close()
-
-
 def test_a_row_and_a_state_of_one_environment_go_on_alike():
     moves = draw_actions("counter", 3, 60)
-    envs, alone, twin = slippery(), Slippery(), Slippery()
+    envs, alone, twin = PoolVectorEnv([Slippery] * 3), Slippery(), Slippery()
     envs.reset(seed=0)
     play(envs, moves[:9])  # then no episode has just ended
     state = envs.get_state()
+    # A state with a stream that is none moves no environment.
+    bad = state.replace_row(2, {**state.row(2), "seed_stream": {"stream": -1}})
+    with pytest.raises(InvalidStateError, match=r"environment 2 of .*stream"):
+        envs.set_state(bad)
+    assert envs.get_state() == state
     alone.set_state(state.row(1))
     twin.reset(seed=77)
     twin.set_state(alone.get_state())

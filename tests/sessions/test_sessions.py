@@ -31,10 +31,8 @@ from roll_vec.sessions.calls import TaskCall, ThreadCall
 from roll_vec.sessions.micro_batches import MicroBatches
 from tests.contract.cases import assert_same
 from tests.distributed.local_actors import make_env
+from tests.pool.cases import FAULTS_ON_PURPOSE, wait_until
 
-FAULTS_ON_PURPOSE = pytest.mark.filterwarnings(
-    "ignore::roll_vec.errors.EnvironmentFaultWarning"
-)
 SECONDS = 20  # only a deadlock takes so long
 
 
@@ -147,13 +145,6 @@ def run_in_thread(function, *arguments):
     future = executor.submit(function, *arguments)
     executor.shutdown(wait=False)
     return future
-
-
-def wait_until(condition):
-    end = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.001)
 
 
 def enter(session, env):

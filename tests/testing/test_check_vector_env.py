@@ -22,7 +22,7 @@ from tests.testing.bugs_of_walks import BUGS, BUGS_OF_IDS, TOGETHER
 from tests.testing.walks import DISABLED, SAME_STEP, Talk, Walk, make_broken
 
 # Episodes of walks take at most 8.
-STEPS = 12
+STEPS = 10
 
 
 def codes(subject, *, steps=STEPS, **kwargs):
@@ -69,7 +69,7 @@ class Excused(Walk):
 
 @pytest.mark.parametrize(
     ("subject", "seed", "steps"),
-    [(Walk, 0, 60), (Walk, 12345, STEPS), (Talk, 1, 40), (Excused, 1, STEPS)],
+    [(Walk, 0, 30), (Walk, 12345, STEPS), (Talk, 1, 20), (Excused, 1, STEPS)],
 )
 def test_sound_environment_passes(subject, seed, steps):
     assert check_vector_env(subject, seed=seed, steps=steps) is None

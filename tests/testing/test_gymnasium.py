@@ -106,7 +106,7 @@ def batches(make_env, batch=SyncVectorEnv, **keywords):
 def test_sync_batches_have_their_known_defects_only():
     # `prob` is the int 1 at a reset and a float at a step.
     lakes = batches(lambda: gymnasium.make("FrozenLake-v1"))
-    assert codes(lakes, steps=40) == SYNC_DEFECTS | {"info-dtype"}
+    assert codes(lakes, steps=20) == SYNC_DEFECTS | {"info-dtype"}
     # All end together, and which of these actions are invalid is not known.
     assert codes(batches(Boxes)) == {"options-mutated", "action-count-moves"}
 
@@ -124,7 +124,7 @@ def test_sync_id_is_made_with_vector_kwargs():
 def test_cart_pole_vector_env(monkeypatch):
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     pytest.importorskip("pygame")
-    assert codes(CartPoleVectorEnv, steps=60) == {
+    assert codes(CartPoleVectorEnv, steps=40) == {
         "autoreset-keyword",
         "metadata-shared",
         "reward-dtype",
