@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import roll_vec
+from roll_vec import cli
 from roll_vec.cli import main, make_parser
 from roll_vec.registration import ENVIRONMENTS
 from tests.cli.small_envs import LINE, Line
@@ -53,6 +54,7 @@ def test_ctrl_c_while_the_commands_are_imported_is_one_line(run, monkeypatch):
             if name == "roll_vec.cli.doctor":
                 raise KeyboardInterrupt
 
+    monkeypatch.setattr(cli, "make_parser", make_parser)
     monkeypatch.setattr(sys, "meta_path", [Interrupt(), *sys.meta_path])
     monkeypatch.delitem(sys.modules, "roll_vec.cli.doctor", raising=False)
     monkeypatch.delattr("roll_vec.cli.doctor", raising=False)
