@@ -89,6 +89,10 @@ ERRORS = [
         "-o 'action_pattern=(a)(b)'",
         "oracle cannot write an answer that matches (",
     ),
+    (
+        f"rollout {ECHO} --num-envs 2 --policy user_envs:words --save run.npz",
+        "--save: actions are saved as plain data, and these are not",
+    ),
     # Shards.
     ("rollout roll_vec/Sokoban --num-envs 6 --shards 9", "at most 6, the number of en"),
     ("rollout roll_vec/Sokoban --shards 2 -o size=3", "size"),
@@ -259,6 +263,9 @@ def saved_run(tmp_path_factory):
 def workplace(saved_run, user_module, tmp_path, monkeypatch):
     """The files that commands read."""
     with (tmp_path / "user_envs.py").open("a") as file:
+        file.write(
+            "class Word(str): pass\nwords = lambda texts: [Word(3)] * len(texts)\n"
+        )
         file.write("few = lambda observations: [1, 1, 1]\n")
         file.write("nines = lambda observations: [9] * len(observations)\n")
     (tmp_path / "run.npz").write_bytes(saved_run)

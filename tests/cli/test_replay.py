@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete, Text, Tuple
 
-from tests.cli.conftest import changed_run, strip_colours
+from tests.cli.conftest import changed_run
 from tests.conftest import JIT_OFF
 from tests.pool.cases import FAULTS_ON_PURPOSE
 
@@ -343,35 +343,17 @@ def test_a_run_that_an_exception_ends_is_saved(
         assert now.endswith(end)
 
 
-def test_a_quiet_replay_says_it_by_the_exit_code(run, save, user_module, tmp_path):
+def test_a_new_version_of_a_module_of_the_user_is_played(
+    run, save, differs, user_module, tmp_path
+):
     save(ECHO, *SMALL, "--policy", "constant:no")
-    assert run("replay", "run.npz", "--quiet").out == ""
-    # Another version of the user's module; the next command imports it again.
     path = tmp_path / "user_envs.py"
     path.write_text(path.read_text().replace('f"say {', 'f"say a {'))
+    # The next command imports it again.
     del sys.modules[user_module]
+    assert differs()[2:] == ["observations", "'say 9'", "'say a 9'"]
     outcome = run("replay", "run.npz", "--quiet")
     assert (outcome.code, outcome.out, outcome.err) == (1, "", "")
-
-
-def test_steps_of_one_environment_are_shown(save, equals):
-    limit = ("-o", "max_episode_steps=3", "-o", "action_start=1")
-    save(SOKOBAN, *SMALL, "--steps", 5, "--policy", "constant:0", *limit)
-    lines = equals("--env", 2, num_steps=5).splitlines()
-    assert [line for line in lines if line.startswith("step ")] == [
-        "step 0: reset",
-        "step 1: action 0, reward -0.1",
-        "step 2: action 0, reward -0.1",
-        "step 3: action 0, reward -0.1, truncated",
-        "step 4: reset, without an action",
-        "step 5: action 0, reward -0.1",
-    ]
-    env = gymnasium.make(SOKOBAN, render_mode="ansi")
-    env.reset(seed=9)
-    assert lines[1:7] == [
-        f"  {line}" for line in strip_colours(env.render()).split("\n")
-    ]
-    env.close()
 
 
 # ---------------------------------------------------------------------- files
@@ -576,24 +558,3 @@ def test_files_have_to_be_the_same(equals, fails, save, tmp_path, folder):
     # A text that is no path stays a keyword.
     save(SOKOBAN, *TWO, "-o", f"levels={[LEVEL]}")
     equals(num_steps=3)
-
-
-def test_keywords_that_may_change_are_named(equals, fails, save, tmp_path):
-    tasks = tmp_path / "tasks.jsonl"
-    tasks.write_text('{"nums": [1, 2, 3], "target": 6}\n')
-    save(COUNTDOWN, *TWO, "-o", f"data={tasks}")
-    equals(num_steps=3)
-    names = "context, data, executor, reset_timeout, step_timeout, workers"
-    line = fails("replay", "run.npz", "-o", "num_numbers=3")
-    assert f"num_numbers may not change in a replay; those that may: {names}" in line
-
-
-def test_actions_that_are_no_plain_data_cannot_be_saved(fails, user_module, policy_of):
-    policy = policy_of(
-        "class Word(str):\n    pass\n\ndef act(observations):\n"
-        "    return [Word('3')] * len(observations)\n"
-    )
-    flags = ("--policy", policy, "--no-image", "--save", "run.npz")
-    line = fails("rollout", ECHO, *TWO, *flags)
-    assert "argument --save: actions are saved as plain data, and these are not" in line
-    assert "policy_of_mine.Word" in line

@@ -13,6 +13,7 @@ import pytest
 import roll_vec
 from benchmarks import suite
 from roll_vec.cli import doctor, make_parser
+from roll_vec.diagnosis import Finding
 from roll_vec.envs.webshop import Catalogue
 from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import ROOT
@@ -22,23 +23,19 @@ from tests.envs.webshop.shops import ITEMS, write
 
 
 def test_bench_writes_a_table_and_a_file(run, monkeypatch, tmp_path):
+    values = {"values": [1e6, 3e6, 2e6]}
     figures = {"name": "a", "engine": "roll_vec", "peer": "", "version": None}
     figures |= {"cores": 1, "processes": 1, "unit": "steps/s", "facts": {"batch": 64}}
-    values = {"values": [1e6, 3e6, 2e6]}
     row = {"case": "c", "title": "a row", "kind": "alone", "target": None, "ours": "a"}
     row |= {"theirs": None, "skipped": None, "their_values": [], **values}
 
     def measure_nothing(plan, report_progress):
         report_progress("A case", 1, 2)
-        return {
-            "machine": suite.machine.describe(plan.command),
-            "rounds": plan.rounds,
-            "seconds": 0.1,
-            "load": [None, None],
-            "cases": {"c": {"title": "A case", "contenders": [figures | values]}},
-            "skipped": [],
-            "rows": [{**row, "our_values": values["values"]}],
-        }
+        result = {"machine": suite.machine.describe(plan.command), "seconds": 0.1}
+        result |= {"rounds": plan.rounds, "load": [None, None], "skipped": []}
+        cases = {"c": {"title": "A case", "contenders": [figures | values]}}
+        rows = [{**row, "our_values": values["values"]}]
+        return {**result, "cases": cases, "rows": rows}
 
     monkeypatch.setattr(suite, "run", measure_nothing)
     monkeypatch.chdir(ROOT)
@@ -82,16 +79,18 @@ def test_doctor_has_all_sections_as_text_and_json(run, works):
             assert line.keys() == {"value", "status", "advice"}
 
 
-@pytest.mark.parametrize(("status", "code"), [("warning", 0), ("broken", 1)])
-def test_doctor_fails_if_something_is_broken(run, monkeypatch, status, code):
-    (finding, *_), *_ = doctor.diagnose().values()
-    finding = type(finding)("numba", "0.1", status, "pip install -U numba")
-    monkeypatch.setattr(doctor, "diagnose", lambda: {"versions": [finding]})
-    outcome = run("doctor")
-    assert outcome.code == code
-    assert f"{status}: pip install -U numba" in outcome.out
-    counts = "1 problem, no warnings" if code else "no problems, 1 warning"
-    assert outcome.out.endswith(f"\n{counts}\n")
+def test_doctor_fails_if_something_is_broken(run, monkeypatch):
+    for status, code, counts in (
+        ("warning", 0, "no problems, 1 warning"),
+        ("broken", 1, "1 problem, no warnings"),
+    ):
+        finding = Finding("numba", "0.1", status, "pip install -U numba")
+        sections = {"versions": [finding]}
+        monkeypatch.setattr(doctor, "diagnose", lambda it=sections: it)
+        outcome = run("doctor")
+        assert outcome.code == code
+        assert f"{status}: pip install -U numba" in outcome.out
+        assert outcome.out.endswith(f"\n{counts}\n")
 
 
 # ---------------------------------------------------------------------- completion
@@ -159,21 +158,17 @@ def test_fish_completes_commands_ids_and_files(try_words):
     assert [line.partition("\t")[0] for line in lines] == [*WORDS.values()]
 
 
-def test_zsh_gets_every_id_and_patterns_that_it_can_read(run):
+def test_zsh_gets_every_id_and_every_argument_with_a_file_is_completed(capsys):
     pytest.importorskip("shtab")
-    text = run("completion", "zsh").out
+    parser = make_parser()
+    arguments = parser.parse_args(["completion", "zsh"])
+    arguments.run(arguments)
+    text = capsys.readouterr().out
     assert text.startswith("#compdef roll-vec")
     assert all(env_id in text for env_id in ENVIRONMENTS)
     # In parentheses zsh takes a single pattern for a glob qualifier.
     assert "_files -g '*.npz'" in text
     assert "'(*.npz)'" not in text
-
-
-def test_every_argument_with_a_file_or_an_id_is_completed(capsys):
-    pytest.importorskip("shtab")
-    parser = make_parser()
-    arguments = parser.parse_args(["completion", "bash"])
-    arguments.run(arguments)
 
     def incomplete(parser):
         for action in parser._actions:
@@ -258,15 +253,12 @@ def test_a_check_alone_stores_nothing(run, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_damaged_folder_is_named(run, fails, files, tmp_path):
+def test_damage_is_one_line(run, fails, files, tmp_path):
     run("webshop", "index", *files, "--out", "shop")
     path = tmp_path / "shop" / "products.jsonl"
     path.write_bytes(path.read_bytes().replace(b"Oak", b"Elm"))
     message = fails("webshop", "index", "shop", "--check")
     assert "products.jsonl cannot be read: record 1 has changed" in message
-
-
-def test_a_malformed_item_is_one_line(fails, tmp_path):
     items = [ITEMS[0], {**ITEMS[1], "pricing": "free"}]
     (tmp_path / "items.json").write_text(json.dumps(items))
     message = fails("webshop", "index", "items.json", "--check")

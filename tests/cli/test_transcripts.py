@@ -52,7 +52,7 @@ def test_commands_print_what_the_transcript_has(
         # Without times.
         times = "(?m)^│ ((step|episode)s/s|elapsed|first reset and step) .*\n"
         out = re.sub(times, "", outcome.out)
-        out = re.sub(r", [\d,.]+ rows/s", "", out)
+        out = re.sub(r", [\d,.]+ rows/s| \([\d,.]+ s\)", "", out)
         session += f"$ roll-vec {command}\n{typed}{out}{outcome.err}"
         session += f"(exit code {outcome.code})\n" * (outcome.code != 0)
     assert "\x1b" not in session
