@@ -66,15 +66,13 @@ def test_a_digest_notices_other_episodes_of_the_same_seeds(monkeypatch):
     assert split.compute_digest() != split.digest
 
 
-@pytest.mark.parametrize(
-    ("name", "goal"), [("test", 0), ("eval", 500), ("train", 1500)]
-)
-def test_episode_i_of_webshop_plays_goal_i_of_the_split(name, goal):
-    split = find_split(SHOP, name)
-    envs = split.make_vec(50)
-    for start in (0, len(split) - 50):
-        _, infos = envs.reset(seed=split.seeds[start : start + 50])
-        assert infos["goal"].tolist() == [*range(goal + start, goal + start + 50)]
+def test_episode_i_of_webshop_plays_goal_i_of_the_split():
+    for name, goal in (("test", 0), ("eval", 500), ("train", 1500)):
+        split = find_split(SHOP, name)
+        envs = split.make_vec(20)
+        for start in (0, len(split) - 20):
+            _, infos = envs.reset(seed=split.seeds[start : start + 20])
+            assert infos["goal"].tolist() == [*range(goal + start, goal + start + 20)]
 
 
 def test_levels_are_beyond_those_for_training_and_bands_hold():
@@ -153,7 +151,6 @@ def test_a_split_has_the_goals_of_the_shop(shop, tmp_path):
 def test_a_policy_plays_it(shop):
     split = find_split(SHOP, "test", products=shop)
     envs = split.make_vec(2)
-
     play = partial(play_episodes, split, envs, lambda turn: ["search[x]"] * 2)
     (record,) = evaluate(split, play, num=1)
     envs.close()
