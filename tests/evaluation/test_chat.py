@@ -75,7 +75,8 @@ def key(monkeypatch):
 
 
 def make(split, num_envs):
-    return split.make_vec(num_envs, **chat_keywords(split, {"action_pattern": None}))
+    own = {} if split is LAKE else {"action_pattern": None}
+    return split.make_vec(num_envs, **chat_keywords(split, own))
 
 
 def level_of(request):
@@ -170,17 +171,11 @@ def test_grids_are_played():
         turn = sum(each["role"] == "assistant" for each in request["messages"])
         return Reply(moves[turn % 3])
 
-    episodes = [3, 9]  # short ones
-    keywords = chat_keywords(LAKE, {})
-    batch = LAKE.make_vec(2, **keywords)
-    expected = {
-        each.episode: each for each in play_episodes(LAKE, batch, scripted, episodes)
-    }
+    batch = make(LAKE, 2)
+    expected = list(play_episodes(LAKE, batch, scripted, [3]))  # a short one
     with ChatServer(reply) as server:
-        envs = LAKE.make_vec(2, **keywords)
         endpoint = ChatEndpoint(server.url, "m")
-        played = play_chat_episodes(LAKE, envs, endpoint, episodes)
-        assert {each.episode: each for each in played} == expected
+        assert [*play_chat_episodes(LAKE, make(LAKE, 2), endpoint, [3])] == expected
     messages = server.requests[0]["messages"]
     assert "Answer with one action, in this form: <answer>" in messages[0]["content"]
     assert messages[1]["content"].startswith("P___")

@@ -189,13 +189,6 @@ def test_a_full_disk_is_an_error_and_the_log_goes_on(tmp_path):
     assert list(read_results(write(path, [record(1)])).records) == [0, 1]
 
 
-def test_faults_are_dropped_on_demand(tmp_path):
-    path = write(tmp_path / "a.jsonl", [record(0), record(1, fault="lost")])
-    for retry_faults, numbers in ((False, [0, 1]), (True, [0])):
-        with ResultLog(path, HEADER, retry_faults=retry_faults) as log:
-            assert list(log.records) == numbers
-
-
 # -------------------------------------------------------------------------- refusals
 
 
@@ -251,10 +244,7 @@ def swap(line, old, new):
         (swap(1, b'"version": 1', b'"version": 2'), "line 1: its version is 2"),
         (swap(1, b'"digest"', b'"other"'), "line 1: no 'digest'"),
         (swap(1, b'"files": {}', b'"files": []'), "line 1: files is no dict"),
-        (
-            swap(1, b'"versions": {', b'"versions": {"a": 1e999, '),
-            "line 1: Out of range float",
-        ),
+        (swap(1, b'"versions": {', b'"versions": {"a": 1e999, '), "line 1: Out of ra"),
         (lambda lines: [lines[0], b"x", lines[1]], "line 2: it is not JSON"),
         (lambda lines: [lines[0], b"[" * 100_000], "line 2: it is not JSON"),
         (swap(2, b": 3", b": " + b"9" * 30), "line 2: length is 999999"),
@@ -302,21 +292,7 @@ def test_episodes_of_other_splits_are_refused(run, tmp_path):
 # ----------------------------------------------------------------------- comparisons
 
 
-def test_a_comparison_pairs_episodes(tmp_path):
-    rewards = (0, 0, 1, 1, 1), (1, 1, 1, 0, 1)
-    paths = [
-        write(tmp_path / name, [record(i, float(r)) for i, r in enumerate(each)])
-        for name, each in zip("ab", rewards, strict=True)
-    ]
-    comparison = compare_results(*paths)
-    assert len(comparison) == 5
-    assert comparison.discordant() == (1, 2)
-    assert comparison.p_value() == 1.0
-    assert comparison.success_difference().value == pytest.approx(0.2)
-    assert comparison.return_difference().value == pytest.approx(0.2)
-    reverse = compare_results(*paths[::-1])
-    assert reverse.discordant() == (2, 1)
-    assert reverse.return_difference().value == pytest.approx(-0.2)
+# `roll-vec eval --compare` prints every figure: tests/cli/golden/eval.session.
 
 
 def test_a_comparison_needs_the_same_episodes(tmp_path):
@@ -340,19 +316,11 @@ def test_a_comparison_needs_the_same_episodes(tmp_path):
 Z = statistics.NormalDist().inv_cdf(0.975)
 
 
-@pytest.mark.parametrize(
-    ("num_successes", "num_episodes"), [(0, 10), (1, 10), (7, 9), (500, 1000), (10, 10)]
-)
-def test_the_ends_of_a_rate_are_where_the_score_test_rejects(
-    num_successes, num_episodes
-):
-    rate, low, high = wilson_interval(num_successes, num_episodes)
-    assert rate == num_successes / num_episodes
-    assert 0 <= low <= rate <= high <= 1
-    assert low < high
-    for end in (low, high):
-        error = math.sqrt(end * (1 - end) / num_episodes)
-        assert end == rate or abs(rate - end) == pytest.approx(Z * error)
+def test_an_interval_of_a_rate_ends_at_0_and_1():
+    assert wilson_interval(0, 10) == pytest.approx((0, 0, Z**2 / (10 + Z**2)))
+    assert wilson_interval(10, 10) == pytest.approx((1, 10 / (10 + Z**2), 1))
+    assert wilson_interval(0, 10).low >= 0
+    assert wilson_interval(10, 10).high <= 1
 
 
 FIRST = np.array([0.0, 10, 20, 30])
