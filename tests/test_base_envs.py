@@ -107,16 +107,6 @@ def test_values_never_change():
     assert band == [7, 1041480962, 1718030850]
 
 
-def test_derived_seeds_are_spread_and_hardly_collide():
-    streams, episodes = np.divmod(np.arange(90_000, dtype=np.uint64), np.uint64(300))
-    derived = seeding.episode_seeds(streams, episodes)
-    # 90,000 draws of 2**32 values: one collision is expected.
-    assert len(np.unique(derived)) > 90_000 - 12
-    counts = np.bincount((derived[episodes > 0] >> np.uint64(28)).astype(np.int64))
-    assert len(counts) == 16
-    assert counts.min() > 0.95 * counts.mean()
-
-
 @pytest.mark.parametrize(
     ("seed", "num_envs", "group_size", "expected"),
     [
@@ -366,18 +356,6 @@ def test_the_layers_of_gymnasium_make_have_states():
     assert other.unwrapped.np_random_seed == 3
 
 
-def test_the_checker_does_not_compare_with_results_of_another():
-    limits = {"max_steps": 5, "max_episode_steps": 9}
-    env, other, fresh = (
-        gymnasium.make("roll_vec/Countdown-v0", **limits) for _ in range(3)
-    )
-    env.reset(seed=1)
-    for _ in range(3):
-        set_env_state(other, get_env_state(env))
-        assert other.step("1")[0] == env.step("1")[0]
-        assert other.reset(seed=2) == fresh.reset(seed=2)
-
-
 def test_a_wrapper_with_both_methods_stands_for_all_below():
     env = TimeLimit(Saving(TransformReward(Walker(), float)), 9)
     assert supports_state(env)
@@ -441,11 +419,11 @@ def test_bad_states_and_checks_change_nothing(build):
     assert get_env_state(env) == state
 
 
-@pytest.mark.parametrize("name", ["PCG64", "MT19937", "Philox", "SFC64", "PCG64DXSM"])
-def test_every_generator_of_numpy_goes_on(name):
-    env, other = Walker(), Walker()
-    env.np_random = np.random.Generator(getattr(np.random, name)(5))
-    env.np_random.random(3)
-    set_env_state(other, get_env_state(env))
-    assert other.np_random.random(5).tolist() == env.np_random.random(5).tolist()
-    assert other.np_random is not env.np_random
+def test_every_generator_of_numpy_goes_on():
+    for name in ("PCG64", "MT19937", "Philox", "SFC64", "PCG64DXSM"):
+        env, other = Walker(), Walker()
+        env.np_random = np.random.Generator(getattr(np.random, name)(5))
+        env.np_random.random(3)
+        set_env_state(other, get_env_state(env))
+        assert other.np_random.random(5).tolist() == env.np_random.random(5).tolist()
+        assert other.np_random is not env.np_random

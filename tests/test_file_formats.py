@@ -72,7 +72,7 @@ def test_an_error_leaves_the_old_file(path):
         read_npz(path, "snapshot", 1)
 
 
-@pytest.mark.parametrize("stride", [13, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stride", [23, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_change_of_a_byte_is_refused_or_harmless(path, stride):
     original = path.read_bytes()
     refused, positions = 0, range(0, len(original), stride)
@@ -125,23 +125,17 @@ def at_most(mebibytes):
 
 # An array larger than any memory.
 HUGE = (b"(3, 4), }" + b" " * 12, b"(3, 4000000000000), }")
-DEFLATED = zipfile.ZIP_DEFLATED
+# A 12 in place of the 11.
+ELEVENTH = (b"\x0a\0\0\0\x0b", b"\x0a\0\0\0\x0c")
+STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 
 
 @pytest.mark.parametrize(
     ("changes", "method", "message"),
     [
-        ({"numbers.npy": HUGE}, zipfile.ZIP_STORED, "numbers has a wrong size"),
-        (
-            {"numbers.npy": (b"\x0a\0\0\0\x0b", b"\x0a\0\0\0\x0c")},
-            zipfile.ZIP_STORED,
-            "the array numbers is damaged",
-        ),
-        (
-            {"header.npy": (b"1.5", b"2.5")},
-            zipfile.ZIP_STORED,
-            "its header is damaged",
-        ),
+        ({"numbers.npy": HUGE}, STORED, "numbers has a wrong size"),
+        ({"numbers.npy": ELEVENTH}, STORED, "the array numbers is damaged"),
+        ({"header.npy": (b"1.5", b"2.5")}, STORED, "its header is damaged"),
         ({}, zipfile.ZIP_LZMA, "by another method than numpy's"),
         ({"header.npy": zeros(70)}, DEFLATED, "its header has 73400448 bytes"),
         (
@@ -194,12 +188,6 @@ def test_a_snapshot_with_another_header_is_refused(header, path):
     for arrays in ({}, {"has_ended": np.array(True)}):
         with pytest.raises(InvalidStateError, match="arrays: expected at least one"):
             VectorState("a", {}, arrays)
-
-
-def test_an_array_takes_its_own_size_once(path):
-    write_npz(path, "snapshot", 1, {}, {"array": np.zeros(20 << 20, np.uint8)})
-    with at_most(25):
-        read_npz(path, "snapshot", 1)
 
 
 # --------------------------------------------------------------------------- plain data
@@ -276,7 +264,7 @@ PLAIN = st.recursive(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(PLAIN)
 @example(())
 @example([])
@@ -397,7 +385,7 @@ def test_changed_bytes_are_refused_or_plain():
     rng = np.random.default_rng(0)
     data = encode(VALUES[:-2])
     num_refused = 0
-    for _ in range(1000):
+    for _ in range(400):
         changed = bytearray(data)
         for place in rng.integers(len(data), size=rng.integers(1, 4)):
             changed[place] = rng.integers(256)
@@ -408,4 +396,4 @@ def test_changed_bytes_are_refused_or_plain():
             num_refused += 1
             continue
         encode(value)
-    assert 150 < num_refused < 1000
+    assert 60 < num_refused < 400

@@ -63,7 +63,8 @@ def test_public_names_exist_and_the_documentation_names_no_others():
 
 def test_import_is_light():
     code = (
-        "import sys, roll_vec\n"
+        "import sys, roll_vec, roll_vec.render.tiles, roll_vec.render.mosaic\n"
+        "import roll_vec.render.window, roll_vec.render.ansi\n"
         "heavy = {'numba', 'PIL', 'rich', 'pygame', 'moviepy'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
         "assert 'roll_vec.testing' not in sys.modules\n"

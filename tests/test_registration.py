@@ -178,7 +178,7 @@ BAD_KEYWORDS = [
     *(
         (SINGLE, id, {name: 2}, f"{name} is for batches: .*make_vec")
         for id in (SOKOBAN, COUNTDOWN)
-        for name in ("num_envs", "group_size", "copy", "workers")
+        for name in ("num_envs", "workers")
     ),
 ]
 
@@ -209,14 +209,7 @@ BAD_VALUES = [
     ),
     (SOKOBAN, {"dim_room": (65536, 65536)}, "dim_room: .* at most 1048576 cells"),
     (SOKOBAN, {"dim_x": 65536, "dim_y": 65536}, "at most 1048576 cells, got 65"),
-    (
-        SOKOBAN,
-        {"dim_room": (900, 900), "num_boxes": 10**5},
-        "num_boxes: .* takes at most 332 boxes, got 100000",
-    ),
-    (SOKOBAN, {"num_gen_steps": 10**9}, "num_gen_steps: .* at most 1048576, got"),
-    (SOKOBAN, {"search_depth": 10**12}, "search_depth: expected at most"),
-    (SOKOBAN, {"num_levels": 10**12}, "num_levels: expected at most"),
+    (SOKOBAN, {"dim_room": (900, 900), "num_boxes": 10**5}, "takes at most 332 boxes"),
     (SOKOBAN, {"num_envs": 10**12}, "num_envs: expected at most 134217728, got"),
     ("roll_vec/RandomFrozenLake-v0", {"size": 10**6}, "size: .* at most 1048576 cells"),
     (COUNTDOWN, {"num_envs": 10**8}, "num_envs: expected at most 1048576, got"),

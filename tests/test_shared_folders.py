@@ -224,13 +224,13 @@ def test_a_folder_that_others_could_change_is_refused(parent, kind):
 def test_processes_that_come_go_and_die_at_random_agree(parent, start):
     def play(pipe):
         rng = random.Random(os.getpid())
-        for _ in range(20):
+        for _ in range(12):
             folder = share_folder("name", write)
             pipe.send([(folder.path / name).read_text() for name in "ab"])
             time.sleep(rng.random() * 0.002)
             folder.release()
 
-    for _ in range(3):
+    for _ in range(2):
         processes = [start(play) for _ in range(4)]
         time.sleep(0.02)
         processes[0][0].kill()
