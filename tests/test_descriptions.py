@@ -54,6 +54,12 @@ def info_types(infos):
     return types
 
 
+def infos_of(id, call):
+    """Return the described infos of a call, and their types."""
+    infos = describe_env(id).game.infos
+    return {one.key: one.dtype for one in infos if call in one.calls.split(", ")}
+
+
 @pytest.mark.parametrize("id", CASES)
 def test_infos_are_those_of_a_batch(id):
     keywords, actions = CASES[id]
@@ -61,7 +67,8 @@ def test_infos_are_those_of_a_batch(id):
         keywords = {**keywords, "action_mode": "text"}
     envs = roll_vec.make_vec(id, 1, autoreset_mode="Disabled", **keywords)
     _, infos = envs.reset(seed=0)
-    types = {"reset": info_types(infos), "step": {}, "end": {}}
+    assert info_types(infos) == infos_of(id, "reset")
+    types = {"step": {}, "end": {}}
     for action in actions:
         if action is None:
             # The product that the first page of results shows.
@@ -70,12 +77,7 @@ def test_infos_are_those_of_a_batch(id):
         _, _, terminations, _, infos = envs.step([action])
         types["end" if terminations[0] else "step"] |= info_types(infos)
     assert types["end"]
-    expected = {"reset": {}, "step": {}, "end": {}}
-    for info in describe_env(id).game.infos:
-        for call in info.calls.split(", "):
-            expected[call][info.key] = info.dtype
-    assert types["reset"] == expected["reset"]
-    ends = expected["step"] | expected["end"]
+    ends = infos_of(id, "step") | infos_of(id, "end")
     assert types["end"].items() <= ends.items()
     # An answer without a value.
     assert ends.keys() - types["end"].keys() <= {"value"}

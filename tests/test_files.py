@@ -30,11 +30,10 @@ from roll_vec.errors import (
 from roll_vec.evaluation import (
     ResultHeader,
     ResultLog,
-    UniformPolicy,
     find_split,
     read_results,
 )
-from roll_vec.export import export, policy_source, verify
+from roll_vec.export import verify
 from roll_vec.file_locks import WriteLock
 from roll_vec.files import check_regular, replace_file
 from tests.envs.webshop import shops
@@ -61,15 +60,6 @@ def write_results(path):
     ResultLog(path, header).close()
 
 
-def write_export(path):
-    def make_policy(envs):
-        return UniformPolicy(envs, 1)
-
-    texts = {"obs_mode": "text", "action_mode": "text"}
-    source = policy_source(LAKE, make_policy, "uniform", keywords=texts)
-    export(path, source, num=1, overwrite=True)
-
-
 def command(*arguments):
     """Return a function that runs the command line with a path in place of None."""
 
@@ -85,7 +75,7 @@ ROLLOUT = ("rollout", LAKE, "--num-envs", "2", "--steps", "2", "--quiet")
 WRITERS = {
     "snapshot": write_snapshot,
     "results": write_results,
-    "rows.jsonl": write_export,
+    "rows.jsonl": command("export", LAKE, "--num", "1", "--overwrite", "--out", None),
     "run.npz": command(*ROLLOUT, "--no-image", "--save", None),
     "last.png": command(*ROLLOUT, "--image", None),
     "page.html": command("watch", LAKE, "--steps", "2", "--quiet", "--out", None),
@@ -219,11 +209,10 @@ def test_errors_name_the_path_and_not_the_partial_file(tmp_path):
 
 
 def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path):
-    names = {"n" * 255, "\N{GRINNING FACE}" * 63}
-    for name in names:
+    for name in ("n" * 255, "\N{GRINNING FACE}" * 63):
         write(tmp_path / name)
         assert (tmp_path / name).read_bytes() == b"new"
-    assert {each.name for each in tmp_path.iterdir()} == names
+    assert len([*tmp_path.iterdir()]) == 2
 
 
 @pytest.mark.parametrize("suffix", ["part", "lock"])
@@ -346,16 +335,13 @@ def test_a_pickle_finds_its_files_and_names_the_one_that_has_changed(
     monkeypatch.chdir(tmp_path / "other")
     again = pickle.loads(pickled)
     assert str(again.reset(seed=3)[0]) == str(first)
+    if make is shop:
+        env.catalogue.title_nouns_source = "rule"
+        with pytest.raises(InvalidOptionError, match="expected those of file"):
+            pickle.loads(pickled)
+        env.catalogue.title_nouns_source = "file"
     change(tmp_path / name, *other)
     with pytest.raises(InvalidOptionError, match=rf"{argument}: .*{tmp_path}"):
-        pickle.loads(pickled)
-
-
-def test_title_nouns_of_another_source_are_refused(tmp_path):
-    env = WebShop(**shops.write(tmp_path))
-    pickled = pickle.dumps(env)
-    env.catalogue.title_nouns_source = "rule"
-    with pytest.raises(InvalidOptionError, match="title_nouns: expected those of file"):
         pickle.loads(pickled)
 
 
@@ -410,12 +396,6 @@ def test_a_digest_is_computed_once_per_status(tmp_path, monkeypatch):
     assert len(hashed) == 3
     path.write_bytes(b"2")
     assert data_files.fingerprint("data", str(path)) != first
-
-
-def test_keywords_without_a_file_are_not_pinned(tmp_path):
-    keywords = {"products": tmp_path / "none.json", "attributes": 3, "split": "all"}
-    pinned = data_files.pin_files(keywords, WebShop.DATA_FILES)
-    assert pinned == {**keywords, "products": str(tmp_path / "none.json")}
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):

@@ -1,6 +1,5 @@
 """Pictures: mosaics and their files, tiles, coloured text, windows."""
 
-import copy
 import pickle
 import sys
 from itertools import combinations
@@ -101,21 +100,10 @@ def test_tiles_are_told_apart_without_colours(tiles):
         assert np.corrcoef(one, other)[0, 1] <= 0.92
 
 
-def test_tiles_show_the_same_figure_on_different_ground():
-    # The middle of the player covers the ground; the corners show it.
-    floor, target, player, on_target = SOKOBAN_TILES[[1, 2, 5, 6]]
-    np.testing.assert_array_equal(player[4:14, 6:10], on_target[4:14, 6:10])
-    np.testing.assert_array_equal(player[:2, :2], floor[:2, :2])
-    np.testing.assert_array_equal(on_target[1:3, 1:3], target[1:3, 1:3])
-
-
 def test_coloured_text():
     lookup, grid = {0: " # ", 1: " _ ", 5: " P "}, np.array([[0, 0, 1], [5, 1, 0]])
     # A run of cells is coloured once, and every colour ends with its line.
-    lines = [
-        "\x1b[90m #  # \x1b[0m _ ",
-        "\x1b[1;36m P \x1b[0m _ \x1b[90m # \x1b[0m",
-    ]
+    lines = ["\x1b[90m #  # \x1b[0m _ ", "\x1b[1;36m P \x1b[0m _ \x1b[90m # \x1b[0m"]
     coloured = colour_grid(grid, lookup, {0: "90", 5: "1;36"})
     assert coloured.splitlines() == lines
     text = " #  #  _ \n P  _  # "
@@ -161,9 +149,9 @@ def test_window_opens_enlarges_frames_follows_their_size_and_closes(display):
     # One that is larger than the window is shown as it is.
     window.show(np.full((120, 120, 3), 7, dtype=np.uint8), fps=1000)
     assert pixels_of(display).shape == (120, 120, 3)
-    for twin in (copy.deepcopy(window), pickle.loads(pickle.dumps(window))):
-        assert (twin.title, twin.size, twin.is_open) == ("a title", 100, False)
-        assert window.is_open
+    twin = pickle.loads(pickle.dumps(window))
+    assert (twin.title, twin.size, twin.is_open) == ("a title", 100, False)
+    assert window.is_open
     for _ in range(2):
         window.close()
     assert not window.is_open

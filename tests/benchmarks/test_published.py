@@ -70,7 +70,6 @@ def test_baselines_have_a_row_or_a_reason_for_each_policy_and_split():
 @pytest.mark.parametrize(
     ("id", "name", "policy"),
     [
-        ("roll_vec/Countdown-v0", "test", "rule"),
         ("roll_vec/RandomFrozenLake-v0", "test-no-slip", "rule"),
         ("roll_vec/Sokoban-v0", "test-1-box", "solver"),
         pytest.param("roll_vec/WebShop-v0", "test", "rule", marks=pytest.mark.slow),

@@ -24,21 +24,15 @@ GOLDEN = Path(__file__).parent / "golden"
 SOKOBAN = "roll_vec/Sokoban-v0"
 
 
-def commands(parser):
-    """Yield the parsers of a program and of all its commands."""
-    yield parser
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for command in action.choices.values():
-                yield from commands(command)
-
-
 def test_help_fits_into_80_columns(monkeypatch):
     # Its words stand in docs/commands.md, of which there is a test.
     monkeypatch.setenv("COLUMNS", "80")
-    for parser in commands(make_parser()):
-        lines = parser.format_help().splitlines()
-        assert max(map(len, lines)) <= 80, parser.prog
+    parsers = [make_parser()]
+    for parser in parsers:
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                parsers += action.choices.values()
+        assert max(map(len, parser.format_help().splitlines())) <= 80, parser.prog
 
 
 def test_no_command_shows_the_help(run, works):

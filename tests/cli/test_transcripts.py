@@ -62,22 +62,6 @@ def test_commands_print_what_the_transcript_has(
 # ---------------------------------------------------------------------- roll-vec play
 
 
-def test_an_episode_of_a_batch_opens_by_the_seed_in_its_infos(play):
-    keywords = {"num_boxes": 2, "num_levels": 40}
-    envs = gymnasium.make_vec(
-        SOKOBAN, 3, seed_info=True, max_episode_steps=1, action_start=1, **keywords
-    )
-    envs.reset(seed=8)
-    envs.step([0, 0, 0])
-    observations, *_, infos = envs.step([0, 0, 0])
-    options = ["-o", "num_boxes=2", "-o", "num_levels=40"]
-    for observation, seed in zip(observations, infos["seed"], strict=True):
-        assert seed > 100
-        frame = play("", SOKOBAN, *options, "--seed", seed)
-        lines = ["".join("#_O√XPS"[code] for code in row) for row in observation]
-        assert "\n".join(lines) in frame
-
-
 @pytest.mark.parametrize("env_id", [SOKOBAN, COUNTDOWN])
 def test_texts_fit_a_screen_of_any_size(play, monkeypatch, env_id):
     usual = play("", env_id, "--seed", 1)

@@ -140,20 +140,17 @@ def test_nothing_is_played_twice(run, tmp_path):
         if num_played == 7:
             raise KeyboardInterrupt
 
+    own = {"path": path, "header": HEADER}
     for num_before in (0, 7):
         counts.clear()
         with pytest.raises(KeyboardInterrupt):
-            run(3, path=path, header=HEADER, on_progress=stop)
+            run(3, **own, on_progress=stop)
         assert counts[0] == (num_before, 0)
         assert len(path.read_bytes().splitlines()) == num_before + 7 + 1
-    records = run(64, path=path, header=HEADER)
-
-    def play(episodes):
-        raise AssertionError
-
-    assert run(64, path=path, header=HEADER, play=play) == records
-    assert run(64, path=path, header=HEADER, play=play, num=5) == records[:5]
-    more = run(64, path=path, header=HEADER, num=NUM + 3)
+    records = run(64, **own)
+    for num in (NUM, 5):
+        assert run(64, **own, play=pytest.fail, num=num) == records[:num]
+    more = run(64, **own, num=NUM + 3)
     assert (more[:NUM], len(more)) == (records, NUM + 3)
 
 

@@ -466,19 +466,18 @@ def test_a_file_of_something_else_is_named(tmp_path):
             verify(path, format)
 
 
-@pytest.mark.parametrize("format", ["messages", "parquet"])
-def test_damage_is_an_error_of_the_file(tmp_path, format):
-    path = tmp_path / NAMES[format]
-    export(path, lakes(), num=3, format=format)
-    content = path.read_bytes()
-    num_undamaged = 0
-    for place in range(1, len(content), len(content) // 20):
-        path.write_bytes(content[:place] + b"\xff" * 9 + content[place + 9 :])
-        # Some bytes of Parquet are of no row.  No other error is raised.
-        with suppress(InvalidFileError, VerificationError):
-            verify(path, format)
-            num_undamaged += 1
-    assert num_undamaged < {"messages": 1, "parquet": 10}[format]
+def test_damage_is_an_error_of_the_file(tmp_path):
+    for format, most in (("messages", 0), ("parquet", 9)):
+        path, num_undamaged = tmp_path / NAMES[format], 0
+        export(path, lakes(), num=3, format=format)
+        content = path.read_bytes()
+        for place in range(1, len(content), len(content) // 20):
+            path.write_bytes(content[:place] + b"\xff" * 9 + content[place + 9 :])
+            # Some bytes of Parquet are of no row.  No other error is raised.
+            with suppress(InvalidFileError, VerificationError):
+                verify(path, format)
+                num_undamaged += 1
+        assert num_undamaged <= most
 
 
 def test_an_unknown_environment_of_a_file_is_named(messages):

@@ -69,21 +69,6 @@ def test_frames_are_those_of_the_rollout(mode):
     assert recording.ticks[-1].step == 40
 
 
-def test_every_mode_has_the_same_frames():
-    def walk(mode):
-        # One environment, whose actions do not depend on how resets are counted.
-        recording, _ = record(LAKE, mode, num=1, act=lambda _: np.array([2]))
-        return [
-            [(f.board.tolist(), f.action_name, f.reward, f.success) for f in frames]
-            for frames in episodes_of(recording).values()
-        ]
-
-    expected = walk("NextStep")
-    assert len(expected) > 2
-    for mode in MODES[1:]:
-        assert walk(mode)[: len(expected)] == expected
-
-
 def test_a_batch_is_as_before_after_the_recording():
     envs = gymnasium.make_vec(LAKE, 2, autoreset_mode="SameStep")
     before = {*vars(envs.unwrapped.engine)}
