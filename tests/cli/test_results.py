@@ -195,15 +195,13 @@ def test_rows_that_were_changed_are_refused(run, tmp_path):
 SMALL = ("--num-envs", 4, "--no-image", "--quiet", "--save", "run.npz")
 
 
+# Longer than a block of a saved column, and texts of groups.
+LONG = LAKE, ("-o", "max_episode_steps=9"), "parquet", 270
+GROUPS = COUNTDOWN, ("-o", "max_steps=2", "-o", "group_size=2"), "messages", 24
+
+
 @pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
-@pytest.mark.parametrize(
-    ("env_id", "options", "format", "steps"),
-    [
-        # Longer than a block of a saved column.
-        (LAKE, ("-o", "max_episode_steps=9"), "parquet", 270),
-        (COUNTDOWN, ("-o", "max_steps=2", "-o", "group_size=2"), "messages", 24),
-    ],
-)
+@pytest.mark.parametrize(("env_id", "options", "format", "steps"), [LONG, GROUPS])
 def test_each_episode_of_a_run_replays_alone(run, mode, env_id, options, format, steps):
     size = (*SMALL, "--steps", steps, "--autoreset", mode)
     assert run("rollout", env_id, *size, *options).code == 0
@@ -267,13 +265,10 @@ def test_episodes_after_a_reset_that_failed_have_no_seed(run, tmp_path):
     assert begins.count((None, str(episode_seed(2, 1)))) == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_runs_that_cannot_be_exported_are_refused(run, fails):
+    for arguments, message in (
         (("--save-values", 0), "save the run with a larger --save-values"),
         (("--seed", 1 << 63), f"seeds up to {(1 << 63) - 1}, got {1 << 63}"),
-    ],
-)
-def test_runs_that_cannot_be_exported_are_refused(run, fails, arguments, message):
-    run("rollout", COUNTDOWN, *SMALL, "--steps", 3, *arguments)
-    assert message in fails("export", "run.npz", "--out", "rows.jsonl")
+    ):
+        run("rollout", COUNTDOWN, *SMALL, "--steps", 3, *arguments)
+        assert message in fails("export", "run.npz", "--out", "rows.jsonl")

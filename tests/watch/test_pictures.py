@@ -225,7 +225,11 @@ def gif_of(recording, **options):
 
 
 def test_a_gif_shows_each_tick_in_its_exact_colours(lakes):
-    data, frames, durations = gif_of(lakes, fps=10)
+    counts = []
+    data, frames, durations = gif_of(
+        lakes, on_progress=lambda *each: counts.append(each), fps=10
+    )
+    assert counts == [(number, 9) for number in range(1, 10)]
     drawn = [picture.copy() for picture in PictureMaker(lakes).pictures()]
     # Every tick has another number of steps in its title.
     assert len(frames) == len(drawn) == 9

@@ -278,9 +278,8 @@ def test_pictures_are_png_files_with_all_colours(num_colours):
 
 
 def test_title_is_escaped():
-    recording = recordings.make([[recordings.RESET]], id="<i>/&{{data}}</title>")
-    page = make_page(recording)
-    title = Reader(page).texts["title", None]
-    assert title == "<i>/&{{data}}</title> - roll-vec watch"
+    id = "<i>/&{{data}}</title>"
+    page = make_page(recordings.make([[recordings.RESET]], id=id))
+    assert Reader(page).texts["title", None] == f"{id} - roll-vec watch"
     # Signs are drawn, and not characters of few fonts.
     assert not set("✓✗■⚠≠►◄⏮⏭") & set(page)
