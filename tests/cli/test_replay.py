@@ -386,26 +386,7 @@ def test_the_format_is_that_of_the_first_version(run, save, tmp_path, name):
             np.testing.assert_array_equal(arrays[key], golden_arrays[key], key)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_a_damaged_file_is_refused_or_plays_the_same(run, tmp_path, seed):
-    path = tmp_path / "run.npz"
-    data = (GOLDEN / [*GOLDEN_RUNS][seed % 2]).read_bytes()
-    rng = np.random.default_rng(seed)
-    for place in rng.integers(len(data), size=25).tolist():
-        damaged = bytearray(data)
-        damaged[place] ^= 1 << int(rng.integers(8))
-        path.write_bytes(damaged)
-        outcome = run("replay", path)
-        # Some bytes, such as the times of entries, mean nothing.
-        if outcome.code == 0:
-            assert outcome.out.startswith("identical: ")
-        else:
-            assert outcome.code == 2
-            message = f"roll-vec: error: {path} cannot be read: "
-            assert outcome.err.startswith(message)
-            assert outcome.err.count("\n") == 1
-    path.write_bytes(data[: rng.integers(len(data))])
-    assert f"{path} cannot be read: " in run("replay", path).err
+# `tests/test_file_formats.py` changes the bytes of such a file.
 
 
 def test_other_versions_of_packages_are_a_hint_and_of_files_refused(works, fails, save):
@@ -414,18 +395,10 @@ def test_other_versions_of_packages_are_a_hint_and_of_files_refused(works, fails
         entry["header"]["versions"]["numpy"] = "1.0"
     hint = f"versions that differ: numpy 1.0 (now {np.__version__})\n"
     assert works("replay", "run.npz").out.endswith(hint)
-    for change, message in (
-        ({"version": 0}, "it has version 0 of the form"),
-        ({"version": 2}, "reads version 1"),
-        ({"version": 1, "kind": "snapshot"}, "it is a snapshot, not a run"),
-    ):
-        with changed_run() as (entry, _):
-            entry |= change
-        line = fails("replay", path)
-        assert f"{path} cannot be read: " in line
-        assert message in line
-    path.write_text("hello")
-    assert f"{path} cannot be read" in fails("replay", path)
+    with changed_run() as (entry, _):
+        entry["kind"] = "snapshot"
+    line = fails("replay", path)
+    assert f"{path} cannot be read: it is a snapshot, not a run" in line
 
 
 def packed(size):
