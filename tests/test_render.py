@@ -23,11 +23,11 @@ def frames(count, height=4, width=4):
     return [np.full((height, width, 3), i + 1, dtype=np.uint8) for i in range(count)]
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 16, 17])
-def test_mosaic_shows_each_frame_whole_and_once(count):
-    picture = mosaic(frames(count), scale=2, background=(0, 0, 0))
-    shown = np.bincount(picture[..., 0].ravel(), minlength=count + 1)[1:]
-    assert shown.tolist() == [64] * count
+def test_mosaic_shows_each_frame_whole_and_once():
+    for count in (1, 2, 3, 5, 16, 17):
+        picture = mosaic(frames(count), scale=2, background=(0, 0, 0))
+        shown = np.bincount(picture[..., 0].ravel(), minlength=count + 1)[1:]
+        assert shown.tolist() == [64] * count
 
 
 def test_layout_of_mosaics():

@@ -172,6 +172,10 @@ def test_a_folder_in_use_stays_and_goes_with_its_last_user(parent):
         again.release()
         assert file.read() == "a"
     assert list(parent.iterdir()) == []
+    # An error of the builder is raised.
+    with pytest.raises(KeyError, match="no"):
+        share_folder("name", lambda path: write(path) or {}["no"])
+    assert list(parent.iterdir()) == []
     owner = Thing()
     share_folder("name", write).release_with(owner)
     assert len(list(parent.iterdir())) == 1
@@ -189,16 +193,6 @@ def test_a_forked_child_does_not_release_for_its_parent(parent, start):
     _, pipe = start(lambda pipe: (pipe.send("here"), pipe.recv()))
     receive(pipe)
     folder.release()
-    assert list(parent.iterdir()) == []
-
-
-def test_an_error_of_the_builder_is_raised_and_nothing_stays(parent):
-    def fail(path):
-        write(path)
-        raise KeyError(path.name)
-
-    with pytest.raises(KeyError, match="content"):
-        share_folder("name", fail)
     assert list(parent.iterdir()) == []
 
 

@@ -231,6 +231,7 @@ compiled = pytest.mark.skipif(JIT_OFF, reason="plain Python has no speed")
 LAKE = {"id": batches.FROZEN_LAKE, "num_envs": 2}
 ROOMS = {"id": batches.SOKOBAN, "num_envs": 2, "levels_are": "few", "num_levels": 2}
 SHOP = {"num_envs": 2, "num_steps": 12, "num_products": 30}
+SHORT = {"num_envs": 2, "num_steps": 3}
 TINY = [
     ("batches.steps", ROOMS),
     ("batches.unroll", {**ROOMS, "length": 3}),
@@ -240,8 +241,8 @@ TINY = [
     ("peers.gymnasium.single", {"id": batches.FROZEN_LAKE}),
     ("countdown.tasks", {}),
     ("countdown.scores", {}),
-    ("countdown.episodes", {"num_envs": 2, "num_steps": 2}),
-    ("countdown.episodes", {"num_envs": 2, "num_steps": 2, "sync": True}),
+    ("countdown.episodes", SHORT),
+    ("countdown.episodes", {**SHORT, "sync": True}),
     ("texts.pool", {"num_envs": 2, "wait": 0.001, "workers": 2}),
     ("texts.parse", {"num_texts": 3}),
     ("texts.parse", {"num_texts": 3, "plainly": True}),
@@ -251,14 +252,11 @@ TINY = [
     ("snapshots.cost", {**LAKE, "call": "step"}),
     ("snapshots.cost", {**LAKE, "id": "roll_vec/Countdown-v0", "call": "clone"}),
     ("bands.levels", {**LAKE, "id": batches.SOKOBAN, "solution_steps": (3, None)}),
-    ("goals.policy.loop_ratio", {"num_envs": 2, "num_steps": 3}),
-    ("goals.policy.slowest_turn", {"num_envs": 2, "num_steps": 3}),
-    ("goals.steps.step_time", {**LAKE}),
-    ("goals.kernels.kernel_share", {**LAKE}),
-    (
-        "goals.unrolls.unroll_ratio",
-        {"game": "FrozenLake-v1", "num_envs": 2, "num_steps": 3},
-    ),
+    ("goals.policy.loop_ratio", SHORT),
+    ("goals.policy.slowest_turn", SHORT),
+    ("goals.steps.step_time", LAKE),
+    ("goals.kernels.kernel_share", LAKE),
+    ("goals.unrolls.unroll_ratio", {"game": "FrozenLake-v1", **SHORT}),
     ("goals.steps.worst_ratio", {"id": batches.FROZEN_LAKE, "sizes": (2, 3)}),
     ("webshop.steps", {"cache": "cold", **SHOP}),
     ("webshop.steps", {"cache": "pool", **SHOP}),
