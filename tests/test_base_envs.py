@@ -349,6 +349,18 @@ def test_the_layers_of_gymnasium_make_have_states():
     assert other.unwrapped.np_random_seed == 3
 
 
+def test_the_checker_does_not_compare_with_results_of_another():
+    limits = {"max_steps": 5, "max_episode_steps": 9}
+    env, other, fresh = (
+        gymnasium.make("roll_vec/Countdown-v0", **limits) for _ in range(3)
+    )
+    env.reset(seed=1)
+    for _ in range(3):
+        set_env_state(other, get_env_state(env))
+        assert other.step("1")[0] == env.step("1")[0]
+        assert other.reset(seed=2) == fresh.reset(seed=2)
+
+
 def test_a_wrapper_with_both_methods_stands_for_all_below():
     env = TimeLimit(Saving(TransformReward(Walker(), float)), 9)
     assert supports_state(env)

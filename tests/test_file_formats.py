@@ -185,6 +185,12 @@ def test_a_snapshot_with_another_header_is_refused(path):
             VectorState("a", {}, arrays)
 
 
+def test_an_array_takes_its_own_size_once(path):
+    write_npz(path, "snapshot", 1, {}, {"array": np.zeros(8 << 20, np.uint8)})
+    with at_most(10):
+        read_npz(path, "snapshot", 1)
+
+
 # --------------------------------------------------------------------------- plain data
 
 PAYLOAD = struct.unpack(">d", bytes.fromhex("fff8000000abc123"))[0]

@@ -249,16 +249,17 @@ def test_ctrl_c_never_splits_a_step(run, register, monkeypatch, options, steps):
 
 
 @pytest.mark.parametrize(
-    ("command", "out"),
+    "command",
     [
-        ("levels export set.txt --out set.npz", "set.npz"),
-        ("levels stats set.txt --random-episodes 2 --csv stats.csv", "stats.csv"),
-        ("watch roll_vec/FrozenLake --num 2 --steps 2 --out p.html", "p.html"),
+        "levels export set.txt --out set.npz",
+        "levels stats set.txt --random-episodes 2 --csv stats.csv",
+        "watch roll_vec/FrozenLake --num 2 --steps 2 --out p.html",
     ],
 )
 def test_a_signal_while_a_file_is_written_leaves_the_old_one(
-    run, monkeypatch, tmp_path, command, out
+    run, monkeypatch, tmp_path, command
 ):
+    out = command.split()[-1]
     (tmp_path / "set.txt").write_text(COLLECTION)
     (tmp_path / out).write_text("old")
 
