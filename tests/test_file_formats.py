@@ -187,7 +187,7 @@ def test_a_snapshot_with_another_header_is_refused(path):
 
 def test_an_array_takes_its_own_size_once(path):
     write_npz(path, "snapshot", 1, {}, {"array": np.zeros(8 << 20, np.uint8)})
-    with at_most(10):
+    with at_most(13):
         read_npz(path, "snapshot", 1)
 
 

@@ -398,6 +398,12 @@ def test_a_digest_is_computed_once_per_status(tmp_path, monkeypatch):
     assert data_files.fingerprint("data", str(path)) != first
 
 
+def test_keywords_without_a_file_are_not_pinned(tmp_path):
+    keywords = {"products": tmp_path / "none.json", "attributes": 3, "split": "all"}
+    pinned = data_files.pin_files(keywords, WebShop.DATA_FILES)
+    assert pinned == {**keywords, "products": str(tmp_path / "none.json")}
+
+
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
     paths = shops.write(tmp_path)
     build = "roll_vec.envs.webshop.catalogue.catalogue.build"

@@ -307,6 +307,13 @@ def test_folders_of_others_are_not_touched(tmp_path):
         (thesis.parent / "journal").write_text("Dear diary,")
 
 
+def test_overwrite_keeps_the_permissions(messages):
+    messages.chmod(0o600)
+    export(messages, lakes(), num=2, overwrite=True)
+    assert messages.stat().st_mode & 0o777 == 0o600
+    assert len(read_rows(messages)) == 2
+
+
 def test_overwrite_deletes_nothing_but_older_outputs(tmp_path, monkeypatch):
     home = tmp_path / "home"
     (home / "work").mkdir(parents=True)
