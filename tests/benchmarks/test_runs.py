@@ -333,6 +333,8 @@ def count_bytecodes(env, actions):
         count += event == "opcode"
         return trace
 
+    # Python 3.12 asks for this where tracing begins.
+    inspect.currentframe().f_trace_opcodes = True
     previous = sys.gettrace()
     sys.settrace(trace)
     try:
