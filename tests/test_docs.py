@@ -30,9 +30,6 @@ PROMISES = TEXTS[DOCS / "promises.md"]
 PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
 # Not those that other tests register.
 IDS = [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
-every_page = pytest.mark.parametrize(
-    "page", PAGES, ids=lambda page: str(page.relative_to(ROOT))
-)
 
 # ------------------------------------------------------------------------- programs
 
@@ -60,30 +57,23 @@ for page, blocks in json.load(sys.stdin).items():
 """
 
 
-def run_programs(pages, folder):
-    """Run the Python blocks of pages in one process, which imports everything once."""
+def test_python_blocks_run(tmp_path):
+    """In one process, which imports everything once."""
+    programs = {
+        str(page.relative_to(ROOT)): [
+            block for block in blocks_of(page) if not block.startswith("# with ")
+        ]
+        for page in WITH_PROGRAMS
+    }
     subprocess.run(
         [sys.executable, "-c", RUN_PAGES],
-        input=json.dumps(
-            {
-                str(page.relative_to(ROOT)): [
-                    block
-                    for block in blocks_of(page)
-                    if not block.startswith("# with ")
-                ]
-                for page in pages
-            }
-        ),
+        input=json.dumps(programs),
         text=True,
         check=True,
-        cwd=folder,
+        cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
     )
-
-
-def test_python_blocks_run(tmp_path):
-    run_programs(WITH_PROGRAMS, tmp_path)
 
 
 def test_lines_to_move_to_stand_in_programs_that_run():
@@ -139,12 +129,7 @@ def test_a_users_program_and_the_blocks_of_pages_pass_mypy(tmp_path):
     command += ["--allow-untyped-defs", "--allow-untyped-calls", *programs]
     environment = {**os.environ, "MYPYPATH": str(ROOT)}
     result = subprocess.run(
-        command,
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+        command, cwd=tmp_path, env=environment, capture_output=True, check=False
     )
     assert result.returncode == 0, result.stdout + result.stderr
 
@@ -238,20 +223,21 @@ def test_reference_has_every_public_name():
     assert not missing
 
 
-@every_page
-def test_links_lead_somewhere(page):
-    text = re.sub(r"^```.*?^```$", "", TEXTS[page], flags=re.M | re.S)
-    for link in re.findall(r"\]\(([^)\s]+)\)", text):
-        if "://" in link:
-            continue
-        path, _, anchor = link.partition("#")
-        target = page.parent / path if path else page
-        assert target.exists(), link
-        if anchor:
-            # As GitHub makes them.
-            headings = re.findall(r"^#+ (.*)$", target.read_text("utf-8"), re.MULTILINE)
-            words = [re.sub(r"[^\w -]", "", heading.lower()) for heading in headings]
-            assert anchor in {each.replace(" ", "-") for each in words}, link
+def test_links_lead_somewhere():
+    for page, text in TEXTS.items():
+        text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+        for link in re.findall(r"\]\(([^)\s]+)\)", text):
+            path, _, anchor = link.partition("#")
+            if "://" in link:
+                continue
+            target = page.parent / path if path else page
+            assert target.exists(), (page, link)
+            if anchor:
+                # As GitHub makes them.
+                headings = re.findall(r"^#+ (.*)$", target.read_text("utf-8"), re.M)
+                words = [re.sub(r"[^\w -]", "", each.lower()) for each in headings]
+                anchors = {each.replace(" ", "-") for each in words}
+                assert anchor in anchors, (page, link)
 
 
 def test_every_page_is_in_the_navigation():
@@ -268,10 +254,8 @@ def test_readme_is_short_and_lists_every_id_with_its_limit():
         assert row is not None
         assert row[0].endswith(f"| {environment.max_episode_steps} |")
     assert README.count("\n") <= 200
-    assert [block.count("\n") for block in blocks_of(ROOT / "README.md", "sh")] == [
-        1,
-        1,
-    ]
+    blocks = blocks_of(ROOT / "README.md", "sh")
+    assert [block.count("\n") for block in blocks] == [1, 1]
 
 
 @pytest.mark.parametrize("id", IDS)

@@ -66,7 +66,7 @@ def run_search(name, monkeypatch, capsys, *arguments):
 @pytest.mark.parametrize("name", SEARCHES)
 def test_a_search_runs_and_repeats_itself(example, name, monkeypatch, capsys, tmp_path):
     (tmp_path / "levels.txt").write_text(LEVELS)
-    budget = 200 if JIT_OFF else 3200
+    budget = 200 if JIT_OFF else 1600
     arguments = [f"--levels={tmp_path / 'levels.txt'}", "--num-levels=3"]
     arguments += [f"--steps-per-level={budget}", *SEARCHES[name]]
     table = run_search(name, monkeypatch, capsys, *arguments)

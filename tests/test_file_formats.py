@@ -72,7 +72,7 @@ def test_an_error_leaves_the_old_file(path):
         read_npz(path, "snapshot", 1)
 
 
-@pytest.mark.parametrize("stride", [13, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stride", [23, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_change_of_a_byte_is_refused_or_harmless(path, stride):
     original = path.read_bytes()
     refused, positions = 0, range(0, len(original), stride)
@@ -125,23 +125,17 @@ def at_most(mebibytes):
 
 # An array larger than any memory.
 HUGE = (b"(3, 4), }" + b" " * 12, b"(3, 4000000000000), }")
-DEFLATED = zipfile.ZIP_DEFLATED
+# A 12 in place of the 11.
+ELEVENTH = (b"\x0a\0\0\0\x0b", b"\x0a\0\0\0\x0c")
+STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 
 
 @pytest.mark.parametrize(
     ("changes", "method", "message"),
     [
-        ({"numbers.npy": HUGE}, zipfile.ZIP_STORED, "numbers has a wrong size"),
-        (
-            {"numbers.npy": (b"\x0a\0\0\0\x0b", b"\x0a\0\0\0\x0c")},
-            zipfile.ZIP_STORED,
-            "the array numbers is damaged",
-        ),
-        (
-            {"header.npy": (b"1.5", b"2.5")},
-            zipfile.ZIP_STORED,
-            "its header is damaged",
-        ),
+        ({"numbers.npy": HUGE}, STORED, "numbers has a wrong size"),
+        ({"numbers.npy": ELEVENTH}, STORED, "the array numbers is damaged"),
+        ({"header.npy": (b"1.5", b"2.5")}, STORED, "its header is damaged"),
         ({}, zipfile.ZIP_LZMA, "by another method than numpy's"),
         ({"header.npy": zeros(70)}, DEFLATED, "its header has 73400448 bytes"),
         (
@@ -180,25 +174,20 @@ def test_other_files_are_refused(path):
 DEEP = functools.reduce(lambda inner, _: {"a": inner}, range(400), {})
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        *(None, [], {"id": "a"}, {"id": "a", "shared": 1}),
-        {"id": "a", "configuration": DEEP, "shared": {}},
-    ],
-)
-def test_a_snapshot_with_another_header_is_refused(header, path):
-    write_npz(path, "snapshot", 1, header, {"has_ended": np.zeros(3, bool)})
-    with pytest.raises(InvalidFileError, match=r"state\.npz"):
-        VectorState.load(path)
+def test_a_snapshot_with_another_header_is_refused(path):
+    deep = {"id": "a", "configuration": DEEP, "shared": {}}
+    for header in (None, [], {"id": "a"}, {"id": "a", "shared": 1}, deep):
+        write_npz(path, "snapshot", 1, header, {"has_ended": np.zeros(3, bool)})
+        with pytest.raises(InvalidFileError, match=r"state\.npz"):
+            VectorState.load(path)
     for arrays in ({}, {"has_ended": np.array(True)}):
         with pytest.raises(InvalidStateError, match="arrays: expected at least one"):
             VectorState("a", {}, arrays)
 
 
 def test_an_array_takes_its_own_size_once(path):
-    write_npz(path, "snapshot", 1, {}, {"array": np.zeros(20 << 20, np.uint8)})
-    with at_most(25):
+    write_npz(path, "snapshot", 1, {}, {"array": np.zeros(8 << 20, np.uint8)})
+    with at_most(13):
         read_npz(path, "snapshot", 1)
 
 
@@ -276,7 +265,7 @@ PLAIN = st.recursive(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(PLAIN)
 @example(())
 @example([])
@@ -308,27 +297,26 @@ LOOP = []
 LOOP.append(LOOP)
 
 
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        ({1, 2}, "builtins.set is no plain data"),
-        ({"a": [1, {"b": object}]}, r"\['a'\]\[1\]\['b'\]: builtins.type"),
-        ([Colour.RED], r"\[0\]: .*Colour"),
-        (Dict(), "Dict"),
-        ({"a": Text("b")}, r"\['a'\]: .*Text"),
-        ({Text("b"): 1}, "a key of it: .*Text"),
-        (np.array([None]), "numpy's object"),
-        (np.zeros(2, [("a", "i4")]), "numpy's .*'a'"),
-        (np.array([1], np.longlong), "numpy's int64"),
-        (np.ma.masked_array([1]), "MaskedArray"),
-        (1j, "builtins.complex"),
-        (LOOP, "nested deeper than 100"),
-    ],
-    ids=str,
-)
-def test_anything_else_is_refused_with_its_place(value, words):
-    with pytest.raises(TypeError, match=words):
-        encode(value)
+NO_PLAIN_DATA = [
+    ({1, 2}, "builtins.set is no plain data"),
+    ({"a": [1, {"b": object}]}, r"\['a'\]\[1\]\['b'\]: builtins.type"),
+    ([Colour.RED], r"\[0\]: .*Colour"),
+    (Dict(), "Dict"),
+    ({"a": Text("b")}, r"\['a'\]: .*Text"),
+    ({Text("b"): 1}, "a key of it: .*Text"),
+    (np.array([None]), "numpy's object"),
+    (np.zeros(2, [("a", "i4")]), "numpy's .*'a'"),
+    (np.array([1], np.longlong), "numpy's int64"),
+    (np.ma.masked_array([1]), "MaskedArray"),
+    (1j, "builtins.complex"),
+    (LOOP, "nested deeper than 100"),
+]
+
+
+def test_anything_else_is_refused_with_its_place():
+    for value, words in NO_PLAIN_DATA:
+        with pytest.raises(TypeError, match=words):
+            encode(value)
 
 
 def nested(depth):
@@ -397,7 +385,7 @@ def test_changed_bytes_are_refused_or_plain():
     rng = np.random.default_rng(0)
     data = encode(VALUES[:-2])
     num_refused = 0
-    for _ in range(1000):
+    for _ in range(400):
         changed = bytearray(data)
         for place in rng.integers(len(data), size=rng.integers(1, 4)):
             changed[place] = rng.integers(256)
@@ -408,4 +396,4 @@ def test_changed_bytes_are_refused_or_plain():
             num_refused += 1
             continue
         encode(value)
-    assert 150 < num_refused < 1000
+    assert 60 < num_refused < 400

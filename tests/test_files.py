@@ -30,11 +30,10 @@ from roll_vec.errors import (
 from roll_vec.evaluation import (
     ResultHeader,
     ResultLog,
-    UniformPolicy,
     find_split,
     read_results,
 )
-from roll_vec.export import export, policy_source, verify
+from roll_vec.export import verify
 from roll_vec.file_locks import WriteLock
 from roll_vec.files import check_regular, replace_file
 from tests.envs.webshop import shops
@@ -61,15 +60,6 @@ def write_results(path):
     ResultLog(path, header).close()
 
 
-def write_export(path):
-    def make_policy(envs):
-        return UniformPolicy(envs, 1)
-
-    texts = {"obs_mode": "text", "action_mode": "text"}
-    source = policy_source(LAKE, make_policy, "uniform", keywords=texts)
-    export(path, source, num=1, overwrite=True)
-
-
 def command(*arguments):
     """Return a function that runs the command line with a path in place of None."""
 
@@ -85,7 +75,7 @@ ROLLOUT = ("rollout", LAKE, "--num-envs", "2", "--steps", "2", "--quiet")
 WRITERS = {
     "snapshot": write_snapshot,
     "results": write_results,
-    "rows.jsonl": write_export,
+    "rows.jsonl": command("export", LAKE, "--num", "1", "--overwrite", "--out", None),
     "run.npz": command(*ROLLOUT, "--no-image", "--save", None),
     "last.png": command(*ROLLOUT, "--image", None),
     "page.html": command("watch", LAKE, "--steps", "2", "--quiet", "--out", None),
@@ -174,14 +164,14 @@ def test_writers_refuse_a_pipe_and_follow_links(tmp_path, name, capsys, monkeypa
     assert [each.name for each in tmp_path.iterdir() if each.is_file()] == [name]
 
 
-@pytest.mark.parametrize("name", READERS)
-def test_readers_refuse_a_pipe(tmp_path, name, capsys):
-    path = tmp_path / name
-    with pipe(path), pytest.raises(RollVecError) as error:
-        READERS[name](str(path))
-    message = str(error.value) or capsys.readouterr().err
-    assert f"{path}" in message
-    assert "cannot be read: it is a pipe, expected a file" in message
+def test_readers_refuse_a_pipe(tmp_path, capsys):
+    for name, read in READERS.items():
+        path = tmp_path / name
+        with pipe(path), pytest.raises(RollVecError) as error:
+            read(str(path))
+        message = str(error.value) or capsys.readouterr().err
+        assert f"{path}" in message
+        assert "cannot be read: it is a pipe, expected a file" in message
 
 
 def test_the_old_file_stays_after_an_error_and_keeps_its_permissions(tmp_path):
@@ -219,11 +209,10 @@ def test_errors_name_the_path_and_not_the_partial_file(tmp_path):
 
 
 def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path):
-    names = {"n" * 255, "\N{GRINNING FACE}" * 63}
-    for name in names:
+    for name in ("n" * 255, "\N{GRINNING FACE}" * 63):
         write(tmp_path / name)
         assert (tmp_path / name).read_bytes() == b"new"
-    assert {each.name for each in tmp_path.iterdir()} == names
+    assert len([*tmp_path.iterdir()]) == 2
 
 
 @pytest.mark.parametrize("suffix", ["part", "lock"])
@@ -346,21 +335,21 @@ def test_a_pickle_finds_its_files_and_names_the_one_that_has_changed(
     monkeypatch.chdir(tmp_path / "other")
     again = pickle.loads(pickled)
     assert str(again.reset(seed=3)[0]) == str(first)
+    if make is shop:
+        env.catalogue.title_nouns_source = "rule"
+        with pytest.raises(InvalidOptionError, match="expected those of file"):
+            pickle.loads(pickled)
+        env.catalogue.title_nouns_source = "file"
     change(tmp_path / name, *other)
     with pytest.raises(InvalidOptionError, match=rf"{argument}: .*{tmp_path}"):
         pickle.loads(pickled)
 
 
-def test_title_nouns_of_another_source_are_refused(tmp_path):
-    env = WebShop(**shops.write(tmp_path))
-    pickled = pickle.dumps(env)
-    env.catalogue.title_nouns_source = "rule"
-    with pytest.raises(InvalidOptionError, match="title_nouns: expected those of file"):
-        pickle.loads(pickled)
+SPAWNED = {"workers": 1, "executor": "process", "context": "spawn"}
 
 
 @pytest.mark.parametrize(
-    "keywords", [{}, {"workers": 1, "executor": "process", "context": "spawn"}]
+    "keywords", [{}, pytest.param(SPAWNED, marks=pytest.mark.slow)]
 )
 def test_a_pool_that_is_unpickled_elsewhere_goes_on_or_raises(
     tmp_path, monkeypatch, keywords
@@ -426,25 +415,25 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
         WebShop(**paths)
 
 
-@pytest.mark.parametrize(
-    "read", [lambda path: WebShop(products=path), lambda path: Countdown(data=path)]
-)
-def test_a_compressed_file_is_no_larger_than_texts_are(read, tmp_path):
-    path, count = tmp_path / "tasks.jsonl.gz", 65 << 20
+def test_a_compressed_file_is_no_larger_than_texts_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(data_files, "max_text_size", lambda size: 4 << 20)
+    path, count = tmp_path / "tasks.jsonl.gz", 5 << 20
     path.write_bytes(gzip.compress(b" " * count, 1))
-    tracemalloc.start()
-    try:
-        with pytest.raises(InvalidOptionError, match=f"more than {64 << 20} bytes of"):
-            read(str(path))
-        # One line may be copied once.
-        assert tracemalloc.get_traced_memory()[1] < 3 * count
-    finally:
-        tracemalloc.stop()
+    for read in (WebShop, Countdown):
+        keyword = next(iter(read.DATA_FILES))
+        tracemalloc.start()
+        try:
+            with pytest.raises(InvalidOptionError, match=f"than {4 << 20} bytes of"):
+                read(**{keyword: str(path)})
+            # One line may be copied once.
+            assert tracemalloc.get_traced_memory()[1] < 3 * count
+        finally:
+            tracemalloc.stop()
 
 
 def test_a_compressed_text_is_read_as_a_plain_one(tmp_path):
     plain, packed = tmp_path / "a.txt", tmp_path / "a.txt.gz"
-    plain.write_text("é\r\n" * 300_000, "utf-8")
+    plain.write_text("é\r\n" * 100_000, "utf-8")
     packed.write_bytes(gzip.compress(plain.read_bytes(), 1))
     for read in (list, lambda file: file.read()):
         with (

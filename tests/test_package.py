@@ -23,7 +23,10 @@ from tests.conftest import JIT_OFF, ROOT
 PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
 
 
-def test_listed_packages_are_those_on_disk():
+def test_the_version_and_the_packages_are_listed():
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f'\nversion = "{roll_vec.__version__}"\n' in PROJECT
+    assert f'\nversion: "{roll_vec.__version__}"\n' in citation
     # Python 3.10 has no tomllib.
     listed = re.search(r"^packages = (\[.*?\])$", PROJECT, re.MULTILINE | re.DOTALL)[1]
     kernels = ROOT / "roll_vec/kernels"  # a symlink, which rglob does not follow
@@ -34,12 +37,6 @@ def test_listed_packages_are_those_on_disk():
         if (folder / "__init__.py").is_file()
     }
     assert set(json.loads(re.sub(r",\s*\]", "]", listed))) == on_disk
-
-
-def test_the_version_is_the_same_in_three_files():
-    citation = (ROOT / "CITATION.cff").read_text("utf-8")
-    assert f'\nversion = "{roll_vec.__version__}"\n' in PROJECT
-    assert f'\nversion: "{roll_vec.__version__}"\n' in citation
 
 
 def test_public_names_exist_and_the_documentation_names_no_others():
@@ -63,7 +60,8 @@ def test_public_names_exist_and_the_documentation_names_no_others():
 
 def test_import_is_light():
     code = (
-        "import sys, roll_vec\n"
+        "import sys, roll_vec, roll_vec.render.tiles, roll_vec.render.mosaic\n"
+        "import roll_vec.render.window, roll_vec.render.ansi\n"
         "heavy = {'numba', 'PIL', 'rich', 'pygame', 'moviepy'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
         "assert 'roll_vec.testing' not in sys.modules\n"
@@ -159,21 +157,18 @@ def versions(monkeypatch):
     return pretend
 
 
-def test_missing_and_old_packages_of_the_core_are_broken(versions):
-    versions(
-        ["numpy>=1.26", "numba>=0.61", "gymnasium>=1.1"], numpy="1.26", numba="0.100"
-    )
+def test_missing_and_old_packages_are_named(versions):
+    needs = ["numpy>=1.26", "numba>=0.61", "gymnasium>=1.1"]
+    versions(needs, numpy="1.26", numba="0.100")
     lines = lines_of(software_checks._check_core)
     statuses = {name: line.status for name, line in lines.items()}
     assert statuses.pop("llvmlite") == BROKEN
     assert statuses == {"numpy": OK, "numba": OK, "gymnasium": BROKEN}
-    versions(["numba>=0.61"], numba="0.60.2", llvmlite="0.44")
-    lines = lines_of(software_checks._check_core)
-    assert "numba 0.61 or newer" in lines["numba"].advice
-    assert lines["numba"].status == BROKEN
-
-
-def test_an_extra_names_what_is_missing_and_what_is_too_old(versions):
+    versions(needs[1:2], numba="0.60.2", llvmlite="0.44")
+    line = lines_of(software_checks._check_core)["numba"]
+    assert "numba 0.61 or newer" in line.advice
+    assert line.status == BROKEN
+    # Extras.
     needs = ['rich>=13.7; extra == "cli"', 'pygame>=2.5.2; extra == "render"']
     versions(needs, rich="13.10.1")
     lines = lines_of(software_checks._check_extras)
@@ -183,11 +178,8 @@ def test_an_extra_names_what_is_missing_and_what_is_too_old(versions):
     assert lines["render"].status == OK
     versions(needs, rich="12.9", pygame="2.5.2")
     lines = lines_of(software_checks._check_extras)
-    assert lines["cli"].status == WARNING
-    assert lines["render"].status == OK
-
-
-def test_another_installed_version_is_a_warning(versions):
+    assert (lines["cli"].status, lines["render"].status) == (WARNING, OK)
+    # Another version of this package than that of pip.
     versions([], **{"roll-vec": "0.0.1"})
     lines = lines_of(software_checks._check_roll_vec)
     assert lines["roll_vec for pip"].status == WARNING
@@ -195,17 +187,11 @@ def test_another_installed_version_is_a_warning(versions):
     assert lines_of(software_checks._check_roll_vec).keys() == {"roll_vec"}
 
 
-@pytest.mark.parametrize(
-    ("text", "status"),
-    [("0", WARNING), ("many", WARNING), ("4096", WARNING), ("1", OK)],
-)
-def test_threads_that_cannot_be_used_are_a_warning(monkeypatch, text, status):
-    monkeypatch.setenv("ROLL_VEC_NUM_THREADS", text)
-    assert lines_of(machine._check_threads)["threads"].status == status
-
-
-def test_a_jit_that_is_off_is_a_warning_and_sizes_have_units(monkeypatch):
-    monkeypatch.setenv("ROLL_VEC_NUM_THREADS", "1")
+def test_variables_that_make_it_slow_are_a_warning_and_sizes_have_units(monkeypatch):
+    texts = {"0": WARNING, "many": WARNING, "4096": WARNING, "1": OK}
+    for text, status in texts.items():
+        monkeypatch.setenv("ROLL_VEC_NUM_THREADS", text)
+        assert lines_of(machine._check_threads)["threads"].status == status
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
     assert lines_of(machine._check_variables) == {}
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")

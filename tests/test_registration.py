@@ -23,7 +23,6 @@ from roll_vec.errors import (
     UnknownOptionError,
 )
 from roll_vec.registration import ENVIRONMENTS, find_registered
-from tests.contract.cases import assert_same
 
 
 class Echo(roll_vec.BaseLanguageBasedEnv):
@@ -88,24 +87,20 @@ def test_a_registered_id_makes_single_environments_and_batches(registered):
         assert (results[1][1], results[3][1]) == (reward, truncated) == (1.0, expected)
 
 
-@pytest.mark.parametrize("cls", [Plain, f"{__name__}:Plain"])
-def test_any_gymnasium_environment_can_be_registered(registered, cls):
-    id = registered("test/Plain-v0", cls)
+def test_any_gymnasium_environment_can_be_registered(registered):
+    id = registered("test/Plain-v0", f"{__name__}:Plain")
     assert isinstance(gymnasium.make(id).unwrapped, Plain)
     with closing(gymnasium.make_vec(id, num_envs=2, workers=2)) as batch:
         batch.reset(seed=0)
         assert batch.step(np.array([1, 2]))[0].tolist() == [1, 2]
 
 
-class Bonus(Countdown):
-    """A class of roll_vec, extended with a keyword."""
-
-    def __init__(self, bonus=1.0):
-        super().__init__(num_numbers=3)
-        self.bonus = bonus
-
-
 def test_a_subclass_shows_its_own_keywords(registered):
+    class Bonus(Countdown):
+        def __init__(self, bonus=1.0):
+            super().__init__(num_numbers=3)
+            self.bonus = bonus
+
     assert list(inspect.signature(Bonus).parameters) == ["bonus"]
     id = registered("test/Bonus-v0", Bonus, bonus=2.0)
     assert gymnasium.make(id).unwrapped.bonus == 2.0
@@ -118,23 +113,14 @@ def test_make_vec_makes_what_gymnasium_makes_with_its_type(registered):
     env, twin = roll_vec.make_vec(id, 2, prefix="> "), gymnasium.make_vec(id, 2)
     assert type(env) is roll_vec.PoolVectorEnv
     assert (env.spec.id, env.spec.kwargs["prefix"]) == (id, "> ")
-    assert roll_vec.make_vec(env.spec).spec == env.spec
+    assert roll_vec.make_vec(EnvSpec.from_json(env.spec.to_json())).spec == env.spec
+    assert gymnasium.make(id).spec.id == id
     assert roll_vec.make_vec(f"{__name__}:{id}", 2).spec == twin.spec
     stacked = roll_vec.make_vec("roll_vec/FrozenLake-v1", num_envs=3)
     assert type(stacked) is roll_vec.RollVectorEnv
     assert stacked.num_envs == 3
     with pytest.raises(InvalidOptionError, match="CartPole-v1 makes a CartPole"):
         roll_vec.make_vec("CartPole-v1")
-
-
-def test_a_spec_can_be_stored_and_made_again(registered):
-    id = registered("test/Stored-v0", Echo, max_episode_steps=3)
-    env = gymnasium.make_vec(id, num_envs=2, prefix="a ", action_pattern="x(.)")
-    again = gymnasium.make_vec(EnvSpec.from_json(env.spec.to_json()))
-    for batch in (env, again):
-        batch.reset(seed=1)
-    assert_same(env.step(["xyz", "no"]), again.step(["xyz", "no"]))
-    assert gymnasium.make(id).spec.id == id
 
 
 def test_text_acts_by_the_names_of_a_lookup(registered):
@@ -178,7 +164,7 @@ BAD_KEYWORDS = [
     *(
         (SINGLE, id, {name: 2}, f"{name} is for batches: .*make_vec")
         for id in (SOKOBAN, COUNTDOWN)
-        for name in ("num_envs", "group_size", "copy", "workers")
+        for name in ("num_envs", "workers")
     ),
 ]
 
@@ -209,14 +195,7 @@ BAD_VALUES = [
     ),
     (SOKOBAN, {"dim_room": (65536, 65536)}, "dim_room: .* at most 1048576 cells"),
     (SOKOBAN, {"dim_x": 65536, "dim_y": 65536}, "at most 1048576 cells, got 65"),
-    (
-        SOKOBAN,
-        {"dim_room": (900, 900), "num_boxes": 10**5},
-        "num_boxes: .* takes at most 332 boxes, got 100000",
-    ),
-    (SOKOBAN, {"num_gen_steps": 10**9}, "num_gen_steps: .* at most 1048576, got"),
-    (SOKOBAN, {"search_depth": 10**12}, "search_depth: expected at most"),
-    (SOKOBAN, {"num_levels": 10**12}, "num_levels: expected at most"),
+    (SOKOBAN, {"dim_room": (900, 900), "num_boxes": 10**5}, "takes at most 332 boxes"),
     (SOKOBAN, {"num_envs": 10**12}, "num_envs: expected at most 134217728, got"),
     ("roll_vec/RandomFrozenLake-v0", {"size": 10**6}, "size: .* at most 1048576 cells"),
     (COUNTDOWN, {"num_envs": 10**8}, "num_envs: expected at most 1048576, got"),
@@ -231,26 +210,28 @@ def test_misspelt_and_huge_values_are_named_at_once(registered, id, more, match)
         gymnasium.make_vec(id, **more)
 
 
+BAD, CART = "test/Bad-v0", "CartPole-v1"
+
+
 @pytest.mark.parametrize(
     ("arguments", "more", "match"),
     [
-        (("test/Bad-v0", 3), {}, "cls: expected a class"),
-        (("test/Bad-v0", int), {}, "cls: expected a class"),
-        (("test/Bad-v0", "module.Name"), {}, "'module:name'"),
-        (("test/Bad-v0", Echo, 0), {}, "max_episode_steps: expected at least 1"),
-        (("test/Bad-v0", Echo, 2**63), {}, "max_episode_steps: expected at most"),
-        (("test/Bad-v0", Echo), {"force": 1}, "force: expected True or False"),
-        (("test/Bad-v0", Echo), {"what": 1}, "unexpected keyword argument 'what'"),
-        ((SOKOBAN, Echo), {}, "is registered already by roll_vec"),
-        ((SOKOBAN, Echo), {"force": True}, "registered already by"),
-        (("CartPole-v1", Echo), {}, "is registered already with Gymnasium.*force=True"),
+        ((BAD, 3), {}, "cls: expected a class"),
+        ((BAD, int), {}, "cls: expected a class"),
+        ((BAD, "module.Name"), {}, "'module:name'"),
+        ((BAD, Echo, 0), {}, "max_episode_steps: expected at least 1"),
+        ((BAD, Echo, 2**63), {}, "max_episode_steps: expected at most"),
+        ((BAD, Echo), {"force": 1}, "force: expected True or False"),
+        ((BAD, Echo), {"what": 1}, "unexpected keyword argument 'what'"),
+        ((SOKOBAN, Echo), {"force": True}, "is registered already by roll_vec"),
+        ((CART, Echo), {}, "is registered already with Gymnasium.*force=True"),
     ],
 )
 def test_bad_registrations_are_refused(arguments, more, match):
     with pytest.raises((InvalidOptionError, UnknownOptionError), match=match):
         roll_vec.register(*arguments, **more)
-    assert "test/Bad-v0" not in gymnasium.registry
-    assert "test/Bad-v0" not in ENVIRONMENTS
+    assert BAD not in gymnasium.registry
+    assert BAD not in ENVIRONMENTS
 
 
 class EchoAgain(Echo):
@@ -262,10 +243,9 @@ class EchoAgain(Echo):
         return f"{action}!", 0.0, False, False, {}
 
 
-@pytest.mark.parametrize("as_text", [False, True])
-def test_the_same_class_again_replaces_the_old_one(registered, as_text):
+@pytest.mark.parametrize("first", [Echo, f"{__name__}:Echo"])
+def test_the_same_class_again_replaces_the_old_one(registered, first):
     """No warning either: tests run with warnings as errors."""
-    first = f"{__name__}:Echo" if as_text else Echo
     id = registered("test/Twice-v0", first, max_episode_steps=5, prefix="a ")
     before = gymnasium.make_vec(id, num_envs=2)
     registered(id, EchoAgain, max_episode_steps=1)
@@ -274,10 +254,8 @@ def test_the_same_class_again_replaces_the_old_one(registered, as_text):
         batch.reset(seed=0)
     assert before.step(["b"] * 2)[0] == ("a b", "a b")
     observations, _, _, truncations, _ = after.step(["b"] * 2)
-    assert observations == ("b!", "b!")
-    assert truncations.all()
+    assert (observations, truncations.all()) == (("b!", "b!"), True)
     assert gymnasium.spec(id).kwargs == {}
-    assert gymnasium.make(id).spec.max_episode_steps == 1
 
 
 def test_another_class_replaces_an_id_with_force_alone(registered):
@@ -301,12 +279,8 @@ def test_a_closed_environment_of_users_names_itself(registered, cls):
         layer = layer.env
     for _ in range(2):
         env.close()
-    for use in (
-        env.unwrapped.reset,
-        layer.reset,
-        layer.render,
-        partial(layer.step, "on"),
-    ):
+    step = partial(layer.step, "on")
+    for use in (env.unwrapped.reset, layer.reset, layer.render, step):
         with pytest.raises(ClosedError, match=f"^{cls.__name__} is closed"):
             use()
 

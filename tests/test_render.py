@@ -1,8 +1,6 @@
 """Pictures: mosaics and their files, tiles, coloured text, windows."""
 
-import copy
 import pickle
-import subprocess
 import sys
 from itertools import combinations
 
@@ -25,11 +23,11 @@ def frames(count, height=4, width=4):
     return [np.full((height, width, 3), i + 1, dtype=np.uint8) for i in range(count)]
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 16, 17])
-def test_mosaic_shows_each_frame_whole_and_once(count):
-    picture = mosaic(frames(count), scale=2, background=(0, 0, 0))
-    shown = np.bincount(picture[..., 0].ravel(), minlength=count + 1)[1:]
-    assert shown.tolist() == [64] * count
+def test_mosaic_shows_each_frame_whole_and_once():
+    for count in (1, 2, 3, 5, 16, 17):
+        picture = mosaic(frames(count), scale=2, background=(0, 0, 0))
+        shown = np.bincount(picture[..., 0].ravel(), minlength=count + 1)[1:]
+        assert shown.tolist() == [64] * count
 
 
 def test_layout_of_mosaics():
@@ -110,22 +108,10 @@ def test_tiles_show_the_same_figure_on_different_ground():
     np.testing.assert_array_equal(on_target[1:3, 1:3], target[1:3, 1:3])
 
 
-def test_tiles_are_made_without_pillow_or_pygame():
-    code = (
-        "import sys, roll_vec.render.tiles\n"
-        "import roll_vec.render.mosaic, roll_vec.render.window, roll_vec.render.ansi\n"
-        "assert not {'PIL', 'pygame', 'numba'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 def test_coloured_text():
     lookup, grid = {0: " # ", 1: " _ ", 5: " P "}, np.array([[0, 0, 1], [5, 1, 0]])
     # A run of cells is coloured once, and every colour ends with its line.
-    lines = [
-        "\x1b[90m #  # \x1b[0m _ ",
-        "\x1b[1;36m P \x1b[0m _ \x1b[90m # \x1b[0m",
-    ]
+    lines = ["\x1b[90m #  # \x1b[0m _ ", "\x1b[1;36m P \x1b[0m _ \x1b[90m # \x1b[0m"]
     coloured = colour_grid(grid, lookup, {0: "90", 5: "1;36"})
     assert coloured.splitlines() == lines
     text = " #  #  _ \n P  _  # "
@@ -171,9 +157,9 @@ def test_window_opens_enlarges_frames_follows_their_size_and_closes(display):
     # One that is larger than the window is shown as it is.
     window.show(np.full((120, 120, 3), 7, dtype=np.uint8), fps=1000)
     assert pixels_of(display).shape == (120, 120, 3)
-    for twin in (copy.deepcopy(window), pickle.loads(pickle.dumps(window))):
-        assert (twin.title, twin.size, twin.is_open) == ("a title", 100, False)
-        assert window.is_open
+    twin = pickle.loads(pickle.dumps(window))
+    assert (twin.title, twin.size, twin.is_open) == ("a title", 100, False)
+    assert window.is_open
     for _ in range(2):
         window.close()
     assert not window.is_open

@@ -168,46 +168,20 @@ def test_texts_are_flattened_to_code_points():
     assert flat.tolist() == expected.tolist()
 
 
-def stored_by_minari(space):
-    """Return the space that Minari loads after it stored a text space."""
+def test_minari_stores_texts_of_models():
+    space = UnicodeText(99)
     record = {"min_length": space.min_length, "charset": space.characters}
-    return spaces.Text(space.max_length, **json.loads(json.dumps(record)))
+    stored = spaces.Text(space.max_length, **json.loads(json.dumps(record)))
+    for text in ("ein\tЯ √", "日本語\0", "👍🏽 “”", "", "#_O√XPS", "click[buy now] é"):
+        assert text in stored
 
 
-@pytest.mark.parametrize(
-    ("id", "more"),
-    [
-        ("roll_vec/Sokoban-v0", {"obs_mode": "text", "action_mode": "text"}),
-        ("roll_vec/FrozenLake-v1", {"obs_mode": "text"}),
-        ("roll_vec/Countdown-v0", {"max_steps": 3}),
-        ("roll_vec/WebShop-v0", {"num_products": 3}),
-    ],
-)
-def test_environments_of_texts_are_flattened_and_stored(id, more):
-    env = gymnasium.make(id, **more)
+@pytest.mark.parametrize("id", ["roll_vec/Countdown-v0", "roll_vec/FrozenLake-v1"])
+def test_environments_of_texts_are_flattened(id):
+    more = {"obs_mode": "text"} if "Lake" in id else {}
     flat = gymnasium.wrappers.FlattenObservation(gymnasium.make(id, **more))
     assert flat.observation_space.shape[0] < 1 << 16
-    env.action_space.seed(0)
-    observations, actions = [env.reset(seed=0)[0]], []
-    codes = [flat.reset(seed=0)[0]]
-    assert codes[0] in flat.observation_space
-    is_over = False
-    while len(actions) < 3 and not is_over:
-        actions.append(env.action_space.sample())
-        observation, _, is_over, *_ = env.step(actions[-1])
-        observations.append(observation)
-        codes.append(flat.step(actions[-1])[0])
-    unflattened = [spaces.unflatten(env.observation_space, each) for each in codes]
-    assert unflattened == observations
-    for space, texts in (
-        (env.observation_space, observations),
-        (env.action_space, actions),
-    ):
-        if isinstance(space, spaces.Text):
-            assert all(text in space for text in texts)
-            assert all(text in stored_by_minari(space) for text in texts)
-
-
-def test_texts_of_models_are_stored_too():
-    minari_space = stored_by_minari(UnicodeText(99))
-    assert all(text in minari_space for text in ("ein\tЯ √", "日本語\0", "👍🏽 “”", ""))
+    codes, _ = flat.reset(seed=0)
+    assert codes in flat.observation_space
+    expected, _ = gymnasium.make(id, **more).reset(seed=0)
+    assert spaces.unflatten(flat.env.observation_space, codes) == expected

@@ -9,12 +9,13 @@ import re
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 
 import gymnasium
 import numpy as np
 import pytest
 
-from roll_vec.cli import main
+from roll_vec.cli import main, make_parser
 from roll_vec.registration import ENVIRONMENTS
 
 
@@ -63,6 +64,15 @@ class Outcome:
     @property
     def table(self):
         return table_of(self.out)
+
+
+ONE_PARSER = cache(make_parser)
+
+
+@pytest.fixture(autouse=True)
+def _one_parser(monkeypatch):
+    """Make the parser once: that takes longer than most commands."""
+    monkeypatch.setattr("roll_vec.cli.make_parser", ONE_PARSER)
 
 
 @pytest.fixture

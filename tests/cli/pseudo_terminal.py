@@ -66,12 +66,11 @@ class Terminal(PseudoTerminal):
 
     def __init__(self, *arguments):
         super().__init__()
+        streams = dict.fromkeys(["stdin", "stdout", "stderr"], self.slave)
         self.process = subprocess.Popen(
-            [sys.executable, "-c", CHILD, *arguments],
-            stdin=self.slave,
-            stdout=self.slave,
-            stderr=self.slave,
-            env={**os.environ, "TERM": "xterm", "NO_COLOR": ""},
+            [sys.executable, "-c", CHILD, *map(str, arguments)],
+            **streams,
+            env={**os.environ, "TERM": "xterm", "NO_COLOR": "", "COLUMNS": "120"},
             cwd=ROOT,
             start_new_session=True,
         )
@@ -87,7 +86,7 @@ class Terminal(PseudoTerminal):
         self.output = before.decode() + text
 
     def interrupt(self):
-        """Press Ctrl-C until the child ends.
+        """Press Ctrl-C until the child ends; return its exit code.
 
         One that comes between Python's prompt and its wait for keys shows only with
         the next key.
@@ -95,18 +94,13 @@ class Terminal(PseudoTerminal):
         for _ in range(HANG_SECONDS):
             self.press("\x03")
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(timeout=1)
-                break
-
-    def finish(self):
-        """Return the exit code and whether the settings are those of before."""
-        return self.process.wait(timeout=HANG_SECONDS), self.is_restored
+                return self.process.wait(timeout=1)
+        raise TimeoutError
 
     def close(self):
         """Kill the child if it is still running, and close the terminal."""
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
+        self.process.kill()
+        self.process.wait()
         super().close()
 
 

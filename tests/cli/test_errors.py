@@ -30,7 +30,6 @@ ERRORS = [
     ("webshop indx", "did you mean index? (see roll-vec webshop --help)"),
     ("rollout roll_vec/Sokoban --step-s=3", "--step-s=3; did you mean --steps, or"),
     ("rollout roll_vec/Sokoban --boxes 4", "--boxes 4; did you mean the environment's"),
-    ("envs --all", "unrecognized arguments: --all (see"),
     ("rollout roll_vec/Sokobn-v0", "did you mean roll_vec/Sokoban-v0?"),
     ("play Sokoban", "no environment Sokoban; did you mean roll_vec/Sokoban-v0?"),
     ("envs FrozenLak-v1", "did you mean roll_vec/FrozenLake-v1?"),
@@ -43,46 +42,33 @@ ERRORS = [
     ("completion tcsh", "'tcsh'"),
     # Values that are out of range, or no values.
     ("rollout", "required: ID"),
-    ("rollout no_such:CartPole-v1", "No module named 'no_such'"),
     ("rollout roll_vec/Sokoban --num-envs 0", "an integer from 1 up, got '0'"),
     ("rollout roll_vec/Sokoban --steps many", "--steps: expected an integer from 1 up"),
-    ("rollout roll_vec/Sokoban --seed -1", "an integer from 0 up, got '-1'"),
     ("rollout roll_vec/Sokoban --boards 9999", "from 1 to 1,024, got '9999'"),
     ("rollout roll_vec/Sokoban --autoreset no", "same_step or disabled, got 'no'"),
-    (
-        "rollout roll_vec/Sokoban --num-envs 4 --policy constant:7",
-        "--policy: constant:7: actions: expected 0 to 4",
-    ),
+    ("rollout roll_vec/Sokoban --num-envs 4 --policy constant:7", "--policy: constant"),
     ("rollout roll_vec/Sokoban -o num_boxes", "key=value, for example num_boxes=4"),
     ("rollout roll_vec/Sokoban -o num_envs=3", "num_envs cannot be an option: use --n"),
     ("rollout roll_vec/Sokoban -o boxes=3", "keyword argument 'boxes'; those that"),
     ("rollout roll_vec/Sokoban -o num_boxes=99", "for at most 14 boxes, got 99"),
     ("rollout CartPole-v1 --threads 2", "--threads: CartPole-v1"),
     ("rollout roll_vec/Countdown --threads 2", "--threads: roll_vec/Countdown-v0 is a"),
-    ("rollout roll_vec/Countdown -o step_timeout=1", "step_timeout"),
     ("rollout roll_vec/Countdown -o numbers=3", "num_numbers"),
     ("rollout roll_vec/Sokoban --image no/a.png", "there is no directory 'no'"),
-    ("rollout roll_vec/Sokoban --image boards", "ends in one of .bmp, .gif,"),
     ("rollout roll_vec/Sokoban --image b.npz", "--image: a picture's file name ends"),
     ("rollout roll_vec/Sokoban --save .", "--save: cannot write '.': it is a director"),
     ("rollout roll_vec/Sokoban --image a.png --no-image", "--no-image: not allowed wi"),
     ("rollout roll_vec/Sokoban -o levels={1} --save a.npz", "levels"),
-    (
-        f"rollout {ECHO} --num-envs 4 --policy builtins:len",
-        "returned int, expected a list of 4",
-    ),
+    (f"rollout {ECHO} --num-envs 4 --policy builtins:len", "returned int, expected a"),
     (
         f"rollout {ECHO} --num-envs 2 --policy constant:raise -o on_error=raise",
         "environments [0, 1] failed",
     ),
     ("info roll_vec/Sokoban -o num_boxes=0", "num_boxes: expected at least 1"),
-    ("info no_such:mine/Hall-v0", "cannot import no_such: No module named"),
-    ("info", "arguments are required: ID"),
     ("envs no_such_module:", "cannot import no_such_module"),
     # Policies.
     (f"{CARTS} --policy best", "random, oracle, constant:A or module:attribute, got '"),
     (f"{CARTS} --policy https://h/v1", "and roll-vec export take endpoints, got 'http"),
-    (f"{CARTS} --policy :x", "got ':x'"),
     (f"{CARTS} --policy x:", "got 'x:'"),
     (f"{CARTS} --policy random:3", "random takes no argument, got '3'"),
     (f"{CARTS} --policy oracle:3", "oracle takes no argument, got '3'"),
@@ -90,7 +76,6 @@ ERRORS = [
     (f"{CARTS} --policy oracle", "those that have one: roll_vec/Sokoban-v0, "),
     (f"{CARTS} --policy constant", "constant:A needs an action of Discrete(2), got ''"),
     (f"{CARTS} --policy constant:2", "got '2'"),
-    (f"{CARTS} --policy constant:up", "got 'up'"),
     (f"{CARTS} --policy no_such:f", "cannot import no_such:f: No module named"),
     (f"{CARTS} --policy math:no_such", "cannot import math:no_such: module 'math' has"),
     (f"{CARTS} --policy math:pi", "math:pi is not callable, it is 3.14"),
@@ -108,14 +93,15 @@ ERRORS = [
         "-o 'action_pattern=(a)(b)'",
         "oracle cannot write an answer that matches (",
     ),
+    (
+        f"rollout {ECHO} --num-envs 2 --policy user_envs:words --save run.npz",
+        "--save: actions are saved as plain data, and these are not",
+    ),
     # Shards.
     ("rollout roll_vec/Sokoban --shards 0", "--shards: expected an integer from 1 up"),
     ("rollout roll_vec/Sokoban --num-envs 6 --shards 9", "at most 6, the number of en"),
     ("rollout roll_vec/Sokoban --shards 2 -o size=3", "size"),
-    (
-        "rollout roll_vec/Sokoban --shards 2 -o max_restarts=-2",
-        "max_restarts: expected",
-    ),
+    ("rollout roll_vec/Sokoban --shards 2 -o max_restarts=-2", "max_restarts: expecte"),
     ("rollout roll_vec/Countdown --shards 2 --threads 2", "Countdown-v0 is a pool"),
     ("rollout CartPole-v1 --shards 2 --save run.npz", "--save: a run of CartPole-v1 o"),
     # Evaluation.
@@ -140,11 +126,8 @@ ERRORS = [
     ("export roll_vec/FrozenLake --out x.txt", "--out: expected a name that ends with"),
     ("export roll_vec/FrozenLake --out no/x.jsonl", "--out: expected a path in a fold"),
     ("export CartPole-v1 --out x.jsonl", "argument ID: expected an id of this"),
+    ("export roll_vec/FrozenLake --out x.jsonl -o obs_mode=grid", "argument --format:"),
     ("export roll_vec/FrozenLake --out x.jsonl -o sise=4", "'sise'"),
-    (
-        "export roll_vec/FrozenLake --out x.jsonl -o obs_mode=grid",
-        "argument --format: messages needs observations that are texts",
-    ),
     ("export roll_vec/FrozenLake --out x.jsonl --policy best", "argument --policy"),
     (
         "export roll_vec/FrozenLake --out x.parquet --format parquet "
@@ -162,15 +145,9 @@ ERRORS = [
     ("levels make roll_vec/Sokoban --out a.png", "a file .npz, .txt, .xsb, .sok, got"),
     (f"levels make {LAKE} --out a.xsb", "--out: expected a file .npz, .txt, got 'a.xs"),
     ("levels make roll_vec/Sokoban --out no/a.txt", "'no/a.txt': there is no director"),
-    (
-        "levels make roll_vec/Sokoban --out a.txt -o num_levels=3",
-        "num_levels cannot be used here: use",
-    ),
-    (
-        "levels make roll_vec/Sokoban --out a.txt -o levels=a.txt",
-        "levels cannot be used here: make",
-    ),
+    ("levels make roll_vec/Sokoban --out a.txt -o num_levels=3", "num_levels cannot b"),
     ("levels make roll_vec/Sokoban --out a.txt -o boxes=3", "boxes"),
+    ("levels make roll_vec/Sokoban --out a.txt -o levels=a.txt", "levels cannot be us"),
     (
         "levels make roll_vec/Sokoban --out a.txt --num-levels 10000001",
         "integer from 1 to 10,000,000, got",
@@ -200,8 +177,6 @@ ERRORS = [
     # Games that cannot be played.
     ("play CartPole-v1", "CartPole-v1 cannot be played"),
     ("play FrozenLake-v1", "FrozenLake-v1 cannot be played"),
-    ("play roll_vec/Sokoban -o boxes=3", "boxes"),
-    ("play roll_vec/Nothing-v0", "roll_vec/Nothing-v0"),
     ("play roll_vec/Sokoban --seed x", "--seed: expected an integer from 0 up, got 'x"),
     ("play roll_vec/Countdown -o num_numbers=9", "num_numbers: expected at most 6"),
     ("play roll_vec/Countdown -o workers=2", "keyword argument 'workers'"),
@@ -211,23 +186,19 @@ ERRORS = [
     ("watch roll_vec/FrozenLake", "one of the arguments --out --terminal is required"),
     (f"{PAGE} --terminal", "--terminal: not allowed with argument --out"),
     ("watch roll_vec/FrozenLake --terminal --scale 2", "--scale: not allowed with"),
-    ("watch roll_vec/FrozenLake --terminal --open", "--open: not allowed with"),
     ("watch roll_vec/FrozenLake --terminal --fps 0", "--fps: expected a number above"),
     ("watch roll_vec/FrozenLake --out p.pdf", "a file name that ends in .html, .gif"),
     ("watch roll_vec/FrozenLake --out no/p.html", "--out: cannot write 'no/p.html': t"),
     ("watch roll_vec/FrozenLake --out no/p.gif", "there is no directory 'no'"),
-    ("watch roll_vec/Lake-v0 --out p.html", "no environment roll_vec/Lake-v0"),
     (f"{PAGE} --envs 1", "--envs: not allowed with an ID, of which --num N makes"),
     (f"{PAGE} --envs 3-1", "--envs: expected numbers and ranges such as 0-15,40, got"),
     (f"{PAGE} --envs 0-4096", "at most 4,096 numbers, got 4,097"),
     (f"{PAGE} --num 4097", "from 1 to 4,096"),
     (f"{PAGE} --steps 1000000", "16 environments of 1,000,000 steps take about 16 GB"),
-    (f"{PAGE} --policy best", "--policy: expected random, oracle"),
     (f"{PAGE} --policy constant:7", "argument --policy: constant:7: actions: expected"),
     (f"{PAGE} -o ice=1", "ice"),
     ("watch no.npz --out p.html", "RUN.npz: cannot read 'no.npz': No such file"),
     (f"{VIDEO} --fps 51", "--fps: expected 0.01 to 50 for a"),
-    (f"{VIDEO} --fps 0.009", "--fps: expected 0.01 to 50"),
     (f"{VIDEO} --fps 0", "--fps: expected a number above 0"),
     ("watch roll_vec/FrozenLake --out v.mp4 --fps 241", "--fps: expected 0.01 to 240"),
     (f"{PAGE} --fps 5", "--fps: it is for a video (.gif, .mp4)"),
@@ -242,30 +213,24 @@ ERRORS = [
     (f"{RUN_PAGE} --envs 0,8", "argument --envs: expected 0 to 7, got 8"),
     (f"{RUN_PAGE} --envs 1 --num 2", "--num: not allowed with argument --envs"),
     (f"{RUN_PAGE} --seed 1", "--seed: not allowed with a saved run, which has its own"),
-    (f"{RUN_PAGE} --policy random", "--policy: not allowed with a saved run"),
     (f"{RUN_PAGE} -o map_name=8x8", "run.npz cannot be played here: argument -o: map_"),
     # Catalogues.
     ("webshop index items.json", "--out: expected a folder, or --check, or both"),
     ("webshop index a.json b.json --check", "FILES: a.json and b.json would both be p"),
-    (
-        "webshop index items_ins.json --attributes b.json --check",
-        "items_ins.json and b.json would both be attributes",
-    ),
+    ("webshop index items_ins.json --attributes b.json --check", "items_ins.json and"),
     ("webshop index nowhere.json --check", "nowhere.json cannot be read"),
-    ("webshop index --attributes a.json --check", "a.json' needs products"),
     ("webshop index --num-products 0 --check", "expected an integer from 1 up"),
+    ("webshop index --attributes a.json --check", "a.json' needs products"),
     # Benchmarks.
     ("bench --cases nothing", "nothing"),
     ("bench --rounds 0", "expected an integer from 1 up"),
     ("bench --out result.txt", "--out: expected a file .json"),
     ("bench --out no/such/x.json", "--out: cannot write 'no/such/x.json'"),
-    ("bench --out folder", "--out: expected a file .json"),
     ("bench --peer-python envpool", "expected PEER=PYTHON"),
     ("bench --peer-python someone=/bin/python", "one of gymnasium, envpool"),
     ("bench --peer-python envpool=/no/python", "--peer-python envpool: /no/python"),
     # Arguments that would be ignored.
     ("eval --compare a b --out c.jsonl", "--out: not allowed with --compare"),
-    ("eval --compare a b --num 3", "--num: not allowed with --compare"),
     ("eval --compare a b --policy random", "--policy: not allowed with --compare"),
     (f"eval --compare a b {LAKE}", "ID: not allowed with --compare"),
     ("eval --common", "--common: not allowed without --compare A B"),
@@ -280,7 +245,6 @@ ERRORS = [
     (f"export {LAKE} --out x.jsonl --model m", "--model: not allowed without --policy"),
     ("export x.jsonl --verify --num 3", "--num: not allowed without --out PATH"),
     ("export x.npz --out x.jsonl --policy oracle", "--policy: not allowed with a reco"),
-    ("export x.npz --out x.jsonl --max-episodes 3", "--max-episodes: not allowed with"),
     ("export x.npz --out x.jsonl --num-envs 3", "--num-envs: not allowed with a recor"),
     (f"rollout {LAKE} --no-image --boards 3", "--boards: not allowed with --no-image"),
     (f"rollout {LAKE} --save-values 3", "--save-values: not allowed without --save FI"),
@@ -310,6 +274,9 @@ def saved_run(tmp_path_factory):
 def workplace(saved_run, user_module, tmp_path, monkeypatch):
     """The files that commands read."""
     with (tmp_path / "user_envs.py").open("a") as file:
+        file.write(
+            "class Word(str): pass\nwords = lambda texts: [Word(3)] * len(texts)\n"
+        )
         file.write("few = lambda observations: [1, 1, 1]\n")
         file.write("nines = lambda observations: [9] * len(observations)\n")
     (tmp_path / "run.npz").write_bytes(saved_run)
@@ -342,34 +309,26 @@ NO_LEVELS = "FILE has no levels: expected rows of the letters"
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", NO_LEVELS),
-        ("; 3\nhello\n", NO_LEVELS),
-        ("S#G\n", NO_LEVELS),
-        ("###\n# #\n###\n", "FILE, level 0 (line 1): expected exactly one player"),
+        (b"", NO_LEVELS),
+        (b"; 3\nhello\n", NO_LEVELS),
+        (b"S#G\n", NO_LEVELS),
+        (b"###\n# #\n###\n", "FILE, level 0 (line 1): expected exactly one player"),
         (b"\xff\xfe", "FILE cannot be read"),
-        ("SFF\nFG\n", "FILE, map 0 (line 1)"),
+        (b"SFF\nFG\n", "FILE, map 0 (line 1)"),
     ],
 )
-@pytest.mark.parametrize(
-    "command", ["show FILE --text", "stats FILE", "export FILE --out b.txt"]
-)
-def test_files_without_levels_are_named(fails, tmp_path, command, content, message):
-    data = content if isinstance(content, bytes) else content.encode()
-    (tmp_path / "set.txt").write_bytes(data)
-    line = fails("levels", *command.replace("FILE", "set.txt").split())
-    assert message.replace("FILE", "set.txt") in line
+def test_files_without_levels_are_named(fails, tmp_path, content, message):
+    (tmp_path / "set.txt").write_bytes(content)
+    for command in ("show FILE --text", "stats FILE", "export FILE --out b.txt"):
+        line = fails("levels", *command.replace("FILE", "set.txt").split())
+        assert message.replace("FILE", "set.txt") in line
 
 
 @pytest.mark.parametrize(
     ("module", "package", "command", "way_out"),
     [
-        ("rich", "cli", f"rollout {LINE} --num-envs 2 --steps 2", "--quiet"),
-        (
-            "PIL.Image",
-            "cli",
-            "rollout CartPole-v1 --num-envs 2 --steps 2",
-            "--no-image",
-        ),
+        ("rich", "cli", f"rollout {LINE} --num-envs 2", "--quiet"),
+        ("PIL.Image", "cli", f"rollout {LINE} --num-envs 2", "--no-image"),
         ("imageio_ffmpeg", "render", f"watch {LINE} --out video.mp4", ""),
         ("ray", "ray", "rollout roll_vec/Sokoban --shards 2", ""),
     ],

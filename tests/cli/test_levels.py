@@ -45,19 +45,16 @@ def read_csv(path="stats.csv"):
 # ---------------------------------------------------------------- make, show, export
 
 
-@pytest.mark.parametrize("suffix", [".txt", ".NPZ"])
-def test_made_levels_are_those_that_the_environment_plays(works, env_id, suffix):
-    out = f"set{suffix}"
-    make = ("--num-levels", 9, "--start-level", 40, "--out", out)
-    outcome = works("levels", "make", env_id, *flags(KEYWORDS[env_id]), *make)
-    assert outcome.out == f"9 levels of {env_id}, seeds 40 to 48: {out}\n"
-    boards = first_boards(env_id, range(9), levels=out)
+def test_made_levels_are_those_that_the_environment_plays(works, env_id):
     own = KEYWORDS[env_id]
-    for expected in (
-        first_boards(env_id, range(40, 49), **own),
-        first_boards(env_id, range(9), num_levels=9, start_level=40, **own),
-    ):
-        np.testing.assert_array_equal(boards, expected)
+    for out in ("set.txt", "set.NPZ"):
+        make = ("--num-levels", 9, "--start-level", 40, "--out", out)
+        outcome = works("levels", "make", env_id, *flags(own), *make)
+        assert outcome.out == f"9 levels of {env_id}, seeds 40 to 48: {out}\n"
+        boards = first_boards(env_id, range(9), levels=out)
+        np.testing.assert_array_equal(
+            boards, first_boards(env_id, range(40, 49), **own)
+        )
 
 
 def test_a_sheet_shows_the_boards(works, tmp_path, env_id):
@@ -83,13 +80,10 @@ def test_exported_levels_are_read_back_equal(run, works, tmp_path):
     for name in ("set.txt", "folder/1.txt", "folder/2.xsb"):
         (tmp_path / name).write_text(COLLECTION)
     for source, count in (("set.txt", 3), ("folder", 6)):
-        for out in ("out.npz", "out.txt", "out.xsb"):
+        for out in ("out.npz", "out.xsb"):
             outcome = works("levels", "export", source, "--out", out)
             assert outcome.out == f"{count} levels of {source}: {out}\n"
             assert load_levels(out) == load_levels(source)
-            # And again, from this format to another.
-            assert run("levels", "export", out, "--out", "again.npz").code == 0
-            assert load_levels("again.npz") == load_levels(source)
     run("levels", "export", "set.txt", "--levels", "2,0", "--out", "two.txt")
     np.testing.assert_array_equal(load_levels("two.txt").grids, EXPECTED[[2, 0]])
 
@@ -136,7 +130,7 @@ def test_random_players_are_those_of_single_environments(run, env_id):
 
 def test_random_players_of_a_level_do_not_depend_on_the_other_levels(run):
     # 15,000 players of two levels are a group; the last group overlaps the one before.
-    few = (*flags(KEYWORDS[SOKOBAN]), "-o", "max_episode_steps=10")
+    few = (*flags(KEYWORDS[SOKOBAN]), "-o", "max_episode_steps=5")
     few += ("--random-episodes", 15_000, "--csv", "stats.csv", "--levels")
     assert run("levels", "stats", SOKOBAN, *few, "20-22").code == 0
     together = [row["random_success"] for row in read_csv()]

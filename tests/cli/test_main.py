@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import roll_vec
+from roll_vec import cli
 from roll_vec.cli import main, make_parser
 from roll_vec.registration import ENVIRONMENTS
 from tests.cli.small_envs import LINE, Line
@@ -23,28 +24,22 @@ GOLDEN = Path(__file__).parent / "golden"
 SOKOBAN = "roll_vec/Sokoban-v0"
 
 
-def commands(parser):
-    """Yield the parsers of a program and of all its commands."""
-    yield parser
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for command in action.choices.values():
-                yield from commands(command)
-
-
 def test_help_fits_into_80_columns(monkeypatch):
     # Its words stand in docs/commands.md, of which there is a test.
     monkeypatch.setenv("COLUMNS", "80")
-    for parser in commands(make_parser()):
-        lines = parser.format_help().splitlines()
-        assert max(map(len, lines)) <= 80, parser.prog
+    parsers = [make_parser()]
+    for parser in parsers:
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                parsers += action.choices.values()
+        assert max(map(len, parser.format_help().splitlines())) <= 80, parser.prog
 
 
-@pytest.mark.parametrize("arguments", [(), ("webshop",), ("levels",)])
-def test_no_command_shows_the_help(run, works, arguments):
-    outcome = works(*arguments)
-    assert outcome.out == run(*arguments, "--help").out
-    assert "\ncommands:\n" in outcome.out
+def test_no_command_shows_the_help(run, works):
+    for arguments in ((), ("webshop",), ("levels",)):
+        outcome = works(*arguments)
+        assert outcome.out == run(*arguments, "--help").out
+        assert "\ncommands:\n" in outcome.out
 
 
 def test_ctrl_c_while_the_commands_are_imported_is_one_line(run, monkeypatch):
@@ -53,6 +48,7 @@ def test_ctrl_c_while_the_commands_are_imported_is_one_line(run, monkeypatch):
             if name == "roll_vec.cli.doctor":
                 raise KeyboardInterrupt
 
+    monkeypatch.setattr(cli, "make_parser", make_parser)
     monkeypatch.setattr(sys, "meta_path", [Interrupt(), *sys.meta_path])
     monkeypatch.delitem(sys.modules, "roll_vec.cli.doctor", raising=False)
     monkeypatch.delattr("roll_vec.cli.doctor", raising=False)
@@ -60,14 +56,14 @@ def test_ctrl_c_while_the_commands_are_imported_is_one_line(run, monkeypatch):
     assert (outcome.code, outcome.err) == (130, "roll-vec: interrupted\n")
 
 
-@pytest.mark.parametrize("package", ["roll_vec", "roll_vec.cli"])
-def test_version_is_that_of_the_package(package, monkeypatch, capsys):
+def test_version_is_that_of_the_package(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["x", "--version"])
-    with pytest.raises(SystemExit) as end:
-        runpy.run_module(package, run_name="__main__")
-    assert end.value.code == 0
-    out = capsys.readouterr().out
-    assert out.startswith(f"roll-vec {roll_vec.__version__} (gymnasium ")
+    for package in ("roll_vec", "roll_vec.cli"):
+        with pytest.raises(SystemExit) as end:
+            runpy.run_module(package, run_name="__main__")
+        assert end.value.code == 0
+        out = capsys.readouterr().out
+        assert out.startswith(f"roll-vec {roll_vec.__version__} (gymnasium ")
 
 
 # --------------------------------------------------------------------------- lists
@@ -144,69 +140,50 @@ def test_environments_of_users_and_of_gymnasium_are_explained(run, user_module):
 # -------------------------------------------------------------------------- output
 
 
-@pytest.mark.parametrize(
-    ("command", "text"),
-    [
-        (f"rollout {LINE} --num-envs 4 --steps 12 --no-image", "12/12 steps"),
-        ("replay run.npz", "12/12 steps"),
-        ("levels stats set.txt --random-episodes 40", "120/120"),
-        # The second time, the episodes are those of the file.
-        (
-            "eval roll_vec/FrozenLake --split test --num 30 --out a",
-            "30/30 episodes",
-        ),
-    ],
-)
-def test_progress_is_shown_to_a_terminal_only(
-    run, monkeypatch, tmp_path, command, text
-):
+PROGRESS = [
+    (f"rollout {LINE} --num-envs 4 --steps 12 --no-image --save run.npz", "12/12 st"),
+    ("replay run.npz", "12/12 steps"),
+    ("levels stats set.txt --random-episodes 40", "120/120"),
+    # The second time, the episodes are those of the file.
+    ("eval roll_vec/FrozenLake --split test --num 30 --out a", "30/30 episodes"),
+]
+
+
+def test_progress_is_shown_to_a_terminal_only(run, monkeypatch, tmp_path):
     (tmp_path / "set.txt").write_text(COLLECTION)
-    run("rollout", LINE, "--num-envs=4", "--steps=12", "--no-image", "--save=run.npz")
-    assert run(*command.split()).err == ""
+    for command, _ in PROGRESS:
+        assert run(*command.split()).err == ""
     # rich takes this for a terminal.
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert text in run(*command.split()).err
+    for command, text in PROGRESS:
+        assert text in run(*command.split()).err
 
 
-def test_command_line_is_imported_with_the_core_alone():
-    code = (
-        "import sys\n"
-        "for name in ('rich', 'PIL', 'pygame', 'moviepy'): sys.modules[name] = None\n"
-        "from roll_vec.cli import main\n"
-        "code = main(['rollout', 'CartPole-v1', '--steps', '2'])\n"
-        "assert 'numba' not in sys.modules\n"
-        "sys.exit(code)"
-    )
-    process = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-    assert process.returncode == 2
-    assert "needs rich: " in process.stderr
-    assert process.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    "arguments", [("rollout", "--num-envs=2", "--steps=2", "--no-image"), ("play",)]
-)
-def test_output_that_lacks_characters_is_no_error(monkeypatch, tmp_path, arguments):
+@pytest.mark.parametrize("command", ["rollout", "play"])
+def test_output_that_lacks_characters_is_no_error(monkeypatch, tmp_path, command):
     monkeypatch.chdir(tmp_path)
     data = io.BytesIO()
     monkeypatch.setattr(sys, "stdin", io.StringIO("\n"))
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(data, "ascii"))
-    command, *flags = arguments
+    flags = ("--num-envs=2", "--steps=2", "--no-image") * (command == "rollout")
     assert main([command, LINE, *flags]) == 0
-    assert f"small/Line-v0 {'?'} " in data.getvalue().decode("ascii")
+    assert "small/Line-v0 ? " in data.getvalue().decode("ascii")
 
 
-# Of a child whose output leads to a pipe without a reader, or to a full device.
-BROKEN_OUTPUT = """
+# Of a child with the core alone; then with an output that leads to a pipe without a
+# reader, or to a full device.
+CHILD = """
 import os, sys
+sys.modules.update(dict.fromkeys(extras := ["rich", "PIL", "pygame", "moviepy"]))
 from roll_vec.cli import main
+cart = ["rollout", "CartPole-v1", "--num-envs=2", "--steps=2", "--no-image"]
+sys.stderr.write(f"{main(cart)}\\n")
+assert "numba" not in sys.modules
+for name in extras: del sys.modules[name]
 outputs = {"pipe": os.pipe()[1], "full": os.open("/dev/full", os.O_WRONLY)}
 os.close(outputs["pipe"] - 1)
 for output, *arguments in [
-    ["pipe", "rollout", "--help"], ["full", "envs"], ["full", "--help"],
-    ["full", "rollout", "CartPole-v1", "--num-envs=2", "--steps=2", "--no-image"],
+    ["pipe", "rollout", "--help"], ["full", "envs"], ["full", "--help"], ["full", *cart]
 ]:
     os.dup2(outputs[output], 1)
     sys.stdout = open(1, "w", closefd=False)
@@ -215,12 +192,13 @@ for output, *arguments in [
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
-def test_output_that_nobody_reads_is_no_error_and_a_full_disk_is_one_line():
-    command = [sys.executable, "-c", BROKEN_OUTPUT]
+def test_the_core_alone_and_output_that_nobody_reads_or_a_full_disk():
+    command = [sys.executable, "-c", CHILD]
     process = subprocess.run(command, capture_output=True, text=True, check=True)
     error = "roll-vec: error: cannot write the output: No space left on device"
     lines = [line for line in process.stderr.splitlines() if "compil" not in line]
-    assert lines == ["0", *[error, "1"] * 3]
+    assert "needs rich: " in lines[0]
+    assert lines[1:] == ["2", "0", *[error, "1"] * 3]
 
 
 def test_warnings_of_the_package_are_lines_of_the_program(run, policy_of, monkeypatch):

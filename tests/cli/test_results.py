@@ -109,13 +109,6 @@ def read_lines(path):
     return [json.loads(line) for line in Path(path).read_text("utf-8").splitlines()]
 
 
-def test_the_oracle_answers_in_tags(run):
-    run("export", ONE_LAKE, "--num", 1, "--out", "rows.jsonl")
-    answer = read_lines("rows.jsonl")[0]["messages"][2]
-    assert answer["role"] == "assistant"
-    assert re.fullmatch("<answer>(Left|Down|Right|Up)</answer>", answer["content"])
-
-
 def test_an_interrupted_export_goes_on(run, policy_of):
     policy = policy_of(BY_TURN.replace("return ", "return -1 + ").replace("3", "12"))
     grids = ("-o", "obs_mode=position", "--format", "parquet")
@@ -173,29 +166,28 @@ def test_a_language_model_is_exported_and_goes_on_after_a_failure(run):
         assert answer["content"] == f"I think: <answer>{length}</answer>"
 
 
-@pytest.mark.parametrize(
-    ("values", "code", "message"),
-    [
-        ({"return": 0.5}, 1, "row 0 (seed 0): return is"),
-        ({"keywords": "[]"}, 2, "row 0: keywords of no export: []"),
-        ({"keywords": '{"num_envs": 3}'}, 2, "row 0: keywords of no export"),
-        ({"seed": True}, 2, "row 0: seed of no export: True"),
-        ({"seed": -1}, 2, "row 0: seed of no export: -1"),
-        ({"rewards": None}, 2, "row 0: rewards of no export: None"),
-        ({"rewards": [[1.0]]}, 2, "row 0: rewards of no export: [[1.0]]"),
-        ("[" * 100_000, 2, "line 1: no row of format messages"),
-    ],
-    ids=range(8),
-)
-def test_rows_that_were_changed_are_refused(run, tmp_path, values, code, message):
+ROWS = [
+    ({"return": 0.5}, 1, "row 0 (seed 0): return is"),
+    ({"keywords": "[]"}, 2, "row 0: keywords of no export: []"),
+    ({"keywords": '{"num_envs": 3}'}, 2, "row 0: keywords of no export"),
+    ({"seed": True}, 2, "row 0: seed of no export: True"),
+    ({"seed": -1}, 2, "row 0: seed of no export: -1"),
+    ({"rewards": None}, 2, "row 0: rewards of no export: None"),
+    ({"rewards": [[1.0]]}, 2, "row 0: rewards of no export: [[1.0]]"),
+    ("[" * 100_000, 2, "line 1: no row of format messages"),
+]
+
+
+def test_rows_that_were_changed_are_refused(run, tmp_path):
     path = tmp_path / "rows.jsonl"
     assert run("export", COUNTDOWN, "--num", 1, "--out", path, "--quiet").code == 0
-    if isinstance(values, dict):
-        values = json.dumps({**json.loads(path.read_text()), **values})
-    path.write_text(f"{values}\n")
-    outcome = run("export", path, "--verify", "--quiet")
-    assert (outcome.code, outcome.out, outcome.err.count("\n")) == (code, "", 1)
-    assert message in outcome.err
+    row = json.loads(path.read_text())
+    for values, code, message in ROWS:
+        is_row = isinstance(values, dict)
+        path.write_text(json.dumps({**row, **values}) if is_row else values)
+        outcome = run("export", path, "--verify", "--quiet")
+        assert (outcome.code, outcome.out, outcome.err.count("\n")) == (code, "", 1)
+        assert message in outcome.err
 
 
 # ------------------------------------------------------------- export of saved runs
@@ -203,15 +195,13 @@ def test_rows_that_were_changed_are_refused(run, tmp_path, values, code, message
 SMALL = ("--num-envs", 4, "--no-image", "--quiet", "--save", "run.npz")
 
 
+# Longer than a block of a saved column, and texts of groups.
+LONG = LAKE, ("-o", "max_episode_steps=9"), "parquet", 270
+GROUPS = COUNTDOWN, ("-o", "max_steps=2", "-o", "group_size=2"), "messages", 24
+
+
 @pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
-@pytest.mark.parametrize(
-    ("env_id", "options", "format", "steps"),
-    [
-        # Longer than a block of a saved column.
-        (LAKE, ("-o", "max_episode_steps=9"), "parquet", 300),
-        (COUNTDOWN, ("-o", "max_steps=2", "-o", "group_size=2"), "messages", 30),
-    ],
-)
+@pytest.mark.parametrize(("env_id", "options", "format", "steps"), [LONG, GROUPS])
 def test_each_episode_of_a_run_replays_alone(run, mode, env_id, options, format, steps):
     size = (*SMALL, "--steps", steps, "--autoreset", mode)
     assert run("rollout", env_id, *size, *options).code == 0
@@ -232,16 +222,6 @@ def test_each_episode_of_a_run_replays_alone(run, mode, env_id, options, format,
     first_seeds = [0, 1, 2, 3] if is_parquet else [0, 0, 1, 1]
     assert [rows[i]["seed"] for i in firsts] == first_seeds
     assert rows[1]["seed"] == episode_seed(0, 1)
-
-
-def test_environments_that_do_not_say_success_are_verified(run, user_module):
-    id, policy = f"{user_module}:mine/Echo-v0", ("--policy", "constant:silent")
-    run("rollout", id, *policy, *SMALL[:-1], "RUN.NPZ", "--steps", 7)
-    for source, arguments in (("RUN.NPZ", ()), (id, (*policy, "--num", 2))):
-        out = ("--out", "rows.jsonl", "--verify", "--overwrite")
-        outcome = run("export", source, *arguments, *out)
-        assert outcome.code == 0, outcome.err
-        assert {row["success"] for row in read_lines("rows.jsonl")} == {None}
 
 
 CRANKY = """
@@ -285,13 +265,10 @@ def test_episodes_after_a_reset_that_failed_have_no_seed(run, tmp_path):
     assert begins.count((None, str(episode_seed(2, 1)))) == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_runs_that_cannot_be_exported_are_refused(run, fails):
+    for arguments, message in (
         (("--save-values", 0), "save the run with a larger --save-values"),
         (("--seed", 1 << 63), f"seeds up to {(1 << 63) - 1}, got {1 << 63}"),
-    ],
-)
-def test_runs_that_cannot_be_exported_are_refused(run, fails, arguments, message):
-    run("rollout", COUNTDOWN, *SMALL, "--steps", 3, *arguments)
-    assert message in fails("export", "run.npz", "--out", "rows.jsonl")
+    ):
+        run("rollout", COUNTDOWN, *SMALL, "--steps", 3, *arguments)
+        assert message in fails("export", "run.npz", "--out", "rows.jsonl")

@@ -22,23 +22,19 @@ from tests.envs.webshop.shops import ITEMS, write
 
 
 def test_bench_writes_a_table_and_a_file(run, monkeypatch, tmp_path):
+    values = {"values": [1e6, 3e6, 2e6]}
     figures = {"name": "a", "engine": "roll_vec", "peer": "", "version": None}
     figures |= {"cores": 1, "processes": 1, "unit": "steps/s", "facts": {"batch": 64}}
-    values = {"values": [1e6, 3e6, 2e6]}
     row = {"case": "c", "title": "a row", "kind": "alone", "target": None, "ours": "a"}
     row |= {"theirs": None, "skipped": None, "their_values": [], **values}
 
     def measure_nothing(plan, report_progress):
         report_progress("A case", 1, 2)
-        return {
-            "machine": suite.machine.describe(plan.command),
-            "rounds": plan.rounds,
-            "seconds": 0.1,
-            "load": [None, None],
-            "cases": {"c": {"title": "A case", "contenders": [figures | values]}},
-            "skipped": [],
-            "rows": [{**row, "our_values": values["values"]}],
-        }
+        result = {"machine": suite.machine.describe(plan.command), "seconds": 0.1}
+        result |= {"rounds": plan.rounds, "load": [None, None], "skipped": []}
+        cases = {"c": {"title": "A case", "contenders": [figures | values]}}
+        rows = [{**row, "our_values": values["values"]}]
+        return {**result, "cases": cases, "rows": rows}
 
     monkeypatch.setattr(suite, "run", measure_nothing)
     monkeypatch.chdir(ROOT)
@@ -82,16 +78,19 @@ def test_doctor_has_all_sections_as_text_and_json(run, works):
             assert line.keys() == {"value", "status", "advice"}
 
 
-@pytest.mark.parametrize(("status", "code"), [("warning", 0), ("broken", 1)])
-def test_doctor_fails_if_something_is_broken(run, monkeypatch, status, code):
+def test_doctor_fails_if_something_is_broken(run, monkeypatch):
     (finding, *_), *_ = doctor.diagnose().values()
-    finding = type(finding)("numba", "0.1", status, "pip install -U numba")
-    monkeypatch.setattr(doctor, "diagnose", lambda: {"versions": [finding]})
-    outcome = run("doctor")
-    assert outcome.code == code
-    assert f"{status}: pip install -U numba" in outcome.out
-    counts = "1 problem, no warnings" if code else "no problems, 1 warning"
-    assert outcome.out.endswith(f"\n{counts}\n")
+    for status, code, counts in (
+        ("warning", 0, "no problems, 1 warning"),
+        ("broken", 1, "1 problem, no warnings"),
+    ):
+        finding = type(finding)("numba", "0.1", status, "pip install -U numba")
+        sections = {"versions": [finding]}
+        monkeypatch.setattr(doctor, "diagnose", lambda it=sections: it)
+        outcome = run("doctor")
+        assert outcome.code == code
+        assert f"{status}: pip install -U numba" in outcome.out
+        assert outcome.out.endswith(f"\n{counts}\n")
 
 
 # ---------------------------------------------------------------------- completion
@@ -126,67 +125,41 @@ WORDS = {
 FILES = ("run.npz", "rooms.txt", "boxes.sok", "train.jsonl", "picture.bmp", "p.webp")
 
 
-@pytest.fixture
-def try_words(run, works):
-    """Return a function that asks a shell for the completions of WORDS."""
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash_completes_commands_ids_options_and_files(works):
     pytest.importorskip("shtab")
-
-    def try_words(name, flag, begin, form):
-        if (path := shutil.which(name)) is None:
-            pytest.skip(f"the shell {name} is not here")
-        for file in FILES:
-            Path(file).touch()
-        outcome = works("completion", name)
-        Path("program").write_text(outcome.out)
-        code = begin + "".join(form.format(line) for line in WORDS)
-        command = [path, flag, "-c", code]
-        result = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert result.stderr == ""
-        return result.stdout.splitlines()
-
-    return try_words
-
-
-def test_bash_completes_commands_ids_options_and_files(try_words):
-    first, *answers = try_words("bash", "--norc", BASH, "try {}\n")
+    for file in FILES:
+        Path(file).touch()
+    Path("program").write_text(works("completion", "bash").out)
+    code = BASH + "".join(f"try {line}\n" for line in WORDS)
+    command = ["bash", "--norc", "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stderr == ""
+    first, *answers = result.stdout.splitlines()
     assert first.endswith("_shtab_roll_vec roll-vec")
     assert dict(zip(WORDS, answers, strict=True)) == WORDS
 
 
-def test_fish_completes_commands_ids_and_files(try_words):
-    begin, form = "source ./program\n", "complete -C 'roll-vec {}'\n"
-    lines = try_words("fish", "--no-config", begin, form)
-    assert [line.partition("\t")[0] for line in lines] == [*WORDS.values()]
-
-
-def test_zsh_gets_every_id_and_patterns_that_it_can_read(run):
+def test_zsh_gets_every_id_and_every_argument_with_a_file_is_completed(capsys):
     pytest.importorskip("shtab")
-    text = run("completion", "zsh").out
+    parser = make_parser()
+    arguments = parser.parse_args(["completion", "zsh"])
+    arguments.run(arguments)
+    text = capsys.readouterr().out
     assert text.startswith("#compdef roll-vec")
     assert all(env_id in text for env_id in ENVIRONMENTS)
     # In parentheses zsh takes a single pattern for a glob qualifier.
     assert "_files -g '*.npz'" in text
     assert "'(*.npz)'" not in text
 
-
-def test_every_argument_with_a_file_or_an_id_is_completed(capsys):
-    pytest.importorskip("shtab")
-    parser = make_parser()
-    arguments = parser.parse_args(["completion", "bash"])
-    arguments.run(arguments)
-
-    def incomplete(parser):
+    parsers = [parser]
+    for parser in parsers:
         for action in parser._actions:
             if isinstance(action, argparse._SubParsersAction):
-                for command in action.choices.values():
-                    yield from incomplete(command)
-            elif not hasattr(action, "complete") and (
-                action.type is Path
-                or re.search(r"\b(ID|FILES?|DIR|SOURCE)\b", str(action.metavar))
-            ):
-                yield parser.prog, action.dest
-
-    assert [*incomplete(parser)] == []
+                parsers += action.choices.values()
+            elif not hasattr(action, "complete"):
+                assert action.type is not Path, (parser.prog, action.dest)
+                assert not re.search(r"\b(ID|FILES?|DIR|SOURCE)\b", str(action.metavar))
 
 
 # ------------------------------------------------------------------- webshop index
@@ -258,15 +231,12 @@ def test_a_check_alone_stores_nothing(run, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_damaged_folder_is_named(run, fails, files, tmp_path):
+def test_damage_is_one_line(run, fails, files, tmp_path):
     run("webshop", "index", *files, "--out", "shop")
     path = tmp_path / "shop" / "products.jsonl"
     path.write_bytes(path.read_bytes().replace(b"Oak", b"Elm"))
     message = fails("webshop", "index", "shop", "--check")
     assert "products.jsonl cannot be read: record 1 has changed" in message
-
-
-def test_a_malformed_item_is_one_line(fails, tmp_path):
     items = [ITEMS[0], {**ITEMS[1], "pricing": "free"}]
     (tmp_path / "items.json").write_text(json.dumps(items))
     message = fails("webshop", "index", "items.json", "--check")

@@ -55,10 +55,9 @@ def save(run):
 def test_a_policy_in_new_environments(watch, tmp_path):
     arguments = (COUNTDOWN, "--num", 4, "--steps", 2, "--policy", "oracle", "--seed", 7)
     code, header = watch(*arguments, "-o", "group_size=2")
-    assert code == 0
+    assert (code, header["id"], header["isReplay"]) == (0, COUNTDOWN, False)
     assert header["envs"] == [0, 1, 2, 3]
-    assert header["groupSize"] == 2
-    assert header["isText"]
+    assert (header["groupSize"], header["isText"]) == (2, True)
     details = {"policy": "oracle", "seed": "7", "with": "group_size=2"}
     assert dict(header["details"]) == details
     page = (tmp_path / "page.html").read_bytes()
@@ -75,20 +74,12 @@ def test_environments_of_a_user_and_of_gymnasium(watch, user_module):
     assert len(header["pictureEnds"]) > 1
 
 
-def test_short_id_and_defaults(watch):
-    code, header = watch("roll_vec/FrozenLake")
-    assert (code, header["id"], header["isReplay"]) == (0, LAKE, False)
-    assert (len(header["envs"]), header["arrays"]["steps"][2]) == (16, 101)
-
-
 @pytest.mark.parametrize("values", [256, 0])
 def test_a_run_is_played_again(watch, save, values):
     # With digests alone in the file, the values come from the replay.
     save("--save-values", values)
     code, header = watch("run.npz", "--envs", "1-2,5")
-    assert code == 0
-    assert header["isReplay"]
-    assert header["difference"] is None
+    assert (code, header["isReplay"], header["difference"]) == (0, True, None)
     assert header["envs"] == [1, 2, 5]
     assert header["boardShapes"] == [[4, 4]]
     assert dict(header["details"])["run"] == "run.npz"
@@ -126,21 +117,22 @@ def test_a_run_that_an_exception_ended(run, watch, user_module):
     assert "error: a step raised an exception: environments [0] failed" in outcome.err
 
 
-def test_a_quiet_command_writes_and_opens_the_file(run, monkeypatch, tmp_path):
+def test_a_quiet_command_writes_and_opens_the_file(
+    run, watch, policy_of, monkeypatch, tmp_path
+):
     urls = []
     monkeypatch.setattr("webbrowser.open", urls.append)
-    page = ("watch", LAKE, "--steps", 1, "--quiet", "--out", "page.html")
-    outcome = run(*page)
-    assert (outcome.code, outcome.out, outcome.err, urls) == (0, "", "", [])
-    run(*page, "--open")
-    assert urls == [(tmp_path / "page.html").as_uri()]
-
-
-def test_an_interrupt_leaves_no_file(run, policy_of, tmp_path):
+    page = ("watch", "roll_vec/FrozenLake", "--quiet", "--out", "page.html")
     policy = policy_of("def act(observations): raise KeyboardInterrupt")
-    outcome = run("watch", LAKE, "--out", "page.html", "--policy", policy)
+    outcome = run(*page, "--policy", policy)
     assert (outcome.code, outcome.err) == (130, "roll-vec: interrupted\n")
     assert not list(tmp_path.glob("*.html"))
+    outcome = run(*page)
+    assert (outcome.code, outcome.out, outcome.err, urls) == (0, "", "", [])
+    header = header_of(tmp_path / "page.html")
+    assert (len(header["envs"]), header["arrays"]["steps"][2]) == (16, 101)
+    run(*page, "--steps", 1, "--open")
+    assert urls == [(tmp_path / "page.html").as_uri()]
 
 
 @pytest.mark.slow

@@ -17,7 +17,6 @@ from roll_vec.evaluation import (
     play_episodes,
 )
 from roll_vec.evaluation.split import FREE_KEYWORDS
-from roll_vec.evaluation.splits import TEST_START
 from roll_vec.registration import ENVIRONMENTS
 from website import split_table
 
@@ -64,30 +63,6 @@ def test_a_digest_notices_other_episodes_of_the_same_seeds(monkeypatch):
         lambda *args, **keywords: make_vec(*args, number_range=(1, 98), **keywords),
     )
     assert split.compute_digest() != split.digest
-
-
-@pytest.mark.parametrize(
-    ("name", "goal"), [("test", 0), ("eval", 500), ("train", 1500)]
-)
-def test_episode_i_of_webshop_plays_goal_i_of_the_split(name, goal):
-    split = find_split(SHOP, name)
-    envs = split.make_vec(50)
-    for start in (0, len(split) - 50):
-        _, infos = envs.reset(seed=split.seeds[start : start + 50])
-        assert infos["goal"].tolist() == [*range(goal + start, goal + start + 50)]
-
-
-def test_levels_are_beyond_those_for_training_and_bands_hold():
-    split = find_split("roll_vec/Sokoban-v0", "test-1-box")
-    envs = split.make_vec(3, level_info=True)
-    _, infos = envs.reset(seed=split.seeds[:3])
-    assert infos["level"].tolist() == [TEST_START, TEST_START + 1, TEST_START + 2]
-    for name, low, high in (("easy", 1, 8), ("medium", 9, 14), ("hard", 15, 99)):
-        split = find_split("roll_vec/Sokoban-v0", f"test-{name}")
-        envs = split.make_vec(100, difficulty_info=True)
-        _, infos = envs.reset(seed=split.seeds[:100])
-        steps = infos["difficulty"]["solution_steps"]
-        assert low <= steps.min() <= steps.max() <= high
 
 
 def test_a_keyword_that_would_change_the_task_is_refused():
@@ -153,7 +128,6 @@ def test_a_split_has_the_goals_of_the_shop(shop, tmp_path):
 def test_a_policy_plays_it(shop):
     split = find_split(SHOP, "test", products=shop)
     envs = split.make_vec(2)
-
     play = partial(play_episodes, split, envs, lambda turn: ["search[x]"] * 2)
     (record,) = evaluate(split, play, num=1)
     envs.close()
