@@ -505,7 +505,8 @@ class ArrayEngine:
         if isinstance(self.single_observation_space, TupleSpace):
             return list(zip(*batch, strict=True))
         # Python's own numbers, as a single environment returns them.
-        return batch.tolist() if np.ndim(batch) == 1 else list(batch)
+        is_array = isinstance(batch, np.ndarray)
+        return batch.tolist() if is_array and batch.ndim == 1 else list(batch)
 
     def frames(self, env_ids: NDArray[np.int64], mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some environments: a picture or a text."""
