@@ -57,23 +57,27 @@ for page, blocks in json.load(sys.stdin).items():
 """
 
 
-def test_python_blocks_run(tmp_path):
-    """In one process, which imports everything once."""
+def run_programs(pages, folder):
+    """Run the Python blocks of pages in one process, which imports everything once."""
     programs = {
         str(page.relative_to(ROOT)): [
             block for block in blocks_of(page) if not block.startswith("# with ")
         ]
-        for page in WITH_PROGRAMS
+        for page in pages
     }
     subprocess.run(
         [sys.executable, "-c", RUN_PAGES],
         input=json.dumps(programs),
         text=True,
         check=True,
-        cwd=tmp_path,
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
     )
+
+
+def test_python_blocks_run(tmp_path):
+    run_programs(WITH_PROGRAMS, tmp_path)
 
 
 def test_lines_to_move_to_stand_in_programs_that_run():
