@@ -27,7 +27,7 @@ from numba.core.typing.templates import (
 )
 from numba.cpython import slicing
 
-from .rows import OUTSIDE, field_name, unknown_name
+from .rows import OUTSIDE, READ_ONLY, field_name, unknown_name
 
 
 def number_of(dtype):
@@ -66,14 +66,16 @@ class RowType(types.Type):
         Arrays; the first axis is the row.
     options : numba.types.NamedTuple
         Numbers, and arrays that no rule writes to.
+    is_writable : bool
     """
 
-    def __init__(self, variables, options):
+    def __init__(self, variables, options, is_writable=True):
+        self.is_writable = is_writable
         self.variables = dict(zip(variables.fields, variables.types, strict=True))
         # A row of observations has no options: its tuple is empty.
         fields = getattr(options, "fields", ())
         self.options = dict(zip(fields, options.types, strict=True))
-        super().__init__(f"Row({variables}, {options})")
+        super().__init__(f"Row({variables}, {options}, {is_writable})")
 
     def type_of(self, name):
         """Return the type of an attribute."""
@@ -81,7 +83,7 @@ class RowType(types.Type):
             array = self.variables[name]
             if array.ndim == 1:
                 return number_of(array.dtype)
-            return ItemsType(array.dtype, array.ndim - 1, True)
+            return ItemsType(array.dtype, array.ndim - 1, self.is_writable)
         if name in self.options:
             option = self.options[name]
             if isinstance(option, types.Array):
@@ -135,9 +137,8 @@ def _size(context, builder, shape):
     return size
 
 
-@intrinsic
-def row_of(typing_context, variables, options, i):
-    row = RowType(variables, options)
+def _make_row(row):
+    """Return the code that makes a row of stacked arrays."""
 
     def lower(context, builder, sig, args):
         struct = cgutils.create_struct_proxy(row)(context, builder)
@@ -158,7 +159,19 @@ def row_of(typing_context, variables, options, i):
             setattr(struct, name, value)
         return struct._getvalue()
 
-    return row(variables, options, i), lower
+    return lower
+
+
+@intrinsic
+def row_of(typing_context, variables, options, i):
+    row = RowType(variables, options)
+    return row(variables, options, i), _make_row(row)
+
+
+@intrinsic
+def view_of(typing_context, variables, options, i):
+    row = RowType(variables, options, is_writable=False)
+    return row(variables, options, i), _make_row(row)
 
 
 def _make_view(array, i, is_writable):
@@ -366,10 +379,12 @@ def _problem_of(write, target, value):
         array = target.variables[name]
         if array.ndim > 1:
             return f"env.{name} is an array: write its items, env.{name}[...] = ..."
+        if not target.is_writable:
+            return f"env.{name}: {READ_ONLY}"
         if not accepts(array.dtype, value):
             return f"env.{name} is {array.dtype}: it cannot take a {value}"
     if isinstance(target, ItemsType) and not target.is_writable:
-        return "an action, or an array of the class, cannot be written"
+        return f"an action, an array of the class, and variables where {READ_ONLY}"
     if isinstance(target, ItemsType) and not accepts(target.dtype, value):
         return f"an array of {target.dtype} cannot take a {value}"
     return None

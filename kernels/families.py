@@ -27,9 +27,16 @@ from .rng.pcg64 import fold_in, pcg_seed
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined, unused-ignore]
     from .rng.generator import generator_of, put_generator
-    from .rows import action_at, clear_row, copy_row, items_of, row_of
+    from .rows import action_at, clear_row, copy_row, items_of, row_of, view_of
 else:
-    from ._compiled_rows import action_at, clear_row, copy_row, items_of, row_of
+    from ._compiled_rows import (
+        action_at,
+        clear_row,
+        copy_row,
+        items_of,
+        row_of,
+        view_of,
+    )
     from .rng._compiled_generator import generator_of, put_generator
 
 _1 = np.uint64(1)
@@ -151,7 +158,8 @@ def make_family(
         @compiled
         def take_action(env, actions, k, rules, rng):
             first_action, _, invalid_reward, takes_invalid = rules
-            action = actions[k] - first_action
+            # With the JIT off a number of Python, not of numpy.
+            action = int(actions[k]) - first_action
             if action >= 0 or takes_invalid:
                 reward, terminated = step(env, action, rng)
                 return np.float64(reward), bool(terminated)
@@ -174,13 +182,13 @@ def make_family(
 
         @compiled
         def observe_row(i, state, settings, outputs, j):
-            observe(row_of(state, settings, i), items_of(outputs[0], j))
+            observe(view_of(state, settings, i), items_of(outputs[0], j))
 
     else:
 
         @compiled
         def observe_row(i, state, settings, outputs, j):
-            observe(row_of(state, settings, i), row_of(output_type(*outputs), (), j))
+            observe(view_of(state, settings, i), row_of(output_type(*outputs), (), j))
 
     @compiled
     def step_row(
@@ -356,6 +364,6 @@ def make_family(
             """Write the masks of rows ``rows[j]`` to ``masks[j]``, (m, A) int8."""
             state, settings = variables_type(*variables), options_type(*options)
             for j in range(np.uint64(start), np.uint64(stop)):
-                legal(row_of(state, settings, rows[j]), items_of(masks, j))
+                legal(view_of(state, settings, rows[j]), items_of(masks, j))
 
     return Family(begin_rows, step_rows, observe_rows, unroll, write_masks)

@@ -18,6 +18,8 @@ import numpy as np
 
 OUTSIDE = "a rule reads or writes outside of an array: an index of it does not exist"
 
+READ_ONLY = "the rules observe and legal only read, so it cannot be written"
+
 
 def field_name(number):
     """Return the name of item ``number`` of a row that stands for a tuple."""
@@ -123,11 +125,13 @@ class Row:
         Numbers and arrays.
     i : int
         The environment.
+    is_writable : bool
     """
 
-    __slots__ = ("_i", "_options", "_variables")
+    __slots__ = ("_i", "_is_writable", "_options", "_variables")
 
-    def __init__(self, variables, options, i):
+    def __init__(self, variables, options, i, is_writable=True):
+        object.__setattr__(self, "_is_writable", is_writable)
         for name, value in (("_variables", variables), ("_options", options)):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "_i", int(i))
@@ -141,7 +145,7 @@ class Row:
             names = self._variables._fields, _names(self._options)
             raise AttributeError(unknown_name(name, *names))
         if isinstance(value, np.ndarray):
-            if name not in self._variables._fields:
+            if name not in self._variables._fields or not self._is_writable:
                 value = value.view()
                 value.flags.writeable = False
             return Items(value, f"env.{name}")
@@ -160,6 +164,9 @@ class Row:
                 raise TypeError(message)
             names = self._variables._fields, _names(self._options)
             raise AttributeError(unknown_name(name, *names))
+        if not self._is_writable:
+            message = f"env.{name}: {READ_ONLY}"
+            raise TypeError(message)
         array = getattr(self._variables, name)
         if array.ndim > 1:
             message = f"env.{name} is an array: write its items, env.{name}[...] = ..."
@@ -173,6 +180,11 @@ def _names(options):
 
 
 row_of = Row
+
+
+def view_of(variables, options, i):
+    """Return an environment that cannot be written."""
+    return Row(variables, options, i, is_writable=False)
 
 
 def items_of(array, i):

@@ -18,7 +18,7 @@ from roll_vec.kernels.rng.generator import PlainGenerator
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Items, Row, action_at
 from roll_vec.stacked.array_env import ArrayEnv
-from roll_vec.stacked.rules import functions_of, uses_other_generators
+from roll_vec.stacked.rules import arrays_of, functions_of, uses_other_generators
 
 __all__ = ["check_rules"]
 
@@ -42,6 +42,7 @@ _RESERVED = (
     "has_ended",
 )
 _STEPS = 20
+_MAX_ACTIONS = 1 << 16
 
 
 def check_rules(options: ArrayEnv) -> None:
@@ -58,6 +59,7 @@ def check_rules(options: ArrayEnv) -> None:
     env = Row(
         variables(*options.allocate(1)), constants(*options.constants.values()), 0
     )
+    view = Row(env._variables, env._options, 0, is_writable=False)
     words = np.zeros((PCG_WORDS, 1), np.uint64)
     words[:, 0] = (1, 2, 3, 5, 0, 0)
     rng = PlainGenerator(words, 0)
@@ -78,7 +80,7 @@ def check_rules(options: ArrayEnv) -> None:
                 if output is None
                 else Row(output(*arrays), (), 0)
             )
-            _run(cls, "observe", observe, env, out)
+            _run(cls, "observe", observe, view, out)
             for (name, space), array in zip(options.parts.items(), arrays, strict=True):
                 value = array[0]
                 if isinstance(space, Discrete):
@@ -88,7 +90,7 @@ def check_rules(options: ArrayEnv) -> None:
                     raise InvalidOptionError.expected(owner, str(space), value)
         if legal is not None:
             mask = np.zeros(len(options.action_names), np.int8)
-            _run(cls, "legal", legal, env, Items(mask, "mask"))
+            _run(cls, "legal", legal, view, Items(mask, "mask"))
 
     _run(cls, "begin", begin, env, rng)
     look()
@@ -133,6 +135,13 @@ def _check_declarations(options: ArrayEnv) -> None:
             value = f"def {rule_name}({', '.join(parameters)})"
             raise InvalidOptionError.expected(f"{name}.{rule_name}", f"`{text}`", value)
     for function in functions_of(options.rules()):
+        for key in arrays_of(function):
+            message = (
+                f"{name}.{function.__name__}: {key} of the module has numpy's numbers, "
+                f"which wrap and round in their own way: make it an attribute of the "
+                f"class, env.{key}, or use numbers of Python"
+            )
+            raise InvalidOptionError(message)
         if uses_other_generators(function):
             message = (
                 f"{name}.{function.__name__}: `random` and `np.random` have no seeds "
@@ -160,7 +169,10 @@ def _check_declarations(options: ArrayEnv) -> None:
     if options.seeding not in _SEEDINGS:
         accepted = f"one of {', '.join(_SEEDINGS)}"
         raise InvalidOptionError.expected(f"{name}.seeding", accepted, options.seeding)
-    actions, accepted = options.actions, "different names, a number, or a Box"
+    actions, accepted = (
+        options.actions,
+        f"different names, a number up to {_MAX_ACTIONS}, or a Box",
+    )
     is_names = isinstance(actions, (tuple, list)) and all(
         isinstance(each, str) and each.strip() for each in actions
     )
@@ -168,7 +180,7 @@ def _check_declarations(options: ArrayEnv) -> None:
         is_names = (
             len({each.strip().casefold() for each in actions}) == len(actions) > 0
         )
-    is_number = type(actions) is int and actions > 0
+    is_number = type(actions) is int and 0 < actions <= _MAX_ACTIONS
     if not (is_names or is_number or isinstance(actions, Box)):
         raise InvalidOptionError.expected(f"{name}.actions", accepted, actions)
     if isinstance(actions, Box) and cls.__dict__.get("legal") is not None:

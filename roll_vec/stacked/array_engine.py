@@ -532,12 +532,17 @@ class ArrayEngine:
         return codes
 
     def _texts(self, env_ids: NDArray[np.int64]) -> tuple[str, ...]:
-        return tuple(self.options.text(self.row(i)) for i in env_ids.tolist())
+        texts = tuple(self.options.text(self.row(i)) for i in env_ids.tolist())
+        if not all(isinstance(text, str) for text in texts):
+            owner = f"{type(self.options).__name__}.text"
+            raise InvalidStateError.expected(owner, "a str", texts[0])
+        return texts
 
     def row(self, env_id: int) -> Row:
-        """Return an environment as rules see it."""
+        """Return a copy of an environment, as rules see it."""
         variables, constants, _, _ = self.options.types
-        return Row(variables(*self.variables), constants(*self.constants), env_id)
+        copies = [array[env_id : env_id + 1].copy() for array in self.variables]
+        return Row(variables(*copies), constants(*self.constants), 0)
 
     # ---------------------------------------------------------------- state
 

@@ -136,7 +136,11 @@ max_actions_per_turn, max_answer_chars
             if field.name in vars(cls) and field.name not in own:
                 inherited[field.name] = field.type
         cls.__annotations__ = {**own, **inherited}
-        dataclasses.dataclass(frozen=True, kw_only=True, eq=True)(cls)
+        try:
+            dataclasses.dataclass(frozen=True, kw_only=True, eq=True)(cls)
+        except ValueError as error:  # a default that is a list or an array
+            message = f"{cls.__name__}: {error}: use a tuple"
+            raise InvalidOptionError(message) from None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -267,7 +271,9 @@ max_actions_per_turn, max_answer_chars
     @property
     def observation_space(self) -> Space[Any]:
         """The space of an observation."""
-        raise NotImplementedError
+        name = f"{type(self).__name__}.observation_space"
+        accepted = "a Box or Discrete, or a Dict or Tuple of these"
+        raise InvalidOptionError.expected(name, accepted, None)
 
     @functools.cached_property
     def single_action_space(self) -> Space[Any]:

@@ -92,6 +92,7 @@ action_separator, max_actions_per_turn, max_answer_chars
         scale = check_int("render_scale", self.render_scale, 1, MAX_SCALE)
         family, vocab = self.FAMILY, self.grid_vocab
         lookup = check_lookup("grid_lookup", self.grid_lookup, family.glyphs)
+        lookup = {**family.glyphs, **lookup}
         if vocab is not None and not isinstance(vocab, Mapping):
             accepted = "a dict from str to str"
             raise InvalidOptionError.expected("grid_vocab", accepted, vocab)

@@ -22,6 +22,7 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import Rule
 
 __all__ = [
+    "arrays_of",
     "digest_rules",
     "explain",
     "functions_of",
@@ -84,6 +85,17 @@ def names_of(rules: list[Rule | None]) -> frozenset[str]:
     """Return all names that rules, and the functions that they call, mention."""
     codes = [each for found in functions_of(rules) for each in _codes(found.__code__)]
     return frozenset(name for code in codes for name in code.co_names)
+
+
+def arrays_of(function: types.FunctionType) -> list[str]:
+    """Return the globals of a function that are arrays or numbers of numpy."""
+
+    def is_numpys(value: Any) -> bool:
+        if isinstance(value, (tuple, list)):
+            return any(map(is_numpys, value))
+        return isinstance(value, (np.ndarray, np.generic))
+
+    return [name for name, value in _globals_of(function).items() if is_numpys(value)]
 
 
 def uses_other_generators(function: types.FunctionType) -> bool:

@@ -292,6 +292,7 @@ def test_compiled_rules_equal_python_also_in_another_process(ids, tmp_path):
 SOURCE = """
 import random
 import numpy as np
+TABLE = (1, np.uint8(200))
 import roll_vec
 from gymnasium.spaces import Box
 
@@ -371,6 +372,7 @@ MISTAKES = [
     ("step", "env.b[0] = 0.5; return 0.0, False", "uint8.* cannot take"),
     ("begin", "env.p = rng.poisson(3)", "poisson"),
     ("step", "env.table[0] = 2; return 0.0, False", "cannot be written"),
+    ("observe", "env.p = 3", "env.p: .* only read"),
 ]
 AT_REGISTRATION = [
     ("step", "env.b[7] = 1; return 0.0, False", "outside of an array"),
@@ -378,6 +380,8 @@ AT_REGISTRATION = [
     ("step", "return 'x', False", "reward: expected a number"),
     ("step", "return 1.0, 1", "terminated: expected a bool"),
     ("observe", "out[0] = 99", r"expected Box\(0, 9"),
+    ("observe", "env.b[0] = 1; out[0] = 1", "cannot be written"),
+    ("begin", "env.p = int(TABLE[1])", "TABLE of the module has numpy's numbers"),
     ("begin", "env.p = int(np.random.random())", "draw from `rng`"),
     ("step", "env.p = random.randrange(3); return 0.0, False", "draw from `rng`"),
 ]
@@ -470,17 +474,21 @@ def test_a_code_without_looks_is_told_and_reads_no_memory():
 def test_a_text_of_ones_own_and_other_symbols():
     class Mine(FAMILIES[WALK]):
         def text(self, env):
+            env.place[0] += 1  # of a copy
+            env.place[0] -= 1 if env.place[1] == 0 else 0
             return f"{super().text(env)}\nat {env.place[0]}, {env.place[1]}"
 
     roll_vec.register("tests_rules/Mine-v0", Mine)
-    lookup = {0: "..", 1: "##", 2: "you", 3: "!"}
+    lookup = {2: "you"}  # the others as they are
     more = {"grid_lookup": lookup, "render_mode": "ansi", "action_mode": "text"}
     envs = make("tests_rules/Mine-v0", 2, obs_mode="text", **more)
     observations, infos = envs.reset(seed=1)
     first, *_, last = observations[0].splitlines()
     assert (first[:3], last) == ("you", "at 0, 0")
     assert envs.render() == observations
-    assert "you is player" in infos["env_instruction"][0]
+    assert ". is floor, # is wall, you is player" in infos["env_instruction"][0]
+    envs.step(["right"] * 2)
+    assert (np.array(envs.get_attr("place")[0].array)[0]) == 0
 
 
 @pytest.mark.parametrize(
