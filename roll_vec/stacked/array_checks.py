@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import keyword
 import traceback
@@ -17,8 +18,10 @@ from roll_vec.kernels._jit import Rule
 from roll_vec.kernels.rng.generator import PlainGenerator
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Items, Row, action_at
+from roll_vec.options import keywords_of
 from roll_vec.stacked.array_env import ArrayEnv
 from roll_vec.stacked.rules import arrays_of, functions_of, uses_other_generators
+from roll_vec.vector.env import BatchOptions
 
 __all__ = ["check_rules"]
 
@@ -41,6 +44,22 @@ _RESERVED = (
     "seeds",
     "has_ended",
 )
+# Infos that a batch or Gymnasium adds.
+_OTHER_INFOS = (
+    "final_obs",
+    "final_info",
+    "episode",
+    "group_id",
+    "seed",
+    "level",
+    "action_mask",
+    "action_is_valid",
+    "env_instruction",
+)
+_BATCH_KEYWORDS = {
+    *keywords_of(BatchOptions),
+    *("id", "num_envs", "num_threads", "prefetch", "max_episode_steps", "seed"),
+}
 _STEPS = 20
 _MAX_ACTIONS = 1 << 16
 
@@ -148,19 +167,30 @@ def _check_declarations(options: ArrayEnv) -> None:
                 "in rules: draw from `rng`"
             )
             raise InvalidOptionError(message)
+    own = {each.name for each in dataclasses.fields(options)} - cls.common_names()
+    for option in sorted(own & _BATCH_KEYWORDS):
+        accepted = "names of options that are no keywords of gymnasium.make_vec"
+        raise InvalidOptionError.expected(name, accepted, option)
     variables = options.variables
     for variable in variables:
         is_name = variable.isidentifier() and not keyword.iskeyword(variable)
         if not is_name or variable.startswith("_") or variable in _RESERVED:
             accepted = f"names of variables, none of {', '.join(_RESERVED)}"
             raise InvalidOptionError.expected(f"{name}.state", accepted, variable)
-        if variable in options.constants or variable in cls.common_names():
+        is_taken = variable in options.constants or variable in own
+        if is_taken or variable in cls.common_names():
             accepted = "names that the class does not have otherwise"
             raise InvalidOptionError.expected(f"{name}.state", accepted, variable)
     for info in options.infos:
         if info not in variables:
             accepted = f"names of variables, {', '.join(variables)}"
             raise InvalidOptionError.expected(f"{name}.infos", accepted, info)
+        if info in _OTHER_INFOS:
+            accepted = f"none of the package's own, {', '.join(_OTHER_INFOS)}"
+            raise InvalidOptionError.expected(f"{name}.infos", accepted, info)
+    if "success" in options.infos and variables["success"] != (np.dtype(bool), ()):
+        owner, value = f"{name}.state['success']", options.state["success"]
+        raise InvalidOptionError.expected(owner, "np.bool_", value)
     if options.observation is not None and options.observation not in variables:
         accepted = f"a variable, {', '.join(variables)}"
         raise InvalidOptionError.expected(

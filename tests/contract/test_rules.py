@@ -395,7 +395,37 @@ def test_mistakes_are_told_at_registration(rule, code, message, tmp_path):
     assert "tests_rules/Mine-v0" not in gymnasium.registry
 
 
-@pytest.mark.parametrize("actions", ["0", "()", "('a', 'A ')", "np.int8", "True"])
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"num_envs": 3, "__annotations__": {"num_envs": int}}, "no keywords of gymn"),
+        (
+            {"place": 3, "__annotations__": {"place": int}},
+            r"Mine\.state: expected names",
+        ),
+        ({"state": {"seed": np.int32, "board": np.uint8}, "infos": ("seed",)}, "Mine"),
+        ({"infos": ("success", "level")}, r"Mine\.infos: expected names"),
+        (
+            {"state": {**FAMILIES[WALK].state, "level": np.int8}, "infos": ("level",)},
+            r"Mine\.infos: expected none of the package's own",
+        ),
+        (
+            {"state": {**FAMILIES[WALK].state, "success": (np.bool_, 2)}},
+            r"Mine\.state\['success'\]: expected np\.bool_",
+        ),
+        ({"sizes": [1], "__annotations__": {"sizes": list}}, "use a tuple"),
+    ],
+)
+def test_names_and_kinds_that_clash_are_told(change, told):
+    with pytest.raises(InvalidOptionError, match=told):
+        roll_vec.register(
+            "tests_rules/Mine-v0", type("Mine", (FAMILIES[WALK],), change)
+        )
+
+
+@pytest.mark.parametrize(
+    "actions", ["0", "10**6", "()", "('a', 'A ')", "np.int8", "True"]
+)
 def test_actions_are_names_or_a_number_or_a_box(actions, tmp_path):
     cls = load(tmp_path / "mine.py", actions=actions)
     with pytest.raises(InvalidOptionError, match=r"Mine\.actions: expected different"):
