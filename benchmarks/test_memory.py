@@ -40,8 +40,12 @@ def test_bytes_per_environment(benchmark, id, levels):
     # Kernels, and what all batches share; compiled, not traced, as that is slow.
     with closing(make(id, SMALL, **keywords)) as env:
         env.step(env.action_space.sample())
-    small = allocated_bytes(id, SMALL, keywords)
-    large = benchmark.pedantic(lambda: allocated_bytes(id, LARGE, keywords))
+    # A thread that draws its first level keeps memory to work in: the least of some
+    # measurements is of the batch alone.
+    small = min(allocated_bytes(id, SMALL, keywords) for _ in range(4))
+    large = benchmark.pedantic(
+        lambda: min(allocated_bytes(id, LARGE, keywords) for _ in range(4))
+    )
     per_env = (large - small) / (LARGE - SMALL)
     benchmark.extra_info["bytes_per_env"] = per_env
     assert 0 < per_env <= LIMIT

@@ -624,8 +624,8 @@ class ArrayEngine:
         if name in levels:
             return tuple(levels[name].tolist())
         if name in self.options.variables:
-            rows = range(self.num_envs)
-            return tuple(getattr(self.row(i), name) for i in rows)
+            array = self.variables[list(self.options.variables).index(name)]
+            return tuple(array.tolist() if array.ndim == 1 else array.copy())
         if hasattr(self.options, name):
             return (getattr(self.options, name),) * self.num_envs
         message = f"{type(self.options).__name__} has no attribute {name!r} to read"

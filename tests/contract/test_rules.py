@@ -518,7 +518,7 @@ def test_a_text_of_ones_own_and_other_symbols():
     assert envs.render() == observations
     assert ". is floor, # is wall, you is player" in infos["env_instruction"][0]
     envs.step(["right"] * 2)
-    assert (np.array(envs.get_attr("place")[0].array)[0]) == 0
+    assert [place.tolist() for place in envs.get_attr("place")] == [[0, 1]] * 2
 
 
 @pytest.mark.parametrize(
