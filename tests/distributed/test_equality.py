@@ -110,10 +110,12 @@ def test_a_step_is_one_message_to_each_shard(name, mode):
     sharded, local = make_pair(name, mode, snapshot_interval=2)
     messages = actors_of(sharded).messages
     sharded.reset(seed=0)
+    count = len(messages)
+    with pytest.raises(InvalidActionError, match=r"in environments \[7\]"):
+        sharded.step([*draw_actions(local, 1, seed=0)[0][:-1], 9])
+    assert len(messages) == count
     for actions in draw_actions(local, 8, seed=0):
         count = len(messages)
-        with pytest.raises(InvalidActionError, match=r"in environments \[7\]"):
-            sharded.step([*actions[:-1], 9])
         ends = np.logical_or(*sharded.step(actions)[2:4])
         assert [shard for shard, _, _ in messages[count:]] == [0, 1, 2]
         if mode is DISABLED and ends.any():
