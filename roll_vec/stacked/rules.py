@@ -35,6 +35,7 @@ _LIBRARIES = ("math", "numba", "numpy")
 
 # Lines of numba's errors that say nothing of the fault.
 _NOISE = re.compile(r"Failed in|During:|File |There are|Rejected|\s|-|$")
+_COLOURS = re.compile("\x1b\\[[0-9;]*m")
 _PLACE = re.compile(r"(?:at |File \")([^\s\"(]+)\"?(?:, line | \()(\d+)")
 
 
@@ -203,7 +204,8 @@ def explain(
         Of the class.
     rules : list of Rule or None
     """
-    text = str(error)
+    # With colorama installed, numba colours its messages.
+    text = _COLOURS.sub("", str(error))
     lines = [line for line in text.splitlines() if not _NOISE.match(line)]
     message = lines[0].strip() if lines else type(error).__name__
     files = {
